@@ -1,0 +1,5 @@
+"""Runs a recipe, builds the stores, publishes the generation.
+
+``recipe`` reads recipe.toml; ``files`` finds the raw files and shows them to SQL; ``stage`` checks what load.sql made
+and numbers the nodes; ``describe`` reads the schema off it; ``build`` makes the stores and publishes.
+"""

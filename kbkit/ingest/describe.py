@@ -1,0 +1,108 @@
+"""Reads the schema off the staged tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kbkit.ingest.recipe import Recipe, RelationSpec
+from kbkit.schema import Attribute, NodeType, Relation, Schema, Signature, TextField, iri_escape
+from kbkit.stores.tables import quote, table_names
+
+if TYPE_CHECKING:
+    import duckdb
+
+    Connection = duckdb.DuckDBPyConnection
+
+_NODE_FIXED = ("id", "type", "key", "name", "aliases", "types")
+_EDGE_FIXED = ("head", "relation", "tail")
+
+
+def describe(con: Connection, recipe: Recipe) -> Schema:
+    """The :class:`Schema` of ``kb_nodes``, ``kb_node_types``, ``kb_edges`` and ``kb_texts``.
+
+    RDF sources give the IRIs of types and relations in tables ``type_iris(type, iri)`` and
+    ``relation_iris(relation, iri)``; other sources have them made from the recipe's base.
+    """
+    types = _types(con, recipe)
+    relations = _relations(con, recipe, [t.table for t in types])
+    return Schema(
+        name=recipe.name, base=recipe.base, node_types=types, relations=relations,
+        text_fields=_text_fields(con, recipe), rdf_source=bool(recipe.rdf_quads), name_weight=recipe.name_weight,
+    )
+
+
+def _types(con: Connection, recipe: Recipe) -> tuple[NodeType, ...]:
+    rows = con.execute("""
+        SELECT t.type, coalesce(n.first, 0), coalesce(n.nodes, 0), coalesce(o.others, 0)
+        FROM (SELECT type, place FROM kb_type_order
+              UNION ALL SELECT DISTINCT type, 2000000 FROM kb_node_types ANTI JOIN kb_type_order USING (type)) t
+        LEFT JOIN (SELECT type, min(id) AS first, count(*) AS nodes FROM kb_nodes GROUP BY type) n USING (type)
+        LEFT JOIN (SELECT type, count(*) AS others FROM kb_node_types GROUP BY type) o USING (type)
+        ORDER BY t.place, t.type""").fetchall()
+    attributes = _present_attributes(
+        con, "kb_nodes", _NODE_FIXED,
+        "(SELECT t.type AS owner, n.* FROM (SELECT id, type FROM kb_nodes UNION ALL FROM kb_node_types) t"
+        " JOIN kb_nodes n USING (id))")
+    tables = table_names(con, [row[0] for row in rows], (), "type_")
+    iris = _iris(con, "type")
+    return tuple(
+        NodeType(name=name, first=first, count=count, others=others, table=table,
+                 iri=iris.get(name) or f"{recipe.base}type/{iri_escape(name)}",
+                 attributes=attributes.get(name, ()), description=recipe.types.get(name, ""))
+        for (name, first, count, others), table in zip(rows, tables, strict=True))
+
+
+def _relations(con: Connection, recipe: Recipe, taken: list[str]) -> tuple[Relation, ...]:
+    signatures: dict[str, list[Signature]] = {}
+    for name, head, tail, edges in con.execute("""
+            SELECT e.relation, h.type, t.type, count(*) FROM kb_edges e
+            JOIN kb_nodes h ON h.id = e.head JOIN kb_nodes t ON t.id = e.tail
+            GROUP BY ALL ORDER BY e.relation, count(*) DESC, h.type, t.type""").fetchall():
+        signatures.setdefault(name, []).append(Signature(head, tail, edges))
+    attributes = _present_attributes(con, "kb_edges", _EDGE_FIXED, "(SELECT relation AS owner, * FROM kb_edges)")
+    order = {name: place for place, name in enumerate(recipe.relations)}
+    names = sorted(signatures, key=lambda name: (order.get(name, len(order)), name))
+    tables = table_names(con, names, taken, "rel_")
+    iris = _iris(con, "relation")
+    # Rows of kb_edges are distinct: only attributes make several of one (head, tail).
+    pairs = dict(con.execute(
+        "SELECT relation, count(*) FROM (SELECT DISTINCT relation, head, tail FROM kb_edges"
+        " WHERE relation IN (SELECT unnest($names))) GROUP BY relation", {"names": list(attributes)}).fetchall())
+    result = []
+    for name, table in zip(names, tables, strict=True):
+        spec = recipe.relations.get(name, RelationSpec())
+        edges = sum(s.edges for s in signatures[name])
+        result.append(Relation(
+            name=name, table=table, iri=spec.iri or iris.get(name) or f"{recipe.base}rel/{iri_escape(name)}",
+            edges=edges, pairs=pairs.get(name, edges), signatures=tuple(signatures[name]), symmetric=spec.symmetric,
+            attributes=attributes.get(name, ()), label=spec.label))
+    return tuple(result)
+
+
+def _present_attributes(
+    con: Connection, table: str, fixed: tuple[str, ...], owned: str
+) -> dict[str, tuple[Attribute, ...]]:
+    """For each owner (type or relation) the columns that are not NULL in all its rows."""
+    columns = {row[0]: row[1] for row in con.execute(f"DESCRIBE {table}").fetchall() if row[0] not in fixed}
+    if not columns:
+        return {}
+    counts = ", ".join(f"count({quote(name)})" for name in columns)
+    result = {}
+    for owner, *filled in con.execute(f"SELECT owner, {counts} FROM {owned} GROUP BY owner").fetchall():
+        kept = tuple(Attribute(n, k) for (n, k), count in zip(columns.items(), filled, strict=True) if count)
+        if kept:
+            result[owner] = kept
+    return result
+
+
+def _text_fields(con: Connection, recipe: Recipe) -> tuple[TextField, ...]:
+    rows = con.execute("""
+        SELECT field, count(*), sum(length(trim(text)) - length(replace(trim(text), ' ', '')) + 1)::BIGINT
+        FROM kb_texts GROUP BY field ORDER BY field""").fetchall()
+    return tuple(TextField(name, recipe.texts.get(name, 1.0), texts, tokens) for name, texts, tokens in rows)
+
+
+def _iris(con: Connection, kind: str) -> dict[str, str]:
+    table = f"{kind}_iris"
+    present = con.execute("SELECT 1 FROM information_schema.tables WHERE table_name = $t", {"t": table}).fetchone()
+    return dict(con.execute(f"SELECT {kind}, iri FROM {table}").fetchall()) if present else {}

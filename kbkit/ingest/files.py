@@ -1,0 +1,183 @@
+"""Finds the files that a recipe declares, and shows them to its SQL as tables."""
+
+from __future__ import annotations
+
+import csv
+import fnmatch
+import gzip
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kbkit.errors import BadInputError, UnknownNameError, suggest
+from kbkit.ingest.recipe import FileSpec, Recipe
+from kbkit.readers import reader
+from kbkit.stores.tables import literal, quote
+
+if TYPE_CHECKING:
+    import duckdb
+
+_COMPRESSED = (".gz",)
+_FORMATS = {
+    ".csv": "csv", ".tsv": "tsv", ".txt": "tsv", ".tab": "tsv",
+    ".parquet": "parquet", ".pq": "parquet", ".json": "json", ".jsonl": "json", ".ndjson": "json",
+}
+_MAX_LINE = 10_000_000
+
+
+def find(recipe: Recipe, paths: Sequence[Path], named: Mapping[str, Path]) -> dict[str, list[Path]]:
+    """Which files each ``[files.NAME]`` of the recipe reads.
+
+    ``paths`` are files and folders; ``named`` settles single ones. Raises :class:`BadInputError` for a missing or empty
+    file, one that a pattern finds twice, and a given file that nothing reads.
+    """
+    for name in named:
+        if name not in {spec.name for spec in recipe.files}:
+            raise UnknownNameError("file", name, [spec.name for spec in recipe.files], f"recipe {recipe.name}")
+    for path in (*paths, *named.values()):
+        if not path.exists():
+            raise BadInputError(f"{path} does not exist")
+    given = [path for path in paths if path.is_file()]
+    offered = given + sorted(p for path in paths if path.is_dir() for p in path.iterdir() if p.is_file())
+    found: dict[str, list[Path]] = {}
+    for spec in recipe.files:
+        free = [path for path in offered if not any(path in taken for taken in found.values())]
+        found[spec.name] = [named[spec.name]] if spec.name in named else _matches(spec, free)
+    needed = [spec for spec in recipe.files if not spec.optional]
+    unread = [path for path in given if not any(path in taken for taken in found.values())]
+    if len(needed) == 1 and not found[needed[0].name] and len(unread) == 1:
+        found[needed[0].name] = [unread.pop()]  # the one file that the recipe needs may have any name
+    if unread:
+        raise BadInputError(f"recipe {recipe.name} does not know what to do with {unread[0]}", _what_it_reads(recipe))
+    for spec in needed:
+        if not found[spec.name]:
+            raise BadInputError(f"found no file for {spec.name!r} of recipe {recipe.name}", _what_it_reads(recipe))
+    for path in (p for taken in found.values() for p in taken):
+        if path.stat().st_size == 0:
+            raise BadInputError(f"{path} is empty")
+    return found
+
+
+def _matches(spec: FileSpec, offered: Iterable[Path]) -> list[Path]:
+    offered = list(offered)
+    result: list[Path] = []
+    for pattern in spec.match:
+        hits = [p for p in offered if p not in result and fnmatch.fnmatch(_plain_name(p).lower(), pattern.lower())]
+        if hits and not spec.many:
+            if len(hits) > 1:
+                shown = ", ".join(p.name for p in hits[:3])
+                raise BadInputError(f"several files could be {spec.name!r}: {shown}",
+                                    f"choose one with --file {spec.name}=PATH")
+            return hits
+        result += hits
+    return result
+
+
+def _plain_name(path: Path) -> str:
+    return path.stem if path.suffix.lower() in _COMPRESSED else path.name
+
+
+def _what_it_reads(recipe: Recipe) -> str:
+    parts = [f"{spec.name}{' (optional)' if spec.optional else ''}: {' or '.join(spec.match)}" for spec in recipe.files]
+    return "it reads " + "; ".join(parts) + "; --file NAME=PATH names one"
+
+
+def create_views(
+    con: duckdb.DuckDBPyConnection, recipe: Recipe, found: Mapping[str, Sequence[Path]], columns: Mapping[str, str]
+) -> None:
+    """Make each declared file a table of the staging database: a view on the file, or what its reader yields.
+
+    ``columns`` says which column of a file is the canonical one (``head=subject``).
+    """
+    canonical = {name for spec in recipe.files for name in spec.names}
+    for name in columns:
+        if name not in canonical:
+            raise UnknownNameError("column", name, canonical, f"recipe {recipe.name}")
+    for spec in recipe.files:
+        paths = found[spec.name]
+        if spec.reader and paths:
+            con.register("batches", reader(spec.reader)(paths))
+            con.execute(f"CREATE TABLE {quote(spec.name)} AS SELECT * FROM batches")
+            con.unregister("batches")
+            continue
+        selects = [_select(con, spec, path, columns) for path in paths] or [_nothing(spec)]
+        con.execute(f"CREATE VIEW {quote(spec.name)} AS " + " UNION ALL BY NAME ".join(selects))
+
+
+def _nothing(spec: FileSpec) -> str:
+    """A table without rows for an optional file that is not there."""
+    names = spec.columns or tuple(spec.names)
+    return "SELECT " + ", ".join(f"NULL::VARCHAR AS {quote(name)}" for name in names) + " WHERE false"
+
+
+def _select(con: duckdb.DuckDBPyConnection, spec: FileSpec, path: Path, columns: Mapping[str, str]) -> str:
+    """``SELECT`` over one file, its columns renamed to the canonical names."""
+    source, present = _source(con, spec, path)
+    folded = {name.casefold(): name for name in present}
+    renamed: dict[str, str] = {}
+    missing: list[str] = []
+    for name, accepted in spec.names.items():
+        choices = [columns[name]] if name in columns else [name, *accepted]
+        hit = next((folded[c.casefold()] for c in choices if c.casefold() in folded), None)
+        if hit is None and (name in columns or name in spec.required):
+            raise BadInputError(
+                f"{path} has no column {' or '.join(repr(c) for c in dict.fromkeys(choices))} for {name!r}",
+                f"it has {', '.join(present)}; --column {name}=NAME says which")
+        if hit is None:
+            missing.append(name)
+        elif hit not in renamed.values():
+            renamed[name] = hit
+    parts = [f"{quote(old)} AS {quote(new)}" for new, old in renamed.items()]
+    parts += [f"NULL::VARCHAR AS {quote(name)}" for name in missing]
+    rest = [name for name in present if name not in renamed.values()]
+    parts += [quote(name) for name in rest if name.casefold() not in {n.casefold() for n in spec.names}]
+    return f"SELECT {', '.join(parts)} FROM {source}"
+
+
+def _source(con: duckdb.DuckDBPyConnection, spec: FileSpec, path: Path) -> tuple[str, list[str]]:
+    """A DuckDB table function over the file, and its column names."""
+    kind = spec.format or _FORMATS.get(Path(_plain_name(path)).suffix.lower(), "")
+    if not kind:
+        raise BadInputError(f"{path} has an unknown ending", "use one of " + ", ".join(sorted(_FORMATS)))
+    if kind in ("csv", "tsv"):
+        return _delimited(spec, path, kind)
+    function = {"parquet": "read_parquet", "json": "read_json"}.get(kind)
+    if function is None:
+        raise BadInputError(f"unknown format {kind!r} of file {spec.name!r}", suggest(kind, set(_FORMATS.values())))
+    size = f", maximum_object_size = {16 * _MAX_LINE}" if kind == "json" else ""
+    source = f"{function}({literal(str(path))}{size})"
+    return source, [row[0] for row in con.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()]
+
+
+def _delimited(spec: FileSpec, path: Path, kind: str) -> tuple[str, list[str]]:
+    """CSV quotes with ``"``; TSV does not quote. The columns are named here, because DuckDB's own guessing changes what
+    it reads (and which line it blames) with the data.
+    """
+    delimiter = spec.delimiter or ("," if kind == "csv" else "\t")
+    quotes = spec.quote if spec.quote is not None else ('"' if kind == "csv" else "")
+    names = list(spec.columns) or _header(path, delimiter, quotes)
+    typed = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
+    source = (
+        f"read_csv({literal(str(path))}, auto_detect = false, header = {'false' if spec.columns else 'true'},"
+        f" delim = {literal(delimiter)}, quote = {literal(quotes)}, escape = {literal(quotes)},"
+        f" max_line_size = {_MAX_LINE}, columns = {{{typed}}})"
+    )
+    return source, names
+
+
+def _header(path: Path, delimiter: str, quotes: str) -> list[str]:
+    opener = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opener(path, "rt", encoding="utf-8-sig", newline="") as handle:
+            quoting = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
+            names = next(csv.reader(handle, delimiter=delimiter, quotechar=quotes or None, quoting=quoting), [])
+    except UnicodeDecodeError:
+        raise BadInputError(f"{path}, line 1 is not valid UTF-8", "convert it, e.g. with iconv") from None
+    except (OSError, EOFError, csv.Error) as error:
+        raise BadInputError(f"{path} cannot be read: {error}") from None
+    names = [name.strip() or f"column{i}" if any(names) else "" for i, name in enumerate(names)]
+    twice = next((name for name in names if [n.casefold() for n in names].count(name.casefold()) > 1), None)
+    if not any(names) or twice is not None:
+        what = f"names the column {twice!r} twice" if twice else "has no header line"
+        raise BadInputError(f"{path}, line 1 {what}", "the first line names the columns")
+    return names

@@ -1,0 +1,217 @@
+"""A recipe: what a source is, which files it reads, and how its tables become nodes, edges and texts.
+
+A recipe is a folder with ``recipe.toml`` (this module) and ``load.sql`` (plain DuckDB SQL). See ``ingest/README.md``
+for the keys.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from kbkit import assets
+from kbkit.errors import BadInputError, UnknownNameError, suggest
+
+
+@dataclass(frozen=True)
+class Option:
+    """A setting of a recipe; SQL reads it with ``getvariable('name')``."""
+
+    default: str
+    help: str = ""
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class FileSpec:
+    """A raw file, seen by ``load.sql`` as a table of this name.
+
+    ``match`` are file name patterns, tried in order; ``many`` takes all that match instead of one. ``names`` maps a
+    canonical column name to the names it may have in the file; those in ``required`` must be there. ``columns`` names
+    the columns of a file without a header line. Everything is read as text unless the format has types of its own.
+    """
+
+    name: str
+    match: tuple[str, ...]
+    help: str = ""
+    optional: bool = False
+    many: bool = False
+    format: str = ""
+    columns: tuple[str, ...] = ()
+    delimiter: str = ""
+    quote: str | None = None
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    required: tuple[str, ...] = ()
+    reader: str = ""
+
+
+@dataclass(frozen=True)
+class RelationSpec:
+    """What a recipe says of a relation."""
+
+    label: str = ""
+    symmetric: bool = False
+    iri: str = ""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A recipe, read and checked."""
+
+    name: str
+    folder: Path
+    title: str
+    description: str = ""
+    licence: str = ""
+    get: str = ""
+    base: str = ""
+    data: str = ""
+    infer: bool = False
+    rdf_quads: str = ""
+    name_weight: float = 2.0
+    files: tuple[FileSpec, ...] = ()
+    options: Mapping[str, Option] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict)
+    relations: Mapping[str, RelationSpec] = field(default_factory=dict)
+    texts: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def sql(self) -> str:
+        """The text of ``load.sql``."""
+        return (self.folder / "load.sql").read_text(encoding="utf-8")
+
+
+def names() -> list[str]:
+    """The recipes that ship with kbkit."""
+    return sorted(p.parent.name for p in assets.folder("ingest").glob("*/recipe.toml"))
+
+
+def load(source: str) -> Recipe:
+    """The recipe called ``source``, or the one in the folder ``source``."""
+    folder = Path(source)
+    if "/" not in source and "\\" not in source and source in names():
+        folder = assets.folder("ingest") / source
+    elif not folder.is_dir():
+        raise UnknownNameError("recipe", source, names(), "kbkit and there is no such folder")
+    for name in ("recipe.toml", "load.sql"):
+        if not (folder / name).is_file():
+            raise BadInputError(f"{folder} is no recipe: it has no {name}", "kbkit recipe new writes a skeleton")
+    path = folder / "recipe.toml"
+    try:
+        return _parse(tomllib.loads(path.read_text(encoding="utf-8")), folder)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInputError(f"{path}: {error}") from None
+    except _RecipeError as error:
+        raise BadInputError(f"{path}: {error}", error.hint) from None
+
+
+class _RecipeError(Exception):
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def _parse(data: dict[str, Any], folder: Path) -> Recipe:
+    tables = ("files", "options", "types", "relations", "texts")
+    plain = {key: value for key, value in data.items() if key not in tables}
+    _check_keys(plain, [f.name for f in fields(Recipe) if f.name not in (*tables, "folder")], "")
+    if not isinstance(plain.get("title"), str):
+        raise _RecipeError("it has no title")
+    specs = tuple(_file(name, spec) for name, spec in data.get("files", {}).items())
+    if not specs:
+        raise _RecipeError("it declares no [files.NAME]")
+    name = plain.pop("name", folder.resolve().name)
+    base = plain.pop("base", f"http://example.org/{name}/")
+    return Recipe(
+        name=name, base=base, folder=folder, files=specs,
+        options={key: _record(Option, value, f"options.{key}") for key, value in data.get("options", {}).items()},
+        relations={k: _record(RelationSpec, v, f"relations.{k}") for k, v in data.get("relations", {}).items()},
+        types={key: str(value.get("description", "")) for key, value in data.get("types", {}).items()},
+        texts={key: float(value.get("weight", 1.0)) for key, value in data.get("texts", {}).items()},
+        **plain,
+    )
+
+
+def _file(name: str, data: dict[str, Any]) -> FileSpec:
+    data = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
+    if "names" in data:
+        data["names"] = {key: tuple(value) for key, value in data["names"].items()}
+    spec: FileSpec = _record(FileSpec, {"name": name, **data}, f"files.{name}")
+    return spec
+
+
+def _record(cls: Any, data: dict[str, Any], where: str) -> Any:
+    _check_keys(data, [f.name for f in fields(cls)], f" in [{where}]")
+    data = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
+    try:
+        return cls(**data)
+    except TypeError as error:
+        raise _RecipeError(f"[{where}]: {str(error).split('()')[-1].strip()}") from None
+
+
+def _check_keys(data: dict[str, Any], known: list[str], where: str) -> None:
+    for key in data:
+        if key not in known:
+            raise _RecipeError(f"unknown key {key!r}{where}", suggest(key, known))
+
+
+def settings(recipe: Recipe, given: Mapping[str, str]) -> dict[str, str]:
+    """The recipe's options with the user's values; refuses unknown ones."""
+    for key, value in given.items():
+        if key not in recipe.options:
+            raise UnknownNameError("option", key, recipe.options, f"recipe {recipe.name}")
+        choices = recipe.options[key].choices
+        if choices and value not in choices:
+            raise UnknownNameError(f"value of option {key}", value, choices)
+    return {key: given.get(key, option.default) for key, option in recipe.options.items()}
+
+
+SKELETON_TOML = '''\
+# A recipe: what this source is, and which files it reads. load.sql beside it turns them into a graph.
+title = "One line: what this source is"
+description = "What is in it, for whom."
+licence = "Of the data"
+get = "Where to get the files"
+infer = true            # attributes read as text become numbers, dates or booleans where every value is one
+
+[files.people]          # load.sql sees a table `people`
+match = ["people.csv"]  # file name patterns, tried in order
+help = "one line per person: id, name, born, bio"
+
+[files.friends]
+match = ["friends.csv"]
+optional = true
+
+[types.person]          # the order of the types here is their order in the KB
+description = "a person"
+
+[relations.knows]
+label = "knows"
+symmetric = true        # stored both ways
+'''
+
+SKELETON_SQL = '''\
+-- Make the tables nodes(type, key, name, ...), edges(head, relation, tail, ...) and texts(key, field, text).
+-- Further columns of nodes and edges are their attributes; a type has those that are not NULL in all its nodes.
+
+CREATE TABLE nodes AS
+SELECT 'person' AS type, id AS key, name, born FROM people;
+
+CREATE TABLE edges AS
+SELECT a AS head, 'knows' AS relation, b AS tail, since FROM friends;
+
+CREATE TABLE texts AS
+SELECT id AS key, 'bio' AS field, bio AS text FROM people;
+'''
+
+
+def write_skeleton(folder: Path) -> None:
+    """Write a commented recipe to start from; refuses a folder that exists."""
+    if folder.exists():
+        raise BadInputError(f"{folder} exists already", "name a new folder")
+    folder.mkdir(parents=True)
+    (folder / "recipe.toml").write_text(SKELETON_TOML, encoding="utf-8")
+    (folder / "load.sql").write_text(SKELETON_SQL, encoding="utf-8")

@@ -1,0 +1,255 @@
+"""From a recipe's tables to checked ones with ids, all inside the staging database, all in SQL.
+
+In:  ``nodes(type, key, name, aliases, types, ...)``, ``edges(head_type, head, relation, tail_type, tail, ...)`` and
+``texts(type, key, field, text)``, as ``load.sql`` made them. Only ``key``, and ``head``, ``relation``, ``tail``, and
+``key``, ``text`` must be there; further columns of nodes and edges are attributes.
+
+Out: ``kb_nodes``, ``kb_node_types``, ``kb_edges``, ``kb_texts``, and the :class:`~kbkit.schema.Schema`. Ids run from 0,
+type by type (the recipe's order, then first appearance), within a type in the order of the source.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kbkit.errors import BadInputError
+from kbkit.ingest.recipe import Recipe
+from kbkit.schema import UNTYPED
+from kbkit.stores.tables import literal, quote
+
+if TYPE_CHECKING:
+    import duckdb
+
+NODE_COLUMNS = {"type": "VARCHAR", "key": "VARCHAR", "name": "VARCHAR", "aliases": "VARCHAR[]", "types": "VARCHAR[]"}
+EDGE_COLUMNS = {name: "VARCHAR" for name in ("head_type", "head", "relation", "tail_type", "tail")}
+TEXT_COLUMNS = {"type": "VARCHAR", "key": "VARCHAR", "field": "VARCHAR", "text": "VARCHAR"}
+
+# In order of preference: a text attribute gets the first type that all its values have.
+_INFERRED = {
+    "BIGINT": r"regexp_full_match({c}, '-?(0|[1-9][0-9]{{0,17}})')",
+    "DOUBLE": r"regexp_full_match({c}, '[-+]?(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][-+]?[0-9]+)?')"
+              " AND TRY_CAST({c} AS DOUBLE) IS NOT NULL",
+    "BOOLEAN": "lower({c}) IN ('true', 'false')",
+    "DATE": r"regexp_full_match({c}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}') AND TRY_CAST({c} AS DATE) IS NOT NULL",
+    "TIMESTAMP": r"regexp_full_match({c}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[ T][0-9:.]+Z?')"
+                 " AND TRY_CAST({c} AS TIMESTAMP) IS NOT NULL",
+}
+
+
+@dataclass
+class Report:
+    """What staging merged, dropped or skipped."""
+
+    merged_nodes: int = 0
+    duplicate_edges: int = 0
+    dangling_edges: int = 0
+    dangling_texts: int = 0
+    options: dict[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain structure for the manifest."""
+        return asdict(self)
+
+
+def stage(
+    con: duckdb.DuckDBPyConnection, recipe: Recipe, *, skip_dangling: bool, merge_duplicates: bool
+) -> Report:
+    """Check the recipe's tables and give every node its id; raises :class:`BadInputError` for what cannot be kept."""
+    present = {row[0] for row in con.execute("SELECT table_name FROM information_schema.tables").fetchall()}
+    for name in ("nodes", "edges"):
+        if name not in present:
+            raise BadInputError(f"{recipe.folder / 'load.sql'} makes no table {name!r}", "see kbkit recipe new")
+    report = Report()
+    report.merged_nodes = _nodes(con, recipe, merge=merge_duplicates)
+    report.dangling_edges, report.duplicate_edges = _edges(con, recipe, skip=skip_dangling)
+    report.dangling_texts = _texts(con, recipe, present, skip=skip_dangling)
+    return report
+
+
+def _take(con: duckdb.DuckDBPyConnection, table: str, target: str, fixed: dict[str, str], recipe: Recipe) -> list[str]:
+    """Copy ``table`` to ``target`` with all ``fixed`` columns cast, attributes typed and rows numbered; the attributes."""
+    types = {row[0]: row[1] for row in con.execute(f"DESCRIBE {table}").fetchall()}
+    by_name = {name.casefold(): name for name in types}
+    optional = {"type", "name", "aliases", "types", "head_type", "tail_type", "field"}
+    for name in fixed:
+        if name not in by_name and name not in optional:
+            raise BadInputError(f"{recipe.folder / 'load.sql'}: table {table!r} has no column {name!r}",
+                                f"it has {', '.join(types)}")
+    parts = [f"{quote(by_name[name])}::{kind} AS {name}" if name in by_name else f"NULL::{kind} AS {name}"
+             for name, kind in fixed.items()]
+    raw = [name for name in types if name.casefold() not in fixed]
+    inferred = _infer(con, table, [name for name in raw if types[name] == "VARCHAR"]) if recipe.infer else {}
+    attributes = []
+    for name in raw:
+        # The tables have an id of their own.
+        attribute = name + "_" if name.casefold() in ("id", "position") else name
+        value = f"{quote(name)}::{inferred[name]}" if name in inferred else quote(name)
+        parts.append(f"{value} AS {quote(attribute)}")
+        attributes.append(attribute)
+    con.execute(f"CREATE TABLE {target} AS SELECT {', '.join(parts)}, row_number() OVER () AS position FROM {table}")
+    return attributes
+
+
+def _infer(con: duckdb.DuckDBPyConnection, table: str, columns: list[str]) -> dict[str, str]:
+    """A narrower type for each text column all of whose values have it."""
+    if not columns:
+        return {}
+    counts = ", ".join(
+        f"count({quote(c)}), " + ", ".join(f"count(*) FILTER ({test.format(c=quote(c))})" for test in _INFERRED.values())
+        for c in columns)
+    row = con.execute(f"SELECT {counts} FROM {table}").fetchone()
+    assert row is not None
+    width, result = 1 + len(_INFERRED), {}
+    for number, column in enumerate(columns):
+        total, *hits = row[number * width : (number + 1) * width]
+        fitting = [kind for kind, hit in zip(_INFERRED, hits, strict=True) if hit == total]
+        if total and fitting:
+            result[column] = fitting[0]
+    return result
+
+
+def _nodes(con: duckdb.DuckDBPyConnection, recipe: Recipe, *, merge: bool) -> int:
+    attributes = _take(con, "nodes", "raw_nodes", NODE_COLUMNS, recipe)
+    con.execute(f"UPDATE raw_nodes SET type = {literal(UNTYPED)} WHERE type IS NULL OR trim(type) = ''")
+    keyless = con.execute("SELECT count(*), min(position) FROM raw_nodes WHERE key IS NULL OR key = ''").fetchone()
+    if keyless and keyless[0]:
+        raise BadInputError(f"{_some(keyless[0], 'node')} without a key, the first is number {keyless[1]}",
+                            "every node needs a key")
+    merged = _merge_nodes(con, attributes, merge=merge)
+    ranks = ", ".join(f"({literal(name)}, {rank})" for rank, name in enumerate(recipe.types)) or "(NULL, 0)"
+    con.execute(f"""
+        CREATE TABLE kb_type_order AS
+        SELECT type, row_number() OVER (ORDER BY coalesce(r.rank, 1000000), t.position) AS place
+        FROM (SELECT type, min(position) AS position FROM raw_nodes GROUP BY type) t
+        LEFT JOIN (VALUES {ranks}) r(type, rank) USING (type)""")
+    columns = "".join(", " + quote(name) for name in attributes)
+    con.execute(f"""
+        CREATE TABLE kb_nodes AS
+        SELECT (row_number() OVER (ORDER BY place, position) - 1)::INTEGER AS id, type, key,
+               coalesce(nullif(trim(name), ''), key) AS name, list_distinct(aliases) AS aliases, types{columns}
+        FROM raw_nodes JOIN kb_type_order USING (type)""")
+    con.execute("""
+        CREATE TABLE kb_node_types AS
+        SELECT DISTINCT id, other AS type FROM (SELECT id, type, unnest(types) AS other FROM kb_nodes)
+        WHERE other IS NOT NULL AND other <> '' AND other <> type""")
+    con.execute("DROP TABLE raw_nodes")
+    if con.execute("SELECT count(*) FROM kb_nodes").fetchone() == (0,):
+        raise BadInputError("the source holds no node", "see kbkit recipes for what it should hold")
+    return merged
+
+
+def _merge_nodes(con: duckdb.DuckDBPyConnection, attributes: list[str], *, merge: bool) -> int:
+    """Refuse keys that occur twice, or make one node of each: of every column the first value that is not NULL."""
+    twice = con.execute(
+        "SELECT type, key, count(*) AS n FROM raw_nodes GROUP BY type, key HAVING n > 1 ORDER BY min(position)"
+    ).fetchall()
+    if not twice:
+        return 0
+    if not merge:
+        shown = ", ".join(f"{type_} {key!r}" for type_, key, _ in twice[:5])
+        raise BadInputError(f"{_some(len(twice), 'key')} more than once: {shown}",
+                            "--merge-duplicates makes one node of each")
+    columns = "".join(f", arg_min({quote(c)}, position) AS {quote(c)}" for c in ["name", *attributes])
+    lists = "".join(f", flatten(list({c}) FILTER ({c} IS NOT NULL)) AS {c}" for c in ("aliases", "types"))
+    con.execute(f"""
+        CREATE TABLE merged_nodes AS
+        SELECT type, key, min(position) AS position{columns}{lists} FROM raw_nodes GROUP BY type, key""")
+    con.execute("DROP TABLE raw_nodes")
+    con.execute("ALTER TABLE merged_nodes RENAME TO raw_nodes")
+    return sum(count - 1 for _, _, count in twice)
+
+
+def _edges(con: duckdb.DuckDBPyConnection, recipe: Recipe, *, skip: bool) -> tuple[int, int]:
+    attributes = _take(con, "edges", "raw_edges", EDGE_COLUMNS, recipe)
+    nameless = con.execute("SELECT min(position) FROM raw_edges WHERE relation IS NULL OR relation = ''").fetchone()
+    if nameless and nameless[0] is not None:
+        raise BadInputError(f"edge number {nameless[0]} has no relation", "every edge needs one")
+    for end in ("head", "tail"):
+        _refuse_ambiguous(con, "raw_edges", end, f"{end}_type")
+    columns = "".join(", " + quote(name) for name in attributes)
+    con.execute(f"""
+        CREATE TABLE joined_edges AS
+        SELECT h.id AS head, e.relation, t.id AS tail{columns} FROM raw_edges e
+        LEFT JOIN kb_nodes h ON h.key = e.head AND (e.head_type IS NULL OR h.type = e.head_type)
+        LEFT JOIN kb_nodes t ON t.key = e.tail AND (e.tail_type IS NULL OR t.type = e.tail_type)""")
+    dangling = _count(con, "joined_edges WHERE head IS NULL OR tail IS NULL")
+    if dangling and not skip:
+        raise BadInputError(f"{_some(dangling, 'edge')} to an unknown node: {_dangling_edges(con)}",
+                            "--skip-dangling leaves them out")
+    con.execute("DROP TABLE raw_edges")
+    symmetric = [literal(name) for name, spec in recipe.relations.items() if spec.symmetric]
+    mirrored = f"relation IN ({', '.join(symmetric)})" if symmetric else "false"
+    con.execute(f"""
+        CREATE TABLE one_way AS
+        SELECT DISTINCT CASE WHEN {mirrored} THEN least(head, tail) ELSE head END AS head, relation,
+                        CASE WHEN {mirrored} THEN greatest(head, tail) ELSE tail END AS tail{columns}
+        FROM joined_edges WHERE head IS NOT NULL AND tail IS NOT NULL""")
+    duplicates = _count(con, "joined_edges") - dangling - _count(con, "one_way")
+    con.execute("DROP TABLE joined_edges")
+    con.execute(f"""
+        CREATE VIEW kb_edges AS
+        SELECT head, relation, tail{columns} FROM one_way
+        UNION ALL SELECT tail, relation, head{columns} FROM one_way WHERE {mirrored} AND head <> tail""")
+    return dangling, duplicates
+
+
+def _texts(con: duckdb.DuckDBPyConnection, recipe: Recipe, present: set[str], *, skip: bool) -> int:
+    if "texts" not in present:
+        con.execute("CREATE TABLE kb_texts(id INTEGER, field VARCHAR, position BIGINT, text VARCHAR)")
+        return 0
+    _take(con, "texts", "raw_texts", TEXT_COLUMNS, recipe)
+    con.execute("DELETE FROM raw_texts WHERE text IS NULL OR trim(text) = ''")
+    _refuse_ambiguous(con, "raw_texts", "key", "type")
+    con.execute("""
+        CREATE TABLE joined_texts AS
+        SELECT n.id, coalesce(x.field, 'text') AS field, x.position, x.key, x.text FROM raw_texts x
+        LEFT JOIN kb_nodes n ON n.key = x.key AND (x.type IS NULL OR n.type = x.type)""")
+    con.execute("DROP TABLE raw_texts")
+    dangling = _count(con, "joined_texts WHERE id IS NULL")
+    if dangling and not skip:
+        keys = con.execute("SELECT key FROM joined_texts WHERE id IS NULL ORDER BY position LIMIT 5").fetchall()
+        shown = ", ".join(repr(key) for (key,) in keys)
+        raise BadInputError(f"{_some(dangling, 'text')} of an unknown node: {shown}", "--skip-dangling leaves them out")
+    # Ranking moves the texts through a sort: only where a node has several of one field, each kept once.
+    several = con.execute("SELECT 1 FROM joined_texts WHERE id IS NOT NULL GROUP BY id, field HAVING count(*) > 1 LIMIT 1")
+    distinct = ("(SELECT id, field, min(position) AS position, text FROM joined_texts GROUP BY id, field, text)"
+                if several.fetchone() else "(SELECT id, field, NULL AS position, text FROM joined_texts)")
+    rank = ("0::BIGINT" if "NULL AS position" in distinct
+            else "row_number() OVER (PARTITION BY id, field ORDER BY position) - 1")
+    con.execute(f"CREATE TABLE kb_texts AS SELECT id, field, {rank} AS position, text FROM {distinct} WHERE id IS NOT NULL")
+    con.execute("DROP TABLE joined_texts")
+    return dangling
+
+
+def _refuse_ambiguous(con: duckdb.DuckDBPyConnection, table: str, key: str, type_: str) -> None:
+    """A key that two types share needs the type beside it."""
+    rows = con.execute(f"""
+        SELECT DISTINCT {key} FROM {table} WHERE {type_} IS NULL
+        AND {key} IN (SELECT key FROM kb_nodes GROUP BY key HAVING count(*) > 1) ORDER BY {key} LIMIT 5""").fetchall()
+    if rows:
+        what = table.removeprefix("raw_")
+        raise BadInputError(f"nodes of several types share the {key} {', '.join(repr(r[0]) for r in rows)} in {what}",
+                            f"give {what} a column {type_!r}")
+
+
+def _dangling_edges(con: duckdb.DuckDBPyConnection) -> str:
+    """The first five edges to a node that is not there, and which end it is."""
+    def known(end: str) -> str:
+        return (f"EXISTS (SELECT 1 FROM kb_nodes n WHERE n.key = e.{end}"
+                f" AND (e.{end}_type IS NULL OR n.type = e.{end}_type))")
+
+    rows = con.execute(f"""
+        SELECT head, relation, tail, {known('head')} AS head_known FROM raw_edges e
+        WHERE NOT {known('head')} OR NOT {known('tail')} ORDER BY position LIMIT 5""").fetchall()
+    return ", ".join(f"{h!r} [{r}] {t!r} (no {t if head_known else h!r})" for h, r, t, head_known in rows)
+
+
+def _count(con: duckdb.DuckDBPyConnection, what: str) -> int:
+    row = con.execute(f"SELECT count(*) FROM {what}").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def _some(count: int, noun: str) -> str:
+    return f"1 {noun}" if count == 1 else f"{count:,} {noun}s"

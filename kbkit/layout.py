@@ -1,0 +1,368 @@
+"""The KB directory: generations, CURRENT, manifest, locks, and what differs between operating systems.
+
+    my.kb/
+      CURRENT               name of the live generation, swapped by rename
+      build.lock            who builds, while somebody does
+      generations/0001/     never changes once CURRENT has named it
+      workspace/            what a user adds
+
+A build writes ``generations/0002.building``, which :meth:`KbDirectory.publish` renames to ``0002`` before it swaps
+CURRENT. Readers hold a shared lock on the ``lock`` file of their generation, so that nobody removes it under them.
+Both locks belong to the process: the system drops them when it dies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import os
+import shutil
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from kbkit.errors import KbError, LockedError, NotAKbError
+from kbkit.schema import Schema
+
+FORMAT = 1
+"""Version of the directory's format; a KB with a higher one was written by a newer kbkit."""
+
+STORES = ("tables", "adjacency", "triples", "text", "vectors")
+VOLATILE = {"LOCK", "LOG", "lock", ".tantivy-meta.lock", ".tantivy-writer.lock", "manifest.json"}
+"""Files that an engine writes when it opens a store, and our own; they have no checksum."""
+
+_BUILDING = ".building"
+_RETRIES = 50
+
+
+@dataclass
+class StoreRecord:
+    """What the manifest says of one store: what it counted, how long it took, its settings."""
+
+    counts: dict[str, int]
+    seconds: float
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Manifest:
+    """Everything about a generation that is not in its stores; ``manifest.json``."""
+
+    schema: Schema
+    generation: str
+    created: str
+    recipe: dict[str, Any]
+    sources: list[dict[str, Any]]
+    report: dict[str, Any]
+    versions: dict[str, str]
+    stores: dict[str, StoreRecord] = field(default_factory=dict)
+    files: dict[str, dict[str, Any]] = field(default_factory=dict)
+    format: int = FORMAT
+
+    def write(self, folder: Path) -> None:
+        """Write ``manifest.json`` into ``folder``."""
+        text = json.dumps({**dataclasses.asdict(self), "schema": self.schema.to_json()}, indent=1, ensure_ascii=False)
+        (folder / "manifest.json").write_text(text + "\n", encoding="utf-8")
+
+    @staticmethod
+    def read(folder: Path) -> Manifest:
+        """Read ``manifest.json``; raises :class:`NotAKbError` when it is missing, broken or of a newer format."""
+        path = folder / "manifest.json"
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            if data["format"] > FORMAT:
+                raise NotAKbError(
+                    f"{folder} has format {data['format']}, and this kbkit reads up to {FORMAT}",
+                    "upgrade kbkit, or ingest the source again",
+                )
+            stores = {name: StoreRecord(**record) for name, record in data["stores"].items()}
+            return Manifest(**{**data, "schema": Schema.from_json(data["schema"]), "stores": stores})
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise NotAKbError(f"{path} cannot be read: {error}", "restore it, or ingest the source again") from error
+
+
+class Pin:
+    """A generation held open by a shared lock; ``close`` releases it."""
+
+    def __init__(self, folder: Path, handle: IO[bytes]) -> None:
+        self.folder = folder
+        self._handle = handle
+
+    def close(self) -> None:
+        """Release the generation."""
+        self._handle.close()
+
+
+class KbDirectory:
+    """One KB directory, existing or to be."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+
+    @property
+    def workspace(self) -> Path:
+        """Where a user's additions live."""
+        return self.path / "workspace"
+
+    def current(self) -> str:
+        """Name of the live generation; raises :class:`NotAKbError` where there is none."""
+        try:
+            return (self.path / "CURRENT").read_text(encoding="ascii").strip()
+        except FileNotFoundError:
+            what = "is not a KB (it has no file CURRENT)" if self.path.exists() else "does not exist"
+            raise NotAKbError(f"{self.path} {what}", "kbkit ingest makes one; kbkit demo makes a sample") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise NotAKbError(f"{self.path}: {error}", "name the directory that kbkit ingest wrote") from None
+
+    def exists(self) -> bool:
+        """Whether a live generation is here."""
+        return (self.path / "CURRENT").is_file()
+
+    def generation(self, name: str) -> Path:
+        """Folder of the generation ``name``."""
+        return self.path / "generations" / name
+
+    def generations(self) -> list[str]:
+        """Names of the finished generations, oldest first."""
+        folder = self.path / "generations"
+        return sorted(p.name for p in folder.iterdir() if p.name.isdigit()) if folder.is_dir() else []
+
+    def pin(self) -> Pin:
+        """Hold the live generation. Retries when a build swaps and removes it in between."""
+        for _ in range(_RETRIES):
+            folder = self.generation(self.current())
+            try:
+                handle = (folder / "lock").open("rb")
+            except FileNotFoundError:
+                if folder.name == self.current() and not folder.exists():
+                    break
+                continue
+            if _lock(handle, shared=True) and (folder / "lock").exists():
+                return Pin(folder, handle)
+            handle.close()
+        raise NotAKbError(f"{self.path}: CURRENT names a generation that is not there", "ingest the source again")
+
+    @contextlib.contextmanager
+    def building(self, command: str) -> Iterator[Path]:
+        """Hold the build lock and yield an empty folder for the next generation.
+
+        Left-overs of killed builds are removed first. When the block raises, its folder goes, and so does a
+        directory that held nothing else: a failed build leaves no trace.
+        """
+        made = self._claim()
+        with self._build_lock(command):
+            self._sweep()
+            numbers = [int(name) for name in self.generations()]
+            folder = self.generation(f"{max(numbers, default=0) + 1:04d}{_BUILDING}")
+            folder.mkdir(parents=True)
+            (folder / "lock").touch()
+            try:
+                yield folder
+            except BaseException:
+                remove_tree(folder)
+                if made:
+                    remove_tree(self.path / "generations")
+                raise
+
+    def publish(self, folder: Path, manifest: Manifest) -> Path:
+        """Make the built ``folder`` the live generation: checksums, fsync, rename, swap CURRENT; tidy older ones."""
+        known = manifest.files
+        manifest.generation = folder.name.removesuffix(_BUILDING)
+        manifest.files = {name: known.get(name) or fingerprint(folder / name) for name in _files(folder)}
+        manifest.write(folder)
+        _fsync_tree(folder)
+        final = folder.with_name(manifest.generation)
+        _retry(lambda: folder.rename(final))
+        _fsync(final.parent)
+        swap = self.path / "CURRENT.new"
+        with swap.open("w", encoding="ascii") as handle:
+            handle.write(manifest.generation + "\n")
+            handle.flush()
+            os.fsync(handle.fileno())
+        _retry(lambda: swap.replace(self.path / "CURRENT"))
+        _fsync(self.path)
+        self._collect(keep=2)
+        return final
+
+    def collect(self) -> list[tuple[str, int]]:
+        """Remove all generations but the live one that no reader holds, and left-overs; (name, bytes) of each."""
+        self.current()
+        with self._build_lock("gc"):
+            return self._sweep() + self._collect(keep=1)
+
+    def _claim(self) -> bool:
+        """Make the directory; True when it did not hold a KB. Refuses a folder that holds something else."""
+        ours = {"CURRENT", "CURRENT.new", "build.lock", "generations", "workspace"}
+        if self.path.exists():
+            if not self.path.is_dir():
+                raise NotAKbError(f"{self.path} is a file", "name a directory that does not exist yet")
+            foreign = sorted(p.name for p in self.path.iterdir() if p.name not in ours)
+            if foreign and not self.exists():
+                raise NotAKbError(f"{self.path} holds other files ({foreign[0]})", "name a new or empty directory")
+        self.path.mkdir(parents=True, exist_ok=True)
+        return not self.exists()
+
+    @contextlib.contextmanager
+    def _build_lock(self, command: str) -> Iterator[None]:
+        path = self.path / "build.lock"
+        with path.open("a+", encoding="utf-8") as handle:
+            if not _lock(handle, shared=False):
+                handle.seek(0)
+                holder = handle.read().strip() or "another process"
+                raise LockedError(f"{self.path} is being built by {holder}", "wait for it, or stop it")
+            handle.truncate(0)
+            handle.write(f"process {os.getpid()} on {socket.gethostname()} ({command}, since {now()})")
+            handle.flush()
+            try:
+                yield
+            finally:
+                handle.truncate(0)
+        if not self.exists() and not (self.path / "generations").exists():
+            remove_tree(self.path)  # a first build that failed
+
+    def _sweep(self) -> list[tuple[str, int]]:
+        """Remove what killed builds left: unfinished folders, and generations newer than CURRENT."""
+        folder = self.path / "generations"
+        live = int(self.current()) if self.exists() else 0
+        found = folder.iterdir() if folder.is_dir() else iter(())
+        stale = [p for p in found if not p.name.isdigit() or int(p.name) > live]
+        return [(path.name, _remove_measured(path)) for path in sorted(stale)]
+
+    def _collect(self, keep: int) -> list[tuple[str, int]]:
+        removed = []
+        for name in self.generations()[:-keep]:
+            folder = self.generation(name)
+            with (folder / "lock").open("r+b") as handle:
+                free = _lock(handle, shared=False)
+                doomed = folder.with_name(name + ".removed")
+                if free and name != self.current():
+                    _retry(lambda old=folder, new=doomed: old.rename(new))  # type: ignore[misc]
+            if free and doomed.exists():
+                removed.append((name, _remove_measured(doomed)))
+        return removed
+
+
+def now() -> str:
+    """The time of day, UTC, to the second, ISO 8601."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def fingerprint(path: Path) -> dict[str, Any]:
+    """Size and sha256 of a file; raises :class:`KbError` when it cannot be read."""
+    try:
+        with path.open("rb") as handle:
+            digest = hashlib.file_digest(handle, "sha256").hexdigest()
+            return {"bytes": os.fstat(handle.fileno()).st_size, "sha256": digest}
+    except OSError as error:
+        raise KbError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def tree_bytes(folder: Path) -> int:
+    """Bytes of all files below ``folder``; 0 where it does not exist."""
+    return sum(p.stat().st_size for p in folder.rglob("*") if p.is_file())
+
+
+def link_tree(source: Path, target: Path) -> None:
+    """Give ``target`` the files of ``source``: hard links, or copies where links fail."""
+
+    def link(old: str, new: str) -> None:
+        try:
+            os.link(old, new)
+        except OSError:
+            shutil.copy2(old, new)
+
+    if source.is_dir():
+        shutil.copytree(source, target, copy_function=link)
+    else:
+        link(str(source), str(target))
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a folder and all below it, if it exists; on Windows, retries while a scanner holds a file."""
+    if path.exists():
+        _retry(lambda: shutil.rmtree(path))
+
+
+def _remove_measured(path: Path) -> int:
+    size = tree_bytes(path)
+    remove_tree(path)
+    return size
+
+
+def _files(folder: Path) -> list[str]:
+    files = (p for p in folder.rglob("*") if p.is_file() and p.name not in VOLATILE)
+    return sorted(p.relative_to(folder).as_posix() for p in files)
+
+
+def check_files(folder: Path, manifest: Manifest) -> list[str]:
+    """What is wrong with the generation's files, one line each; empty when all checksums hold."""
+    present = set(_files(folder))
+    problems = [f"{name} is missing" for name in manifest.files if name not in present]
+    problems += [f"{name} is not in the manifest" for name in sorted(present - set(manifest.files))]
+    for name in sorted(present & set(manifest.files)):
+        if fingerprint(folder / name) != manifest.files[name]:
+            problems.append(f"{name} differs from its checksum")
+    return problems
+
+
+def _fsync_tree(folder: Path) -> None:
+    for path in [*folder.rglob("*"), folder]:
+        _fsync(path)
+
+
+def _fsync(path: Path) -> None:
+    if sys.platform == "win32" and path.is_dir():
+        return  # Windows cannot open a directory
+    descriptor = os.open(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _retry(action: Any) -> None:
+    """Run a rename or delete; on Windows, again while another process has the file open."""
+    for attempt in range(_RETRIES):
+        try:
+            action()
+        except PermissionError:
+            if sys.platform != "win32" or attempt == _RETRIES - 1:
+                raise
+            time.sleep(0.1)
+        else:
+            return
+
+
+if sys.platform == "win32":  # pragma: no cover
+    import msvcrt
+
+    def _lock(handle: IO[Any], *, shared: bool) -> bool:
+        """Lock a byte far behind the text, so that others may read who holds it. Windows has no shared locks here:
+        a reader's open file is enough to keep its folder from being renamed.
+        """
+        if shared:
+            return True
+        handle.seek(1 << 30)
+        try:
+            msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+else:
+    import fcntl
+
+    def _lock(handle: IO[Any], *, shared: bool) -> bool:
+        """Try to lock a whole file, for this process's lifetime at most; False when somebody else holds it."""
+        try:
+            fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return shared  # a file system without locks: readers may go on, builders may not
+        return True

@@ -1,0 +1,78 @@
+"""RDF in every syntax that Oxigraph parses, gzipped or not -> batches of quads.
+
+Rows are pulled through Oxigraph in chunks and taken apart by Arrow's regular expressions, so that no row is handled in
+Python and memory stays flat.
+"""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyoxigraph as ox
+
+from kbkit.errors import BadInputError
+
+SCHEMA = pa.schema([("file", pa.int32()), *((name, pa.string()) for name in ("s", "p", "o", "g"))])
+"""``s``, ``p``, ``o``, ``g`` are terms in N-Quads syntax (``<iri>``, ``_:label``, ``"text"@en``), ``g`` empty for the
+default graph; ``file`` counts the files from 0, because blank node labels mean something only within one.
+"""
+
+BASE = "http://example.org/"
+"""What relative IRIs are resolved against; not the file's address, so that the same file gives the same KB anywhere."""
+
+_CHUNK = 100_000
+_FORMATS = {
+    ".nt": ox.RdfFormat.N_TRIPLES, ".nq": ox.RdfFormat.N_QUADS, ".ttl": ox.RdfFormat.TURTLE,
+    ".trig": ox.RdfFormat.TRIG, ".rdf": ox.RdfFormat.RDF_XML, ".xml": ox.RdfFormat.RDF_XML,
+    ".owl": ox.RdfFormat.RDF_XML, ".jsonld": ox.RdfFormat.JSON_LD, ".json": ox.RdfFormat.JSON_LD,
+    ".n3": ox.RdfFormat.N3,
+}
+_TERM = r"<[^>]*>|_:[^ ]+"
+_QUAD = (
+    rf"^(?P<s>{_TERM}) (?P<p><[^>]*>) (?P<o>{_TERM}|\"(?:[^\"\\]|\\.)*\"(?:@[^ ]+|\^\^<[^>]*>)?)(?: (?P<g>{_TERM}))? \.$")
+
+
+def read(paths: Sequence[Path]) -> pa.RecordBatchReader:
+    """Stream the quads of ``paths`` in order; raises :class:`BadInputError` with file and line."""
+    return pa.RecordBatchReader.from_batches(SCHEMA, _batches(paths))
+
+
+def _batches(paths: Sequence[Path]) -> Iterator[pa.RecordBatch]:
+    for number, path in enumerate(paths):
+        with _open(path) as handle:
+            try:
+                quads = iter(ox.parse(input=handle, format=_format(path), base_iri=BASE))
+                while chunk := ox.serialize(itertools.islice(quads, _CHUNK), format=ox.RdfFormat.N_QUADS):
+                    yield _split(chunk, number, path)
+            except SyntaxError as error:
+                raise BadInputError(f"{path}, line {error.lineno}: {error.msg}", "mend or remove that line") from None
+            except (OSError, EOFError, ValueError) as error:
+                raise BadInputError(f"{path} cannot be read: {error}") from None
+
+
+def _split(chunk: bytes, number: int, path: Path) -> pa.RecordBatch:
+    lines = pa.array(chunk.decode("utf-8").rstrip("\n").split("\n"))
+    parts = pc.extract_regex(lines, _QUAD)
+    if parts.null_count:
+        raise BadInputError(f"{path} holds a statement that kbkit does not store: {lines.filter(parts.is_null())[0]}",
+                            "quoted triples (RDF-star) are not supported")
+    columns = [pc.struct_field(parts, name) for name in ("s", "p", "o", "g")]
+    return pa.record_batch([pa.array([number] * len(lines), pa.int32()), *columns], schema=SCHEMA)
+
+
+def _open(path: Path) -> IO[bytes]:
+    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+def _format(path: Path) -> ox.RdfFormat:
+    suffixes = [s.lower() for s in path.suffixes if s.lower() != ".gz"]
+    known = _FORMATS.get(suffixes[-1] if suffixes else "")
+    if known is None:
+        raise BadInputError(f"{path} has no ending of an RDF syntax", "use one of " + ", ".join(sorted(_FORMATS)))
+    return known

@@ -1,0 +1,190 @@
+"""The schema of a KB: node types, relations with their signatures, attributes, text fields.
+
+Plain frozen data, written to ``manifest.json`` and read back on open. Nothing here touches an engine.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import urllib.parse
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+from kbkit.errors import UnknownNameError
+
+T = TypeVar("T")
+
+UNTYPED = "entity"
+"""The primary type of nodes that have none, or one too rare to keep."""
+
+KB_NAMESPACE = "urn:kbkit:"
+"""Namespace of kbkit's own vocabulary in RDF (``kb:type``)."""
+
+STANDARD_PREFIXES = {
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
+    "owl": "http://www.w3.org/2002/07/owl#",
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "kb": KB_NAMESPACE,
+}
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A typed column of a node type or a relation; ``type`` is DuckDB's name for it (``BIGINT``, ``VARCHAR[]``)."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class NodeType:
+    """A node type.
+
+    ``first`` and ``count`` give the id range ``first .. first + count - 1`` of the nodes whose primary type it is;
+    ``others`` counts the nodes that have it besides their primary type. ``table`` is its name in SQL.
+    """
+
+    name: str
+    first: int
+    count: int
+    others: int
+    table: str
+    iri: str
+    attributes: tuple[Attribute, ...] = ()
+    description: str = ""
+
+    @property
+    def last(self) -> int:
+        """The largest id of the range; ``first - 1`` when the range is empty."""
+        return self.first + self.count - 1
+
+    @property
+    def members(self) -> int:
+        """Nodes that have this type, primary or other."""
+        return self.count + self.others
+
+
+@dataclass(frozen=True)
+class Signature:
+    """One (head type, tail type) that a relation joins, by primary types, and how many edges do so."""
+
+    head: str
+    tail: str
+    edges: int
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A relation. ``edges`` counts rows (parallel edges too), ``pairs`` distinct (head, tail)."""
+
+    name: str
+    table: str
+    iri: str
+    edges: int
+    pairs: int
+    signatures: tuple[Signature, ...]
+    symmetric: bool = False
+    attributes: tuple[Attribute, ...] = ()
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class TextField:
+    """A named text of nodes; ``weight`` multiplies its score in full-text search; ``tokens`` are split at spaces."""
+
+    name: str
+    weight: float
+    texts: int
+    tokens: int
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What a KB holds. Types are in the order of their id ranges."""
+
+    name: str
+    base: str
+    node_types: tuple[NodeType, ...]
+    relations: tuple[Relation, ...]
+    text_fields: tuple[TextField, ...]
+    rdf_source: bool = False
+    name_weight: float = 2.0
+
+    @cached_property
+    def _types(self) -> dict[str, NodeType]:
+        return {t.name: t for t in self.node_types}
+
+    @cached_property
+    def _relations(self) -> dict[str, Relation]:
+        return {r.name: r for r in self.relations}
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return sum(t.count for t in self.node_types)
+
+    @property
+    def edges(self) -> int:
+        """Number of edges, parallel ones included, symmetric relations counted both ways."""
+        return sum(r.edges for r in self.relations)
+
+    def type(self, name: str) -> NodeType:
+        """The node type called ``name``; raises :class:`UnknownNameError` with the closest names."""
+        return _lookup("type", name, self._types)
+
+    def relation(self, name: str) -> Relation:
+        """The relation called ``name``; raises :class:`UnknownNameError` with the closest names."""
+        return _lookup("relation", name, self._relations)
+
+    def prefixes(self) -> dict[str, str]:
+        """SPARQL prefixes that this KB's IRIs call for, beside the standard ones.
+
+        ``type:``, ``rel:``, ``attr:`` and ``text:`` are the KB's vocabulary. In a KB that did not come from RDF, each
+        node type whose name can be one is a prefix too (``country:FRA``).
+        """
+        own = {kind: f"{self.base}{kind}/" for kind in ("type", "rel", "attr", "text")}
+        types = {} if self.rdf_source else {t.name: self.node_namespace(t.name) for t in self.node_types}
+        usable = {name: iri for name, iri in types.items() if name.isascii() and name.replace("_", "").isalnum()}
+        letters = {name: iri for name, iri in usable.items() if name[0].isalpha() and not name.endswith("_")}
+        return {**letters, **own, **STANDARD_PREFIXES}
+
+    def node_namespace(self, type_name: str) -> str:
+        """The IRI that stands before the keys of a type's nodes, in a KB that did not come from RDF."""
+        return f"{self.base}{iri_escape(type_name)}/"
+
+    def to_json(self) -> dict[str, Any]:
+        """A plain structure for ``manifest.json``."""
+        return dataclasses.asdict(self)
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Schema:
+        """The inverse of :meth:`to_json`."""
+        types = tuple(NodeType(**{**t, "attributes": _attributes(t)}) for t in data["node_types"])
+        relations = tuple(
+            Relation(**{**r, "attributes": _attributes(r), "signatures": tuple(Signature(**s) for s in r["signatures"])})
+            for r in data["relations"]
+        )
+        fields = tuple(TextField(**f) for f in data["text_fields"])
+        return Schema(**{**data, "node_types": types, "relations": relations, "text_fields": fields})
+
+
+def iri_escape(text: str) -> str:
+    """Percent-encode all but letters, digits and ``-._~``, as DuckDB's ``url_encode`` does to keys."""
+    return urllib.parse.quote(text, safe="")
+
+
+def _attributes(data: dict[str, Any]) -> tuple[Attribute, ...]:
+    return tuple(Attribute(**a) for a in data["attributes"])
+
+
+def _lookup(kind: str, name: str, known: dict[str, T]) -> T:
+    if name in known:
+        return known[name]
+    folded = [key for key in known if key.casefold() == name.casefold()]
+    if len(folded) == 1:
+        return known[folded[0]]
+    raise UnknownNameError(kind, name, known)
+

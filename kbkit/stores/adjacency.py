@@ -1,0 +1,209 @@
+"""The adjacency store: compressed sparse rows (CSR) in numpy files, memory-mapped; the fast path of every hop.
+
+For each relation and direction, the distinct neighbours of each node, sorted. All relations share few files:
+
+* ``targets.npy``  int32: neighbours, block after block
+* ``offsets.npy``  int64: for block ``b``, ``rows + 1`` positions into its part of ``targets``
+* ``heads.npy``    int32: for sparse blocks, the sorted ids that have neighbours
+* ``index.npy``    a record per block: where its parts are
+
+A block is *dense* (one offset for every id between the smallest and the largest head) where that takes no more room
+than *sparse* (sorted distinct heads, found by binary search). So thousands of relations take neither thousands of files
+nor gigabytes of zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kbkit.errors import KbError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Ids = NDArray[np.int32]
+
+FOLDER = "adjacency"
+_BLOCK = np.dtype([
+    ("first", "<i4"), ("rows", "<i4"), ("dense", "?"),
+    ("heads", "<i8"), ("offsets", "<i8"), ("targets", "<i8"), ("pairs", "<i8"),
+])
+_GROUP_EDGES = 20_000_000
+_EMPTY: Ids = np.empty(0, np.int32)
+
+
+@dataclass(frozen=True)
+class Csr:
+    """The distinct neighbours of each node under one relation, in one direction.
+
+    ``offsets`` has ``rows + 1`` entries into ``targets``. In a dense block row ``i`` is the node ``first + i``
+    (``heads`` is None); in a sparse one it is ``heads[i]``.
+    """
+
+    first: int
+    heads: Ids | None
+    offsets: NDArray[np.int64]
+    targets: Ids
+
+    def neighbors(self, node: int) -> Ids:
+        """Sorted ids next to ``node``; a view into the file, empty when there are none."""
+        row = node - self.first
+        if self.heads is not None:
+            row = int(np.searchsorted(self.heads, node))
+            if row == len(self.heads) or self.heads[row] != node:
+                return _EMPTY
+        elif row < 0 or row >= len(self.offsets) - 1:
+            return _EMPTY
+        return self.targets[self.offsets[row] : self.offsets[row + 1]]
+
+    def degrees(self) -> NDArray[np.int64]:
+        """Number of neighbours of each row."""
+        return np.diff(self.offsets)
+
+
+class Adjacency:
+    """A generation's adjacency arrays, memory-mapped; forward and backward for each relation."""
+
+    def __init__(self, folder: Path, relations: Sequence[str]) -> None:
+        try:
+            self._index, self._heads, self._offsets, self._targets = (
+                np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("index", "heads", "offsets", "targets"))
+        except (OSError, ValueError) as error:
+            raise KbError(f"{folder} cannot be opened: {error}", "kbkit check says more") from error
+        self._position = {name: i for i, name in enumerate(relations)}
+
+    def forward(self, relation: str) -> Csr:
+        """Head to tails."""
+        return self._block(2 * self._position[relation])
+
+    def backward(self, relation: str) -> Csr:
+        """Tail to heads."""
+        return self._block(2 * self._position[relation] + 1)
+
+    def pairs(self) -> dict[str, tuple[int, int]]:
+        """Distinct (head, tail) of each relation, as counted forward and backward."""
+        counts = self._index["pairs"]
+        return {name: (int(counts[2 * i]), int(counts[2 * i + 1])) for name, i in self._position.items()}
+
+    def close(self) -> None:
+        """Let go of the files. Arrays handed out before stay valid until they are dropped themselves."""
+        del self._index, self._heads, self._offsets, self._targets
+
+    def _block(self, number: int) -> Csr:
+        block = self._index[number]
+        rows, heads, offsets, targets = (int(block[name]) for name in ("rows", "heads", "offsets", "targets"))
+        return Csr(
+            first=int(block["first"]),
+            heads=None if block["dense"] else self._heads[heads : heads + rows],
+            offsets=self._offsets[offsets : offsets + rows + 1],
+            targets=self._targets[targets : targets + int(block["pairs"])],
+        )
+
+
+def build(
+    batches: Callable[[str], pa.RecordBatchReader],
+    folder: Path,
+    edges_by_relation: Sequence[int],
+    progress: Callable[[int, int], None],
+) -> dict[str, int]:
+    """Write the arrays from the ``edges`` table; ``edges_by_relation`` counts its rows in the order of the ENUM.
+
+    Reads groups of relations of at most 20M edges (or one relation, if larger), so memory is bounded by the largest
+    relation: about 30 bytes an edge. Returns ``{"pairs": ...}``, the distinct (head, relation, tail).
+    """
+    folder.mkdir()
+    index = np.zeros(2 * len(edges_by_relation), _BLOCK)
+    done, total = 0, sum(edges_by_relation)
+    with _Array(folder / "targets.npy", np.int32) as targets, _Array(folder / "offsets.npy", np.int64) as offsets, \
+            _Array(folder / "heads.npy", np.int32) as heads:
+        for group in _groups(edges_by_relation):
+            start = 0
+            table = batches(_group_sql(group)).read_all()
+            head, tail = (table.column(name).to_numpy() for name in ("head", "tail"))
+            for relation in group:
+                part = slice(start, start + edges_by_relation[relation])
+                start = part.stop
+                for direction, pair in enumerate(((head, tail), (tail, head))):
+                    source, target = distinct_pairs(pair[0][part], pair[1][part])
+                    index[2 * relation + direction] = _write_block(source, target, heads, offsets, targets)
+            done += start
+            progress(done, total)
+    np.save(folder / "index.npy", index)
+    return {"pairs": int(index["pairs"][::2].sum())}
+
+
+def distinct_pairs(source: Ids, target: Ids) -> tuple[Ids, Ids]:
+    """Distinct (source, target), sorted, by packing each into one int64."""
+    packed = (source.astype(np.int64) << 32) | target.astype(np.int64)
+    packed = np.unique(packed)
+    return (packed >> 32).astype(np.int32), (packed & 0xFFFFFFFF).astype(np.int32)
+
+
+def _groups(edges: Sequence[int]) -> Iterator[range]:
+    """Consecutive relations, together at most ``_GROUP_EDGES`` edges, or one."""
+    start, size = 0, 0
+    for relation, count in enumerate(edges):
+        if size and size + count > _GROUP_EDGES:
+            yield range(start, relation)
+            start, size = relation, 0
+        size += count
+    if start < len(edges):
+        yield range(start, len(edges))
+
+
+def _group_sql(group: range) -> str:
+    # The table is sorted by relation, and DuckDB keeps that order; enum_code is the position in the ENUM.
+    return f"SELECT head, tail FROM edges WHERE enum_code(relation) BETWEEN {group.start} AND {group.stop - 1}"
+
+
+def _write_block(source: Ids, target: Ids, heads: _Array, offsets: _Array, targets: _Array) -> Any:
+    """Append one block; returns its record for the index. ``source`` and ``target`` are sorted distinct pairs."""
+    if not len(source):
+        where = offsets.append(np.zeros(1, np.int64))
+        return np.array((0, 0, True, 0, where, 0, 0), _BLOCK)
+    distinct, counts = np.unique(source, return_counts=True)
+    span = int(distinct[-1]) - int(distinct[0]) + 1
+    first = int(distinct[0])
+    dense = 8 * span <= 12 * len(distinct)
+    rows, at_heads = len(distinct), 0
+    if dense:
+        rows = span
+        counts = np.bincount(source - first, minlength=span)
+    else:
+        at_heads = heads.append(distinct)
+    at_offsets = offsets.append(np.concatenate(([0], np.cumsum(counts))))
+    return np.array((first, rows, dense, at_heads, at_offsets, targets.append(target), len(target)), _BLOCK)
+
+
+class _Array:
+    """A one-dimensional .npy file that grows; its header is written last, in room left for it."""
+
+    _HEADER = 128
+
+    def __init__(self, path: Path, dtype: type[np.generic]) -> None:
+        self._path, self._dtype, self._length = path, np.dtype(dtype), 0
+
+    def __enter__(self) -> _Array:
+        self._file: IO[bytes] = self._path.open("wb")
+        self._file.write(b"\0" * self._HEADER)
+        return self
+
+    def append(self, values: NDArray[Any]) -> int:
+        """Write ``values`` at the end; returns the position of the first."""
+        position = self._length
+        self._file.write(np.ascontiguousarray(values, self._dtype).data)
+        self._length += len(values)
+        return position
+
+    def __exit__(self, *_: object) -> None:
+        header = {"descr": np.lib.format.dtype_to_descr(self._dtype), "fortran_order": False, "shape": (self._length,)}
+        text = repr(header).encode().ljust(self._HEADER - 11) + b"\n"
+        self._file.seek(0)
+        self._file.write(np.lib.format.magic(1, 0) + len(text).to_bytes(2, "little") + text)
+        self._file.close()

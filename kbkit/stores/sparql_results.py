@@ -1,0 +1,76 @@
+"""Oxigraph's serialized results -> polars frames, without a Python loop over rows."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import polars as pl
+
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+_INTEGERS = ("integer", "int", "long", "short", "byte", "nonNegativeInteger", "positiveInteger", "unsignedInt",
+             "unsignedLong", "unsignedShort", "unsignedByte", "negativeInteger", "nonPositiveInteger")
+_FLOATS = ("decimal", "double", "float")
+_INTEGER = rf'^[-+]?[0-9]+$|^"[^"]*"\^\^<{_XSD}(?:{"|".join(_INTEGERS)})>$'
+_NUMBER = rf'{_INTEGER}|^[-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?$|^"[^"]*"\^\^<{_XSD}(?:{"|".join(_FLOATS)})>$'
+_BOOLEAN = "^(?:true|false)$"
+_TRIPLE = r'^(?P<subject>\S+) (?P<predicate>\S+) (?P<object>.+) \.$'
+
+
+def parse_select(body: bytes) -> pl.DataFrame:
+    """SPARQL TSV results: a column per variable, typed where all its values are of one kind."""
+    header, _, rows = body.partition(b"\n")
+    names = [name.lstrip("?") for name in header.decode().split("\t")] if header else []
+    if not names:
+        return pl.DataFrame()
+    if not rows:
+        return pl.DataFrame(schema=dict.fromkeys(names, pl.String))
+    frame = pl.read_csv(
+        io.BytesIO(rows), has_header=False, separator="\t", quote_char=None, new_columns=names,
+        schema_overrides=[pl.String] * len(names), missing_utf8_is_empty_string=False, infer_schema=False)
+    return frame.select(typed(frame[name]) for name in names)
+
+
+def parse_ask(body: bytes) -> pl.DataFrame:
+    """SPARQL JSON of an ASK query: one row, one boolean column ``ask``."""
+    return pl.DataFrame({"ask": [bool(json.loads(body)["boolean"])]})
+
+
+def parse_triples(body: bytes) -> pl.DataFrame:
+    """N-Triples: columns ``subject``, ``predicate``, ``object``."""
+    lines = pl.Series("line", body.decode().splitlines(), dtype=pl.String)
+    parts = lines.str.extract_groups(_TRIPLE).struct.unnest()
+    return parts.select(plain(parts[name]) for name in ("subject", "predicate", "object"))
+
+
+def typed(column: pl.Series) -> pl.Series:
+    """RDF terms in Turtle syntax as numbers, booleans or strings."""
+    filled = column.drop_nulls()
+    if len(filled) and filled.str.contains(_INTEGER).all():
+        numbers = _lexical(column).cast(pl.Int64, strict=False)
+        if numbers.null_count() == column.null_count():
+            return numbers
+    if len(filled) and filled.str.contains(_NUMBER).all():
+        return _lexical(column).str.replace("INF", "inf", literal=True).cast(pl.Float64, strict=False)
+    if len(filled) and filled.str.contains(_BOOLEAN).all():
+        return column == "true"
+    return plain(column)
+
+
+def plain(column: pl.Series) -> pl.Series:
+    """RDF terms as bare text: an IRI without brackets, a literal without quotes, tag and escapes."""
+    text = _lexical(column)
+    if not text.str.contains("\\", literal=True).any():
+        return text
+    guard = "\ue000"  # stands for an escaped backslash while the other escapes are undone
+    text = text.str.replace_all("\\\\", guard, literal=True)
+    for old, new in (("\\t", "\t"), ("\\n", "\n"), ("\\r", "\r"), ('\\"', '"'), ("\\b", "\b"), ("\\f", "\f")):
+        text = text.str.replace_all(old, new, literal=True)
+    return text.str.replace_all(guard, "\\", literal=True)
+
+
+def _lexical(column: pl.Series) -> pl.Series:
+    name = column.name
+    literal = column.str.extract(r'(?s)^"(.*)"(?:@[^"]*|\^\^<[^>"]*>)?$')
+    iri = column.str.extract("^<(.*)>$")
+    return pl.select(pl.coalesce(literal, iri, column)).to_series().rename(name)

@@ -1,0 +1,290 @@
+"""The relational store: DuckDB, one file, the store of record.
+
+Physical tables: ``nodes(id, type, key, name, aliases)`` sorted by id, ``edges(head, relation, tail, ...)`` sorted by
+relation, head, tail, ``texts(id, field, position, text)`` sorted by id, ``node_types(id, type)`` for types besides the
+primary one, and one table for each node type that has attributes. Types without attributes and all relations are views:
+twenty relations scan only their own row groups (the sort keeps zone maps tight), and five thousand open at once.
+``types`` and ``relations`` describe the schema to SQL.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from kbkit.errors import BadInputError, KbError, QueryError, QueryTimeoutError
+from kbkit.schema import NodeType, Relation, Schema
+
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa
+
+FILE = "tables.duckdb"
+TABLES = ("nodes", "edges", "texts", "node_types", "types", "relations")
+"""Names that no type or relation may take."""
+
+Error = duckdb.Error
+"""What DuckDB raises, for callers that do not import it."""
+
+_SAFE = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+
+
+def quote(name: str) -> str:
+    """An SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """An SQL string literal, for the few places where DuckDB takes no parameter."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def connect_staging(path: Path) -> duckdb.DuckDBPyConnection:
+    """A database to load sources into; spills beside itself, and installs no extension."""
+    return duckdb.connect(str(path), config={**_SAFE, "temp_directory": str(path) + ".spill"})
+
+
+def allow_only(con: duckdb.DuckDBPyConnection, folder: Path, paths: Sequence[Path]) -> None:
+    """From now on this connection opens no files but ``paths`` and the tables in ``folder``; nothing can change that."""
+    own = [folder / (FILE + ending) for ending in ("", ".wal", ".wal.checkpoint", ".wal.recovery")]
+    listed = ", ".join(literal(str(path)) for path in (*own, *paths))
+    con.execute(f"SET allowed_paths = [{listed}]")
+    con.execute("SET enable_external_access = false")
+    con.execute("SET lock_configuration = true")
+
+
+def write_lines(con: duckdb.DuckDBPyConnection, query: str, path: Path) -> None:
+    """Write a query's one text column to a gzipped file, a line each, without quoting."""
+    con.execute(f"COPY ({query}) TO {literal(str(path))} (FORMAT csv, HEADER false, QUOTE '', ESCAPE '',"
+                " DELIMITER '\x01', COMPRESSION gzip)")
+
+
+def table_names(con: duckdb.DuckDBPyConnection, names: Sequence[str], taken: Sequence[str], prefix: str) -> list[str]:
+    """SQL names for types or relations: their own, or with ``prefix`` (and a number) where that is taken or reserved."""
+    reserved = {word for (word,) in con.execute(
+        "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'").fetchall()}
+    used = {name.casefold() for name in (*taken, *TABLES)} | reserved
+    result = []
+    for name in names:
+        table, number = name, 1
+        while table.casefold() in used:
+            table = f"{prefix}{name}" if number == 1 else f"{prefix}{name}_{number}"
+            number += 1
+        used.add(table.casefold())
+        result.append(table)
+    return result
+
+
+# -- build ------------------------------------------------------------------------------------------------------------
+
+
+def build(staging: duckdb.DuckDBPyConnection, folder: Path, schema: Schema) -> dict[str, int]:
+    """Write ``tables.duckdb`` from the staged tables ``kb_nodes``, ``kb_edges``, ``kb_texts`` and ``kb_node_types``.
+
+    Returns the counts of rows that ``check`` compares the other stores with.
+    """
+    staging.execute(f"ATTACH {literal(str(folder / FILE))} AS kb")
+    for statement in _statements(schema):
+        staging.execute(statement)
+    counts = staging.execute(
+        "SELECT (SELECT count(*) FROM kb.nodes), (SELECT count(*) FROM kb.edges), (SELECT count(*) FROM kb.texts),"
+        " (SELECT count(*) FROM kb.node_types)"
+    ).fetchone()
+    staging.execute("DETACH kb")
+    assert counts is not None
+    return dict(zip(("nodes", "edges", "texts", "node_types"), counts, strict=True))
+
+
+def _statements(schema: Schema) -> Iterator[str]:
+    types = ", ".join(literal(t.name) for t in schema.node_types)
+    relations = ", ".join(literal(r.name) for r in schema.relations)
+    yield f"CREATE TYPE kb.node_type AS ENUM ({types})"
+    yield f"CREATE TYPE kb.relation_name AS ENUM ({relations})"
+    yield ("CREATE TABLE kb.nodes AS SELECT id, type::kb.node_type AS type, key, name, aliases"
+           " FROM kb_nodes ORDER BY id")
+    yield "CREATE TABLE kb.node_types AS SELECT id, type::kb.node_type AS type FROM kb_node_types ORDER BY id, type"
+    attributes = dict.fromkeys(a.name for r in schema.relations for a in r.attributes)
+    columns = "".join(", " + quote(name) for name in attributes)
+    yield (f"CREATE TABLE kb.edges AS SELECT head, relation::kb.relation_name AS relation, tail{columns}"
+           " FROM kb_edges ORDER BY relation, head, tail")
+    yield "CREATE TABLE kb.texts AS SELECT id, field, position, text FROM kb_texts ORDER BY id, field, position"
+    yield 'CREATE TABLE kb.types(type VARCHAR, first_id INTEGER, nodes INTEGER, other_nodes INTEGER, sql_name VARCHAR)'
+    yield ("CREATE TABLE kb.relations(relation VARCHAR, head_type VARCHAR, tail_type VARCHAR, edges BIGINT,"
+           ' is_symmetric BOOLEAN, sql_name VARCHAR)')
+    rows = [f"({literal(t.name)}, {t.first}, {t.count}, {t.others}, {literal(t.table)})" for t in schema.node_types]
+    yield "INSERT INTO kb.types VALUES " + ", ".join(rows)
+    rows = [
+        f"({literal(r.name)}, {literal(s.head)}, {literal(s.tail)}, {s.edges}, {r.symmetric}, {literal(r.table)})"
+        for r in schema.relations for s in r.signatures
+    ]
+    if rows:
+        yield "INSERT INTO kb.relations VALUES " + ", ".join(rows)
+    yield from (_type_statement(t) for t in schema.node_types)
+    yield from (_relation_statement(r) for r in schema.relations)
+
+
+def _type_statement(node_type: NodeType) -> str:
+    # A type holds the nodes that have it as their primary type (an id range) or besides it.
+    where = f"id BETWEEN {node_type.first} AND {node_type.last}"
+    if node_type.others:
+        where += f" OR id IN (SELECT id FROM {{db}}node_types WHERE type = {literal(node_type.name)})"
+    if not node_type.attributes:
+        return (f"CREATE VIEW kb.{quote(node_type.table)} AS SELECT id, key, name FROM nodes WHERE "
+                + where.format(db=""))
+    columns = ", ".join(quote(a.name) for a in node_type.attributes)
+    return (f"CREATE TABLE kb.{quote(node_type.table)} AS SELECT id, key, name, {columns} FROM kb_nodes WHERE "
+            + where.format(db="kb.") + " ORDER BY id")
+
+
+def _relation_statement(relation: Relation) -> str:
+    columns = "".join(", " + quote(a.name) for a in relation.attributes)
+    return (f"CREATE VIEW kb.{quote(relation.table)} AS SELECT head, tail{columns} FROM edges"
+            f" WHERE relation = {literal(relation.name)}")
+
+
+# -- read -------------------------------------------------------------------------------------------------------------
+
+
+class Tables:
+    """A generation's DuckDB file, read-only.
+
+    ``files`` lets SQL read and write files; otherwise DuckDB opens nothing but the KB. Spills go to a temporary folder.
+    """
+
+    def __init__(self, path: Path, *, files: bool = False) -> None:
+        self._spill = tempfile.TemporaryDirectory(prefix="kbkit-")
+        # The file is attached to a database in memory, because DuckDB shares one instance, and its settings, among all
+        # connections of a process to one file.
+        self.con = duckdb.connect(config={**_SAFE, "temp_directory": self._spill.name})
+        try:
+            self.con.execute(f"ATTACH {literal(str(path))} AS kb (READ_ONLY)")
+        except duckdb.Error as error:
+            self.close()
+            raise KbError(f"{path} cannot be opened: {first_line(error)}", "kbkit check says more") from error
+        self.con.execute("USE kb")
+        self.con.execute(f"SET enable_external_access = {files}")
+        self.con.execute("SET lock_configuration = true")
+        self._own = self._cursor()
+
+    def close(self) -> None:
+        """Close the database."""
+        self.con.close()
+        self._spill.cleanup()
+
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        """A connection of its own: for another thread, or out of reach of a user's SQL."""
+        cursor = self.con.cursor()
+        cursor.execute("USE kb")
+        return cursor
+
+    def arrow(self, text: str, params: Mapping[str, Any] | None = None, timeout: float | None = None) -> pa.Table:
+        """Run SQL and return its last result; ``params`` are named (``$name``), ``timeout`` is in seconds.
+
+        Raises :class:`QueryError` with DuckDB's first line, :class:`QueryTimeoutError` at the time limit.
+        """
+        with _time_limit(self.con, timeout):
+            try:
+                relation = self.con.sql(text, params=dict(params)) if params else self.con.sql(text)
+                if relation is None:
+                    import pyarrow
+
+                    return pyarrow.table({})
+                return relation.to_arrow_table()
+            except duckdb.InterruptException:
+                raise QueryTimeoutError(f"SQL stopped after {timeout:g} s", "--timeout sets the limit") from None
+            except duckdb.PermissionException as error:
+                raise QueryError(first_line(error), "--allow-files lets SQL read and write files") from None
+            except (duckdb.Error, RuntimeError) as error:
+                raise QueryError(first_line(error)) from error
+
+    def frame(self, text: str, params: Mapping[str, Any] | None = None, timeout: float | None = None) -> pl.DataFrame:
+        """:meth:`arrow` as a polars frame, with plain strings for ENUMs."""
+        return to_frame(self.arrow(text, params, timeout))
+
+    def rows(self, text: str, params: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
+        """Few rows, for kbkit's own look-ups."""
+        return self._own.execute(text, dict(params or {})).fetchall()
+
+    def batches(self, text: str, rows: int = 50_000) -> pa.RecordBatchReader:
+        """Stream a result on a cursor of its own, ``rows`` a batch."""
+        return self._cursor().sql(text).to_arrow_reader(rows)
+
+
+def to_frame(table: pa.Table) -> pl.DataFrame:
+    """An Arrow table as a polars frame: ENUMs become strings, repeated column names get ``_1``, ``_2``."""
+    import polars as pl
+
+    frame = pl.DataFrame(pl.from_arrow(table.rename_columns(unique_names(table.column_names))))
+    return frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
+
+
+def unique_names(names: Sequence[str]) -> list[str]:
+    """Column names made distinct, as DuckDB itself does in sub-queries."""
+    result: list[str] = []
+    for name in names:
+        unique, number = name, 0
+        while unique in result:
+            number += 1
+            unique = f"{name}_{number}"
+        result.append(unique)
+    return result
+
+
+@contextlib.contextmanager
+def _time_limit(con: duckdb.DuckDBPyConnection, seconds: float | None) -> Iterator[None]:
+    timer = threading.Timer(seconds, con.interrupt) if seconds else None
+    if timer:
+        timer.daemon = True
+        timer.start()
+    try:
+        yield
+    finally:
+        if timer:
+            timer.cancel()
+
+
+# -- look-ups ---------------------------------------------------------------------------------------------------------
+
+
+def closest_names(tables: Tables, name: str, most: int = 5) -> list[str]:
+    """Names of nodes that come closest to ``name`` (Jaro-Winkler on lower case), best first."""
+    rows = tables.rows(
+        "SELECT name FROM (SELECT DISTINCT name FROM nodes) ORDER BY jaro_winkler_similarity(lower(name), lower($name))"
+        " DESC, name LIMIT $most", {"name": name, "most": most})
+    return [row[0] for row in rows]
+
+
+def first_line(error: Exception) -> str:
+    """DuckDB's message without its dump of settings, on one line."""
+    text = re.split(r"\n\s*\n|\nPossible|\nLINE ", str(error), maxsplit=1)[0]
+    return " ".join(text.split())
+
+
+def source_error(error: Exception, script: Path) -> BadInputError:
+    """What is wrong with a source file, with its line number; or with the recipe's SQL."""
+    text = str(error)
+    path = re.search(r"^\s*file = (.*)$", text, re.MULTILINE) or re.search(r'Malformed JSON in file "([^"]*)"', text)
+    line = re.search(r"CSV Error on Line: (\d+)", text) or re.search(r"in (?:line|record/value) (\d+)", text)
+    if path is None:
+        return BadInputError(f"{script}: {first_line(error)}")
+    where = f"{path[1]}, line {line[1]}" if line else path[1]
+    columns = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
+    for sign, what, hint in (
+        ("not utf-8", "is not valid UTF-8", "convert it, e.g. with iconv"),
+        ("Expected Number of Columns", f"has {columns[2]} columns, not {columns[1]}" if columns else "",
+         "quote fields that hold the delimiter"),
+        ("unterminated quote", "has a quote that is never closed", "double the quotes inside a quoted field"),
+        ("quote should be followed", "has text after a closing quote", "double the quotes inside a quoted field"),
+        ("Maximum line size", "is longer than the reader allows", "is a quote left open further up?"),
+        ("Malformed JSON", "is not valid JSON", "write one object per line, or one array"),
+    ):
+        if sign in text:
+            return BadInputError(f"{where} {what}", hint)
+    return BadInputError(f"{where}: {first_line(error)}")

@@ -1,0 +1,199 @@
+"""The full-text store: Tantivy, one document per node, a field for the name and one for each text field.
+
+Scores are BM25 (k1 1.2, b 0.75, Tantivy's constants), summed over words and fields; names weigh double unless the
+recipe says otherwise. Texts are not stored here: they are in the tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tantivy
+from numpy.typing import NDArray
+
+from kbkit.errors import KbError, UnknownNameError
+from kbkit.schema import NodeType, Schema, TextField
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FOLDER = "text"
+ANALYZERS = (
+    "english", "simple", "arabic", "danish", "dutch", "finnish", "french", "german", "greek", "hungarian", "italian",
+    "norwegian", "portuguese", "romanian", "russian", "spanish", "swedish", "tamil", "turkish",
+)
+"""Languages whose words are stemmed; ``simple`` only splits, lower-cases and drops accents."""
+
+STOP_WORDS = frozenset(
+    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this to"
+    " was will with".split())
+"""Left out of English queries unless nothing else is left; they stay in the index, for names such as "The The"."""
+
+_WRITER_BYTES = 256_000_000
+_MAX_QUERY_WORDS = 256
+
+
+def field_name(text_field: str) -> str:
+    """The index's name for a text field; ``name`` is the node's own."""
+    return "text_" + text_field
+
+
+def analyzer(name: str) -> tantivy.TextAnalyzer:
+    """The analyzer called ``name``; raises :class:`UnknownNameError` for others."""
+    if name not in ANALYZERS:
+        raise UnknownNameError("analyzer", name, ANALYZERS)
+    builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(tantivy.Filter.remove_long(60))
+    builder = builder.filter(tantivy.Filter.lowercase()).filter(tantivy.Filter.ascii_fold())
+    if name != "simple":
+        builder = builder.filter(tantivy.Filter.stemmer(name))
+    return builder.build()
+
+
+def build(
+    batches: Callable[[str], pa.RecordBatchReader], folder: Path, schema: Schema, analyzer_name: str,
+    progress: Callable[[int, int], None],
+) -> dict[str, int]:
+    """Index every node; ``batches`` runs SQL over the tables. Returns ``{"documents": ...}``."""
+    words = analyzer(analyzer_name)
+    folder.mkdir()
+    index = tantivy.Index(_index_schema(schema.text_fields), path=str(folder))
+    index.register_tokenizer("kb", words)
+    writer = index.writer(_WRITER_BYTES, 1)
+    done = 0
+    for batch in batches(_documents_sql(schema.text_fields)):
+        _add(writer, batch)
+        done += batch.num_rows
+        progress(done, schema.nodes)
+    writer.commit()
+    writer.wait_merging_threads()
+    index.reload()
+    return {"documents": index.searcher().num_docs}
+
+
+def _index_schema(fields: Sequence[TextField]) -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    builder.add_unsigned_field("id", stored=False, indexed=True, fast=True)
+    builder.add_text_field("type", tokenizer_name="raw", index_option="basic")
+    for name in ("name", *(field_name(f.name) for f in fields)):
+        builder.add_text_field(name, tokenizer_name="kb", index_option="position")
+    return builder.build()
+
+
+def _documents_sql(fields: Sequence[TextField]) -> str:
+    """One row a node: id, its types, its name and aliases, and its texts of each field."""
+    columns = "".join(
+        f", list(text ORDER BY position) FILTER (field = '{_sql(f.name)}') AS f{i}" for i, f in enumerate(fields))
+    texts = f" LEFT JOIN (SELECT id{columns} FROM texts GROUP BY id) x USING (id)" if fields else ""
+    shown = "".join(f", x.f{i} AS \"{field_name(f.name)}\"".replace('\\"', '"') for i, f in enumerate(fields))
+    return (f"SELECT n.id, list_concat([n.type::VARCHAR], coalesce(o.types, [])) AS type,"
+            f" list_concat([n.name], coalesce(n.aliases, [])) AS name{shown} FROM nodes n{texts}"
+            " LEFT JOIN (SELECT id, list(type::VARCHAR) AS types FROM node_types GROUP BY id) o USING (id)")
+
+
+def _sql(text: str) -> str:
+    return text.replace("'", "''")
+
+
+def _add(writer: tantivy.IndexWriter, batch: pa.RecordBatch) -> None:
+    """Tantivy takes documents one by one; everything before this loop is columns."""
+    names = batch.schema.names[1:]
+    for number, *fields in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+        document = tantivy.Document()
+        document.add_unsigned("id", number)  # Document(id=...) would write a signed field and fail at commit
+        for name, values in zip(names, fields, strict=True):
+            for value in values or ():
+                document.add_text(name, value)
+        writer.add_document(document)
+
+
+class Text:
+    """A generation's full-text index."""
+
+    def __init__(self, folder: Path, schema: Schema, analyzer_name: str) -> None:
+        try:
+            self._index = tantivy.Index.open(str(folder))
+        except (ValueError, OSError) as error:
+            raise KbError(f"{folder} cannot be opened: {error}", "kbkit check says more") from error
+        self._analyzer = analyzer(analyzer_name)
+        # An index forgets its analyzers when it is opened again.
+        self._index.register_tokenizer("kb", self._analyzer)
+        self._english = analyzer_name == "english"
+        self._schema = schema
+        self._searcher = self._index.searcher()
+
+    @property
+    def documents(self) -> int:
+        """Number of documents, one a node."""
+        return int(self._searcher.num_docs)
+
+    def close(self) -> None:
+        """Let go of the index."""
+        del self._searcher, self._index
+
+    def words(self, text: str) -> list[str]:
+        """The distinct index words of a query, in order; stop words only when there is nothing else."""
+        words = list(dict.fromkeys(self._analyzer.analyze(text)))[:_MAX_QUERY_WORDS]
+        telling = [word for word in words if word not in STOP_WORDS] if self._english else words
+        return telling or words
+
+    def search(self, text: str, k: int, node_type: NodeType | None = None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The ``k`` best nodes for any of the words: ids and BM25 scores, best first, ties by id.
+
+        ``node_type`` keeps only nodes that have the type, before the best are chosen.
+        """
+        words = self.words(text)
+        k = min(k, self.documents)
+        if not words or k < 1:
+            return np.empty(0, np.int64), np.empty(0)
+        query = self._any_word(words)
+        if node_type is not None:
+            query = tantivy.Query.boolean_query([(tantivy.Occur.Must, query), (tantivy.Occur.Must, self._of_type(node_type))])
+        hits = self._searcher.search(query, limit=k, count=False).hits
+        ids = np.array(self._searcher.fast_field_values("id", [address for _, address in hits]), np.int64).reshape(-1)
+        scores = np.array([score for score, _ in hits], np.float64)
+        order = np.lexsort((ids, -scores))
+        return ids[order], scores[order]
+
+    def _any_word(self, words: Iterable[str]) -> tantivy.Query:
+        weights = {"name": self._schema.name_weight, **{field_name(f.name): f.weight for f in self._schema.text_fields}}
+        parts = []
+        for word in words:
+            for field, weight in weights.items():
+                term = tantivy.Query.term_query(self._index.schema, field, word, "freq")
+                parts.append((tantivy.Occur.Should, tantivy.Query.boost_query(term, weight) if weight != 1 else term))
+        return tantivy.Query.boolean_query(parts)
+
+    def _of_type(self, node_type: NodeType) -> tantivy.Query:
+        term = tantivy.Query.term_query(self._index.schema, "type", node_type.name, "basic")
+        return tantivy.Query.const_score_query(term, 0.0)
+
+    def snippets(self, text: str, documents: Sequence[str], characters: int = 160) -> list[str]:
+        """The part of each document that shows most words of the query, with the words between ``**``."""
+        words = self.words(text)
+        if not words:
+            return [document[:characters] for document in documents]
+        builder = tantivy.SchemaBuilder()
+        builder.add_text_field("body", tokenizer_name="kb", index_option="position", stored=True)
+        schema = builder.build()
+        index = tantivy.Index(schema)
+        index.register_tokenizer("kb", self._analyzer)
+        query = tantivy.Query.boolean_query(
+            [(tantivy.Occur.Should, tantivy.Query.term_query(schema, "body", word)) for word in words])
+        generator = tantivy.SnippetGenerator.create(index.searcher(), query, schema, "body")
+        generator.set_max_num_chars(characters)
+        return [_marked(generator, document, characters) for document in documents]
+
+
+def _marked(generator: Any, document: str, characters: int) -> str:
+    shown = generator.snippet_from_doc(tantivy.Document(body=document))
+    fragment: str = shown.fragment()
+    if not fragment:
+        return document[:characters]
+    data, parts, at = fragment.encode(), [], 0
+    for span in shown.highlighted():
+        parts += [data[at : span.start].decode(), "**", data[span.start : span.end].decode(), "**"]
+        at = span.end
+    return "".join(parts) + data[at:].decode()

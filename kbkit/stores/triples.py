@@ -1,0 +1,210 @@
+"""The RDF store: Oxigraph, bulk-loaded, asked through a worker process that can be killed.
+
+Oxigraph cannot stop a query, so SPARQL runs in a process of its own (``python -m kbkit.stores.sparql_worker``): started
+afresh, never forked, kept warm between queries, and killed at the time limit or when the user interrupts.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from kbkit.errors import KbError, QueryError, QueryTimeoutError
+from kbkit.schema import Schema
+from kbkit.stores import ntriples
+from kbkit.stores.sparql_text import bind, refuse_service
+
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa
+
+FOLDER = "triples"
+QUADS = "source/quads.nq.gz"
+"""Where the generation keeps the quads of an RDF source, from which its triplestore is (re)built."""
+
+
+def build(
+    batches: Callable[[str], pa.RecordBatchReader], folder: Path, schema: Schema, quads: Path | None,
+    progress: Callable[[int, int], None], total: int,
+) -> dict[str, int]:
+    """Bulk-load the tables (``batches`` runs SQL over them), and ``quads`` when the source is RDF.
+
+    Returns ``{"triples": ..., "written": ...}``: those in the store, and the statements sent to it. They are equal when
+    every statement is distinct, as they are by construction.
+    """
+    import pyoxigraph as ox
+
+    store = ox.Store(str(folder))
+    counted = [0]
+
+    def advance(lines: int) -> None:
+        counted[0] += lines
+        progress(counted[0], max(total, counted[0]))
+
+    for query in ntriples.queries(schema):
+        stream = io.BufferedReader(_Lines(batches(query), advance), 1 << 20)
+        store.bulk_load(input=stream, format=ox.RdfFormat.N_TRIPLES)
+    if quads is not None:
+        import gzip
+
+        with gzip.open(quads, "rb") as handle:
+            store.bulk_load(input=_Counted(handle, advance), format=ox.RdfFormat.N_QUADS)  # type: ignore[arg-type]
+    store.flush()
+    store.optimize()
+    return {"triples": len(store), "written": counted[0]}
+
+
+class _Lines(io.RawIOBase):
+    """The string column of Arrow batches as one stream of bytes: Arrow keeps a column's strings end to end."""
+
+    def __init__(self, batches: Iterable[pa.RecordBatch], advance: Callable[[int], None]) -> None:
+        self._batches = iter(batches)
+        self._advance = advance
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest:
+            batch = next(self._batches, None)
+            if batch is None:
+                return 0
+            self._rest = _column_bytes(batch.column(0))
+            self._advance(bytes(self._rest).count(b" .\n"))
+        size = min(len(buffer), len(self._rest))
+        buffer[:size] = self._rest[:size]
+        self._rest = self._rest[size:]
+        return size
+
+
+def _column_bytes(column: pa.Array) -> memoryview:
+    import pyarrow as pa
+
+    width = 8 if pa.types.is_large_string(column.type) else 4
+    _, offsets, data = column.buffers()
+    if data is None:
+        return memoryview(b"")
+    ends = memoryview(offsets).cast("B").cast("q" if width == 8 else "i")
+    return memoryview(data).cast("B")[ends[column.offset] : ends[column.offset + len(column)]]
+
+
+class _Counted:
+    """A stream that reports how many lines were read."""
+
+    def __init__(self, handle: IO[bytes], advance: Callable[[int], None]) -> None:
+        self._handle, self._advance = handle, advance
+
+    def read(self, size: int = -1) -> bytes:
+        """Read at most ``size`` bytes."""
+        data = self._handle.read(size)
+        if data:
+            self._advance(data.count(b"\n"))
+        return data
+
+
+class Triples:
+    """A generation's RDF store, asked in SPARQL 1.1."""
+
+    def __init__(self, folder: Path, prefixes: Mapping[str, str]) -> None:
+        if not folder.is_dir():
+            raise KbError(f"{folder} does not exist", "kbkit build DIR triples makes it")
+        self._folder, self._prefixes = folder, dict(prefixes)
+        self._worker: subprocess.Popen[bytes] | None = None
+        self._guard = threading.Lock()
+
+    def close(self) -> None:
+        """Stop the worker."""
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.kill()
+            worker.communicate()
+
+    def frame(self, text: str, terms: Mapping[str, str] | None = None, timeout: float | None = 60.0) -> pl.DataFrame:
+        """Run a query; ``terms`` are put where ``$name`` stands.
+
+        SELECT gives a column per variable: numbers and booleans where all its values are, else strings (an IRI without
+        brackets, a literal without its tag). ASK gives one boolean ``ask``; CONSTRUCT and DESCRIBE give ``subject``,
+        ``predicate``, ``object``. Raises :class:`QueryError` and :class:`QueryTimeoutError`.
+        """
+        from kbkit.stores.sparql_results import parse_ask, parse_select, parse_triples
+
+        kind, body = self._ask(text, terms or {}, timeout)
+        return {"select": parse_select, "ask": parse_ask, "triples": parse_triples}[kind](body)
+
+    def raw(self, text: str, timeout: float | None = 60.0) -> tuple[str, bytes]:
+        """Run a query and return its kind (select, ask, triples) and Oxigraph's own serialization (TSV, JSON, N-Triples)."""
+        return self._ask(text, {}, timeout)
+
+    def _ask(self, text: str, terms: Mapping[str, str], timeout: float | None) -> tuple[str, bytes]:
+        text = bind(text, terms)
+        refuse_service(text)
+        request = json.dumps({"query": text, "prefixes": self._prefixes}).encode()
+        with self._guard:
+            worker = self._start()
+            answered = _Timer(worker, timeout)
+            try:
+                _send(worker, request)
+                status, body = _receive(worker)
+            except BaseException as error:  # the worker is of no more use, also after Ctrl-C
+                self.close()
+                if answered.expired:
+                    raise QueryTimeoutError(f"SPARQL stopped after {timeout:g} s", "--timeout sets the limit") from None
+                if isinstance(error, (EOFError, OSError)):
+                    raise QueryError("the SPARQL process died", "it may have run out of memory") from error
+                raise
+            finally:
+                answered.cancel()
+        if status == "error":
+            raise QueryError(" ".join(body.decode().split()))
+        return status, body
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        if self._worker is None or self._worker.poll() is not None:
+            command = [sys.executable, "-m", "kbkit.stores.sparql_worker", str(self._folder)]
+            self._worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        return self._worker
+
+
+class _Timer:
+    """Kills the worker at the limit, and remembers that it did."""
+
+    def __init__(self, worker: subprocess.Popen[bytes], seconds: float | None) -> None:
+        self.expired = False
+        self._worker = worker
+        self._timer = threading.Timer(seconds, self._expire) if seconds else None
+        if self._timer:
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _expire(self) -> None:
+        self.expired = True
+        self._worker.kill()
+
+    def cancel(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+
+
+def _send(worker: subprocess.Popen[bytes], request: bytes) -> None:
+    assert worker.stdin is not None
+    worker.stdin.write(len(request).to_bytes(8, "little") + request)
+    worker.stdin.flush()
+
+
+def _receive(worker: subprocess.Popen[bytes]) -> tuple[str, bytes]:
+    assert worker.stdout is not None
+    head = worker.stdout.read(16)
+    if len(head) < 16:
+        raise EOFError
+    length = int.from_bytes(head[:8], "little")
+    body = worker.stdout.read(length)
+    if len(body) < length:
+        raise EOFError
+    return head[8:].decode().strip(), body
