@@ -1,5 +1,69 @@
-"""kbkit: an embedded toolkit for knowledge graphs whose nodes carry text."""
+"""kbkit: an embedded toolkit for knowledge graphs whose nodes carry text.
+
+    import kbkit
+
+    with kbkit.open("world.kb") as kb:
+        kb.sql("SELECT name, area_km2 FROM country ORDER BY area_km2 DESC LIMIT 5")
+        kb.sparql("SELECT ?name { country:FRA rel:borders ?c . ?c rdfs:label ?name }")
+        kb.search("landlocked and mountainous", type="country")
+
+Importing this module imports no engine; they load when a KB needs them.
+"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kbkit.errors import KbError
+
+if TYPE_CHECKING:
+    from kbkit.ingest.progress import Listener
+    from kbkit.kb import KnowledgeBase
+
 __version__ = "0.1.0"
+__all__ = ["KbError", "__version__", "ingest", "open"]
+
+PathLike = str | os.PathLike[str]
+
+
+def open(path: PathLike) -> KnowledgeBase:  # noqa: A001 - kbkit.open, as gzip.open
+    """Open a KB directory for reading; raises :class:`kbkit.errors.NotAKbError` for anything else."""
+    from kbkit.kb import KnowledgeBase
+
+    return KnowledgeBase(path)
+
+
+def ingest(
+    source: str,
+    *paths: PathLike,
+    out: PathLike,
+    options: Mapping[str, str] | None = None,
+    columns: Mapping[str, str] | None = None,
+    files: Mapping[str, PathLike] | None = None,
+    embedder: str = "static",
+    analyzer: str = "english",
+    replace: bool = False,
+    skip_dangling: bool = False,
+    merge_duplicates: bool = False,
+    progress: Listener | None = None,
+) -> KnowledgeBase:
+    """Build a KB from ``paths`` with the recipe ``source`` (a name or a folder), and open it.
+
+    ``options`` are the recipe's; ``columns`` says what a file calls a column (``{"head": "subject"}``); ``files`` names
+    single files of the recipe. ``replace`` builds the next generation of an existing KB. ``skip_dangling`` leaves out
+    edges and texts of unknown nodes, ``merge_duplicates`` makes one node of a key that occurs twice; both are refused
+    otherwise. ``progress`` is called with an :class:`kbkit.ingest.progress.Event`, from several threads, one at a time.
+    """
+    from kbkit.ingest.build import Request
+    from kbkit.ingest.build import ingest as build
+
+    request = Request(
+        source=source, paths=[Path(p) for p in paths], options=options or {}, columns=columns or {},
+        named={name: Path(p) for name, p in (files or {}).items()}, embedder=embedder, analyzer=analyzer,
+        replace=replace, skip_dangling=skip_dangling, merge_duplicates=merge_duplicates,
+    )
+    build(request, Path(out), progress)
+    return open(out)

@@ -42,7 +42,7 @@ class StaticEmbedder:
         if not (folder / "model.safetensors").is_file():
             raise KbError(f"{folder} holds no model2vec model", "it needs model.safetensors, tokenizer.json, config.json")
         # The hub's library remarks on every model card without its own front matter.
-        logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
+        logging.getLogger("huggingface_hub.repocard").setLevel(logging.ERROR)
         self._model = StaticModel.from_pretrained(folder)
         self.name = name
         self.dimension = int(self._model.dim)

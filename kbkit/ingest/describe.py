@@ -21,7 +21,8 @@ def describe(con: Connection, recipe: Recipe) -> Schema:
     """The :class:`Schema` of ``kb_nodes``, ``kb_node_types``, ``kb_edges`` and ``kb_texts``.
 
     RDF sources give the IRIs of types and relations in tables ``type_iris(type, iri)`` and
-    ``relation_iris(relation, iri)``; other sources have them made from the recipe's base.
+    ``relation_iris(relation, iri)``; other sources have them made from the recipe's base. A table
+    ``relation_names(relation, label)`` names relations that the recipe does not.
     """
     types = _types(con, recipe)
     relations = _relations(con, recipe, [t.table for t in types])
@@ -44,7 +45,7 @@ def _types(con: Connection, recipe: Recipe) -> tuple[NodeType, ...]:
         "(SELECT t.type AS owner, n.* FROM (SELECT id, type FROM kb_nodes UNION ALL FROM kb_node_types) t"
         " JOIN kb_nodes n USING (id))")
     tables = table_names(con, [row[0] for row in rows], (), "type_")
-    iris = _iris(con, "type")
+    iris = _pairs(con, "type_iris")
     return tuple(
         NodeType(name=name, first=first, count=count, others=others, table=table,
                  iri=iris.get(name) or f"{recipe.base}type/{iri_escape(name)}",
@@ -63,7 +64,8 @@ def _relations(con: Connection, recipe: Recipe, taken: list[str]) -> tuple[Relat
     order = {name: place for place, name in enumerate(recipe.relations)}
     names = sorted(signatures, key=lambda name: (order.get(name, len(order)), name))
     tables = table_names(con, names, taken, "rel_")
-    iris = _iris(con, "relation")
+    iris = _pairs(con, "relation_iris")
+    labels = _pairs(con, "relation_names")
     # Rows of kb_edges are distinct: only attributes make several of one (head, tail).
     pairs = dict(con.execute(
         "SELECT relation, count(*) FROM (SELECT DISTINCT relation, head, tail FROM kb_edges"
@@ -75,7 +77,7 @@ def _relations(con: Connection, recipe: Recipe, taken: list[str]) -> tuple[Relat
         result.append(Relation(
             name=name, table=table, iri=spec.iri or iris.get(name) or f"{recipe.base}rel/{iri_escape(name)}",
             edges=edges, pairs=pairs.get(name, edges), signatures=tuple(signatures[name]), symmetric=spec.symmetric,
-            attributes=attributes.get(name, ()), label=spec.label))
+            attributes=attributes.get(name, ()), label=spec.label or labels.get(name) or ""))
     return tuple(result)
 
 
@@ -102,7 +104,8 @@ def _text_fields(con: Connection, recipe: Recipe) -> tuple[TextField, ...]:
     return tuple(TextField(name, recipe.texts.get(name, 1.0), texts, tokens) for name, texts, tokens in rows)
 
 
-def _iris(con: Connection, kind: str) -> dict[str, str]:
-    table = f"{kind}_iris"
+def _pairs(con: Connection, table: str) -> dict[str, str]:
+    """The first two columns of a table that a recipe may make."""
     present = con.execute("SELECT 1 FROM information_schema.tables WHERE table_name = $t", {"t": table}).fetchone()
-    return dict(con.execute(f"SELECT {kind}, iri FROM {table}").fetchall()) if present else {}
+    rows = con.execute(f"SELECT * FROM {table}").fetchall() if present else []
+    return {row[0]: row[1] for row in rows}

@@ -59,18 +59,21 @@ def find(recipe: Recipe, paths: Sequence[Path], named: Mapping[str, Path]) -> di
 
 
 def _matches(spec: FileSpec, offered: Iterable[Path]) -> list[Path]:
+    def fits(path: Path, pattern: str) -> bool:
+        return fnmatch.fnmatch(_plain_name(path).lower(), pattern.lower())
+
     offered = list(offered)
-    result: list[Path] = []
+    if spec.many:
+        return [path for path in offered if any(fits(path, pattern) for pattern in spec.match)]
     for pattern in spec.match:
-        hits = [p for p in offered if p not in result and fnmatch.fnmatch(_plain_name(p).lower(), pattern.lower())]
-        if hits and not spec.many:
-            if len(hits) > 1:
-                shown = ", ".join(p.name for p in hits[:3])
-                raise BadInputError(f"several files could be {spec.name!r}: {shown}",
-                                    f"choose one with --file {spec.name}=PATH")
+        hits = [path for path in offered if fits(path, pattern)]
+        if len(hits) > 1:
+            shown = ", ".join(p.name for p in hits[:3])
+            raise BadInputError(f"several files could be {spec.name!r}: {shown}",
+                                f"choose one with --file {spec.name}=PATH")
+        if hits:
             return hits
-        result += hits
-    return result
+    return []
 
 
 def _plain_name(path: Path) -> str:

@@ -59,7 +59,12 @@ class RelationSpec:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A recipe, read and checked."""
+    """A recipe, read and checked.
+
+    ``infer`` gives text attributes the narrowest type that all their values have; ``single_values`` makes plain
+    attributes of lists that never hold more than one. ``data`` is a folder inside the recipe that it reads by default;
+    ``rdf_quads`` names the table of quads that SPARQL is to see instead of what the tables say.
+    """
 
     name: str
     folder: Path
@@ -70,6 +75,7 @@ class Recipe:
     base: str = ""
     data: str = ""
     infer: bool = False
+    single_values: bool = False
     rdf_quads: str = ""
     name_weight: float = 2.0
     files: tuple[FileSpec, ...] = ()

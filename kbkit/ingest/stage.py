@@ -79,33 +79,57 @@ def _take(con: duckdb.DuckDBPyConnection, table: str, target: str, fixed: dict[s
     parts = [f"{quote(by_name[name])}::{kind} AS {name}" if name in by_name else f"NULL::{kind} AS {name}"
              for name, kind in fixed.items()]
     raw = [name for name in types if name.casefold() not in fixed]
-    inferred = _infer(con, table, [name for name in raw if types[name] == "VARCHAR"]) if recipe.infer else {}
+    values = {name: quote(name) for name in raw}
+    if recipe.single_values:
+        lists = [name for name in raw if types[name].endswith("[]")]
+        for name in _single(con, table, lists):
+            values[name], types[name] = f"{quote(name)}[1]", types[name].removesuffix("[]")
+    if recipe.infer:
+        texts = {name: values[name] for name in raw if types[name].startswith("VARCHAR")}
+        for name, kind in _infer(con, table, texts, types).items():
+            values[name] = f"{values[name]}::{kind}"
     attributes = []
     for name in raw:
         # The tables have an id of their own.
         attribute = name + "_" if name.casefold() in ("id", "position") else name
-        value = f"{quote(name)}::{inferred[name]}" if name in inferred else quote(name)
-        parts.append(f"{value} AS {quote(attribute)}")
+        parts.append(f"{values[name]} AS {quote(attribute)}")
         attributes.append(attribute)
     con.execute(f"CREATE TABLE {target} AS SELECT {', '.join(parts)}, row_number() OVER () AS position FROM {table}")
     return attributes
 
 
-def _infer(con: duckdb.DuckDBPyConnection, table: str, columns: list[str]) -> dict[str, str]:
-    """A narrower type for each text column all of whose values have it."""
-    if not columns:
+def _single(con: duckdb.DuckDBPyConnection, table: str, lists: list[str]) -> list[str]:
+    """The list columns none of whose lists has more than one element."""
+    if not lists:
+        return []
+    row = con.execute(f"SELECT {', '.join(f'max(len({quote(name)}))' for name in lists)} FROM {table}").fetchone()
+    assert row is not None
+    return [name for name, longest in zip(lists, row, strict=True) if (longest or 0) <= 1]
+
+
+def _infer(
+    con: duckdb.DuckDBPyConnection, table: str, values: dict[str, str], types: dict[str, str]
+) -> dict[str, str]:
+    """A narrower type for each text column (or list of texts) all of whose values have it."""
+    if not values:
         return {}
+
+    def passes(name: str, value: str, test: str) -> str:
+        if types[name].endswith("[]"):
+            return f"count(*) FILTER (len(list_filter({value}, lambda x: NOT ({test.format(c='x')}))) = 0)"
+        return f"count(*) FILTER ({test.format(c=value)})"
+
     counts = ", ".join(
-        f"count({quote(c)}), " + ", ".join(f"count(*) FILTER ({test.format(c=quote(c))})" for test in _INFERRED.values())
-        for c in columns)
+        f"count({value}), " + ", ".join(passes(name, value, test) for test in _INFERRED.values())
+        for name, value in values.items())
     row = con.execute(f"SELECT {counts} FROM {table}").fetchone()
     assert row is not None
     width, result = 1 + len(_INFERRED), {}
-    for number, column in enumerate(columns):
+    for number, name in enumerate(values):
         total, *hits = row[number * width : (number + 1) * width]
         fitting = [kind for kind, hit in zip(_INFERRED, hits, strict=True) if hit == total]
         if total and fitting:
-            result[column] = fitting[0]
+            result[name] = fitting[0] + types[name].removeprefix("VARCHAR")
     return result
 
 

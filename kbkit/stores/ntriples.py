@@ -62,7 +62,7 @@ def _attributes(schema: Schema, name: str, table: str, attributes: tuple[Attribu
         if attribute.type.endswith("[]"):
             term = _term("item", attribute.type.removesuffix("[]"))
             line = f"n.iri || '{predicate}' || {term} || ' .\n'"
-            parts.append(f"coalesce(list_aggregate(list_transform(list_distinct({column}), item -> {line}),"
+            parts.append(f"coalesce(list_aggregate(list_transform(list_distinct({column}), lambda item: {line}),"
                          " 'string_agg', ''), '')")
         else:
             parts.append(f"coalesce(n.iri || '{predicate}' || {_term(column, attribute.type)} || ' .\n', '')")

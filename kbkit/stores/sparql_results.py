@@ -27,7 +27,7 @@ def parse_select(body: bytes) -> pl.DataFrame:
         return pl.DataFrame(schema=dict.fromkeys(names, pl.String))
     frame = pl.read_csv(
         io.BytesIO(rows), has_header=False, separator="\t", quote_char=None, new_columns=names,
-        schema_overrides=[pl.String] * len(names), missing_utf8_is_empty_string=False, infer_schema=False)
+        infer_schema=False)
     return frame.select(typed(frame[name]) for name in names)
 
 

@@ -60,3 +60,19 @@ def bind(text: str, terms: Mapping[str, str]) -> str:
 def parameters(text: str) -> set[str]:
     """Names that stand as ``$name`` in the text."""
     return {t[0][1:] for t in _TOKEN.finditer(text) if t.lastgroup == "parameter"}
+
+
+def term(value: object) -> str:
+    """A Python value as a SPARQL term: numbers and booleans as they are, ``<...>`` an IRI, other text a literal."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    text = str(value)
+    if text.startswith("<") and text.endswith(">"):
+        if re.search(r'[<>"{}|^`\\\x00-\x20]', text[1:-1]):
+            raise QueryError(f"{text} is no IRI", "percent-encode what may not stand in one")
+        return text
+    for old, new in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r")):
+        text = text.replace(old, new)
+    return f'"{text}"'

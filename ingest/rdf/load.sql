@@ -1,0 +1,97 @@
+-- The reader gives quads(file, s, p, o, g), each term as N-Quads writes it.
+
+-- Blank nodes mean something within one file only: number them by first appearance.
+CREATE TABLE blank AS
+SELECT file, label, '<urn:kbkit:blank:' || row_number() OVER (ORDER BY min(place)) || '>' AS iri FROM (
+  SELECT file, s AS label, 3 * rowid AS place FROM quads WHERE s[1:2] = '_:'
+  UNION ALL SELECT file, o, 3 * rowid + 1 FROM quads WHERE o[1:2] = '_:'
+  UNION ALL SELECT file, g, 3 * rowid + 2 FROM quads WHERE g[1:2] = '_:'
+) GROUP BY file, label;
+
+CREATE TABLE statements AS
+SELECT coalesce(bs.iri, s) AS s, p, coalesce(bo.iri, o) AS o, coalesce(bg.iri, g, '') AS g, min(q.rowid) AS place
+FROM quads q
+LEFT JOIN blank bs ON bs.file = q.file AND bs.label = q.s
+LEFT JOIN blank bo ON bo.file = q.file AND bo.label = q.o
+LEFT JOIN blank bg ON bg.file = q.file AND bg.label = q.g
+GROUP BY ALL;
+DROP TABLE quads;
+
+CREATE MACRO bare(term) AS term[2:-2];
+CREATE MACRO local_name(iri) AS coalesce(nullif(regexp_extract(iri, '([^/#:]+)[/#:]?$', 1), ''), iri);
+CREATE MACRO language(term) AS regexp_extract(term, '"@([A-Za-z0-9-]+)$', 1);
+CREATE MACRO value(term) AS
+  replace(replace(replace(replace(replace(replace(
+    regexp_extract(term, '(?s)^"(.*)"(@[A-Za-z0-9-]+|\^\^<[^>]*>)?$', 1),
+    '\\', chr(57344)), '\"', '"'), '\n', chr(10)), '\r', chr(13)), '\t', chr(9)), chr(57344), '\');
+-- 0 the preferred language or a dialect of it, 1 none, 2 another
+CREATE MACRO language_rank(term) AS
+  CASE WHEN language(term) = '' THEN 1
+       WHEN lower(split_part(language(term), '-', 1)) = lower(getvariable('language')) THEN 0 ELSE 2 END;
+CREATE MACRO place_in(option, term) AS list_position(string_split(getvariable(option), ' '), bare(term));
+
+CREATE TABLE literals AS
+SELECT bare(s) AS key, p, value(o) AS value, language_rank(o) AS rank, place,
+       place_in('labels', p) AS label_place, place_in('descriptions', p) AS text_place
+FROM statements WHERE o[1] = '"';
+
+CREATE TABLE names AS
+SELECT key, arg_min(value, (rank, label_place, value)) AS name, list(value ORDER BY place) FILTER (rank < 2) AS all_names
+FROM literals WHERE label_place IS NOT NULL AND trim(value) <> '' GROUP BY key;
+
+-- The largest classes become types, named by the end of their IRI; where two end alike, the larger has the name.
+CREATE TABLE typings AS
+SELECT DISTINCT bare(s) AS key, bare(o) AS class FROM statements WHERE place_in('types', p) IS NOT NULL AND o[1] = '<';
+CREATE TABLE type_iris AS
+SELECT CASE WHEN alike = 1 THEN local_name(class) ELSE local_name(class) || '_' || alike END AS type, class AS iri, size
+FROM (SELECT *, row_number() OVER (PARTITION BY lower(local_name(class)) ORDER BY size DESC, class) AS alike
+      FROM (SELECT class, count(*) AS size FROM typings GROUP BY class
+            ORDER BY size DESC, class LIMIT getvariable('max_types')::INT));
+
+-- A node's primary type is its smallest class: the most telling one.
+CREATE TABLE node_classes AS
+SELECT key, list(type ORDER BY size, type) AS all_types FROM typings JOIN type_iris ON iri = class GROUP BY key;
+
+CREATE TABLE links AS
+SELECT bare(s) AS head, bare(p) AS predicate, bare(o) AS tail, min(place) AS place FROM statements
+WHERE o[1] = '<' AND place_in('types', p) IS NULL GROUP BY ALL;
+CREATE TABLE relation_iris AS
+SELECT CASE WHEN alike = 1 THEN local_name(predicate) ELSE local_name(predicate) || '_' || alike END AS relation,
+       predicate AS iri
+FROM (SELECT *, row_number() OVER (PARTITION BY lower(local_name(predicate)) ORDER BY size DESC, predicate) AS alike
+      FROM (SELECT predicate, count(*) AS size FROM links GROUP BY predicate));
+
+CREATE TABLE entity AS
+SELECT key, min(place) AS place FROM (
+  SELECT bare(s) AS key, 2 * place AS place FROM statements
+  UNION ALL SELECT tail, 2 * place + 1 FROM links
+) GROUP BY key;
+
+-- One column per literal predicate; a column of a name that kbkit uses itself gets an underscore.
+CREATE TABLE attribute_names AS
+SELECT p, CASE WHEN lower(name) IN ('id', 'type', 'key', 'name', 'aliases', 'types', 'position') THEN name || '_'
+               WHEN alike > 1 THEN name || '_' || alike ELSE name END AS attribute
+FROM (SELECT *, row_number() OVER (PARTITION BY lower(name) ORDER BY size DESC, p) AS alike
+      FROM (SELECT p, local_name(bare(p)) AS name, count(*) AS size FROM literals
+            WHERE label_place IS NULL AND text_place IS NULL AND rank < 2
+            GROUP BY p ORDER BY size DESC, p LIMIT getvariable('max_attributes')::INT));
+CREATE TABLE attribute_values AS
+SELECT key, attribute, value FROM literals JOIN attribute_names USING (p)
+WHERE label_place IS NULL AND text_place IS NULL AND rank < 2
+UNION ALL SELECT NULL, '_none', NULL;  -- PIVOT wants a column
+CREATE TABLE attributes AS PIVOT attribute_values ON attribute USING list(value ORDER BY value) GROUP BY key;
+
+CREATE TABLE nodes AS
+SELECT all_types[1] AS type, all_types[2:] AS types, e.key,
+       coalesce(name, nullif(local_name(e.key), '')) AS name,
+       list_filter(all_names, lambda other: other <> name) AS aliases, a.* EXCLUDE (key, _none)
+FROM entity e LEFT JOIN names n ON n.key = e.key LEFT JOIN node_classes c ON c.key = e.key
+LEFT JOIN attributes a ON a.key = e.key
+ORDER BY e.place;
+
+CREATE TABLE edges AS SELECT head, relation, tail FROM links JOIN relation_iris ON iri = predicate;
+
+CREATE TABLE texts AS
+SELECT key, 'description' AS field, value AS text FROM (
+  SELECT key, value, rank, place, min(rank) OVER (PARTITION BY key) AS best FROM literals WHERE text_place IS NOT NULL)
+WHERE rank = best ORDER BY place;

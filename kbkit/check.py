@@ -1,0 +1,82 @@
+"""Whether the stores of a KB agree and its files are as they were written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from kbkit.errors import KbError
+from kbkit.layout import check_files
+
+if TYPE_CHECKING:
+    from kbkit.kb import KnowledgeBase
+
+
+def check(kb: KnowledgeBase) -> list[tuple[str, str]]:
+    """(what was checked, problem) for files and each store; the problem is empty when there is none.
+
+    All compare distinct counts with the tables: (head, relation, tail) by relation, nodes, documents, vectors.
+    """
+    result = [("files", _several(check_files(kb.folder, kb.manifest)))]
+    steps: dict[str, Callable[[KnowledgeBase], list[str]]] = {
+        "tables": _tables, "adjacency": _adjacency, "triples": _triples, "text": _text, "vectors": _vectors}
+    for name, step in steps.items():
+        try:
+            result.append((name, _several(step(kb))))
+        except KbError as error:
+            result.append((name, str(error)))
+        except Exception as error:  # noqa: BLE001 - a damaged store may fail in any way its engine knows
+            result.append((name, f"cannot be read: {' '.join(str(error).split())[:200]}"))
+    return result
+
+
+def _tables(kb: KnowledgeBase) -> list[str]:
+    rows = kb.tables.rows("SELECT type, count(*), min(id), max(id) FROM nodes GROUP BY type")
+    found = {kind: (count, first, last) for kind, count, first, last in rows}
+    expected = {t.name: (t.count, t.first, t.last) for t in kb.schema.node_types if t.count}
+    problems = _differences("nodes of type", expected, found)
+    edges = dict(kb.tables.rows("SELECT relation, count(*) FROM edges GROUP BY relation"))
+    problems += _differences("edges of relation", {r.name: r.edges for r in kb.schema.relations}, edges)
+    [(outside,)] = kb.tables.rows(
+        "SELECT count(*) FROM edges WHERE head NOT BETWEEN 0 AND $last OR tail NOT BETWEEN 0 AND $last",
+        {"last": kb.schema.nodes - 1})
+    return problems + ([f"{outside:,} edges to ids that do not exist"] if outside else [])
+
+
+def _adjacency(kb: KnowledgeBase) -> list[str]:
+    pairs = dict(kb.tables.rows(
+        "SELECT relation, count(*) FROM (SELECT DISTINCT head, relation, tail FROM edges) GROUP BY relation"))
+    expected = {name: (count, count) for name, count in pairs.items()}
+    return _differences("neighbours of relation", expected, kb.adjacency.pairs())
+
+
+def _triples(kb: KnowledgeBase) -> list[str]:
+    query = "SELECT ?p (COUNT(*) AS ?n) WHERE { ?s ?p ?o } GROUP BY ?p"
+    if kb.schema.rdf_source:  # the same statement may stand in several graphs, and a predicate may have literals too
+        query = ("SELECT ?p (COUNT(*) AS ?n) WHERE { SELECT DISTINCT ?s ?p ?o WHERE { ?s ?p ?o FILTER(!isLiteral(?o)) } }"
+                 " GROUP BY ?p")
+    frame = kb.triples.frame(query, timeout=None)
+    found = dict(zip(frame["p"].to_list(), frame["n"].to_list(), strict=True))
+    problems = _differences("triples of", {r.iri: r.pairs for r in kb.schema.relations},
+                            {r.iri: found.get(r.iri, 0) for r in kb.schema.relations})
+    [(types,)] = kb.tables.rows("SELECT (SELECT count(*) FROM nodes) + (SELECT count(*) FROM node_types)")
+    return problems + _differences("triples of", {"kb:type": types}, {"kb:type": found.get("urn:kbkit:type", 0)})
+
+
+def _text(kb: KnowledgeBase) -> list[str]:
+    return _differences("number of", {"documents": kb.schema.nodes}, {"documents": kb.text.documents})
+
+
+def _vectors(kb: KnowledgeBase) -> list[str]:
+    shape = (kb.schema.nodes, kb.manifest.stores["vectors"].settings["dimension"])
+    expected = {"matrix": shape, "LanceDB rows": kb.schema.nodes}
+    return _differences("shape of", expected, {"matrix": kb.vectors.matrix.shape, "LanceDB rows": kb.vectors.rows()})
+
+
+def _differences(what: str, expected: dict[str, object], found: dict[str, object]) -> list[str]:
+    names = [name for name in {**expected, **found} if expected.get(name) != found.get(name)]
+    return [f"{what} {name}: {found.get(name, 'none')}, not {expected.get(name, 'none')}" for name in names]
+
+
+def _several(problems: list[str]) -> str:
+    return "; ".join(problems[:3]) + (f"; and {len(problems) - 3} more" if len(problems) > 3 else "")

@@ -1,0 +1,101 @@
+"""Commands that ask a KB: sql, sparql, search, queries."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kbkit.cli.options import Format, Kb, Output, Timeout, pairs
+from kbkit.errors import KbError, UnknownNameError
+
+QueryName = Annotated[str | None, typer.Argument(metavar="[QUERY]", help="A file, or a shipped query (kbkit queries); - reads standard input.")]
+Text = Annotated[str | None, typer.Option("-c", metavar="TEXT", help="The query itself.")]
+Parameters = Annotated[list[str] | None, typer.Option("-p", metavar="NAME=VALUE", help="A parameter: $NAME in the query.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this file's commands to the program."""
+    app.command()(sql)
+    app.command()(sparql)
+    app.command()(search)
+    app.command()(queries)
+
+
+def sql(
+    kb: Kb, query: QueryName = None, text: Text = None, parameters: Parameters = None, timeout: Timeout = 0,
+    allow_files: Annotated[bool, typer.Option("--allow-files", help="Let the SQL read and write files.")] = False,
+    format: Format = None, output: Output = None,  # noqa: A002
+) -> None:
+    """Run SQL: a file, a shipped query by name, or text."""
+    _run("sql", kb, query, text, parameters, timeout, format, output, allow_files=allow_files)
+
+
+def sparql(
+    kb: Kb, query: QueryName = None, text: Text = None, parameters: Parameters = None, timeout: Timeout = 60,
+    format: Format = None, output: Output = None,  # noqa: A002
+) -> None:
+    """Run SPARQL: a file, a shipped query by name, or text. The KB's prefixes are supplied."""
+    _run("sparql", kb, query, text, parameters, timeout, format, output)
+
+
+def _run(
+    kind: str, kb: Path, query: str | None, text: str | None, parameters: list[str] | None, timeout: float,
+    format: str | None, output: Path | None, *, allow_files: bool = False,  # noqa: A002
+) -> None:
+    from kbkit import queries as files
+    from kbkit.kb import KnowledgeBase
+    from kbkit.render import write
+
+    if (query is None) == (text is None):
+        raise KbError("name one query, or give its text with -c", f"kbkit {kind} DIR -c 'SELECT ...'")
+    if timeout < 0:
+        raise KbError(f"--timeout {timeout:g} is negative", "give seconds, or 0 for never")
+    text = sys.stdin.read() if query == "-" else text
+    chosen = files.Query(kind, "-c", "", "", (), text) if text is not None else files.load(kind, str(query))
+    with KnowledgeBase(kb) as opened:
+        frame = opened.run(chosen, pairs(parameters or [], "-p"), timeout or None, allow_files=allow_files)
+    write(frame, format, output)
+
+
+def search(
+    kb: Kb,
+    query: Annotated[str, typer.Argument(help="Some words.")],
+    mode: Annotated[str, typer.Option("--mode", "-m", help="bm25, dense or hybrid.")] = "hybrid",
+    type: Annotated[str | None, typer.Option("--type", "-t", help="Only nodes of this type.")] = None,  # noqa: A002
+    k: Annotated[int, typer.Option("-k", help="How many.")] = 10,
+    format: Format = None, output: Output = None,  # noqa: A002
+) -> None:
+    """Search names and texts by words, by meaning, or by both."""
+    from kbkit.kb import KnowledgeBase
+    from kbkit.render import write
+
+    with KnowledgeBase(kb) as opened:
+        frame = opened.search(query, k=k, mode=mode, type=type)
+    if format == "table" or (format is None and output is None and sys.stdout.isatty()):
+        frame = frame.drop("id")
+    write(frame, format, output)
+
+
+def queries(
+    name: Annotated[str | None, typer.Argument(metavar="[QUERY]", help="One query, to print its text.")] = None,
+    format: Format = None, output: Output = None,  # noqa: A002
+) -> None:
+    """List the shipped SQL and SPARQL queries, or print one."""
+    import polars as pl
+
+    from kbkit import queries as files
+    from kbkit.render import write
+
+    known = [files.load(kind, query) for kind in files.ENDINGS for query in files.shipped(kind)]
+    if name is not None:
+        hits = [query for query in known if name in (query.name, query.name.split("/")[1])]
+        if not hits:
+            raise UnknownNameError("query", name, [query.name for query in known])
+        typer.echo("\n".join(query.text for query in hits), nl=False)
+        return
+    rows = [(q.kind, q.name, q.title, ", ".join(f"{p.name}{'' if p.default is None else '=' + p.default}" for p in q.parameters))
+            for q in known]
+    write(pl.DataFrame(rows, schema=["language", "query", "answers", "parameters"], orient="row"), format, output)

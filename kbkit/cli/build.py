@@ -1,0 +1,160 @@
+"""Commands that make and tidy KBs: demo, recipes, recipe, ingest, build, gc."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kbkit.cli.options import Format, Kb, Output, pairs
+
+recipe_app = typer.Typer(no_args_is_help=True, help="Your own recipes.")
+
+
+def register(app: typer.Typer) -> None:
+    """Add this file's commands to the program."""
+    app.command()(demo)
+    app.command()(recipes)
+    app.add_typer(recipe_app, name="recipe")
+    app.command()(ingest)
+    app.command()(build)
+    app.command()(gc)
+
+
+def demo(
+    context: typer.Context,
+    out: Annotated[Path, typer.Option("--out", help="Where to build it.")] = Path("world.kb"),
+) -> None:
+    """Build the sample KB that ships with kbkit, and show what can be asked of it."""
+    from kbkit.cli.progress import bars
+    from kbkit.cli.tour import tour
+    from kbkit.ingest.build import Request
+    from kbkit.ingest.build import ingest as run
+    from kbkit.kb import KnowledgeBase
+    from kbkit.layout import KbDirectory
+
+    started = time.perf_counter()
+    if KbDirectory(out).exists():
+        with KnowledgeBase(out) as kb:
+            known = kb.manifest.recipe["name"] == "world"
+        if not known:
+            from kbkit.errors import KbError
+
+            raise KbError(f"{out} is another KB", "name a new directory with --out")
+    with bars(context.obj.quiet) as listener:
+        run(Request("world", replace=True), out, listener)
+    _summary(context, out, started)
+    tour(out)
+
+
+def recipes(
+    name: Annotated[str | None, typer.Argument(help="A recipe, or a recipe's folder, to read about.")] = None,
+    format: Format = None, output: Output = None,  # noqa: A002
+) -> None:
+    """List the sources that kbkit can ingest, or all about one: files, options, licence, where to get it."""
+    import polars as pl
+
+    from kbkit.ingest import recipe
+    from kbkit.render import write
+
+    if name is None:
+        known = [recipe.load(n) for n in recipe.names()]
+        write(pl.DataFrame({"recipe": [r.name for r in known], "title": [r.title for r in known],
+                            "licence": [r.licence for r in known]}), format, output)
+        return
+    chosen = recipe.load(name)
+    rows = [("title", chosen.title), ("description", " ".join(chosen.description.split())),
+            ("licence", chosen.licence), ("get", chosen.get)]
+    rows += [(f"file {f.name}{' (optional)' if f.optional else ''}", f"{' or '.join(f.match)}: {f.help}".rstrip(": "))
+             for f in chosen.files]
+    rows += [(f"--set {k}={o.default}", o.help) for k, o in chosen.options.items()]
+    write(pl.DataFrame(rows, schema=["recipe", chosen.name], orient="row"), format, output)
+
+
+@recipe_app.command("new")
+def recipe_new(name: Annotated[Path, typer.Argument(help="The folder to write.")]) -> None:
+    """Write a commented recipe to start from."""
+    from kbkit.ingest.recipe import write_skeleton
+
+    write_skeleton(name)
+    typer.echo(f"wrote {name / 'recipe.toml'} and {name / 'load.sql'}; use it with: kbkit ingest ./{name} FILES --out my.kb")
+
+
+def ingest(
+    context: typer.Context,
+    source: Annotated[str, typer.Argument(help="A recipe (see kbkit recipes), or a recipe's folder.")],
+    paths: Annotated[list[Path] | None, typer.Argument(metavar="[PATH]...", help="The source's files, or folders with them.")] = None,
+    out: Annotated[Path, typer.Option("--out", help="The KB's directory.")] = ...,  # type: ignore[assignment]
+    replace: Annotated[bool, typer.Option("--replace", help="Build the next generation of an existing KB.")] = False,
+    set_: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="An option of the recipe.")] = None,
+    column: Annotated[list[str] | None, typer.Option(metavar="NAME=COLUMN", help="What a file calls a column: head=subject.")] = None,
+    file: Annotated[list[str] | None, typer.Option(metavar="NAME=PATH", help="A file of the recipe by its name there.")] = None,
+    embedder: Annotated[str, typer.Option(help="static, model2vec:FOLDER or sentence-transformers:MODEL.")] = "static",
+    analyzer: Annotated[str, typer.Option(help="The language of the texts, or simple.")] = "english",
+    skip_dangling: Annotated[bool, typer.Option("--skip-dangling", help="Leave out edges and texts of unknown nodes.")] = False,
+    merge_duplicates: Annotated[bool, typer.Option("--merge-duplicates", help="Make one node of a key that occurs twice.")] = False,
+) -> None:
+    """Build a KB from the files of a source."""
+    from kbkit.cli.progress import bars
+    from kbkit.ingest.build import Request
+    from kbkit.ingest.build import ingest as run
+
+    started = time.perf_counter()
+    request = Request(
+        source=source, paths=paths or [], options=pairs(set_ or [], "--set"), columns=pairs(column or [], "--column"),
+        named={name: Path(path) for name, path in pairs(file or [], "--file").items()}, embedder=embedder,
+        analyzer=analyzer, replace=replace, skip_dangling=skip_dangling, merge_duplicates=merge_duplicates)
+    with bars(context.obj.quiet) as listener:
+        run(request, out, listener)
+    _summary(context, out, started)
+
+
+def build(
+    context: typer.Context,
+    kb: Kb,
+    store: Annotated[str, typer.Argument(help="adjacency, triples, text or vectors.")],
+    embedder: Annotated[str, typer.Option(help="For vectors: static, model2vec:FOLDER, sentence-transformers:MODEL.")] = "",
+    analyzer: Annotated[str, typer.Option(help="For text: the language, or simple.")] = "",
+) -> None:
+    """Rebuild one store from the tables, without the source, as a new generation."""
+    from kbkit.cli.progress import bars
+    from kbkit.ingest.build import rebuild
+
+    started = time.perf_counter()
+    with bars(context.obj.quiet) as listener:
+        rebuild(kb, store, embedder=embedder, analyzer=analyzer, listener=listener)
+    _summary(context, kb, started)
+
+
+def gc(context: typer.Context, kb: Kb) -> None:
+    """Remove generations that nobody reads any more, and what killed builds left."""
+    from kbkit.layout import KbDirectory
+
+    removed = KbDirectory(kb).collect()
+    if not context.obj.quiet:
+        size = sum(size for _, size in removed)
+        names = ", ".join(name for name, _ in removed)
+        typer.echo(f"removed {names} ({size / 1e6:,.1f} MB)" if removed else "nothing to remove", err=True)
+
+
+def _summary(context: typer.Context, out: Path, started: float) -> None:
+    """One line on what was built, and one for each thing merged, dropped or skipped."""
+    if context.obj.quiet:
+        return
+    from kbkit.kb import KnowledgeBase
+    from kbkit.layout import tree_bytes
+
+    with KnowledgeBase(out) as kb:
+        schema, report, size = kb.schema, kb.manifest.report, tree_bytes(kb.folder)
+    typer.echo(
+        f"{out}: {schema.nodes:,} nodes of {len(schema.node_types)} types, {schema.edges:,} edges of"
+        f" {len(schema.relations)} relations, {sum(f.texts for f in schema.text_fields):,} texts;"
+        f" {size / 1e6:,.1f} MB in {time.perf_counter() - started:.1f} s", err=True)
+    for key, what in (("merged_nodes", "rows of keys that occur twice were merged"),
+                      ("duplicate_edges", "edges that say the same again were dropped"),
+                      ("dangling_edges", "edges to unknown nodes were left out"),
+                      ("dangling_texts", "texts of unknown nodes were left out")):
+        if report.get(key):
+            typer.echo(f"  {report[key]:,} {what}", err=True)

@@ -1,0 +1,78 @@
+"""Commands that look at a KB: info, check, show."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from kbkit.cli.options import Format, Kb, Output
+
+
+def register(app: typer.Typer) -> None:
+    """Add this file's commands to the program."""
+    app.command()(info)
+    app.command()(check)
+    app.command()(show)
+
+
+def info(kb: Kb, format: Format = None, output: Output = None) -> None:  # noqa: A002
+    """What a KB holds: types, relations, counts, average degree, tokens, sizes on disk, build times, versions."""
+    from kbkit.cli.pages import info_frame, print_info
+    from kbkit.kb import KnowledgeBase
+    from kbkit.render import write
+
+    with KnowledgeBase(kb) as opened:
+        data = opened.info()
+    if _as_page(format, output):
+        print_info(data)
+    elif format == "json" and output is None:
+        typer.echo(json.dumps(data, indent=1, ensure_ascii=False, default=str))
+    else:
+        write(info_frame(data), format, output)
+
+
+def check(kb: Kb, format: Format = None, output: Output = None) -> None:  # noqa: A002
+    """Check that the stores agree and that all files are as they were written. Exits with 1 when something is wrong."""
+    import polars as pl
+
+    from kbkit.kb import KnowledgeBase
+    from kbkit.render import write
+
+    with KnowledgeBase(kb) as opened:
+        found = opened.check()
+    frame = pl.DataFrame([(what, "wrong" if problem else "ok", problem) for what, problem in found],
+                         schema=["what", "result", "problem"], orient="row")
+    write(frame, format, output)
+    if any(problem for _, problem in found):
+        raise typer.Exit(1)
+
+
+def show(
+    kb: Kb,
+    node: Annotated[str, typer.Argument(help="A name, a key, type:name, type#key, or an id as #ID.")],
+    relation: Annotated[str | None, typer.Option("--relation", "-r", help="All neighbours by this relation.")] = None,
+    most: Annotated[int, typer.Option("-n", help="Neighbours to show of each relation.")] = 5,
+    format: Format = None, output: Output = None,  # noqa: A002
+) -> None:
+    """A node's page: attributes, texts, neighbours by relation with counts."""
+    from kbkit.cli.pages import page, print_page
+    from kbkit.kb import KnowledgeBase
+    from kbkit.render import write
+
+    reference: str | int = int(node[1:]) if node[:1] == "#" and node[1:].isdigit() else node
+    with KnowledgeBase(kb) as opened:
+        if relation is not None or format in ("csv", "markdown", "parquet") or output is not None:
+            write(opened.neighbors(reference, relation), format, output)
+            return
+        data: dict[str, Any] = page(opened, reference, most)
+    if _as_page(format, output):
+        print_page(data)
+    else:
+        typer.echo(json.dumps(data, indent=None if format != "json" else 1, ensure_ascii=False, default=str))
+
+
+def _as_page(format: str | None, output: object) -> bool:  # noqa: A002
+    return output is None and (format == "table" or (format is None and sys.stdout.isatty()))

@@ -1,0 +1,29 @@
+"""Arguments and options that several commands share, and how their values are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kbkit.errors import KbError
+
+Kb = Annotated[Path, typer.Argument(metavar="DIR", help="The KB's directory.")]
+Format = Annotated[str | None, typer.Option(
+    "--format", "-f", help="table, json, ndjson, csv, markdown or parquet; by default a table on a terminal, ndjson in a"
+    " pipe, and what the ending of -o says.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")]
+Timeout = Annotated[float, typer.Option(help="Seconds after which the query is stopped; 0 for never.")]
+
+
+def pairs(values: Iterable[str], option: str) -> dict[str, str]:
+    """``name=value`` strings as a mapping."""
+    result = {}
+    for value in values:
+        name, sign, rest = value.partition("=")
+        if not sign or not name:
+            raise KbError(f"{option} {value!r} is not NAME=VALUE", f"e.g. {option} limit=10")
+        result[name] = rest
+    return result

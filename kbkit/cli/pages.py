@@ -1,0 +1,97 @@
+"""The pages that ``info`` and ``show`` print."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from kbkit.render import cell, clean, print_table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from kbkit.kb import KnowledgeBase
+
+_SCALARS = ("title", "licence", "generation", "created", "nodes", "edges", "average_degree", "texts", "tokens")
+
+
+def info_frame(data: dict[str, Any]) -> pl.DataFrame:
+    """``kb.info()`` as rows of (item, value)."""
+    import polars as pl
+
+    rows = [(name, cell(data[name])) for name in _SCALARS]
+    rows += [(f"type {t['type']}", str(t["nodes"])) for t in data["types"]]
+    rows += [(f"relation {r['head_type']} {r['relation']} {r['tail_type']}", str(r["edges"])) for r in data["relations"]]
+    rows += [(f"store {s['store']} {key}", cell(s[key])) for s in data["stores"] for key in s if key != "store"]
+    rows += [(f"version {name}", version) for name, version in data["versions"].items()]
+    return pl.DataFrame(rows, schema=["item", "value"], orient="row")
+
+
+def print_info(data: dict[str, Any]) -> None:
+    """``kb.info()`` for the eye."""
+    import polars as pl
+
+    _line(f"{data['name']}: {data['title']}")
+    _line(f"{data['nodes']:,} nodes, {data['edges']:,} edges, average degree {data['average_degree']:g};"
+          f" {data['texts']:,} texts, {data['tokens']:,} tokens")
+    _line(f"licence {data['licence']}; generation {data['generation']} of {data['created']}")
+    for name, drop in (("types", ("sql_name",)), ("relations", ("sql_name",))):
+        if data[name]:
+            print_table(pl.DataFrame(data[name]).drop(*drop), sys.stdout)
+    if data["text_fields"]:
+        print_table(pl.DataFrame(data["text_fields"]), sys.stdout)
+    stores = [{"store": s["store"], "MB": round(s["bytes"] / 1e6, 1), "seconds": s["seconds"],
+               "settings": ", ".join(f"{k} {v}" for k, v in s.items() if k not in ("store", "bytes", "seconds"))}
+              for s in data["stores"]]
+    print_table(pl.DataFrame(stores), sys.stdout)
+    _line(", ".join(f"{name} {version}" for name, version in data["versions"].items()))
+
+
+def page(kb: KnowledgeBase, reference: str | int, most: int) -> dict[str, Any]:
+    """A node and, for each relation and direction, how many neighbours it has and the first of them."""
+    node = kb.node(reference)
+    relations = []
+    for relation, direction, count in kb.degrees(node.id):
+        frame = kb.neighbors(node.id, relation.name)
+        rows = frame.filter(frame["direction"] == direction).head(most).to_dicts()
+        shown = [{"reference": f"{r['type']}#{r['key']}", "name": r["name"],
+                  **{a.name: r[a.name] for a in relation.attributes if r.get(a.name) is not None}} for r in rows]
+        relations.append({"relation": relation.name, "direction": direction, "count": count, "neighbors": shown})
+    return {"id": node.id, "reference": node.reference, "name": node.name, "aliases": node.aliases,
+            "other_types": node.other_types, "attributes": node.attributes,
+            "texts": [{"field": field, "text": text} for field, text in node.texts], "relations": relations}
+
+
+def print_page(data: dict[str, Any]) -> None:
+    """A node's page for the eye."""
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console = Console(highlight=False)
+
+    def line(text: str, style: str = "", indent: int = 0) -> None:
+        console.print(Padding(Text(clean(text), style=style), (0, 0, 0, indent)))
+
+    line(data["name"], "bold")
+    more = f", also {', '.join(data['other_types'])}" if data["other_types"] else ""
+    line(f"{data['reference']}{more} (id {data['id']})", "dim")
+    if data["aliases"]:
+        line("also called " + ", ".join(data["aliases"]))
+    for name, value in data["attributes"].items():
+        line(f"{name}: {cell(value)}", indent=2)
+    for text in data["texts"]:
+        line(f"\n{text['field']}", "bold")
+        line(text["text"], indent=2)
+    for item in data["relations"]:
+        arrow = f"-> [{item['relation']}] ->" if item["direction"] == "out" else f"<- [{item['relation']}] <-"
+        line(f"\n{arrow} {item['count']:,}", "bold")
+        for neighbor in item["neighbors"]:
+            extra = ", ".join(f"{k} {cell(v)}" for k, v in neighbor.items() if k not in ("reference", "name"))
+            line(f"{neighbor['name']}  ({neighbor['reference']}{'; ' + extra if extra else ''})", indent=2)
+        if item["count"] > len(item["neighbors"]):
+            line(f"... and {item['count'] - len(item['neighbors']):,} more", "dim", 2)
+
+
+def _line(text: str) -> None:
+    sys.stdout.write(clean(text) + "\n")

@@ -1,0 +1,31 @@
+"""Progress bars for builds, on standard error, when a person looks."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+
+from kbkit.ingest.progress import Event, Listener
+
+
+@contextlib.contextmanager
+def bars(quiet: bool) -> Iterator[Listener | None]:
+    """A listener that draws one bar per stage; None when nobody looks."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description:<10}"), BarColumn(30), TextColumn("{task.percentage:>3.0f}%"),
+               TimeElapsedColumn(), TimeRemainingColumn())
+    tasks: dict[str, TaskID] = {}
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+
+        def listen(event: Event) -> None:
+            if event.stage not in tasks:
+                tasks[event.stage] = progress.add_task(event.stage, total=None)
+            progress.update(tasks[event.stage], completed=event.done, total=event.total or None)
+
+        yield listen

@@ -1,0 +1,367 @@
+"""KnowledgeBase: opens a KB directory, owns its stores, offers everything else as methods."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from kbkit.errors import KbError, UnknownNameError
+from kbkit.layout import KbDirectory, Manifest, tree_bytes
+from kbkit.schema import Relation, Schema
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from kbkit.embed import Embedder
+    from kbkit.queries import Query
+    from kbkit.search.ranking import Ranking
+    from kbkit.stores.adjacency import Adjacency
+    from kbkit.stores.tables import Tables
+    from kbkit.stores.text import Text
+    from kbkit.stores.triples import Triples
+    from kbkit.stores.vectors import Vectors
+
+MODES = ("bm25", "dense", "hybrid")
+MAX_K = 1_000_000
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node: ``attributes`` holds those that it has, ``texts`` (field, text) in order."""
+
+    id: int
+    key: str
+    type: str
+    name: str
+    aliases: list[str] = field(default_factory=list)
+    other_types: list[str] = field(default_factory=list)
+    attributes: dict[str, Any] = field(default_factory=dict)
+    texts: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def reference(self) -> str:
+        """``type#key``, which names the node in every command."""
+        return f"{self.type}#{self.key}"
+
+    def _repr_html_(self) -> str:
+        import polars as pl
+
+        from kbkit.render import cell, to_html
+
+        rows = [("reference", self.reference), *((k, cell(v)) for k, v in self.attributes.items()), *self.texts]
+        return to_html(pl.DataFrame(rows, schema=["", "value"], orient="row"), self.name)
+
+
+class KnowledgeBase:
+    """A KB, open for reading. Stores open on first use; ``close`` (or ``with``) closes all of them.
+
+    It keeps the generation that was live when it was opened, also when a build publishes the next one.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.directory = KbDirectory(path)
+        self._pin = self.directory.pin()
+        try:
+            self.manifest = Manifest.read(self._pin.folder)
+        except KbError:
+            self._pin.close()
+            raise
+        self.folder = self._pin.folder
+        self._open: list[Any] = []
+
+    def __enter__(self) -> KnowledgeBase:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close every store and let go of the generation. Closing twice is harmless."""
+        for store in self._open:
+            store.close()
+        self._open.clear()
+        for name in ("tables", "adjacency", "triples", "text", "vectors", "_embedder"):
+            self.__dict__.pop(name, None)
+        self._pin.close()
+
+    def __repr__(self) -> str:
+        return (f"<KnowledgeBase {self.schema.name!r} at {str(self.directory.path)!r}: {self.schema.nodes:,} nodes,"
+                f" {self.schema.edges:,} edges>")
+
+    def _repr_html_(self) -> str:
+        from kbkit.render import to_html
+
+        return to_html(self.types(), f"{self.schema.name}: types") + to_html(self.relations(), "relations")
+
+    # -- stores -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def tables(self) -> Tables:
+        """The DuckDB store."""
+        from kbkit.stores import tables
+
+        return self._keep(tables.Tables(self.folder / tables.FILE))
+
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        """The adjacency arrays."""
+        from kbkit.stores import adjacency
+
+        return self._keep(adjacency.Adjacency(self.folder / adjacency.FOLDER, [r.name for r in self.schema.relations]))
+
+    @cached_property
+    def triples(self) -> Triples:
+        """The Oxigraph store."""
+        from kbkit.stores import triples
+
+        return self._keep(triples.Triples(self.folder / triples.FOLDER, self.schema.prefixes()))
+
+    @cached_property
+    def text(self) -> Text:
+        """The Tantivy index."""
+        from kbkit.stores import text
+
+        return self._keep(text.Text(self.folder / text.FOLDER, self.schema, self.manifest.stores["text"].settings["analyzer"]))
+
+    @cached_property
+    def vectors(self) -> Vectors:
+        """The vectors."""
+        from kbkit.stores import vectors
+
+        return self._keep(vectors.Vectors(self.folder / vectors.FOLDER))
+
+    @cached_property
+    def _embedder(self) -> Embedder:
+        from kbkit import embed
+
+        settings = self.manifest.stores["vectors"].settings
+        model = embed.load(settings["embedder"])
+        if model.dimension != settings["dimension"]:
+            raise KbError(f"embedder {model.name} gives {model.dimension} dimensions, the KB was built with"
+                          f" {settings['dimension']}", "kbkit build DIR vectors embeds it anew")
+        return model
+
+    def _keep(self, store: Any) -> Any:
+        self._open.append(store)
+        return store
+
+    # -- look ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def schema(self) -> Schema:
+        """Node types, relations, attributes, text fields."""
+        return self.manifest.schema
+
+    def info(self) -> dict[str, Any]:
+        """What the KB holds, as plain data: counts, average degree (2 edges / nodes), tokens, sizes, times, versions."""
+        manifest, schema = self.manifest, self.schema
+        stored = {"tables": "tables.duckdb"}
+        sizes = {}
+        for name in manifest.stores:
+            path = self.folder / stored.get(name, name)
+            sizes[name] = path.stat().st_size if path.is_file() else tree_bytes(path)
+        return {
+            "name": schema.name, "title": manifest.recipe["title"], "licence": manifest.recipe["licence"],
+            "generation": manifest.generation, "created": manifest.created,
+            "nodes": schema.nodes, "edges": schema.edges,
+            "average_degree": round(2 * schema.edges / schema.nodes, 2),
+            "texts": sum(f.texts for f in schema.text_fields), "tokens": sum(f.tokens for f in schema.text_fields),
+            "types": self.types().to_dicts(), "relations": self.relations().to_dicts(),
+            "text_fields": [vars(f) for f in schema.text_fields],
+            "stores": [{"store": name, "bytes": sizes[name], "seconds": record.seconds, **record.settings}
+                       for name, record in manifest.stores.items()],
+            "sources": manifest.sources, "report": manifest.report, "versions": manifest.versions,
+        }
+
+    def types(self) -> pl.DataFrame:
+        """Node types: type, nodes, other_nodes (that have it besides their primary type), attributes, sql_name, description."""
+        import polars as pl
+
+        return pl.DataFrame([
+            {"type": t.name, "nodes": t.count, "other_nodes": t.others,
+             "attributes": ", ".join(a.name for a in t.attributes), "sql_name": t.table, "description": t.description}
+            for t in self.schema.node_types])
+
+    def relations(self) -> pl.DataFrame:
+        """Relations by signature: relation, head_type, tail_type, edges, symmetric, attributes, sql_name, label."""
+        import polars as pl
+
+        columns = ("relation", "head_type", "tail_type", "edges", "symmetric", "attributes", "sql_name", "label")
+        return pl.DataFrame([
+            (r.name, s.head, s.tail, s.edges, r.symmetric, ", ".join(a.name for a in r.attributes), r.table, r.label)
+            for r in self.schema.relations for s in r.signatures], schema=columns, orient="row")
+
+    def find(self, reference: str | int) -> int:
+        """The id of a node: an id, ``type#key``, ``type:name``, a key, a name or an alias.
+
+        Tried in that order, names first as written, then without regard to case. Raises :class:`UnknownNameError` with
+        the closest names, and :class:`KbError` when several nodes fit.
+        """
+        from kbkit.lookup import find
+
+        return find(self.tables, self.schema, reference)
+
+    def node(self, reference: str | int) -> Node:
+        """A node with its attributes and texts; see :meth:`find` for ``reference``."""
+        from kbkit.lookup import describe
+
+        data = describe(self.tables, self.schema, self.find(reference))
+        return Node(**data)
+
+    def neighbors(self, reference: str | int, relation: str | None = None) -> pl.DataFrame:
+        """What a node is connected with: relation, direction (out or in), id, key, type, name, and the edge's attributes.
+
+        A symmetric relation shows as out only. Parallel edges that differ in their attributes are rows of their own.
+        """
+        from kbkit.lookup import neighbors
+
+        wanted = [self.schema.relation(relation)] if relation else list(self.schema.relations)
+        return neighbors(self.tables, self.adjacency, wanted, self.find(reference))
+
+    def degrees(self, reference: str | int) -> list[tuple[Relation, str, int]]:
+        """(relation, direction, number of neighbours) for every relation that the node has."""
+        node = self.find(reference)
+        result = []
+        for relation in self.schema.relations:
+            sides = [("out", self.adjacency.forward(relation.name)), ("in", self.adjacency.backward(relation.name))]
+            for direction, csr in sides[:1] if relation.symmetric else sides:
+                count = len(csr.neighbors(node))
+                if count:
+                    result.append((relation, direction, count))
+        return result
+
+    # -- ask ----------------------------------------------------------------------------------------------------------
+
+    def sql(self, text: str, timeout: float | None = None, **params: Any) -> pl.DataFrame:
+        """Run SQL; ``$name`` stands for the keyword argument ``name``. It reads the KB and no file."""
+        return self.tables.frame(text, params, timeout)
+
+    def sparql(self, text: str, timeout: float | None = 60.0, **params: Any) -> pl.DataFrame:
+        """Run SPARQL with the KB's prefixes; ``$name`` stands for the keyword argument ``name``.
+
+        A string between ``<`` and ``>`` is an IRI, any other a literal. ``timeout`` is in seconds; None waits for ever.
+        """
+        from kbkit.stores.sparql_text import term
+
+        return self.triples.frame(text, {name: term(value) for name, value in params.items()}, timeout)
+
+    def run(
+        self, query: Query, given: Mapping[str, str] | None = None, timeout: float | None = 60.0, *,
+        allow_files: bool = False,
+    ) -> pl.DataFrame:
+        """Run a query file (:func:`kbkit.queries.load`) with parameters as text, each read by its declared type.
+
+        Where a query declares none, values that look like numbers are numbers. ``allow_files`` lets SQL read and write
+        files.
+        """
+        typed = query.values(given or {}) if query.parameters else {k: ("", v) for k, v in (given or {}).items()}
+        params = {name: self._parameter(query.kind, name, kind, text) for name, (kind, text) in typed.items()}
+        if query.kind == "sparql":
+            return self.sparql(query.text, timeout, **params)
+        if not allow_files:
+            return self.sql(query.text, timeout, **params)
+        from kbkit.stores import tables
+
+        opened = tables.Tables(self.folder / tables.FILE, files=True)
+        try:
+            return opened.frame(query.text, params, timeout)
+        finally:
+            opened.close()
+
+    def _parameter(self, language: str, name: str, kind: str, text: str) -> Any:
+        if kind == "node":
+            return self.find(text) if language == "sql" else f"<{self.iri(text)}>"
+        if kind == "iri":
+            return f"<{text.removeprefix('<').removesuffix('>')}>" if language == "sparql" else text
+        if kind == "text":
+            return text
+        for number in (int, float):
+            try:
+                return number(text)
+            except ValueError:
+                if kind == "integer":
+                    break
+        if kind:
+            raise KbError(f"parameter {name} is {text!r}", f"give {'an' if kind == 'integer' else 'a'} {kind}")
+        return text
+
+    def iri(self, reference: str | int) -> str:
+        """The IRI of a node."""
+        node = self.node(reference)
+        if self.schema.rdf_source:
+            return node.key
+        from kbkit.schema import iri_escape
+
+        return self.schema.node_namespace(node.type) + iri_escape(node.key)
+
+    def search(self, query: str, k: int = 20, mode: str = "hybrid", type: str | None = None) -> pl.DataFrame:  # noqa: A002
+        """Search names and texts: rank, id, key, type, name, score, a score per component, snippet.
+
+        ``mode`` is ``bm25``, ``dense`` or ``hybrid`` (both, fused by reciprocal rank); ``type`` keeps only nodes that
+        have this type, before the ``k`` best are chosen.
+        """
+        if mode not in MODES:
+            raise UnknownNameError("mode", mode, MODES)
+        if not 1 <= k <= MAX_K:
+            raise KbError(f"k is {k}", f"it is from 1 to {MAX_K:,}")
+        if not query.strip():
+            raise KbError("the query is empty", "give some words")
+        ranking, parts = self._rank(query, min(k, self.schema.nodes), mode, type)
+        return self._hits(query, ranking, parts)
+
+    def _rank(self, query: str, k: int, mode: str, type_name: str | None) -> tuple[Ranking, Mapping[str, Ranking]]:
+        from kbkit.search.bm25 import bm25
+        from kbkit.search.dense import dense
+        from kbkit.search.hybrid import hybrid
+
+        node_type = self.schema.type(type_name) if type_name else None
+        within = self._members(type_name) if type_name else None
+        legs = {
+            "bm25": lambda depth: bm25(self.text, query, depth, node_type),
+            "dense": lambda depth: dense(self.vectors, self._embedder, query, depth, within),
+        }
+        if mode == "hybrid":
+            return hybrid(legs, k)
+        ranking = legs[mode](k)
+        return ranking, {mode: ranking}
+
+    def _members(self, type_name: str) -> NDArray[np.int64] | slice:
+        """Ids of the nodes that have a type: a range, or sorted ids where some have it besides another."""
+        import numpy as np
+
+        node_type = self.schema.type(type_name)
+        if not node_type.others:
+            return slice(node_type.first, node_type.last + 1)
+        rows = self.tables.rows("SELECT id FROM node_types WHERE type = $type ORDER BY id", {"type": node_type.name})
+        primary = np.arange(node_type.first, node_type.last + 1)
+        return np.union1d(primary, np.array([row[0] for row in rows], np.int64))
+
+    def _hits(self, query: str, ranking: Ranking, parts: Mapping[str, Ranking]) -> pl.DataFrame:
+        """The frame that :meth:`search` returns."""
+        import polars as pl
+
+        from kbkit.lookup import SNIPPET_SQL
+
+        ids = ranking.ids.tolist()
+        found = self.tables.frame(SNIPPET_SQL, {"ids": ids})
+        frame = pl.DataFrame({"rank": range(1, len(ids) + 1), "id": ids, "score": ranking.scores},
+                             schema={"rank": pl.Int64, "id": pl.Int32, "score": pl.Float64})
+        frame = frame.join(found, on="id", how="left", maintain_order="left")
+        components = [pl.Series(name, part.score_of(ranking.ids), dtype=pl.Float64) for name, part in parts.items()]
+        snippets = self.text.snippets(query, frame["text"].fill_null("").to_list())
+        frame = frame.with_columns(*components, pl.Series("snippet", snippets, dtype=pl.String))
+        return frame.select("rank", "id", "key", "type", "name", "score", *parts, "snippet")
+
+    # -- check --------------------------------------------------------------------------------------------------------
+
+    def check(self) -> list[tuple[str, str]]:
+        """Compare the stores with each other and the files with their checksums: (what, problem), problem empty if none."""
+        from kbkit.check import check
+
+        return check(self)

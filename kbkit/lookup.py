@@ -1,0 +1,101 @@
+"""Looks nodes up in the tables: by name or key, with their attributes and neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from kbkit.errors import KbError, UnknownNameError
+from kbkit.schema import Relation, Schema
+from kbkit.stores.tables import Tables, closest_names, quote
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from kbkit.stores.adjacency import Adjacency
+
+SNIPPET_SQL = """
+SELECT id, key, type, name, text FROM nodes
+LEFT JOIN (SELECT id, string_agg(text, ' ' ORDER BY field, position) AS text FROM texts
+           WHERE id IN (SELECT unnest($ids)) GROUP BY id) USING (id)
+WHERE id IN (SELECT unnest($ids))"""
+"""The nodes of ``$ids`` with all their text."""
+
+_STEPS = ("key = $text", "name = $text", "lower(name) = lower($text)",
+          "len(list_filter(aliases, lambda alias: lower(alias) = lower($text))) > 0")
+
+
+def find(tables: Tables, schema: Schema, reference: str | int) -> int:
+    """The id that ``reference`` names; see :meth:`kbkit.kb.KnowledgeBase.find`."""
+    if isinstance(reference, int):
+        if not 0 <= reference < schema.nodes:
+            raise KbError(f"there is no node {reference}", f"ids run from 0 to {schema.nodes - 1}")
+        return reference
+    for type_name, text, steps in _readings(schema, reference):
+        where = " AND type = $type" if type_name else ""
+        for step in steps:
+            params = {"text": text, **({"type": type_name} if type_name else {})}
+            rows = tables.rows(f"SELECT id, type, key FROM nodes WHERE {step}{where} ORDER BY id LIMIT 6", params)
+            if len(rows) == 1:
+                return int(rows[0][0])
+            if rows:
+                shown = ", ".join(f"{kind}#{key}" for _, kind, key in rows[:5])
+                raise KbError(f"several nodes are called {text!r}", f"name one of {shown}{', ...' * (len(rows) > 5)}")
+    raise UnknownNameError("node", reference, closest_names(tables, _readings(schema, reference)[0][1]))
+
+
+def _readings(schema: Schema, reference: str) -> list[tuple[str, str, Sequence[str]]]:
+    """(type, text, how to look) in the order to try: ``type#key``, ``type:name``, then the whole as a key or name."""
+    names = {t.name for t in schema.node_types}
+    result: list[tuple[str, str, Sequence[str]]] = []
+    for sign, steps in (("#", _STEPS[:1]), (":", _STEPS)):
+        kind, found, rest = reference.partition(sign)
+        if found and kind in names:
+            result.append((kind, rest, steps))
+    return [*result, ("", reference, _STEPS)]
+
+
+def describe(tables: Tables, schema: Schema, node: int) -> dict[str, Any]:
+    """The fields of a :class:`kbkit.kb.Node`."""
+    [(key, kind, name, aliases)] = tables.rows("SELECT key, type, name, aliases FROM nodes WHERE id = $id", {"id": node})
+    others = tables.rows("SELECT type FROM node_types WHERE id = $id", {"id": node})
+    texts = tables.rows("SELECT field, text FROM texts WHERE id = $id ORDER BY field, position", {"id": node})
+    attributes = {}
+    node_type = schema.type(kind)
+    if node_type.attributes:
+        columns = ", ".join(quote(a.name) for a in node_type.attributes)
+        [row] = tables.rows(f"SELECT {columns} FROM {quote(node_type.table)} WHERE id = $id", {"id": node})
+        attributes = {a.name: v for a, v in zip(node_type.attributes, row, strict=True) if v is not None}
+    return {"id": node, "key": key, "type": kind, "name": name, "aliases": aliases or [], "texts": texts,
+            "other_types": [row[0] for row in others], "attributes": attributes}
+
+
+def neighbors(tables: Tables, adjacency: Adjacency, relations: Sequence[Relation], node: int) -> pl.DataFrame:
+    """See :meth:`kbkit.kb.KnowledgeBase.neighbors`. Ids come from the arrays; only edges with attributes are scanned."""
+    import polars as pl
+
+    attributes = {a.name: a.type for r in relations for a in r.attributes}
+    parts = []
+    for relation in relations:
+        sides = (("out", adjacency.forward), ("in", adjacency.backward))
+        for direction, rows in sides[:1] if relation.symmetric else sides:
+            ids = rows(relation.name).neighbors(node)
+            if not len(ids):
+                continue
+            if relation.attributes:
+                here, there = ("head", "tail") if direction == "out" else ("tail", "head")
+                columns = "".join(", " + quote(a.name) for a in relation.attributes)
+                edges = tables.frame(f"SELECT {there} AS id{columns} FROM {quote(relation.table)} WHERE {here} = $id",
+                                     {"id": node})
+            else:
+                edges = pl.DataFrame({"id": pl.Series(ids, dtype=pl.Int32)})
+            parts.append(edges.select(relation=pl.lit(relation.name), direction=pl.lit(direction), **{
+                name: pl.col(name) for name in edges.columns}))
+    if not parts:
+        columns = ("relation", "direction", "id", "key", "type", "name")
+        return pl.DataFrame(schema=dict.fromkeys(columns, pl.String)).with_columns(pl.col("id").cast(pl.Int32))
+    edges = pl.concat(parts, how="diagonal_relaxed")
+    found = tables.frame("SELECT id, key, type, name FROM nodes WHERE id IN (SELECT unnest($ids))",
+                         {"ids": edges["id"].unique().to_list()})
+    frame = edges.join(found, on="id", how="left", maintain_order="left")
+    return frame.select("relation", "direction", "id", "key", "type", "name", *(a for a in attributes if a in frame.columns))

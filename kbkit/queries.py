@@ -1,0 +1,111 @@
+"""Query files: a comment header with a title, a description and parameters, then plain SQL or SPARQL.
+
+    -- Neighbours that two nodes share.
+    -- Further lines describe it.
+    -- $a (node): one node
+    -- $limit (integer, default 20): rows at most
+
+In SPARQL files the comment sign is ``#``. Parameter types: ``text``, ``integer``, ``number``, ``iri`` and ``node`` (a name
+or key, handed to SQL as the id and to SPARQL as the IRI).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kbkit import assets
+from kbkit.errors import BadInputError, KbError, UnknownNameError
+
+ENDINGS = {"sql": ".sql", "sparql": ".rq"}
+PARAMETER_TYPES = ("text", "integer", "number", "iri", "node")
+
+_PARAMETER = re.compile(r"^\$(\w+) \((\w+)(?:, default (.*?))?\): (.*)$")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a query file; ``default`` is None when it must be given."""
+
+    name: str
+    type: str
+    default: str | None
+    help: str
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query file; ``name`` is ``topic/stem`` for a shipped one."""
+
+    kind: str
+    name: str
+    title: str
+    description: str
+    parameters: tuple[Parameter, ...]
+    text: str
+
+    def values(self, given: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+        """(type, text) of every parameter, defaults filled in; refuses unknown and missing ones."""
+        known = {p.name: p for p in self.parameters}
+        for name in given:
+            if name not in known:
+                raise UnknownNameError("parameter", name, known, f"query {self.name}")
+        missing = [p for p in self.parameters if p.default is None and p.name not in given]
+        if missing:
+            raise KbError(f"query {self.name} needs " + ", ".join(f"-p {p.name}=..." for p in missing),
+                          "; ".join(f"{p.name}: {p.help}" for p in missing))
+        return {name: (p.type, given.get(name, p.default or "")) for name, p in known.items()}
+
+
+def parse(kind: str, name: str, text: str) -> Query:
+    """Read the header of a query file."""
+    sign = "--" if kind == "sql" else "#"
+    header = []
+    for line in text.splitlines():
+        if not line.startswith(sign):
+            break
+        header.append(line.removeprefix(sign).strip())
+    parameters, prose = [], []
+    for line in header:
+        match = _PARAMETER.match(line)
+        if match:
+            if match[2] not in PARAMETER_TYPES:
+                raise UnknownNameError("parameter type", match[2], PARAMETER_TYPES, name)
+            parameters.append(Parameter(match[1], match[2], match[3], match[4]))
+        else:
+            prose.append(line)
+    return Query(kind, name, prose[0] if prose else name, " ".join(prose[1:]).strip(), tuple(parameters), text)
+
+
+def shipped(kind: str) -> dict[str, Path]:
+    """The query files that ship with kbkit, by ``topic/stem``."""
+    root = assets.folder(kind)
+    paths = sorted(root.glob(f"*/*{ENDINGS[kind]}"))
+    return {path.relative_to(root).with_suffix("").as_posix(): path for path in paths}
+
+
+def load(kind: str, reference: str) -> Query:
+    """The query in the file ``reference``, or the shipped one of that name (its topic may be left out when unique)."""
+    path = Path(reference)
+    known = shipped(kind)
+    if path.suffix in ENDINGS.values() and path.is_file():
+        if path.suffix != ENDINGS[kind]:
+            raise BadInputError(f"{path} is no {ENDINGS[kind]} file", f"kbkit {'sparql' if kind == 'sql' else 'sql'}"
+                                " runs it")
+        return parse(kind, str(path), _read(path))
+    hits = [name for name in known if reference in (name, name.split("/")[1])]
+    if not hits:
+        names = [*known, *(name.split("/")[1] for name in known)]
+        raise UnknownNameError(f"{kind} query", reference, names)
+    if len(hits) > 1:
+        raise KbError(f"several queries are called {reference!r}", "name one of " + ", ".join(hits))
+    return parse(kind, hits[0], _read(known[hits[0]]))
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInputError(f"{path} cannot be read: {error}") from None

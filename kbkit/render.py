@@ -1,0 +1,146 @@
+"""Rows -> table, json, ndjson, csv, markdown, parquet or html.
+
+Text of a KB is data: control characters (terminal escapes among them) never reach a screen, and markup is not obeyed.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from kbkit.errors import KbError, UnknownNameError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMATS = ("table", "json", "ndjson", "csv", "markdown", "parquet")
+TABLE_ROWS = 100
+"""A table for the eye stops here and says so; every other format has all rows."""
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def write(frame: pl.DataFrame, kind: str | None = None, output: Path | None = None) -> None:
+    """Write ``frame`` to a file or standard output. Without ``kind``: by the file's ending, else a table on a terminal
+    and ndjson in a pipe.
+    """
+    kind = kind or _default(output)
+    if kind not in FORMATS:
+        raise UnknownNameError("format", kind, FORMATS)
+    if kind == "parquet":
+        if output is None:
+            raise KbError("parquet is no text", "name a file with -o FILE")
+        frame.write_parquet(output)
+    elif output is None:
+        _write_text(frame, kind, sys.stdout)
+    else:
+        with output.open("w", encoding="utf-8", newline="") as stream:
+            _write_text(frame, kind, stream)
+
+
+def _default(output: Path | None) -> str:
+    if output is None:
+        return "table" if sys.stdout.isatty() else "ndjson"
+    endings = {".json": "json", ".jsonl": "ndjson", ".ndjson": "ndjson", ".csv": "csv", ".md": "markdown",
+               ".parquet": "parquet", ".txt": "table"}
+    if output.suffix not in endings:
+        raise KbError(f"cannot tell the format of {output}", "--format names it: " + ", ".join(FORMATS))
+    return endings[output.suffix]
+
+
+def _write_text(frame: pl.DataFrame, kind: str, stream: IO[str]) -> None:
+    if kind == "table":
+        print_table(frame, stream)
+    elif kind == "csv":
+        stream.write(_flat(frame).write_csv())
+    elif kind == "ndjson":
+        stream.write(_jsonable(frame).write_ndjson())
+    elif kind == "json":
+        lines = _jsonable(frame).write_ndjson().splitlines()
+        stream.write("[" + ",\n ".join(lines) + "]\n")
+    else:
+        stream.write(markdown(frame))
+
+
+def print_table(frame: pl.DataFrame, stream: IO[str]) -> None:
+    """A table for the eye: numbers to the right, long text folded, at most ``TABLE_ROWS`` rows."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(file=stream, highlight=False)
+    table = Table(box=_box(), header_style="bold", pad_edge=False)
+    for name, dtype in frame.schema.items():
+        table.add_column(Text(clean(name)), justify="right" if dtype.is_numeric() else "left", overflow="fold")
+    for row in frame.head(TABLE_ROWS).iter_rows():
+        table.add_row(*(Text(clean(cell(value))) for value in row))
+    if frame.width:
+        console.print(table)
+    shown = f"{min(frame.height, TABLE_ROWS):,} of {frame.height:,} rows; other formats have all" \
+        if frame.height > TABLE_ROWS else f"{frame.height:,} row{'' if frame.height == 1 else 's'}"
+    console.print(Text(shown, style="dim"))
+
+
+def _box() -> Any:
+    from rich import box
+
+    return box.SIMPLE_HEAD
+
+
+def markdown(frame: pl.DataFrame) -> str:
+    """A GitHub table; pipes are escaped, line breaks become spaces."""
+    def line(cells: Iterable[str]) -> str:
+        return "| " + " | ".join(clean(c).replace("\n", " ").replace("|", "\\|") for c in cells) + " |\n"
+
+    rule = "| " + " | ".join("---:" if d.is_numeric() else "---" for d in frame.dtypes) + " |\n"
+    return line(frame.columns) + rule + "".join(line(map(cell, row)) for row in frame.iter_rows())
+
+
+def to_html(frame: pl.DataFrame, caption: str = "") -> str:
+    """An HTML table; everything is escaped."""
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in frame.columns)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(cell(value))}</td>" for value in row) + "</tr>"
+        for row in frame.head(TABLE_ROWS).iter_rows())
+    title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
+    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def cell(value: Any) -> str:
+    """One value as text: nothing for NULL, six digits of a fraction, lists with commas."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list):
+        return ", ".join(map(cell, value))
+    if isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return str(value)
+
+
+def clean(text: str) -> str:
+    """Text without control characters other than line break and tab."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def _flat(frame: pl.DataFrame) -> pl.DataFrame:
+    """Lists and structures as JSON text, for CSV."""
+    import polars as pl
+
+    nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
+    return frame.with_columns(
+        pl.Series(name, [None if v is None else json.dumps(v, ensure_ascii=False, default=str)
+                         for v in frame[name].to_list()], dtype=pl.String) for name in nested)
+
+
+def _jsonable(frame: pl.DataFrame) -> pl.DataFrame:
+    """Binary and durations, which JSON lacks, as text."""
+    import polars as pl
+
+    return frame.with_columns(pl.col(pl.Binary).bin.encode("base64"), pl.col(pl.Duration).cast(pl.Int64))

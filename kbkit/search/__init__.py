@@ -1,0 +1,4 @@
+"""Retrieval: one file per retriever, ``fuse`` joins rankings.
+
+Retrievers take stores and return a :class:`~kbkit.search.ranking.Ranking`; a filter applies before the best are chosen.
+"""
