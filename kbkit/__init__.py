@@ -61,9 +61,16 @@ def ingest(
     from kbkit.ingest.build import ingest as build
 
     request = Request(
-        source=source, paths=[Path(p) for p in paths], options=options or {}, columns=columns or {},
-        named={name: Path(p) for name, p in (files or {}).items()}, embedder=embedder, analyzer=analyzer,
-        replace=replace, skip_dangling=skip_dangling, merge_duplicates=merge_duplicates,
+        source=source,
+        paths=[Path(p) for p in paths],
+        options=options or {},
+        columns=columns or {},
+        named={name: Path(p) for name, p in (files or {}).items()},
+        embedder=embedder,
+        analyzer=analyzer,
+        replace=replace,
+        skip_dangling=skip_dangling,
+        merge_duplicates=merge_duplicates,
     )
     build(request, Path(out), progress)
     return open(out)

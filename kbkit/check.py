@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from kbkit.errors import KbError
@@ -19,7 +19,12 @@ def check(kb: KnowledgeBase) -> list[tuple[str, str]]:
     """
     result = [("files", _several(check_files(kb.folder, kb.manifest)))]
     steps: dict[str, Callable[[KnowledgeBase], list[str]]] = {
-        "tables": _tables, "adjacency": _adjacency, "triples": _triples, "text": _text, "vectors": _vectors}
+        "tables": _tables,
+        "adjacency": _adjacency,
+        "triples": _triples,
+        "text": _text,
+        "vectors": _vectors,
+    }
     for name, step in steps.items():
         try:
             result.append((name, _several(step(kb))))
@@ -39,13 +44,17 @@ def _tables(kb: KnowledgeBase) -> list[str]:
     problems += _differences("edges of relation", {r.name: r.edges for r in kb.schema.relations}, edges)
     [(outside,)] = kb.tables.rows(
         "SELECT count(*) FROM edges WHERE head NOT BETWEEN 0 AND $last OR tail NOT BETWEEN 0 AND $last",
-        {"last": kb.schema.nodes - 1})
+        {"last": kb.schema.nodes - 1},
+    )
     return problems + ([f"{outside:,} edges to ids that do not exist"] if outside else [])
 
 
 def _adjacency(kb: KnowledgeBase) -> list[str]:
-    pairs = dict(kb.tables.rows(
-        "SELECT relation, count(*) FROM (SELECT DISTINCT head, relation, tail FROM edges) GROUP BY relation"))
+    pairs = dict(
+        kb.tables.rows(
+            "SELECT relation, count(*) FROM (SELECT DISTINCT head, relation, tail FROM edges) GROUP BY relation"
+        )
+    )
     expected = {name: (count, count) for name, count in pairs.items()}
     return _differences("neighbours of relation", expected, kb.adjacency.pairs())
 
@@ -53,12 +62,15 @@ def _adjacency(kb: KnowledgeBase) -> list[str]:
 def _triples(kb: KnowledgeBase) -> list[str]:
     query = "SELECT ?p (COUNT(*) AS ?n) WHERE { ?s ?p ?o } GROUP BY ?p"
     if kb.schema.rdf_source:  # the same statement may stand in several graphs, and a predicate may have literals too
-        query = ("SELECT ?p (COUNT(*) AS ?n) WHERE { SELECT DISTINCT ?s ?p ?o WHERE { ?s ?p ?o FILTER(!isLiteral(?o)) } }"
-                 " GROUP BY ?p")
+        inner = "SELECT DISTINCT ?s ?p ?o WHERE { ?s ?p ?o FILTER(!isLiteral(?o)) }"
+        query = f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {inner} }} GROUP BY ?p"
     frame = kb.triples.frame(query, timeout=None)
     found = dict(zip(frame["p"].to_list(), frame["n"].to_list(), strict=True))
-    problems = _differences("triples of", {r.iri: r.pairs for r in kb.schema.relations},
-                            {r.iri: found.get(r.iri, 0) for r in kb.schema.relations})
+    problems = _differences(
+        "triples of",
+        {r.iri: r.pairs for r in kb.schema.relations},
+        {r.iri: found.get(r.iri, 0) for r in kb.schema.relations},
+    )
     [(types,)] = kb.tables.rows("SELECT (SELECT count(*) FROM nodes) + (SELECT count(*) FROM node_types)")
     return problems + _differences("triples of", {"kb:type": types}, {"kb:type": found.get("urn:kbkit:type", 0)})
 
@@ -73,7 +85,7 @@ def _vectors(kb: KnowledgeBase) -> list[str]:
     return _differences("shape of", expected, {"matrix": kb.vectors.matrix.shape, "LanceDB rows": kb.vectors.rows()})
 
 
-def _differences(what: str, expected: dict[str, object], found: dict[str, object]) -> list[str]:
+def _differences(what: str, expected: Mapping[str, object], found: Mapping[str, object]) -> list[str]:
     names = [name for name in {**expected, **found} if expected.get(name) != found.get(name)]
     return [f"{what} {name}: {found.get(name, 'none')}, not {expected.get(name, 'none')}" for name in names]
 

@@ -40,7 +40,9 @@ class StaticEmbedder:
         from model2vec import StaticModel
 
         if not (folder / "model.safetensors").is_file():
-            raise KbError(f"{folder} holds no model2vec model", "it needs model.safetensors, tokenizer.json, config.json")
+            raise KbError(
+                f"{folder} holds no model2vec model", "it needs model.safetensors, tokenizer.json, config.json"
+            )
         # The hub's library remarks on every model card without its own front matter.
         logging.getLogger("huggingface_hub.repocard").setLevel(logging.ERROR)
         self._model = StaticModel.from_pretrained(folder)
@@ -59,8 +61,9 @@ class SentenceTransformer:
         try:
             import sentence_transformers
         except ImportError:
-            raise KbError("sentence-transformers is not installed",
-                          "python -m pip install 'kbkit[sentence-transformers]'") from None
+            raise KbError(
+                "sentence-transformers is not installed", "python -m pip install 'kbkit[sentence-transformers]'"
+            ) from None
         self._model: Any = sentence_transformers.SentenceTransformer(model)
         self.name = name
         self.dimension = int(self._model.get_sentence_embedding_dimension())
@@ -86,4 +89,5 @@ def unit(vectors: NDArray[Any]) -> Vectors:
     """Scale rows to length 1; rows of zeros stay."""
     vectors = np.asarray(vectors, np.float32)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    scaled: Vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    return scaled

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.layout import KbDirectory, Manifest, tree_bytes
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from kbkit.stores.text import Text
     from kbkit.stores.triples import Triples
     from kbkit.stores.vectors import Vectors
+
+S = TypeVar("S")
 
 MODES = ("bm25", "dense", "hybrid")
 MAX_K = 1_000_000
@@ -78,7 +80,9 @@ class KnowledgeBase:
     def __enter__(self) -> KnowledgeBase:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -91,8 +95,10 @@ class KnowledgeBase:
         self._pin.close()
 
     def __repr__(self) -> str:
-        return (f"<KnowledgeBase {self.schema.name!r} at {str(self.directory.path)!r}: {self.schema.nodes:,} nodes,"
-                f" {self.schema.edges:,} edges>")
+        return (
+            f"<KnowledgeBase {self.schema.name!r} at {str(self.directory.path)!r}: {self.schema.nodes:,} nodes,"
+            f" {self.schema.edges:,} edges>"
+        )
 
     def _repr_html_(self) -> str:
         from kbkit.render import to_html
@@ -127,7 +133,8 @@ class KnowledgeBase:
         """The Tantivy index."""
         from kbkit.stores import text
 
-        return self._keep(text.Text(self.folder / text.FOLDER, self.schema, self.manifest.stores["text"].settings["analyzer"]))
+        analyzer = self.manifest.stores["text"].settings["analyzer"]
+        return self._keep(text.Text(self.folder / text.FOLDER, self.schema, analyzer))
 
     @cached_property
     def vectors(self) -> Vectors:
@@ -143,11 +150,14 @@ class KnowledgeBase:
         settings = self.manifest.stores["vectors"].settings
         model = embed.load(settings["embedder"])
         if model.dimension != settings["dimension"]:
-            raise KbError(f"embedder {model.name} gives {model.dimension} dimensions, the KB was built with"
-                          f" {settings['dimension']}", "kbkit build DIR vectors embeds it anew")
+            raise KbError(
+                f"embedder {model.name} gives {model.dimension} dimensions, the KB was built with"
+                f" {settings['dimension']}",
+                "kbkit build DIR vectors embeds it anew",
+            )
         return model
 
-    def _keep(self, store: Any) -> Any:
+    def _keep(self, store: S) -> S:
         self._open.append(store)
         return store
 
@@ -159,7 +169,7 @@ class KnowledgeBase:
         return self.manifest.schema
 
     def info(self) -> dict[str, Any]:
-        """What the KB holds, as plain data: counts, average degree (2 edges / nodes), tokens, sizes, times, versions."""
+        """The KB as plain data: counts, average degree (2 edges / nodes), tokens, sizes, times, versions."""
         manifest, schema = self.manifest, self.schema
         stored = {"tables": "tables.duckdb"}
         sizes = {}
@@ -167,35 +177,69 @@ class KnowledgeBase:
             path = self.folder / stored.get(name, name)
             sizes[name] = path.stat().st_size if path.is_file() else tree_bytes(path)
         return {
-            "name": schema.name, "title": manifest.recipe["title"], "licence": manifest.recipe["licence"],
-            "generation": manifest.generation, "created": manifest.created,
-            "nodes": schema.nodes, "edges": schema.edges,
+            "name": schema.name,
+            "title": manifest.recipe["title"],
+            "licence": manifest.recipe["licence"],
+            "generation": manifest.generation,
+            "created": manifest.created,
+            "nodes": schema.nodes,
+            "edges": schema.edges,
             "average_degree": round(2 * schema.edges / schema.nodes, 2),
-            "texts": sum(f.texts for f in schema.text_fields), "tokens": sum(f.tokens for f in schema.text_fields),
-            "types": self.types().to_dicts(), "relations": self.relations().to_dicts(),
+            "texts": sum(f.texts for f in schema.text_fields),
+            "tokens": sum(f.tokens for f in schema.text_fields),
+            "types": self.types().to_dicts(),
+            "relations": self.relations().to_dicts(),
             "text_fields": [vars(f) for f in schema.text_fields],
-            "stores": [{"store": name, "bytes": sizes[name], "seconds": record.seconds, **record.settings}
-                       for name, record in manifest.stores.items()],
-            "sources": manifest.sources, "report": manifest.report, "versions": manifest.versions,
+            "stores": [
+                {"store": name, "bytes": sizes[name], "seconds": record.seconds, **record.settings}
+                for name, record in manifest.stores.items()
+            ],
+            "sources": manifest.sources,
+            "report": manifest.report,
+            "versions": manifest.versions,
         }
 
     def types(self) -> pl.DataFrame:
-        """Node types: type, nodes, other_nodes (that have it besides their primary type), attributes, sql_name, description."""
+        """Node types: type, nodes, other_nodes (with another primary type), attributes, sql_name, description."""
         import polars as pl
 
-        return pl.DataFrame([
-            {"type": t.name, "nodes": t.count, "other_nodes": t.others,
-             "attributes": ", ".join(a.name for a in t.attributes), "sql_name": t.table, "description": t.description}
-            for t in self.schema.node_types])
+        return pl.DataFrame(
+            [
+                {
+                    "type": t.name,
+                    "nodes": t.count,
+                    "other_nodes": t.others,
+                    "attributes": ", ".join(a.name for a in t.attributes),
+                    "sql_name": t.table,
+                    "description": t.description,
+                }
+                for t in self.schema.node_types
+            ]
+        )
 
     def relations(self) -> pl.DataFrame:
         """Relations by signature: relation, head_type, tail_type, edges, symmetric, attributes, sql_name, label."""
         import polars as pl
 
         columns = ("relation", "head_type", "tail_type", "edges", "symmetric", "attributes", "sql_name", "label")
-        return pl.DataFrame([
-            (r.name, s.head, s.tail, s.edges, r.symmetric, ", ".join(a.name for a in r.attributes), r.table, r.label)
-            for r in self.schema.relations for s in r.signatures], schema=columns, orient="row")
+        return pl.DataFrame(
+            [
+                (
+                    r.name,
+                    s.head,
+                    s.tail,
+                    s.edges,
+                    r.symmetric,
+                    ", ".join(a.name for a in r.attributes),
+                    r.table,
+                    r.label,
+                )
+                for r in self.schema.relations
+                for s in r.signatures
+            ],
+            schema=columns,
+            orient="row",
+        )
 
     def find(self, reference: str | int) -> int:
         """The id of a node: an id, ``type#key``, ``type:name``, a key, a name or an alias.
@@ -215,7 +259,7 @@ class KnowledgeBase:
         return Node(**data)
 
     def neighbors(self, reference: str | int, relation: str | None = None) -> pl.DataFrame:
-        """What a node is connected with: relation, direction (out or in), id, key, type, name, and the edge's attributes.
+        """A node's neighbours: relation, direction (out or in), id, key, type, name, and the edge's attributes.
 
         A symmetric relation shows as out only. Parallel edges that differ in their attributes are rows of their own.
         """
@@ -252,7 +296,11 @@ class KnowledgeBase:
         return self.triples.frame(text, {name: term(value) for name, value in params.items()}, timeout)
 
     def run(
-        self, query: Query, given: Mapping[str, str] | None = None, timeout: float | None = 60.0, *,
+        self,
+        query: Query,
+        given: Mapping[str, str] | None = None,
+        timeout: float | None = 60.0,
+        *,
         allow_files: bool = False,
     ) -> pl.DataFrame:
         """Run a query file (:func:`kbkit.queries.load`) with parameters as text, each read by its declared type.
@@ -350,8 +398,10 @@ class KnowledgeBase:
 
         ids = ranking.ids.tolist()
         found = self.tables.frame(SNIPPET_SQL, {"ids": ids})
-        frame = pl.DataFrame({"rank": range(1, len(ids) + 1), "id": ids, "score": ranking.scores},
-                             schema={"rank": pl.Int64, "id": pl.Int32, "score": pl.Float64})
+        frame = pl.DataFrame(
+            {"rank": range(1, len(ids) + 1), "id": ids, "score": ranking.scores},
+            schema={"rank": pl.Int64, "id": pl.Int32, "score": pl.Float64},
+        )
         frame = frame.join(found, on="id", how="left", maintain_order="left")
         components = [pl.Series(name, part.score_of(ranking.ids), dtype=pl.Float64) for name, part in parts.items()]
         snippets = self.text.snippets(query, frame["text"].fill_null("").to_list())
@@ -361,7 +411,7 @@ class KnowledgeBase:
     # -- check --------------------------------------------------------------------------------------------------------
 
     def check(self) -> list[tuple[str, str]]:
-        """Compare the stores with each other and the files with their checksums: (what, problem), problem empty if none."""
+        """Compare the stores with each other and the files with their checksums: (what, problem or nothing)."""
         from kbkit.check import check
 
         return check(self)

@@ -242,7 +242,7 @@ class KbDirectory:
                 free = _lock(handle, shared=False)
                 doomed = folder.with_name(name + ".removed")
                 if free and name != self.current():
-                    _retry(lambda old=folder, new=doomed: old.rename(new))  # type: ignore[misc]
+                    _retry(lambda old=folder, new=doomed: old.rename(new))
             if free and doomed.exists():
                 removed.append((name, _remove_measured(doomed)))
         return removed

@@ -21,8 +21,12 @@ LEFT JOIN (SELECT id, string_agg(text, ' ' ORDER BY field, position) AS text FRO
 WHERE id IN (SELECT unnest($ids))"""
 """The nodes of ``$ids`` with all their text."""
 
-_STEPS = ("key = $text", "name = $text", "lower(name) = lower($text)",
-          "len(list_filter(aliases, lambda alias: lower(alias) = lower($text))) > 0")
+_STEPS = (
+    "key = $text",
+    "name = $text",
+    "lower(name) = lower($text)",
+    "len(list_filter(aliases, lambda alias: lower(alias) = lower($text))) > 0",
+)
 
 
 def find(tables: Tables, schema: Schema, reference: str | int) -> int:
@@ -57,7 +61,9 @@ def _readings(schema: Schema, reference: str) -> list[tuple[str, str, Sequence[s
 
 def describe(tables: Tables, schema: Schema, node: int) -> dict[str, Any]:
     """The fields of a :class:`kbkit.kb.Node`."""
-    [(key, kind, name, aliases)] = tables.rows("SELECT key, type, name, aliases FROM nodes WHERE id = $id", {"id": node})
+    [(key, kind, name, aliases)] = tables.rows(
+        "SELECT key, type, name, aliases FROM nodes WHERE id = $id", {"id": node}
+    )
     others = tables.rows("SELECT type FROM node_types WHERE id = $id", {"id": node})
     texts = tables.rows("SELECT field, text FROM texts WHERE id = $id ORDER BY field, position", {"id": node})
     attributes = {}
@@ -66,12 +72,20 @@ def describe(tables: Tables, schema: Schema, node: int) -> dict[str, Any]:
         columns = ", ".join(quote(a.name) for a in node_type.attributes)
         [row] = tables.rows(f"SELECT {columns} FROM {quote(node_type.table)} WHERE id = $id", {"id": node})
         attributes = {a.name: v for a, v in zip(node_type.attributes, row, strict=True) if v is not None}
-    return {"id": node, "key": key, "type": kind, "name": name, "aliases": aliases or [], "texts": texts,
-            "other_types": [row[0] for row in others], "attributes": attributes}
+    return {
+        "id": node,
+        "key": key,
+        "type": kind,
+        "name": name,
+        "aliases": aliases or [],
+        "texts": texts,
+        "other_types": [row[0] for row in others],
+        "attributes": attributes,
+    }
 
 
 def neighbors(tables: Tables, adjacency: Adjacency, relations: Sequence[Relation], node: int) -> pl.DataFrame:
-    """See :meth:`kbkit.kb.KnowledgeBase.neighbors`. Ids come from the arrays; only edges with attributes are scanned."""
+    """See :meth:`kbkit.kb.KnowledgeBase.neighbors`. Only edges with attributes are looked for in the tables."""
     import polars as pl
 
     attributes = {a.name: a.type for r in relations for a in r.attributes}
@@ -85,17 +99,27 @@ def neighbors(tables: Tables, adjacency: Adjacency, relations: Sequence[Relation
             if relation.attributes:
                 here, there = ("head", "tail") if direction == "out" else ("tail", "head")
                 columns = "".join(", " + quote(a.name) for a in relation.attributes)
-                edges = tables.frame(f"SELECT {there} AS id{columns} FROM {quote(relation.table)} WHERE {here} = $id",
-                                     {"id": node})
+                edges = tables.frame(
+                    f"SELECT {there} AS id{columns} FROM {quote(relation.table)} WHERE {here} = $id", {"id": node}
+                )
             else:
                 edges = pl.DataFrame({"id": pl.Series(ids, dtype=pl.Int32)})
-            parts.append(edges.select(relation=pl.lit(relation.name), direction=pl.lit(direction), **{
-                name: pl.col(name) for name in edges.columns}))
+            parts.append(
+                edges.select(
+                    relation=pl.lit(relation.name),
+                    direction=pl.lit(direction),
+                    **{name: pl.col(name) for name in edges.columns},
+                )
+            )
     if not parts:
-        columns = ("relation", "direction", "id", "key", "type", "name")
-        return pl.DataFrame(schema=dict.fromkeys(columns, pl.String)).with_columns(pl.col("id").cast(pl.Int32))
+        schema = dict.fromkeys(("relation", "direction", "id", "key", "type", "name"), pl.String())
+        return pl.DataFrame(schema=schema).with_columns(pl.col("id").cast(pl.Int32))
     edges = pl.concat(parts, how="diagonal_relaxed")
-    found = tables.frame("SELECT id, key, type, name FROM nodes WHERE id IN (SELECT unnest($ids))",
-                         {"ids": edges["id"].unique().to_list()})
+    found = tables.frame(
+        "SELECT id, key, type, name FROM nodes WHERE id IN (SELECT unnest($ids))",
+        {"ids": edges["id"].unique().to_list()},
+    )
     frame = edges.join(found, on="id", how="left", maintain_order="left")
-    return frame.select("relation", "direction", "id", "key", "type", "name", *(a for a in attributes if a in frame.columns))
+    return frame.select(
+        "relation", "direction", "id", "key", "type", "name", *(a for a in attributes if a in frame.columns)
+    )

@@ -5,8 +5,8 @@
     -- $a (node): one node
     -- $limit (integer, default 20): rows at most
 
-In SPARQL files the comment sign is ``#``. Parameter types: ``text``, ``integer``, ``number``, ``iri`` and ``node`` (a name
-or key, handed to SQL as the id and to SPARQL as the IRI).
+In SPARQL files the comment sign is ``#``. Parameter types: ``text``, ``integer``, ``number``, ``iri`` and ``node`` (a
+name or key, handed to SQL as the id and to SPARQL as the IRI).
 """
 
 from __future__ import annotations
@@ -54,8 +54,10 @@ class Query:
                 raise UnknownNameError("parameter", name, known, f"query {self.name}")
         missing = [p for p in self.parameters if p.default is None and p.name not in given]
         if missing:
-            raise KbError(f"query {self.name} needs " + ", ".join(f"-p {p.name}=..." for p in missing),
-                          "; ".join(f"{p.name}: {p.help}" for p in missing))
+            raise KbError(
+                f"query {self.name} needs " + ", ".join(f"-p {p.name}=..." for p in missing),
+                "; ".join(f"{p.name}: {p.help}" for p in missing),
+            )
         return {name: (p.type, given.get(name, p.default or "")) for name, p in known.items()}
 
 
@@ -92,8 +94,9 @@ def load(kind: str, reference: str) -> Query:
     known = shipped(kind)
     if path.suffix in ENDINGS.values() and path.is_file():
         if path.suffix != ENDINGS[kind]:
-            raise BadInputError(f"{path} is no {ENDINGS[kind]} file", f"kbkit {'sparql' if kind == 'sql' else 'sql'}"
-                                " runs it")
+            raise BadInputError(
+                f"{path} is no {ENDINGS[kind]} file", f"kbkit {'sparql' if kind == 'sql' else 'sql'} runs it"
+            )
         return parse(kind, str(path), _read(path))
     hits = [name for name in known if reference in (name, name.split("/")[1])]
     if not hits:

@@ -46,8 +46,15 @@ def write(frame: pl.DataFrame, kind: str | None = None, output: Path | None = No
 def _default(output: Path | None) -> str:
     if output is None:
         return "table" if sys.stdout.isatty() else "ndjson"
-    endings = {".json": "json", ".jsonl": "ndjson", ".ndjson": "ndjson", ".csv": "csv", ".md": "markdown",
-               ".parquet": "parquet", ".txt": "table"}
+    endings = {
+        ".json": "json",
+        ".jsonl": "ndjson",
+        ".ndjson": "ndjson",
+        ".csv": "csv",
+        ".md": "markdown",
+        ".parquet": "parquet",
+        ".txt": "table",
+    }
     if output.suffix not in endings:
         raise KbError(f"cannot tell the format of {output}", "--format names it: " + ", ".join(FORMATS))
     return endings[output.suffix]
@@ -81,8 +88,11 @@ def print_table(frame: pl.DataFrame, stream: IO[str]) -> None:
         table.add_row(*(Text(clean(cell(value))) for value in row))
     if frame.width:
         console.print(table)
-    shown = f"{min(frame.height, TABLE_ROWS):,} of {frame.height:,} rows; other formats have all" \
-        if frame.height > TABLE_ROWS else f"{frame.height:,} row{'' if frame.height == 1 else 's'}"
+    shown = (
+        f"{min(frame.height, TABLE_ROWS):,} of {frame.height:,} rows; other formats have all"
+        if frame.height > TABLE_ROWS
+        else f"{frame.height:,} row{'' if frame.height == 1 else 's'}"
+    )
     console.print(Text(shown, style="dim"))
 
 
@@ -94,6 +104,7 @@ def _box() -> Any:
 
 def markdown(frame: pl.DataFrame) -> str:
     """A GitHub table; pipes are escaped, line breaks become spaces."""
+
     def line(cells: Iterable[str]) -> str:
         return "| " + " | ".join(clean(c).replace("\n", " ").replace("|", "\\|") for c in cells) + " |\n"
 
@@ -106,7 +117,8 @@ def to_html(frame: pl.DataFrame, caption: str = "") -> str:
     head = "".join(f"<th>{html.escape(name)}</th>" for name in frame.columns)
     rows = "".join(
         "<tr>" + "".join(f"<td>{html.escape(cell(value))}</td>" for value in row) + "</tr>"
-        for row in frame.head(TABLE_ROWS).iter_rows())
+        for row in frame.head(TABLE_ROWS).iter_rows()
+    )
     title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
     return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
@@ -135,8 +147,13 @@ def _flat(frame: pl.DataFrame) -> pl.DataFrame:
 
     nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
     return frame.with_columns(
-        pl.Series(name, [None if v is None else json.dumps(v, ensure_ascii=False, default=str)
-                         for v in frame[name].to_list()], dtype=pl.String) for name in nested)
+        pl.Series(
+            name,
+            [None if v is None else json.dumps(v, ensure_ascii=False, default=str) for v in frame[name].to_list()],
+            dtype=pl.String,
+        )
+        for name in nested
+    )
 
 
 def _jsonable(frame: pl.DataFrame) -> pl.DataFrame:

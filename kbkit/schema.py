@@ -164,7 +164,9 @@ class Schema:
         """The inverse of :meth:`to_json`."""
         types = tuple(NodeType(**{**t, "attributes": _attributes(t)}) for t in data["node_types"])
         relations = tuple(
-            Relation(**{**r, "attributes": _attributes(r), "signatures": tuple(Signature(**s) for s in r["signatures"])})
+            Relation(
+                **{**r, "attributes": _attributes(r), "signatures": tuple(Signature(**s) for s in r["signatures"])}
+            )
             for r in data["relations"]
         )
         fields = tuple(TextField(**f) for f in data["text_fields"])
@@ -187,4 +189,3 @@ def _lookup(kind: str, name: str, known: dict[str, T]) -> T:
     if len(folded) == 1:
         return known[folded[0]]
     raise UnknownNameError(kind, name, known)
-

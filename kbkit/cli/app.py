@@ -23,8 +23,12 @@ class State:
 
 
 app = typer.Typer(
-    name="kbkit", no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False, rich_markup_mode=None,
-    help="Knowledge graphs whose nodes carry text: SQL, SPARQL, full text and vectors over one graph, in one directory.",
+    name="kbkit",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Knowledge graphs whose nodes carry text: SQL, SPARQL, full text and vectors over one graph, in one folder.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 build.register(app)

@@ -11,9 +11,14 @@ import typer
 from kbkit.cli.options import Format, Kb, Output, Timeout, pairs
 from kbkit.errors import KbError, UnknownNameError
 
-QueryName = Annotated[str | None, typer.Argument(metavar="[QUERY]", help="A file, or a shipped query (kbkit queries); - reads standard input.")]
+QueryName = Annotated[
+    str | None,
+    typer.Argument(metavar="[QUERY]", help="A file, or a shipped query (kbkit queries); - reads standard input."),
+]
 Text = Annotated[str | None, typer.Option("-c", metavar="TEXT", help="The query itself.")]
-Parameters = Annotated[list[str] | None, typer.Option("-p", metavar="NAME=VALUE", help="A parameter: $NAME in the query.")]
+Parameters = Annotated[
+    list[str] | None, typer.Option("-p", metavar="NAME=VALUE", help="A parameter: $NAME in the query.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -25,25 +30,43 @@ def register(app: typer.Typer) -> None:
 
 
 def sql(
-    kb: Kb, query: QueryName = None, text: Text = None, parameters: Parameters = None, timeout: Timeout = 0,
+    kb: Kb,
+    query: QueryName = None,
+    text: Text = None,
+    parameters: Parameters = None,
+    timeout: Timeout = 0,
     allow_files: Annotated[bool, typer.Option("--allow-files", help="Let the SQL read and write files.")] = False,
-    format: Format = None, output: Output = None,  # noqa: A002
+    format: Format = None,
+    output: Output = None,
 ) -> None:
     """Run SQL: a file, a shipped query by name, or text."""
     _run("sql", kb, query, text, parameters, timeout, format, output, allow_files=allow_files)
 
 
 def sparql(
-    kb: Kb, query: QueryName = None, text: Text = None, parameters: Parameters = None, timeout: Timeout = 60,
-    format: Format = None, output: Output = None,  # noqa: A002
+    kb: Kb,
+    query: QueryName = None,
+    text: Text = None,
+    parameters: Parameters = None,
+    timeout: Timeout = 60,
+    format: Format = None,
+    output: Output = None,
 ) -> None:
     """Run SPARQL: a file, a shipped query by name, or text. The KB's prefixes are supplied."""
     _run("sparql", kb, query, text, parameters, timeout, format, output)
 
 
 def _run(
-    kind: str, kb: Path, query: str | None, text: str | None, parameters: list[str] | None, timeout: float,
-    format: str | None, output: Path | None, *, allow_files: bool = False,  # noqa: A002
+    kind: str,
+    kb: Path,
+    query: str | None,
+    text: str | None,
+    parameters: list[str] | None,
+    timeout: float,
+    format: str | None,
+    output: Path | None,
+    *,
+    allow_files: bool = False,
 ) -> None:
     from kbkit import queries as files
     from kbkit.kb import KnowledgeBase
@@ -64,9 +87,10 @@ def search(
     kb: Kb,
     query: Annotated[str, typer.Argument(help="Some words.")],
     mode: Annotated[str, typer.Option("--mode", "-m", help="bm25, dense or hybrid.")] = "hybrid",
-    type: Annotated[str | None, typer.Option("--type", "-t", help="Only nodes of this type.")] = None,  # noqa: A002
+    type: Annotated[str | None, typer.Option("--type", "-t", help="Only nodes of this type.")] = None,
     k: Annotated[int, typer.Option("-k", help="How many.")] = 10,
-    format: Format = None, output: Output = None,  # noqa: A002
+    format: Format = None,
+    output: Output = None,
 ) -> None:
     """Search names and texts by words, by meaning, or by both."""
     from kbkit.kb import KnowledgeBase
@@ -81,7 +105,8 @@ def search(
 
 def queries(
     name: Annotated[str | None, typer.Argument(metavar="[QUERY]", help="One query, to print its text.")] = None,
-    format: Format = None, output: Output = None,  # noqa: A002
+    format: Format = None,
+    output: Output = None,
 ) -> None:
     """List the shipped SQL and SPARQL queries, or print one."""
     import polars as pl
@@ -96,6 +121,9 @@ def queries(
             raise UnknownNameError("query", name, [query.name for query in known])
         typer.echo("\n".join(query.text for query in hits), nl=False)
         return
-    rows = [(q.kind, q.name, q.title, ", ".join(f"{p.name}{'' if p.default is None else '=' + p.default}" for p in q.parameters))
-            for q in known]
+
+    def signature(query: files.Query) -> str:
+        return ", ".join(p.name if p.default is None else f"{p.name}={p.default}" for p in query.parameters)
+
+    rows = [(query.kind, query.name, query.title, signature(query)) for query in known]
     write(pl.DataFrame(rows, schema=["language", "query", "answers", "parameters"], orient="row"), format, output)

@@ -51,7 +51,8 @@ def demo(
 
 def recipes(
     name: Annotated[str | None, typer.Argument(help="A recipe, or a recipe's folder, to read about.")] = None,
-    format: Format = None, output: Output = None,  # noqa: A002
+    format: Format = None,
+    output: Output = None,
 ) -> None:
     """List the sources that kbkit can ingest, or all about one: files, options, licence, where to get it."""
     import polars as pl
@@ -61,14 +62,29 @@ def recipes(
 
     if name is None:
         known = [recipe.load(n) for n in recipe.names()]
-        write(pl.DataFrame({"recipe": [r.name for r in known], "title": [r.title for r in known],
-                            "licence": [r.licence for r in known]}), format, output)
+        write(
+            pl.DataFrame(
+                {
+                    "recipe": [r.name for r in known],
+                    "title": [r.title for r in known],
+                    "licence": [r.licence for r in known],
+                }
+            ),
+            format,
+            output,
+        )
         return
     chosen = recipe.load(name)
-    rows = [("title", chosen.title), ("description", " ".join(chosen.description.split())),
-            ("licence", chosen.licence), ("get", chosen.get)]
-    rows += [(f"file {f.name}{' (optional)' if f.optional else ''}", f"{' or '.join(f.match)}: {f.help}".rstrip(": "))
-             for f in chosen.files]
+    rows = [
+        ("title", chosen.title),
+        ("description", " ".join(chosen.description.split())),
+        ("licence", chosen.licence),
+        ("get", chosen.get),
+    ]
+    rows += [
+        (f"file {f.name}{' (optional)' if f.optional else ''}", f"{' or '.join(f.match)}: {f.help}".rstrip(": "))
+        for f in chosen.files
+    ]
     rows += [(f"--set {k}={o.default}", o.help) for k, o in chosen.options.items()]
     write(pl.DataFrame(rows, schema=["recipe", chosen.name], orient="row"), format, output)
 
@@ -79,22 +95,36 @@ def recipe_new(name: Annotated[Path, typer.Argument(help="The folder to write.")
     from kbkit.ingest.recipe import write_skeleton
 
     write_skeleton(name)
-    typer.echo(f"wrote {name / 'recipe.toml'} and {name / 'load.sql'}; use it with: kbkit ingest ./{name} FILES --out my.kb")
+    typer.echo(
+        f"wrote {name / 'recipe.toml'} and {name / 'load.sql'}; use it with: kbkit ingest ./{name} FILES --out my.kb"
+    )
 
 
 def ingest(
     context: typer.Context,
     source: Annotated[str, typer.Argument(help="A recipe (see kbkit recipes), or a recipe's folder.")],
-    paths: Annotated[list[Path] | None, typer.Argument(metavar="[PATH]...", help="The source's files, or folders with them.")] = None,
+    paths: Annotated[
+        list[Path] | None, typer.Argument(metavar="[PATH]...", help="The source's files, or folders with them.")
+    ] = None,
     out: Annotated[Path, typer.Option("--out", help="The KB's directory.")] = ...,  # type: ignore[assignment]
     replace: Annotated[bool, typer.Option("--replace", help="Build the next generation of an existing KB.")] = False,
-    set_: Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="An option of the recipe.")] = None,
-    column: Annotated[list[str] | None, typer.Option(metavar="NAME=COLUMN", help="What a file calls a column: head=subject.")] = None,
-    file: Annotated[list[str] | None, typer.Option(metavar="NAME=PATH", help="A file of the recipe by its name there.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="An option of the recipe.")
+    ] = None,
+    column: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=COLUMN", help="What a file calls a column: head=subject.")
+    ] = None,
+    file: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=PATH", help="A file of the recipe by its name there.")
+    ] = None,
     embedder: Annotated[str, typer.Option(help="static, model2vec:FOLDER or sentence-transformers:MODEL.")] = "static",
     analyzer: Annotated[str, typer.Option(help="The language of the texts, or simple.")] = "english",
-    skip_dangling: Annotated[bool, typer.Option("--skip-dangling", help="Leave out edges and texts of unknown nodes.")] = False,
-    merge_duplicates: Annotated[bool, typer.Option("--merge-duplicates", help="Make one node of a key that occurs twice.")] = False,
+    skip_dangling: Annotated[
+        bool, typer.Option("--skip-dangling", help="Leave out edges and texts of unknown nodes.")
+    ] = False,
+    merge_duplicates: Annotated[
+        bool, typer.Option("--merge-duplicates", help="Make one node of a key that occurs twice.")
+    ] = False,
 ) -> None:
     """Build a KB from the files of a source."""
     from kbkit.cli.progress import bars
@@ -103,9 +133,17 @@ def ingest(
 
     started = time.perf_counter()
     request = Request(
-        source=source, paths=paths or [], options=pairs(set_ or [], "--set"), columns=pairs(column or [], "--column"),
-        named={name: Path(path) for name, path in pairs(file or [], "--file").items()}, embedder=embedder,
-        analyzer=analyzer, replace=replace, skip_dangling=skip_dangling, merge_duplicates=merge_duplicates)
+        source=source,
+        paths=paths or [],
+        options=pairs(set_ or [], "--set"),
+        columns=pairs(column or [], "--column"),
+        named={name: Path(path) for name, path in pairs(file or [], "--file").items()},
+        embedder=embedder,
+        analyzer=analyzer,
+        replace=replace,
+        skip_dangling=skip_dangling,
+        merge_duplicates=merge_duplicates,
+    )
     with bars(context.obj.quiet) as listener:
         run(request, out, listener)
     _summary(context, out, started)
@@ -115,7 +153,9 @@ def build(
     context: typer.Context,
     kb: Kb,
     store: Annotated[str, typer.Argument(help="adjacency, triples, text or vectors.")],
-    embedder: Annotated[str, typer.Option(help="For vectors: static, model2vec:FOLDER, sentence-transformers:MODEL.")] = "",
+    embedder: Annotated[
+        str, typer.Option(help="For vectors: static, model2vec:FOLDER, sentence-transformers:MODEL.")
+    ] = "",
     analyzer: Annotated[str, typer.Option(help="For text: the language, or simple.")] = "",
 ) -> None:
     """Rebuild one store from the tables, without the source, as a new generation."""
@@ -151,10 +191,14 @@ def _summary(context: typer.Context, out: Path, started: float) -> None:
     typer.echo(
         f"{out}: {schema.nodes:,} nodes of {len(schema.node_types)} types, {schema.edges:,} edges of"
         f" {len(schema.relations)} relations, {sum(f.texts for f in schema.text_fields):,} texts;"
-        f" {size / 1e6:,.1f} MB in {time.perf_counter() - started:.1f} s", err=True)
-    for key, what in (("merged_nodes", "rows of keys that occur twice were merged"),
-                      ("duplicate_edges", "edges that say the same again were dropped"),
-                      ("dangling_edges", "edges to unknown nodes were left out"),
-                      ("dangling_texts", "texts of unknown nodes were left out")):
+        f" {size / 1e6:,.1f} MB in {time.perf_counter() - started:.1f} s",
+        err=True,
+    )
+    for key, what in (
+        ("merged_nodes", "rows of keys that occur twice were merged"),
+        ("duplicate_edges", "edges that say the same again were dropped"),
+        ("dangling_edges", "edges to unknown nodes were left out"),
+        ("dangling_texts", "texts of unknown nodes were left out"),
+    ):
         if report.get(key):
             typer.echo(f"  {report[key]:,} {what}", err=True)

@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
     app.command()(show)
 
 
-def info(kb: Kb, format: Format = None, output: Output = None) -> None:  # noqa: A002
+def info(kb: Kb, format: Format = None, output: Output = None) -> None:
     """What a KB holds: types, relations, counts, average degree, tokens, sizes on disk, build times, versions."""
     from kbkit.cli.pages import info_frame, print_info
     from kbkit.kb import KnowledgeBase
@@ -34,7 +34,7 @@ def info(kb: Kb, format: Format = None, output: Output = None) -> None:  # noqa:
         write(info_frame(data), format, output)
 
 
-def check(kb: Kb, format: Format = None, output: Output = None) -> None:  # noqa: A002
+def check(kb: Kb, format: Format = None, output: Output = None) -> None:
     """Check that the stores agree and that all files are as they were written. Exits with 1 when something is wrong."""
     import polars as pl
 
@@ -43,8 +43,11 @@ def check(kb: Kb, format: Format = None, output: Output = None) -> None:  # noqa
 
     with KnowledgeBase(kb) as opened:
         found = opened.check()
-    frame = pl.DataFrame([(what, "wrong" if problem else "ok", problem) for what, problem in found],
-                         schema=["what", "result", "problem"], orient="row")
+    frame = pl.DataFrame(
+        [(what, "wrong" if problem else "ok", problem) for what, problem in found],
+        schema=["what", "result", "problem"],
+        orient="row",
+    )
     write(frame, format, output)
     if any(problem for _, problem in found):
         raise typer.Exit(1)
@@ -55,7 +58,8 @@ def show(
     node: Annotated[str, typer.Argument(help="A name, a key, type:name, type#key, or an id as #ID.")],
     relation: Annotated[str | None, typer.Option("--relation", "-r", help="All neighbours by this relation.")] = None,
     most: Annotated[int, typer.Option("-n", help="Neighbours to show of each relation.")] = 5,
-    format: Format = None, output: Output = None,  # noqa: A002
+    format: Format = None,
+    output: Output = None,
 ) -> None:
     """A node's page: attributes, texts, neighbours by relation with counts."""
     from kbkit.cli.pages import page, print_page
@@ -74,5 +78,5 @@ def show(
         typer.echo(json.dumps(data, indent=None if format != "json" else 1, ensure_ascii=False, default=str))
 
 
-def _as_page(format: str | None, output: object) -> bool:  # noqa: A002
+def _as_page(format: str | None, output: object) -> bool:
     return output is None and (format == "table" or (format is None and sys.stdout.isatty()))

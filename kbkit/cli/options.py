@@ -11,9 +11,15 @@ import typer
 from kbkit.errors import KbError
 
 Kb = Annotated[Path, typer.Argument(metavar="DIR", help="The KB's directory.")]
-Format = Annotated[str | None, typer.Option(
-    "--format", "-f", help="table, json, ndjson, csv, markdown or parquet; by default a table on a terminal, ndjson in a"
-    " pipe, and what the ending of -o says.")]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        "-f",
+        help="table, json, ndjson, csv, markdown or parquet; by default a table on a terminal, ndjson in a"
+        " pipe, and what the ending of -o says.",
+    ),
+]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")]
 Timeout = Annotated[float, typer.Option(help="Seconds after which the query is stopped; 0 for never.")]
 

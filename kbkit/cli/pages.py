@@ -21,7 +21,9 @@ def info_frame(data: dict[str, Any]) -> pl.DataFrame:
 
     rows = [(name, cell(data[name])) for name in _SCALARS]
     rows += [(f"type {t['type']}", str(t["nodes"])) for t in data["types"]]
-    rows += [(f"relation {r['head_type']} {r['relation']} {r['tail_type']}", str(r["edges"])) for r in data["relations"]]
+    rows += [
+        (f"relation {r['head_type']} {r['relation']} {r['tail_type']}", str(r["edges"])) for r in data["relations"]
+    ]
     rows += [(f"store {s['store']} {key}", cell(s[key])) for s in data["stores"] for key in s if key != "store"]
     rows += [(f"version {name}", version) for name, version in data["versions"].items()]
     return pl.DataFrame(rows, schema=["item", "value"], orient="row")
@@ -32,17 +34,25 @@ def print_info(data: dict[str, Any]) -> None:
     import polars as pl
 
     _line(f"{data['name']}: {data['title']}")
-    _line(f"{data['nodes']:,} nodes, {data['edges']:,} edges, average degree {data['average_degree']:g};"
-          f" {data['texts']:,} texts, {data['tokens']:,} tokens")
+    _line(
+        f"{data['nodes']:,} nodes, {data['edges']:,} edges, average degree {data['average_degree']:g};"
+        f" {data['texts']:,} texts, {data['tokens']:,} tokens"
+    )
     _line(f"licence {data['licence']}; generation {data['generation']} of {data['created']}")
     for name, drop in (("types", ("sql_name",)), ("relations", ("sql_name",))):
         if data[name]:
             print_table(pl.DataFrame(data[name]).drop(*drop), sys.stdout)
     if data["text_fields"]:
         print_table(pl.DataFrame(data["text_fields"]), sys.stdout)
-    stores = [{"store": s["store"], "MB": round(s["bytes"] / 1e6, 1), "seconds": s["seconds"],
-               "settings": ", ".join(f"{k} {v}" for k, v in s.items() if k not in ("store", "bytes", "seconds"))}
-              for s in data["stores"]]
+    stores = [
+        {
+            "store": s["store"],
+            "MB": round(s["bytes"] / 1e6, 1),
+            "seconds": s["seconds"],
+            "settings": ", ".join(f"{k} {v}" for k, v in s.items() if k not in ("store", "bytes", "seconds")),
+        }
+        for s in data["stores"]
+    ]
     print_table(pl.DataFrame(stores), sys.stdout)
     _line(", ".join(f"{name} {version}" for name, version in data["versions"].items()))
 
@@ -54,12 +64,25 @@ def page(kb: KnowledgeBase, reference: str | int, most: int) -> dict[str, Any]:
     for relation, direction, count in kb.degrees(node.id):
         frame = kb.neighbors(node.id, relation.name)
         rows = frame.filter(frame["direction"] == direction).head(most).to_dicts()
-        shown = [{"reference": f"{r['type']}#{r['key']}", "name": r["name"],
-                  **{a.name: r[a.name] for a in relation.attributes if r.get(a.name) is not None}} for r in rows]
+        shown = [
+            {
+                "reference": f"{r['type']}#{r['key']}",
+                "name": r["name"],
+                **{a.name: r[a.name] for a in relation.attributes if r.get(a.name) is not None},
+            }
+            for r in rows
+        ]
         relations.append({"relation": relation.name, "direction": direction, "count": count, "neighbors": shown})
-    return {"id": node.id, "reference": node.reference, "name": node.name, "aliases": node.aliases,
-            "other_types": node.other_types, "attributes": node.attributes,
-            "texts": [{"field": field, "text": text} for field, text in node.texts], "relations": relations}
+    return {
+        "id": node.id,
+        "reference": node.reference,
+        "name": node.name,
+        "aliases": node.aliases,
+        "other_types": node.other_types,
+        "attributes": node.attributes,
+        "texts": [{"field": field, "text": text} for field, text in node.texts],
+        "relations": relations,
+    }
 
 
 def print_page(data: dict[str, Any]) -> None:

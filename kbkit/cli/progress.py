@@ -18,8 +18,13 @@ def bars(quiet: bool) -> Iterator[Listener | None]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description:<10}"), BarColumn(30), TextColumn("{task.percentage:>3.0f}%"),
-               TimeElapsedColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description:<10}"),
+        BarColumn(30),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
     tasks: dict[str, TaskID] = {}
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
 

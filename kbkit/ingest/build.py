@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kbkit import embed
 from kbkit.errors import BadInputError, InterruptedBuildError, KbError, UnknownNameError
-from kbkit.ingest import files, recipe as recipes
+from kbkit.ingest import files
+from kbkit.ingest import recipe as recipes
 from kbkit.ingest.describe import describe
 from kbkit.ingest.progress import Listener, Progress
 from kbkit.ingest.stage import Report, stage
@@ -69,24 +70,28 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
             quads = _keep_quads(con, recipe.rdf_quads, folder)
         progress.tell("load", 2, 2)
         manifest = Manifest(
-            schema=schema, generation=folder.name, created=now(),
+            schema=schema,
+            generation=folder.name,
+            created=now(),
             recipe={"name": recipe.name, "title": recipe.title, "licence": recipe.licence, "options": options},
             sources=[{"name": p.name, **fingerprint(p)} for taken in found.values() for p in taken],
-            report=report.to_json(), versions=_versions(),
-            stores={"tables": StoreRecord(counts, round(time.perf_counter() - started, 3))})
+            report=report.to_json(),
+            versions=_versions(),
+            stores={"tables": StoreRecord(counts, round(time.perf_counter() - started, 3))},
+        )
         jobs = _jobs(folder, manifest, quads, embedder, request.analyzer, progress)
         _run(jobs, manifest, progress)
         return _publish(directory, folder, manifest, progress)
 
 
-def rebuild(
-    out: Path, store: str, *, embedder: str = "", analyzer: str = "", listener: Listener | None = None
-) -> Path:
+def rebuild(out: Path, store: str, *, embedder: str = "", analyzer: str = "", listener: Listener | None = None) -> Path:
     """Build one store anew from the tables, as a new generation that shares the other stores' files."""
     if store not in STORES:
         raise UnknownNameError("store", store, STORES)
     if store == "tables":
-        raise KbError("the tables are what the other stores are built from", "kbkit ingest --replace builds all of them")
+        raise KbError(
+            "the tables are what the other stores are built from", "kbkit ingest --replace builds all of them"
+        )
     if (embedder and store != "vectors") or (analyzer and store != "text"):
         raise KbError("--embedder goes with the store vectors, --analyzer with text", f"you named {store}")
     directory = KbDirectory(out)
@@ -103,8 +108,14 @@ def rebuild(
             manifest.files = {n: f for n, f in manifest.files.items() if n.split("/")[0] != store}
             manifest.created = now()
             quads = folder / "source" / "quads.nq.gz"
-            jobs = _jobs(folder, manifest, quads if quads.exists() else None, model,
-                         analyzer or manifest.stores["text"].settings["analyzer"], progress)
+            jobs = _jobs(
+                folder,
+                manifest,
+                quads if quads.exists() else None,
+                model,
+                analyzer or manifest.stores["text"].settings["analyzer"],
+                progress,
+            )
             _run({store: jobs[store]}, manifest, progress)
             manifest.versions = {**manifest.versions, **_versions()}
             return _publish(directory, folder, manifest, progress)
@@ -130,8 +141,11 @@ def _staging(folder: Path, found: Mapping[str, Sequence[Path]]) -> Iterator[duck
 
 
 def _load(
-    con: duckdb.DuckDBPyConnection, recipe: recipes.Recipe, request: Request,
-    found: Mapping[str, Sequence[Path]], options: Mapping[str, str],
+    con: duckdb.DuckDBPyConnection,
+    recipe: recipes.Recipe,
+    request: Request,
+    found: Mapping[str, Sequence[Path]],
+    options: Mapping[str, str],
 ) -> Report:
     """Run the recipe's SQL and check what it made."""
     try:
@@ -151,7 +165,9 @@ def _keep_quads(con: duckdb.DuckDBPyConnection, table: str, folder: Path) -> Pat
     if not table:
         return None
     path = folder / "quads.nq.gz"
-    tables.write_lines(con, f"SELECT DISTINCT concat_ws(' ', s, p, o, nullif(g, ''), '.') FROM {tables.quote(table)}", path)
+    tables.write_lines(
+        con, f"SELECT DISTINCT concat_ws(' ', s, p, o, nullif(g, ''), '.') FROM {tables.quote(table)}", path
+    )
     (folder / "source").mkdir()
     return path.rename(folder / "source" / path.name)
 
@@ -162,7 +178,11 @@ Job = Callable[[], StoreRecord]
 
 
 def _jobs(
-    folder: Path, manifest: Manifest, quads: Path | None, embedder: embed.Embedder | None, analyzer: str,
+    folder: Path,
+    manifest: Manifest,
+    quads: Path | None,
+    embedder: embed.Embedder | None,
+    analyzer: str,
     progress: Progress,
 ) -> dict[str, Job]:
     """How each store beside the tables is built; each job opens the tables for itself."""
@@ -180,8 +200,9 @@ def _jobs(
         from kbkit.stores import triples as store
 
         rows = 3 * counts["nodes"] + counts["edges"] + counts["texts"]
-        made = store.build(source.batches, folder / "triples", schema, quads,
-                           lambda d, t: progress.tell("triples", d, t), rows)
+        made = store.build(
+            source.batches, folder / "triples", schema, quads, lambda d, t: progress.tell("triples", d, t), rows
+        )
         return StoreRecord(made, 0)
 
     def text(source: tables.Tables) -> StoreRecord:
@@ -194,8 +215,9 @@ def _jobs(
         from kbkit.stores import vectors as store
 
         assert embedder is not None
-        made = store.build(source.batches, folder / "vectors", counts["nodes"], embedder,
-                           lambda d, t: progress.tell("vectors", d, t))
+        made = store.build(
+            source.batches, folder / "vectors", counts["nodes"], embedder, lambda d, t: progress.tell("vectors", d, t)
+        )
         return StoreRecord(made, 0, {"embedder": embedder.name, "dimension": embedder.dimension})
 
     def timed(name: str, job: Callable[[tables.Tables], StoreRecord]) -> Job:
@@ -213,8 +235,10 @@ def _jobs(
 
         return run
 
-    return {name: timed(name, job) for name, job in
-            (("triples", triples), ("text", text), ("vectors", vectors), ("adjacency", adjacency))}
+    return {
+        name: timed(name, job)
+        for name, job in (("triples", triples), ("text", text), ("vectors", vectors), ("adjacency", adjacency))
+    }
 
 
 def _run(jobs: Mapping[str, Job], manifest: Manifest, progress: Progress) -> None:
@@ -238,13 +262,17 @@ def _check_counts(store: str, record: StoreRecord, schema: Schema) -> None:
     counts = record.counts
     pairs = sum(r.pairs for r in schema.relations)
     expected = {
-        "adjacency": ("pairs", pairs), "text": ("documents", schema.nodes), "vectors": ("vectors", schema.nodes),
+        "adjacency": ("pairs", pairs),
+        "text": ("documents", schema.nodes),
+        "vectors": ("vectors", schema.nodes),
         "triples": ("triples", counts.get("written", 0)),
     }
     name, number = expected[store]
     if counts[name] != number:
-        raise KbError(f"the stores disagree: {store} has {counts[name]:,} {name}, the tables call for {number:,}",
-                      "this is a defect of kbkit; please report it")
+        raise KbError(
+            f"the stores disagree: {store} has {counts[name]:,} {name}, the tables call for {number:,}",
+            "this is a defect of kbkit; please report it",
+        )
 
 
 def _publish(directory: KbDirectory, folder: Path, manifest: Manifest, progress: Progress) -> Path:

@@ -27,8 +27,13 @@ def describe(con: Connection, recipe: Recipe) -> Schema:
     types = _types(con, recipe)
     relations = _relations(con, recipe, [t.table for t in types])
     return Schema(
-        name=recipe.name, base=recipe.base, node_types=types, relations=relations,
-        text_fields=_text_fields(con, recipe), rdf_source=bool(recipe.rdf_quads), name_weight=recipe.name_weight,
+        name=recipe.name,
+        base=recipe.base,
+        node_types=types,
+        relations=relations,
+        text_fields=_text_fields(con, recipe),
+        rdf_source=bool(recipe.rdf_quads),
+        name_weight=recipe.name_weight,
     )
 
 
@@ -41,16 +46,27 @@ def _types(con: Connection, recipe: Recipe) -> tuple[NodeType, ...]:
         LEFT JOIN (SELECT type, count(*) AS others FROM kb_node_types GROUP BY type) o USING (type)
         ORDER BY t.place, t.type""").fetchall()
     attributes = _present_attributes(
-        con, "kb_nodes", _NODE_FIXED,
+        con,
+        "kb_nodes",
+        _NODE_FIXED,
         "(SELECT t.type AS owner, n.* FROM (SELECT id, type FROM kb_nodes UNION ALL FROM kb_node_types) t"
-        " JOIN kb_nodes n USING (id))")
+        " JOIN kb_nodes n USING (id))",
+    )
     tables = table_names(con, [row[0] for row in rows], (), "type_")
     iris = _pairs(con, "type_iris")
     return tuple(
-        NodeType(name=name, first=first, count=count, others=others, table=table,
-                 iri=iris.get(name) or f"{recipe.base}type/{iri_escape(name)}",
-                 attributes=attributes.get(name, ()), description=recipe.types.get(name, ""))
-        for (name, first, count, others), table in zip(rows, tables, strict=True))
+        NodeType(
+            name=name,
+            first=first,
+            count=count,
+            others=others,
+            table=table,
+            iri=iris.get(name) or f"{recipe.base}type/{iri_escape(name)}",
+            attributes=attributes.get(name, ()),
+            description=recipe.types.get(name, ""),
+        )
+        for (name, first, count, others), table in zip(rows, tables, strict=True)
+    )
 
 
 def _relations(con: Connection, recipe: Recipe, taken: list[str]) -> tuple[Relation, ...]:
@@ -67,17 +83,30 @@ def _relations(con: Connection, recipe: Recipe, taken: list[str]) -> tuple[Relat
     iris = _pairs(con, "relation_iris")
     labels = _pairs(con, "relation_names")
     # Rows of kb_edges are distinct: only attributes make several of one (head, tail).
-    pairs = dict(con.execute(
-        "SELECT relation, count(*) FROM (SELECT DISTINCT relation, head, tail FROM kb_edges"
-        " WHERE relation IN (SELECT unnest($names))) GROUP BY relation", {"names": list(attributes)}).fetchall())
+    pairs = dict(
+        con.execute(
+            "SELECT relation, count(*) FROM (SELECT DISTINCT relation, head, tail FROM kb_edges"
+            " WHERE relation IN (SELECT unnest($names))) GROUP BY relation",
+            {"names": list(attributes)},
+        ).fetchall()
+    )
     result = []
     for name, table in zip(names, tables, strict=True):
         spec = recipe.relations.get(name, RelationSpec())
         edges = sum(s.edges for s in signatures[name])
-        result.append(Relation(
-            name=name, table=table, iri=spec.iri or iris.get(name) or f"{recipe.base}rel/{iri_escape(name)}",
-            edges=edges, pairs=pairs.get(name, edges), signatures=tuple(signatures[name]), symmetric=spec.symmetric,
-            attributes=attributes.get(name, ()), label=spec.label or labels.get(name) or ""))
+        result.append(
+            Relation(
+                name=name,
+                table=table,
+                iri=spec.iri or iris.get(name) or f"{recipe.base}rel/{iri_escape(name)}",
+                edges=edges,
+                pairs=pairs.get(name, edges),
+                signatures=tuple(signatures[name]),
+                symmetric=spec.symmetric,
+                attributes=attributes.get(name, ()),
+                label=spec.label or labels.get(name) or "",
+            )
+        )
     return tuple(result)
 
 

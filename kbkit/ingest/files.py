@@ -19,8 +19,15 @@ if TYPE_CHECKING:
 
 _COMPRESSED = (".gz",)
 _FORMATS = {
-    ".csv": "csv", ".tsv": "tsv", ".txt": "tsv", ".tab": "tsv",
-    ".parquet": "parquet", ".pq": "parquet", ".json": "json", ".jsonl": "json", ".ndjson": "json",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".txt": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
 }
 _MAX_LINE = 10_000_000
 
@@ -69,8 +76,9 @@ def _matches(spec: FileSpec, offered: Iterable[Path]) -> list[Path]:
         hits = [path for path in offered if fits(path, pattern)]
         if len(hits) > 1:
             shown = ", ".join(p.name for p in hits[:3])
-            raise BadInputError(f"several files could be {spec.name!r}: {shown}",
-                                f"choose one with --file {spec.name}=PATH")
+            raise BadInputError(
+                f"several files could be {spec.name!r}: {shown}", f"choose one with --file {spec.name}=PATH"
+            )
         if hits:
             return hits
     return []
@@ -125,7 +133,8 @@ def _select(con: duckdb.DuckDBPyConnection, spec: FileSpec, path: Path, columns:
         if hit is None and (name in columns or name in spec.required):
             raise BadInputError(
                 f"{path} has no column {' or '.join(repr(c) for c in dict.fromkeys(choices))} for {name!r}",
-                f"it has {', '.join(present)}; --column {name}=NAME says which")
+                f"it has {', '.join(present)}; --column {name}=NAME says which",
+            )
         if hit is None:
             missing.append(name)
         elif hit not in renamed.values():
@@ -172,8 +181,10 @@ def _header(path: Path, delimiter: str, quotes: str) -> list[str]:
     opener = gzip.open if path.suffix == ".gz" else open
     try:
         with opener(path, "rt", encoding="utf-8-sig", newline="") as handle:
-            quoting = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
-            names = next(csv.reader(handle, delimiter=delimiter, quotechar=quotes or None, quoting=quoting), [])
+            if quotes:
+                names = next(csv.reader(handle, delimiter=delimiter, quotechar=quotes), [])
+            else:
+                names = next(csv.reader(handle, delimiter=delimiter, quoting=csv.QUOTE_NONE), [])
     except UnicodeDecodeError:
         raise BadInputError(f"{path}, line 1 is not valid UTF-8", "convert it, e.g. with iconv") from None
     except (OSError, EOFError, csv.Error) as error:

@@ -132,7 +132,10 @@ def _parse(data: dict[str, Any], folder: Path) -> Recipe:
     name = plain.pop("name", folder.resolve().name)
     base = plain.pop("base", f"http://example.org/{name}/")
     return Recipe(
-        name=name, base=base, folder=folder, files=specs,
+        name=name,
+        base=base,
+        folder=folder,
+        files=specs,
         options={key: _record(Option, value, f"options.{key}") for key, value in data.get("options", {}).items()},
         relations={k: _record(RelationSpec, v, f"relations.{k}") for k, v in data.get("relations", {}).items()},
         types={key: str(value.get("description", "")) for key, value in data.get("types", {}).items()},
@@ -175,7 +178,7 @@ def settings(recipe: Recipe, given: Mapping[str, str]) -> dict[str, str]:
     return {key: given.get(key, option.default) for key, option in recipe.options.items()}
 
 
-SKELETON_TOML = '''\
+SKELETON_TOML = """\
 # A recipe: what this source is, and which files it reads. load.sql beside it turns them into a graph.
 title = "One line: what this source is"
 description = "What is in it, for whom."
@@ -197,9 +200,9 @@ description = "a person"
 [relations.knows]
 label = "knows"
 symmetric = true        # stored both ways
-'''
+"""
 
-SKELETON_SQL = '''\
+SKELETON_SQL = """\
 -- Make the tables nodes(type, key, name, ...), edges(head, relation, tail, ...) and texts(key, field, text).
 -- Further columns of nodes and edges are their attributes; a type has those that are not NULL in all its nodes.
 
@@ -211,7 +214,7 @@ SELECT a AS head, 'knows' AS relation, b AS tail, since FROM friends;
 
 CREATE TABLE texts AS
 SELECT id AS key, 'bio' AS field, bio AS text FROM people;
-'''
+"""
 
 
 def write_skeleton(folder: Path) -> None:

@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     import duckdb
 
 NODE_COLUMNS = {"type": "VARCHAR", "key": "VARCHAR", "name": "VARCHAR", "aliases": "VARCHAR[]", "types": "VARCHAR[]"}
-EDGE_COLUMNS = {name: "VARCHAR" for name in ("head_type", "head", "relation", "tail_type", "tail")}
+EDGE_COLUMNS = dict.fromkeys(("head_type", "head", "relation", "tail_type", "tail"), "VARCHAR")
 TEXT_COLUMNS = {"type": "VARCHAR", "key": "VARCHAR", "field": "VARCHAR", "text": "VARCHAR"}
 
 # In order of preference: a text attribute gets the first type that all its values have.
 _INFERRED = {
     "BIGINT": r"regexp_full_match({c}, '-?(0|[1-9][0-9]{{0,17}})')",
     "DOUBLE": r"regexp_full_match({c}, '[-+]?(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][-+]?[0-9]+)?')"
-              " AND TRY_CAST({c} AS DOUBLE) IS NOT NULL",
+    " AND TRY_CAST({c} AS DOUBLE) IS NOT NULL",
     "BOOLEAN": "lower({c}) IN ('true', 'false')",
     "DATE": r"regexp_full_match({c}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}') AND TRY_CAST({c} AS DATE) IS NOT NULL",
     "TIMESTAMP": r"regexp_full_match({c}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[ T][0-9:.]+Z?')"
-                 " AND TRY_CAST({c} AS TIMESTAMP) IS NOT NULL",
+    " AND TRY_CAST({c} AS TIMESTAMP) IS NOT NULL",
 }
 
 
@@ -52,9 +52,7 @@ class Report:
         return asdict(self)
 
 
-def stage(
-    con: duckdb.DuckDBPyConnection, recipe: Recipe, *, skip_dangling: bool, merge_duplicates: bool
-) -> Report:
+def stage(con: duckdb.DuckDBPyConnection, recipe: Recipe, *, skip_dangling: bool, merge_duplicates: bool) -> Report:
     """Check the recipe's tables and give every node its id; raises :class:`BadInputError` for what cannot be kept."""
     present = {row[0] for row in con.execute("SELECT table_name FROM information_schema.tables").fetchall()}
     for name in ("nodes", "edges"):
@@ -68,16 +66,19 @@ def stage(
 
 
 def _take(con: duckdb.DuckDBPyConnection, table: str, target: str, fixed: dict[str, str], recipe: Recipe) -> list[str]:
-    """Copy ``table`` to ``target`` with all ``fixed`` columns cast, attributes typed and rows numbered; the attributes."""
+    """Copy ``table`` to ``target``: ``fixed`` columns cast, attributes typed, rows numbered; returns the attributes."""
     types = {row[0]: row[1] for row in con.execute(f"DESCRIBE {table}").fetchall()}
     by_name = {name.casefold(): name for name in types}
     optional = {"type", "name", "aliases", "types", "head_type", "tail_type", "field"}
     for name in fixed:
         if name not in by_name and name not in optional:
-            raise BadInputError(f"{recipe.folder / 'load.sql'}: table {table!r} has no column {name!r}",
-                                f"it has {', '.join(types)}")
-    parts = [f"{quote(by_name[name])}::{kind} AS {name}" if name in by_name else f"NULL::{kind} AS {name}"
-             for name, kind in fixed.items()]
+            raise BadInputError(
+                f"{recipe.folder / 'load.sql'}: table {table!r} has no column {name!r}", f"it has {', '.join(types)}"
+            )
+    parts = [
+        f"{quote(by_name[name])}::{kind} AS {name}" if name in by_name else f"NULL::{kind} AS {name}"
+        for name, kind in fixed.items()
+    ]
     raw = [name for name in types if name.casefold() not in fixed]
     values = {name: quote(name) for name in raw}
     if recipe.single_values:
@@ -107,9 +108,7 @@ def _single(con: duckdb.DuckDBPyConnection, table: str, lists: list[str]) -> lis
     return [name for name, longest in zip(lists, row, strict=True) if (longest or 0) <= 1]
 
 
-def _infer(
-    con: duckdb.DuckDBPyConnection, table: str, values: dict[str, str], types: dict[str, str]
-) -> dict[str, str]:
+def _infer(con: duckdb.DuckDBPyConnection, table: str, values: dict[str, str], types: dict[str, str]) -> dict[str, str]:
     """A narrower type for each text column (or list of texts) all of whose values have it."""
     if not values:
         return {}
@@ -121,7 +120,8 @@ def _infer(
 
     counts = ", ".join(
         f"count({value}), " + ", ".join(passes(name, value, test) for test in _INFERRED.values())
-        for name, value in values.items())
+        for name, value in values.items()
+    )
     row = con.execute(f"SELECT {counts} FROM {table}").fetchone()
     assert row is not None
     width, result = 1 + len(_INFERRED), {}
@@ -138,8 +138,9 @@ def _nodes(con: duckdb.DuckDBPyConnection, recipe: Recipe, *, merge: bool) -> in
     con.execute(f"UPDATE raw_nodes SET type = {literal(UNTYPED)} WHERE type IS NULL OR trim(type) = ''")
     keyless = con.execute("SELECT count(*), min(position) FROM raw_nodes WHERE key IS NULL OR key = ''").fetchone()
     if keyless and keyless[0]:
-        raise BadInputError(f"{_some(keyless[0], 'node')} without a key, the first is number {keyless[1]}",
-                            "every node needs a key")
+        raise BadInputError(
+            f"{_some(keyless[0], 'node')} without a key, the first is number {keyless[1]}", "every node needs a key"
+        )
     merged = _merge_nodes(con, attributes, merge=merge)
     ranks = ", ".join(f"({literal(name)}, {rank})" for rank, name in enumerate(recipe.types)) or "(NULL, 0)"
     con.execute(f"""
@@ -172,8 +173,9 @@ def _merge_nodes(con: duckdb.DuckDBPyConnection, attributes: list[str], *, merge
         return 0
     if not merge:
         shown = ", ".join(f"{type_} {key!r}" for type_, key, _ in twice[:5])
-        raise BadInputError(f"{_some(len(twice), 'key')} more than once: {shown}",
-                            "--merge-duplicates makes one node of each")
+        raise BadInputError(
+            f"{_some(len(twice), 'key')} more than once: {shown}", "--merge-duplicates makes one node of each"
+        )
     columns = "".join(f", arg_min({quote(c)}, position) AS {quote(c)}" for c in ["name", *attributes])
     lists = "".join(f", flatten(list({c}) FILTER ({c} IS NOT NULL)) AS {c}" for c in ("aliases", "types"))
     con.execute(f"""
@@ -199,8 +201,9 @@ def _edges(con: duckdb.DuckDBPyConnection, recipe: Recipe, *, skip: bool) -> tup
         LEFT JOIN kb_nodes t ON t.key = e.tail AND (e.tail_type IS NULL OR t.type = e.tail_type)""")
     dangling = _count(con, "joined_edges WHERE head IS NULL OR tail IS NULL")
     if dangling and not skip:
-        raise BadInputError(f"{_some(dangling, 'edge')} to an unknown node: {_dangling_edges(con)}",
-                            "--skip-dangling leaves them out")
+        raise BadInputError(
+            f"{_some(dangling, 'edge')} to an unknown node: {_dangling_edges(con)}", "--skip-dangling leaves them out"
+        )
     con.execute("DROP TABLE raw_edges")
     symmetric = [literal(name) for name, spec in recipe.relations.items() if spec.symmetric]
     mirrored = f"relation IN ({', '.join(symmetric)})" if symmetric else "false"
@@ -236,12 +239,22 @@ def _texts(con: duckdb.DuckDBPyConnection, recipe: Recipe, present: set[str], *,
         shown = ", ".join(repr(key) for (key,) in keys)
         raise BadInputError(f"{_some(dangling, 'text')} of an unknown node: {shown}", "--skip-dangling leaves them out")
     # Ranking moves the texts through a sort: only where a node has several of one field, each kept once.
-    several = con.execute("SELECT 1 FROM joined_texts WHERE id IS NOT NULL GROUP BY id, field HAVING count(*) > 1 LIMIT 1")
-    distinct = ("(SELECT id, field, min(position) AS position, text FROM joined_texts GROUP BY id, field, text)"
-                if several.fetchone() else "(SELECT id, field, NULL AS position, text FROM joined_texts)")
-    rank = ("0::BIGINT" if "NULL AS position" in distinct
-            else "row_number() OVER (PARTITION BY id, field ORDER BY position) - 1")
-    con.execute(f"CREATE TABLE kb_texts AS SELECT id, field, {rank} AS position, text FROM {distinct} WHERE id IS NOT NULL")
+    several = con.execute(
+        "SELECT 1 FROM joined_texts WHERE id IS NOT NULL GROUP BY id, field HAVING count(*) > 1 LIMIT 1"
+    )
+    distinct = (
+        "(SELECT id, field, min(position) AS position, text FROM joined_texts GROUP BY id, field, text)"
+        if several.fetchone()
+        else "(SELECT id, field, NULL AS position, text FROM joined_texts)"
+    )
+    rank = (
+        "0::BIGINT"
+        if "NULL AS position" in distinct
+        else "row_number() OVER (PARTITION BY id, field ORDER BY position) - 1"
+    )
+    con.execute(
+        f"CREATE TABLE kb_texts AS SELECT id, field, {rank} AS position, text FROM {distinct} WHERE id IS NOT NULL"
+    )
     con.execute("DROP TABLE joined_texts")
     return dangling
 
@@ -253,19 +266,24 @@ def _refuse_ambiguous(con: duckdb.DuckDBPyConnection, table: str, key: str, type
         AND {key} IN (SELECT key FROM kb_nodes GROUP BY key HAVING count(*) > 1) ORDER BY {key} LIMIT 5""").fetchall()
     if rows:
         what = table.removeprefix("raw_")
-        raise BadInputError(f"nodes of several types share the {key} {', '.join(repr(r[0]) for r in rows)} in {what}",
-                            f"give {what} a column {type_!r}")
+        raise BadInputError(
+            f"nodes of several types share the {key} {', '.join(repr(r[0]) for r in rows)} in {what}",
+            f"give {what} a column {type_!r}",
+        )
 
 
 def _dangling_edges(con: duckdb.DuckDBPyConnection) -> str:
     """The first five edges to a node that is not there, and which end it is."""
+
     def known(end: str) -> str:
-        return (f"EXISTS (SELECT 1 FROM kb_nodes n WHERE n.key = e.{end}"
-                f" AND (e.{end}_type IS NULL OR n.type = e.{end}_type))")
+        return (
+            f"EXISTS (SELECT 1 FROM kb_nodes n WHERE n.key = e.{end}"
+            f" AND (e.{end}_type IS NULL OR n.type = e.{end}_type))"
+        )
 
     rows = con.execute(f"""
-        SELECT head, relation, tail, {known('head')} AS head_known FROM raw_edges e
-        WHERE NOT {known('head')} OR NOT {known('tail')} ORDER BY position LIMIT 5""").fetchall()
+        SELECT head, relation, tail, {known("head")} AS head_known FROM raw_edges e
+        WHERE NOT {known("head")} OR NOT {known("tail")} ORDER BY position LIMIT 5""").fetchall()
     return ", ".join(f"{h!r} [{r}] {t!r} (no {t if head_known else h!r})" for h, r, t, head_known in rows)
 
 

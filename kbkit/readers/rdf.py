@@ -28,14 +28,20 @@ BASE = "http://example.org/"
 
 _CHUNK = 100_000
 _FORMATS = {
-    ".nt": ox.RdfFormat.N_TRIPLES, ".nq": ox.RdfFormat.N_QUADS, ".ttl": ox.RdfFormat.TURTLE,
-    ".trig": ox.RdfFormat.TRIG, ".rdf": ox.RdfFormat.RDF_XML, ".xml": ox.RdfFormat.RDF_XML,
-    ".owl": ox.RdfFormat.RDF_XML, ".jsonld": ox.RdfFormat.JSON_LD, ".json": ox.RdfFormat.JSON_LD,
+    ".nt": ox.RdfFormat.N_TRIPLES,
+    ".nq": ox.RdfFormat.N_QUADS,
+    ".ttl": ox.RdfFormat.TURTLE,
+    ".trig": ox.RdfFormat.TRIG,
+    ".rdf": ox.RdfFormat.RDF_XML,
+    ".xml": ox.RdfFormat.RDF_XML,
+    ".owl": ox.RdfFormat.RDF_XML,
+    ".jsonld": ox.RdfFormat.JSON_LD,
+    ".json": ox.RdfFormat.JSON_LD,
     ".n3": ox.RdfFormat.N3,
 }
 _TERM = r"<[^>]*>|_:[^ ]+"
-_QUAD = (
-    rf"^(?P<s>{_TERM}) (?P<p><[^>]*>) (?P<o>{_TERM}|\"(?:[^\"\\]|\\.)*\"(?:@[^ ]+|\^\^<[^>]*>)?)(?: (?P<g>{_TERM}))? \.$")
+_LITERAL = r'"(?:[^"\\]|\\.)*"(?:@[^ ]+|\^\^<[^>]*>)?'
+_QUAD = rf"^(?P<s>{_TERM}) (?P<p><[^>]*>) (?P<o>{_TERM}|{_LITERAL})(?: (?P<g>{_TERM}))? \.$"
 
 
 def read(paths: Sequence[Path]) -> pa.RecordBatchReader:
@@ -60,8 +66,10 @@ def _split(chunk: bytes, number: int, path: Path) -> pa.RecordBatch:
     lines = pa.array(chunk.decode("utf-8").rstrip("\n").split("\n"))
     parts = pc.extract_regex(lines, _QUAD)
     if parts.null_count:
-        raise BadInputError(f"{path} holds a statement that kbkit does not store: {lines.filter(parts.is_null())[0]}",
-                            "quoted triples (RDF-star) are not supported")
+        raise BadInputError(
+            f"{path} holds a statement that kbkit does not store: {lines.filter(parts.is_null())[0]}",
+            "quoted triples (RDF-star) are not supported",
+        )
     columns = [pc.struct_field(parts, name) for name in ("s", "p", "o", "g")]
     return pa.record_batch([pa.array([number] * len(lines), pa.int32()), *columns], schema=SCHEMA)
 

@@ -16,6 +16,6 @@ def reciprocal_rank(rankings: Sequence[Ranking], k: int, constant: int = RRF_K) 
     """Reciprocal rank fusion: a node's score is the sum over rankings of 1 / (constant + rank), ranks from 1."""
     ids, inverse = np.unique(np.concatenate([r.ids for r in rankings]), return_inverse=True)
     parts = np.concatenate([1.0 / (constant + np.arange(1, len(r.ids) + 1)) for r in rankings])
-    scores = np.bincount(inverse, parts, len(ids))
+    scores = np.bincount(inverse, parts, len(ids)).astype(np.float64)
     order = np.lexsort((ids, -scores))[:k]
     return Ranking(ids[order], scores[order])

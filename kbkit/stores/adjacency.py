@@ -30,10 +30,17 @@ if TYPE_CHECKING:
 Ids = NDArray[np.int32]
 
 FOLDER = "adjacency"
-_BLOCK = np.dtype([
-    ("first", "<i4"), ("rows", "<i4"), ("dense", "?"),
-    ("heads", "<i8"), ("offsets", "<i8"), ("targets", "<i8"), ("pairs", "<i8"),
-])
+_BLOCK = np.dtype(
+    [
+        ("first", "<i4"),
+        ("rows", "<i4"),
+        ("dense", "?"),
+        ("heads", "<i8"),
+        ("offsets", "<i8"),
+        ("targets", "<i8"),
+        ("pairs", "<i8"),
+    ]
+)
 _GROUP_EDGES = 20_000_000
 _EMPTY: Ids = np.empty(0, np.int32)
 
@@ -73,7 +80,8 @@ class Adjacency:
     def __init__(self, folder: Path, relations: Sequence[str]) -> None:
         try:
             self._index, self._heads, self._offsets, self._targets = (
-                np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("index", "heads", "offsets", "targets"))
+                np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("index", "heads", "offsets", "targets")
+            )
         except (OSError, ValueError) as error:
             raise KbError(f"{folder} cannot be opened: {error}", "kbkit check says more") from error
         self._position = {name: i for i, name in enumerate(relations)}
@@ -120,8 +128,11 @@ def build(
     folder.mkdir()
     index = np.zeros(2 * len(edges_by_relation), _BLOCK)
     done, total = 0, sum(edges_by_relation)
-    with _Array(folder / "targets.npy", np.int32) as targets, _Array(folder / "offsets.npy", np.int64) as offsets, \
-            _Array(folder / "heads.npy", np.int32) as heads:
+    with (
+        _Array(folder / "targets.npy", np.int32) as targets,
+        _Array(folder / "offsets.npy", np.int64) as offsets,
+        _Array(folder / "heads.npy", np.int32) as heads,
+    ):
         for group in _groups(edges_by_relation):
             start = 0
             table = batches(_group_sql(group)).read_all()

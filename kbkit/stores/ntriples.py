@@ -14,9 +14,26 @@ RDF, RDFS, XSD, SKOS = (STANDARD_PREFIXES[name] for name in ("rdf", "rdfs", "xsd
 KB_TYPE = KB_NAMESPACE + "type"
 
 _DATATYPES = {
-    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER",
-                     "UBIGINT", "UHUGEINT"), "integer"),
-    "BOOLEAN": "boolean", "DATE": "date", "TIMESTAMP": "dateTime", "FLOAT": "double", "DOUBLE": "double",
+    **dict.fromkeys(
+        (
+            "TINYINT",
+            "SMALLINT",
+            "INTEGER",
+            "BIGINT",
+            "HUGEINT",
+            "UTINYINT",
+            "USMALLINT",
+            "UINTEGER",
+            "UBIGINT",
+            "UHUGEINT",
+        ),
+        "integer",
+    ),
+    "BOOLEAN": "boolean",
+    "DATE": "date",
+    "TIMESTAMP": "dateTime",
+    "FLOAT": "double",
+    "DOUBLE": "double",
 }
 
 
@@ -27,14 +44,18 @@ def queries(schema: Schema) -> Iterator[str]:
         yield from _types(schema, node, rdf_type=False)
         return
     yield f"SELECT {node} || ' <{RDFS}label> ' || {_string('n.name')} || ' .\n' AS lines FROM nodes n"
-    yield (f"SELECT {node} || ' <{SKOS}altLabel> ' || {_string('n.alias')} || ' .\n' AS lines"
-           " FROM (SELECT type, key, unnest(aliases) AS alias FROM nodes) n WHERE n.alias IS NOT NULL")
+    yield (
+        f"SELECT {node} || ' <{SKOS}altLabel> ' || {_string('n.alias')} || ' .\n' AS lines"
+        " FROM (SELECT type, key, unnest(aliases) AS alias FROM nodes) n WHERE n.alias IS NOT NULL"
+    )
     yield from _types(schema, node, rdf_type=True)
     for node_type in schema.node_types:
         if node_type.attributes and node_type.count:
             yield _attributes(schema, node_type.name, node_type.table, node_type.attributes, node)
-    yield (f"SELECT {node} || ' <{schema.base}text/' || url_encode(x.field) || '> ' || {_string('x.text')} || ' .\n'"
-           " AS lines FROM texts x JOIN nodes n USING (id)")
+    yield (
+        f"SELECT {node} || ' <{schema.base}text/' || url_encode(x.field) || '> ' || {_string('x.text')} || ' .\n'"
+        " AS lines FROM texts x JOIN nodes n USING (id)"
+    )
     yield from _edges(schema)
 
 
@@ -62,36 +83,55 @@ def _attributes(schema: Schema, name: str, table: str, attributes: tuple[Attribu
         if attribute.type.endswith("[]"):
             term = _term("item", attribute.type.removesuffix("[]"))
             line = f"n.iri || '{predicate}' || {term} || ' .\n'"
-            parts.append(f"coalesce(list_aggregate(list_transform(list_distinct({column}), lambda item: {line}),"
-                         " 'string_agg', ''), '')")
+            parts.append(
+                f"coalesce(list_aggregate(list_transform(list_distinct({column}), lambda item: {line}),"
+                " 'string_agg', ''), '')"
+            )
         else:
             parts.append(f"coalesce(n.iri || '{predicate}' || {_term(column, attribute.type)} || ' .\n', '')")
-    return (f"SELECT {' || '.join(parts)} AS lines FROM {_identifier(table)} a JOIN (SELECT id, {node} AS iri FROM nodes n"
-            f" WHERE type = {_literal(name)}) n USING (id)")
+    return (
+        f"SELECT {' || '.join(parts)} AS lines FROM {_identifier(table)} a JOIN (SELECT id, {node} AS iri FROM nodes n"
+        f" WHERE type = {_literal(name)}) n USING (id)"
+    )
 
 
 def _edges(schema: Schema) -> Iterator[str]:
     cases = "".join(f" WHEN {_literal(r.name)} THEN {_literal('<' + r.iri + '>')}" for r in schema.relations)
     if not cases:
         return
-    source = (f"(SELECT {node_iri(schema, 'h')} AS head, CASE e.relation{cases} END AS relation,"
-              f" {node_iri(schema, 't')} AS tail{{more}} FROM {{edges}} e"
-              " JOIN nodes h ON h.id = e.head JOIN nodes t ON t.id = e.tail)")
+    source = (
+        f"(SELECT {node_iri(schema, 'h')} AS head, CASE e.relation{cases} END AS relation,"
+        f" {node_iri(schema, 't')} AS tail{{more}} FROM {{edges}} e"
+        " JOIN nodes h ON h.id = e.head JOIN nodes t ON t.id = e.tail)"
+    )
     rich = [r for r in schema.relations if r.attributes]
     distinct = "(SELECT DISTINCT head, relation, tail FROM edges)" if rich else "edges"
-    yield ("SELECT head || ' ' || relation || ' ' || tail || ' .\n' AS lines FROM "
-           + source.format(more="", edges=distinct))
+    yield (
+        "SELECT head || ' ' || relation || ' ' || tail || ' .\n' AS lines FROM "
+        + source.format(more="", edges=distinct)
+    )
     # An edge with attributes also is a statement node: RDF's own reification vocabulary, numbered in table order.
     for relation in rich:
         statement = f"'<{_plain(schema.base)}statement/{iri_escape(relation.name)}/' || number || '>'"
-        lines = [f"{statement} || ' <{RDF}{p}> ' || {value} || ' .\n'" for p, value in (
-            ("type", f"'<{RDF}Statement>'"), ("subject", "head"), ("predicate", "relation"), ("object", "tail"))]
+        lines = [
+            f"{statement} || ' <{RDF}{p}> ' || {value} || ' .\n'"
+            for p, value in (
+                ("type", f"'<{RDF}Statement>'"),
+                ("subject", "head"),
+                ("predicate", "relation"),
+                ("object", "tail"),
+            )
+        ]
         for a in relation.attributes:
             predicate = f" <{_plain(schema.base)}attr/{iri_escape(a.name)}> "
-            lines.append(f"coalesce({statement} || '{predicate}' || {_term(_identifier(a.name), a.type)} || ' .\n', '')")
+            lines.append(
+                f"coalesce({statement} || '{predicate}' || {_term(_identifier(a.name), a.type)} || ' .\n', '')"
+            )
         columns = "".join(", " + _identifier(a.name) for a in relation.attributes)
-        numbered = (f"(SELECT head, relation, tail{columns}, row_number() OVER () AS number FROM edges"
-                    f" WHERE relation = {_literal(relation.name)})")
+        numbered = (
+            f"(SELECT head, relation, tail{columns}, row_number() OVER () AS number FROM edges"
+            f" WHERE relation = {_literal(relation.name)})"
+        )
         more = ", e.number" + "".join(", e." + _identifier(a.name) for a in relation.attributes)
         yield f"SELECT {' || '.join(lines)} AS lines FROM " + source.format(more=more, edges=numbered)
 

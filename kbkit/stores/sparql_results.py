@@ -8,13 +8,26 @@ import json
 import polars as pl
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
-_INTEGERS = ("integer", "int", "long", "short", "byte", "nonNegativeInteger", "positiveInteger", "unsignedInt",
-             "unsignedLong", "unsignedShort", "unsignedByte", "negativeInteger", "nonPositiveInteger")
+_INTEGERS = (
+    "integer",
+    "int",
+    "long",
+    "short",
+    "byte",
+    "nonNegativeInteger",
+    "positiveInteger",
+    "unsignedInt",
+    "unsignedLong",
+    "unsignedShort",
+    "unsignedByte",
+    "negativeInteger",
+    "nonPositiveInteger",
+)
 _FLOATS = ("decimal", "double", "float")
 _INTEGER = rf'^[-+]?[0-9]+$|^"[^"]*"\^\^<{_XSD}(?:{"|".join(_INTEGERS)})>$'
 _NUMBER = rf'{_INTEGER}|^[-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?$|^"[^"]*"\^\^<{_XSD}(?:{"|".join(_FLOATS)})>$'
 _BOOLEAN = "^(?:true|false)$"
-_TRIPLE = r'^(?P<subject>\S+) (?P<predicate>\S+) (?P<object>.+) \.$'
+_TRIPLE = r"^(?P<subject>\S+) (?P<predicate>\S+) (?P<object>.+) \.$"
 
 
 def parse_select(body: bytes) -> pl.DataFrame:
@@ -26,8 +39,8 @@ def parse_select(body: bytes) -> pl.DataFrame:
     if not rows:
         return pl.DataFrame(schema=dict.fromkeys(names, pl.String))
     frame = pl.read_csv(
-        io.BytesIO(rows), has_header=False, separator="\t", quote_char=None, new_columns=names,
-        infer_schema=False)
+        io.BytesIO(rows), has_header=False, separator="\t", quote_char=None, new_columns=names, infer_schema=False
+    )
     return frame.select(typed(frame[name]) for name in names)
 
 

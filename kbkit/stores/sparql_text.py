@@ -46,15 +46,15 @@ def refuse_service(text: str) -> None:
     code = "".join(" " if t.lastgroup in ("string", "comment") else t[0] for t in tokens)
     if ambiguous or _SERVICE.search(code):
         raise QueryError(
-            "SERVICE is refused: kbkit sends nothing to the network", "ask for what this KB holds, without SERVICE")
+            "SERVICE is refused: kbkit sends nothing to the network", "ask for what this KB holds, without SERVICE"
+        )
 
 
 def bind(text: str, terms: Mapping[str, str]) -> str:
     """Put RDF terms (in SPARQL syntax, e.g. ``"x"`` or ``<http://...>``) where ``$name`` stands outside strings,
     comments and IRIs. Variables that are no parameter stay as they are.
     """
-    return "".join(
-        terms.get(t[0][1:], t[0]) if t.lastgroup == "parameter" else t[0] for t in _TOKEN.finditer(text))
+    return "".join(terms.get(t[0][1:], t[0]) if t.lastgroup == "parameter" else t[0] for t in _TOKEN.finditer(text))
 
 
 def parameters(text: str) -> set[str]:

@@ -52,7 +52,7 @@ def connect_staging(path: Path) -> duckdb.DuckDBPyConnection:
 
 
 def allow_only(con: duckdb.DuckDBPyConnection, folder: Path, paths: Sequence[Path]) -> None:
-    """From now on this connection opens no files but ``paths`` and the tables in ``folder``; nothing can change that."""
+    """Let this connection open no files but ``paths`` and the tables in ``folder``, for good."""
     own = [folder / (FILE + ending) for ending in ("", ".wal", ".wal.checkpoint", ".wal.recovery")]
     listed = ", ".join(literal(str(path)) for path in (*own, *paths))
     con.execute(f"SET allowed_paths = [{listed}]")
@@ -62,14 +62,20 @@ def allow_only(con: duckdb.DuckDBPyConnection, folder: Path, paths: Sequence[Pat
 
 def write_lines(con: duckdb.DuckDBPyConnection, query: str, path: Path) -> None:
     """Write a query's one text column to a gzipped file, a line each, without quoting."""
-    con.execute(f"COPY ({query}) TO {literal(str(path))} (FORMAT csv, HEADER false, QUOTE '', ESCAPE '',"
-                " DELIMITER '\x01', COMPRESSION gzip)")
+    con.execute(
+        f"COPY ({query}) TO {literal(str(path))} (FORMAT csv, HEADER false, QUOTE '', ESCAPE '',"
+        " DELIMITER '\x01', COMPRESSION gzip)"
+    )
 
 
 def table_names(con: duckdb.DuckDBPyConnection, names: Sequence[str], taken: Sequence[str], prefix: str) -> list[str]:
-    """SQL names for types or relations: their own, or with ``prefix`` (and a number) where that is taken or reserved."""
-    reserved = {word for (word,) in con.execute(
-        "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'").fetchall()}
+    """SQL names for types or relations: their own; with ``prefix`` (and a number) where that is taken or reserved."""
+    reserved = {
+        word
+        for (word,) in con.execute(
+            "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'"
+        ).fetchall()
+    }
     used = {name.casefold() for name in (*taken, *TABLES)} | reserved
     result = []
     for name in names:
@@ -107,22 +113,28 @@ def _statements(schema: Schema) -> Iterator[str]:
     relations = ", ".join(literal(r.name) for r in schema.relations)
     yield f"CREATE TYPE kb.node_type AS ENUM ({types})"
     yield f"CREATE TYPE kb.relation_name AS ENUM ({relations})"
-    yield ("CREATE TABLE kb.nodes AS SELECT id, type::kb.node_type AS type, key, name, aliases"
-           " FROM kb_nodes ORDER BY id")
+    yield (
+        "CREATE TABLE kb.nodes AS SELECT id, type::kb.node_type AS type, key, name, aliases FROM kb_nodes ORDER BY id"
+    )
     yield "CREATE TABLE kb.node_types AS SELECT id, type::kb.node_type AS type FROM kb_node_types ORDER BY id, type"
     attributes = dict.fromkeys(a.name for r in schema.relations for a in r.attributes)
     columns = "".join(", " + quote(name) for name in attributes)
-    yield (f"CREATE TABLE kb.edges AS SELECT head, relation::kb.relation_name AS relation, tail{columns}"
-           " FROM kb_edges ORDER BY relation, head, tail")
+    yield (
+        f"CREATE TABLE kb.edges AS SELECT head, relation::kb.relation_name AS relation, tail{columns}"
+        " FROM kb_edges ORDER BY relation, head, tail"
+    )
     yield "CREATE TABLE kb.texts AS SELECT id, field, position, text FROM kb_texts ORDER BY id, field, position"
-    yield 'CREATE TABLE kb.types(type VARCHAR, first_id INTEGER, nodes INTEGER, other_nodes INTEGER, sql_name VARCHAR)'
-    yield ("CREATE TABLE kb.relations(relation VARCHAR, head_type VARCHAR, tail_type VARCHAR, edges BIGINT,"
-           ' is_symmetric BOOLEAN, sql_name VARCHAR)')
+    yield "CREATE TABLE kb.types(type VARCHAR, first_id INTEGER, nodes INTEGER, other_nodes INTEGER, sql_name VARCHAR)"
+    yield (
+        "CREATE TABLE kb.relations(relation VARCHAR, head_type VARCHAR, tail_type VARCHAR, edges BIGINT,"
+        " is_symmetric BOOLEAN, sql_name VARCHAR)"
+    )
     rows = [f"({literal(t.name)}, {t.first}, {t.count}, {t.others}, {literal(t.table)})" for t in schema.node_types]
     yield "INSERT INTO kb.types VALUES " + ", ".join(rows)
     rows = [
         f"({literal(r.name)}, {literal(s.head)}, {literal(s.tail)}, {s.edges}, {r.symmetric}, {literal(r.table)})"
-        for r in schema.relations for s in r.signatures
+        for r in schema.relations
+        for s in r.signatures
     ]
     if rows:
         yield "INSERT INTO kb.relations VALUES " + ", ".join(rows)
@@ -136,17 +148,23 @@ def _type_statement(node_type: NodeType) -> str:
     if node_type.others:
         where += f" OR id IN (SELECT id FROM {{db}}node_types WHERE type = {literal(node_type.name)})"
     if not node_type.attributes:
-        return (f"CREATE VIEW kb.{quote(node_type.table)} AS SELECT id, key, name FROM nodes WHERE "
-                + where.format(db=""))
+        return f"CREATE VIEW kb.{quote(node_type.table)} AS SELECT id, key, name FROM nodes WHERE " + where.format(
+            db=""
+        )
     columns = ", ".join(quote(a.name) for a in node_type.attributes)
-    return (f"CREATE TABLE kb.{quote(node_type.table)} AS SELECT id, key, name, {columns} FROM kb_nodes WHERE "
-            + where.format(db="kb.") + " ORDER BY id")
+    return (
+        f"CREATE TABLE kb.{quote(node_type.table)} AS SELECT id, key, name, {columns} FROM kb_nodes WHERE "
+        + where.format(db="kb.")
+        + " ORDER BY id"
+    )
 
 
 def _relation_statement(relation: Relation) -> str:
     columns = "".join(", " + quote(a.name) for a in relation.attributes)
-    return (f"CREATE VIEW kb.{quote(relation.table)} AS SELECT head, tail{columns} FROM edges"
-            f" WHERE relation = {literal(relation.name)}")
+    return (
+        f"CREATE VIEW kb.{quote(relation.table)} AS SELECT head, tail{columns} FROM edges"
+        f" WHERE relation = {literal(relation.name)}"
+    )
 
 
 # -- read -------------------------------------------------------------------------------------------------------------
@@ -257,7 +275,9 @@ def closest_names(tables: Tables, name: str, most: int = 5) -> list[str]:
     """Names of nodes that come closest to ``name`` (Jaro-Winkler on lower case), best first."""
     rows = tables.rows(
         "SELECT name FROM (SELECT DISTINCT name FROM nodes) ORDER BY jaro_winkler_similarity(lower(name), lower($name))"
-        " DESC, name LIMIT $most", {"name": name, "most": most})
+        " DESC, name LIMIT $most",
+        {"name": name, "most": most},
+    )
     return [row[0] for row in rows]
 
 
@@ -278,8 +298,11 @@ def source_error(error: Exception, script: Path) -> BadInputError:
     columns = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
     for sign, what, hint in (
         ("not utf-8", "is not valid UTF-8", "convert it, e.g. with iconv"),
-        ("Expected Number of Columns", f"has {columns[2]} columns, not {columns[1]}" if columns else "",
-         "quote fields that hold the delimiter"),
+        (
+            "Expected Number of Columns",
+            f"has {columns[2]} columns, not {columns[1]}" if columns else "",
+            "quote fields that hold the delimiter",
+        ),
         ("unterminated quote", "has a quote that is never closed", "double the quotes inside a quoted field"),
         ("quote should be followed", "has text after a closing quote", "double the quotes inside a quoted field"),
         ("Maximum line size", "is longer than the reader allows", "is a quote left open further up?"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import tantivy
@@ -22,18 +22,40 @@ if TYPE_CHECKING:
 
 FOLDER = "text"
 ANALYZERS = (
-    "english", "simple", "arabic", "danish", "dutch", "finnish", "french", "german", "greek", "hungarian", "italian",
-    "norwegian", "portuguese", "romanian", "russian", "spanish", "swedish", "tamil", "turkish",
+    "english",
+    "simple",
+    "arabic",
+    "danish",
+    "dutch",
+    "finnish",
+    "french",
+    "german",
+    "greek",
+    "hungarian",
+    "italian",
+    "norwegian",
+    "portuguese",
+    "romanian",
+    "russian",
+    "spanish",
+    "swedish",
+    "tamil",
+    "turkish",
 )
 """Languages whose words are stemmed; ``simple`` only splits, lower-cases and drops accents."""
 
 STOP_WORDS = frozenset(
-    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this to"
-    " was will with".split())
+    (
+        "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not",
+        "of", "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was",
+        "will", "with",
+    )
+)  # fmt: skip
 """Left out of English queries unless nothing else is left; they stay in the index, for names such as "The The"."""
 
 _WRITER_BYTES = 256_000_000
 _MAX_QUERY_WORDS = 256
+_SNIPPET_DEPTH = 100_000
 
 
 def field_name(text_field: str) -> str:
@@ -53,7 +75,10 @@ def analyzer(name: str) -> tantivy.TextAnalyzer:
 
 
 def build(
-    batches: Callable[[str], pa.RecordBatchReader], folder: Path, schema: Schema, analyzer_name: str,
+    batches: Callable[[str], pa.RecordBatchReader],
+    folder: Path,
+    schema: Schema,
+    analyzer_name: str,
     progress: Callable[[int, int], None],
 ) -> dict[str, int]:
     """Index every node; ``batches`` runs SQL over the tables. Returns ``{"documents": ...}``."""
@@ -85,16 +110,23 @@ def _index_schema(fields: Sequence[TextField]) -> tantivy.Schema:
 def _documents_sql(fields: Sequence[TextField]) -> str:
     """One row a node: id, its types, its name and aliases, and its texts of each field."""
     columns = "".join(
-        f", list(text ORDER BY position) FILTER (field = '{_sql(f.name)}') AS f{i}" for i, f in enumerate(fields))
+        f", list(text ORDER BY position) FILTER (field = '{_sql(f.name)}') AS f{i}" for i, f in enumerate(fields)
+    )
     texts = f" LEFT JOIN (SELECT id{columns} FROM texts GROUP BY id) x USING (id)" if fields else ""
-    shown = "".join(f", x.f{i} AS \"{field_name(f.name)}\"".replace('\\"', '"') for i, f in enumerate(fields))
-    return (f"SELECT n.id, list_concat([n.type::VARCHAR], coalesce(o.types, [])) AS type,"
-            f" list_concat([n.name], coalesce(n.aliases, [])) AS name{shown} FROM nodes n{texts}"
-            " LEFT JOIN (SELECT id, list(type::VARCHAR) AS types FROM node_types GROUP BY id) o USING (id)")
+    shown = "".join(f', x.f{i} AS "{_identifier(field_name(f.name))}"' for i, f in enumerate(fields))
+    return (
+        f"SELECT n.id, list_concat([n.type::VARCHAR], coalesce(o.types, [])) AS type,"
+        f" list_concat([n.name], coalesce(n.aliases, [])) AS name{shown} FROM nodes n{texts}"
+        " LEFT JOIN (SELECT id, list(type::VARCHAR) AS types FROM node_types GROUP BY id) o USING (id)"
+    )
 
 
 def _sql(text: str) -> str:
     return text.replace("'", "''")
+
+
+def _identifier(text: str) -> str:
+    return text.replace('"', '""')
 
 
 def _add(writer: tantivy.IndexWriter, batch: pa.RecordBatch) -> None:
@@ -139,7 +171,9 @@ class Text:
         telling = [word for word in words if word not in STOP_WORDS] if self._english else words
         return telling or words
 
-    def search(self, text: str, k: int, node_type: NodeType | None = None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def search(
+        self, text: str, k: int, node_type: NodeType | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The ``k`` best nodes for any of the words: ids and BM25 scores, best first, ties by id.
 
         ``node_type`` keeps only nodes that have the type, before the best are chosen.
@@ -150,7 +184,8 @@ class Text:
             return np.empty(0, np.int64), np.empty(0)
         query = self._any_word(words)
         if node_type is not None:
-            query = tantivy.Query.boolean_query([(tantivy.Occur.Must, query), (tantivy.Occur.Must, self._of_type(node_type))])
+            both = [(tantivy.Occur.Must, query), (tantivy.Occur.Must, self._of_type(node_type))]
+            query = tantivy.Query.boolean_query(both)
         hits = self._searcher.search(query, limit=k, count=False).hits
         ids = np.array(self._searcher.fast_field_values("id", [address for _, address in hits]), np.int64).reshape(-1)
         scores = np.array([score for score, _ in hits], np.float64)
@@ -172,28 +207,35 @@ class Text:
 
     def snippets(self, text: str, documents: Sequence[str], characters: int = 160) -> list[str]:
         """The part of each document that shows most words of the query, with the words between ``**``."""
-        words = self.words(text)
-        if not words:
-            return [document[:characters] for document in documents]
-        builder = tantivy.SchemaBuilder()
-        builder.add_text_field("body", tokenizer_name="kb", index_option="position", stored=True)
-        schema = builder.build()
-        index = tantivy.Index(schema)
-        index.register_tokenizer("kb", self._analyzer)
-        query = tantivy.Query.boolean_query(
-            [(tantivy.Occur.Should, tantivy.Query.term_query(schema, "body", word)) for word in words])
-        generator = tantivy.SnippetGenerator.create(index.searcher(), query, schema, "body")
-        generator.set_max_num_chars(characters)
-        return [_marked(generator, document, characters) for document in documents]
+        words = set(self.words(text))
+        return [self._snippet(document, words, characters) for document in documents]
+
+    def _snippet(self, document: str, words: set[str], characters: int) -> str:
+        document = document[:_SNIPPET_DEPTH]
+        tokens = self._analyzer.pre_tokenize(document).tokens
+        hits = [(t.char_offset_from, t.char_offset_to, t.text) for t in tokens if t.text in words]
+        start, end = _window(document, hits, characters)
+        parts, at = ["…" if start else ""], start
+        for first, last, _ in hits:
+            if first >= start and last <= end:
+                parts += [document[at:first], "**", document[first:last], "**"]
+                at = last
+        return "".join(parts) + document[at:end] + ("…" if end < len(document) else "")
 
 
-def _marked(generator: Any, document: str, characters: int) -> str:
-    shown = generator.snippet_from_doc(tantivy.Document(body=document))
-    fragment: str = shown.fragment()
-    if not fragment:
-        return document[:characters]
-    data, parts, at = fragment.encode(), [], 0
-    for span in shown.highlighted():
-        parts += [data[at : span.start].decode(), "**", data[span.start : span.end].decode(), "**"]
-        at = span.end
-    return "".join(parts) + data[at:].decode()
+def _window(document: str, hits: Sequence[tuple[int, int, str]], characters: int) -> tuple[int, int]:
+    """Where to cut a document: about ``characters`` long, at spaces, around the most distinct words; the first such."""
+    best, begin, last = 0, 0, 0
+    for number, (start, _, _) in enumerate(hits):
+        inside = [hit for hit in hits[number : number + 50] if hit[1] <= start + characters]
+        if len({word for _, _, word in inside}) > best:
+            best, begin, last = len({word for _, _, word in inside}), start, inside[-1][1]
+    begin = max(0, begin - (characters - (last - begin)) // 3) if last > characters else 0
+    if begin:
+        space = document.find(" ", begin, begin + 20)
+        begin = space + 1 if space >= 0 else begin
+    end = begin + characters
+    if end >= len(document):
+        return begin, len(document)
+    space = document.rfind(" ", max(last, begin + 1), end)
+    return begin, space if space > begin else end

@@ -30,8 +30,12 @@ QUADS = "source/quads.nq.gz"
 
 
 def build(
-    batches: Callable[[str], pa.RecordBatchReader], folder: Path, schema: Schema, quads: Path | None,
-    progress: Callable[[int, int], None], total: int,
+    batches: Callable[[str], pa.RecordBatchReader],
+    folder: Path,
+    schema: Schema,
+    quads: Path | None,
+    progress: Callable[[int, int], None],
+    total: int,
 ) -> dict[str, int]:
     """Bulk-load the tables (``batches`` runs SQL over them), and ``quads`` when the source is RDF.
 
@@ -139,7 +143,7 @@ class Triples:
         return {"select": parse_select, "ask": parse_ask, "triples": parse_triples}[kind](body)
 
     def raw(self, text: str, timeout: float | None = 60.0) -> tuple[str, bytes]:
-        """Run a query and return its kind (select, ask, triples) and Oxigraph's own serialization (TSV, JSON, N-Triples)."""
+        """Run a query; its kind (select, ask, triples) and Oxigraph's serialization (TSV, JSON, N-Triples)."""
         return self._ask(text, {}, timeout)
 
     def _ask(self, text: str, terms: Mapping[str, str], timeout: float | None) -> tuple[str, bytes]:

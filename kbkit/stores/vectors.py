@@ -1,7 +1,7 @@
 """The vector store: LanceDB, and the same vectors as one memory-mapped float32 matrix.
 
-Row ``i`` of ``matrix.npy`` is node ``i``, of unit length, so that a product is the cosine. Up to ``EXACT_LIMIT`` nodes, and
-for every set of candidates, search is exact, over the matrix; above it LanceDB's IVF_RQ index answers.
+Row ``i`` of ``matrix.npy`` is node ``i``, of unit length, so that a product is the cosine. Up to ``EXACT_LIMIT`` nodes,
+and for every set of candidates, search is exact, over the matrix; above it LanceDB's IVF_RQ index answers.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ ORDER BY n.id"""
 
 
 def build(
-    batches: Callable[[str, int], pa.RecordBatchReader], folder: Path, nodes: int, embedder: _Embedder,
+    batches: Callable[[str, int], pa.RecordBatchReader],
+    folder: Path,
+    nodes: int,
+    embedder: _Embedder,
     progress: Callable[[int, int], None],
 ) -> dict[str, int]:
     """Embed every node into ``matrix.npy`` and a LanceDB table. Returns ``{"vectors": ...}``."""
@@ -69,7 +72,9 @@ def _write_lance(folder: Path, matrix: Matrix) -> int:
     def rows(start: int) -> pa.RecordBatch:
         part = np.ascontiguousarray(matrix[start : start + 50_000])
         ids = pa.array(np.arange(start, start + len(part), dtype=np.int32))
-        return pa.record_batch([ids, pa.FixedSizeListArray.from_arrays(part.reshape(-1), matrix.shape[1])], schema=schema)
+        return pa.record_batch(
+            [ids, pa.FixedSizeListArray.from_arrays(part.reshape(-1), matrix.shape[1])], schema=schema
+        )
 
     reader = pa.RecordBatchReader.from_batches(schema, (rows(start) for start in range(0, len(matrix), 50_000)))
     table = lancedb.connect(str(folder / "lance")).create_table(_TABLE, reader)
