@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from kbkit.errors import KbError
 
 if TYPE_CHECKING:
-    from kbkit.ingest.progress import Listener
+    from kbkit.ingestion.progress import Listener
     from kbkit.kb import KnowledgeBase
 
 __version__ = "0.1.0"
@@ -55,10 +55,10 @@ def ingest(
     ``options`` are the recipe's; ``columns`` says what a file calls a column (``{"head": "subject"}``); ``files`` names
     single files of the recipe. ``replace`` builds the next generation of an existing KB. ``skip_dangling`` leaves out
     edges and texts of unknown nodes, ``merge_duplicates`` makes one node of a key that occurs twice; both are refused
-    otherwise. ``progress`` is called with an :class:`kbkit.ingest.progress.Event`, from several threads, one at a time.
+    otherwise. ``progress`` is called with a :class:`kbkit.ingestion.progress.Event`, one at a time, from any thread.
     """
-    from kbkit.ingest.build import Request
-    from kbkit.ingest.build import ingest as build
+    from kbkit.ingestion.build import Request
+    from kbkit.ingestion.build import ingest as build
 
     request = Request(
         source=source,

@@ -76,30 +76,33 @@ def _write_text(frame: pl.DataFrame, kind: str, stream: IO[str]) -> None:
 
 def print_table(frame: pl.DataFrame, stream: IO[str]) -> None:
     """A table for the eye: numbers to the right, long text folded, at most ``TABLE_ROWS`` rows."""
+    from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     console = Console(file=stream, highlight=False)
-    table = Table(box=_box(), header_style="bold", pad_edge=False)
-    for name, dtype in frame.schema.items():
-        table.add_column(Text(clean(name)), justify="right" if dtype.is_numeric() else "left", overflow="fold")
-    for row in frame.head(TABLE_ROWS).iter_rows():
-        table.add_row(*(Text(clean(cell(value))) for value in row))
-    if frame.width:
-        console.print(table)
-    shown = (
-        f"{min(frame.height, TABLE_ROWS):,} of {frame.height:,} rows; other formats have all"
-        if frame.height > TABLE_ROWS
-        else f"{frame.height:,} row{'' if frame.height == 1 else 's'}"
-    )
-    console.print(Text(shown, style="dim"))
+    table = Table(box=SIMPLE_HEAD, header_style="bold", show_edge=False, pad_edge=False)
+    rows = [[clean(cell(value)) for value in row] for row in frame.head(TABLE_ROWS).iter_rows()]
+    widths = [min(16, max(map(len, column))) for column in zip(frame.columns, *rows, strict=True)]
+    roomy = sum(widths) + 3 * len(widths) <= console.width
+    for (name, dtype), width in zip(frame.schema.items(), widths, strict=True):
+        justify: Any = "right" if dtype.is_numeric() else "left"
+        # Only long text folds, as long as there is room for the rest.
+        table.add_column(Text(clean(name)), justify=justify, overflow="fold", min_width=width if roomy else None)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    with console.capture() as printed:
+        if frame.width:
+            console.print(table)
+        console.print(Text(_row_count(frame.height), style="dim"))
+    stream.write("".join(line.rstrip() + "\n" for line in printed.get().splitlines()))
 
 
-def _box() -> Any:
-    from rich import box
-
-    return box.SIMPLE_HEAD
+def _row_count(rows: int) -> str:
+    if rows > TABLE_ROWS:
+        return f"{TABLE_ROWS:,} of {rows:,} rows; other formats have all"
+    return f"{rows:,} row{'' if rows == 1 else 's'}"
 
 
 def markdown(frame: pl.DataFrame) -> str:
@@ -124,11 +127,13 @@ def to_html(frame: pl.DataFrame, caption: str = "") -> str:
 
 
 def cell(value: Any) -> str:
-    """One value as text: nothing for NULL, six digits of a fraction, lists with commas."""
+    """One value as text: nothing for NULL, whole numbers whole, else four digits that count, lists with commas."""
     if value is None:
         return ""
     if isinstance(value, float):
-        return f"{value:.6g}"
+        return (
+            f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:.{4 if abs(value) < 1e4 else 8}g}"
+        )
     if isinstance(value, list):
         return ", ".join(map(cell, value))
     if isinstance(value, dict):

@@ -93,13 +93,17 @@ def search(
     output: Output = None,
 ) -> None:
     """Search names and texts by words, by meaning, or by both."""
+    import polars as pl
+
     from kbkit.kb import KnowledgeBase
     from kbkit.render import write
 
     with KnowledgeBase(kb) as opened:
         frame = opened.search(query, k=k, mode=mode, type=type)
     if format == "table" or (format is None and output is None and sys.stdout.isatty()):
-        frame = frame.drop("id")
+        # For the eye: what was found and where; other formats have all columns.
+        reference = pl.format("{}#{}", "type", "key").alias("node")
+        frame = frame.select("rank", "name", reference, "score", "snippet")
     write(frame, format, output)
 
 

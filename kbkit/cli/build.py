@@ -30,8 +30,8 @@ def demo(
     """Build the sample KB that ships with kbkit, and show what can be asked of it."""
     from kbkit.cli.progress import bars
     from kbkit.cli.tour import tour
-    from kbkit.ingest.build import Request
-    from kbkit.ingest.build import ingest as run
+    from kbkit.ingestion.build import Request
+    from kbkit.ingestion.build import ingest as run
     from kbkit.kb import KnowledgeBase
     from kbkit.layout import KbDirectory
 
@@ -57,7 +57,7 @@ def recipes(
     """List the sources that kbkit can ingest, or all about one: files, options, licence, where to get it."""
     import polars as pl
 
-    from kbkit.ingest import recipe
+    from kbkit.ingestion import recipe
     from kbkit.render import write
 
     if name is None:
@@ -92,7 +92,7 @@ def recipes(
 @recipe_app.command("new")
 def recipe_new(name: Annotated[Path, typer.Argument(help="The folder to write.")]) -> None:
     """Write a commented recipe to start from."""
-    from kbkit.ingest.recipe import write_skeleton
+    from kbkit.ingestion.recipe import write_skeleton
 
     write_skeleton(name)
     typer.echo(
@@ -128,8 +128,8 @@ def ingest(
 ) -> None:
     """Build a KB from the files of a source."""
     from kbkit.cli.progress import bars
-    from kbkit.ingest.build import Request
-    from kbkit.ingest.build import ingest as run
+    from kbkit.ingestion.build import Request
+    from kbkit.ingestion.build import ingest as run
 
     started = time.perf_counter()
     request = Request(
@@ -160,7 +160,7 @@ def build(
 ) -> None:
     """Rebuild one store from the tables, without the source, as a new generation."""
     from kbkit.cli.progress import bars
-    from kbkit.ingest.build import rebuild
+    from kbkit.ingestion.build import rebuild
 
     started = time.perf_counter()
     with bars(context.obj.quiet) as listener:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 from typing import TYPE_CHECKING, Any
+
+import typer
 
 from kbkit.render import cell, clean, print_table
 
@@ -87,34 +91,32 @@ def page(kb: KnowledgeBase, reference: str | int, most: int) -> dict[str, Any]:
 
 def print_page(data: dict[str, Any]) -> None:
     """A node's page for the eye."""
-    from rich.console import Console
-    from rich.padding import Padding
-    from rich.text import Text
-
-    console = Console(highlight=False)
-
-    def line(text: str, style: str = "", indent: int = 0) -> None:
-        console.print(Padding(Text(clean(text), style=style), (0, 0, 0, indent)))
-
-    line(data["name"], "bold")
     more = f", also {', '.join(data['other_types'])}" if data["other_types"] else ""
-    line(f"{data['reference']}{more} (id {data['id']})", "dim")
+    _line(data["name"], bold=True)
+    _line(f"{data['reference']}{more} (id {data['id']})")
     if data["aliases"]:
-        line("also called " + ", ".join(data["aliases"]))
+        _line("also called " + ", ".join(data["aliases"]))
     for name, value in data["attributes"].items():
-        line(f"{name}: {cell(value)}", indent=2)
+        _line(f"{name}: {cell(value)}", indent=2)
     for text in data["texts"]:
-        line(f"\n{text['field']}", "bold")
-        line(text["text"], indent=2)
+        _line("")
+        _line(text["field"], bold=True)
+        _line(text["text"], indent=2)
     for item in data["relations"]:
-        arrow = f"-> [{item['relation']}] ->" if item["direction"] == "out" else f"<- [{item['relation']}] <-"
-        line(f"\n{arrow} {item['count']:,}", "bold")
+        out = item["direction"] == "out"
+        _line("")
+        _line(f"{'->' if out else '<-'} [{item['relation']}] {'->' if out else '<-'} {item['count']:,}", bold=True)
         for neighbor in item["neighbors"]:
-            extra = ", ".join(f"{k} {cell(v)}" for k, v in neighbor.items() if k not in ("reference", "name"))
-            line(f"{neighbor['name']}  ({neighbor['reference']}{'; ' + extra if extra else ''})", indent=2)
+            extra = "".join(f"; {k} {cell(v)}" for k, v in neighbor.items() if k not in ("reference", "name"))
+            _line(f"{neighbor['name']}  ({neighbor['reference']}{extra})", indent=2)
         if item["count"] > len(item["neighbors"]):
-            line(f"... and {item['count'] - len(item['neighbors']):,} more", "dim", 2)
+            _line(f"... and {item['count'] - len(item['neighbors']):,} more", indent=2)
 
 
-def _line(text: str) -> None:
-    sys.stdout.write(clean(text) + "\n")
+def _line(text: str, *, bold: bool = False, indent: int = 0) -> None:
+    """Print text, folded to the terminal's width; bold on a terminal only."""
+    width = shutil.get_terminal_size().columns
+    margin = " " * indent
+    for paragraph in clean(text).split("\n"):
+        folded = textwrap.fill(paragraph, width, initial_indent=margin, subsequent_indent=margin)
+        typer.secho(folded, bold=bold)

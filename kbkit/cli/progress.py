@@ -6,7 +6,7 @@ import contextlib
 import sys
 from collections.abc import Iterator
 
-from kbkit.ingest.progress import Event, Listener
+from kbkit.ingestion.progress import Event, Listener
 
 
 @contextlib.contextmanager

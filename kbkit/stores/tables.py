@@ -33,6 +33,8 @@ TABLES = ("nodes", "edges", "texts", "node_types", "types", "relations")
 Error = duckdb.Error
 """What DuckDB raises, for callers that do not import it."""
 
+_STAGING_MEMORY = "4GB"  # a larger source spills to disk
+
 _SAFE = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
 
 
@@ -48,7 +50,8 @@ def literal(text: str) -> str:
 
 def connect_staging(path: Path) -> duckdb.DuckDBPyConnection:
     """A database to load sources into; spills beside itself, and installs no extension."""
-    return duckdb.connect(str(path), config={**_SAFE, "temp_directory": str(path) + ".spill"})
+    spill = {"temp_directory": str(path) + ".spill", "memory_limit": _STAGING_MEMORY}
+    return duckdb.connect(str(path), config={**_SAFE, **spill})
 
 
 def allow_only(con: duckdb.DuckDBPyConnection, folder: Path, paths: Sequence[Path]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kbkit.ingest.recipe import Recipe, RelationSpec
+from kbkit.ingestion.recipe import Recipe, RelationSpec
 from kbkit.schema import Attribute, NodeType, Relation, Schema, Signature, TextField, iri_escape
 from kbkit.stores.tables import quote, table_names
 

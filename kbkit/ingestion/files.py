@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kbkit.errors import BadInputError, UnknownNameError, suggest
-from kbkit.ingest.recipe import FileSpec, Recipe
+from kbkit.ingestion.recipe import FileSpec, Recipe
 from kbkit.readers import reader
 from kbkit.stores.tables import literal, quote
 

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kbkit.errors import BadInputError
-from kbkit.ingest.recipe import Recipe
+from kbkit.ingestion.recipe import Recipe
 from kbkit.schema import UNTYPED
 from kbkit.stores.tables import literal, quote
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from kbkit import embed
 from kbkit.errors import BadInputError, InterruptedBuildError, KbError, UnknownNameError
-from kbkit.ingest import files
-from kbkit.ingest import recipe as recipes
-from kbkit.ingest.describe import describe
-from kbkit.ingest.progress import Listener, Progress
-from kbkit.ingest.stage import Report, stage
+from kbkit.ingestion import files
+from kbkit.ingestion import recipe as recipes
+from kbkit.ingestion.describe import describe
+from kbkit.ingestion.progress import Listener, Progress
+from kbkit.ingestion.stage import Report, stage
 from kbkit.layout import STORES, KbDirectory, Manifest, StoreRecord, fingerprint, link_tree, now, remove_tree
 from kbkit.schema import Schema
 from kbkit.stores import tables

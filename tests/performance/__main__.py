@@ -1,0 +1,21 @@
+"""Runs the benchmarks and prints a table: ``python -m tests.performance [build] [start] [open] [sql] [memory]``."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.performance import benchmarks
+
+
+def main() -> None:
+    names = sys.argv[1:] or list(benchmarks.ALL)
+    unknown = [name for name in names if name not in benchmarks.ALL]
+    if unknown:
+        sys.exit(f"unknown benchmark {unknown[0]!r}; there are {', '.join(benchmarks.ALL)}")
+    print(f"{'what':<58} {'measured':>12} {'goal':>10}")
+    for name in names:
+        for what, measured, goal in benchmarks.ALL[name]():
+            print(f"{what:<58} {measured:>12} {goal:>10}", flush=True)
+
+
+main()
