@@ -9,18 +9,15 @@ from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.errors import KbError
 from kbkit.layout import KbDirectory, Manifest, tree_bytes
 from kbkit.schema import Relation, Schema
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
-    from numpy.typing import NDArray
 
     from kbkit.embed import Embedder
     from kbkit.queries import Query
-    from kbkit.search.ranking import Ranking
     from kbkit.stores.adjacency import Adjacency
     from kbkit.stores.tables import Tables
     from kbkit.stores.text import Text
@@ -28,9 +25,6 @@ if TYPE_CHECKING:
     from kbkit.stores.vectors import Vectors
 
 S = TypeVar("S")
-
-MODES = ("bm25", "dense", "hybrid")
-MAX_K = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -90,7 +84,7 @@ class KnowledgeBase:
         for store in self._open:
             store.close()
         self._open.clear()
-        for name in ("tables", "adjacency", "triples", "text", "vectors", "_embedder"):
+        for name in ("tables", "adjacency", "triples", "text", "vectors", "embedder"):
             self.__dict__.pop(name, None)
         self._pin.close()
 
@@ -144,7 +138,8 @@ class KnowledgeBase:
         return self._keep(vectors.Vectors(self.folder / vectors.FOLDER))
 
     @cached_property
-    def _embedder(self) -> Embedder:
+    def embedder(self) -> Embedder:
+        """The model that the vectors were made with."""
         from kbkit import embed
 
         settings = self.manifest.stores["vectors"].settings
@@ -354,59 +349,9 @@ class KnowledgeBase:
         ``mode`` is ``bm25``, ``dense`` or ``hybrid`` (both, fused by reciprocal rank); ``type`` keeps only nodes that
         have this type, before the ``k`` best are chosen.
         """
-        if mode not in MODES:
-            raise UnknownNameError("mode", mode, MODES)
-        if not 1 <= k <= MAX_K:
-            raise KbError(f"k is {k}", f"it is from 1 to {MAX_K:,}")
-        if not query.strip():
-            raise KbError("the query is empty", "give some words")
-        ranking, parts = self._rank(query, min(k, self.schema.nodes), mode, type)
-        return self._hits(query, ranking, parts)
+        from kbkit.search.retrieve import search
 
-    def _rank(self, query: str, k: int, mode: str, type_name: str | None) -> tuple[Ranking, Mapping[str, Ranking]]:
-        from kbkit.search.bm25 import bm25
-        from kbkit.search.dense import dense
-        from kbkit.search.hybrid import hybrid
-
-        node_type = self.schema.type(type_name) if type_name else None
-        within = self._members(type_name) if type_name else None
-        legs = {
-            "bm25": lambda depth: bm25(self.text, query, depth, node_type),
-            "dense": lambda depth: dense(self.vectors, self._embedder, query, depth, within),
-        }
-        if mode == "hybrid":
-            return hybrid(legs, k)
-        ranking = legs[mode](k)
-        return ranking, {mode: ranking}
-
-    def _members(self, type_name: str) -> NDArray[np.int64] | slice:
-        """Ids of the nodes that have a type: a range, or sorted ids where some have it besides another."""
-        import numpy as np
-
-        node_type = self.schema.type(type_name)
-        if not node_type.others:
-            return slice(node_type.first, node_type.last + 1)
-        rows = self.tables.rows("SELECT id FROM node_types WHERE type = $type ORDER BY id", {"type": node_type.name})
-        primary = np.arange(node_type.first, node_type.last + 1)
-        return np.union1d(primary, np.array([row[0] for row in rows], np.int64))
-
-    def _hits(self, query: str, ranking: Ranking, parts: Mapping[str, Ranking]) -> pl.DataFrame:
-        """The frame that :meth:`search` returns."""
-        import polars as pl
-
-        from kbkit.lookup import SNIPPET_SQL
-
-        ids = ranking.ids.tolist()
-        found = self.tables.frame(SNIPPET_SQL, {"ids": ids})
-        frame = pl.DataFrame(
-            {"rank": range(1, len(ids) + 1), "id": ids, "score": ranking.scores},
-            schema={"rank": pl.Int64, "id": pl.Int32, "score": pl.Float64},
-        )
-        frame = frame.join(found, on="id", how="left", maintain_order="left")
-        components = [pl.Series(name, part.score_of(ranking.ids), dtype=pl.Float64) for name, part in parts.items()]
-        snippets = self.text.snippets(query, frame["text"].fill_null("").to_list())
-        frame = frame.with_columns(*components, pl.Series("snippet", snippets, dtype=pl.String))
-        return frame.select("rank", "id", "key", "type", "name", "score", *parts, "snippet")
+        return search(self, query, k, mode, type)
 
     # -- check --------------------------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ FORMATS = ("table", "json", "ndjson", "csv", "markdown", "parquet")
 TABLE_ROWS = 100
 """A table for the eye stops here and says so; every other format has all rows."""
 
+_TRAILING = re.compile(r" +((?:\x1b\[[0-9;]*m)*)$")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -74,8 +75,8 @@ def _write_text(frame: pl.DataFrame, kind: str, stream: IO[str]) -> None:
         stream.write(markdown(frame))
 
 
-def print_table(frame: pl.DataFrame, stream: IO[str]) -> None:
-    """A table for the eye: numbers to the right, long text folded, at most ``TABLE_ROWS`` rows."""
+def print_table(frame: pl.DataFrame, stream: IO[str], *, count: bool = True) -> None:
+    """A table for the eye: numbers to the right, long text folded, at most ``TABLE_ROWS`` rows, then their count."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -95,8 +96,9 @@ def print_table(frame: pl.DataFrame, stream: IO[str]) -> None:
     with console.capture() as printed:
         if frame.width:
             console.print(table)
-        console.print(Text(_row_count(frame.height), style="dim"))
-    stream.write("".join(line.rstrip() + "\n" for line in printed.get().splitlines()))
+        if count or frame.height > TABLE_ROWS:
+            console.print(Text(_row_count(frame.height), style="dim"))
+    stream.write("".join(_TRAILING.sub(r"\1", line) + "\n" for line in printed.get().splitlines()))
 
 
 def _row_count(rows: int) -> str:

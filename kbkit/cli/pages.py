@@ -45,9 +45,9 @@ def print_info(data: dict[str, Any]) -> None:
     _line(f"licence {data['licence']}; generation {data['generation']} of {data['created']}")
     for name, drop in (("types", ("sql_name",)), ("relations", ("sql_name",))):
         if data[name]:
-            print_table(pl.DataFrame(data[name]).drop(*drop), sys.stdout)
+            _section(name, pl.DataFrame(data[name]).drop(*drop))
     if data["text_fields"]:
-        print_table(pl.DataFrame(data["text_fields"]), sys.stdout)
+        _section("text fields", pl.DataFrame(data["text_fields"]))
     stores = [
         {
             "store": s["store"],
@@ -57,8 +57,15 @@ def print_info(data: dict[str, Any]) -> None:
         }
         for s in data["stores"]
     ]
-    print_table(pl.DataFrame(stores), sys.stdout)
+    _section("stores", pl.DataFrame(stores))
+    _line("")
     _line(", ".join(f"{name} {version}" for name, version in data["versions"].items()))
+
+
+def _section(title: str, frame: pl.DataFrame) -> None:
+    _line("")
+    _line(title, bold=True)
+    print_table(frame, sys.stdout, count=False)
 
 
 def page(kb: KnowledgeBase, reference: str | int, most: int) -> dict[str, Any]:

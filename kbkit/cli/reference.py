@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import typer
 
@@ -26,17 +27,17 @@ def render() -> str:
 
 
 def _pages() -> Iterator[tuple[str, str]]:
-    program = typer.main.get_command(app)
+    program: Any = typer.main.get_command(app)
     context = program.make_context("kbkit", ["--help"], resilient_parsing=True)
     yield "kbkit", _help(program, "kbkit")
-    for name in program.list_commands(context):  # type: ignore[attr-defined]
-        command = program.get_command(context, name)  # type: ignore[attr-defined]
+    for name in program.list_commands(context):
+        command = program.get_command(context, name)
         yield f"kbkit {name}", _help(command, f"kbkit {name}")
         for child in getattr(command, "commands", {}):
             yield f"kbkit {name} {child}", _help(command.commands[child], f"kbkit {name} {child}")
 
 
-def _help(command: typer.core.TyperCommand, name: str) -> str:
+def _help(command: Any, name: str) -> str:
     context = command.make_context(name, [], resilient_parsing=True, terminal_width=_WIDTH, max_content_width=_WIDTH)
     return "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
 

@@ -6,8 +6,7 @@ import contextlib
 import errno
 import importlib.metadata
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,14 +16,17 @@ from kbkit.errors import BadInputError, InterruptedBuildError, KbError, UnknownN
 from kbkit.ingestion import files
 from kbkit.ingestion import recipe as recipes
 from kbkit.ingestion.describe import describe
+from kbkit.ingestion.jobs import Jobs
 from kbkit.ingestion.progress import Listener, Progress
 from kbkit.ingestion.stage import Report, stage
 from kbkit.layout import STORES, KbDirectory, Manifest, StoreRecord, fingerprint, link_tree, now, remove_tree
-from kbkit.schema import Schema
 from kbkit.stores import tables
 
 if TYPE_CHECKING:
     import duckdb
+
+BUILT_FROM_TABLES = ("triples", "text", "vectors", "adjacency")
+"""The stores that are built from the tables, the slowest first."""
 
 _LIBRARIES = ("kbkit", "duckdb", "pyoxigraph", "tantivy", "lancedb", "numpy", "model2vec")
 
@@ -79,8 +81,7 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
             versions=_versions(),
             stores={"tables": StoreRecord(counts, round(time.perf_counter() - started, 3))},
         )
-        jobs = _jobs(folder, manifest, quads, embedder, request.analyzer, progress)
-        _run(jobs, manifest, progress)
+        Jobs(folder, manifest, quads, embedder, request.analyzer, progress).run(BUILT_FROM_TABLES)
         return _publish(directory, folder, manifest, progress)
 
 
@@ -108,15 +109,8 @@ def rebuild(out: Path, store: str, *, embedder: str = "", analyzer: str = "", li
             manifest.files = {n: f for n, f in manifest.files.items() if n.split("/")[0] != store}
             manifest.created = now()
             quads = folder / "source" / "quads.nq.gz"
-            jobs = _jobs(
-                folder,
-                manifest,
-                quads if quads.exists() else None,
-                model,
-                analyzer or manifest.stores["text"].settings["analyzer"],
-                progress,
-            )
-            _run({store: jobs[store]}, manifest, progress)
+            words = analyzer or manifest.stores["text"].settings["analyzer"]
+            Jobs(folder, manifest, quads if quads.exists() else None, model, words, progress).run([store])
             manifest.versions = {**manifest.versions, **_versions()}
             return _publish(directory, folder, manifest, progress)
     finally:
@@ -170,109 +164,6 @@ def _keep_quads(con: duckdb.DuckDBPyConnection, table: str, folder: Path) -> Pat
     )
     (folder / "source").mkdir()
     return path.rename(folder / "source" / path.name)
-
-
-# -- stores -----------------------------------------------------------------------------------------------------------
-
-Job = Callable[[], StoreRecord]
-
-
-def _jobs(
-    folder: Path,
-    manifest: Manifest,
-    quads: Path | None,
-    embedder: embed.Embedder | None,
-    analyzer: str,
-    progress: Progress,
-) -> dict[str, Job]:
-    """How each store beside the tables is built; each job opens the tables for itself."""
-    schema = manifest.schema
-    counts = manifest.stores["tables"].counts
-
-    def adjacency(source: tables.Tables) -> StoreRecord:
-        from kbkit.stores import adjacency as store
-
-        edges = [r.edges for r in schema.relations]
-        made = store.build(source.batches, folder / "adjacency", edges, lambda d, t: progress.tell("adjacency", d, t))
-        return StoreRecord(made, 0)
-
-    def triples(source: tables.Tables) -> StoreRecord:
-        from kbkit.stores import triples as store
-
-        rows = 3 * counts["nodes"] + counts["edges"] + counts["texts"]
-        made = store.build(
-            source.batches, folder / "triples", schema, quads, lambda d, t: progress.tell("triples", d, t), rows
-        )
-        return StoreRecord(made, 0)
-
-    def text(source: tables.Tables) -> StoreRecord:
-        from kbkit.stores import text as store
-
-        made = store.build(source.batches, folder / "text", schema, analyzer, lambda d, t: progress.tell("text", d, t))
-        return StoreRecord(made, 0, {"analyzer": analyzer})
-
-    def vectors(source: tables.Tables) -> StoreRecord:
-        from kbkit.stores import vectors as store
-
-        assert embedder is not None
-        made = store.build(
-            source.batches, folder / "vectors", counts["nodes"], embedder, lambda d, t: progress.tell("vectors", d, t)
-        )
-        return StoreRecord(made, 0, {"embedder": embedder.name, "dimension": embedder.dimension})
-
-    def timed(name: str, job: Callable[[tables.Tables], StoreRecord]) -> Job:
-        def run() -> StoreRecord:
-            progress.tell(name)
-            started = time.perf_counter()
-            source = tables.Tables(folder / tables.FILE)
-            try:
-                record = job(source)
-            finally:
-                source.close()
-            record.seconds = round(time.perf_counter() - started, 3)
-            _check_counts(name, record, schema)
-            return record
-
-        return run
-
-    return {
-        name: timed(name, job)
-        for name, job in (("triples", triples), ("text", text), ("vectors", vectors), ("adjacency", adjacency))
-    }
-
-
-def _run(jobs: Mapping[str, Job], manifest: Manifest, progress: Progress) -> None:
-    """Run the jobs side by side: their engines work outside Python's lock."""
-    pool = ThreadPoolExecutor(max_workers=len(jobs))
-    try:
-        futures: dict[str, Future[StoreRecord]] = {name: pool.submit(job) for name, job in jobs.items()}
-        wait(futures.values(), return_when=FIRST_EXCEPTION)
-        failed = [f for f in futures.values() if f.done() and f.exception()]
-        if failed:
-            failed[0].result()
-        for name, future in futures.items():
-            manifest.stores[name] = future.result()
-    finally:
-        progress.stop()
-        pool.shutdown(wait=True)
-
-
-def _check_counts(store: str, record: StoreRecord, schema: Schema) -> None:
-    """Compare what a store holds with the tables, before anything is published."""
-    counts = record.counts
-    pairs = sum(r.pairs for r in schema.relations)
-    expected = {
-        "adjacency": ("pairs", pairs),
-        "text": ("documents", schema.nodes),
-        "vectors": ("vectors", schema.nodes),
-        "triples": ("triples", counts.get("written", 0)),
-    }
-    name, number = expected[store]
-    if counts[name] != number:
-        raise KbError(
-            f"the stores disagree: {store} has {counts[name]:,} {name}, the tables call for {number:,}",
-            "this is a defect of kbkit; please report it",
-        )
 
 
 def _publish(directory: KbDirectory, folder: Path, manifest: Manifest, progress: Progress) -> Path:

@@ -101,7 +101,7 @@ def load(source: str) -> Recipe:
     if "/" not in source and "\\" not in source and source in names():
         folder = assets.folder("ingest") / source
     elif not folder.is_dir():
-        raise UnknownNameError("recipe", source, names(), "kbkit and there is no such folder")
+        raise UnknownNameError("recipe", source, names(), "kbkit, nor is there a folder of that name")
     for name in ("recipe.toml", "load.sql"):
         if not (folder / name).is_file():
             raise BadInputError(f"{folder} is no recipe: it has no {name}", "kbkit recipe new writes a skeleton")

@@ -1,0 +1,103 @@
+"""Builds the stores beside the tables, each from the tables, side by side."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+
+from kbkit.embed import Embedder
+from kbkit.errors import KbError
+from kbkit.ingestion.progress import Progress
+from kbkit.layout import Manifest, StoreRecord
+from kbkit.stores import tables
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """How each store of the generation in ``folder`` is built. ``quads`` is there when the source is RDF."""
+
+    folder: Path
+    manifest: Manifest
+    quads: Path | None
+    embedder: Embedder | None
+    analyzer: str
+    progress: Progress
+
+    def run(self, stores: Sequence[str]) -> None:
+        """Build ``stores`` side by side, their engines work outside Python's lock, and record them in the manifest."""
+        pool = ThreadPoolExecutor(max_workers=len(stores))
+        try:
+            futures: dict[str, Future[StoreRecord]] = {name: pool.submit(self._build, name) for name in stores}
+            done, _ = wait(futures.values(), return_when=FIRST_EXCEPTION)
+            for future in done:
+                future.result()  # raises what the first to fail raised
+            for name, future in futures.items():
+                self.manifest.stores[name] = future.result()
+        finally:
+            self.progress.stop()
+            pool.shutdown(wait=True)
+
+    def _build(self, name: str) -> StoreRecord:
+        build = {"adjacency": self._adjacency, "triples": self._triples, "text": self._text, "vectors": self._vectors}
+        self.progress.tell(name)
+        started = time.perf_counter()
+        source = tables.Tables(self.folder / tables.FILE)
+        try:
+            record = build[name](source)
+        finally:
+            source.close()
+        record.seconds = round(time.perf_counter() - started, 3)
+        self._compare(name, record)
+        return record
+
+    def _compare(self, name: str, record: StoreRecord) -> None:
+        """Compare what a store holds with the tables, before anything is published."""
+        schema, counts = self.manifest.schema, record.counts
+        what, expected = {
+            "adjacency": ("pairs", sum(r.pairs for r in schema.relations)),
+            "text": ("documents", schema.nodes),
+            "vectors": ("vectors", schema.nodes),
+            "triples": ("triples", counts.get("written", 0)),
+        }[name]
+        if counts[what] != expected:
+            raise KbError(
+                f"the stores disagree: {name} has {counts[what]:,} {what}, the tables call for {expected:,}",
+                "this is a defect of kbkit; please report it",
+            )
+
+    def _teller(self, name: str) -> Callable[[int, int], None]:
+        return lambda done, total: self.progress.tell(name, done, total)
+
+    def _adjacency(self, source: tables.Tables) -> StoreRecord:
+        from kbkit.stores import adjacency
+
+        edges = [r.edges for r in self.manifest.schema.relations]
+        folder = self.folder / adjacency.FOLDER
+        return StoreRecord(adjacency.build(source.batches, folder, edges, self._teller("adjacency")), 0)
+
+    def _triples(self, source: tables.Tables) -> StoreRecord:
+        from kbkit.stores import triples
+
+        schema, counts = self.manifest.schema, self.manifest.stores["tables"].counts
+        lines = 3 * counts["nodes"] + counts["edges"] + counts["texts"]
+        folder = self.folder / triples.FOLDER
+        made = triples.build(source.batches, folder, schema, self.quads, self._teller("triples"), lines)
+        return StoreRecord(made, 0)
+
+    def _text(self, source: tables.Tables) -> StoreRecord:
+        from kbkit.stores import text
+
+        folder, schema = self.folder / text.FOLDER, self.manifest.schema
+        made = text.build(source.batches, folder, schema, self.analyzer, self._teller("text"))
+        return StoreRecord(made, 0, {"analyzer": self.analyzer})
+
+    def _vectors(self, source: tables.Tables) -> StoreRecord:
+        from kbkit.stores import vectors
+
+        assert self.embedder is not None
+        folder, nodes = self.folder / vectors.FOLDER, self.manifest.schema.nodes
+        made = vectors.build(source.batches, folder, nodes, self.embedder, self._teller("vectors"))
+        return StoreRecord(made, 0, {"embedder": self.embedder.name, "dimension": self.embedder.dimension})

@@ -1,0 +1,106 @@
+"""What the README shows is what happens, and the command reference is what the commands say."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kbkit.cli import reference
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+GUIDES = ROOT / "kbkit" / "guides"
+INSTALL = "pip install"
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+def steps() -> list[tuple[str, str]]:
+    """Every `$ command` of the README with the output printed below it."""
+    result = []
+    for block in blocks("console"):
+        for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = step.partition("\n")
+            result.append((command, output.strip("\n")))
+    return result
+
+
+def terminal(command: str, folder: Path) -> str:
+    """What a person sees who types the command into a terminal 100 columns wide, without colours and progress bars."""
+    lead, follow = pty.openpty()
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "COLUMNS": "100", "TERM": "xterm", "NO_COLOR": "1"}
+    process = subprocess.Popen(
+        ["sh", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=follow, stderr=subprocess.PIPE)
+    os.close(follow)
+    printed = b""
+    while True:
+        try:
+            part = os.read(lead, 65536)
+        except OSError:  # Linux reports the end of a terminal as an error
+            break
+        if not part:
+            break
+        printed += part
+    os.close(lead)
+    _, remarks = process.communicate()
+    text = printed.decode().replace("\r\n", "\n") + remarks.decode()
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).strip("\n")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the README's reader is: after `kbkit demo`, with the files that it shows."""
+    place = tmp_path_factory.mktemp("reader")
+    for command, output in steps():
+        if command.startswith("cat "):
+            path = place / command.removeprefix("cat ")
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(output + "\n", encoding="utf-8")
+    assert "More" in terminal("kbkit demo", place)
+    return place
+
+
+def test_readme_commands_print_what_it_says(folder: Path) -> None:
+    checker = doctest.OutputChecker()
+    shown = [step for step in steps() if not step[0].startswith("cat ")]
+    assert len(shown) >= 10
+    for command, expected in shown:
+        printed = terminal(command, folder)
+        same = checker.check_output(expected + "\n", printed + "\n", doctest.ELLIPSIS)
+        assert same, f"$ {command}\n{printed}\n--- the README says\n{expected}"
+
+
+def test_readme_python(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    text = "\n".join(blocks("pycon"))
+    test = doctest.DocTestParser().get_doctest(text, {}, "README", "README.md", 0)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    results = runner.run(test)
+    assert results.attempted >= 5
+    assert results.failed == 0
+
+
+def test_readme_opens_with_two_commands() -> None:
+    first = [block.strip() for block in blocks("console")][:2]
+    assert first == ["python -m pip install . && kbkit demo", "python -m pip install '.[test]' && python -m pytest"]
+
+
+def test_readme_links_lead_somewhere() -> None:
+    links = re.findall(r"\]\((?!http)([^)#]+)\)", README)
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_command_reference_is_up_to_date() -> None:
+    written = (GUIDES / "commands.md").read_text(encoding="utf-8")
+    assert written == reference.render(), "run python -m kbkit.cli.reference > kbkit/guides/commands.md"
