@@ -253,15 +253,15 @@ class KnowledgeBase:
         data = describe(self.tables, self.schema, self.find(reference))
         return Node(**data)
 
-    def neighbors(self, reference: str | int, relation: str | None = None) -> pl.DataFrame:
+    def neighbors(self, reference: str | int, relation: str | None = None, most: int | None = None) -> pl.DataFrame:
         """A node's neighbours: relation, direction (out or in), id, key, type, name, and the edge's attributes.
 
-        A symmetric relation shows as out only. Parallel edges that differ in their attributes are rows of their own.
+        ``most`` limits each relation and direction. A symmetric relation shows as out only. Parallel edges that differ in their attributes are rows of their own.
         """
         from kbkit.lookup import neighbors
 
         wanted = [self.schema.relation(relation)] if relation else list(self.schema.relations)
-        return neighbors(self.tables, self.adjacency, wanted, self.find(reference))
+        return neighbors(self.tables, self.adjacency, wanted, self.find(reference), most)
 
     def degrees(self, reference: str | int) -> list[tuple[Relation, str, int]]:
         """(relation, direction, number of neighbours) for every relation that the node has."""

@@ -84,8 +84,10 @@ def describe(tables: Tables, schema: Schema, node: int) -> dict[str, Any]:
     }
 
 
-def neighbors(tables: Tables, adjacency: Adjacency, relations: Sequence[Relation], node: int) -> pl.DataFrame:
-    """See :meth:`kbkit.kb.KnowledgeBase.neighbors`. Only edges with attributes are looked for in the tables."""
+def neighbors(
+    tables: Tables, adjacency: Adjacency, relations: Sequence[Relation], node: int, most: int | None = None
+) -> pl.DataFrame:
+    """At most ``most`` neighbours of each relation and direction, or all; see :meth:`kbkit.kb.KnowledgeBase.neighbors`. Only edges with attributes are looked for in the tables."""
     import polars as pl
 
     attributes = {a.name: a.type for r in relations for a in r.attributes}
@@ -93,14 +95,15 @@ def neighbors(tables: Tables, adjacency: Adjacency, relations: Sequence[Relation
     for relation in relations:
         sides = (("out", adjacency.forward), ("in", adjacency.backward))
         for direction, rows in sides[:1] if relation.symmetric else sides:
-            ids = rows(relation.name).neighbors(node)
+            ids = rows(relation.name).neighbors(node)[:most]
             if not len(ids):
                 continue
             if relation.attributes:
                 here, there = ("head", "tail") if direction == "out" else ("tail", "head")
                 columns = "".join(", " + quote(a.name) for a in relation.attributes)
                 edges = tables.frame(
-                    f"SELECT {there} AS id{columns} FROM {quote(relation.table)} WHERE {here} = $id", {"id": node}
+                    f"SELECT {there} AS id{columns} FROM {quote(relation.table)} WHERE {here} = $id LIMIT $most",
+                    {"id": node, "most": most or 2**62},
                 )
             else:
                 edges = pl.DataFrame({"id": pl.Series(ids, dtype=pl.Int32)})

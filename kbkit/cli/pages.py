@@ -73,7 +73,7 @@ def page(kb: KnowledgeBase, reference: str | int, most: int) -> dict[str, Any]:
     node = kb.node(reference)
     relations = []
     for relation, direction, count in kb.degrees(node.id):
-        frame = kb.neighbors(node.id, relation.name)
+        frame = kb.neighbors(node.id, relation.name, most)
         rows = frame.filter(frame["direction"] == direction).head(most).to_dicts()
         shown = [
             {

@@ -8,32 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kbkit.schema import KB_NAMESPACE, STANDARD_PREFIXES, Attribute, Schema, iri_escape
+from kbkit.schema import KB_NAMESPACE, STANDARD_PREFIXES, Attribute, Relation, Schema, iri_escape
 
 RDF, RDFS, XSD, SKOS = (STANDARD_PREFIXES[name] for name in ("rdf", "rdfs", "xsd", "skos"))
 KB_TYPE = KB_NAMESPACE + "type"
 
+_NUMBER = '"number of the statement"'  # a column that no attribute is called
+
+_SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _DATATYPES = {
-    **dict.fromkeys(
-        (
-            "TINYINT",
-            "SMALLINT",
-            "INTEGER",
-            "BIGINT",
-            "HUGEINT",
-            "UTINYINT",
-            "USMALLINT",
-            "UINTEGER",
-            "UBIGINT",
-            "UHUGEINT",
-        ),
-        "integer",
-    ),
-    "BOOLEAN": "boolean",
-    "DATE": "date",
-    "TIMESTAMP": "dateTime",
-    "FLOAT": "double",
-    "DOUBLE": "double",
+    **dict.fromkeys((*_SIGNED, *("U" + name for name in _SIGNED)), "integer"),
+    **{"BOOLEAN": "boolean", "DATE": "date", "TIMESTAMP": "dateTime", "FLOAT": "double", "DOUBLE": "double"},
 }
 
 
@@ -53,7 +38,7 @@ def queries(schema: Schema) -> Iterator[str]:
         if node_type.attributes and node_type.count:
             yield _attributes(schema, node_type.name, node_type.table, node_type.attributes, node)
     yield (
-        f"SELECT {node} || ' <{schema.base}text/' || url_encode(x.field) || '> ' || {_string('x.text')} || ' .\n'"
+        f"SELECT {node} || ' <{_plain(schema.base)}text/' || url_encode(x.field) || '> ' || {_string('x.text')} || ' .\n'"
         " AS lines FROM texts x JOIN nodes n USING (id)"
     )
     yield from _edges(schema)
@@ -67,73 +52,62 @@ def node_iri(schema: Schema, alias: str) -> str:
 
 
 def _types(schema: Schema, node: str, *, rdf_type: bool) -> Iterator[str]:
-    cases = "".join(f" WHEN {_literal(t.name)} THEN {_literal('<' + t.iri + '>')}" for t in schema.node_types)
     predicates = [KB_TYPE, RDF + "type"] if rdf_type else [KB_TYPE]
-    for source in ("nodes", "(SELECT n.key, n.type, o.type AS other FROM node_types o JOIN nodes n USING (id))"):
-        kind = "n.type" if source == "nodes" else "n.other"
-        lines = " || ".join(f"{node} || ' <{p}> ' || iri || ' .\n'" for p in predicates)
-        yield f"SELECT {lines} AS lines FROM (SELECT n.key, n.type, CASE {kind}{cases} END AS iri FROM {source} n) n"
+    lines = " || ".join(f"{node} || ' <{p}> <' || n.iri || '> .\n'" for p in predicates)
+    primary = "SELECT n.key, n.type, t.iri FROM nodes n JOIN types t ON t.type = n.type::VARCHAR"
+    other = (
+        "SELECT n.key, n.type, t.iri FROM node_types o JOIN nodes n USING (id) JOIN types t ON t.type = o.type::VARCHAR"
+    )
+    yield from (f"SELECT {lines} AS lines FROM ({source}) n" for source in (primary, other))
 
 
 def _attributes(schema: Schema, name: str, table: str, attributes: tuple[Attribute, ...], node: str) -> str:
-    parts = []
-    for attribute in attributes:
-        predicate = f" <{_plain(schema.base)}attr/{iri_escape(attribute.name)}> "
-        column = "a." + _identifier(attribute.name)
-        if attribute.type.endswith("[]"):
-            term = _term("item", attribute.type.removesuffix("[]"))
-            line = f"n.iri || '{predicate}' || {term} || ' .\n'"
-            parts.append(
-                f"coalesce(list_aggregate(list_transform(list_distinct({column}), lambda item: {line}),"
-                " 'string_agg', ''), '')"
-            )
-        else:
-            parts.append(f"coalesce(n.iri || '{predicate}' || {_term(column, attribute.type)} || ' .\n', '')")
+    lines = " || ".join(_attribute_lines(schema, "n.iri", a, "a.") for a in attributes)
     return (
-        f"SELECT {' || '.join(parts)} AS lines FROM {_identifier(table)} a JOIN (SELECT id, {node} AS iri FROM nodes n"
+        f"SELECT {lines} AS lines FROM {_identifier(table)} a JOIN (SELECT id, {node} AS iri FROM nodes n"
         f" WHERE type = {_literal(name)}) n USING (id)"
     )
 
 
+def _attribute_lines(schema: Schema, subject: str, attribute: Attribute, alias: str = "") -> str:
+    """An SQL expression for the statements of one attribute: none when it is NULL, several when it is a list."""
+    start = f"{subject} || ' <{_plain(schema.base)}attr/{iri_escape(attribute.name)}> ' || "
+    column = alias + _identifier(attribute.name)
+    if not attribute.type.endswith("[]"):
+        return f"coalesce({start}{_term(column, attribute.type)} || ' .\n', '')"
+    line = f"{start}{_term('item', attribute.type.removesuffix('[]'))} || ' .\n'"
+    each = f"list_transform(list_distinct({column}), lambda item: {line})"
+    return f"coalesce(list_aggregate({each}, 'string_agg', ''), '')"
+
+
 def _edges(schema: Schema) -> Iterator[str]:
-    cases = "".join(f" WHEN {_literal(r.name)} THEN {_literal('<' + r.iri + '>')}" for r in schema.relations)
-    if not cases:
-        return
     source = (
-        f"(SELECT {node_iri(schema, 'h')} AS head, CASE e.relation{cases} END AS relation,"
+        f"(SELECT {node_iri(schema, 'h')} AS head, '<' || r.iri || '>' AS relation,"
         f" {node_iri(schema, 't')} AS tail{{more}} FROM {{edges}} e"
-        " JOIN nodes h ON h.id = e.head JOIN nodes t ON t.id = e.tail)"
+        " JOIN nodes h ON h.id = e.head JOIN nodes t ON t.id = e.tail"
+        " JOIN (SELECT DISTINCT relation, iri FROM relations) r ON r.relation = e.relation::VARCHAR)"
     )
     rich = [r for r in schema.relations if r.attributes]
-    distinct = "(SELECT DISTINCT head, relation, tail FROM edges)" if rich else "edges"
-    yield (
-        "SELECT head || ' ' || relation || ' ' || tail || ' .\n' AS lines FROM "
-        + source.format(more="", edges=distinct)
-    )
-    # An edge with attributes also is a statement node: RDF's own reification vocabulary, numbered in table order.
+    edges = "(SELECT DISTINCT head, relation, tail FROM edges)" if rich else "edges"
+    lines = "head || ' ' || relation || ' ' || tail || ' .\n'"
+    yield f"SELECT {lines} AS lines FROM {source.format(more='', edges=edges)}"
     for relation in rich:
-        statement = f"'<{_plain(schema.base)}statement/{iri_escape(relation.name)}/' || number || '>'"
-        lines = [
-            f"{statement} || ' <{RDF}{p}> ' || {value} || ' .\n'"
-            for p, value in (
-                ("type", f"'<{RDF}Statement>'"),
-                ("subject", "head"),
-                ("predicate", "relation"),
-                ("object", "tail"),
-            )
-        ]
-        for a in relation.attributes:
-            predicate = f" <{_plain(schema.base)}attr/{iri_escape(a.name)}> "
-            lines.append(
-                f"coalesce({statement} || '{predicate}' || {_term(_identifier(a.name), a.type)} || ' .\n', '')"
-            )
-        columns = "".join(", " + _identifier(a.name) for a in relation.attributes)
-        numbered = (
-            f"(SELECT head, relation, tail{columns}, row_number() OVER () AS number FROM edges"
-            f" WHERE relation = {_literal(relation.name)})"
-        )
-        more = ", e.number" + "".join(", e." + _identifier(a.name) for a in relation.attributes)
-        yield f"SELECT {' || '.join(lines)} AS lines FROM " + source.format(more=more, edges=numbered)
+        yield _statements(schema, relation, source)
+
+
+def _statements(schema: Schema, relation: Relation, source: str) -> str:
+    """An edge with attributes also is a statement node: RDF's own reification vocabulary, numbered in table order."""
+    subject = f"'<{_plain(schema.base)}statement/{iri_escape(relation.name)}/' || {_NUMBER} || '>'"
+    parts = {"type": f"'<{RDF}Statement>'", "subject": "head", "predicate": "relation", "object": "tail"}
+    lines = [f"{subject} || ' <{RDF}{predicate}> ' || {value} || ' .\n'" for predicate, value in parts.items()]
+    lines += [_attribute_lines(schema, subject, a) for a in relation.attributes]
+    columns = [_identifier(a.name) for a in relation.attributes]
+    edges = (
+        f"(SELECT head, relation, tail, {', '.join(columns)}, row_number() OVER () AS {_NUMBER} FROM edges"
+        f" WHERE relation = {_literal(relation.name)})"
+    )
+    more = "".join(f", e.{column}" for column in (_NUMBER, *columns))
+    return f"SELECT {' || '.join(lines)} AS lines FROM {source.format(more=more, edges=edges)}"
 
 
 def _term(value: str, kind: str) -> str:

@@ -13,7 +13,7 @@ import contextlib
 import re
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -127,22 +127,23 @@ def _statements(schema: Schema) -> Iterator[str]:
         " FROM kb_edges ORDER BY relation, head, tail"
     )
     yield "CREATE TABLE kb.texts AS SELECT id, field, position, text FROM kb_texts ORDER BY id, field, position"
-    yield "CREATE TABLE kb.types(type VARCHAR, first_id INTEGER, nodes INTEGER, other_nodes INTEGER, sql_name VARCHAR)"
+    yield "CREATE TABLE kb.types(type VARCHAR, iri VARCHAR, first_id INTEGER, nodes INTEGER, other_nodes INTEGER, sql_name VARCHAR)"
     yield (
-        "CREATE TABLE kb.relations(relation VARCHAR, head_type VARCHAR, tail_type VARCHAR, edges BIGINT,"
+        "CREATE TABLE kb.relations(relation VARCHAR, iri VARCHAR, head_type VARCHAR, tail_type VARCHAR, edges BIGINT,"
         " is_symmetric BOOLEAN, sql_name VARCHAR)"
     )
-    rows = [f"({literal(t.name)}, {t.first}, {t.count}, {t.others}, {literal(t.table)})" for t in schema.node_types]
-    yield "INSERT INTO kb.types VALUES " + ", ".join(rows)
-    rows = [
-        f"({literal(r.name)}, {literal(s.head)}, {literal(s.tail)}, {s.edges}, {r.symmetric}, {literal(r.table)})"
-        for r in schema.relations
-        for s in r.signatures
-    ]
-    if rows:
-        yield "INSERT INTO kb.relations VALUES " + ", ".join(rows)
+    yield from _values("types", ((t.name, t.iri, t.first, t.count, t.others, t.table) for t in schema.node_types))
+    signed = ((r, s) for r in schema.relations for s in r.signatures)
+    yield from _values("relations", ((r.name, r.iri, s.head, s.tail, s.edges, r.symmetric, r.table) for r, s in signed))
     yield from (_type_statement(t) for t in schema.node_types)
     yield from (_relation_statement(r) for r in schema.relations)
+
+
+def _values(table: str, rows: Iterable[tuple[str | int, ...]]) -> Iterator[str]:
+    """Statements that insert ``rows``, a thousand at a time."""
+    shown = [f"({', '.join(literal(v) if isinstance(v, str) else str(v) for v in row)})" for row in rows]
+    for start in range(0, len(shown), 1000):
+        yield f"INSERT INTO kb.{table} VALUES {', '.join(shown[start : start + 1000])}"
 
 
 def _type_statement(node_type: NodeType) -> str:

@@ -53,6 +53,7 @@ STOP_WORDS = frozenset(
 )  # fmt: skip
 """Left out of English queries unless nothing else is left; they stay in the index, for names such as "The The"."""
 
+_RANGE = 100_000
 _WRITER_BYTES = 256_000_000
 _MAX_QUERY_WORDS = 256
 _SNIPPET_DEPTH = 100_000
@@ -88,10 +89,11 @@ def build(
     index.register_tokenizer("kb", words)
     writer = index.writer(_WRITER_BYTES, 1)
     done = 0
-    for batch in batches(_documents_sql(schema.text_fields)):
-        _add(writer, batch)
-        done += batch.num_rows
-        progress(done, schema.nodes)
+    for first in range(0, schema.nodes, _RANGE):  # the texts of a range are held in memory, not those of the KB
+        for batch in batches(_documents_sql(schema.text_fields, first, first + _RANGE - 1)):
+            _add(writer, batch)
+            done += batch.num_rows
+            progress(done, schema.nodes)
     writer.commit()
     writer.wait_merging_threads()
     index.reload()
@@ -107,17 +109,18 @@ def _index_schema(fields: Sequence[TextField]) -> tantivy.Schema:
     return builder.build()
 
 
-def _documents_sql(fields: Sequence[TextField]) -> str:
-    """One row a node: id, its types, its name and aliases, and its texts of each field."""
+def _documents_sql(fields: Sequence[TextField], first: int, last: int) -> str:
+    """One row for each node from ``first`` to ``last``: id, its types, its name and aliases, its texts of each field."""
+    ids = f"WHERE id BETWEEN {first} AND {last}"
     columns = "".join(
         f", list(text ORDER BY position) FILTER (field = '{_sql(f.name)}') AS f{i}" for i, f in enumerate(fields)
     )
-    texts = f" LEFT JOIN (SELECT id{columns} FROM texts GROUP BY id) x USING (id)" if fields else ""
+    texts = f" LEFT JOIN (SELECT id{columns} FROM texts {ids} GROUP BY id) x USING (id)" if fields else ""
     shown = "".join(f', x.f{i} AS "{_identifier(field_name(f.name))}"' for i, f in enumerate(fields))
     return (
-        f"SELECT n.id, list_concat([n.type::VARCHAR], coalesce(o.types, [])) AS type,"
+        "SELECT n.id, list_concat([n.type::VARCHAR], coalesce(o.types, [])) AS type,"
         f" list_concat([n.name], coalesce(n.aliases, [])) AS name{shown} FROM nodes n{texts}"
-        " LEFT JOIN (SELECT id, list(type::VARCHAR) AS types FROM node_types GROUP BY id) o USING (id)"
+        f" LEFT JOIN (SELECT id, list(type::VARCHAR) AS types FROM node_types {ids} GROUP BY id) o USING (id) {ids}"
     )
 
 

@@ -1,6 +1,6 @@
 """The RDF store: Oxigraph, bulk-loaded, asked through a worker process that can be killed.
 
-Oxigraph cannot stop a query, so SPARQL runs in a process of its own (``python -m kbkit.stores.sparql_worker``): started
+Oxigraph cannot stop a query, so SPARQL runs in a process of its own (``sparql_worker.py``): started
 afresh, never forked, kept warm between queries, and killed at the time limit or when the user interrupts.
 """
 
@@ -142,10 +142,6 @@ class Triples:
         kind, body = self._ask(text, terms or {}, timeout)
         return {"select": parse_select, "ask": parse_ask, "triples": parse_triples}[kind](body)
 
-    def raw(self, text: str, timeout: float | None = 60.0) -> tuple[str, bytes]:
-        """Run a query; its kind (select, ask, triples) and Oxigraph's serialization (TSV, JSON, N-Triples)."""
-        return self._ask(text, {}, timeout)
-
     def _ask(self, text: str, terms: Mapping[str, str], timeout: float | None) -> tuple[str, bytes]:
         text = bind(text, terms)
         refuse_service(text)
@@ -171,7 +167,9 @@ class Triples:
 
     def _start(self) -> subprocess.Popen[bytes]:
         if self._worker is None or self._worker.poll() is not None:
-            command = [sys.executable, "-m", "kbkit.stores.sparql_worker", str(self._folder)]
+            # By its path and with -P, so that nothing in the current folder can pose as a module.
+            script = Path(__file__).with_name("sparql_worker.py")
+            command = [sys.executable, "-P", str(script), str(self._folder)]
             self._worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         return self._worker
 

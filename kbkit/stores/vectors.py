@@ -34,9 +34,12 @@ class _Embedder(Protocol):
 
 DOCUMENTS_SQL = """
 SELECT n.id, n.name || coalesce(': ' || x.text, '') AS document FROM nodes n
-LEFT JOIN (SELECT id, string_agg(text, ' ' ORDER BY field, position) AS text FROM texts GROUP BY id) x USING (id)
-ORDER BY n.id"""
+LEFT JOIN (SELECT id, string_agg(text, ' ' ORDER BY field, position) AS text FROM texts
+           WHERE id BETWEEN {first} AND {last} GROUP BY id) x USING (id)
+WHERE id BETWEEN {first} AND {last} ORDER BY n.id"""
 """What is embedded for a node: its name, then its texts."""
+
+_RANGE = 100_000
 
 
 def build(
@@ -51,10 +54,11 @@ def build(
     path = folder / "matrix.npy"
     matrix = np.lib.format.open_memmap(path, "w+", np.float32, (nodes, embedder.dimension))
     done = 0
-    for batch in batches(DOCUMENTS_SQL, 10_000):
-        matrix[done : done + batch.num_rows] = embedder.embed(batch.column("document").to_pylist())
-        done += batch.num_rows
-        progress(done, nodes)
+    for first in range(0, nodes, _RANGE):  # the texts of a range are held in memory, not those of the KB
+        for batch in batches(DOCUMENTS_SQL.format(first=first, last=first + _RANGE - 1), 10_000):
+            matrix[done : done + batch.num_rows] = embedder.embed(batch.column("document").to_pylist())
+            done += batch.num_rows
+            progress(done, nodes)
     matrix.flush()
     del matrix
     rows = _write_lance(folder, np.load(path, mmap_mode="r"))
