@@ -87,7 +87,7 @@ def describe(tables: Tables, schema: Schema, node: int) -> dict[str, Any]:
 def neighbors(
     tables: Tables, adjacency: Adjacency, relations: Sequence[Relation], node: int, most: int | None = None
 ) -> pl.DataFrame:
-    """At most ``most`` neighbours of each relation and direction, or all; see :meth:`kbkit.kb.KnowledgeBase.neighbors`. Only edges with attributes are looked for in the tables."""
+    """See :meth:`kbkit.kb.KnowledgeBase.neighbors`. Only edges with attributes are looked for in the tables."""
     import polars as pl
 
     attributes = {a.name: a.type for r in relations for a in r.attributes}

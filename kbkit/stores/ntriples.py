@@ -26,21 +26,20 @@ def queries(schema: Schema) -> Iterator[str]:
     """All queries that together write the KB; each scans one table."""
     node = node_iri(schema, "n")
     if schema.rdf_source:  # the rest is in the source's own quads
-        yield from _types(schema, node, rdf_type=False)
+        yield from _types(node, rdf_type=False)
         return
     yield f"SELECT {node} || ' <{RDFS}label> ' || {_string('n.name')} || ' .\n' AS lines FROM nodes n"
     yield (
         f"SELECT {node} || ' <{SKOS}altLabel> ' || {_string('n.alias')} || ' .\n' AS lines"
         " FROM (SELECT type, key, unnest(aliases) AS alias FROM nodes) n WHERE n.alias IS NOT NULL"
     )
-    yield from _types(schema, node, rdf_type=True)
+    yield from _types(node, rdf_type=True)
     for node_type in schema.node_types:
         if node_type.attributes and node_type.count:
             yield _attributes(schema, node_type.name, node_type.table, node_type.attributes, node)
-    yield (
-        f"SELECT {node} || ' <{_plain(schema.base)}text/' || url_encode(x.field) || '> ' || {_string('x.text')} || ' .\n'"
-        " AS lines FROM texts x JOIN nodes n USING (id)"
-    )
+    predicate = f"' <{_plain(schema.base)}text/' || url_encode(x.field) || '> '"
+    line = f"{node} || {predicate} || {_string('x.text')} || ' .\n'"
+    yield f"SELECT {line} AS lines FROM texts x JOIN nodes n USING (id)"
     yield from _edges(schema)
 
 
@@ -51,7 +50,7 @@ def node_iri(schema: Schema, alias: str) -> str:
     return f"('<{_plain(schema.base)}' || url_encode({alias}.type::VARCHAR) || '/' || url_encode({alias}.key) || '>')"
 
 
-def _types(schema: Schema, node: str, *, rdf_type: bool) -> Iterator[str]:
+def _types(node: str, *, rdf_type: bool) -> Iterator[str]:
     predicates = [KB_TYPE, RDF + "type"] if rdf_type else [KB_TYPE]
     lines = " || ".join(f"{node} || ' <{p}> <' || n.iri || '> .\n'" for p in predicates)
     primary = "SELECT n.key, n.type, t.iri FROM nodes n JOIN types t ON t.type = n.type::VARCHAR"

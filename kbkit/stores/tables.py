@@ -127,7 +127,10 @@ def _statements(schema: Schema) -> Iterator[str]:
         " FROM kb_edges ORDER BY relation, head, tail"
     )
     yield "CREATE TABLE kb.texts AS SELECT id, field, position, text FROM kb_texts ORDER BY id, field, position"
-    yield "CREATE TABLE kb.types(type VARCHAR, iri VARCHAR, first_id INTEGER, nodes INTEGER, other_nodes INTEGER, sql_name VARCHAR)"
+    yield (
+        "CREATE TABLE kb.types(type VARCHAR, iri VARCHAR, first_id INTEGER, nodes INTEGER, other_nodes INTEGER,"
+        " sql_name VARCHAR)"
+    )
     yield (
         "CREATE TABLE kb.relations(relation VARCHAR, iri VARCHAR, head_type VARCHAR, tail_type VARCHAR, edges BIGINT,"
         " is_symmetric BOOLEAN, sql_name VARCHAR)"

@@ -110,7 +110,7 @@ def _index_schema(fields: Sequence[TextField]) -> tantivy.Schema:
 
 
 def _documents_sql(fields: Sequence[TextField], first: int, last: int) -> str:
-    """One row for each node from ``first`` to ``last``: id, its types, its name and aliases, its texts of each field."""
+    """One row for each node from ``first`` to ``last``: id, types, names, and its texts of each field."""
     ids = f"WHERE id BETWEEN {first} AND {last}"
     columns = "".join(
         f", list(text ORDER BY position) FILTER (field = '{_sql(f.name)}') AS f{i}" for i, f in enumerate(fields)
