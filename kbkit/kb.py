@@ -256,8 +256,8 @@ class KnowledgeBase:
     def neighbors(self, reference: str | int, relation: str | None = None, most: int | None = None) -> pl.DataFrame:
         """A node's neighbours: relation, direction (out or in), id, key, type, name, and the edge's attributes.
 
-        ``most`` limits each relation and direction. A symmetric relation shows as out only. Parallel edges that differ in
-        their attributes are rows of their own.
+        ``most`` limits each relation and direction. A symmetric relation shows as out only. Parallel edges that differ
+        in their attributes are rows of their own.
         """
         from kbkit.lookup import neighbors
 

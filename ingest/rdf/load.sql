@@ -14,6 +14,7 @@ FROM quads q
 LEFT JOIN blank bs ON bs.file = q.file AND bs.label = q.s
 LEFT JOIN blank bo ON bo.file = q.file AND bo.label = q.o
 LEFT JOIN blank bg ON bg.file = q.file AND bg.label = q.g
+WHERE p <> '<urn:kbkit:type>'  -- what kbkit adds itself, in case the source was exported from a KB
 GROUP BY ALL;
 DROP TABLE quads;
 
@@ -28,7 +29,10 @@ CREATE MACRO value(term) AS
 CREATE MACRO language_rank(term) AS
   CASE WHEN language(term) = '' THEN 1
        WHEN lower(split_part(language(term), '-', 1)) = lower(getvariable('language')) THEN 0 ELSE 2 END;
-CREATE MACRO place_in(option, term) AS list_position(string_split(getvariable(option), ' '), bare(term));
+-- Where a predicate stands in an option, by its IRI or by the end of it.
+CREATE MACRO place_in(option, term) AS coalesce(
+  list_position(string_split(getvariable(option), ' '), bare(term)),
+  list_position(string_split(getvariable(option), ' '), local_name(bare(term))));
 
 CREATE TABLE literals AS
 SELECT bare(s) AS key, p, value(o) AS value, language_rank(o) AS rank, place,

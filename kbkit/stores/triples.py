@@ -6,12 +6,13 @@ afresh, never forked, kept warm between queries, and killed at the time limit or
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -39,8 +40,8 @@ def build(
 ) -> dict[str, int]:
     """Bulk-load the tables (``batches`` runs SQL over them), and ``quads`` when the source is RDF.
 
-    Returns ``{"triples": ..., "written": ...}``: those in the store, and the statements sent to it. They are equal when
-    every statement is distinct, as they are by construction.
+    Returns ``{"triples": ..., "written": ...}``: what the store holds, and the statements sent to it. They are equal,
+    because the statements are distinct by construction.
     """
     import pyoxigraph as ox
 
@@ -52,36 +53,39 @@ def build(
         progress(counted[0], max(total, counted[0]))
 
     for query in ntriples.queries(schema):
-        stream = io.BufferedReader(_Lines(batches(query), advance), 1 << 20)
-        store.bulk_load(input=stream, format=ox.RdfFormat.N_TRIPLES)
+        chunks = (_column_bytes(batch.column(0)) for batch in batches(query))
+        store.bulk_load(input=_Stream.buffered(chunks, advance), format=ox.RdfFormat.N_TRIPLES)
     if quads is not None:
-        import gzip
-
         with gzip.open(quads, "rb") as handle:
-            store.bulk_load(input=_Counted(handle, advance), format=ox.RdfFormat.N_QUADS)  # type: ignore[arg-type]
+            chunks = (memoryview(chunk) for chunk in iter(lambda: handle.read(1 << 20), b""))
+            store.bulk_load(input=_Stream.buffered(chunks, advance), format=ox.RdfFormat.N_QUADS)
     store.flush()
     store.optimize()
     return {"triples": len(store), "written": counted[0]}
 
 
-class _Lines(io.RawIOBase):
-    """The string column of Arrow batches as one stream of bytes: Arrow keeps a column's strings end to end."""
+class _Stream(io.RawIOBase):
+    """Chunks of lines as one stream of bytes; ``advance`` hears how many lines each chunk holds."""
 
-    def __init__(self, batches: Iterable[pa.RecordBatch], advance: Callable[[int], None]) -> None:
-        self._batches = iter(batches)
-        self._advance = advance
+    def __init__(self, chunks: Iterator[memoryview], advance: Callable[[int], None]) -> None:
+        self._chunks, self._advance = chunks, advance
         self._rest = memoryview(b"")
+
+    @classmethod
+    def buffered(cls, chunks: Iterator[memoryview], advance: Callable[[int], None]) -> IO[bytes]:
+        """The stream behind a buffer."""
+        return io.BufferedReader(cls(chunks, advance), 1 << 20)
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         while not self._rest:
-            batch = next(self._batches, None)
-            if batch is None:
+            chunk = next(self._chunks, None)
+            if chunk is None:
                 return 0
-            self._rest = _column_bytes(batch.column(0))
-            self._advance(bytes(self._rest).count(b" .\n"))
+            self._rest = chunk
+            self._advance(bytes(chunk).count(b"\n"))
         size = min(len(buffer), len(self._rest))
         buffer[:size] = self._rest[:size]
         self._rest = self._rest[size:]
@@ -89,6 +93,7 @@ class _Lines(io.RawIOBase):
 
 
 def _column_bytes(column: pa.Array) -> memoryview:
+    """A string column's text: Arrow keeps its strings end to end."""
     import pyarrow as pa
 
     width = 8 if pa.types.is_large_string(column.type) else 4
@@ -97,20 +102,6 @@ def _column_bytes(column: pa.Array) -> memoryview:
         return memoryview(b"")
     ends = memoryview(offsets).cast("B").cast("q" if width == 8 else "i")
     return memoryview(data).cast("B")[ends[column.offset] : ends[column.offset + len(column)]]
-
-
-class _Counted:
-    """A stream that reports how many lines were read."""
-
-    def __init__(self, handle: IO[bytes], advance: Callable[[int], None]) -> None:
-        self._handle, self._advance = handle, advance
-
-    def read(self, size: int = -1) -> bytes:
-        """Read at most ``size`` bytes."""
-        data = self._handle.read(size)
-        if data:
-            self._advance(data.count(b"\n"))
-        return data
 
 
 class Triples:
