@@ -1,0 +1,11 @@
+-- How many nodes have how many edges.
+-- Edges that leave and that enter a node both count, so the mean is twice the edges by the nodes, as in
+-- `kbkit info`.
+
+WITH triple AS (SELECT DISTINCT head, relation, tail FROM edges),
+     degree AS (SELECT id, count(*) AS edges
+                FROM (SELECT head AS id FROM triple UNION ALL SELECT tail FROM triple) GROUP BY id)
+SELECT coalesce(edges, 0) AS edges, count(*) AS nodes
+FROM nodes LEFT JOIN degree USING (id)
+GROUP BY ALL
+ORDER BY ALL;

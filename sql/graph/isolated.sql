@@ -1,0 +1,10 @@
+-- Nodes without any edge.
+-- $type (text, default *): only nodes of this type
+-- $limit (integer, default 100): rows at most
+
+SELECT type, key, name
+FROM nodes
+WHERE ($type IN ('*', type) OR id IN (SELECT id FROM node_types WHERE type = $type))
+  AND id NOT IN (SELECT head FROM edges) AND id NOT IN (SELECT tail FROM edges)
+ORDER BY id
+LIMIT $limit;

@@ -1,0 +1,7 @@
+-- Edges from a node to itself.
+-- $limit (integer, default 100): rows at most
+
+SELECT relation, type, key, name
+FROM (SELECT DISTINCT relation, head AS id FROM edges WHERE head = tail) JOIN nodes USING (id)
+ORDER BY relation, id
+LIMIT $limit;

@@ -1,0 +1,8 @@
+-- How many nodes of each type have a text.
+-- A node of several types counts under each of them.
+
+SELECT t.type, count(*) AS nodes, count(x.id) AS with_text, round(count(x.id) / count(*), 4) AS share
+FROM (SELECT id, type FROM nodes UNION ALL SELECT id, type FROM node_types) t
+LEFT JOIN (SELECT DISTINCT id FROM texts) x USING (id)
+GROUP BY t.type
+ORDER BY share, nodes DESC, t.type;

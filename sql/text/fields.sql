@@ -1,0 +1,7 @@
+-- Which text fields there are: how many nodes have them, and how long the texts are.
+
+SELECT field, count(DISTINCT id) AS nodes, count(*) AS texts,
+       round(avg(length(text)), 1) AS mean_characters, max(length(text)) AS most_characters
+FROM texts
+GROUP BY field
+ORDER BY texts DESC, field;

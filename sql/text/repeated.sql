@@ -1,0 +1,9 @@
+-- Texts that several nodes share.
+-- Boilerplate or duplicates: search cannot tell such nodes apart.
+-- $limit (integer, default 20): rows at most
+
+SELECT text, count(DISTINCT id) AS nodes, min(type || '#' || key) AS example
+FROM texts JOIN nodes USING (id)
+GROUP BY text HAVING count(DISTINCT id) > 1
+ORDER BY nodes DESC, text
+LIMIT $limit;

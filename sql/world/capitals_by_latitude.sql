@@ -1,0 +1,7 @@
+-- The capitals from north to south.
+-- $limit (integer, default 20): rows at most
+
+SELECT city.name AS capital, country.name AS country, capital.role, city.latitude, city.longitude
+FROM capital JOIN city ON city.id = capital.tail JOIN country ON country.id = capital.head
+ORDER BY city.latitude DESC, capital, country
+LIMIT $limit;

@@ -1,0 +1,13 @@
+-- What two countries have in common: organisations, languages, currency, seas, rivers, mountains, neighbours.
+-- $a (node, default country#FRA): one country
+-- $b (node, default country#DEU): another
+
+WITH of_country AS (
+  SELECT head AS country, relation, tail AS id FROM edges WHERE head IN ($a, $b)
+  UNION SELECT tail, relation, head FROM edges WHERE tail IN ($a, $b)
+)
+SELECT relation, count(*) AS number, string_agg(name, ', ' ORDER BY name) AS which
+FROM of_country x JOIN of_country y USING (relation, id) JOIN nodes USING (id)
+WHERE x.country = $a AND y.country = $b AND relation <> 'had_population'
+GROUP BY relation
+ORDER BY relation;

@@ -1,0 +1,97 @@
+"""Fixtures that many test files share: the console script, and KBs built once and only read."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import kbkit
+
+TESTS = Path(__file__).parent
+SCRIPT = Path(sys.executable).with_name("kbkit")
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a finished command left."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Run = Callable[..., Done]
+
+
+@pytest.fixture(scope="session")
+def run() -> Run:
+    """Run the console script: ``run("sql", kb, "SELECT 1", stdin="", cwd=None, env={})``; arguments may be paths.
+
+    Output is taken as UTF-8 bytes and decoded without changing line ends, so that a test sees what the script wrote.
+    """
+
+    def call(
+        *args: object,
+        stdin: str = "",
+        cwd: Path | None = None,
+        env: dict[str, str] | None = None,
+        timeout: float = 120,
+    ) -> Done:
+        done = subprocess.run(
+            [str(SCRIPT), *map(str, args)],
+            input=stdin.encode(),
+            capture_output=True,
+            cwd=cwd,
+            env={**os.environ, "COLUMNS": "120", "NO_COLOR": "1", "PYTHONUTF8": "1", **(env or {})},
+            timeout=timeout,
+            check=False,
+        )
+        return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of published data that lies beside a working copy of the project; few machines have it."""
+    folder = TESTS.parents[1] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip(f"the published data are not at {folder}")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny() -> Path:
+    """The folder of the tiny graph: nodes.csv, edges.csv, texts.csv, and tiny.ttl."""
+    return TESTS / "tiny"
+
+
+@pytest.fixture(scope="session")
+def tiny_kb(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The KB of the tiny graph, from its tables; read it only."""
+    out = tmp_path_factory.mktemp("kb") / "tiny.kb"
+    files = {"nodes": tiny / "nodes.csv", "edges": tiny / "edges.csv", "texts": tiny / "texts.csv"}
+    kbkit.ingest("table", out=out, files=files).close()
+    return out
+
+
+@pytest.fixture(scope="session")
+def world_kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The KB of the sample that ships with kbkit; read it only."""
+    out = tmp_path_factory.mktemp("kb") / "world.kb"
+    kbkit.ingest("world", out=out).close()
+    return out
+
+
+@pytest.fixture(scope="session")
+def rdf_kb(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The KB of the tiny graph, from its Turtle file; read it only."""
+    out = tmp_path_factory.mktemp("kb") / "rdf.kb"
+    kbkit.ingest("rdf", tiny / "tiny.ttl", out=out).close()
+    return out

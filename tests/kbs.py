@@ -1,0 +1,270 @@
+"""Small KBs that say which version of their source they were built from, and builds in processes of their own.
+
+Run as a program it is such a process: it says ``ready`` when its imports are done, reads one job (JSON) and builds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kbkit
+from kbkit.ingestion.progress import Event
+from kbkit.kb import KnowledgeBase
+
+KBKIT = str(Path(sys.executable).with_name("kbkit"))
+LAST = Event("publish", 1, 1)
+"""The event after CURRENT was swapped."""
+
+
+def source(folder: Path, version: int) -> Path:
+    """Write a graph of four nodes whose answers name ``version``; returns the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "nodes.csv").write_text(
+        f"key,type,name\na,person,Ada v{version}\nb,person,Bob\nc,city,Cairo\nd,city,Delft\n", encoding="utf-8"
+    )
+    (folder / "edges.csv").write_text("head,relation,tail\na,knows,b\nb,knows,a\na,lives_in,c\n", encoding="utf-8")
+    (folder / "texts.csv").write_text(
+        f"key,text\na,wrote the first programs v{version}\nb,builds bridges\nc,lies on the Nile\n", encoding="utf-8"
+    )
+    return folder
+
+
+def build(folder: Path, out: Path, version: int, **options: Any) -> list[Event]:
+    """Build (or replace) the KB ``out`` from that version of the source, here; returns the progress events."""
+    events: list[Event] = []
+    kbkit.ingest("table", source(folder, version), out=out, replace=True, progress=events.append, **options).close()
+    return events
+
+
+def answers(path: Path) -> dict[str, list[str]]:
+    """What every engine says of the node ``a``."""
+    with kbkit.open(path) as kb:
+        return said(kb)
+
+
+def said(kb: KnowledgeBase) -> dict[str, list[str]]:
+    """:func:`answers` of an open KB."""
+    found = {
+        "sql": kb.sql("SELECT name FROM person WHERE key = 'a'")["name"].to_list(),
+        "sparql": kb.sparql("SELECT ?name { person:a rdfs:label ?name }")["name"].to_list(),
+        "hops": kb.neighbors("person#a", "lives_in")["name"].to_list(),
+    }
+    for mode in ("bm25", "dense", "hybrid"):
+        found[mode] = kb.search("first programs", k=1, mode=mode)["name"].to_list()
+    return found
+
+
+def expected(version: int) -> dict[str, list[str]]:
+    """What :func:`answers` gives for a KB of that version."""
+    name = [f"Ada v{version}"]
+    return {"sql": name, "sparql": name, "hops": ["Cairo"], "bm25": name, "dense": name, "hybrid": name}
+
+
+def problems(path: Path) -> list[tuple[str, str]]:
+    """What ``check`` finds wrong."""
+    with kbkit.open(path) as kb:
+        return [(what, problem) for what, problem in kb.check() if problem]
+
+
+def assert_whole(path: Path, version: int, what: str = "") -> None:
+    """The KB answers from ``version`` and passes its check."""
+    with kbkit.open(path) as kb:
+        assert said(kb) == expected(version), what
+        assert [(name, problem) for name, problem in kb.check() if problem] == [], what
+
+
+def generations(path: Path) -> list[str]:
+    """All that lies in ``generations``."""
+    return sorted(p.name for p in (path / "generations").iterdir())
+
+
+def tree(path: Path) -> dict[str, bytes]:
+    """Every file below ``path`` with its bytes, but for locks."""
+    return {
+        p.relative_to(path).as_posix(): p.read_bytes()
+        for p in sorted(path.rglob("*"))
+        if p.is_file() and p.name not in ("build.lock", "lock")
+    }
+
+
+def small_model(folder: Path) -> Path:
+    """Save an embedder of 32 dimensions that knows the words of :func:`source`."""
+    import numpy as np
+    from model2vec import StaticModel
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+    words = ["[UNK]", "wrote", "the", "first", "programs", "builds", "bridges", "lies", "on", "nile", "ada", "bob"]
+    tokenizer = Tokenizer(models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    vectors = np.random.default_rng(1).normal(size=(len(words), 32)).astype(np.float32)
+    StaticModel(vectors, tokenizer, normalize=True).save_pretrained(folder)
+    return folder
+
+
+def command(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run ``kbkit`` to its end."""
+    return subprocess.run(
+        [KBKIT, *map(str, words)], capture_output=True, text=True, timeout=120, check=False, **options
+    )
+
+
+def in_namespace(script: str, **values: object) -> subprocess.CompletedProcess[str]:
+    """Run a shell script that may mount: in mounts of its own, which end with it. Skips where the system forbids it."""
+    if not shutil.which("unshare"):
+        pytest.skip("there is no unshare(1) to mount with")
+    probe = subprocess.run(
+        ["unshare", "-rm", "sh", "-c", "mount -t tmpfs none /mnt"], capture_output=True, text=True, check=False
+    )
+    if probe.returncode:
+        pytest.skip(f"this system lets nobody mount: {probe.stderr.strip()}")
+    return subprocess.run(
+        ["unshare", "-rm", "sh", "-eu", "-c", script],
+        env={**os.environ, "KBKIT": KBKIT, "PYTHON": sys.executable, **{k: str(v) for k, v in values.items()}},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+class Builder:
+    """A process that imports everything, then builds when told."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def __enter__(self) -> Builder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def start(self, **job: Any) -> None:
+        """Begin; see :func:`_run` for what a job says."""
+        assert self._process.stdin
+        assert self._line() == "ready"
+        self._write(json.dumps(job, default=str))
+
+    def held(self) -> None:
+        """Wait until the build stands still at its event."""
+        line = self._line()
+        assert line == "held", line + self._process.stderr.read()  # type: ignore[union-attr]
+
+    def release(self) -> None:
+        """Let a held build go on."""
+        self._write("go on")
+
+    def end(self) -> tuple[int, str]:
+        """Wait for the end: exit code (negative: the signal) and standard error."""
+        _, errors = self._process.communicate(timeout=60)
+        return self._process.returncode, errors
+
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        self._process.kill()
+        self._process.wait()
+
+    def interrupt(self) -> None:
+        """Ctrl-C."""
+        self._process.send_signal(signal.SIGINT)
+
+    def _line(self) -> str:
+        assert self._process.stdout
+        return self._process.stdout.readline().strip()
+
+    def _write(self, line: str) -> None:
+        assert self._process.stdin
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+
+
+def _run(job: dict[str, Any]) -> None:
+    """Build as the job says.
+
+    ``source``, ``out``: from where to where. ``at``: the number of the event at which ``act`` is done (kill, interrupt
+    or hold); with ``stage``, of that stage's events. With ``calls`` (names of Python's audit events, such as os.rename)
+    the events are such calls, before they happen, from the beginning of ``stage``. ``argv`` runs that command line
+    instead.
+    """
+    counter = itertools.count(1)
+    act: Callable[[], None] = {"kill": _die, "interrupt": _interrupt, "hold": _hold}[job["act"]]
+
+    def reach() -> None:
+        if next(counter) == job["at"]:
+            act()
+
+    begun: set[str] = set()
+
+    def listen(event: Event) -> None:
+        begun.add(event.stage)
+        if "calls" not in job and job.get("stage", event.stage) == event.stage:
+            reach()
+
+    if "calls" in job:
+
+        def hook(name: str, args: tuple[Any, ...]) -> None:
+            if name in job["calls"] and job.get("stage", "load") in begun:
+                reach()
+
+        sys.addaudithook(hook)
+    if "argv" in job:
+        _command_line(job["argv"], listen)
+    else:
+        kbkit.ingest("table", job["source"], out=job["out"], replace=True, progress=listen).close()
+
+
+def _command_line(argv: Sequence[str], listener: Callable[[Event], None]) -> None:
+    """``kbkit`` itself, whose progress goes to ``listener`` instead of a terminal."""
+    from kbkit.cli import app, progress
+
+    progress.bars = lambda _: contextlib.nullcontext(listener)  # type: ignore[assignment]
+    sys.argv = ["kbkit", *argv]
+    app.main()
+
+
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _interrupt() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def _hold() -> None:
+    print("held", flush=True)
+    sys.stdin.readline()
+
+
+def _main() -> None:
+    import duckdb  # noqa: F401
+    import lancedb  # noqa: F401
+    import model2vec  # noqa: F401
+    import pyoxigraph  # noqa: F401
+    import tantivy  # noqa: F401
+
+    print("ready", flush=True)
+    _run(json.loads(sys.stdin.readline()))
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,314 @@
+"""SPARQL through the worker: refusals, the time limit, and a process that leaves nothing behind."""
+
+from __future__ import annotations
+
+import http.server
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import kbkit
+from kbkit.errors import QueryError, QueryTimeoutError
+from kbkit.kb import KnowledgeBase
+
+# Joins without a common variable: far beyond any test's patience.
+ENDLESS = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?o ?p . ?q ?r ?s }"
+SEARCHING = "ASK { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?o ?p FILTER(STR(?c) = CONCAT(STR(?a), STR(?m))) }"
+STREAMING = "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?o ?p . ?q ?r ?s }"
+
+
+@pytest.fixture(scope="module")
+def kb(tiny_kb: Path) -> Iterator[KnowledgeBase]:
+    with kbkit.open(tiny_kb) as opened:
+        yield opened
+
+
+@pytest.fixture
+def loopback() -> Iterator[tuple[str, list[str]]]:
+    """The address of an HTTP server of this machine, and the requests that it had."""
+    requests: list[str] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            requests.append(self.path)
+            self.send_error(404)
+
+        do_POST = do_GET  # noqa: N815
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/", requests
+    server.shutdown()
+    server.server_close()
+
+
+def worker(kb: KnowledgeBase) -> int:
+    """The process id of the KB's worker, which a query has started."""
+    process = kb.triples._worker
+    assert process is not None
+    return process.pid
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 20) -> bool:
+    """Poll until the condition holds; False when it never does."""
+    end = time.monotonic() + seconds
+    gate = threading.Event()
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        gate.wait(0.02)
+    return True
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs: zombies, which wait for their parent, do not."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return False
+    return stat.rsplit(")", 1)[1].split()[0] not in "ZX"
+
+
+linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked at through /proc")
+
+# -- nothing goes out -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * {{ SERVICE <{url}> {{ ?s ?p ?o }} }}",
+        "SELECT * {{ service silent <{url}> {{}} }}",
+        "SELECT * {{ VALUES ?e {{ <{url}> }} FILTER EXISTS {{ SERVICE ?e {{}} }} }}",
+        "PREFIX ex: <{url}> SELECT * {{ OPTIONAL {{ SERVICE ex:x {{}} }} }}",
+        "LOAD <{url}>",
+        "SELECT * FROM NAMED <{url}> {{ GRAPH ?g {{ ?s ?p ?o }} }}",
+        "SELECT * {{ GRAPH <{url}> {{ ?s ?p ?o }} }}",
+        "DESCRIBE <{url}>",
+    ],
+)
+def test_no_query_calls_anybody(kb: KnowledgeBase, loopback: tuple[str, list[str]], text: str) -> None:
+    url, requests = loopback
+    refused = "service" in text.lower() or "LOAD" in text
+    try:
+        frame = kb.sparql(text.format(url=url))
+    except QueryError:
+        assert refused
+    else:
+        assert not refused
+        assert frame.height == 0
+    assert requests == []
+
+
+@pytest.mark.parametrize("value", ["} SERVICE <URL> {} #", "<URL>", '" . SERVICE <URL> {} #', "<URL> { } #>"])
+def test_no_parameter_calls_anybody(kb: KnowledgeBase, loopback: tuple[str, list[str]], value: str) -> None:
+    url, requests = loopback
+    try:
+        assert kb.sparql("SELECT ?v { BIND($v AS ?v2) }", v=value.replace("URL", url)).height <= 1
+    except QueryError as error:
+        assert "is no IRI" in str(error)
+    assert requests == []
+
+
+def test_service_by_the_command(run, tiny_kb: Path) -> None:
+    done = run("sparql", tiny_kb, "-c", "ASK { SERVICE <http://127.0.0.1:9/> {} }")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "kbkit: SERVICE is refused: kbkit sends nothing to the network; ask for what this KB holds, without SERVICE\n"
+    )
+
+
+# -- errors -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INSERT DATA { <urn:a> <urn:b> 1 }",
+        "DELETE WHERE { ?s ?p ?o }",
+        "CLEAR ALL",
+        "DROP ALL",
+        "LOAD <file:///etc/hostname>",
+        "CREATE GRAPH <urn:g>",
+    ],
+)
+def test_updates_are_refused_and_change_nothing(kb: KnowledgeBase, text: str) -> None:
+    count = "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }"
+    before = kb.sparql(count)["n"].to_list()
+    with pytest.raises(QueryError):
+        kb.sparql(text)
+    assert kb.sparql(count)["n"].to_list() == before
+
+
+@pytest.mark.xfail(strict=True, reason='the message is "error at 1:10: expected CONSTRUCT"')
+def test_an_update_is_called_by_its_name(kb: KnowledgeBase) -> None:
+    with pytest.raises(QueryError, match=r"(?i)update|read-only|insert|change"):
+        kb.sparql("INSERT DATA { <urn:a> <urn:b> 1 }")
+
+
+@pytest.mark.parametrize("text", ["", "SELECT", "SELECT * { ?s ?p }", "ASK { nope:x ?p ?o }", "SELECT * {\n?x\n"])
+def test_syntax_errors_are_one_line(run, tiny_kb: Path, text: str) -> None:
+    done = run("sparql", tiny_kb, "-c", text)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("kbkit: error at ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_query_that_kills_its_process_is_one_error(kb: KnowledgeBase) -> None:
+    depth = 200_000
+    with pytest.raises(QueryError, match=r"^the SPARQL process died; it may have run out of memory$"):
+        kb.sparql("ASK { FILTER(" + "(" * depth + "1" + ")" * depth + ") }")
+    assert kb.sparql("ASK {}")["ask"].to_list() == [True]
+
+
+# -- the worker -------------------------------------------------------------------------------------------------------
+
+
+def test_the_worker_is_warm_and_closed_with_the_kb(tiny_kb: Path) -> None:
+    with kbkit.open(tiny_kb) as kb:
+        kb.sparql("ASK {}")
+        first = worker(kb)
+        kb.sparql("SELECT * { ?s ?p ?o } LIMIT 1")
+        with pytest.raises(QueryError):
+            kb.sparql("SELECT")
+        assert worker(kb) == first
+        process = kb.triples._worker
+    assert process is not None
+    assert process.poll() is not None
+
+
+@linux
+def test_the_worker_is_a_program_of_its_own(kb: KnowledgeBase) -> None:
+    kb.sparql("ASK {}")
+    command = Path(f"/proc/{worker(kb)}/cmdline").read_bytes().split(b"\0")
+    assert any(b"sparql_worker" in word for word in command)
+    assert Path(f"/proc/{worker(kb)}/stat").read_text().rsplit(")", 1)[1].split()[1] == str(os.getpid())
+
+
+@pytest.mark.parametrize("text", [ENDLESS, STREAMING, SEARCHING])
+def test_timeout_kills_the_worker_and_the_next_query_has_a_new_one(tiny_kb: Path, text: str) -> None:
+    with kbkit.open(tiny_kb) as kb:
+        kb.sparql("ASK {}")
+        first = worker(kb)
+        started = time.monotonic()
+        with pytest.raises(QueryTimeoutError, match=r"^SPARQL stopped after 0\.3 s; --timeout sets the limit$"):
+            kb.sparql(text, timeout=0.3)
+        assert time.monotonic() - started < 20
+        assert kb.sparql("ASK {}", timeout=60)["ask"].to_list() == [True]
+        assert worker(kb) != first
+        assert not Path(f"/proc/{first}").exists()
+
+
+def test_timeout_of_the_command(run, tiny_kb: Path) -> None:
+    done = run("sparql", tiny_kb, "--timeout", "0.3", "-c", ENDLESS)
+    assert (done.returncode, done.stdout) == (124, "")
+    assert done.stderr == "kbkit: SPARQL stopped after 0.3 s; --timeout sets the limit\n"
+
+
+def test_a_worker_that_was_killed_is_replaced(kb: KnowledgeBase) -> None:
+    kb.sparql("ASK {}")
+    process = kb.triples._worker
+    assert process is not None
+    process.kill()
+    process.wait()
+    assert kb.sparql("ASK {}")["ask"].to_list() == [True]
+    assert worker(kb) != process.pid
+
+
+ORPHAN = """
+import sys, threading, time
+import kbkit
+kb = kbkit.open(sys.argv[1])
+kb.sparql("ASK {}")
+threading.Thread(target=lambda: kb.sparql(sys.argv[2], timeout=None), daemon=True).start()
+print(kb.triples._worker.pid, flush=True)
+threading.Event().wait()
+"""
+
+
+def _ticks(pid: int) -> int:
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
+
+
+@linux
+@pytest.mark.parametrize("text", [ENDLESS, STREAMING])
+def test_the_worker_dies_with_its_parent_in_the_middle_of_a_query(tiny_kb: Path, text: str) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", ORPHAN, str(tiny_kb), text], stdout=subprocess.PIPE, text=True
+    ) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        idle = _ticks(pid)
+        busy = wait_until(lambda: _ticks(pid) > idle + 10)  # a tenth of a second of work: the query runs
+        parent.send_signal(signal.SIGKILL)
+        parent.wait()
+    assert busy
+    gone = wait_until(lambda: not alive(pid))
+    if not gone:
+        os.kill(pid, signal.SIGKILL)
+    assert gone, "the worker outlived its parent"
+
+
+@linux
+def test_two_kbs_have_two_workers(tiny_kb: Path) -> None:
+    with kbkit.open(tiny_kb) as one, kbkit.open(tiny_kb) as other:
+        one.sparql("ASK {}")
+        other.sparql("ASK {}")
+        assert worker(one) != worker(other)
+        process = other.triples._worker
+        other.close()
+        assert process is not None
+        assert process.poll() is not None
+        assert one.sparql("ASK {}")["ask"].to_list() == [True]
+
+
+def test_threads_share_a_worker(kb: KnowledgeBase) -> None:
+    answers: dict[int, object] = {}
+
+    def ask(number: int) -> None:
+        answers[number] = kb.sparql("SELECT ?m { BIND($n AS ?m) }", n=number)["m"].to_list()
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == {number: [number] for number in range(8)}
+
+
+def test_the_working_directory_is_no_source_of_code(run, tiny_kb: Path, tmp_path: Path) -> None:
+    (tmp_path / "queue.py").write_text("from pathlib import Path\nPath('ran').touch()\nraise SystemExit\n")
+    done = run("sparql", tiny_kb, "-c", "ASK {}", cwd=tmp_path)
+    assert not (tmp_path / "ran").exists()
+    assert (done.returncode, done.stdout) == (0, '{"ask":true}\n')
+
+
+def test_a_query_of_a_megabyte(kb: KnowledgeBase) -> None:
+    numbers = " ".join(str(n) for n in range(150_000))
+    frame = kb.sparql(f"SELECT (COUNT(?n) AS ?count) {{ VALUES ?n {{ {numbers} }} }}")
+    assert frame["count"].to_list() == [150_000]
+
+
+def test_rdf_sources_answer_over_all_graphs(rdf_kb: Path) -> None:
+    with kbkit.open(rdf_kb) as kb:
+        frame = kb.sparql("SELECT ?l { ?g rdfs:label ?l FILTER(LANG(?l) = 'ru') } ORDER BY ?l")
+        assert frame["l"].to_list() == ["Инсулин", "грипп"]
+
+
+@pytest.mark.xfail(strict=True, reason="the union of all graphs replaces what FROM says")
+def test_from_is_obeyed(kb: KnowledgeBase, rdf_kb: Path) -> None:
+    query = "SELECT * FROM <urn:no-such-graph> { ?s ?p ?o }"
+    assert kb.sparql(query).height == 0
+    with kbkit.open(rdf_kb) as rdf:
+        assert rdf.sparql(query).height == 0
