@@ -17,7 +17,10 @@ def check(kb: KnowledgeBase) -> list[tuple[str, str]]:
 
     All compare distinct counts with the tables: (head, relation, tail) by relation, nodes, documents, vectors.
     """
-    result = [("files", _several(check_files(kb.folder, kb.manifest)))]
+    files = check_files(kb.folder, kb.manifest)
+    if kb.folder.name != kb.manifest.generation:
+        files.append(f"the folder is called {kb.folder.name}, the manifest says {kb.manifest.generation}")
+    result = [("files", _several(files))]
     steps: dict[str, Callable[[KnowledgeBase], list[str]]] = {
         "tables": _tables,
         "adjacency": _adjacency,
@@ -42,6 +45,17 @@ def _tables(kb: KnowledgeBase) -> list[str]:
     problems = _differences("nodes of type", expected, found)
     edges = dict(kb.tables.rows("SELECT relation, count(*) FROM edges GROUP BY relation"))
     problems += _differences("edges of relation", {r.name: r.edges for r in kb.schema.relations}, edges)
+    signatures = kb.tables.rows(
+        "SELECT relation, h.type, t.type, count(*) FROM edges JOIN nodes h ON h.id = head JOIN nodes t ON t.id = tail"
+        " GROUP BY ALL"
+    )
+    expected_signatures = {f"{r.name} ({s.head}, {s.tail})": s.edges for r in kb.schema.relations for s in r.signatures}
+    problems += _differences("edges of", expected_signatures, {f"{r} ({h}, {t})": n for r, h, t, n in signatures})
+    texts = dict(kb.tables.rows("SELECT field, count(*) FROM texts GROUP BY field"))
+    problems += _differences("texts of field", {f.name: f.texts for f in kb.schema.text_fields}, texts)
+    problems += _recorded(
+        kb, "tables", {"nodes": kb.schema.nodes, "edges": kb.schema.edges, "texts": sum(texts.values())}
+    )
     [(outside,)] = kb.tables.rows(
         "SELECT count(*) FROM edges WHERE head NOT BETWEEN 0 AND $last OR tail NOT BETWEEN 0 AND $last",
         {"last": kb.schema.nodes - 1},
@@ -56,14 +70,14 @@ def _adjacency(kb: KnowledgeBase) -> list[str]:
         )
     )
     expected = {name: (count, count) for name, count in pairs.items()}
-    return _differences("neighbours of relation", expected, kb.adjacency.pairs())
+    problems = _recorded(kb, "adjacency", {"pairs": sum(pairs.values())})
+    return problems + _differences("neighbours of relation", expected, kb.adjacency.pairs())
 
 
 def _triples(kb: KnowledgeBase) -> list[str]:
-    query = "SELECT ?p (COUNT(*) AS ?n) WHERE { ?s ?p ?o } GROUP BY ?p"
-    if kb.schema.rdf_source:  # the same statement may stand in several graphs, and a predicate may have literals too
-        inner = "SELECT DISTINCT ?s ?p ?o WHERE { ?s ?p ?o FILTER(!isLiteral(?o)) }"
-        query = f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {inner} }} GROUP BY ?p"
+    # A predicate of an RDF source may have literals too.
+    where = "?s ?p ?o FILTER(!isLiteral(?o))" if kb.schema.rdf_source else "?s ?p ?o"
+    query = f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {where} }} GROUP BY ?p"
     frame = kb.triples.frame(query, timeout=None)
     found = dict(zip(frame["p"].to_list(), frame["n"].to_list(), strict=True))
     problems = _differences(
@@ -72,17 +86,31 @@ def _triples(kb: KnowledgeBase) -> list[str]:
         {r.iri: found.get(r.iri, 0) for r in kb.schema.relations},
     )
     [(types,)] = kb.tables.rows("SELECT (SELECT count(*) FROM nodes) + (SELECT count(*) FROM node_types)")
+    [count] = kb.triples.frame(
+        "SELECT (COUNT(*) AS ?n) { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }", timeout=None
+    )["n"]
+    problems += _recorded(kb, "triples", {"triples": count})
     return problems + _differences("triples of", {"kb:type": types}, {"kb:type": found.get("urn:kbkit:type", 0)})
 
 
 def _text(kb: KnowledgeBase) -> list[str]:
-    return _differences("number of", {"documents": kb.schema.nodes}, {"documents": kb.text.documents})
+    documents = {"documents": kb.text.documents}
+    return _recorded(kb, "text", documents) + _differences("number of", {"documents": kb.schema.nodes}, documents)
 
 
 def _vectors(kb: KnowledgeBase) -> list[str]:
     shape = (kb.schema.nodes, kb.manifest.stores["vectors"].settings["dimension"])
     expected = {"matrix": shape, "LanceDB rows": kb.schema.nodes}
-    return _differences("shape of", expected, {"matrix": kb.vectors.matrix.shape, "LanceDB rows": kb.vectors.rows()})
+    problems = _recorded(kb, "vectors", {"vectors": kb.vectors.rows()})
+    return problems + _differences(
+        "shape of", expected, {"matrix": kb.vectors.matrix.shape, "LanceDB rows": kb.vectors.rows()}
+    )
+
+
+def _recorded(kb: KnowledgeBase, store: str, found: Mapping[str, object]) -> list[str]:
+    """Compare with the counts that the manifest records for a store."""
+    recorded = kb.manifest.stores[store].counts
+    return _differences(f"{store}:", {name: recorded.get(name) for name in found}, found)
 
 
 def _differences(what: str, expected: Mapping[str, object], found: Mapping[str, object]) -> list[str]:

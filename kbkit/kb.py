@@ -9,7 +9,7 @@ from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kbkit.errors import KbError
+from kbkit.errors import KbError, UnknownNameError
 from kbkit.layout import KbDirectory, Manifest, tree_bytes
 from kbkit.schema import Relation, Schema
 
@@ -322,7 +322,7 @@ class KnowledgeBase:
         if kind == "node":
             return self.find(text) if language == "sql" else f"<{self.iri(text)}>"
         if kind == "iri":
-            return f"<{text.removeprefix('<').removesuffix('>')}>" if language == "sparql" else text
+            return f"<{self._expand(name, text)}>" if language == "sparql" else self._expand(name, text)
         if kind == "text":
             return text
         for number in (int, float):
@@ -334,6 +334,18 @@ class KnowledgeBase:
         if kind:
             raise KbError(f"parameter {name} is {text!r}", f"give {'an' if kind == 'integer' else 'a'} {kind}")
         return text
+
+    def _expand(self, name: str, text: str) -> str:
+        """An IRI from ``<...>``, a prefixed name, or the name of a relation or type."""
+        iris = {t.name: t.iri for t in self.schema.node_types} | {r.name: r.iri for r in self.schema.relations}
+        if text in iris:
+            return iris[text]
+        prefix, colon, rest = text.partition(":")
+        if colon and prefix in self.schema.prefixes():
+            return self.schema.prefixes()[prefix] + rest
+        if colon:
+            return text.removeprefix("<").removesuffix(">")
+        raise UnknownNameError(f"value of parameter {name}", text, [r.name for r in self.schema.relations])
 
     def iri(self, reference: str | int) -> str:
         """The IRI of a node."""

@@ -131,7 +131,7 @@ class KbDirectory:
     def generations(self) -> list[str]:
         """Names of the finished generations, oldest first."""
         folder = self.path / "generations"
-        return sorted(p.name for p in folder.iterdir() if p.name.isdigit()) if folder.is_dir() else []
+        return sorted((p.name for p in folder.iterdir() if p.name.isdecimal()), key=int) if folder.is_dir() else []
 
     def pin(self) -> Pin:
         """Hold the live generation. Retries when a build swaps and removes it in between."""
@@ -140,7 +140,9 @@ class KbDirectory:
             try:
                 handle = (folder / "lock").open("rb")
             except FileNotFoundError:
-                if folder.name == self.current() and not folder.exists():
+                if folder.name == self.current() and folder.exists():
+                    raise NotAKbError(f"{folder / 'lock'} is missing", "put back an empty file of that name") from None
+                if folder.name == self.current():
                     break
                 continue
             if _lock(handle, shared=True) and (folder / "lock").exists():
@@ -149,26 +151,29 @@ class KbDirectory:
         raise NotAKbError(f"{self.path}: CURRENT names a generation that is not there", "ingest the source again")
 
     @contextlib.contextmanager
-    def building(self, command: str) -> Iterator[Path]:
+    def building(self, command: str, *, replace: bool) -> Iterator[Path]:
         """Hold the build lock and yield an empty folder for the next generation.
 
-        Left-overs of killed builds are removed first. When the block raises, its folder goes, and so does a
-        directory that held nothing else: a failed build leaves no trace.
+        Refuses a KB that exists without ``replace``, and a folder that holds something else. Left-overs of killed
+        builds are removed first. When the block raises, its folder goes, and so does all else that it made: a failed
+        build leaves no trace.
         """
-        made = self._claim()
-        with self._build_lock(command):
-            self._sweep()
-            numbers = [int(name) for name in self.generations()]
-            folder = self.generation(f"{max(numbers, default=0) + 1:04d}{_BUILDING}")
-            folder.mkdir(parents=True)
-            (folder / "lock").touch()
-            try:
-                yield folder
-            except BaseException:
-                remove_tree(folder)
-                if made:
-                    remove_tree(self.path / "generations")
-                raise
+        made = self._make_directory()
+        try:
+            with self._build_lock(command):
+                if self.exists() and not replace:
+                    raise KbError(f"{self.path} is a KB already", "--replace builds its next generation")
+                self._sweep()
+                number = max(map(int, self.generations()), default=0) + 1
+                folder = self.generation(f"{number:04d}{_BUILDING}")
+                folder.mkdir(parents=True)
+                (folder / "lock").touch()
+                try:
+                    yield folder
+                finally:
+                    remove_tree(folder)  # what was published has another name
+        finally:
+            self._remove_traces(made)
 
     def publish(self, folder: Path, manifest: Manifest) -> Path:
         """Make the built ``folder`` the live generation: checksums, fsync, rename, swap CURRENT; tidy older ones."""
@@ -196,17 +201,27 @@ class KbDirectory:
         with self._build_lock("gc"):
             return self._sweep() + self._collect(keep=1)
 
-    def _claim(self) -> bool:
-        """Make the directory; True when it did not hold a KB. Refuses a folder that holds something else."""
+    def _make_directory(self) -> list[Path]:
+        """Make the directory, parents too; those that were not there, innermost first. Refuses a foreign folder."""
         ours = {"CURRENT", "CURRENT.new", "build.lock", "generations", "workspace"}
-        if self.path.exists():
-            if not self.path.is_dir():
-                raise NotAKbError(f"{self.path} is a file", "name a directory that does not exist yet")
+        if self.path.exists() and not self.path.is_dir():
+            raise NotAKbError(f"{self.path} is a file", "name a directory that does not exist yet")
+        if self.path.exists() and not self.exists():
             foreign = sorted(p.name for p in self.path.iterdir() if p.name not in ours)
-            if foreign and not self.exists():
+            if foreign:
                 raise NotAKbError(f"{self.path} holds other files ({foreign[0]})", "name a new or empty directory")
+        made = [path for path in (self.path, *self.path.parents) if not path.exists()]
         self.path.mkdir(parents=True, exist_ok=True)
-        return not self.exists()
+        return made
+
+    def _remove_traces(self, made: list[Path]) -> None:
+        """After a build: where there is no KB, remove what building made, as far as it is empty."""
+        if self.exists():
+            return
+        (self.path / "build.lock").unlink(missing_ok=True)
+        for folder in (self.path / "generations", *made):
+            with contextlib.suppress(OSError):  # it is not empty, or was never made
+                folder.rmdir()
 
     @contextlib.contextmanager
     def _build_lock(self, command: str) -> Iterator[None]:
@@ -223,15 +238,13 @@ class KbDirectory:
                 yield
             finally:
                 handle.truncate(0)
-        if not self.exists() and not (self.path / "generations").exists():
-            remove_tree(self.path)  # a first build that failed
 
     def _sweep(self) -> list[tuple[str, int]]:
         """Remove what killed builds left: unfinished folders, and generations newer than CURRENT."""
         folder = self.path / "generations"
         live = int(self.current()) if self.exists() else 0
         found = folder.iterdir() if folder.is_dir() else iter(())
-        stale = [p for p in found if not p.name.isdigit() or int(p.name) > live]
+        stale = [p for p in found if not p.name.isdecimal() or int(p.name) > live]
         return [(path.name, _remove_measured(path)) for path in sorted(stale)]
 
     def _collect(self, keep: int) -> list[tuple[str, int]]:

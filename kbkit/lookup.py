@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.errors import KbError
 from kbkit.schema import Relation, Schema
 from kbkit.stores.tables import Tables, closest_names, quote
 
@@ -45,17 +45,24 @@ def find(tables: Tables, schema: Schema, reference: str | int) -> int:
             if rows:
                 shown = ", ".join(f"{kind}#{key}" for _, kind, key in rows[:5])
                 raise KbError(f"several nodes are called {text!r}", f"name one of {shown}{', ...' * (len(rows) > 5)}")
-    raise UnknownNameError("node", reference, closest_names(tables, _readings(schema, reference)[0][1]))
+    kind, text, _ = _readings(schema, reference)[0]
+    close = " or ".join(map(repr, closest_names(tables, text, kind)))
+    where = f" of type {kind}" if kind else ""
+    raise KbError(
+        f"unknown node {text!r}{where}", f"did you mean {close}?" if close else "kbkit search finds nodes by words"
+    )
 
 
 def _readings(schema: Schema, reference: str) -> list[tuple[str, str, Sequence[str]]]:
-    """(type, text, how to look) in the order to try: ``type#key``, ``type:name``, then the whole as a key or name."""
-    names = {t.name for t in schema.node_types}
+    """(type, text, how to look) in the order to try: ``type#key``, ``type:name``, then the whole as a key or name.
+
+    A type's name may hold the signs itself, so the longest that fits is tried first.
+    """
     result: list[tuple[str, str, Sequence[str]]] = []
-    for sign, steps in (("#", _STEPS[:1]), (":", _STEPS)):
-        kind, found, rest = reference.partition(sign)
-        if found and kind in names:
-            result.append((kind, rest, steps))
+    for name in sorted((t.name for t in schema.node_types), key=len, reverse=True):
+        for sign, steps in (("#", _STEPS[:1]), (":", _STEPS)):
+            if reference.startswith(name + sign):
+                result.append((name, reference[len(name) + 1 :], steps))
     return [*result, ("", reference, _STEPS)]
 
 
@@ -101,7 +108,7 @@ def neighbors(
             if relation.attributes:
                 here, there = ("head", "tail") if direction == "out" else ("tail", "head")
                 columns = "".join(", " + quote(a.name) for a in relation.attributes)
-                edges = tables.frame(
+                edges = tables.lookup(
                     f"SELECT {there} AS id{columns} FROM {quote(relation.table)} WHERE {here} = $id LIMIT $most",
                     {"id": node, "most": most or 2**62},
                 )
@@ -118,7 +125,7 @@ def neighbors(
         schema = dict.fromkeys(("relation", "direction", "id", "key", "type", "name"), pl.String())
         return pl.DataFrame(schema=schema).with_columns(pl.col("id").cast(pl.Int32))
     edges = pl.concat(parts, how="diagonal_relaxed")
-    found = tables.frame(
+    found = tables.lookup(
         "SELECT id, key, type, name FROM nodes WHERE id IN (SELECT unnest($ids))",
         {"ids": edges["id"].unique().to_list()},
     )

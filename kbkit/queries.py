@@ -109,6 +109,6 @@ def load(kind: str, reference: str) -> Query:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise BadInputError(f"{path} cannot be read: {error}") from None

@@ -69,7 +69,7 @@ def _write_text(frame: pl.DataFrame, kind: str, stream: IO[str]) -> None:
     elif kind == "ndjson":
         stream.write(_jsonable(frame).write_ndjson())
     elif kind == "json":
-        lines = _jsonable(frame).write_ndjson().splitlines()
+        lines = _jsonable(frame).write_ndjson().rstrip("\n").split("\n")
         stream.write("[" + ",\n ".join(lines) + "]\n")
     else:
         stream.write(markdown(frame))
@@ -111,10 +111,15 @@ def markdown(frame: pl.DataFrame) -> str:
     """A GitHub table; pipes are escaped, line breaks become spaces."""
 
     def line(cells: Iterable[str]) -> str:
-        return "| " + " | ".join(clean(c).replace("\n", " ").replace("|", "\\|") for c in cells) + " |\n"
+        return "| " + " | ".join(_pipeless(clean(c)) for c in cells) + " |\n"
 
     rule = "| " + " | ".join("---:" if d.is_numeric() else "---" for d in frame.dtypes) + " |\n"
     return line(frame.columns) + rule + "".join(line(map(cell, row)) for row in frame.iter_rows())
+
+
+def _pipeless(text: str) -> str:
+    """One cell of a GitHub table: pipes escaped, and what would escape the escape."""
+    return text.replace("\n", " ").replace("\\|", "\\\\|").replace("|", "\\|")
 
 
 def to_html(frame: pl.DataFrame, caption: str = "") -> str:
@@ -152,15 +157,12 @@ def _flat(frame: pl.DataFrame) -> pl.DataFrame:
     """Lists and structures as JSON text, for CSV."""
     import polars as pl
 
+    def column(name: str) -> pl.Series:
+        values = [v if v is None else json.dumps(v, ensure_ascii=False, default=str) for v in frame[name].to_list()]
+        return pl.Series(name, values, dtype=pl.String)
+
     nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
-    return frame.with_columns(
-        pl.Series(
-            name,
-            [None if v is None else json.dumps(v, ensure_ascii=False, default=str) for v in frame[name].to_list()],
-            dtype=pl.String,
-        )
-        for name in nested
-    )
+    return _jsonable(frame.with_columns(map(column, nested)))
 
 
 def _jsonable(frame: pl.DataFrame) -> pl.DataFrame:

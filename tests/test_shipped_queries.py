@@ -59,6 +59,8 @@ QUADS = """<http://ex.org/a> <http://ex.org/likes> <http://ex.org/b> <http://ex.
 <http://ex.org/b> <http://ex.org/likes> <http://ex.org/a> .
 <http://ex.org/a> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://ex.org/Thing> <http://ex.org/one> .
 <http://ex.org/a> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://ex.org/Thing> <http://ex.org/two> .
+<http://ex.org/a> <http://ex.org/likes> <http://ex.org/Thing> .
+<http://ex.org/Thing> <http://ex.org/likes> <http://ex.org/a> .
 <http://ex.org/Thing> <http://www.w3.org/2000/01/rdf-schema#label> "thing" .
 """
 
@@ -87,7 +89,7 @@ def bare_kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def quads_kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """RDF whose statements recur in several named graphs, and whose class is a node too."""
+    """RDF whose statements recur in several named graphs, and whose class is a node with edges too."""
     folder = write(tmp_path_factory.mktemp("quads"), quads_nq=QUADS)
     kbkit.ingest("rdf", folder / "quads.nq", out=folder / "quads.kb").close()
     return folder / "quads.kb"
@@ -510,8 +512,8 @@ def test_phrases_are_taken_literally(open_kb: Open, kind: str, phrase: str) -> N
 def test_statements_in_several_graphs_count_once(open_kb: Open) -> None:
     kb = open_kb("quads_kb")
     for kind in queries.ENDINGS:
-        assert rows(ask(kb, kind, "relations"), "edges", "heads", "tails") == [(2, 2, 2)]
-        assert ask(kb, kind, "degree_distribution").rows() == [(0, 1), (2, 2)]
+        assert rows(ask(kb, kind, "relations"), "edges", "heads", "tails") == [(4, 3, 3)]
+        assert ask(kb, kind, "degree_distribution").rows() == [(2, 2), (4, 1)]
 
 
 # -- the sample: facts that no edit of it will change -----------------------------------------------------------------

@@ -23,7 +23,7 @@ CREATE TABLE film_keyword AS SELECT key, unnest(string_split(plot_keywords, '|')
 
 CREATE TABLE nodes AS
 SELECT 'movie' AS type, key, title AS name, title_year AS year, duration AS duration_minutes, budget, gross,
-       imdb_score AS score, num_voted_users AS votes, color
+       imdb_score AS score, num_voted_users AS votes, trim(color) AS color
 FROM film
 UNION ALL BY NAME (SELECT 'person' AS type, name AS key, name FROM person ORDER BY place)
 UNION ALL BY NAME (SELECT DISTINCT 'genre' AS type, genre AS key, genre AS name FROM film_genre ORDER BY genre)

@@ -21,10 +21,14 @@ DROP TABLE quads;
 CREATE MACRO bare(term) AS term[2:-2];
 CREATE MACRO local_name(iri) AS coalesce(nullif(regexp_extract(iri, '([^/#:]+)[/#:]?$', 1), ''), iri);
 CREATE MACRO language(term) AS regexp_extract(term, '"@([A-Za-z0-9-]+)$', 1);
-CREATE MACRO value(term) AS
-  replace(replace(replace(replace(replace(replace(
-    regexp_extract(term, '(?s)^"(.*)"(@[A-Za-z0-9-]+|\^\^<[^>]*>)?$', 1),
-    '\\', chr(57344)), '\"', '"'), '\n', chr(10)), '\r', chr(13)), '\t', chr(9)), chr(57344), '\');
+-- The text of a literal. Escaped backslashes first, so that what follows one is not taken for an escape.
+CREATE MACRO unescape(text) AS list_aggregate(list_transform(string_split(text, '\\'), lambda part:
+  list_reduce(list_distinct(regexp_extract_all(part, '\\u([0-9A-Fa-f]{4})', 1)),
+              lambda done, code: replace(done, '\u' || code, chr(('0x' || code)::INTEGER)),
+  replace(replace(replace(replace(replace(replace(part,
+    '\"', '"'), '\n', chr(10)), '\r', chr(13)), '\t', chr(9)), '\b', chr(8)), '\f', chr(12)))), 'string_agg', '\');
+CREATE MACRO lexical(term) AS regexp_extract(term, '(?s)^"(.*)"(@[A-Za-z0-9-]+|\^\^<[^>]*>)?$', 1);
+CREATE MACRO value(term) AS CASE WHEN contains(term, '\') THEN unescape(lexical(term)) ELSE lexical(term) END;
 -- 0 the preferred language or a dialect of it, 1 none, 2 another
 CREATE MACRO language_rank(term) AS
   CASE WHEN language(term) = '' THEN 1
@@ -36,12 +40,14 @@ CREATE MACRO place_in(option, term) AS coalesce(
 
 CREATE TABLE literals AS
 SELECT bare(s) AS key, p, value(o) AS value, language_rank(o) AS rank, place,
-       place_in('labels', p) AS label_place, place_in('descriptions', p) AS text_place
+       place_in('labels', p) AS label_place, place_in('aliases', p) IS NOT NULL AS is_alias,
+       place_in('descriptions', p) AS text_place
 FROM statements WHERE o[1] = '"';
 
 CREATE TABLE names AS
-SELECT key, arg_min(value, (rank, label_place, value)) AS name, list(value ORDER BY place) FILTER (rank < 2) AS all_names
-FROM literals WHERE label_place IS NOT NULL AND trim(value) <> '' GROUP BY key;
+SELECT key, arg_min(value, (rank, label_place, value)) FILTER (label_place IS NOT NULL) AS name,
+       list(value ORDER BY place) FILTER (rank < 2) AS all_names
+FROM literals WHERE (label_place IS NOT NULL OR is_alias) AND trim(value) <> '' GROUP BY key;
 
 -- The largest classes become types, named by the end of their IRI; where two end alike, the larger has the name.
 CREATE TABLE typings AS
@@ -77,18 +83,18 @@ SELECT p, CASE WHEN lower(name) IN ('id', 'type', 'key', 'name', 'aliases', 'typ
                WHEN alike > 1 THEN name || '_' || alike ELSE name END AS attribute
 FROM (SELECT *, row_number() OVER (PARTITION BY lower(name) ORDER BY size DESC, p) AS alike
       FROM (SELECT p, local_name(bare(p)) AS name, count(*) AS size FROM literals
-            WHERE label_place IS NULL AND text_place IS NULL AND rank < 2
+            WHERE label_place IS NULL AND text_place IS NULL AND NOT is_alias AND rank < 2
             GROUP BY p ORDER BY size DESC, p LIMIT getvariable('max_attributes')::INT));
 CREATE TABLE attribute_values AS
 SELECT key, attribute, value FROM literals JOIN attribute_names USING (p)
-WHERE label_place IS NULL AND text_place IS NULL AND rank < 2
+WHERE label_place IS NULL AND text_place IS NULL AND NOT is_alias AND rank < 2
 UNION ALL SELECT NULL, '_none', NULL;  -- PIVOT wants a column
 CREATE TABLE attributes AS PIVOT attribute_values ON attribute USING list(value ORDER BY value) GROUP BY key;
 
 CREATE TABLE nodes AS
 SELECT all_types[1] AS type, all_types[2:] AS types, e.key,
        coalesce(name, nullif(local_name(e.key), '')) AS name,
-       list_filter(all_names, lambda other: other <> name) AS aliases, a.* EXCLUDE (key, _none)
+       list_filter(all_names, lambda other: other IS DISTINCT FROM name) AS aliases, a.* EXCLUDE (key, _none)
 FROM entity e LEFT JOIN names n ON n.key = e.key LEFT JOIN node_classes c ON c.key = e.key
 LEFT JOIN attributes a ON a.key = e.key
 ORDER BY e.place;

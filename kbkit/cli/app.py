@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -54,25 +55,53 @@ def _options(
 
 def main() -> None:
     """Run the command line; a user's error is one line (and a hint) on standard error."""
+    from typer.exceptions import TyperException
+
     state = State()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and "utf" not in stream.encoding.lower():
+            stream.reconfigure(errors="replace")  # a terminal that cannot show a letter shows that it cannot
     try:
-        app(obj=state)
-    except KbError as error:
-        if state.debug:
-            raise
-        _fail(error.message, error.hint, error.exit_code)
+        _check_arguments()
+        sys.exit(app(obj=state, standalone_mode=False))
+    except TyperException as error:
+        _fail_usage(error)
+    except (KeyboardInterrupt, typer.Abort):
+        _fail("stopped", "", 130)
     except BrokenPipeError:  # the reader has seen enough, as with head
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
-    except OSError as error:
-        if state.debug:
-            raise
-        _fail(f"{error.filename + ': ' if error.filename else ''}{error.strerror or error}", "", 1)
     except Exception as error:
         if state.debug:
             raise
-        what = " ".join(str(error).split())
-        _fail(f"internal error: {type(error).__name__}: {what}", "please report it; kbkit --debug ... shows where", 70)
+        _fail(*_explain(error))
+
+
+def _fail_usage(error: Any) -> None:
+    """A command or option that does not exist, or lacks its value; the help itself where nothing was asked."""
+    message = error.format_message()
+    if "Usage:" in message:
+        typer.echo(message)
+        sys.exit(2)
+    context = getattr(error, "ctx", None)
+    _fail(message.rstrip("."), f"{context.command_path if context else 'kbkit'} --help tells more", error.exit_code)
+
+
+def _explain(error: Exception) -> tuple[str, str, int]:
+    """Message, hint and exit code."""
+    if isinstance(error, KbError):
+        return error.message, error.hint, error.exit_code
+    if isinstance(error, OSError):
+        return f"{error.filename + ': ' if error.filename else ''}{error.strerror or error}", "", 1
+    what = " ".join(str(error).split())
+    return f"internal error: {type(error).__name__}: {what}", "please report it; kbkit --debug ... shows where", 70
+
+
+def _check_arguments() -> None:
+    for argument in sys.argv:
+        if any("\ud800" <= character <= "\udfff" for character in argument):
+            shown = argument.encode("utf-8", "replace").decode()
+            raise KbError(f"the argument {shown!r} is not valid UTF-8", "convert it, e.g. with iconv")
 
 
 def _fail(message: str, hint: str, code: int) -> None:

@@ -189,8 +189,9 @@ def _summary(context: typer.Context, out: Path, started: float) -> None:
     with KnowledgeBase(out) as kb:
         schema, report, size = kb.schema, kb.manifest.report, tree_bytes(kb.folder)
     typer.echo(
-        f"{out}: {schema.nodes:,} nodes of {len(schema.node_types)} types, {schema.edges:,} edges of"
-        f" {len(schema.relations)} relations, {sum(f.texts for f in schema.text_fields):,} texts;"
+        f"{out}: {_some(schema.nodes, 'node')} of {_some(len(schema.node_types), 'type')},"
+        f" {_some(schema.edges, 'edge')} of {_some(len(schema.relations), 'relation')},"
+        f" {_some(sum(f.texts for f in schema.text_fields), 'text')};"
         f" {size / 1e6:,.1f} MB in {time.perf_counter() - started:.1f} s",
         err=True,
     )
@@ -202,3 +203,7 @@ def _summary(context: typer.Context, out: Path, started: float) -> None:
     ):
         if report.get(key):
             typer.echo(f"  {report[key]:,} {what}", err=True)
+
+
+def _some(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

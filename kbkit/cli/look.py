@@ -66,7 +66,7 @@ def show(
     from kbkit.kb import KnowledgeBase
     from kbkit.render import write
 
-    reference: str | int = int(node[1:]) if node[:1] == "#" and node[1:].isdigit() else node
+    reference: str | int = int(node[1:]) if node[:1] == "#" and node[1:].isdecimal() else node
     with KnowledgeBase(kb) as opened:
         if relation is not None or format in ("csv", "markdown", "parquet") or output is not None:
             write(opened.neighbors(reference, relation), format, output)

@@ -20,7 +20,9 @@ from kbkit.ingestion.jobs import Jobs
 from kbkit.ingestion.progress import Listener, Progress
 from kbkit.ingestion.stage import Report, stage
 from kbkit.layout import STORES, KbDirectory, Manifest, StoreRecord, fingerprint, link_tree, now, remove_tree
-from kbkit.stores import tables
+from kbkit.schema import Schema
+from kbkit.stores import deadline, tables
+from kbkit.stores.text import check_analyzer
 
 if TYPE_CHECKING:
     import duckdb
@@ -53,23 +55,27 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
     Raises a :class:`KbError` for whatever the user can mend; then the directory is as it was.
     """
     directory = KbDirectory(out)
-    if directory.exists() and not request.replace:
+    if directory.exists() and not request.replace:  # said again under the lock
         raise KbError(f"{out} is a KB already", "--replace builds its next generation; or name another --out")
+    check_analyzer(request.analyzer)
     recipe = recipes.load(request.source)
     options = recipes.settings(recipe, request.options)
     paths = list(request.paths) or ([recipe.folder / recipe.data] if recipe.data else [])
     found = files.find(recipe, paths, request.named)
     embedder = embed.load(request.embedder)
     progress = Progress(listener)
-    with _one_line_errors(), directory.building(f"kbkit ingest {request.source}") as folder:
+    with _one_line_errors(), directory.building(f"kbkit ingest {request.source}", replace=request.replace) as folder:
         progress.tell("load")
         started = time.perf_counter()
         with _staging(folder, found) as con:
-            report = _load(con, recipe, request, found, options)
-            schema = describe(con, recipe)
-            progress.tell("load", 1, 2)
-            counts = tables.build(con, folder, schema)
-            quads = _keep_quads(con, recipe.rdf_quads, folder)
+
+            def load() -> tuple[Report, Schema, dict[str, int], Path | None]:
+                report = _load(con, recipe, request, found, options)
+                schema = describe(con, recipe)
+                progress.tell("load", 1, 2)
+                return report, schema, tables.build(con, folder, schema), _keep_quads(con, recipe.rdf_quads, folder)
+
+            report, schema, counts, quads = deadline.run(load, con.interrupt)
         progress.tell("load", 2, 2)
         manifest = Manifest(
             schema=schema,
@@ -95,26 +101,27 @@ def rebuild(out: Path, store: str, *, embedder: str = "", analyzer: str = "", li
         )
     if (embedder and store != "vectors") or (analyzer and store != "text"):
         raise KbError("--embedder goes with the store vectors, --analyzer with text", f"you named {store}")
+    if analyzer:
+        check_analyzer(analyzer)
     directory = KbDirectory(out)
-    pin = directory.pin()
-    try:
-        manifest = Manifest.read(pin.folder)
-        record = manifest.stores[store]
-        model = embed.load(embedder or record.settings.get("embedder", "static")) if store == "vectors" else None
-        progress = Progress(listener)
-        with _one_line_errors(), directory.building(f"kbkit build {store}") as folder:
-            for path in sorted(pin.folder.iterdir()):
-                if path.name not in (store, "lock", "manifest.json"):
-                    link_tree(path, folder / path.name)
-            manifest.files = {n: f for n, f in manifest.files.items() if n.split("/")[0] != store}
-            manifest.created = now()
-            quads = folder / "source" / "quads.nq.gz"
-            words = analyzer or manifest.stores["text"].settings["analyzer"]
-            Jobs(folder, manifest, quads if quads.exists() else None, model, words, progress).run([store])
-            manifest.versions = {**manifest.versions, **_versions()}
-            return _publish(directory, folder, manifest, progress)
-    finally:
-        pin.close()
+    directory.current()
+    model = embed.load(embedder) if embedder else None
+    progress = Progress(listener)
+    with _one_line_errors(), directory.building(f"kbkit build {store}", replace=True) as folder:
+        live = directory.generation(directory.current())  # under the lock, so that no build comes in between
+        manifest = Manifest.read(live)
+        if store == "vectors" and model is None:
+            model = embed.load(manifest.stores["vectors"].settings["embedder"])
+        for path in sorted(live.iterdir()):
+            if path.name not in (store, "lock", "manifest.json"):
+                link_tree(path, folder / path.name)
+        manifest.files = {n: f for n, f in manifest.files.items() if n.split("/")[0] != store}
+        manifest.created = now()
+        quads = folder / "source" / "quads.nq.gz"
+        words = analyzer or manifest.stores["text"].settings["analyzer"]
+        Jobs(folder, manifest, quads if quads.exists() else None, model, words, progress).run([store])
+        manifest.versions = {**manifest.versions, **_versions()}
+        return _publish(directory, folder, manifest, progress)
 
 
 # -- load -------------------------------------------------------------------------------------------------------------
@@ -149,9 +156,17 @@ def _load(
         con.execute(recipe.sql)
         report = stage(con, recipe, skip_dangling=request.skip_dangling, merge_duplicates=request.merge_duplicates)
     except tables.Error as error:
-        raise tables.source_error(error, recipe.folder / "load.sql") from error
+        raise tables.source_error(
+            error, recipe.folder / "load.sql", [p for taken in found.values() for p in taken]
+        ) from error
     report.options = dict(options)
     return report
+
+
+# Every statement also stands in the default graph, once, so that a query that names no graph is about all of them.
+_QUADS_SQL = """
+SELECT concat_ws(' ', s, p, o, nullif(g, ''), '.') FROM (
+  SELECT s, p, o, g FROM {table} UNION SELECT s, p, o, '' FROM {table})"""
 
 
 def _keep_quads(con: duckdb.DuckDBPyConnection, table: str, folder: Path) -> Path | None:
@@ -159,9 +174,7 @@ def _keep_quads(con: duckdb.DuckDBPyConnection, table: str, folder: Path) -> Pat
     if not table:
         return None
     path = folder / "quads.nq.gz"
-    tables.write_lines(
-        con, f"SELECT DISTINCT concat_ws(' ', s, p, o, nullif(g, ''), '.') FROM {tables.quote(table)}", path
-    )
+    tables.write_lines(con, _QUADS_SQL.format(table=tables.quote(table)), path)
     (folder / "source").mkdir()
     return path.rename(folder / "source" / path.name)
 

@@ -49,7 +49,7 @@ def _types(con: Connection, recipe: Recipe) -> tuple[NodeType, ...]:
         con,
         "kb_nodes",
         _NODE_FIXED,
-        "(SELECT t.type AS owner, n.* FROM (SELECT id, type FROM kb_nodes UNION ALL FROM kb_node_types) t"
+        '(SELECT t.type AS "the owner", n.* FROM (SELECT id, type FROM kb_nodes UNION ALL FROM kb_node_types) t'
         " JOIN kb_nodes n USING (id))",
     )
     tables = table_names(con, [row[0] for row in rows], (), "type_")
@@ -76,7 +76,7 @@ def _relations(con: Connection, recipe: Recipe, taken: list[str]) -> tuple[Relat
             JOIN kb_nodes h ON h.id = e.head JOIN kb_nodes t ON t.id = e.tail
             GROUP BY ALL ORDER BY e.relation, count(*) DESC, h.type, t.type""").fetchall():
         signatures.setdefault(name, []).append(Signature(head, tail, edges))
-    attributes = _present_attributes(con, "kb_edges", _EDGE_FIXED, "(SELECT relation AS owner, * FROM kb_edges)")
+    attributes = _present_attributes(con, "kb_edges", _EDGE_FIXED, '(SELECT relation AS "the owner", * FROM kb_edges)')
     order = {name: place for place, name in enumerate(recipe.relations)}
     names = sorted(signatures, key=lambda name: (order.get(name, len(order)), name))
     tables = table_names(con, names, taken, "rel_")
@@ -119,7 +119,7 @@ def _present_attributes(
         return {}
     counts = ", ".join(f"count({quote(name)})" for name in columns)
     result = {}
-    for owner, *filled in con.execute(f"SELECT owner, {counts} FROM {owned} GROUP BY owner").fetchall():
+    for owner, *filled in con.execute(f'SELECT "the owner", {counts} FROM {owned} GROUP BY ALL').fetchall():
         kept = tuple(Attribute(n, k) for (n, k), count in zip(columns.items(), filled, strict=True) if count)
         if kept:
             result[owner] = kept

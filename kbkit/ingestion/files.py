@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import fnmatch
 import gzip
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -107,12 +107,35 @@ def create_views(
     for spec in recipe.files:
         paths = found[spec.name]
         if spec.reader and paths:
-            con.register("batches", reader(spec.reader)(paths))
-            con.execute(f"CREATE TABLE {quote(spec.name)} AS SELECT * FROM batches")
-            con.unregister("batches")
+            _read(con, spec, paths)
             continue
         selects = [_select(con, spec, path, columns) for path in paths] or [_nothing(spec)]
         con.execute(f"CREATE VIEW {quote(spec.name)} AS " + " UNION ALL BY NAME ".join(selects))
+
+
+def _read(con: duckdb.DuckDBPyConnection, spec: FileSpec, paths: Sequence[Path]) -> None:
+    """Stream what the file's reader yields into a table. DuckDB wraps what a reader raises; raise that itself."""
+    import pyarrow as pa
+
+    failures: list[Exception] = []
+    source = reader(spec.reader)(paths)
+
+    def watched() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from source
+        except Exception as error:
+            failures.append(error)
+            raise
+
+    con.register("batches", pa.RecordBatchReader.from_batches(source.schema, watched()))
+    try:
+        con.execute(f"CREATE TABLE {quote(spec.name)} AS SELECT * FROM batches")
+    except Exception:
+        if failures:
+            raise failures[0] from None
+        raise
+    finally:
+        con.unregister("batches")
 
 
 def _nothing(spec: FileSpec) -> str:

@@ -6,14 +6,16 @@ for the keys.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from kbkit import assets
 from kbkit.errors import BadInputError, UnknownNameError, suggest
+from kbkit.schema import iri_escape
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,16 @@ class RelationSpec:
     label: str = ""
     symmetric: bool = False
     iri: str = ""
+
+
+@dataclass(frozen=True)
+class _TypeSpec:
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class _TextSpec:
+    weight: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -123,42 +135,80 @@ class _RecipeError(Exception):
 def _parse(data: dict[str, Any], folder: Path) -> Recipe:
     tables = ("files", "options", "types", "relations", "texts")
     plain = {key: value for key, value in data.items() if key not in tables}
-    _check_keys(plain, [f.name for f in fields(Recipe) if f.name not in (*tables, "folder")], "")
-    if not isinstance(plain.get("title"), str):
+    kinds = {f.name: str(f.type) for f in fields(Recipe) if f.name not in (*tables, "folder")}
+    _check_keys(plain, list(kinds), "")
+    for key, value in plain.items():
+        _check_kind(key, value, kinds[key], "")
+    if not plain.get("title"):
         raise _RecipeError("it has no title")
-    specs = tuple(_file(name, spec) for name, spec in data.get("files", {}).items())
+    parts = {name: _table(data.get(name, {}), name) for name in tables}
+    specs = tuple(_file(name, spec) for name, spec in parts["files"].items())
     if not specs:
         raise _RecipeError("it declares no [files.NAME]")
     name = plain.pop("name", folder.resolve().name)
-    base = plain.pop("base", f"http://example.org/{name}/")
+    base = plain.pop("base", f"http://example.org/{iri_escape(name)}/")
+    if re.search(r'[<>"{}|^`\\\x00-\x20]', base):
+        raise _RecipeError(f"base {base!r} is no IRI", "percent-encode what may not stand in one")
+    types = {key: _record(_TypeSpec, value, f"types.{key}") for key, value in parts["types"].items()}
+    texts = {key: _record(_TextSpec, value, f"texts.{key}") for key, value in parts["texts"].items()}
     return Recipe(
         name=name,
         base=base,
         folder=folder,
         files=specs,
-        options={key: _record(Option, value, f"options.{key}") for key, value in data.get("options", {}).items()},
-        relations={k: _record(RelationSpec, v, f"relations.{k}") for k, v in data.get("relations", {}).items()},
-        types={key: str(value.get("description", "")) for key, value in data.get("types", {}).items()},
-        texts={key: float(value.get("weight", 1.0)) for key, value in data.get("texts", {}).items()},
+        options={key: _record(Option, value, f"options.{key}") for key, value in parts["options"].items()},
+        relations={key: _record(RelationSpec, value, f"relations.{key}") for key, value in parts["relations"].items()},
+        types={key: spec.description for key, spec in types.items()},
+        texts={key: float(spec.weight) for key, spec in texts.items()},
         **plain,
     )
 
 
-def _file(name: str, data: dict[str, Any]) -> FileSpec:
-    data = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
-    if "names" in data:
-        data["names"] = {key: tuple(value) for key, value in data["names"].items()}
-    spec: FileSpec = _record(FileSpec, {"name": name, **data}, f"files.{name}")
-    return spec
+def _file(name: str, data: Any) -> FileSpec:
+    where = f"files.{name}"
+    spec: FileSpec = _record(FileSpec, {"name": name, **_table(data, where)}, where)
+    if spec.optional and not (spec.names or spec.columns or spec.reader):
+        raise _RecipeError(f"[{where}] is optional but does not say its columns", "add columns or [files.NAME.names]")
+    if any(not _is_list(value) for value in spec.names.values()):
+        raise _RecipeError(f"[{where}.names] holds something that is no list of names", "e.g. key = ['id', 'node_id']")
+    return replace(spec, names={key: tuple(value) for key, value in spec.names.items()})
 
 
-def _record(cls: Any, data: dict[str, Any], where: str) -> Any:
-    _check_keys(data, [f.name for f in fields(cls)], f" in [{where}]")
-    data = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
+def _record(cls: Any, data: Any, where: str) -> Any:
+    """A dataclass from a table of the recipe; each value must be of the kind that its field says."""
+    data = _table(data, where)
+    kinds = {f.name: str(f.type) for f in fields(cls)}
+    _check_keys(data, list(kinds), f" in [{where}]")
+    for key, value in data.items():
+        _check_kind(key, value, kinds[key], f" in [{where}]")
+    values = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
     try:
-        return cls(**data)
+        return cls(**values)
     except TypeError as error:
         raise _RecipeError(f"[{where}]: {str(error).split('()')[-1].strip()}") from None
+
+
+def _table(data: Any, where: str) -> dict[str, Any]:
+    if not isinstance(data, dict):
+        raise _RecipeError(f"{where} is {data!r}, not a table", f"write [{where}] and keys below it")
+    return data
+
+
+def _check_kind(key: str, value: Any, kind: str, where: str) -> None:
+    expected = {
+        "str": ("a text", isinstance(value, str)),
+        "str | None": ("a text", isinstance(value, str)),
+        "bool": ("true or false", isinstance(value, bool)),
+        "float": ("a number", isinstance(value, (int, float)) and not isinstance(value, bool)),
+        "tuple[str, ...]": ("a list of texts", _is_list(value)),
+    }
+    what, fits = expected.get(kind, ("a table", isinstance(value, dict)))
+    if not fits:
+        raise _RecipeError(f"{key} is {value!r}{where}", f"it should be {what}")
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value)
 
 
 def _check_keys(data: dict[str, Any], known: list[str], where: str) -> None:
@@ -193,6 +243,10 @@ help = "one line per person: id, name, born, bio"
 [files.friends]
 match = ["friends.csv"]
 optional = true
+[files.friends.names]   # an optional file names its columns; each may have other names too
+a = []
+b = []
+since = []
 
 [types.person]          # the order of the types here is their order in the KB
 description = "a person"

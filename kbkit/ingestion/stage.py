@@ -28,13 +28,18 @@ TEXT_COLUMNS = {"type": "VARCHAR", "key": "VARCHAR", "field": "VARCHAR", "text":
 # In order of preference: a text attribute gets the first type that all its values have.
 _INFERRED = {
     "BIGINT": r"regexp_full_match({c}, '-?(0|[1-9][0-9]{{0,17}})')",
-    "DOUBLE": r"regexp_full_match({c}, '[-+]?(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][-+]?[0-9]+)?')"
-    " AND TRY_CAST({c} AS DOUBLE) IS NOT NULL",
+    # Not where digits would be lost, as in long numbers that are names really.
+    "DOUBLE": r"regexp_full_match({c}, '-?(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][-+]?[0-9]+)?')"
+    " AND length(regexp_replace({c}, '[^0-9]', '', 'g')) <= 17 AND coalesce(isfinite(TRY_CAST({c} AS DOUBLE)), false)",
     "BOOLEAN": "lower({c}) IN ('true', 'false')",
     "DATE": r"regexp_full_match({c}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}') AND TRY_CAST({c} AS DATE) IS NOT NULL",
     "TIMESTAMP": r"regexp_full_match({c}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[ T][0-9:.]+Z?')"
     " AND TRY_CAST({c} AS TIMESTAMP) IS NOT NULL",
 }
+
+
+_OWN_COLUMNS = ("id", "position", "rowid")
+"""Columns that the tables have of their own; an attribute of that name gets an underscore."""
 
 
 @dataclass
@@ -86,13 +91,19 @@ def _take(con: duckdb.DuckDBPyConnection, table: str, target: str, fixed: dict[s
         for name in _single(con, table, lists):
             values[name], types[name] = f"{quote(name)}[1]", types[name].removesuffix("[]")
     if recipe.infer:
-        texts = {name: values[name] for name in raw if types[name].startswith("VARCHAR")}
+        for name in (name for name in raw if types[name] == "HUGEINT"):  # JSON numbers of both signs
+            wide = con.execute(f"SELECT count({quote(name)}) - count(TRY_CAST({quote(name)} AS BIGINT)) FROM {table}")
+            if wide.fetchone() == (0,):
+                values[name] = f"{quote(name)}::BIGINT"
+        texts = {name: values[name] for name in raw if types[name] in ("VARCHAR", "VARCHAR[]")}
         for name, kind in _infer(con, table, texts, types).items():
             values[name] = f"{values[name]}::{kind}"
     attributes = []
+    taken = {name.casefold() for name in (*fixed, *raw)}
     for name in raw:
-        # The tables have an id of their own.
-        attribute = name + "_" if name.casefold() in ("id", "position") else name
+        attribute = name
+        while attribute.casefold() in _OWN_COLUMNS or (attribute != name and attribute.casefold() in taken):
+            attribute += "_"
         parts.append(f"{values[name]} AS {quote(attribute)}")
         attributes.append(attribute)
     con.execute(f"CREATE TABLE {target} AS SELECT {', '.join(parts)}, row_number() OVER () AS position FROM {table}")
@@ -148,12 +159,14 @@ def _nodes(con: duckdb.DuckDBPyConnection, recipe: Recipe, *, merge: bool) -> in
         SELECT type, row_number() OVER (ORDER BY coalesce(r.rank, 1000000), t.position) AS place
         FROM (SELECT type, min(position) AS position FROM raw_nodes GROUP BY type) t
         LEFT JOIN (VALUES {ranks}) r(type, rank) USING (type)""")
-    columns = "".join(", " + quote(name) for name in attributes)
+    columns = "".join(", n." + quote(name) for name in attributes)
     con.execute(f"""
         CREATE TABLE kb_nodes AS
-        SELECT (row_number() OVER (ORDER BY place, position) - 1)::INTEGER AS id, type, key,
-               coalesce(nullif(trim(name), ''), key) AS name, list_distinct(aliases) AS aliases, types{columns}
-        FROM raw_nodes JOIN kb_type_order USING (type)""")
+        SELECT (row_number() OVER (ORDER BY o.place, n.position) - 1)::INTEGER AS id, n.type, n.key,
+               coalesce(nullif(trim(n.name), ''), n.key) AS name,
+               list_filter(n.aliases, lambda alias, i: alias <> '' AND list_position(n.aliases, alias) = i) AS aliases,
+               n.types{columns}
+        FROM raw_nodes n JOIN kb_type_order o USING (type)""")
     con.execute("""
         CREATE TABLE kb_node_types AS
         SELECT DISTINCT id, other AS type FROM (SELECT id, type, unnest(types) AS other FROM kb_nodes)
@@ -194,9 +207,10 @@ def _edges(con: duckdb.DuckDBPyConnection, recipe: Recipe, *, skip: bool) -> tup
     for end in ("head", "tail"):
         _refuse_ambiguous(con, "raw_edges", end, f"{end}_type")
     columns = "".join(", " + quote(name) for name in attributes)
+    from_edges = "".join(", e." + quote(name) for name in attributes)
     con.execute(f"""
         CREATE TABLE joined_edges AS
-        SELECT h.id AS head, e.relation, t.id AS tail{columns} FROM raw_edges e
+        SELECT h.id AS head, e.relation, t.id AS tail{from_edges} FROM raw_edges e
         LEFT JOIN kb_nodes h ON h.key = e.head AND (e.head_type IS NULL OR h.type = e.head_type)
         LEFT JOIN kb_nodes t ON t.key = e.tail AND (e.tail_type IS NULL OR t.type = e.tail_type)""")
     dangling = _count(con, "joined_edges WHERE head IS NULL OR tail IS NULL")

@@ -46,6 +46,8 @@ _QUAD = rf"^(?P<s>{_TERM}) (?P<p><[^>]*>) (?P<o>{_TERM}|{_LITERAL})(?: (?P<g>{_T
 
 def read(paths: Sequence[Path]) -> pa.RecordBatchReader:
     """Stream the quads of ``paths`` in order; raises :class:`BadInputError` with file and line."""
+    for path in paths:
+        _format(path)
     return pa.RecordBatchReader.from_batches(SCHEMA, _batches(paths))
 
 
@@ -57,7 +59,8 @@ def _batches(paths: Sequence[Path]) -> Iterator[pa.RecordBatch]:
                 while chunk := ox.serialize(itertools.islice(quads, _CHUNK), format=ox.RdfFormat.N_QUADS):
                     yield _split(chunk, number, path)
             except SyntaxError as error:
-                raise BadInputError(f"{path}, line {error.lineno}: {error.msg}", "mend or remove that line") from None
+                where = f"{path}, line {error.lineno}" if error.lineno else str(path)
+                raise BadInputError(f"{where}: {' '.join(error.msg.split())}", "mend or remove that line") from None
             except (OSError, EOFError, ValueError) as error:
                 raise BadInputError(f"{path} cannot be read: {error}") from None
 

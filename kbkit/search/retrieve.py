@@ -48,6 +48,8 @@ def search(stores: Stores, query: str, k: int, mode: str, type_name: str | None)
         raise KbError(f"k is {k}", f"it is from 1 to {MAX_K:,}")
     if not query.strip():
         raise KbError("the query is empty", "give some words")
+    if not query.isprintable() and any("\ud800" <= c <= "\udfff" for c in query):
+        raise KbError("the query is not valid text", "it holds bytes that are not UTF-8")
     legs = _legs(stores, query, type_name)
     k = min(k, stores.schema.nodes)
     if mode == "hybrid":
@@ -81,7 +83,7 @@ def members(stores: Stores, type_name: str) -> NDArray[np.int64] | slice:
 def _hits(stores: Stores, query: str, ranking: Ranking, parts: Mapping[str, Ranking]) -> pl.DataFrame:
     """The frame: rank, id, key, type, name, score, a score per component, snippet."""
     ids = ranking.ids.tolist()
-    found = stores.tables.frame(SNIPPET_SQL, {"ids": ids})
+    found = stores.tables.lookup(SNIPPET_SQL, {"ids": ids})
     schema = {"rank": pl.Int64, "id": pl.Int32, "score": pl.Float64}
     frame = pl.DataFrame({"rank": range(1, len(ids) + 1), "id": ids, "score": ranking.scores}, schema=schema)
     frame = frame.join(found, on="id", how="left", maintain_order="left")

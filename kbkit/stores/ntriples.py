@@ -116,7 +116,7 @@ def _term(value: str, kind: str) -> str:
         return _string(f"{value}::VARCHAR")
     text = f"{value}::VARCHAR"
     if datatype == "dateTime":
-        text = f"strftime({value}, '%Y-%m-%dT%H:%M:%S')"
+        text = f"replace({value}::VARCHAR, ' ', 'T')"
     if datatype == "double":
         text = f"replace(replace({value}::VARCHAR, 'inf', 'INF'), 'nan', 'NaN')"
     return f"('\"' || {text} || '\"^^<{XSD}{datatype}>')"

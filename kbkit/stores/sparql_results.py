@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 
 import polars as pl
 
@@ -24,8 +25,10 @@ _INTEGERS = (
     "nonPositiveInteger",
 )
 _FLOATS = ("decimal", "double", "float")
-_INTEGER = rf'^[-+]?[0-9]+$|^"[^"]*"\^\^<{_XSD}(?:{"|".join(_INTEGERS)})>$'
-_NUMBER = rf'{_INTEGER}|^[-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?$|^"[^"]*"\^\^<{_XSD}(?:{"|".join(_FLOATS)})>$'
+_WHOLE = "[-+]?[0-9]+"
+_REAL = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?INF|NaN"
+_INTEGER = rf'^{_WHOLE}$|^"{_WHOLE}"\^\^<{_XSD}(?:{"|".join(_INTEGERS)})>$'
+_NUMBER = rf'{_INTEGER}|^(?:{_REAL})$|^"(?:{_REAL})"\^\^<{_XSD}(?:{"|".join(_FLOATS)})>$'
 _BOOLEAN = "^(?:true|false)$"
 _TRIPLE = r"^(?P<subject>\S+) (?P<predicate>\S+) (?P<object>.+) \.$"
 
@@ -51,7 +54,8 @@ def parse_ask(body: bytes) -> pl.DataFrame:
 
 def parse_triples(body: bytes) -> pl.DataFrame:
     """N-Triples: columns ``subject``, ``predicate``, ``object``."""
-    lines = pl.Series("line", body.decode().splitlines(), dtype=pl.String)
+    # Only a line feed ends a line here; other line breaks may stand inside a literal.
+    lines = pl.Series("line", body.decode().split("\n")[:-1], dtype=pl.String)
     parts = lines.str.extract_groups(_TRIPLE).struct.unnest()
     return parts.select(plain(parts[name]) for name in ("subject", "predicate", "object"))
 
@@ -60,11 +64,11 @@ def typed(column: pl.Series) -> pl.Series:
     """RDF terms in Turtle syntax as numbers, booleans or strings."""
     filled = column.drop_nulls()
     if len(filled) and filled.str.contains(_INTEGER).all():
-        numbers = _lexical(column).cast(pl.Int64, strict=False)
-        if numbers.null_count() == column.null_count():
-            return numbers
+        numbers = _lexical(column).str.strip_prefix("+").cast(pl.Int64, strict=False)
+        return numbers if numbers.null_count() == column.null_count() else _lexical(column)  # too long for 64 bits
     if len(filled) and filled.str.contains(_NUMBER).all():
-        return _lexical(column).str.replace("INF", "inf", literal=True).cast(pl.Float64, strict=False)
+        text = _lexical(column).str.strip_prefix("+").str.replace("INF", "inf", literal=True)
+        return text.cast(pl.Float64, strict=False)
     if len(filled) and filled.str.contains(_BOOLEAN).all():
         return column == "true"
     return plain(column)
@@ -75,11 +79,24 @@ def plain(column: pl.Series) -> pl.Series:
     text = _lexical(column)
     if not text.str.contains("\\", literal=True).any():
         return text
-    guard = "\ue000"  # stands for an escaped backslash while the other escapes are undone
-    text = text.str.replace_all("\\\\", guard, literal=True)
+    pieces = text.str.split("\\\\")  # escaped backslashes first, so that what follows one is not taken for an escape
+    piece = pl.element()
     for old, new in (("\\t", "\t"), ("\\n", "\n"), ("\\r", "\r"), ('\\"', '"'), ("\\b", "\b"), ("\\f", "\f")):
-        text = text.str.replace_all(old, new, literal=True)
-    return text.str.replace_all(guard, "\\", literal=True)
+        piece = piece.str.replace_all(old, new, literal=True)
+    text = pieces.list.eval(piece).list.join("\\")
+    if not column.str.contains(r"\\[uU][0-9A-Fa-f]{4}").any():
+        return text
+    return _lexical(column).map_elements(_unescape, return_dtype=pl.String)  # control characters: rare
+
+
+def _unescape(text: str) -> str:
+    """The characters that N-Triples writes with a backslash."""
+    named = {"t": "\t", "n": "\n", "r": "\r", "b": "\b", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
+
+    def character(match: re.Match[str]) -> str:
+        return named[match[3]] if match[3] else chr(int(match[1] or match[2], 16))
+
+    return re.sub(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([tnrbf\"'\\]))", character, text)
 
 
 def _lexical(column: pl.Series) -> pl.Series:

@@ -5,6 +5,7 @@ Oxigraph sends a real HTTP request for each ``SERVICE`` and has no switch agains
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 
@@ -21,33 +22,49 @@ _TOKEN = re.compile(
       | (?P<other>.)""",
     re.VERBOSE | re.DOTALL,
 )
-_CODEPOINT = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
-# The keyword, then an endpoint (IRI, variable or prefixed name), then a group.
-_SERVICE = re.compile(
-    r"\bSERVICE\b(?:\s|\#[^\n\r]*[\n\r])*(?:SILENT\b)?(?:\s|\#[^\n\r]*[\n\r])*(?:<[^>]*>|[?$]\w+|[^\s{}<>]*:[^\s{}<>]*)"
-    r"(?:\s|\#[^\n\r]*[\n\r])*\{",
-    re.IGNORECASE,
+_SERVICE = re.compile("service", re.IGNORECASE)
+# A variable or the local part of a prefixed name; ASCII only, so that whatever else stands before it counts as a break.
+_PART_OF_NAME = re.compile(r"(?:[?$][A-Za-z0-9_]*|:[A-Za-z0-9_-]*)$")
+# A prefix called `service`: not a call unless a group follows the name.
+_PREFIX = re.compile(r":(?![^ \t\r\n{}]*[ \t\r\n]*\{)")
+_UPDATE = re.compile(
+    r"(?<![A-Za-z0-9_?$:-])(INSERT|DELETE|LOAD|CLEAR|DROP|CREATE|ADD|MOVE|COPY)(?![A-Za-z0-9_:-])", re.I
 )
 
 
-def refuse_service(text: str) -> None:
-    """Raise :class:`QueryError` when the query may call another endpoint.
+def refuse_service(text: str) -> str:
+    r"""The query, safe to run, or :class:`QueryError` when it may call another endpoint.
 
-    Escapes of code points are resolved first, as the grammar does. A text in which the keyword, an endpoint and a
-    group never follow each other is safe however it is read. Where they do, inside a comment or a string they are
-    harmless; but an IRI with an apostrophe may really be a less-than sign and the start of a string, so then nothing is
-    taken as harmless.
+    Telling strings, IRIs and comments from code needs the whole grammar (``?a<?b`` may begin an IRI or compare), so a
+    wrong guess must fail safely: in what looks like one, the word is written with an escape, ``\u0073ervice``. There
+    it means the same; in code it is a syntax error, because escapes of code points count in strings and IRIs only.
+    In what looks like code, only names may hold the word.
     """
-    text = _CODEPOINT.sub(lambda m: chr(int(m[1] or m[2], 16)), text)
-    if not _SERVICE.search(text):
-        return
-    tokens = list(_TOKEN.finditer(text))
-    ambiguous = any(t.lastgroup == "iri" and "'" in t[0] for t in tokens)
-    code = "".join(" " if t.lastgroup in ("string", "comment") else t[0] for t in tokens)
-    if ambiguous or _SERVICE.search(code):
-        raise QueryError(
-            "SERVICE is refused: kbkit sends nothing to the network", "ask for what this KB holds, without SERVICE"
-        )
+    parts, code = [], []
+    for token in _TOKEN.finditer(text):
+        hidden = token.lastgroup in ("iri", "string", "comment")
+        parts.append(_SERVICE.sub(lambda m: f"\\u{ord(m[0][0]):04X}{m[0][1:]}", token[0]) if hidden else token[0])
+        code.append(" " if hidden else "x" if token.lastgroup == "escape" else token[0])
+    plain = "".join(code)
+    for word in _SERVICE.finditer(plain):
+        if not _PART_OF_NAME.search(plain, 0, word.start()) and not _PREFIX.match(plain, word.end()):
+            raise QueryError(
+                "SERVICE is refused: kbkit sends nothing to the network", "ask for what this KB holds, without SERVICE"
+            )
+    return "".join(parts)
+
+
+def _code(text: str) -> str:
+    """The query without strings, IRIs and comments."""
+    hidden = ("iri", "string", "comment")
+    return "".join(" " if token.lastgroup in hidden else token[0] for token in _TOKEN.finditer(text))
+
+
+def is_update(text: str) -> bool:
+    """Whether the text looks like a SPARQL update, for the message when it is refused."""
+    return bool(_UPDATE.search(_code(text))) and not re.search(
+        r"\b(SELECT|ASK|CONSTRUCT|DESCRIBE)\b", _code(text), re.I
+    )
 
 
 def bind(text: str, terms: Mapping[str, str]) -> str:
@@ -66,6 +83,11 @@ def term(value: object) -> str:
     """A Python value as a SPARQL term: numbers and booleans as they are, ``<...>`` an IRI, other text a literal."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if value is None:
+        raise QueryError("a parameter has no value", "leave it out, or give a number or a text")
+    if isinstance(value, float) and not math.isfinite(value):
+        word = "NaN" if math.isnan(value) else "INF" if value > 0 else "-INF"
+        return f'"{word}"^^<http://www.w3.org/2001/XMLSchema#double>'
     if isinstance(value, (int, float)):
         return repr(value)
     text = str(value)

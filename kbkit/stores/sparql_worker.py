@@ -28,7 +28,7 @@ def main(folder: str) -> None:
         request = json.loads(requests.get())
         try:
             store = store or ox.Store.read_only(folder)
-            status, body = answer(store, request["query"], request["prefixes"])
+            status, body = answer(store, **request)
         except (SyntaxError, ValueError, RuntimeError, OSError) as error:
             status, body = "error", (error.msg if isinstance(error, SyntaxError) else str(error)).encode()
         out.write(len(body).to_bytes(8, "little") + status.ljust(8).encode() + body)
@@ -36,8 +36,8 @@ def main(folder: str) -> None:
 
 
 def answer(store: ox.Store, query: str, prefixes: dict[str, str]) -> tuple[str, bytes]:
-    """Run one query over all graphs together; its kind and its serialized result."""
-    result = store.query(query, prefixes=prefixes, use_default_graph_as_union=True)
+    """Run one query; its kind and its serialized result."""
+    result = store.query(query, prefixes=prefixes)
     if isinstance(result, ox.QueryBoolean):
         return "ask", result.serialize(format=ox.QueryResultsFormat.JSON) or b""
     if isinstance(result, ox.QueryTriples):

@@ -9,11 +9,12 @@ twenty relations scan only their own row groups (the sort keeps zone maps tight)
 
 from __future__ import annotations
 
-import contextlib
+import gzip
+import json
 import re
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ import duckdb
 
 from kbkit.errors import BadInputError, KbError, QueryError, QueryTimeoutError
 from kbkit.schema import NodeType, Relation, Schema
+from kbkit.stores.deadline import Expired, run
 
 if TYPE_CHECKING:
     import polars as pl
@@ -152,18 +154,15 @@ def _values(table: str, rows: Iterable[tuple[str | int, ...]]) -> Iterator[str]:
 def _type_statement(node_type: NodeType) -> str:
     # A type holds the nodes that have it as their primary type (an id range) or besides it.
     where = f"id BETWEEN {node_type.first} AND {node_type.last}"
-    if node_type.others:
-        where += f" OR id IN (SELECT id FROM {{db}}node_types WHERE type = {literal(node_type.name)})"
-    if not node_type.attributes:
-        return f"CREATE VIEW kb.{quote(node_type.table)} AS SELECT id, key, name FROM nodes WHERE " + where.format(
-            db=""
-        )
-    columns = ", ".join(quote(a.name) for a in node_type.attributes)
-    return (
-        f"CREATE TABLE kb.{quote(node_type.table)} AS SELECT id, key, name, {columns} FROM kb_nodes WHERE "
-        + where.format(db="kb.")
-        + " ORDER BY id"
+    others = (
+        f" OR id IN (SELECT id FROM %snode_types WHERE type = {literal(node_type.name)})" if node_type.others else ""
     )
+    if not node_type.attributes:
+        view = f"CREATE VIEW kb.{quote(node_type.table)} AS SELECT id, key, name FROM nodes WHERE {where}"
+        return view + others.replace("%s", "", 1)
+    columns = ", ".join(quote(a.name) for a in node_type.attributes)
+    table = f"CREATE TABLE kb.{quote(node_type.table)} AS SELECT id, key, name, {columns} FROM kb_nodes WHERE {where}"
+    return table + others.replace("%s", "kb.", 1) + " ORDER BY id"
 
 
 def _relation_statement(relation: Relation) -> str:
@@ -178,68 +177,144 @@ def _relation_statement(relation: Relation) -> str:
 
 
 class Tables:
-    """A generation's DuckDB file, read-only.
+    """A generation's DuckDB file, read-only. Every call has a connection of its own, so that none sees what another
+    left behind (a transaction, a temporary table), and threads may share one object.
 
     ``files`` lets SQL read and write files; otherwise DuckDB opens nothing but the KB. Spills go to a temporary folder.
     """
 
     def __init__(self, path: Path, *, files: bool = False) -> None:
+        self._files = files
+        self._guard = threading.Lock()
         self._spill = tempfile.TemporaryDirectory(prefix="kbkit-")
         # The file is attached to a database in memory, because DuckDB shares one instance, and its settings, among all
         # connections of a process to one file.
-        self.con = duckdb.connect(config={**_SAFE, "temp_directory": self._spill.name})
+        self._con = duckdb.connect(config={**_SAFE, "temp_directory": self._spill.name})
         try:
-            self.con.execute(f"ATTACH {literal(str(path))} AS kb (READ_ONLY)")
+            self._con.execute(f"ATTACH {literal(str(path))} AS kb (READ_ONLY)")
         except duckdb.Error as error:
             self.close()
             raise KbError(f"{path} cannot be opened: {first_line(error)}", "kbkit check says more") from error
-        self.con.execute("USE kb")
-        self.con.execute(f"SET enable_external_access = {files}")
-        self.con.execute("SET lock_configuration = true")
-        self._own = self._cursor()
+        if not files:
+            self._con.execute("SET enable_external_access = false")
+        self._con.execute("SET lock_configuration = true")
 
     def close(self) -> None:
         """Close the database."""
-        self.con.close()
+        self._con.close()
         self._spill.cleanup()
 
-    def _cursor(self) -> duckdb.DuckDBPyConnection:
-        """A connection of its own: for another thread, or out of reach of a user's SQL."""
-        cursor = self.con.cursor()
-        cursor.execute("USE kb")
-        return cursor
-
     def arrow(self, text: str, params: Mapping[str, Any] | None = None, timeout: float | None = None) -> pa.Table:
-        """Run SQL and return its last result; ``params`` are named (``$name``), ``timeout`` is in seconds.
+        """Run a user's SQL and return its last result; ``params`` are named (``$name``), ``timeout`` is in seconds.
 
-        Raises :class:`QueryError` with DuckDB's first line, :class:`QueryTimeoutError` at the time limit.
+        Types that Arrow or polars lack come as text. Raises :class:`QueryError` with DuckDB's first line,
+        :class:`QueryTimeoutError` at the limit.
         """
-        with _time_limit(self.con, timeout):
-            try:
-                relation = self.con.sql(text, params=dict(params)) if params else self.con.sql(text)
-                if relation is None:
-                    import pyarrow
-
-                    return pyarrow.table({})
-                return relation.to_arrow_table()
-            except duckdb.InterruptException:
-                raise QueryTimeoutError(f"SQL stopped after {timeout:g} s", "--timeout sets the limit") from None
-            except duckdb.PermissionException as error:
-                raise QueryError(first_line(error), "--allow-files lets SQL read and write files") from None
-            except (duckdb.Error, RuntimeError) as error:
-                raise QueryError(first_line(error)) from error
+        cursor = self._cursor()
+        try:
+            if not self._files:
+                _refuse_writes(cursor, text)
+            return run(lambda: _result(cursor, text, params or {}), cursor.interrupt, timeout)
+        except Expired:
+            raise QueryTimeoutError(f"SQL stopped after {timeout:g} s", "--timeout sets the limit") from None
+        except duckdb.PermissionException as error:
+            raise QueryError(first_line(error), "--allow-files lets SQL read and write files") from None
+        except (duckdb.Error, RuntimeError, UnicodeEncodeError) as error:
+            raise QueryError(first_line(error)) from error
+        finally:
+            cursor.close()
 
     def frame(self, text: str, params: Mapping[str, Any] | None = None, timeout: float | None = None) -> pl.DataFrame:
         """:meth:`arrow` as a polars frame, with plain strings for ENUMs."""
         return to_frame(self.arrow(text, params, timeout))
 
+    def lookup(self, text: str, params: Mapping[str, Any] | None = None) -> pl.DataFrame:
+        """A frame for kbkit's own look-ups: no limit, no thread."""
+        cursor = self._cursor()
+        try:
+            return to_frame(cursor.sql(text, params=dict(params or {})).to_arrow_table())
+        finally:
+            cursor.close()
+
     def rows(self, text: str, params: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
         """Few rows, for kbkit's own look-ups."""
-        return self._own.execute(text, dict(params or {})).fetchall()
+        cursor = self._cursor()
+        try:
+            return cursor.execute(text, dict(params or {})).fetchall()
+        finally:
+            cursor.close()
 
     def batches(self, text: str, rows: int = 50_000) -> pa.RecordBatchReader:
-        """Stream a result on a cursor of its own, ``rows`` a batch."""
+        """Stream a result, ``rows`` a batch."""
         return self._cursor().sql(text).to_arrow_reader(rows)
+
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        with self._guard:
+            cursor = self._con.cursor()
+        cursor.execute("USE kb")
+        return cursor
+
+
+_READING = {
+    duckdb.StatementType.__members__[name]
+    for name in ("SELECT", "CREATE", "INSERT", "UPDATE", "DELETE", "DROP", "ALTER", "SET", "PRAGMA", "MULTI", "ANALYZE")
+}
+"""Statements that cannot write a file; what they change is temporary, because the KB is attached read-only."""
+
+
+def _refuse_writes(con: duckdb.DuckDBPyConnection, text: str) -> None:
+    """Refuse statements that may write files: DuckDB's own guard exempts the files that are attached."""
+    for statement in con.extract_statements(text):
+        kind = statement.type
+        if kind == duckdb.StatementType.EXPLAIN:  # EXPLAIN ANALYZE runs what it explains
+            _refuse_writes(con, _EXPLAIN.sub("", statement.query))
+        elif kind not in _READING or (kind == duckdb.StatementType.MULTI and "copy" in statement.query.lower()):
+            raise QueryError(
+                f"{kind.name.replace('_', ' ')} is refused: SQL reads the KB and writes nothing",
+                "--allow-files lets SQL read and write files",
+            )
+
+
+_EXPLAIN = re.compile(r"(?is)^(?:\s|--[^\n]*\n|/\*.*?\*/)*EXPLAIN(?:\s*\([^)]*\)|\s+ANALYZE\b|\s+VERBOSE\b)*")
+_NO_ARROW = ("INTERVAL", "UNION", "BIT", "UHUGEINT", "BIGNUM", "TIME WITH TIME ZONE", "GEOMETRY", "VARIANT", "TIME_NS")
+
+
+def _result(cursor: duckdb.DuckDBPyConnection, text: str, params: Mapping[str, Any]) -> pa.Table:
+    import pyarrow
+
+    relation = cursor.sql(text, params=dict(params)) if params else cursor.sql(text)
+    if relation is None:
+        return pyarrow.table({})
+    kinds = [str(kind) for kind in relation.types]
+    as_text = {i for i, kind in enumerate(kinds) if any(name in kind for name in _NO_ARROW)}
+    as_text |= {i for i, kind in enumerate(kinds) if "BLOB" in kind and kind != "BLOB"}
+    table = _as_text(relation, as_text).to_arrow_table()
+    unspeakable = {i for i, kind in enumerate(kinds) if i not in as_text and _beyond_calendar(table.column(i))}
+    return _as_text(relation, as_text | unspeakable).to_arrow_table() if unspeakable else table
+
+
+def _as_text(relation: duckdb.DuckDBPyRelation, columns: set[int]) -> duckdb.DuckDBPyRelation:
+    if not columns:
+        return relation
+    parts = [
+        f"#{i + 1}::VARCHAR AS {quote(n)}" if i in columns else f"#{i + 1}" for i, n in enumerate(relation.columns)
+    ]
+    return relation.project(", ".join(parts))
+
+
+def _beyond_calendar(column: pa.ChunkedArray) -> bool:
+    """Whether a column holds dates or times before year 1 or after year 9999, infinity among them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if not (pa.types.is_date32(kind) or pa.types.is_timestamp(kind)):
+        return False
+    width = pa.int32() if pa.types.is_date32(kind) else pa.int64()
+    per_day = 1 if pa.types.is_date32(kind) else 86_400 * {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind.unit]
+    bounds = pc.min_max(pa.chunked_array([chunk.view(width) for chunk in column.chunks], width))
+    first, last = bounds["min"].as_py(), bounds["max"].as_py()
+    return first is not None and (first < -719_162 * per_day or last >= 2_932_897 * per_day)
 
 
 def to_frame(table: pa.Table) -> pl.DataFrame:
@@ -262,28 +337,17 @@ def unique_names(names: Sequence[str]) -> list[str]:
     return result
 
 
-@contextlib.contextmanager
-def _time_limit(con: duckdb.DuckDBPyConnection, seconds: float | None) -> Iterator[None]:
-    timer = threading.Timer(seconds, con.interrupt) if seconds else None
-    if timer:
-        timer.daemon = True
-        timer.start()
-    try:
-        yield
-    finally:
-        if timer:
-            timer.cancel()
-
-
 # -- look-ups ---------------------------------------------------------------------------------------------------------
 
 
-def closest_names(tables: Tables, name: str, most: int = 5) -> list[str]:
-    """Names of nodes that come closest to ``name`` (Jaro-Winkler on lower case), best first."""
+def closest_names(tables: Tables, name: str, node_type: str = "", most: int = 5) -> list[str]:
+    """Names of nodes (of a type) that come close to ``name`` (Jaro-Winkler on lower case at least 0.8), best first."""
+    where = "WHERE type = $type" if node_type else ""
     rows = tables.rows(
-        "SELECT name FROM (SELECT DISTINCT name FROM nodes) ORDER BY jaro_winkler_similarity(lower(name), lower($name))"
-        " DESC, name LIMIT $most",
-        {"name": name, "most": most},
+        f"""SELECT name FROM (SELECT name, jaro_winkler_similarity(lower(name), lower($name)) AS likeness
+            FROM (SELECT DISTINCT name FROM nodes {where}))
+        WHERE likeness >= 0.8 ORDER BY likeness DESC, name LIMIT $most""",
+        {"name": name, "most": most, **({"type": node_type} if node_type else {})},
     )
     return [row[0] for row in rows]
 
@@ -294,27 +358,46 @@ def first_line(error: Exception) -> str:
     return " ".join(text.split())
 
 
-def source_error(error: Exception, script: Path) -> BadInputError:
-    """What is wrong with a source file, with its line number; or with the recipe's SQL."""
+def source_error(error: Exception, script: Path, sources: Iterable[Path]) -> BadInputError:
+    """What is wrong with a source file, with its line number; or with the recipe's SQL, ``script``."""
     text = str(error)
-    path = re.search(r"^\s*file = (.*)$", text, re.MULTILINE) or re.search(r'Malformed JSON in file "([^"]*)"', text)
-    line = re.search(r"CSV Error on Line: (\d+)", text) or re.search(r"in (?:line|record/value) (\d+)", text)
+    path = next((path for path in sources if str(path) in text), None)
     if path is None:
         return BadInputError(f"{script}: {first_line(error)}")
-    where = f"{path[1]}, line {line[1]}" if line else path[1]
+    if "not utf-8" in text or "invalid unicode" in text.lower() or "Invalid UTF-8" in text:
+        return BadInputError(f"{_bad_line(path, bytes.decode)} is not valid UTF-8", "convert it, e.g. with iconv")
+    if "JSON" in text:
+        return BadInputError(
+            f"{_bad_line(path, json.loads)} is not valid JSON", "write one object per line, or one array"
+        )
+    line = re.search(r"CSV Error on Line: (\d+)", text)
+    where = f"{path}, line {line[1]}" if line else str(path)
     columns = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
+    if columns:
+        return BadInputError(
+            f"{where} has {columns[2]} columns, not {columns[1]}", "quote fields that hold the delimiter"
+        )
     for sign, what, hint in (
-        ("not utf-8", "is not valid UTF-8", "convert it, e.g. with iconv"),
-        (
-            "Expected Number of Columns",
-            f"has {columns[2]} columns, not {columns[1]}" if columns else "",
-            "quote fields that hold the delimiter",
-        ),
         ("unterminated quote", "has a quote that is never closed", "double the quotes inside a quoted field"),
         ("quote should be followed", "has text after a closing quote", "double the quotes inside a quoted field"),
         ("Maximum line size", "is longer than the reader allows", "is a quote left open further up?"),
-        ("Malformed JSON", "is not valid JSON", "write one object per line, or one array"),
     ):
         if sign in text:
             return BadInputError(f"{where} {what}", hint)
-    return BadInputError(f"{where}: {first_line(error)}")
+    return BadInputError(f"{where} cannot be read: {first_line(error)}")
+
+
+def _bad_line(path: Path, parse: Callable[[bytes], object]) -> str:
+    """The file and the first line that ``parse`` refuses: DuckDB's own count depends on how it cut the file."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opened(path, "rb") as handle:
+            for number, line in enumerate(handle, 1):
+                try:
+                    if line.strip():
+                        parse(line)
+                except ValueError:
+                    return f"{path}, line {number}"
+    except (OSError, EOFError):
+        pass
+    return str(path)

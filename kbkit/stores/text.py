@@ -6,6 +6,7 @@ recipe says otherwise. Texts are not stored here: they are in the tables.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,10 +65,15 @@ def field_name(text_field: str) -> str:
     return "text_" + text_field
 
 
-def analyzer(name: str) -> tantivy.TextAnalyzer:
-    """The analyzer called ``name``; raises :class:`UnknownNameError` for others."""
+def check_analyzer(name: str) -> None:
+    """Raise :class:`UnknownNameError` for an analyzer that does not exist."""
     if name not in ANALYZERS:
         raise UnknownNameError("analyzer", name, ANALYZERS)
+
+
+def analyzer(name: str) -> tantivy.TextAnalyzer:
+    """The analyzer called ``name``; raises :class:`UnknownNameError` for others."""
+    check_analyzer(name)
     builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(tantivy.Filter.remove_long(60))
     builder = builder.filter(tantivy.Filter.lowercase()).filter(tantivy.Filter.ascii_fold())
     if name != "simple":
@@ -148,16 +154,30 @@ class Text:
     """A generation's full-text index."""
 
     def __init__(self, folder: Path, schema: Schema, analyzer_name: str) -> None:
+        self._links: tempfile.TemporaryDirectory[str] | None = None
         try:
-            self._index = tantivy.Index.open(str(folder))
+            self._index = self._opened(folder)
         except (ValueError, OSError) as error:
+            self.close()
             raise KbError(f"{folder} cannot be opened: {error}", "kbkit check says more") from error
         self._analyzer = analyzer(analyzer_name)
         # An index forgets its analyzers when it is opened again.
         self._index.register_tokenizer("kb", self._analyzer)
-        self._english = analyzer_name == "english"
+        self._unstemmed = analyzer("simple") if analyzer_name == "english" else None
         self._schema = schema
         self._searcher = self._index.searcher()
+
+    def _opened(self, folder: Path) -> tantivy.Index:
+        try:
+            return tantivy.Index.open(str(folder))
+        except (ValueError, OSError) as error:
+            if "lockfile" not in str(error).lower():
+                raise
+        # Tantivy wants to write a lock file beside the index; on media that refuse, beside links to it.
+        self._links = tempfile.TemporaryDirectory(prefix="kbkit-")
+        for path in folder.iterdir():
+            (Path(self._links.name) / path.name).symlink_to(path.resolve())
+        return tantivy.Index.open(self._links.name)
 
     @property
     def documents(self) -> int:
@@ -166,13 +186,19 @@ class Text:
 
     def close(self) -> None:
         """Let go of the index."""
-        del self._searcher, self._index
+        self.__dict__.pop("_searcher", None)
+        self.__dict__.pop("_index", None)
+        if self._links:
+            self._links.cleanup()
 
     def words(self, text: str) -> list[str]:
         """The distinct index words of a query, in order; stop words only when there is nothing else."""
-        words = list(dict.fromkeys(self._analyzer.analyze(text)))[:_MAX_QUERY_WORDS]
-        telling = [word for word in words if word not in STOP_WORDS] if self._english else words
-        return telling or words
+        words = self._analyzer.analyze(text)
+        # Stop words are known by how they are written: "being" and "Ares" share their stems with "be" and "are".
+        written = self._unstemmed.analyze(text) if self._unstemmed else words
+        telling = [word for word, whole in zip(words, written, strict=True) if whole not in STOP_WORDS]
+        chosen = telling if self._unstemmed and telling else words
+        return list(dict.fromkeys(chosen))[:_MAX_QUERY_WORDS]
 
     def search(
         self, text: str, k: int, node_type: NodeType | None = None

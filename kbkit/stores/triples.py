@@ -19,7 +19,8 @@ from typing import IO, TYPE_CHECKING, Any
 from kbkit.errors import KbError, QueryError, QueryTimeoutError
 from kbkit.schema import Schema
 from kbkit.stores import ntriples
-from kbkit.stores.sparql_text import bind, refuse_service
+from kbkit.stores.deadline import Expired, run
+from kbkit.stores.sparql_text import bind, is_update, refuse_service
 
 if TYPE_CHECKING:
     import polars as pl
@@ -135,24 +136,21 @@ class Triples:
 
     def _ask(self, text: str, terms: Mapping[str, str], timeout: float | None) -> tuple[str, bytes]:
         text = bind(text, terms)
-        refuse_service(text)
-        request = json.dumps({"query": text, "prefixes": self._prefixes}).encode()
+        request = json.dumps({"query": refuse_service(text), "prefixes": self._prefixes}).encode()
         with self._guard:
             worker = self._start()
-            answered = _Timer(worker, timeout)
             try:
-                _send(worker, request)
-                status, body = _receive(worker)
+                status, body = run(lambda: _exchange(worker, request), worker.kill, timeout)
             except BaseException as error:  # the worker is of no more use, also after Ctrl-C
                 self.close()
-                if answered.expired:
+                if isinstance(error, Expired):
                     raise QueryTimeoutError(f"SPARQL stopped after {timeout:g} s", "--timeout sets the limit") from None
                 if isinstance(error, (EOFError, OSError)):
                     raise QueryError("the SPARQL process died", "it may have run out of memory") from error
                 raise
-            finally:
-                answered.cancel()
         if status == "error":
+            if is_update(text):
+                raise QueryError("updates are refused: a KB is only read", "change the source, and ingest it again")
             raise QueryError(" ".join(body.decode().split()))
         return status, body
 
@@ -165,34 +163,12 @@ class Triples:
         return self._worker
 
 
-class _Timer:
-    """Kills the worker at the limit, and remembers that it did."""
-
-    def __init__(self, worker: subprocess.Popen[bytes], seconds: float | None) -> None:
-        self.expired = False
-        self._worker = worker
-        self._timer = threading.Timer(seconds, self._expire) if seconds else None
-        if self._timer:
-            self._timer.daemon = True
-            self._timer.start()
-
-    def _expire(self) -> None:
-        self.expired = True
-        self._worker.kill()
-
-    def cancel(self) -> None:
-        if self._timer:
-            self._timer.cancel()
-
-
-def _send(worker: subprocess.Popen[bytes], request: bytes) -> None:
+def _exchange(worker: subprocess.Popen[bytes], request: bytes) -> tuple[str, bytes]:
+    """Send a request, and wait for its status and result."""
     assert worker.stdin is not None
+    assert worker.stdout is not None
     worker.stdin.write(len(request).to_bytes(8, "little") + request)
     worker.stdin.flush()
-
-
-def _receive(worker: subprocess.Popen[bytes]) -> tuple[str, bytes]:
-    assert worker.stdout is not None
     head = worker.stdout.read(16)
     if len(head) < 16:
         raise EOFError

@@ -6,6 +6,7 @@ and for every set of candidates, search is exact, over the matrix; above it Lanc
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -53,6 +54,7 @@ def build(
     folder.mkdir()
     path = folder / "matrix.npy"
     matrix = np.lib.format.open_memmap(path, "w+", np.float32, (nodes, embedder.dimension))
+    _reserve(path)
     done = 0
     for first in range(0, nodes, _RANGE):  # the texts of a range are held in memory, not those of the KB
         for batch in batches(DOCUMENTS_SQL.format(first=first, last=first + _RANGE - 1), 10_000):
@@ -67,9 +69,17 @@ def build(
     return {"vectors": done}
 
 
+def _reserve(path: Path) -> None:
+    """Claim the room of a file that will be written through memory: a full disk is an error now, not a crash later."""
+    if hasattr(os, "posix_fallocate"):
+        with path.open("r+b") as handle:
+            os.posix_fallocate(handle.fileno(), 0, path.stat().st_size)
+
+
 def _write_lance(folder: Path, matrix: Matrix) -> int:
     import lancedb
     import pyarrow as pa
+    from lancedb.index import IvfRq
 
     schema = pa.schema([("id", pa.int32()), ("vector", pa.list_(pa.float32(), matrix.shape[1]))])
 
@@ -83,7 +93,7 @@ def _write_lance(folder: Path, matrix: Matrix) -> int:
     reader = pa.RecordBatchReader.from_batches(schema, (rows(start) for start in range(0, len(matrix), 50_000)))
     table = lancedb.connect(str(folder / "lance")).create_table(_TABLE, reader)
     if len(matrix) > EXACT_LIMIT:
-        table.create_index(metric="cosine", index_type="IVF_RQ")
+        table.create_index("vector", config=IvfRq(distance_type="cosine"))
     return int(table.count_rows())
 
 
