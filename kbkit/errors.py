@@ -31,9 +31,9 @@ class KbError(Exception):
 class UnknownNameError(KbError):
     """A name that does not exist, with the closest ones that do."""
 
-    def __init__(self, kind: str, name: str, choices: Iterable[str], where: str = "") -> None:
+    def __init__(self, kind: str, name: str, choices: Iterable[str], where: str = "", hint: str = "") -> None:
         known = list(choices)
-        super().__init__(f"unknown {kind} {name!r}{' in ' + where if where else ''}", suggest(name, known))
+        super().__init__(f"unknown {kind} {name!r}{' in ' + where if where else ''}", hint or suggest(name, known))
         self.kind, self.name, self.choices = kind, name, known
 
 

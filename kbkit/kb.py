@@ -343,7 +343,7 @@ class KnowledgeBase:
         prefix, colon, rest = text.partition(":")
         if colon and prefix in self.schema.prefixes():
             return self.schema.prefixes()[prefix] + rest
-        if colon:
+        if colon or not text:
             return text.removeprefix("<").removesuffix(">")
         raise UnknownNameError(f"value of parameter {name}", text, [r.name for r in self.schema.relations])
 

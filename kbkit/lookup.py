@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from kbkit.errors import KbError
+from kbkit.errors import KbError, UnknownNameError
 from kbkit.schema import Relation, Schema
 from kbkit.stores.tables import Tables, closest_names, quote
 
@@ -46,11 +46,9 @@ def find(tables: Tables, schema: Schema, reference: str | int) -> int:
                 shown = ", ".join(f"{kind}#{key}" for _, kind, key in rows[:5])
                 raise KbError(f"several nodes are called {text!r}", f"name one of {shown}{', ...' * (len(rows) > 5)}")
     kind, text, _ = _readings(schema, reference)[0]
-    close = " or ".join(map(repr, closest_names(tables, text, kind)))
-    where = f" of type {kind}" if kind else ""
-    raise KbError(
-        f"unknown node {text!r}{where}", f"did you mean {close}?" if close else "kbkit search finds nodes by words"
-    )
+    close = closest_names(tables, text, kind)
+    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else "kbkit search finds nodes by words"
+    raise UnknownNameError("node", text, close, where=f"type {kind}" if kind else "", hint=hint)
 
 
 def _readings(schema: Schema, reference: str) -> list[tuple[str, str, Sequence[str]]]:

@@ -218,7 +218,6 @@ def test_show_few(run, world_kb: Path, number: str) -> None:
         assert all(len(r["neighbors"]) <= max(int(number), 0) for r in json.loads(done.stdout)["relations"])
 
 
-@pytest.mark.xfail(strict=True, reason="str.isdigit is true of signs that int refuses: an internal error")
 def test_show_a_superscript(run, tiny_kb: Path) -> None:
     assert one_line(run("show", tiny_kb, "#²")).startswith("unknown node '#²'")
 
@@ -248,7 +247,6 @@ def test_standard_input_that_is_no_utf8(run, tiny_kb: Path) -> None:
     assert one_line(done)
 
 
-@pytest.mark.xfail(strict=True, reason="UnicodeEncodeError: an internal error")
 def test_a_search_that_is_no_utf8(run, tiny_kb: Path) -> None:
     done = run("search", tiny_kb, "\udcff")
     assert done.returncode in (0, 1)

@@ -168,7 +168,6 @@ def test_several_readers_while_builds_publish(kb: Path, tmp_path: Path) -> None:
     kbs.assert_whole(kb, 6)
 
 
-@pytest.mark.xfail(strict=True, reason="DuckDB refuses a connection that another thread uses")
 def test_threads_share_one_open_kb(kb: Path) -> None:
     results: list[object] = []
     together = threading.Barrier(4)
@@ -200,7 +199,6 @@ def test_the_listener_is_called_one_at_a_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-@pytest.mark.xfail(strict=True, reason="rebuild reads the live generation before it takes the lock")
 def test_a_rebuild_does_not_bring_back_the_generation_before(kb: Path, tmp_path: Path) -> None:
     """`build` waits for its model (a pipe) while a whole ingest goes by; then it must not publish the older tables."""
     model = kbs.small_model(tmp_path / "model")

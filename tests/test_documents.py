@@ -39,8 +39,8 @@ def terminal(command: str, folder: Path) -> str:
     lead, follow = pty.openpty()
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "COLUMNS": "100", "TERM": "xterm", "NO_COLOR": "1"}
-    process = subprocess.Popen(
-        ["sh", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=follow, stderr=subprocess.PIPE)
+    streams = {"stdin": subprocess.DEVNULL, "stdout": follow, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(["sh", "-c", command], cwd=folder, env=environment, **streams)
     os.close(follow)
     printed = b""
     while True:

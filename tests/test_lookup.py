@@ -99,7 +99,6 @@ def test_unknown_names_come_with_the_closest(world: KnowledgeBase) -> None:
     assert "'France'" in str(caught.value)
 
 
-@pytest.mark.xfail(strict=True, reason="five names out of thousands are given as all there are")
 def test_far_names_are_not_said_to_be_all(world: KnowledgeBase) -> None:
     for reference in ("#", "country:Frence"):
         with pytest.raises(UnknownNameError) as caught:
@@ -107,7 +106,6 @@ def test_far_names_are_not_said_to_be_all(world: KnowledgeBase) -> None:
         assert "; there are " not in str(caught.value)
 
 
-@pytest.mark.xfail(strict=True, reason="the reference that kbkit prints for them is not understood")
 @pytest.mark.parametrize("kind", ["C#", "schema:Person", "a:b#c"])
 def test_types_with_signs_of_their_own(tmp_path: Path, kind: str) -> None:
     pl.DataFrame({"key": ["x#1", "y:2"], "type": [kind, kind], "name": ["one", "two: three"]}).write_csv(

@@ -269,7 +269,6 @@ def test_names_cannot_write_statements(tmp_path: Path) -> None:
         assert_whole(kb)
 
 
-@pytest.mark.xfail(strict=True, reason="the fraction of a second is cut off")
 def test_moments_keep_their_fraction(tmp_path: Path) -> None:
     moment = datetime(2020, 1, 2, 3, 4, 5, 678_000)
     pl.DataFrame({"key": ["a"], "at": [moment]}).write_parquet(tmp_path / "nodes.parquet")

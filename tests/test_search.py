@@ -136,7 +136,6 @@ def test_an_empty_query(kb: KnowledgeBase, query: str, mode: str) -> None:
     assert str(caught.value) == "the query is empty; give some words"
 
 
-@pytest.mark.xfail(strict=True, reason="UnicodeEncodeError or TypeError: an internal error of the command")
 @pytest.mark.parametrize("mode", PARTS)
 def test_a_query_that_is_no_unicode(kb: KnowledgeBase, mode: str) -> None:
     try:

@@ -165,13 +165,16 @@ def test_the_disguises_are_real(network: Network, name: str) -> None:
     assert network.called_by(_text({**CALLS, **LEAKS}[name], network))
 
 
-LEAKING = [pytest.param(name, marks=pytest.mark.xfail(strict=True, reason="passes")) for name in LEAKS]
-
-
-@pytest.mark.parametrize("name", [*CALLS, *LEAKING])
+@pytest.mark.parametrize("name", [*CALLS, *LEAKS])
 def test_service_is_refused_in_every_disguise(network: Network, name: str) -> None:
-    with pytest.raises(QueryError, match=r"^SERVICE is refused: kbkit sends nothing to the network; "):
-        refuse_service(_text({**CALLS, **LEAKS}[name], network))
+    """Most are refused by name; where code passes for a comment, the rewritten text is a syntax error."""
+    try:
+        safe = refuse_service(_text({**CALLS, **LEAKS}[name], network))
+    except QueryError as error:
+        assert str(error).startswith("SERVICE is refused: kbkit sends nothing to the network; ")  # noqa: PT017
+        return
+    assert name == "hash after less-than"
+    assert not network.called_by(safe)
 
 
 @pytest.mark.parametrize("name", HARMLESS)
@@ -195,7 +198,6 @@ PIECES = [
 ]  # fmt: skip
 
 
-@pytest.mark.xfail(strict=True, reason="see LEAKS")
 @settings(max_examples=1500, deadline=None, derandomize=True)
 @given(before=st.lists(st.sampled_from(PIECES), max_size=6), after=st.lists(st.sampled_from(PIECES), max_size=4))
 @example(before=["?s ?p ", "1"], after=[])
@@ -211,7 +213,6 @@ def test_no_text_that_passes_calls_out(network: Network, before: list[str], afte
 
 
 @pytest.mark.parametrize("text", [r"SELECT * { BIND('\UFFFFFFFF' AS ?x) }", r"SELECT * { BIND('\U00110000' AS ?x) }"])
-@pytest.mark.xfail(strict=True, reason="chr() fails with an OverflowError or ValueError: an internal error")
 def test_an_escape_beyond_unicode_is_left_to_the_engine(text: str) -> None:
     refuse_service(text)
 
@@ -279,14 +280,12 @@ def test_a_text_parameter_comes_back_equal(text: str) -> None:
     assert row["v"] == ox.Literal(text)
 
 
-@pytest.mark.xfail(strict=True, reason="given as nan and inf, which SPARQL does not know")
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
 def test_numbers_that_are_no_digits(value: float) -> None:
     [row] = ox.Store().query(f"SELECT ?v {{ BIND({term(value)} AS ?v) }}")
     assert row["v"].datatype.value.endswith("#double")
 
 
-@pytest.mark.xfail(strict=True, reason="None becomes the text 'None'")
 def test_none_is_no_text() -> None:
     with pytest.raises(QueryError):
         term(None)

@@ -76,7 +76,6 @@ def test_stop_words_are_stems_of_themselves() -> None:
 @pytest.mark.parametrize(
     ("query", "kept"), [("Ares god of war", "are"), ("a being of light", "be"), ("what he wills", "will")]
 )
-@pytest.mark.xfail(strict=True, reason="stop words are looked for among stems: Ares, being and wills are dropped")
 def test_words_whose_stem_is_a_stop_word_are_kept(world: KnowledgeBase, query: str, kept: str) -> None:
     assert kept in world.text.words(query)
 

@@ -156,7 +156,7 @@ def _load(
         con.execute(recipe.sql)
         report = stage(con, recipe, skip_dangling=request.skip_dangling, merge_duplicates=request.merge_duplicates)
     except tables.Error as error:
-        raise tables.source_error(
+        raise files.source_error(
             error, recipe.folder / "load.sql", [p for taken in found.values() for p in taken]
         ) from error
     report.options = dict(options)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import csv
 import fnmatch
 import gzip
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kbkit.errors import BadInputError, UnknownNameError, suggest
 from kbkit.ingestion.recipe import FileSpec, Recipe
 from kbkit.readers import reader
-from kbkit.stores.tables import literal, quote
+from kbkit.stores.tables import first_line, literal, quote
 
 if TYPE_CHECKING:
     import duckdb
@@ -209,7 +211,9 @@ def _header(path: Path, delimiter: str, quotes: str) -> list[str]:
             else:
                 names = next(csv.reader(handle, delimiter=delimiter, quoting=csv.QUOTE_NONE), [])
     except UnicodeDecodeError:
-        raise BadInputError(f"{path}, line 1 is not valid UTF-8", "convert it, e.g. with iconv") from None
+        raise BadInputError(
+            f"{_bad_line(path, bytes.decode)} is not valid UTF-8", "convert it, e.g. with iconv"
+        ) from None
     except (OSError, EOFError, csv.Error) as error:
         raise BadInputError(f"{path} cannot be read: {error}") from None
     names = [name.strip() or f"column{i}" if any(names) else "" for i, name in enumerate(names)]
@@ -218,3 +222,48 @@ def _header(path: Path, delimiter: str, quotes: str) -> list[str]:
         what = f"names the column {twice!r} twice" if twice else "has no header line"
         raise BadInputError(f"{path}, line 1 {what}", "the first line names the columns")
     return names
+
+
+def source_error(error: Exception, script: Path, sources: Iterable[Path]) -> BadInputError:
+    """What is wrong with a source file, with its line number; or with the recipe's SQL, ``script``."""
+    text = str(error)
+    path = next((path for path in sources if str(path) in text), None)
+    if path is None:
+        return BadInputError(f"{script}: {first_line(error)}")
+    if "not utf-8" in text or "invalid unicode" in text.lower() or "Invalid UTF-8" in text:
+        return BadInputError(f"{_bad_line(path, bytes.decode)} is not valid UTF-8", "convert it, e.g. with iconv")
+    if "JSON" in text:
+        return BadInputError(
+            f"{_bad_line(path, json.loads)} is not valid JSON", "write one object per line, or one array"
+        )
+    line = re.search(r"CSV Error on Line: (\d+)", text)
+    where = f"{path}, line {line[1]}" if line else str(path)
+    columns = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
+    if columns:
+        return BadInputError(
+            f"{where} has {columns[2]} columns, not {columns[1]}", "quote fields that hold the delimiter"
+        )
+    for sign, what, hint in (
+        ("unterminated quote", "has a quote that is never closed", "double the quotes inside a quoted field"),
+        ("quote should be followed", "has text after a closing quote", "double the quotes inside a quoted field"),
+        ("Maximum line size", "is longer than the reader allows", "is a quote left open further up?"),
+    ):
+        if sign in text:
+            return BadInputError(f"{where} {what}", hint)
+    return BadInputError(f"{where} cannot be read: {first_line(error)}")
+
+
+def _bad_line(path: Path, parse: Callable[[bytes], object]) -> str:
+    """The file and the first line that ``parse`` refuses: DuckDB's own count depends on how it cut the file."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opened(path, "rb") as handle:
+            for number, line in enumerate(handle, 1):
+                try:
+                    if line.strip():
+                        parse(line)
+                except ValueError:
+                    return f"{path}, line {number}"
+    except (OSError, EOFError):
+        pass
+    return str(path)

@@ -38,7 +38,7 @@ _INFERRED = {
 }
 
 
-_OWN_COLUMNS = ("id", "position", "rowid")
+_OWN_COLUMNS = ("id", "position")
 """Columns that the tables have of their own; an attribute of that name gets an underscore."""
 
 

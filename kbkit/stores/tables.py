@@ -9,18 +9,16 @@ twenty relations scan only their own row groups (the sort keeps zone maps tight)
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from kbkit.errors import BadInputError, KbError, QueryError, QueryTimeoutError
+from kbkit.errors import KbError, QueryError, QueryTimeoutError
 from kbkit.schema import NodeType, Relation, Schema
 from kbkit.stores.deadline import Expired, run
 
@@ -356,48 +354,3 @@ def first_line(error: Exception) -> str:
     """DuckDB's message without its dump of settings, on one line."""
     text = re.split(r"\n\s*\n|\nPossible|\nLINE ", str(error), maxsplit=1)[0]
     return " ".join(text.split())
-
-
-def source_error(error: Exception, script: Path, sources: Iterable[Path]) -> BadInputError:
-    """What is wrong with a source file, with its line number; or with the recipe's SQL, ``script``."""
-    text = str(error)
-    path = next((path for path in sources if str(path) in text), None)
-    if path is None:
-        return BadInputError(f"{script}: {first_line(error)}")
-    if "not utf-8" in text or "invalid unicode" in text.lower() or "Invalid UTF-8" in text:
-        return BadInputError(f"{_bad_line(path, bytes.decode)} is not valid UTF-8", "convert it, e.g. with iconv")
-    if "JSON" in text:
-        return BadInputError(
-            f"{_bad_line(path, json.loads)} is not valid JSON", "write one object per line, or one array"
-        )
-    line = re.search(r"CSV Error on Line: (\d+)", text)
-    where = f"{path}, line {line[1]}" if line else str(path)
-    columns = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
-    if columns:
-        return BadInputError(
-            f"{where} has {columns[2]} columns, not {columns[1]}", "quote fields that hold the delimiter"
-        )
-    for sign, what, hint in (
-        ("unterminated quote", "has a quote that is never closed", "double the quotes inside a quoted field"),
-        ("quote should be followed", "has text after a closing quote", "double the quotes inside a quoted field"),
-        ("Maximum line size", "is longer than the reader allows", "is a quote left open further up?"),
-    ):
-        if sign in text:
-            return BadInputError(f"{where} {what}", hint)
-    return BadInputError(f"{where} cannot be read: {first_line(error)}")
-
-
-def _bad_line(path: Path, parse: Callable[[bytes], object]) -> str:
-    """The file and the first line that ``parse`` refuses: DuckDB's own count depends on how it cut the file."""
-    opened = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opened(path, "rb") as handle:
-            for number, line in enumerate(handle, 1):
-                try:
-                    if line.strip():
-                        parse(line)
-                except ValueError:
-                    return f"{path}, line {number}"
-    except (OSError, EOFError):
-        pass
-    return str(path)

@@ -1,1 +1,1 @@
-"""Measures what the README claims: ``python -m tests.performance [NAME]...``. Not part of the tests: nothing here fails."""
+"""Measures what the README claims: ``python -m tests.performance [NAME]...``. No test: nothing here fails."""

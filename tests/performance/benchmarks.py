@@ -120,7 +120,7 @@ def memory() -> Iterator[Row]:
             heads = pl.int_range(5 * nodes, eager=True)
             pl.DataFrame({"head": heads % nodes, "relation": "links", "tail": (heads * 7919 + 13) % nodes}
                          ).write_csv(f"{folder}/edges.csv")
-            command = [KBKIT, "ingest", "table", f"{folder}/nodes.csv", f"{folder}/edges.csv", "--out", f"{folder}/t.kb"]
+            command = [KBKIT, "ingest", "table", folder, "--out", f"{folder}/t.kb"]
             before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
             seconds = _seconds(command)
             peak = max(before, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) / 1e3
