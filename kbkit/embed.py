@@ -79,8 +79,8 @@ def load(name: str = "static") -> Embedder:
     if kind == "static":
         return StaticEmbedder("static", assets.model(STATIC))
     if kind == "model2vec" and rest:
-        folder = Path(rest).resolve()  # the KB records it, and may be opened from elsewhere
-        return StaticEmbedder(f"model2vec:{folder}", folder)
+        # The KB records the folder, and may be opened from elsewhere.
+        return StaticEmbedder(f"model2vec:{Path(rest).resolve()}", Path(rest))
     if kind == "sentence-transformers" and rest:
         return SentenceTransformer(name, rest)
     raise UnknownNameError("embedder", name, ["static", "model2vec:FOLDER", "sentence-transformers:MODEL"])

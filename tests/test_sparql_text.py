@@ -171,7 +171,7 @@ def test_service_is_refused_in_every_disguise(network: Network, name: str) -> No
     try:
         safe = refuse_service(_text({**CALLS, **LEAKS}[name], network))
     except QueryError as error:
-        assert str(error).startswith("SERVICE is refused: kbkit sends nothing to the network; ")  # noqa: PT017
+        assert str(error).startswith("SERVICE is refused: kbkit sends nothing to the network; ")
         return
     assert name == "hash after less-than"
     assert not network.called_by(safe)

@@ -26,24 +26,25 @@ def run(work: Callable[[], T], stop: Callable[[], None], seconds: float | None =
     """
     result: list[T] = []
     failure: list[BaseException] = []
+    done = threading.Event()  # Thread.join may return early once Ctrl-C has interrupted it (Python 3.11)
 
     def target() -> None:
         try:
             result.append(work())
         except BaseException as error:  # noqa: BLE001 - handed to the caller below
             failure.append(error)
+        finally:
+            done.set()
 
-    thread = threading.Thread(target=target, daemon=True)
     limit = time.monotonic() + seconds if seconds else None
-    thread.start()
+    threading.Thread(target=target, daemon=True).start()
     try:
-        while thread.is_alive() and (limit is None or time.monotonic() < limit):
-            thread.join(_STEP if limit is None else max(0.0, min(_STEP, limit - time.monotonic())))
-        if thread.is_alive():
-            raise Expired
+        while not done.wait(_STEP if limit is None else max(0.0, min(_STEP, limit - time.monotonic()))):
+            if limit is not None and time.monotonic() >= limit:
+                raise Expired
     except BaseException:
         stop()
-        thread.join()
+        done.wait()
         raise
     if failure:
         raise failure[0]

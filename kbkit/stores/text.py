@@ -47,9 +47,9 @@ ANALYZERS = (
 
 STOP_WORDS = frozenset(
     (
-        "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not",
-        "of", "on", "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was",
-        "will", "with",
+        "a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "for", "from", "had", "has", "have", "he", "her",
+        "his", "if", "in", "into", "is", "it", "its", "no", "not", "of", "on", "or", "our", "she", "such", "that", "the",
+        "their", "then", "there", "these", "they", "this", "to", "was", "we", "were", "which", "will", "with",
     )
 )  # fmt: skip
 """Left out of English queries unless nothing else is left; they stay in the index, for names such as "The The"."""
@@ -175,7 +175,7 @@ class Text:
                 raise
         # Tantivy wants to write a lock file beside the index; on media that refuse, beside links to it.
         self._links = tempfile.TemporaryDirectory(prefix="kbkit-")
-        for path in folder.iterdir():
+        for path in (path for path in folder.iterdir() if path.suffix != ".lock"):
             (Path(self._links.name) / path.name).symlink_to(path.resolve())
         return tantivy.Index.open(self._links.name)
 
