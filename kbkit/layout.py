@@ -113,12 +113,15 @@ class KbDirectory:
     def current(self) -> str:
         """Name of the live generation; raises :class:`NotAKbError` where there is none."""
         try:
-            return (self.path / "CURRENT").read_text(encoding="ascii").strip()
+            name = (self.path / "CURRENT").read_text(encoding="ascii").strip()
         except FileNotFoundError:
             what = "is not a KB (it has no file CURRENT)" if self.path.exists() else "does not exist"
             raise NotAKbError(f"{self.path} {what}", "kbkit ingest makes one; kbkit demo makes a sample") from None
         except (OSError, UnicodeDecodeError) as error:
             raise NotAKbError(f"{self.path}: {error}", "name the directory that kbkit ingest wrote") from None
+        if not name.isdecimal():
+            raise NotAKbError(f"{self.path / 'CURRENT'} names no generation: {name!r}", "it holds a name such as 0001")
+        return name
 
     def exists(self) -> bool:
         """Whether a live generation is here."""
@@ -218,7 +221,6 @@ class KbDirectory:
         """After a build: where there is no KB, remove what building made, as far as it is empty."""
         if self.exists():
             return
-        (self.path / "build.lock").unlink(missing_ok=True)
         for folder in (self.path / "generations", *made):
             with contextlib.suppress(OSError):  # it is not empty, or was never made
                 folder.rmdir()
@@ -227,7 +229,8 @@ class KbDirectory:
     def _build_lock(self, command: str) -> Iterator[None]:
         path = self.path / "build.lock"
         with path.open("a+", encoding="utf-8") as handle:
-            if not _lock(handle, shared=False):
+            # A file that its holder removed meanwhile locks nobody out.
+            if not _lock(handle, shared=False) or not _same_file(handle, path):
                 handle.seek(0)
                 holder = handle.read().strip() or "another process"
                 raise LockedError(f"{self.path} is being built by {holder}", "wait for it, or stop it")
@@ -238,6 +241,9 @@ class KbDirectory:
                 yield
             finally:
                 handle.truncate(0)
+                if not self.exists():  # a first build that failed leaves no trace
+                    with contextlib.suppress(OSError):
+                        path.unlink()
 
     def _sweep(self) -> list[tuple[str, int]]:
         """Remove what killed builds left: unfinished folders, and generations newer than CURRENT."""
@@ -337,6 +343,10 @@ def _fsync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _same_file(handle: IO[Any], path: Path) -> bool:
+    return path.exists() and os.path.samestat(os.fstat(handle.fileno()), path.stat())
 
 
 def _retry(action: Any) -> None:

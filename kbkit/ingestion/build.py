@@ -154,13 +154,10 @@ def _load(
             con.execute(f"SET VARIABLE {tables.quote(name)} = {tables.literal(value)}")
         files.create_views(con, recipe, found, request.columns)
         con.execute(recipe.sql)
-        report = stage(con, recipe, skip_dangling=request.skip_dangling, merge_duplicates=request.merge_duplicates)
+        return stage(con, recipe, skip_dangling=request.skip_dangling, merge_duplicates=request.merge_duplicates)
     except tables.Error as error:
-        raise files.source_error(
-            error, recipe.folder / "load.sql", [p for taken in found.values() for p in taken]
-        ) from error
-    report.options = dict(options)
-    return report
+        given = [path for taken in found.values() for path in taken]
+        raise files.source_error(error, recipe.folder / "load.sql", given) from error
 
 
 # Every statement also stands in the default graph, once, so that a query that names no graph is about all of them.
@@ -180,10 +177,9 @@ def _keep_quads(con: duckdb.DuckDBPyConnection, table: str, folder: Path) -> Pat
 
 
 def _publish(directory: KbDirectory, folder: Path, manifest: Manifest, progress: Progress) -> Path:
-    quiet = Progress(progress.listener)
-    quiet.tell("publish")
+    progress.tell("publish")
     final = directory.publish(folder, manifest)
-    quiet.tell("publish", 1, 1)
+    progress.tell("publish", 1, 1)
     return final
 
 

@@ -36,8 +36,10 @@ class Jobs:
                 future.result()  # raises what the first to fail raised
             for name, future in futures.items():
                 self.manifest.stores[name] = future.result()
+        except BaseException:
+            self.progress.stop()  # the others end at their next event
+            raise
         finally:
-            self.progress.stop()
             pool.shutdown(wait=True)
 
     def _build(self, name: str) -> StoreRecord:

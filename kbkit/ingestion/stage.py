@@ -10,7 +10,7 @@ type by type (the recipe's order, then first appearance), within a type in the o
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from kbkit.errors import BadInputError
@@ -50,7 +50,6 @@ class Report:
     duplicate_edges: int = 0
     dangling_edges: int = 0
     dangling_texts: int = 0
-    options: dict[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """A plain structure for the manifest."""
