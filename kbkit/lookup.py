@@ -107,7 +107,8 @@ def neighbors(
                 here, there = ("head", "tail") if direction == "out" else ("tail", "head")
                 columns = "".join(", " + quote(a.name) for a in relation.attributes)
                 edges = tables.lookup(
-                    f"SELECT {there} AS id{columns} FROM {quote(relation.table)} WHERE {here} = $id LIMIT $most",
+                    f"SELECT {there} AS id{columns} FROM {quote(relation.table)} WHERE {here} = $id"
+                    " ORDER BY ALL LIMIT $most",
                     {"id": node, "most": most or 2**62},
                 )
             else:
