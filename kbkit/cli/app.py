@@ -63,7 +63,9 @@ def main() -> None:
             stream.reconfigure(errors="replace")  # a terminal that cannot show a letter shows that it cannot
     try:
         _check_arguments()
-        sys.exit(app(obj=state, standalone_mode=False))
+        code = app(obj=state, standalone_mode=False)
+        sys.stdout.flush()  # here, where a reader that is gone is no error
+        sys.exit(code)
     except TyperException as error:
         _fail_usage(error)
     except (KeyboardInterrupt, typer.Abort):

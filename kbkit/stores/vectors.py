@@ -7,7 +7,7 @@ and for every set of candidates, search is exact, over the matrix; above it Lanc
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -52,47 +52,41 @@ def build(
 ) -> dict[str, int]:
     """Embed every node into ``matrix.npy`` and a LanceDB table. Returns ``{"vectors": ...}``."""
     folder.mkdir()
-    path = folder / "matrix.npy"
-    matrix = np.lib.format.open_memmap(path, "w+", np.float32, (nodes, embedder.dimension))
-    _reserve(path)
-    done = 0
-    for first in range(0, nodes, _RANGE):  # the texts of a range are held in memory, not those of the KB
-        for batch in batches(DOCUMENTS_SQL.format(first=first, last=first + _RANGE - 1), 10_000):
-            matrix[done : done + batch.num_rows] = embedder.embed(batch.column("document").to_pylist())
-            done += batch.num_rows
-            progress(done, nodes)
-    matrix.flush()
-    del matrix
-    rows = _write_lance(folder, np.load(path, mmap_mode="r"))
-    if rows != nodes:
-        raise KbError(f"LanceDB holds {rows:,} of {nodes:,} vectors")
+    path, done = folder / "matrix.npy", 0
+    with path.open("wb") as handle:  # written, not mapped: memory stays flat, and a full disk is an error
+        header = {"descr": "<f4", "fortran_order": False, "shape": (nodes, embedder.dimension)}
+        np.lib.format.write_array_header_1_0(handle, header)
+        for first in range(0, nodes, _RANGE):  # the texts of a range are held in memory, not those of the KB
+            for batch in batches(DOCUMENTS_SQL.format(first=first, last=first + _RANGE - 1), 10_000):
+                rows = embedder.embed(batch.column("document").to_pylist())
+                handle.write(np.ascontiguousarray(rows, "<f4").data)
+                done += batch.num_rows
+                progress(done, nodes)
+    rows_in_lance = _write_lance(folder, path, nodes, embedder.dimension)
+    if rows_in_lance != nodes:
+        raise KbError(f"LanceDB holds {rows_in_lance:,} of {nodes:,} vectors")
     return {"vectors": done}
 
 
-def _reserve(path: Path) -> None:
-    """Claim the room of a file that will be written through memory: a full disk is an error now, not a crash later."""
-    if hasattr(os, "posix_fallocate"):
-        with path.open("r+b") as handle:
-            os.posix_fallocate(handle.fileno(), 0, path.stat().st_size)
-
-
-def _write_lance(folder: Path, matrix: Matrix) -> int:
+def _write_lance(folder: Path, matrix: Path, nodes: int, dimension: int) -> int:
+    """Write the rows of the matrix as a LanceDB table, in batches; returns how many rows it holds."""
     import lancedb
     import pyarrow as pa
     from lancedb.index import IvfRq
 
-    schema = pa.schema([("id", pa.int32()), ("vector", pa.list_(pa.float32(), matrix.shape[1]))])
+    schema = pa.schema([("id", pa.int32()), ("vector", pa.list_(pa.float32(), dimension))])
 
-    def rows(start: int) -> pa.RecordBatch:
-        part = np.ascontiguousarray(matrix[start : start + 50_000])
-        ids = pa.array(np.arange(start, start + len(part), dtype=np.int32))
-        return pa.record_batch(
-            [ids, pa.FixedSizeListArray.from_arrays(part.reshape(-1), matrix.shape[1])], schema=schema
-        )
+    def batches() -> Iterator[pa.RecordBatch]:
+        with matrix.open("rb") as handle:
+            handle.seek(-4 * nodes * dimension, os.SEEK_END)
+            for start in range(0, nodes, _RANGE):
+                ids = pa.array(np.arange(start, min(start + _RANGE, nodes), dtype=np.int32))
+                values = np.fromfile(handle, "<f4", len(ids) * dimension)
+                yield pa.record_batch([ids, pa.FixedSizeListArray.from_arrays(values, dimension)], schema=schema)
 
-    reader = pa.RecordBatchReader.from_batches(schema, (rows(start) for start in range(0, len(matrix), 50_000)))
+    reader = pa.RecordBatchReader.from_batches(schema, batches())
     table = lancedb.connect(str(folder / "lance")).create_table(_TABLE, reader)
-    if len(matrix) > EXACT_LIMIT:
+    if nodes > EXACT_LIMIT:
         table.create_index("vector", config=IvfRq(distance_type="cosine"))
     return int(table.count_rows())
 
