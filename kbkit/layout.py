@@ -105,11 +105,6 @@ class KbDirectory:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
 
-    @property
-    def workspace(self) -> Path:
-        """Where a user's additions live."""
-        return self.path / "workspace"
-
     def current(self) -> str:
         """Name of the live generation; raises :class:`NotAKbError` where there is none."""
         try:

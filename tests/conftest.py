@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 import kbkit
+from kbkit.kb import KnowledgeBase
 
 TESTS = Path(__file__).parent
 SCRIPT = Path(sys.executable).with_name("kbkit")
@@ -95,3 +96,17 @@ def rdf_kb(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("kb") / "rdf.kb"
     kbkit.ingest("rdf", tiny / "tiny.ttl", out=out).close()
     return out
+
+
+@pytest.fixture(scope="session")
+def world(world_kb: Path) -> Iterator[KnowledgeBase]:
+    """The world KB, open for the whole session."""
+    with kbkit.open(world_kb) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def small(tiny_kb: Path) -> Iterator[KnowledgeBase]:
+    """The tiny KB, open for the whole session."""
+    with kbkit.open(tiny_kb) as opened:
+        yield opened

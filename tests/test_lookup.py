@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -11,18 +10,6 @@ import pytest
 import kbkit
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
-
-
-@pytest.fixture(scope="module")
-def world(world_kb: Path) -> Iterator[KnowledgeBase]:
-    with kbkit.open(world_kb) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
-def small(tiny_kb: Path) -> Iterator[KnowledgeBase]:
-    with kbkit.open(tiny_kb) as opened:
-        yield opened
 
 
 @pytest.mark.parametrize(

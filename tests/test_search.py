@@ -29,12 +29,6 @@ def kb(world_kb: Path) -> Iterator[KnowledgeBase]:
         yield opened
 
 
-@pytest.fixture(scope="module")
-def small(tiny_kb: Path) -> Iterator[KnowledgeBase]:
-    with kbkit.open(tiny_kb) as opened:
-        yield opened
-
-
 @pytest.mark.parametrize("mode", PARTS)
 @pytest.mark.parametrize("query", [QUERY, '"'])
 def test_the_frame(kb: KnowledgeBase, mode: str, query: str) -> None:

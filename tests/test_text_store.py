@@ -7,7 +7,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -48,12 +47,6 @@ def make(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Make]:
     yield call
     for kb in opened:
         kb.close()
-
-
-@pytest.fixture(scope="module")
-def world(world_kb: Path) -> Iterator[KnowledgeBase]:
-    with kbkit.open(world_kb) as opened:
-        yield opened
 
 
 def ids(kb: KnowledgeBase, query: str, k: int = 20, type_name: str | None = None) -> list[int]:

@@ -30,6 +30,7 @@ def demo(
     """Build the sample KB that ships with kbkit, and show what can be asked of it."""
     from kbkit.cli.progress import bars
     from kbkit.cli.tour import tour
+    from kbkit.errors import KbError
     from kbkit.ingestion.build import Request
     from kbkit.ingestion.build import ingest as run
     from kbkit.kb import KnowledgeBase
@@ -40,8 +41,6 @@ def demo(
         with KnowledgeBase(out) as kb:
             known = kb.manifest.recipe["name"] == "world"
         if not known:
-            from kbkit.errors import KbError
-
             raise KbError(f"{out} is another KB", "name a new directory with --out")
     with bars(context.obj.quiet) as listener:
         run(Request("world", replace=True), out, listener)

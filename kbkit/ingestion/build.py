@@ -21,7 +21,7 @@ from kbkit.ingestion.progress import Listener, Progress
 from kbkit.ingestion.stage import Report, stage
 from kbkit.layout import STORES, KbDirectory, Manifest, StoreRecord, fingerprint, link_tree, now, remove_tree
 from kbkit.schema import Schema
-from kbkit.stores import deadline, tables
+from kbkit.stores import deadline, tables, triples
 from kbkit.stores.text import check_analyzer
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def rebuild(out: Path, store: str, *, embedder: str = "", analyzer: str = "", li
                 link_tree(path, folder / path.name)
         manifest.files = {n: f for n, f in manifest.files.items() if n.split("/")[0] != store}
         manifest.created = now()
-        quads = folder / "source" / "quads.nq.gz"
+        quads = folder / triples.QUADS
         words = analyzer or manifest.stores["text"].settings["analyzer"]
         Jobs(folder, manifest, quads if quads.exists() else None, model, words, progress).run([store])
         manifest.versions = {**manifest.versions, **_versions()}
@@ -133,7 +133,7 @@ def _staging(folder: Path, found: Mapping[str, Sequence[Path]]) -> Iterator[duck
     con = tables.connect_staging(folder / "staging.duckdb")
     try:
         given = (path for taken in found.values() for path in taken)
-        tables.allow_only(con, folder, [folder / "quads.nq.gz", *given])
+        tables.allow_only(con, folder, [folder / triples.QUADS, *given])
         yield con
     finally:
         con.close()
@@ -170,10 +170,10 @@ def _keep_quads(con: duckdb.DuckDBPyConnection, table: str, folder: Path) -> Pat
     """Write an RDF source's quads into the generation, compressed: the triplestore is built from them."""
     if not table:
         return None
-    path = folder / "quads.nq.gz"
+    path = folder / triples.QUADS
+    path.parent.mkdir()
     tables.write_lines(con, _QUADS_SQL.format(table=tables.quote(table)), path)
-    (folder / "source").mkdir()
-    return path.rename(folder / "source" / path.name)
+    return path
 
 
 def _publish(directory: KbDirectory, folder: Path, manifest: Manifest, progress: Progress) -> Path:

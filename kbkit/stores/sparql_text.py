@@ -22,9 +22,10 @@ _TOKEN = re.compile(
       | (?P<other>.)""",
     re.VERBOSE | re.DOTALL,
 )
+_HIDDEN = ("iri", "string", "comment")
 _SERVICE = re.compile("service", re.IGNORECASE)
 # A variable or the local part of a prefixed name; ASCII only, so that whatever else stands before it counts as a break.
-_PART_OF_NAME = re.compile(r"(?:[?$][A-Za-z0-9_]*|:[A-Za-z0-9_-]*)$")
+_PART_OF_NAME = re.compile(r"(?:[?$][A-Za-z0-9_]*|:(?:[A-Za-z0-9_][A-Za-z0-9_-]*)?)$")
 # A prefix called `service`: not a call unless a group follows the name.
 _PREFIX = re.compile(r":(?![^ \t\r\n{}]*[ \t\r\n]*\{)")
 _UPDATE = re.compile(
@@ -42,7 +43,7 @@ def refuse_service(text: str) -> str:
     """
     parts, code = [], []
     for token in _TOKEN.finditer(text):
-        hidden = token.lastgroup in ("iri", "string", "comment")
+        hidden = token.lastgroup in _HIDDEN
         parts.append(_SERVICE.sub(lambda m: f"\\u{ord(m[0][0]):04X}{m[0][1:]}", token[0]) if hidden else token[0])
         code.append(" " if hidden else "x" if token.lastgroup == "escape" else token[0])
     plain = "".join(code)
@@ -56,8 +57,7 @@ def refuse_service(text: str) -> str:
 
 def _code(text: str) -> str:
     """The query without strings, IRIs and comments."""
-    hidden = ("iri", "string", "comment")
-    return "".join(" " if token.lastgroup in hidden else token[0] for token in _TOKEN.finditer(text))
+    return "".join(" " if token.lastgroup in _HIDDEN else token[0] for token in _TOKEN.finditer(text))
 
 
 def is_update(text: str) -> bool:
