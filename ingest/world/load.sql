@@ -23,7 +23,7 @@ SELECT 'lake' AS type, key, name, string_split(aliases, '|') AS aliases, area_km
 UNION ALL BY NAME
 SELECT 'mountain' AS type, key, name, string_split(aliases, '|') AS aliases, height_m, range FROM mountains
 UNION ALL BY NAME
-SELECT DISTINCT 'year' AS type, year AS key, year AS name FROM populations;
+(SELECT DISTINCT 'year' AS type, year AS key, year AS name FROM populations ORDER BY year);
 
 CREATE TABLE edges AS
 SELECT 'country' AS head_type, country AS head, 'borders' AS relation, 'country' AS tail_type, neighbour AS tail
