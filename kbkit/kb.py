@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import TracebackType
@@ -16,6 +16,9 @@ from kbkit.schema import Relation, Schema
 if TYPE_CHECKING:
     import polars as pl
 
+    from kbkit.answers.answer_set import AnswerSet
+    from kbkit.answers.catalogue import Template
+    from kbkit.answers.session import Session
     from kbkit.embed import Embedder
     from kbkit.queries import Query
     from kbkit.stores.adjacency import Adjacency
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from kbkit.stores.text import Text
     from kbkit.stores.triples import Triples
     from kbkit.stores.vectors import Vectors
+    from kbkit.workspace import Workspace
 
 S = TypeVar("S")
 
@@ -84,7 +88,7 @@ class KnowledgeBase:
         for store in self._open:
             store.close()
         self._open.clear()
-        for name in ("tables", "adjacency", "triples", "text", "vectors", "embedder"):
+        for name in ("tables", "adjacency", "triples", "text", "vectors", "embedder", "session"):
             self.__dict__.pop(name, None)
         self._pin.close()
 
@@ -106,7 +110,7 @@ class KnowledgeBase:
         """The DuckDB store."""
         from kbkit.stores import tables
 
-        return self._keep(tables.Tables(self.folder / tables.FILE))
+        return self._keep(tables.Tables(self.folder / tables.FILE, sets=self.workspace.sets_folder))
 
     @cached_property
     def adjacency(self) -> Adjacency:
@@ -151,6 +155,20 @@ class KnowledgeBase:
                 "kbkit build DIR vectors embeds it anew",
             )
         return model
+
+    @property
+    def workspace(self) -> Workspace:
+        """What users add: saved sets."""
+        from kbkit.workspace import Workspace
+
+        return Workspace(self.directory.path / "workspace")
+
+    @cached_property
+    def session(self) -> Session:
+        """What answers run on."""
+        from kbkit.answers.session import Session
+
+        return Session(self, self.manifest.generation)
 
     def _keep(self, store: S) -> S:
         self._open.append(store)
@@ -312,7 +330,7 @@ class KnowledgeBase:
             return self.sql(query.text, timeout, **params)
         from kbkit.stores import tables
 
-        opened = tables.Tables(self.folder / tables.FILE, files=True)
+        opened = tables.Tables(self.folder / tables.FILE, files=True, sets=self.workspace.sets_folder)
         try:
             return opened.frame(query.text, params, timeout)
         finally:
@@ -350,11 +368,7 @@ class KnowledgeBase:
     def iri(self, reference: str | int) -> str:
         """The IRI of a node."""
         node = self.node(reference)
-        if self.schema.rdf_source:
-            return node.key
-        from kbkit.schema import iri_escape
-
-        return self.schema.node_namespace(node.type) + iri_escape(node.key)
+        return self.schema.node_iri(node.type, node.key)
 
     def search(self, query: str, k: int = 20, mode: str = "hybrid", type: str | None = None) -> pl.DataFrame:  # noqa: A002
         """Search names and texts: rank, id, key, type, name, score, a score per component, snippet.
@@ -365,6 +379,83 @@ class KnowledgeBase:
         from kbkit.search.retrieve import search
 
         return search(self, query, k, mode, type)
+
+    # -- answers ------------------------------------------------------------------------------------------------------
+
+    def answers(
+        self,
+        expression: str | Template,
+        engine: str = "walk",
+        timeout: float | None = None,
+        **slots: str | int | float | bool,
+    ) -> AnswerSet:
+        """The nodes that an answer expression (or a template) stands for; nothing runs before members are asked for.
+
+        ``slots`` fill its ``<slots>`` (a slot whose name is no Python identifier: ``**{"gene/protein": "BRCA1"}``): a
+        name, or ``#key``. ``engine`` is ``walk`` (adjacency arrays), ``sql`` or ``sparql``; all give the same set.
+        Raises :class:`kbkit.answers.ExpressionError`, which says where the expression is wrong.
+        """
+        from kbkit.answers.answer_set import AnswerSet
+        from kbkit.answers.parse import parse
+
+        if isinstance(expression, str):
+            return AnswerSet(self.session, parse(expression), slots, engine, expression, timeout)
+        return AnswerSet(self.session, expression.tree(), slots, engine, expression.expression, timeout)
+
+    def answers_many(
+        self, template: str | Template, bindings: pl.DataFrame | Mapping[str, Sequence[Any]]
+    ) -> pl.DataFrame:
+        """The answers of a template for a table of bindings, all at once: (binding, node), sorted.
+
+        ``template`` is an expression with slots, or the id of a template; ``bindings`` has a column per slot, of names,
+        ``#keys``, or ids (integers). ``binding`` is the row's number, from 0.
+        """
+        from kbkit.answers.catalogue import as_template
+        from kbkit.answers.many import answers_many
+
+        chosen = as_template(template)
+        return answers_many(self.session, self.session.resolved(chosen.tree(), chosen.expression), bindings)
+
+    def sample(
+        self,
+        template: str | Template,
+        n: int = 10,
+        seed: int = 0,
+        min_answers: int | None = None,
+        max_answers: int = 20,
+        weight: str = "uniform",
+        parts: Sequence[str] = (),
+        constraints: Mapping[str, float] | None = None,
+    ) -> pl.DataFrame:
+        """Draw ``n`` distinct groundings of a template with ``min_answers`` to ``max_answers`` answers, reproducibly.
+
+        A column per slot (``#key``) and its name, expression, question, answers (their number). ``weight`` is
+        ``uniform`` over groundings or ``popular`` (in proportion to the degrees of the slots' nodes). For templates
+        with parts (QUEST's), ``parts`` says what a part may be, and ``min_answers`` is 2; ``constraints`` changes
+        fields of :class:`kbkit.answers.sample.Constraints`, which otherwise hold for these templates only.
+        """
+        from kbkit.answers.catalogue import as_template
+        from kbkit.answers.groundings import sample
+        from kbkit.answers.sample import Constraints, Request
+
+        chosen = as_template(template)
+        least = min_answers if min_answers is not None else 2 if chosen.letters else 1
+        bounds = Constraints.of(dict(constraints or {})) if constraints or chosen.letters else None
+        return sample(self.session, chosen, Request(n, seed, least, max_answers, weight, bounds), parts)
+
+    def templates(self) -> pl.DataFrame:
+        """The templates that ship with kbkit: template, fits (this KB), answer, expression, question, problem."""
+        from kbkit.answers.catalogue import listed, shipped
+
+        return listed(shipped(), self.schema)
+
+    def suggest_templates(self, most: int = 20, seed: int = 0) -> pl.DataFrame:
+        """One- and two-hop metapaths and meeting pairs of the schema, those first that have the most groundings with 1
+        to 20 answers: template, expression, answer, question (to be edited), groundings (estimated).
+        """
+        from kbkit.answers.suggest import suggest
+
+        return suggest(self.session, most, seed)
 
     # -- check --------------------------------------------------------------------------------------------------------
 

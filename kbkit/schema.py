@@ -44,7 +44,8 @@ class NodeType:
     """A node type.
 
     ``first`` and ``count`` give the id range ``first .. first + count - 1`` of the nodes whose primary type it is;
-    ``others`` counts the nodes that have it besides their primary type. ``table`` is its name in SQL.
+    ``others`` counts the nodes that have it besides their primary type, and ``overlaps`` names those primary types.
+    ``table`` is its name in SQL.
     """
 
     name: str
@@ -55,6 +56,7 @@ class NodeType:
     iri: str
     attributes: tuple[Attribute, ...] = ()
     description: str = ""
+    overlaps: tuple[str, ...] = ()
 
     @property
     def last(self) -> int:
@@ -155,6 +157,10 @@ class Schema:
         """The IRI that stands before the keys of a type's nodes, in a KB that did not come from RDF."""
         return f"{self.base}{iri_escape(type_name)}/"
 
+    def node_iri(self, type_name: str, key: str) -> str:
+        """The IRI of the node with this primary type and key."""
+        return key if self.rdf_source else self.node_namespace(type_name) + iri_escape(key)
+
     def to_json(self) -> dict[str, Any]:
         """A plain structure for ``manifest.json``."""
         return dataclasses.asdict(self)
@@ -162,7 +168,10 @@ class Schema:
     @staticmethod
     def from_json(data: dict[str, Any]) -> Schema:
         """The inverse of :meth:`to_json`."""
-        types = tuple(NodeType(**{**t, "attributes": _attributes(t)}) for t in data["node_types"])
+        types = tuple(
+            NodeType(**{**t, "attributes": _attributes(t), "overlaps": tuple(t.get("overlaps", ()))})
+            for t in data["node_types"]
+        )
         relations = tuple(
             Relation(
                 **{**r, "attributes": _attributes(r), "signatures": tuple(Signature(**s) for s in r["signatures"])}

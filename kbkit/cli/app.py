@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from kbkit import __version__
-from kbkit.cli import ask, build, look
+from kbkit.cli import answer, ask, build, look
 from kbkit.errors import KbError
 
 
@@ -35,6 +35,7 @@ app = typer.Typer(
 build.register(app)
 look.register(app)
 ask.register(app)
+answer.register(app)
 
 
 def _version(wanted: bool) -> None:

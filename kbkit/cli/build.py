@@ -19,6 +19,7 @@ def register(app: typer.Typer) -> None:
     app.command()(recipes)
     app.add_typer(recipe_app, name="recipe")
     app.command()(ingest)
+    app.command()(generate)
     app.command()(build)
     app.command()(gc)
 
@@ -96,6 +97,32 @@ def recipe_new(name: Annotated[Path, typer.Argument(help="The folder to write.")
     write_skeleton(name)
     typer.echo(
         f"wrote {name / 'recipe.toml'} and {name / 'load.sql'}; use it with: kbkit ingest ./{name} FILES --out my.kb"
+    )
+
+
+def generate(
+    shape: Annotated[str, typer.Argument(help="amazon, mag or prime.")],
+    out: Annotated[Path, typer.Option("--out", help="The folder to write to.")] = ...,  # type: ignore[assignment]
+    scale: Annotated[float, typer.Option("--scale", help="1 for the published size.")] = 0.001,
+    seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same files.")] = 0,
+    texts: Annotated[bool, typer.Option(help="Whether to write texts.")] = True,
+    context: typer.Context = None,  # type: ignore[assignment]
+) -> None:
+    """Write an invented graph in the shape of a STaRK KB, as the files that `kbkit ingest table` reads."""
+    from kbkit.cli.progress import bars
+    from kbkit.generate import generate as write
+    from kbkit.ingestion.progress import Event
+
+    with bars(quiet=context.obj.quiet) as listener:
+
+        def tell(stage: str, done: int, total: int) -> None:
+            if listener is not None:
+                listener(Event(stage, done, total))
+
+        counts = write(shape, out, scale=scale, seed=seed, texts=texts, progress=tell)
+    typer.echo(
+        f"{out}: {counts['nodes']:,} nodes, {counts['edges']:,} edges, {counts['texts']:,} texts;"
+        f" kbkit ingest table {out} --out {shape}.kb loads it"
     )
 
 

@@ -54,6 +54,11 @@ def _types(con: Connection, recipe: Recipe) -> tuple[NodeType, ...]:
     )
     tables = table_names(con, [row[0] for row in rows], (), "type_")
     iris = _pairs(con, "type_iris")
+    overlaps: dict[str, list[str]] = {}
+    for other, primary in con.execute(
+        "SELECT DISTINCT o.type, n.type FROM kb_node_types o JOIN kb_nodes n USING (id) ORDER BY ALL"
+    ).fetchall():
+        overlaps.setdefault(other, []).append(primary)
     return tuple(
         NodeType(
             name=name,
@@ -64,6 +69,7 @@ def _types(con: Connection, recipe: Recipe) -> tuple[NodeType, ...]:
             iri=iris.get(name) or f"{recipe.base}type/{iri_escape(name)}",
             attributes=attributes.get(name, ()),
             description=recipe.types.get(name, ""),
+            overlaps=tuple(overlaps.get(name, ())),
         )
         for (name, first, count, others), table in zip(rows, tables, strict=True)
     )

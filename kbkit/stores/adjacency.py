@@ -73,18 +73,52 @@ class Csr:
         """Number of neighbours of each row."""
         return np.diff(self.offsets)
 
+    def ranges(self, nodes: Ids) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the neighbours of each of ``nodes`` start in ``targets``, and how many they are (0 for none)."""
+        if not len(nodes):
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        rows = len(self.offsets) - 1
+        if self.heads is None:
+            row = nodes - self.first
+            if row.min() >= 0 and row.max() < rows:
+                start = self.offsets[row]
+                return start, self.offsets[row + 1] - start
+            known = (row >= 0) & (row < rows)
+        else:
+            place = np.searchsorted(self.heads, nodes)
+            known = place < rows
+            known[known] = self.heads[place[known]] == nodes[known]
+            row = place.astype(np.int32)
+        start, count = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.int64)
+        start[known] = self.offsets[row[known]]
+        count[known] = self.offsets[row[known] + 1] - start[known]
+        return start, count
+
+    def expand(self, start: NDArray[np.int64], count: NDArray[np.int64]) -> Ids:
+        """The neighbours at :meth:`ranges`, laid end to end, repeats and all."""
+        if len(start) <= 24:  # a few slices cost less than an index
+            parts = [self.targets[s : s + n] for s, n in zip(start.tolist(), count.tolist(), strict=True)]
+            return np.concatenate(parts) if parts else _EMPTY
+        ends = np.cumsum(count)
+        index = np.arange(int(ends[-1]))
+        index += np.repeat(start - ends + count, count)
+        return self.targets[index]
+
 
 class Adjacency:
     """A generation's adjacency arrays, memory-mapped; forward and backward for each relation."""
 
     def __init__(self, folder: Path, relations: Sequence[str]) -> None:
         try:
+            # As plain arrays over the mapped file: slices of numpy's own memmap class cost ten times as much.
             self._index, self._heads, self._offsets, self._targets = (
-                np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("index", "heads", "offsets", "targets")
+                np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r"))
+                for name in ("index", "heads", "offsets", "targets")
             )
         except (OSError, ValueError) as error:
             raise KbError(f"{folder} cannot be opened: {error}", "kbkit check says more") from error
         self._position = {name: i for i, name in enumerate(relations)}
+        self._blocks: dict[int, Csr] = {}
 
     def forward(self, relation: str) -> Csr:
         """Head to tails."""
@@ -101,17 +135,22 @@ class Adjacency:
 
     def close(self) -> None:
         """Let go of the files. Arrays handed out before stay valid until they are dropped themselves."""
+        self._blocks.clear()
         del self._index, self._heads, self._offsets, self._targets
 
     def _block(self, number: int) -> Csr:
+        known = self._blocks.get(number)
+        if known is not None:
+            return known
         block = self._index[number]
         rows, heads, offsets, targets = (int(block[name]) for name in ("rows", "heads", "offsets", "targets"))
-        return Csr(
+        self._blocks[number] = Csr(
             first=int(block["first"]),
             heads=None if block["dense"] else self._heads[heads : heads + rows],
             offsets=self._offsets[offsets : offsets + rows + 1],
             targets=self._targets[targets : targets + int(block["pairs"])],
         )
+        return self._blocks[number]
 
 
 def build(

@@ -12,6 +12,10 @@ from kbkit.schema import KB_NAMESPACE, STANDARD_PREFIXES, Attribute, Relation, S
 
 RDF, RDFS, XSD, SKOS = (STANDARD_PREFIXES[name] for name in ("rdf", "rdfs", "xsd", "skos"))
 KB_TYPE = KB_NAMESPACE + "type"
+KB_NAME = KB_NAMESPACE + "name"
+KB_KEY = KB_NAMESPACE + "key"
+TABLES_GRAPH = KB_NAMESPACE + "tables"
+"""For RDF sources, the graph of what the tables made of the source: ``kb:name`` and an ``attr:`` for each attribute."""
 
 _NUMBER = '"number of the statement"'  # a column that no attribute is called
 
@@ -23,24 +27,35 @@ _DATATYPES = {
 
 
 def queries(schema: Schema) -> Iterator[str]:
-    """All queries that together write the KB; each scans one table."""
+    """All queries that together write the KB's default graph; each scans one table."""
     node = node_iri(schema, "n")
     if schema.rdf_source:  # the rest is in the source's own quads
         yield from _types(node, rdf_type=False)
         return
     yield f"SELECT {node} || ' <{RDFS}label> ' || {_string('n.name')} || ' .\n' AS lines FROM nodes n"
+    yield f"SELECT {node} || ' <{KB_KEY}> ' || {_string('n.key')} || ' .\n' AS lines FROM nodes n"
     yield (
         f"SELECT {node} || ' <{SKOS}altLabel> ' || {_string('n.alias')} || ' .\n' AS lines"
         " FROM (SELECT type, key, unnest(aliases) AS alias FROM nodes) n WHERE n.alias IS NOT NULL"
     )
     yield from _types(node, rdf_type=True)
-    for node_type in schema.node_types:
-        if node_type.attributes and node_type.count:
-            yield _attributes(schema, node_type.name, node_type.table, node_type.attributes, node)
+    yield from _all_attributes(schema, node)
     predicate = f"' <{_plain(schema.base)}text/' || url_encode(x.field) || '> '"
     line = f"{node} || {predicate} || {_string('x.text')} || ' .\n'"
     yield f"SELECT {line} AS lines FROM texts x JOIN nodes n USING (id)"
     yield from _edges(schema)
+
+
+def table_queries(schema: Schema) -> Iterator[str]:
+    """For RDF sources: the queries that write :data:`TABLES_GRAPH`."""
+    node = node_iri(schema, "n")
+    yield f"SELECT {node} || ' <{KB_NAME}> ' || {_string('n.name')} || ' .\n' AS lines FROM nodes n"
+    yield from _all_attributes(schema, node)
+
+
+def datatype(kind: str) -> str | None:
+    """The XML Schema datatype (without prefix) for a DuckDB type; None where values are plain strings."""
+    return "decimal" if kind.startswith("DECIMAL") else _DATATYPES.get(kind)
 
 
 def node_iri(schema: Schema, alias: str) -> str:
@@ -58,6 +73,12 @@ def _types(node: str, *, rdf_type: bool) -> Iterator[str]:
         "SELECT n.key, n.type, t.iri FROM node_types o JOIN nodes n USING (id) JOIN types t ON t.type = o.type::VARCHAR"
     )
     yield from (f"SELECT {lines} AS lines FROM ({source}) n" for source in (primary, other))
+
+
+def _all_attributes(schema: Schema, node: str) -> Iterator[str]:
+    for node_type in schema.node_types:
+        if node_type.attributes and node_type.count:
+            yield _attributes(schema, node_type.name, node_type.table, node_type.attributes, node)
 
 
 def _attributes(schema: Schema, name: str, table: str, attributes: tuple[Attribute, ...], node: str) -> str:
@@ -111,15 +132,15 @@ def _statements(schema: Schema, relation: Relation, source: str) -> str:
 
 def _term(value: str, kind: str) -> str:
     """An SQL expression for the RDF literal of a column of DuckDB type ``kind``; NULL stays NULL."""
-    datatype = "decimal" if kind.startswith("DECIMAL") else _DATATYPES.get(kind)
-    if datatype is None:
+    xsd = datatype(kind)
+    if xsd is None:
         return _string(f"{value}::VARCHAR")
     text = f"{value}::VARCHAR"
-    if datatype == "dateTime":
+    if xsd == "dateTime":
         text = f"replace({value}::VARCHAR, ' ', 'T')"
-    if datatype == "double":
+    if xsd == "double":
         text = f"replace(replace({value}::VARCHAR, 'inf', 'INF'), 'nan', 'NaN')"
-    return f"('\"' || {text} || '\"^^<{XSD}{datatype}>')"
+    return f"('\"' || {text} || '\"^^<{XSD}{xsd}>')"
 
 
 def _string(value: str) -> str:

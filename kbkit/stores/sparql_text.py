@@ -95,6 +95,11 @@ def term(value: object) -> str:
         if re.search(r'[<>"{}|^`\\\x00-\x20]', text[1:-1]):
             raise QueryError(f"{text} is no IRI", "percent-encode what may not stand in one")
         return text
+    return string_literal(text)
+
+
+def string_literal(text: str) -> str:
+    """``text`` as a SPARQL string."""
     for old, new in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r")):
         text = text.replace(old, new)
     return f'"{text}"'

@@ -9,6 +9,7 @@ twenty relations scan only their own row groups (the sort keeps zone maps tight)
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 import threading
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FILE = "tables.duckdb"
-TABLES = ("nodes", "edges", "texts", "node_types", "types", "relations")
+TABLES = ("nodes", "edges", "texts", "node_types", "types", "relations", "answer_sets", "answer_members")
 """Names that no type or relation may take."""
 
 Error = duckdb.Error
@@ -179,10 +180,11 @@ class Tables:
     left behind (a transaction, a temporary table), and threads may share one object.
 
     ``files`` lets SQL read and write files; otherwise DuckDB opens nothing but the KB. Spills go to a temporary folder.
+    ``sets`` is the folder of saved sets, which SQL sees as ``answer_sets`` and ``answer_members``.
     """
 
-    def __init__(self, path: Path, *, files: bool = False) -> None:
-        self._files = files
+    def __init__(self, path: Path, *, files: bool = False, sets: Path | None = None) -> None:
+        self._files, self._sets = files, sets
         self._guard = threading.Lock()
         self._spill = tempfile.TemporaryDirectory(prefix="kbkit-")
         # The file is attached to a database in memory, because DuckDB shares one instance, and its settings, among all
@@ -194,6 +196,8 @@ class Tables:
             self.close()
             raise KbError(f"{path} cannot be opened: {first_line(error)}", "kbkit check says more") from error
         if not files:
+            if sets is not None:
+                self._con.execute(f"SET allowed_directories = [{literal(str(sets) + os.sep)}]")
             self._con.execute("SET enable_external_access = false")
         self._con.execute("SET lock_configuration = true")
 
@@ -212,6 +216,8 @@ class Tables:
         try:
             if not self._files:
                 _refuse_writes(cursor, text)
+            if "answer_" in text.lower():
+                self._define_sets(cursor)
             return run(lambda: _result(cursor, text, params or {}), cursor.interrupt, timeout)
         except Expired:
             raise QueryTimeoutError(f"SQL stopped after {timeout:g} s", "--timeout sets the limit") from None
@@ -226,10 +232,14 @@ class Tables:
         """:meth:`arrow` as a polars frame, with plain strings for ENUMs."""
         return to_frame(self.arrow(text, params, timeout))
 
-    def lookup(self, text: str, params: Mapping[str, Any] | None = None) -> pl.DataFrame:
-        """A frame for kbkit's own look-ups: no limit, no thread."""
+    def lookup(
+        self, text: str, params: Mapping[str, Any] | None = None, frames: Mapping[str, pl.DataFrame] | None = None
+    ) -> pl.DataFrame:
+        """A frame for kbkit's own look-ups: no limit, no thread. ``frames`` are tables that the text may name."""
         cursor = self._cursor()
         try:
+            for name, frame in (frames or {}).items():
+                cursor.register(name, frame.to_arrow())
             return to_frame(cursor.sql(text, params=dict(params or {})).to_arrow_table())
         finally:
             cursor.close()
@@ -245,6 +255,24 @@ class Tables:
     def batches(self, text: str, rows: int = 50_000) -> pa.RecordBatchReader:
         """Stream a result, ``rows`` a batch."""
         return self._cursor().sql(text).to_arrow_reader(rows)
+
+    def _define_sets(self, cursor: duckdb.DuckDBPyConnection) -> None:
+        """Define the views of saved sets, for this call: files come and go."""
+        files = self._sets / "*.parquet" if self._sets is not None and any(self._sets.glob("*.parquet")) else None
+        source = (
+            f"read_parquet({literal(str(files))})"
+            if files
+            else "(SELECT '' AS name, '' AS expression, '' AS type, '' AS generation, '' AS saved, 0::BIGINT AS count,"
+            " [{'type': '', 'key': ''}] AS members WHERE false)"
+        )
+        cursor.execute(
+            f"CREATE TEMP VIEW answer_sets AS SELECT name, expression, type, generation, saved, count FROM {source}"
+        )
+        cursor.execute(
+            "CREATE TEMP VIEW answer_members AS SELECT m.answer_set, n.id, m.type, m.key FROM"
+            f" (SELECT answer_set, member.type, member.key FROM (SELECT name AS answer_set, unnest(members) AS member"
+            f" FROM {source})) m LEFT JOIN nodes n ON n.type = m.type AND n.key = m.key"
+        )
 
     def _cursor(self) -> duckdb.DuckDBPyConnection:
         with self._guard:

@@ -53,9 +53,13 @@ def build(
         counted[0] += lines
         progress(counted[0], max(total, counted[0]))
 
-    for query in ntriples.queries(schema):
+    default: ox.DefaultGraph | ox.NamedNode = ox.DefaultGraph()
+    parts = [(query, default) for query in ntriples.queries(schema)]
+    if schema.rdf_source:
+        parts += [(query, ox.NamedNode(ntriples.TABLES_GRAPH)) for query in ntriples.table_queries(schema)]
+    for query, graph in parts:
         chunks = (_column_bytes(batch.column(0)) for batch in batches(query))
-        store.bulk_load(input=_Stream.buffered(chunks, advance), format=ox.RdfFormat.N_TRIPLES)
+        store.bulk_load(input=_Stream.buffered(chunks, advance), format=ox.RdfFormat.N_TRIPLES, to_graph=graph)
     if quads is not None:
         with gzip.open(quads, "rb") as handle:
             chunks = (memoryview(chunk) for chunk in iter(lambda: handle.read(1 << 20), b""))

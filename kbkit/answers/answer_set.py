@@ -1,0 +1,194 @@
+"""AnswerSet: an expression over one KB, run when its members are asked for, by any of three engines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kbkit.answers import syntax
+from kbkit.answers.algebra import Operator, Plan, Stored, operators
+from kbkit.answers.bind import Bindings, bind
+from kbkit.answers.session import Session
+from kbkit.answers.syntax import Expression, Value, combine
+from kbkit.answers.to_sparql import to_sparql
+from kbkit.answers.to_sql import to_sql
+from kbkit.answers.walk import walk
+from kbkit.errors import KbError, UnknownNameError
+from kbkit.stores.adjacency import Ids
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from kbkit.answers.why import Why
+
+ENGINES = ("walk", "sql", "sparql")
+
+
+class AnswerSet:
+    """The nodes that an expression stands for. Nothing runs before ``ids`` (or ``len``, ``in``, ...) is asked for.
+
+    ``& | -`` combine two sets of one KB, ``==`` compares members. Iterating gives ids.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        tree: Expression,
+        slots: Mapping[str, Value] | None = None,
+        engine: str = "walk",
+        text: str = "",
+        timeout: float | None = None,
+    ) -> None:
+        if engine not in ENGINES:
+            raise UnknownNameError("engine", engine, ENGINES)
+        self._session, self.engine, self._timeout = session, engine, timeout
+        self._slots = dict(slots or {})
+        self.plan: Plan = session.resolved(tree, text)
+        self._bound: Bindings = bind(self.plan, session.stores.tables, session.schema, self._slots)
+        self.tree: Expression = syntax.fill(tree, self._slots) if self._slots else tree
+
+    @property
+    def expression(self) -> str:
+        """The expression, with its slots filled."""
+        return str(self.tree)
+
+    @property
+    def type(self) -> str | None:
+        """The type of the members; None for any."""
+        return self.plan.type
+
+    # -- members ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def ids(self) -> Ids:
+        """The members' ids: int32, sorted, distinct. They belong to this generation."""
+        if self.engine == "walk":
+            found = walk(self.plan, self._session, self._bound)
+        elif self.engine == "sql":
+            frame = self._session.stores.tables.frame(self.sql, timeout=self._timeout)
+            found = frame["id"].to_numpy().astype(np.int32)
+        else:
+            found = self._ids_of(self._session.stores.triples.frame(self.sparql, timeout=self._timeout))
+        found.flags.writeable = False
+        return found
+
+    def _ids_of(self, answers: pl.DataFrame) -> Ids:
+        import polars as pl
+
+        schema = self._session.schema
+        iris = answers["answer"].to_list() if answers.width else []
+        match = (
+            "n.key = a.iri"
+            if schema.rdf_source
+            else "n.type = url_decode(split_part(substr(a.iri, $start), '/', 1))"
+            " AND n.key = url_decode(split_part(substr(a.iri, $start), '/', 2))"
+        )
+        params = {} if schema.rdf_source else {"start": len(schema.base) + 1}
+        frames = {"found": pl.DataFrame({"iri": pl.Series(iris, dtype=pl.String)})}
+        sql = f"SELECT n.id FROM found a JOIN nodes n ON {match} ORDER BY n.id"
+        found = self._session.stores.tables.lookup(sql, params, frames)["id"].to_numpy().astype(np.int32)
+        if len(found) != len(iris):
+            raise KbError(f"SPARQL gave {len(iris)} answers, of which the tables know {len(found)}", "run kbkit check")
+        return found
+
+    def nodes(self) -> pl.DataFrame:
+        """The members: id, type, key, name, in the order of ids."""
+        import polars as pl
+
+        sql = "SELECT id, type, key, name FROM nodes WHERE id IN (SELECT member FROM members) ORDER BY id"
+        return self._session.stores.tables.lookup(sql, frames={"members": pl.DataFrame({"member": self.ids})})
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.ids.tolist())
+
+    def __contains__(self, node: object) -> bool:
+        """Whether a node is a member: an id, or a reference as ``kb.find`` takes it."""
+        from kbkit.lookup import find
+
+        if not isinstance(node, (int, str, np.integer)):
+            return False
+        number = (
+            int(node) if not isinstance(node, str) else find(self._session.stores.tables, self._session.schema, node)
+        )
+        place = int(np.searchsorted(self.ids, number))
+        return place < len(self.ids) and int(self.ids[place]) == number
+
+    # -- algebra ------------------------------------------------------------------------------------------------------
+
+    def __and__(self, other: AnswerSet) -> AnswerSet:
+        return self._combine("&", other)
+
+    def __or__(self, other: AnswerSet) -> AnswerSet:
+        return self._combine("|", other)
+
+    def __sub__(self, other: AnswerSet) -> AnswerSet:
+        return self._combine("-", other)
+
+    def _combine(self, op: str, other: AnswerSet) -> AnswerSet:
+        if not isinstance(other, AnswerSet):
+            return NotImplemented
+        self._same_kb(other)
+        tree = combine(op, self.tree, other.tree)
+        return AnswerSet(self._session, tree, engine=self.engine, timeout=self._timeout)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, AnswerSet):
+            return NotImplemented
+        self._same_kb(other)
+        return np.array_equal(self.ids, other.ids)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _same_kb(self, other: AnswerSet) -> None:
+        if self._session is not other._session:
+            raise KbError("two answer sets of different KBs", "save one, and name it @set in the other")
+
+    # -- compiled, explained, saved -----------------------------------------------------------------------------------
+
+    @property
+    def sql(self) -> str:
+        """DuckDB SQL that gives the members and runs by itself on the KB's tables."""
+        return to_sql(self.plan, self._session.schema, self._bound)
+
+    @property
+    def sparql(self) -> str:
+        """SPARQL 1.1 that gives the members' IRIs and runs by itself on the KB's triples."""
+        schema = self._session.schema
+        members = {}
+        for name in {op.name for op in operators(self.plan.root) if isinstance(op, Stored)}:
+            frame = self._session.stores.workspace.members(name)
+            members[name] = [schema.node_iri(*row) for row in frame.select("type", "key").iter_rows()]
+        return to_sparql(self.plan, schema, self._bound, members)
+
+    def why(self, node: int | str) -> Why:
+        """One shortest proof that a node is a member; raises :class:`KbError` when it is none."""
+        from kbkit.answers.why import explain
+        from kbkit.lookup import find
+
+        number = find(self._session.stores.tables, self._session.schema, node)
+        return explain(self.plan, self._session, self._bound, number)
+
+    def save(self, name: str) -> None:
+        """Keep the members in the workspace, where ``@name`` and SQL (``answer_members``) see them."""
+        stores = self._session.stores
+        stores.workspace.save(name, self.expression, self.type, self._session.generation, self.nodes())
+
+    def __repr__(self) -> str:
+        count = f", {len(self.ids):,} members" if "ids" in self.__dict__ else ""
+        return f"<AnswerSet {self.expression}{count}>"
+
+    def _repr_html_(self) -> str:
+        from kbkit.render import to_html
+
+        return to_html(self.nodes(), self.expression)
+
+
+def uses(operator: Operator, kind: type) -> bool:
+    """Whether an operator of that class occurs."""
+    return any(isinstance(op, kind) for op in operators(operator))

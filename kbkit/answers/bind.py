@@ -1,0 +1,175 @@
+"""A plan's parameters -> nodes and constants: names are looked up once, before anything runs or is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from kbkit.answers.algebra import Parameter, Plan
+from kbkit.answers.parse import ExpressionError
+from kbkit.answers.syntax import Key, Name, Slot, Value, picked, quoted
+from kbkit.errors import KbError, UnknownNameError
+from kbkit.schema import Schema
+from kbkit.stores.tables import Tables, closest_names
+
+
+class Node(NamedTuple):
+    """A node as a parameter holds it; ``type`` is its primary type."""
+
+    id: int
+    type: str
+    key: str
+    name: str
+
+    @property
+    def reference(self) -> str:
+        """``type#key``."""
+        return f"{self.type}#{self.key}"
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A value cast to ``sql_type``, as DuckDB writes it."""
+
+    text: str
+    sql_type: str
+
+
+Bindings: TypeAlias = Mapping[str, tuple[Node, ...] | Constant]
+"""What each parameter of a plan stands for."""
+
+
+def bind(
+    plan: Plan, tables: Tables, schema: Schema, slots: Mapping[str, Value]
+) -> dict[str, tuple[Node, ...] | Constant]:
+    """Look up every parameter of ``plan``; ``slots`` gives the slots' values.
+
+    Raises :class:`ExpressionError` for unknown and ambiguous names, for values that do not fit their attribute, and for
+    slots without a value; :class:`UnknownNameError` for a value of no slot.
+    """
+    check_slots(plan, slots)
+    found: dict[str, tuple[Node, ...] | Constant] = {}
+    for parameter in plan.parameters:
+        given = slots[parameter.given.name] if isinstance(parameter.given, Slot) else parameter.given
+        if parameter.value:
+            found[parameter.name] = constant(plan, parameter, tables, given)
+        else:
+            pick = given if isinstance(given, (Name, Key)) else picked(given)
+            assert not isinstance(pick, Slot)
+            found[parameter.name] = named(plan, parameter, tables, schema, pick)
+    return found
+
+
+def check_slots(plan: Plan, given: Mapping[str, object] | Sequence[str]) -> None:
+    """Refuse slots that the plan does not have, and those that it has and nobody filled."""
+    for name in given:
+        if name not in plan.slots:
+            raise UnknownNameError("slot", name, plan.slots, where=f"{plan.text}")
+    for parameter in plan.parameters:
+        if isinstance(parameter.given, Slot) and parameter.given.name not in given:
+            what = "a value" if parameter.value else f"the name of {parameter.type or 'a node'}, or #key"
+            raise ExpressionError(
+                f"slot <{parameter.given.name}> has no value",
+                f"-p '{parameter.given.name}=...' gives it {what}",
+                text=plan.text,
+                at=parameter.at,
+            )
+
+
+def named(plan: Plan, parameter: Parameter, tables: Tables, schema: Schema, pick: Name | Key) -> tuple[Node, ...]:
+    """The nodes that a name or key stands for: one, or with ``all`` any number of that name."""
+    [nodes] = find(tables, schema, parameter.type, [pick])
+    if len(nodes) == 1 or (nodes and isinstance(pick, Name) and pick.all):
+        return tuple(nodes)
+    raise unclear(pick, nodes, parameter, tables, plan.text)
+
+
+def unclear(
+    pick: Name | Key, nodes: Sequence[Node], parameter: Parameter, tables: Tables, text: str
+) -> ExpressionError:
+    """Nothing, or several nodes, have that name."""
+    kind = parameter.type or "node"
+    if nodes:
+        shown = ", ".join(node.reference for node in nodes[:5]) + ", ..." * (len(nodes) > 5)
+        every = f", or all of them with :all({quoted(pick.text)})" if isinstance(pick, Name) else ""
+        message, hint = f"several nodes of type {kind} are called {pick.text!r}", f"name one of {shown}{every}"
+        return ExpressionError(message, hint, text=text, at=parameter.at)
+    if isinstance(pick, Key):
+        message, hint = f"no {kind} has the key {pick.text!r}", "kbkit search finds nodes by words"
+        return ExpressionError(message, hint, text=text, at=parameter.at)
+    close = closest_names(tables, pick.text, parameter.type or "")
+    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else "kbkit search finds nodes by words"
+    return ExpressionError(f"no {kind} is called {pick.text!r}", hint, text=text, at=parameter.at)
+
+
+def find(tables: Tables, schema: Schema, node_type: str | None, picks: Sequence[Name | Key]) -> list[list[Node]]:
+    """The nodes of a type that each pick may mean, in the order of ids.
+
+    A name is tried as written, then without regard to case, then as an alias; each in one statement for all picks.
+    """
+    found: list[list[Node]] = [[] for _ in picks]
+    for step, match in enumerate(_MATCHES):
+        places = [i for i, p in enumerate(picks) if not found[i] and isinstance(p, Key) == (step == 0)]
+        if not places:
+            continue
+        rows = tables.rows(
+            f"""SELECT DISTINCT g.place, n.id, n.type::VARCHAR, n.key, n.name
+            FROM (SELECT unnest($places) AS place, unnest($texts) AS text) g JOIN {match}
+            WHERE {_of_type(schema, node_type)} ORDER BY g.place, n.id""",
+            {"places": places, "texts": [picks[i].text for i in places]},
+        )
+        for place, *node in rows:
+            found[place].append(Node(*node))
+    return found
+
+
+_MATCHES = (
+    "nodes n ON n.key = g.text",
+    "nodes n ON n.name = g.text",
+    "nodes n ON lower(n.name) = lower(g.text)",
+    "(SELECT *, unnest(aliases) AS alias FROM nodes WHERE len(aliases) > 0) n ON lower(n.alias) = lower(g.text)",
+)
+
+
+def _of_type(schema: Schema, node_type: str | None) -> str:
+    if node_type is None:
+        return "true"
+    known = schema.type(node_type)
+    inside = f"n.id BETWEEN {known.first} AND {known.last}"
+    if not known.others:
+        return inside
+    literal = "'" + node_type.replace("'", "''") + "'"
+    return f"({inside} OR n.id IN (SELECT id FROM node_types WHERE type = {literal}))"
+
+
+def constant(plan: Plan, parameter: Parameter, tables: Tables, given: object) -> Constant:
+    """A value cast to the type of the attribute that it is compared with; refuses one that does not fit exactly."""
+    kind = parameter.type or "VARCHAR"
+    text = str(given).lower() if isinstance(given, bool) else str(given)
+    if kind == "VARCHAR":
+        return Constant(text, kind)
+    try:
+        [(cast, exact)] = tables.rows(
+            f"SELECT TRY_CAST($text AS {kind})::VARCHAR, TRY_CAST($text AS DOUBLE) = TRY_CAST(TRY_CAST($text AS {kind})"
+            " AS DOUBLE)"
+            if kind in _WHOLE
+            else f"SELECT TRY_CAST($text AS {kind})::VARCHAR, true",
+            {"text": text},
+        )
+    except Exception as error:
+        raise KbError(f"a value of type {kind} cannot be compared: {error}") from error
+    if cast is None or not exact or (isinstance(given, bool) != (kind == "BOOLEAN") and not isinstance(given, str)):
+        raise ExpressionError(f"{text!r} is no {_SAID.get(kind, kind)}", "", text=plan.text, at=parameter.at)
+    return Constant(cast, kind)
+
+
+_WHOLE = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")}
+_SAID = {
+    **dict.fromkeys(_WHOLE, "whole number"),
+    "DOUBLE": "number",
+    "FLOAT": "number",
+    "BOOLEAN": "true or false",
+    "DATE": "date (2001-12-31)",
+    "TIMESTAMP": "time (2001-12-31 23:59:59)",
+}

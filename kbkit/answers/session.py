@@ -1,0 +1,120 @@
+"""What answers run on: the stores of one open KB, and what is kept between expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from kbkit.answers import syntax
+from kbkit.answers.algebra import Plan
+from kbkit.answers.resolve import resolve
+from kbkit.schema import Schema
+from kbkit.stores.adjacency import Adjacency, Csr, Ids
+from kbkit.stores.tables import Tables, literal
+from kbkit.workspace import Workspace
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from kbkit.stores.triples import Triples
+
+
+class Stores(Protocol):
+    """An open KB, as far as answers need it."""
+
+    @property
+    def schema(self) -> Schema: ...  # noqa: D102
+    @property
+    def tables(self) -> Tables: ...  # noqa: D102
+    @property
+    def adjacency(self) -> Adjacency: ...  # noqa: D102
+    @property
+    def triples(self) -> Triples: ...  # noqa: D102
+    @property
+    def workspace(self) -> Workspace: ...  # noqa: D102
+
+
+class Session:
+    """One open KB's answers: caches of plans, of filtered nodes and of the nodes that have a type besides."""
+
+    def __init__(self, stores: Stores, generation: str) -> None:
+        self.stores = stores
+        self.generation = generation
+        self.plan = lru_cache(1024)(self._plan)
+        self.others = lru_cache(None)(self._others)
+        self.passing = lru_cache(64)(self._passing)
+
+    @property
+    def schema(self) -> Schema:
+        """The KB's schema."""
+        return self.stores.schema
+
+    def _plan(self, tree: syntax.Expression, text: str = "") -> Plan:
+        return resolve(tree, self.schema, None, text)
+
+    def resolved(self, tree: syntax.Expression, text: str = "") -> Plan:
+        """The plan of a tree; those that name saved sets are made anew, because a set may have changed."""
+        if any(isinstance(part, syntax.Saved) for part in syntax.walk(tree)):
+            return resolve(tree, self.schema, self.saved_types(), text)
+        return self.plan(tree, text)
+
+    def saved_types(self) -> Mapping[str, str | None]:
+        """The type of each saved set."""
+        return {s.name: s.type for s in self.stores.workspace.sets()}
+
+    def move(self, relation: str, forward: bool) -> Csr:
+        """The neighbours that a relation leads to."""
+        adjacency = self.stores.adjacency
+        return adjacency.forward(relation) if forward else adjacency.backward(relation)
+
+    def _others(self, node_type: str) -> Ids:
+        """Sorted ids of the nodes that have a type besides their primary one."""
+        if not self.schema.type(node_type).others:
+            return np.empty(0, np.int32)
+        sql = f"SELECT id FROM node_types WHERE type = {literal(node_type)} ORDER BY id"
+        return self.stores.tables.lookup(sql)["id"].to_numpy().astype(np.int32, copy=False)
+
+    def members(self, node_type: str | None) -> Ids:
+        """Sorted ids of all nodes of a type."""
+        if node_type is None:
+            return np.arange(self.schema.nodes, dtype=np.int32)
+        known = self.schema.type(node_type)
+        own = np.arange(known.first, known.last + 1, dtype=np.int32)
+        others = self.others(node_type)
+        return np.union1d(own, others) if len(others) else own
+
+    def has_type(self, ids: Ids, node_type: str | None) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """A mask of the ids that have a type."""
+        if node_type is None:
+            return np.ones(len(ids), bool)
+        known = self.schema.type(node_type)
+        mask = (ids >= known.first) & (ids <= known.last)
+        others = self.others(node_type)
+        if len(others):
+            mask |= np.isin(ids, others)
+        return mask
+
+    def stored(self, name: str) -> Ids:
+        """Sorted ids of the members of a saved set that this generation has."""
+        sql = "SELECT n.id FROM nodes n JOIN members m ON n.type = m.type AND n.key = m.key ORDER BY n.id"
+        frames = {"members": self.stores.workspace.members(name)}
+        return self.stores.tables.lookup(sql, frames=frames)["id"].to_numpy().astype(np.int32, copy=False)
+
+    def _passing(self, node_type: str | None, condition: str) -> Ids:
+        """Sorted ids of all nodes of a type that pass an SQL condition."""
+        return self._select(node_type, condition, {})
+
+    def passing_among(self, node_type: str | None, condition: str, ids: Ids) -> Ids:
+        """The ids of ``ids`` that pass an SQL condition."""
+        import polars as pl
+
+        frames = {"among": pl.DataFrame({"among": ids})}
+        return self._select(node_type, f"id IN (SELECT among FROM among) AND {condition}", frames)
+
+    def _select(self, node_type: str | None, condition: str, frames: Mapping[str, pl.DataFrame]) -> Ids:
+        table = "nodes" if node_type is None else '"' + self.schema.type(node_type).table.replace('"', '""') + '"'
+        found = self.stores.tables.lookup(f"SELECT id FROM {table} WHERE {condition} ORDER BY id", frames=frames)
+        return found["id"].to_numpy().astype(np.int32, copy=False)

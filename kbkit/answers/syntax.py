@@ -1,0 +1,267 @@
+"""The tree of an answer expression as it is written, before a schema gives it meaning; immutable, prints back to text.
+
+``at`` is the position of the first character, for errors; it takes no part in comparisons.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
+from typing import TypeAlias
+
+_IDENTIFIER = re.compile(r"\w+(?:/\w+)*")
+_PLAIN_RELATION = re.compile(r"[^\s\[\]|!^*+`<](?:[^\[\]|*+`\n]*[^\s\[\]|*+`])?")
+_PLAIN_KEY = re.compile(r"(?:(?!->|<-)[^\s(){}\[\]<>&|,\"'`#→←@])+")
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def _at() -> int:
+    return field(default=0, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Name:
+    """A node by its name; ``all`` takes every node of that name."""
+
+    text: str
+    all: bool = False
+
+    def __str__(self) -> str:
+        return f"all({quoted(self.text)})" if self.all else quoted(self.text)
+
+
+@dataclass(frozen=True)
+class Key:
+    """A node by its key in the source."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text if _PLAIN_KEY.fullmatch(self.text) else quoted(self.text)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A place for a value that is bound later."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"<{self.name}>"
+
+
+Value: TypeAlias = str | int | float | bool | Slot
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A test of an attribute; ``op`` is one of = != < <= > >= in contains missing, ``values`` what it compares with."""
+
+    attribute: str
+    op: str
+    values: tuple[Value, ...] = ()
+    negated: bool = False
+    at: int = _at()
+
+    def __str__(self) -> str:
+        name = identifier(self.attribute)
+        if self.op == "missing":
+            return f"{'not ' if self.negated else ''}missing({name})"
+        values = [_value(value) for value in self.values]
+        return f"{name} in [{', '.join(values)}]" if self.op == "in" else f"{name} {self.op} {values[0]}"
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Nodes of a type (None: of any), all of them or those that ``pick`` names."""
+
+    type: str | None
+    pick: Name | Key | Slot | None = None
+    at: int = _at()
+
+    def __str__(self) -> str:
+        sign = {Key: "#", type(None): ""}.get(type(self.pick), ":")
+        return f"{'*' if self.type is None else identifier(self.type)}{sign}{'' if self.pick is None else self.pick}"
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A set saved in the workspace."""
+
+    name: str
+    at: int = _at()
+
+    def __str__(self) -> str:
+        return "@" + identifier(self.name)
+
+
+@dataclass(frozen=True)
+class Where:
+    """The nodes of ``source`` that meet all conditions."""
+
+    source: Expression
+    conditions: tuple[Condition, ...]
+
+    @property
+    def at(self) -> int:
+        """Where its source starts."""
+        return self.source.at
+
+    def __str__(self) -> str:
+        bare = isinstance(self.source, (Nodes, Saved))
+        return f"{self.source if bare else f'({self.source})'}{{{', '.join(map(str, self.conditions))}}}"
+
+
+@dataclass(frozen=True)
+class Edge:
+    """One relation of a step: ``inverse`` for ``^``, ``closure`` is empty, ``*`` or ``+``."""
+
+    relation: str
+    inverse: bool = False
+    closure: str = ""
+    at: int = _at()
+
+    def __str__(self) -> str:
+        name = self.relation
+        if not _PLAIN_RELATION.fullmatch(name) or "->" in name:
+            name = _backticks(name)
+        return f"{'^' * self.inverse}{name}{self.closure}"
+
+
+@dataclass(frozen=True)
+class Step:
+    """Relations in brackets, any of which will do; ``negated`` for ``[!r]``."""
+
+    edges: tuple[Edge, ...]
+    negated: bool = False
+    at: int = _at()
+
+    def __str__(self) -> str:
+        return f"[{'!' * self.negated}{'|'.join(map(str, self.edges))}]"
+
+
+@dataclass(frozen=True)
+class Path:
+    """Sets of nodes and steps in the order of the text; ``arrows`` (``->`` or ``<-``) stand between them."""
+
+    elements: tuple[Expression | Step, ...]
+    arrows: tuple[str, ...]
+
+    @property
+    def at(self) -> int:
+        """Where its first element starts."""
+        return self.elements[0].at
+
+    def __str__(self) -> str:
+        parts = [f"({e})" if isinstance(e, (Combine, Path)) else str(e) for e in self.elements]
+        return parts[0] + "".join(f" {arrow} {part}" for arrow, part in zip(self.arrows, parts[1:], strict=True))
+
+
+@dataclass(frozen=True)
+class Combine:
+    """A set operation, ``&``, ``|`` or ``-``, of two or more parts; ``a - b - c`` takes both from ``a``."""
+
+    op: str
+    parts: tuple[Expression, ...]
+
+    @property
+    def at(self) -> int:
+        """Where its first part starts."""
+        return self.parts[0].at
+
+    def __str__(self) -> str:
+        return f" {self.op} ".join(self._part(part) for part in self.parts)
+
+    def _part(self, part: Expression) -> str:
+        inside = isinstance(part, Path) or (isinstance(part, Combine) and PRECEDENCE[part.op] >= PRECEDENCE[self.op])
+        return f"({part})" if inside else str(part)
+
+
+Expression: TypeAlias = Nodes | Saved | Where | Path | Combine
+
+PRECEDENCE = {"-": 1, "&": 2, "|": 3}
+"""Tightest first; a path binds tighter than all of them."""
+
+
+def combine(op: str, left: Expression, right: Expression) -> Combine:
+    """``left op right``; a chain of one operator becomes one :class:`Combine`."""
+    if isinstance(left, Combine) and left.op == op:
+        return Combine(op, (*left.parts, right))
+    return Combine(op, (left, right))
+
+
+def walk(tree: Expression) -> Iterator[object]:
+    """Every part of a tree, itself first."""
+    stack: list[object] = [tree]
+    while stack:
+        part = stack.pop()
+        yield part
+        if isinstance(part, (Nodes, Where, Path, Combine, Step, Condition)):
+            inner = [getattr(part, f.name) for f in fields(part)]
+            for value in reversed(inner):
+                stack.extend(reversed(value) if isinstance(value, tuple) else [value])
+
+
+def slots(tree: Expression) -> list[str]:
+    """Names of the slots, in the order of their first appearance."""
+    return list(dict.fromkeys(part.name for part in walk(tree) if isinstance(part, Slot)))
+
+
+def depth(tree: Expression) -> int:
+    """How deep the tree is nested."""
+    if isinstance(tree, Where):
+        return 1 + depth(tree.source)
+    inner = {Path: "elements", Combine: "parts"}.get(type(tree))
+    if inner is None:
+        return 1
+    return 1 + max(depth(part) for part in getattr(tree, inner) if not isinstance(part, Step))
+
+
+def fill(tree: Expression, values: dict[str, Value]) -> Expression:
+    """Put values in the place of slots. A text for a node is a name, or a key when it starts with ``#``."""
+    if isinstance(tree, Nodes):
+        if isinstance(tree.pick, Slot) and tree.pick.name in values:
+            return replace(tree, pick=picked(values[tree.pick.name]))
+        return tree
+    if isinstance(tree, Where):
+        return Where(fill(tree.source, values), tuple(_fill_condition(c, values) for c in tree.conditions))
+    if isinstance(tree, Path):
+        elements = (e if isinstance(e, Step) else fill(e, values) for e in tree.elements)
+        return replace(tree, elements=tuple(elements))
+    if isinstance(tree, Combine):
+        return replace(tree, parts=tuple(fill(part, values) for part in tree.parts))
+    return tree
+
+
+def picked(value: Value) -> Name | Key | Slot:
+    """What a slot of a node becomes when it is bound to ``value``."""
+    if isinstance(value, Slot):
+        return value
+    text = str(value)
+    return Key(text[1:]) if text.startswith("#") else Name(text)
+
+
+def _fill_condition(condition: Condition, values: dict[str, Value]) -> Condition:
+    filled = tuple(values.get(v.name, v) if isinstance(v, Slot) else v for v in condition.values)
+    return replace(condition, values=filled)
+
+
+def quoted(text: str) -> str:
+    """``text`` in double quotes, as an expression writes it."""
+    return '"' + "".join(_ESCAPES.get(c, c) for c in text) + '"'
+
+
+def identifier(name: str) -> str:
+    """A type, attribute or set name, in backticks where it is no plain identifier."""
+    return name if _IDENTIFIER.fullmatch(name) else _backticks(name)
+
+
+def _backticks(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _value(value: Value) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return quoted(value) if isinstance(value, str) else str(value)

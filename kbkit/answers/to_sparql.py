@@ -1,0 +1,258 @@
+"""A plan -> SPARQL 1.1 that a person can read, edit and run in any engine; pure text.
+
+An operator is written in one of two ways. As a *pattern* it produces its nodes: each hop starts from a sub-select of
+distinct nodes, because engines multiply rows along a plain path. As a *condition* it tests a node that is known
+already, with EXISTS, which stops at the first match.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from kbkit.answers.algebra import All, And, Hop, Minus, Move, Operator, Or, Pick, Plan, Stored, Test, Where
+from kbkit.answers.bind import Bindings, Constant
+from kbkit.schema import KB_NAMESPACE, STANDARD_PREFIXES, Schema, iri_escape
+from kbkit.stores.ntriples import TABLES_GRAPH, datatype
+from kbkit.stores.sparql_text import string_literal
+
+_LOCAL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
+
+
+def to_sparql(
+    plan: Plan, schema: Schema, bound: Bindings | None = None, members: dict[str, list[str]] | None = None
+) -> str:
+    """SPARQL whose column ``answer`` holds the IRIs of the answers.
+
+    With ``bound`` every parameter is written out, so that the text runs by itself; without, a node is ``$name`` (an
+    IRI) and a constant too. ``members`` gives the IRIs of the saved sets that the plan uses.
+    """
+    text = _Sparql(schema, bound, members or {})
+    lines = text.pattern(plan.root, "?answer")
+    body = "\n".join("  " + line for line in lines)
+    used = {prefix: iri for prefix, iri in schema.prefixes().items() if re.search(rf"(?<![\w:]){prefix}:", body)}
+    prefixes = "".join(f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in used.items())
+    comment = "".join(f"# {line}\n" for line in plan.text.splitlines() if line.strip())
+    return f"{comment}{prefixes}SELECT DISTINCT ?answer WHERE {{\n{body}\n}}"
+
+
+@dataclass
+class _Sparql:
+    schema: Schema
+    bound: Bindings | None
+    members: dict[str, list[str]]
+    used: Counter[str] = field(default_factory=Counter)
+
+    # -- as a pattern -------------------------------------------------------------------------------------------------
+
+    def pattern(self, operator: Operator, node: str) -> list[str]:
+        """Lines that bind the variable ``node`` to each of the operator's nodes."""
+        match operator:
+            case All():
+                return [self.is_a(node, operator.type)]
+            case Pick() | Stored():
+                return [self.values(operator, node)]
+            case Where():
+                return [*self.pattern(operator.source, node), *self.tests(operator, node)]
+            case Hop():
+                return self.hop(operator, node)
+            case And():
+                first, *rest = sorted(operator.parts, key=self.rank)
+                return [*self.pattern(first, node), *(line for part in rest for line in self.also(part, node))]
+            case Or():
+                return self.union([self.pattern(part, node) for part in operator.parts])
+            case Minus():
+                return [*self.pattern(operator.left, node), *self.filter(f"!{self.condition(operator.right, node)}")]
+        raise AssertionError(operator)
+
+    def also(self, part: Operator, node: str) -> list[str]:
+        """Restrict ``node``, which is bound already, to the nodes of ``part``."""
+        if isinstance(part, Stored):
+            return [self.values(part, node)]
+        return self.filter(self.condition(part, node))
+
+    def filter(self, condition: str) -> list[str]:
+        condition = condition.replace("!EXISTS", "NOT EXISTS", 1) if condition.startswith("!EXISTS") else condition
+        bare = condition.startswith(("EXISTS", "NOT EXISTS"))
+        return f"FILTER {condition}".splitlines() if bare else f"FILTER({condition})".splitlines()
+
+    def rank(self, operator: Operator) -> int:
+        """How early an operator should produce its nodes: those that start from few nodes first."""
+        match operator:
+            case Pick() | Stored():
+                return 0
+            case Hop() | Where():
+                return min(90, 1 + self.rank(operator.source))
+            case And():
+                return min(self.rank(part) for part in operator.parts)
+            case Or():
+                return max(self.rank(part) for part in operator.parts)
+            case Minus():
+                return self.rank(operator.left)
+            case _:
+                return 99
+
+    def hop(self, hop: Hop, node: str) -> list[str]:
+        start = self.term(hop.source)
+        lines: list[str] = []
+        if start is None:
+            start = self.variable(hop.source.type)
+            if not self.is_implied(hop):
+                inner = self.pattern(hop.source, start)
+                lines = [f"{{ SELECT DISTINCT {start} WHERE {{", *("    " + line for line in inner), "} }"]
+        lines += self.union([[self.triple(start, move, node)] for move in hop.moves])
+        if hop.check:
+            lines.append(self.is_a(node, hop.type))
+        return lines
+
+    def is_implied(self, hop: Hop) -> bool:
+        """Whether every node that the moves can start from is in the source, all nodes of a type."""
+        if not isinstance(hop.source, All) or any(move.closure for move in hop.moves):
+            return False
+        signatures = [(s, move.forward) for move in hop.moves for s in self.schema.relation(move.relation).signatures]
+        return hop.source.type is None or {s.head if f else s.tail for s, f in signatures} == {hop.source.type}
+
+    # -- as a condition -----------------------------------------------------------------------------------------------
+
+    def condition(self, operator: Operator, node: str) -> str:
+        """A boolean expression that tests whether ``node`` is one of the operator's nodes."""
+        match operator:
+            case Pick():
+                return f"{node} IN ({', '.join(self.iris(operator))})"
+            case And() | Or():
+                sign = " && " if isinstance(operator, And) else " || "
+                return f"({sign.join(self.condition(part, node) for part in operator.parts)})"
+            case Minus():
+                return f"({self.condition(operator.left, node)} && !{self.condition(operator.right, node)})"
+            case _:
+                lines = self.tested(operator, node)
+                return "EXISTS { " + (lines[0] if len(lines) == 1 else "\n    " + "\n    ".join(lines) + "\n ") + " }"
+
+    def tested(self, operator: Operator, node: str) -> list[str]:
+        """Lines of an EXISTS that hold when ``node`` is one of the operator's nodes."""
+        match operator:
+            case All():
+                return [self.is_a(node, operator.type)]
+            case Stored():
+                return [self.values(operator, node)]
+            case Where():
+                return [*self.tested(operator.source, node), *self.tests(operator, node)]
+            case Hop():
+                start = self.term(operator.source)
+                lines = []
+                if start is None:
+                    start = self.variable(operator.source.type)
+                    if not self.is_implied(operator):
+                        lines = self.tested(operator.source, start)
+                steps = self.union([[self.triple(start, move, node)] for move in operator.moves])
+                return [*steps, *([self.is_a(node, operator.type)] if operator.check else []), *lines]
+            case _:
+                return [self.is_a(node, operator.type), *self.filter(self.condition(operator, node))]
+
+    # -- parts --------------------------------------------------------------------------------------------------------
+
+    def union(self, groups: Sequence[Sequence[str]]) -> list[str]:
+        if len(groups) == 1:
+            return list(groups[0])
+        lines: list[str] = []
+        for group in groups:
+            lines += [f"{'UNION ' if lines else ''}{{", *("  " + line for line in group), "}"]
+        return lines
+
+    def triple(self, start: str, move: Move, node: str) -> str:
+        relation = self.short(self.schema.relation(move.relation).iri)
+        if move.closure:
+            return f"{start} {relation if move.forward else f'(^{relation})'}{move.closure} {node} ."
+        return f"{start} {relation} {node} ." if move.forward else f"{node} {relation} {start} ."
+
+    def is_a(self, node: str, node_type: str | None) -> str:
+        what = self.variable("type") if node_type is None else self.short(self.schema.type(node_type).iri)
+        return f"{node} kb:type {what} ."
+
+    def values(self, operator: Pick | Stored, node: str) -> str:
+        if isinstance(operator, Stored):
+            listed = " ".join(self.short(iri) for iri in self.members[operator.name])
+            return f"VALUES {node} {{ {listed} }}"
+        if self.bound is None:
+            return f"BIND(${operator.parameter} AS {node})"
+        return f"VALUES {node} {{ {' '.join(self.iris(operator))} }}"
+
+    def term(self, operator: Operator) -> str | None:
+        """What stands for a single named node in a triple; None for any other set."""
+        if not isinstance(operator, Pick):
+            return None
+        iris = self.iris(operator)
+        return iris[0] if len(iris) == 1 else None
+
+    def iris(self, pick: Pick) -> list[str]:
+        if self.bound is None:
+            return [f"${pick.parameter}"]
+        nodes = self.bound[pick.parameter]
+        assert not isinstance(nodes, Constant)
+        return [self.short(self.schema.node_iri(node.type, node.key)) for node in nodes]
+
+    def tests(self, where: Where, node: str) -> list[str]:
+        return [line for test in where.tests for line in self.test(test, node)]
+
+    def test(self, test: Test, node: str) -> list[str]:
+        element = test.sql_type.removesuffix("[]")
+        value = self.variable(test.attribute)
+        if test.attribute == "key" and self.schema.rdf_source:
+            triple = f"BIND(STR({node}) AS {value})"
+        else:
+            triple = f"{node} {self.predicate(test.attribute)} {value} ."
+            if self.schema.rdf_source:
+                triple = f"GRAPH {self.short(TABLES_GRAPH)} {{ {triple} }}"
+        real = f"{value} = {value}" if element in ("DOUBLE", "FLOAT") else ""  # NaN counts as missing
+        if test.op == "missing":
+            inside = f"{triple} FILTER({real})" if real else triple
+            return [f"FILTER {'' if test.negated else 'NOT '}EXISTS {{ {inside} }}"]
+        values = [self.value(name, element) for name in test.parameters]
+        if test.op == "contains":
+            condition = self.contains(value, test.parameters[0])
+        elif test.op == "in":
+            condition = f"{value} IN ({', '.join(values)})"
+        else:
+            condition = f"{value} {test.op} {values[0]}"
+        return [triple, f"FILTER({f'{real} && ' if real else ''}{condition})"]
+
+    def predicate(self, attribute: str) -> str:
+        own = {"name": KB_NAMESPACE + "name" if self.schema.rdf_source else STANDARD_PREFIXES["rdfs"] + "label"}
+        own["key"] = KB_NAMESPACE + "key"
+        return self.short(own.get(attribute) or f"{self.schema.base}attr/{iri_escape(attribute)}")
+
+    def value(self, name: str, sql_type: str) -> str:
+        if self.bound is None:
+            return f"${name}"
+        constant = self.bound[name]
+        assert isinstance(constant, Constant)
+        kind = datatype(sql_type)
+        if kind is None:
+            return string_literal(constant.text)
+        text = constant.text.replace(" ", "T") if kind == "dateTime" else constant.text
+        if kind in ("integer", "boolean"):
+            return text
+        return f'"{text}"^^xsd:{kind}'
+
+    def contains(self, value: str, name: str) -> str:
+        if self.bound is None:
+            return f"CONTAINS(LCASE({value}), LCASE(${name}))"
+        constant = self.bound[name]
+        assert isinstance(constant, Constant)
+        pattern = re.sub(r"([\\.*+?^$|(){}\[\]-])", r"\\\1", constant.text)
+        return f'REGEX({value}, {string_literal(pattern)}, "i")'  # folds case as DuckDB does; LCASE does not
+
+    def variable(self, about: str | None) -> str:
+        """A new variable, named for what it stands for."""
+        stem = re.sub(r"\W+", "_", (about or "node").lower(), flags=re.ASCII).strip("_") or "node"
+        self.used[stem] += 1
+        return f"?{stem}_{self.used[stem]}"
+
+    def short(self, iri: str) -> str:
+        """``prefix:name`` where the KB has a prefix and the rest is a plain name, else ``<iri>``."""
+        for prefix, start in self.schema.prefixes().items():
+            if iri.startswith(start) and _LOCAL.fullmatch(iri[len(start) :]):
+                return f"{prefix}:{iri[len(start) :]}"
+        return f"<{iri}>"

@@ -1,0 +1,207 @@
+"""A plan -> DuckDB SQL that a person can read, edit and run; pure text.
+
+One common table expression per operator, each a table of ``id``. Parameters are ``$named``, or written out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from kbkit.answers.algebra import All, And, Hop, Minus, Move, Operator, Or, Pick, Plan, Stored, Test, Where
+from kbkit.answers.bind import Bindings, Constant, Node
+from kbkit.schema import Schema
+from kbkit.stores.tables import literal, quote
+
+_PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
+
+
+def to_sql(plan: Plan, schema: Schema, bound: Bindings | None = None, *, picks_by_id: bool = False) -> str:
+    """SQL whose rows (id, type, key, name) are the answers, in the order of ids.
+
+    With ``bound`` every parameter is written out, so that the text runs by itself; without, a node is ``$name`` (its
+    key, or with ``picks_by_id`` its id) and a constant ``$name`` too.
+    """
+    text = _Sql(schema, bound, picks_by_id)
+    answers = text.table(plan.root)
+    steps = ",\n".join(f"{name} AS (\n  {body}\n)" for name, body in text.steps.items())
+    start = f"WITH {'RECURSIVE ' if text.recursive else ''}{steps}\n" if steps else ""
+    where = "" if answers == "nodes" else f"\nWHERE id IN (SELECT id FROM {answers})"
+    return f"{_comment(plan.text)}{start}SELECT id, type, key, name\nFROM nodes{where}\nORDER BY id"
+
+
+def test_sql(test: Test, values: Sequence[str]) -> str:
+    """The SQL condition of a test on the attribute's column; ``values`` are SQL expressions.
+
+    A list passes if any element does. NULL and NaN count as missing, and fail every comparison.
+    """
+    column = identifier(test.attribute)
+    element = test.sql_type.removesuffix("[]")
+    is_list = test.sql_type.endswith("[]")
+    item = "item" if is_list else column
+    known = f"{item} IS NOT NULL" + (f" AND NOT isnan({item})" if element in ("DOUBLE", "FLOAT") else "")
+    if test.op == "missing":
+        condition = known
+    elif test.op == "contains":
+        condition = f"regexp_matches({item}, regexp_escape({values[0]}), 'i')"
+    elif test.op == "in":
+        condition = f"{item} IN ({', '.join(values)})"
+    else:
+        condition = f"{item} {'<>' if test.op == '!=' else test.op} {values[0]}"
+    if test.op != "missing" and element in ("DOUBLE", "FLOAT"):
+        condition = f"NOT isnan({item}) AND {condition}"
+    if is_list:
+        condition = f"coalesce(len(list_filter({column}, lambda item: {condition})), 0) > 0"
+    if test.op == "missing" and not test.negated:
+        return f"{column} IS NULL" if condition == f"{column} IS NOT NULL" else f"NOT coalesce({condition}, false)"
+    return condition
+
+
+def constant_sql(value: tuple[Node, ...] | Constant, sql_type: str) -> str:
+    """A constant written out, for an attribute of that type."""
+    assert isinstance(value, Constant)
+    kind = sql_type.removesuffix("[]")
+    if kind == "VARCHAR":
+        return literal(value.text)
+    if kind in ("BIGINT", "INTEGER", "BOOLEAN"):
+        return value.text
+    return f"{literal(value.text)}::{kind}"
+
+
+def identifier(name: str) -> str:
+    """An SQL name, quoted where it must be."""
+    return name if _PLAIN.fullmatch(name) and name not in _RESERVED else quote(name)
+
+
+_RESERVED = frozenset(
+    """all analyse analyze and any array as asc asymmetric both case cast check collate column constraint create default
+    deferrable desc describe distinct do else end except false fetch for foreign from grant group having in initially
+    intersect into lambda lateral leading limit not null offset on only or order pivot placing primary qualify
+    references returning select show some summarize symmetric table then to trailing true union unique unpivot using
+    variadic when where window with cross full inner is join left like natural outer right semi anti similar glob
+    asof positional""".split()  # noqa: SIM905
+)
+"""Words that DuckDB takes for its own where a name could stand."""
+
+
+@dataclass
+class _Sql:
+    schema: Schema
+    bound: Bindings | None
+    picks_by_id: bool
+    steps: dict[str, str] = field(default_factory=dict)
+    known: dict[Operator, str] = field(default_factory=dict)
+    recursive: bool = False
+
+    def table(self, operator: Operator) -> str:
+        """The name of a table whose column ``id`` holds the operator's nodes."""
+        if isinstance(operator, All):
+            return "nodes" if operator.type is None else identifier(self.schema.type(operator.type).table)
+        if operator not in self.known:
+            body = self.body(operator)
+            self.known[operator] = name = self.new_name(operator)
+            self.steps[name] = body
+        return self.known[operator]
+
+    def new_name(self, operator: Operator) -> str:
+        stem = re.sub(r"\W+", "_", (operator.type or "node").lower(), flags=re.ASCII).strip("_") or "node"
+        taken = {t.table.lower() for t in self.schema.node_types} | {r.table.lower() for r in self.schema.relations}
+        number = 1
+        while f"{stem}_{number}" in self.steps or f"{stem}_{number}" in taken or not _PLAIN.fullmatch(stem):
+            stem = stem if _PLAIN.fullmatch(stem) else f"n_{stem}"
+            number += 1
+        return f"{stem}_{number}"
+
+    def body(self, operator: Operator) -> str:
+        match operator:
+            case Pick():
+                return self.pick(operator)
+            case Stored():
+                return (
+                    "SELECT n.id FROM answer_members m JOIN nodes n ON n.type = m.type AND n.key = m.key"
+                    f" WHERE m.answer_set = {literal(operator.name)}"
+                )
+            case Where():
+                return self.where(operator)
+            case Hop():
+                return self.hop(operator)
+            case And():
+                first, *rest = (self.table(part) for part in operator.parts)
+                return f"SELECT id FROM {first} WHERE " + " AND ".join(f"id IN (SELECT id FROM {t})" for t in rest)
+            case Or():
+                return "\n  UNION ".join(f"SELECT id FROM {self.table(part)}" for part in operator.parts)
+            case Minus():
+                return f"SELECT id FROM {self.table(operator.left)} ANTI JOIN {self.table(operator.right)} USING (id)"
+        raise AssertionError(operator)
+
+    def pick(self, pick: Pick) -> str:
+        name = pick.parameter
+        table = self.table(All(pick.type))
+        nodes = None if self.bound is None else self.bound[name]
+        assert not isinstance(nodes, Constant)
+        if self.picks_by_id:
+            return f"SELECT id FROM {table} WHERE id = ${name}"
+        if nodes is None:
+            return f"SELECT id FROM {table} WHERE key = ${name}"
+        shared = pick.type is None or bool(self.schema.type(pick.type).others)
+        note = "  -- " + " ".join(nodes[0].name.split())[:60] if len(nodes) == 1 else ""
+        if not shared:
+            keys = ", ".join(literal(node.key) for node in nodes)
+            return f"SELECT id FROM {table} WHERE key " + (f"= {keys}" if len(nodes) == 1 else f"IN ({keys})") + note
+        rows = " OR ".join(f"(type = {literal(n.type)} AND key = {literal(n.key)})" for n in nodes)
+        return f"SELECT id FROM nodes WHERE {rows}{note}"
+
+    def where(self, where: Where) -> str:
+        table = self.table(All(where.type))
+        tests = [test_sql(test, [self.value(name, test) for name in test.parameters]) for test in where.tests]
+        if not isinstance(where.source, All):
+            tests.insert(0, f"id IN (SELECT id FROM {self.table(where.source)})")
+        return f"SELECT id FROM {table} WHERE " + " AND ".join(tests)
+
+    def value(self, name: str, test: Test) -> str:
+        kind = test.sql_type.removesuffix("[]")
+        if self.bound is None:
+            return f"${name}" if kind == "VARCHAR" else f"${name}::{kind}"
+        return constant_sql(self.bound[name], test.sql_type)
+
+    def hop(self, hop: Hop) -> str:
+        source = self.table(hop.source)
+        parts = [self.move(move, source, hop) for move in hop.moves]
+        return "\n  UNION ".join(parts) if len(parts) > 1 else parts[0].replace("SELECT ", "SELECT DISTINCT ", 1)
+
+    def move(self, move: Move, source: str, hop: Hop) -> str:
+        relation = self.schema.relation(move.relation)
+        table = identifier(relation.table)
+        near, far = ("head", "tail") if move.forward else ("tail", "head")
+        within = f"{{}} IN (SELECT id FROM {self.table(All(hop.type))})"
+        if move.closure:
+            table, near, far = self.closure(move, source, near, far), "", "id"
+        conditions = []
+        ends = {s.head if move.forward else s.tail for s in relation.signatures}
+        whole = isinstance(hop.source, All) and (hop.source.type is None or ends == {hop.source.type})
+        if near and not whole:
+            conditions.append(f"{near} IN (SELECT id FROM {source})")
+        if hop.check:
+            conditions.append(within.format(far))
+        where = " WHERE " + " AND ".join(conditions) if conditions else ""
+        return f"SELECT {far if far == 'id' else f'{far} AS id'} FROM {table}{where}"
+
+    def closure(self, move: Move, source: str, near: str, far: str) -> str:
+        """A recursive step: everything that the relation reaches, with zero steps for ``*``."""
+        self.recursive = True
+        table = identifier(self.schema.relation(move.relation).table)
+        name = "reached"
+        while name in self.steps:
+            name = f"reached_{len(self.steps) + 1}"
+        first = (
+            f"SELECT id FROM {source}"
+            if move.closure == "*"
+            else f"SELECT {far} AS id FROM {table} WHERE {near} IN (SELECT id FROM {source})"
+        )
+        self.steps[name] = f"{first}\n  UNION SELECT {far} FROM {table} JOIN {name} ON {near} = {name}.id"
+        return name
+
+
+def _comment(text: str) -> str:
+    return "".join(f"-- {line}\n" for line in text.splitlines() if line.strip())

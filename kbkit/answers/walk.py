@@ -1,0 +1,271 @@
+"""Runs a plan over the adjacency arrays, for one binding: sorted arrays of ids, expanded from the smaller side.
+
+An intersection computes its cheapest part and tests the others against it, each in the direction that touches fewer
+edges, so that the larger set is never made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kbkit.answers.algebra import All, And, Hop, Minus, Move, Operator, Or, Pick, Plan, Stored, Where
+from kbkit.answers.bind import Bindings, Constant
+from kbkit.answers.session import Session
+from kbkit.answers.to_sql import constant_sql, test_sql
+from kbkit.stores.adjacency import Csr, Ids
+
+Mask: TypeAlias = NDArray[np.bool_]
+
+_EMPTY: Ids = np.empty(0, np.int32)
+_FEW = 20_000
+"""Up to so many ids a filter asks the tables for those only; beyond, for the whole type once."""
+
+
+def walk(plan: Plan, session: Session, bound: Bindings) -> Ids:
+    """Sorted ids of the answers."""
+    return Walk(session, bound).ids(plan.root)
+
+
+class Walk:
+    """One run: keeps what each operator gave, because plans share parts and costs are taken from real sets."""
+
+    def __init__(self, session: Session, bound: Bindings) -> None:
+        self.session, self.bound = session, bound
+        self._known: dict[int, Ids] = {}
+
+    def ids(self, operator: Operator) -> Ids:
+        """Sorted distinct ids of an operator's nodes."""
+        known = self._known.get(id(operator))
+        if known is None:
+            known = self._known[id(operator)] = self._ids(operator)
+        return known
+
+    def _ids(self, operator: Operator) -> Ids:
+        match operator:
+            case Pick():
+                return self.picked(operator)
+            case Hop():
+                return self.hop(operator)
+            case And():
+                return self.intersection(operator.parts)
+            case Or():
+                return unique(np.concatenate([self.ids(part) for part in operator.parts]))
+            case Minus():
+                left = self.ids(operator.left)
+                return left[~self.contains(operator.right, left)] if len(left) else left
+            case Where():
+                return self.where(operator)
+            case All():
+                return self.session.members(operator.type)
+            case Stored():
+                return self.session.stored(operator.name)
+        raise AssertionError(operator)
+
+    def picked(self, pick: Pick) -> Ids:
+        """The ids that a parameter names."""
+        nodes = self.bound[pick.parameter]
+        assert not isinstance(nodes, Constant)
+        return np.array(sorted(node.id for node in nodes), np.int32)
+
+    def where(self, where: Where) -> Ids:
+        """The nodes of the source that pass."""
+        condition = self.condition(where)
+        if isinstance(where.source, All):
+            return self.session.passing(where.type, condition)
+        ids = self.ids(where.source)
+        return ids[self.passes(where, ids)]
+
+    def condition(self, where: Where) -> str:
+        """The tests as one SQL condition."""
+        tests = (
+            test_sql(test, [constant_sql(self.bound[name], test.sql_type) for name in test.parameters])
+            for test in where.tests
+        )
+        return " AND ".join(tests)
+
+    def passes(self, where: Where, ids: Ids) -> Mask:
+        """A mask of the ids that pass the tests of ``where``."""
+        if not len(ids):
+            return np.zeros(0, bool)
+        condition = self.condition(where)
+        if len(ids) <= _FEW:
+            kept = self.session.passing_among(where.type, condition, ids)
+        else:
+            kept = self.session.passing(where.type, condition)
+        return is_in(ids, kept)
+
+    # -- hops ---------------------------------------------------------------------------------------------------------
+
+    def hop(self, hop: Hop) -> Ids:
+        """What the moves reach from the source."""
+        source = self.ids(hop.source)
+        parts = [self.reach(move, source) for move in hop.moves]
+        found = unique(parts[0] if len(parts) == 1 else np.concatenate(parts))
+        return found[self.session.has_type(found, hop.type)] if hop.check and len(found) else found
+
+    def reach(self, move: Move, source: Ids) -> Ids:
+        """The nodes that a move leads to, with repeats."""
+        csr = self.session.move(move.relation, move.forward)
+        if move.closure:
+            return closure(csr, source, move.closure == "*", self.session.schema.nodes)
+        return neighbors(csr, source)
+
+    def cost(self, operator: Operator) -> float:
+        """About how many edges it takes to make the operator's set; exact where its source is small."""
+        match operator:
+            case Pick():
+                return 1
+            case Stored():
+                return 100
+            case Hop():
+                if any(move.closure for move in operator.moves):
+                    return self.cost(operator.source) + 10_000
+                before = self.cost(operator.source)
+                if before <= _FEW:
+                    source = self.ids(operator.source)
+                    return before + sum(self._degree(move, source) for move in operator.moves)
+                return before * 10
+            case And():
+                return min(map(self.cost, operator.parts))
+            case Or():
+                return sum(map(self.cost, operator.parts))
+            case Minus():
+                return self.cost(operator.left)
+            case Where():
+                return self.cost(operator.source) + 1000
+            case All():
+                return 1e7 + self.session.schema.nodes
+        raise AssertionError(operator)
+
+    def _degree(self, move: Move, ids: Ids) -> int:
+        return int(self.session.move(move.relation, move.forward).ranges(ids)[1].sum())
+
+    # -- membership ---------------------------------------------------------------------------------------------------
+
+    def intersection(self, parts: Sequence[Operator]) -> Ids:
+        """The cheapest part, and of that what the others hold too."""
+        first, *rest = sorted(parts, key=self.cost)
+        ids = self.ids(first)
+        for part in rest:
+            if not len(ids):
+                break
+            ids = ids[self.contains(part, ids)]
+        return ids
+
+    def contains(self, operator: Operator, ids: Ids) -> Mask:
+        """A mask of the sorted ``ids`` that are in the operator's set, without making the set where that costs more."""
+        if id(operator) in self._known:
+            return is_in(ids, self._known[id(operator)])
+        match operator:
+            case All():
+                return self.session.has_type(ids, operator.type)
+            case Hop():
+                return self._reached(operator, ids)
+            case And() | Or():
+                both = isinstance(operator, And)
+                mask = np.full(len(ids), both)
+                for part in operator.parts:
+                    open_ = np.flatnonzero(mask) if both else np.flatnonzero(~mask)
+                    mask[open_] = self.contains(part, ids[open_])
+                return mask
+            case Minus():
+                mask = self.contains(operator.left, ids)
+                mask[mask] = ~self.contains(operator.right, ids[mask])
+                return mask
+            case Where():
+                mask = self.contains(operator.source, ids)
+                mask[mask] = self.passes(operator, ids[mask])
+                return mask
+            case _:
+                return is_in(ids, self.ids(operator))
+
+    def _reached(self, hop: Hop, ids: Ids) -> Mask:
+        """A mask of the ids that the hop reaches: backwards from the ids where that touches fewer edges."""
+        if any(move.closure for move in hop.moves):
+            return is_in(ids, self.ids(hop))
+        back = [(move, self.session.move(move.relation, not move.forward)) for move in hop.moves]
+        ranges = [csr.ranges(ids) for _, csr in back]
+        backward = sum(int(count.sum()) for _, count in ranges)
+        if self.cost(hop) <= backward:
+            return is_in(ids, self.ids(hop))
+        mask = np.zeros(len(ids), bool)
+        small = self.cost(hop.source) <= max(backward, _FEW)
+        for (_, csr), (start, count) in zip(back, ranges, strict=True):
+            before = csr.expand(start, count)
+            if small:
+                hits = is_in(before, self.ids(hop.source))
+            else:
+                distinct, place = np.unique(before, return_inverse=True)
+                hits = self.contains(hop.source, distinct)[place]
+            mask |= any_of(hits, count)
+        return mask & self.session.has_type(ids, hop.type) if hop.check else mask
+
+
+def neighbors(csr: Csr, ids: Ids) -> Ids:
+    """The neighbours of all ``ids``, with repeats."""
+    if len(ids) == 1:
+        return csr.neighbors(int(ids[0]))
+    return csr.expand(*csr.ranges(ids))
+
+
+def closure(csr: Csr, start: Ids, zero: bool, nodes: int) -> Ids:
+    """Everything reached in one or more steps, breadth first; with ``zero`` also the start. Ids are below ``nodes``."""
+    seen = np.zeros(nodes, bool)
+    seen[start] = zero
+    border = start
+    while len(border):
+        border = unique(neighbors(csr, border))
+        border = border[~seen[border]]
+        seen[border] = True
+    return np.flatnonzero(seen).astype(np.int32)
+
+
+def unique(ids: Ids) -> Ids:
+    """Sorted distinct ids: by sorting when they are few for their range, else by marking."""
+    if len(ids) < 2:
+        return ids
+    if len(ids) > 4096:
+        low = int(ids.min())
+        span = int(ids.max()) - low + 1
+        if span < 16 * len(ids):
+            mark = np.zeros(span, bool)
+            mark[ids - low] = True
+            return (np.flatnonzero(mark) + low).astype(np.int32)
+    ids = np.sort(ids)
+    first = np.empty(len(ids), bool)
+    first[0] = True
+    np.not_equal(ids[1:], ids[:-1], out=first[1:])
+    return ids[first]
+
+
+def is_in(ids: Ids, among: Ids) -> Mask:
+    """A mask of ``ids`` (in any order) that are in the sorted ``among``."""
+    if not len(among) or not len(ids):
+        return np.zeros(len(ids), bool)
+    low, high = int(among[0]), int(among[-1])
+    if len(among) == high - low + 1:  # a whole range
+        return (ids >= low) & (ids <= high)
+    if high - low < 64 * len(ids) or len(ids) > 100_000:
+        mark = np.zeros(high - low + 1, bool)
+        mark[among - low] = True
+        inside = (ids >= low) & (ids <= high)
+        inside[inside] = mark[ids[inside] - low]
+        return inside
+    place = np.searchsorted(among, ids)
+    place[place == len(among)] = 0
+    found: Mask = among[place] == ids
+    return found
+
+
+def any_of(hits: Mask, count: NDArray[np.int64]) -> Mask:
+    """For runs of ``count`` hits laid end to end, whether any in a run is true."""
+    mask = np.zeros(len(count), bool)
+    filled = np.flatnonzero(count)
+    if len(filled):
+        starts = np.cumsum(count[filled]) - count[filled]
+        mask[filled] = np.logical_or.reduceat(hits, starts)
+    return mask

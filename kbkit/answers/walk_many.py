@@ -1,0 +1,363 @@
+"""Runs a plan for a table of bindings at once: each operator is one array operation over all rows of a block.
+
+A set per row is kept as sorted distinct int64, ``row << 32 | id``: the rows of a sparse Boolean matrix. A hop is that
+matrix times the relation's; an intersection makes, row by row, the part that touches the fewest edges and tests the
+others against it. Blocks of rows run on all cores (numpy lets go of the interpreter's lock).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kbkit.answers.algebra import All, And, Hop, Minus, Move, Operator, Or, Pick, Plan, Where, parameters
+from kbkit.answers.bind import Bindings, Constant
+from kbkit.answers.session import Session
+from kbkit.answers.to_sql import constant_sql, identifier, test_sql
+from kbkit.answers.walk import Mask, Walk, any_of
+from kbkit.stores.adjacency import Csr, Ids
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Pairs: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
+Columns: TypeAlias = Mapping[str, Ids | list[Constant]]
+"""For each parameter that a slot fills, its value in every row: node ids, or constants."""
+
+BLOCK = 128
+"""Rows run at once: enough to make calls cheap, few enough for their bitmaps to stay in the processor's cache."""
+
+_LOW = np.int64(0xFFFFFFFF)
+_BITMAP = 1 << 26
+_MANY = 4_000_000
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Answers of many bindings: ``nodes[i]`` is an answer of row ``rows[i]``; sorted by row, then node."""
+
+    rows: NDArray[np.int64]
+    nodes: Ids
+
+
+def walk_many(plan: Plan, session: Session, shared: Bindings, columns: Columns, rows: int) -> Answers:
+    """The answers of ``rows`` bindings. ``shared`` holds the parameters that are the same in all."""
+    found = list(_blocks(plan, session, shared, columns, rows))
+    pairs = [pairs + (np.int64(start) << 32) for start, pairs in found]
+    packed = np.concatenate(pairs) if pairs else np.empty(0, np.int64)
+    return Answers(packed >> 32, (packed & _LOW).astype(np.int32))
+
+
+def count_many(plan: Plan, session: Session, shared: Bindings, columns: Columns, rows: int) -> NDArray[np.int64]:
+    """How many answers each of ``rows`` bindings has."""
+    counts = np.zeros(rows, np.int64)
+    for start, pairs in _blocks(plan, session, shared, columns, rows):
+        size = min(BLOCK, rows - start)
+        counts[start : start + size] = np.bincount(pairs >> 32, minlength=size)
+    return counts
+
+
+def _blocks(plan: Plan, session: Session, shared: Bindings, columns: Columns, rows: int) -> Iterator[tuple[int, Pairs]]:
+    """(first row, pairs) of each block, in order."""
+    constant = Walk(session, shared)
+    slots = frozenset(columns)
+
+    def run(start: int) -> tuple[int, Pairs]:
+        part = {name: values[start : start + BLOCK] for name, values in columns.items()}
+        return start, _Block(session, constant, slots, part, min(BLOCK, rows - start)).pairs(plan.root)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield from pool.map(run, range(0, rows, BLOCK))
+
+
+class _Block:
+    """A plan over a few rows. ``constant`` gives the operators that no slot takes part in."""
+
+    def __init__(self, session: Session, constant: Walk, slots: frozenset[str], columns: Columns, rows: int) -> None:
+        self.session, self.constant, self.slots, self.columns, self.rows = session, constant, slots, columns, rows
+        self._known: dict[int, Pairs] = {}
+
+    def is_constant(self, operator: Operator) -> bool:
+        return not (parameters(operator) & self.slots)
+
+    def pairs(self, operator: Operator) -> Pairs:
+        """Sorted distinct (row, id) of an operator's nodes, packed."""
+        known = self._known.get(id(operator))
+        if known is None:
+            known = self._known[id(operator)] = self._pairs(operator)
+        return known
+
+    def _pairs(self, operator: Operator) -> Pairs:
+        if self.is_constant(operator):
+            ids = self.constant.ids(operator)
+            return pack(np.repeat(np.arange(self.rows), len(ids)), np.tile(ids, self.rows))
+        match operator:
+            case Pick():
+                return pack(np.arange(self.rows), self.column(operator.parameter))
+            case Hop():
+                return self.hop(operator)
+            case And():
+                return self.intersection(operator)
+            case Or():
+                return unique(np.concatenate([self.pairs(part) for part in operator.parts]))
+            case Minus():
+                left = self.pairs(operator.left)
+                return left[~self.contains(operator.right, left)]
+            case Where():
+                return self.where(operator)
+        raise AssertionError(operator)
+
+    def column(self, parameter: str) -> Ids:
+        values = self.columns[parameter]
+        assert isinstance(values, np.ndarray)
+        return values
+
+    # -- hops ---------------------------------------------------------------------------------------------------------
+
+    def hop(self, hop: Hop) -> Pairs:
+        source = self.pairs(hop.source)
+        parts = [self.reach(move, source) for move in hop.moves]
+        found = unique(parts[0] if len(parts) == 1 else np.concatenate(parts))
+        return found[self.session.has_type(ids_of(found), hop.type)] if hop.check else found
+
+    def reach(self, move: Move, source: Pairs) -> Pairs:
+        csr = self.session.move(move.relation, move.forward)
+        if not move.closure:
+            return neighbors(csr, source)
+        reached = source if move.closure == "*" else source[:0]
+        border = source
+        while len(border):
+            border = unique(neighbors(csr, border))
+            border = border[~in_sorted(border, reached)]
+            reached = np.sort(np.concatenate((reached, border)))
+        return reached
+
+    def costs(self, operator: Operator) -> Floats:
+        """About how many edges each row takes to make the operator's set; exact where its source is small."""
+        if self.is_constant(operator):
+            return np.full(self.rows, self.constant.cost(operator))
+        match operator:
+            case Hop():
+                if any(move.closure for move in operator.moves):
+                    return self.costs(operator.source) + 10_000
+                before = self.costs(operator.source)
+                if before.sum() > _MANY or self.is_constant(operator.source):
+                    return before * 10
+                source = self.pairs(operator.source)
+                counts = sum(self.session.move(m.relation, m.forward).ranges(ids_of(source))[1] for m in operator.moves)
+                return before + np.bincount(source >> 32, weights=counts, minlength=self.rows)
+            case And():
+                least: Floats = np.min([self.costs(part) for part in operator.parts], axis=0)
+                return least
+            case Or():
+                whole: Floats = np.sum([self.costs(part) for part in operator.parts], axis=0)
+                return whole
+            case Minus():
+                return self.costs(operator.left)
+            case Where():
+                return self.costs(operator.source) + 1000
+            case _:
+                return np.ones(self.rows)
+
+    # -- membership ---------------------------------------------------------------------------------------------------
+
+    def intersection(self, both: And) -> Pairs:
+        costs = np.stack([self.costs(part) for part in both.parts])
+        best = costs.argmin(axis=0)
+        if (best == best[0]).all():
+            order = np.argsort(costs.sum(axis=1), kind="stable").tolist()
+            order.remove(int(best[0]))
+            found = self.pairs(both.parts[int(best[0])])
+            for i in order:
+                found = found[self.contains(both.parts[i], found)]
+            return found
+        groups = []
+        for i in np.unique(best):
+            rows = np.flatnonzero(best == i)
+            inner = self.select(rows).pairs(both)
+            groups.append(pack(rows[inner >> 32], ids_of(inner)))
+        return np.sort(np.concatenate(groups))
+
+    def select(self, rows: NDArray[np.int64]) -> _Block:
+        columns = {
+            name: values[rows] if isinstance(values, np.ndarray) else [values[i] for i in rows.tolist()]
+            for name, values in self.columns.items()
+        }
+        return _Block(self.session, self.constant, self.slots, columns, len(rows))
+
+    def contains(self, operator: Operator, pairs: Pairs) -> Mask:
+        """A mask of the sorted ``pairs`` whose node is in the operator's set of their row."""
+        if not len(pairs):
+            return np.zeros(0, bool)
+        if self.is_constant(operator):
+            return self._contains_constant(operator, ids_of(pairs))
+        if id(operator) in self._known:
+            return in_sorted(pairs, self._known[id(operator)])
+        match operator:
+            case Pick():
+                picked: Mask = ids_of(pairs) == self.column(operator.parameter)[pairs >> 32]
+                return picked
+            case Hop():
+                return self._reached(operator, pairs)
+            case And() | Or():
+                both = isinstance(operator, And)
+                mask = np.full(len(pairs), both)
+                for part in operator.parts:
+                    open_ = np.flatnonzero(mask) if both else np.flatnonzero(~mask)
+                    mask[open_] = self.contains(part, pairs[open_])
+                return mask
+            case Minus():
+                mask = self.contains(operator.left, pairs)
+                mask[mask] = ~self.contains(operator.right, pairs[mask])
+                return mask
+            case Where():
+                mask = self.contains(operator.source, pairs)
+                mask[mask] = self.passes(operator, pairs[mask])
+                return mask
+        raise AssertionError(operator)
+
+    def _contains_constant(self, operator: Operator, ids: Ids) -> Mask:
+        if isinstance(operator, All):
+            return self.session.has_type(ids, operator.type)
+        distinct, place = np.unique(ids, return_inverse=True)
+        return self.constant.contains(operator, distinct)[place]
+
+    def _reached(self, hop: Hop, pairs: Pairs) -> Mask:
+        """A mask of the pairs that the hop reaches: backwards from them where that touches fewer edges."""
+        if any(move.closure for move in hop.moves):
+            return in_sorted(pairs, self.pairs(hop))
+        ids, rows = ids_of(pairs), pairs >> 32
+        back = [self.session.move(move.relation, not move.forward) for move in hop.moves]
+        ranges = [csr.ranges(ids) for csr in back]
+        if self.costs(hop).sum() <= sum(int(count.sum()) for _, count in ranges):
+            return in_sorted(pairs, self.pairs(hop))
+        mask = np.zeros(len(pairs), bool)
+        for csr, (start, count) in zip(back, ranges, strict=True):
+            mask |= any_of(self._among(hop.source, np.repeat(rows, count), csr.expand(start, count)), count)
+        return mask & self.session.has_type(ids, hop.type) if hop.check else mask
+
+    def _among(self, operator: Operator, rows: NDArray[np.int64], ids: Ids) -> Mask:
+        """A mask of the (row, id), in any order and with repeats, that are in the operator's set."""
+        if isinstance(operator, Pick) and not self.is_constant(operator):
+            picked: Mask = ids == self.column(operator.parameter)[rows]
+            return picked
+        if self.is_constant(operator):
+            return self._contains_constant(operator, ids)
+        if self.costs(operator).sum() > max(len(ids), _MANY):
+            distinct, place = np.unique(pack(rows, ids), return_inverse=True)
+            return self.contains(operator, distinct)[place]
+        among = self.pairs(operator)
+        if not len(among):
+            return np.zeros(len(ids), bool)
+        members = ids_of(among)
+        low = int(members.min())
+        span = int(members.max()) - low + 1
+        if span * self.rows > _BITMAP:
+            return in_sorted(pack(rows, ids), among)
+        mark = np.zeros(span * self.rows, bool)
+        mark[(among >> 32) * span + (members - low)] = True
+        place = ids - np.int64(low)
+        outside = (place < 0) | (place >= span)
+        place += rows * span
+        place[outside] = 0
+        return mark[place] & ~outside
+
+    # -- filters ------------------------------------------------------------------------------------------------------
+
+    def where(self, where: Where) -> Pairs:
+        if self.is_constant(where.source):
+            return self._select(where, self._table(where.type))
+        pairs = self.pairs(where.source)
+        return pairs[self.passes(where, pairs)]
+
+    def passes(self, where: Where, pairs: Pairs) -> Mask:
+        """A mask of the sorted pairs whose node passes the tests, with the values of its row."""
+        import polars as pl
+
+        if not any(name in self.slots for test in where.tests for name in test.parameters):
+            distinct, place = np.unique(ids_of(pairs), return_inverse=True)
+            return self.constant.passes(where, distinct)[place]
+        asked = pl.DataFrame({"kb row": (pairs >> 32).astype(np.int32), "kb id": ids_of(pairs)})
+        table = f'{self._table(where.type)} JOIN asked ON asked."kb id" = id'
+        kept = self._select(where, f'{table} AND asked."kb row" = given."kb row"', asked)
+        return in_sorted(pairs, kept)
+
+    def _table(self, node_type: str | None) -> str:
+        return "nodes" if node_type is None else identifier(self.session.schema.type(node_type).table)
+
+    def _select(self, where: Where, source: str, asked: pl.DataFrame | None = None) -> Pairs:
+        """The pairs of a table expression that pass; ``given`` holds the rows' values."""
+        import polars as pl
+
+        given: dict[str, object] = {"kb row": np.arange(self.rows, dtype=np.int32)}
+        tests = []
+        for test in where.tests:
+            values = []
+            for name in test.parameters:
+                if name in self.slots:
+                    given[f"kb {name}"] = [value.text for value in self.columns[name] if isinstance(value, Constant)]
+                    values.append(f'given."kb {name}"::{test.sql_type.removesuffix("[]")}')
+                else:
+                    values.append(constant_sql(self.constant.bound[name], test.sql_type))
+            tests.append(test_sql(test, values))
+        if asked is None and not isinstance(where.source, All):
+            ids = self.constant.ids(where.source)
+            tests.append("id IN (SELECT member FROM members)")
+        else:
+            ids = np.empty(0, np.int32)
+        frames = {"given": pl.DataFrame(given), "members": pl.DataFrame({"member": ids})}
+        if asked is not None:
+            frames["asked"] = asked
+        sql = (
+            f'SELECT given."kb row" AS row, id FROM given JOIN {source}'
+            + (" WHERE " if asked is not None else " ON ")
+            + " AND ".join(f"({test})" for test in tests)
+        )
+        found = self.session.stores.tables.lookup(sql, frames=frames)
+        return unique(pack(found["row"].to_numpy(), found["id"].to_numpy()))
+
+
+def pack(rows: NDArray[np.signedinteger], ids: Ids) -> Pairs:
+    """(row, id) in one int64 each."""
+    return (rows.astype(np.int64) << 32) | ids
+
+
+def ids_of(pairs: Pairs) -> Ids:
+    """The ids of packed pairs."""
+    return (pairs & _LOW).astype(np.int32)
+
+
+def neighbors(csr: Csr, pairs: Pairs) -> Pairs:
+    """The neighbours of every pair's node, in the pair's row, with repeats."""
+    start, count = csr.ranges(ids_of(pairs))
+    found = np.repeat(pairs & ~_LOW, count)
+    found |= csr.expand(start, count)
+    return found
+
+
+def unique(pairs: Pairs) -> Pairs:
+    """Sorted distinct pairs."""
+    pairs = np.sort(pairs)
+    if len(pairs) < 2:
+        return pairs
+    first = np.empty(len(pairs), bool)
+    first[0] = True
+    np.not_equal(pairs[1:], pairs[:-1], out=first[1:])
+    return pairs[first]
+
+
+def in_sorted(pairs: Pairs, among: Pairs) -> Mask:
+    """A mask of the pairs that are in the sorted ``among``."""
+    if not len(among):
+        return np.zeros(len(pairs), bool)
+    place = np.searchsorted(among, pairs)
+    place[place == len(among)] = 0
+    found: Mask = among[place] == pairs
+    return found

@@ -1,0 +1,270 @@
+"""Why a node is an answer: the triples of one shortest proof, the attributes that passed, and what it was not in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kbkit.answers.algebra import All, And, Hop, Minus, Move, Operator, Or, Pick, Plan, Stored, Where, operators
+from kbkit.answers.bind import Bindings, Constant
+from kbkit.answers.session import Session
+from kbkit.answers.syntax import Edge, identifier, quoted
+from kbkit.answers.walk import Walk
+from kbkit.errors import KbError
+from kbkit.stores.tables import quote
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Triple = tuple[int, str, int]
+
+
+@dataclass(frozen=True)
+class Why:
+    """A proof. ``triples`` holds head, head_name, relation, tail, tail_name in the direction they are stored;
+    ``facts`` the attributes that passed a filter, ``absent`` the expressions that the node was not found in.
+    """
+
+    node: int
+    name: str
+    triples: pl.DataFrame
+    facts: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+
+    def lines(self) -> list[str]:
+        """The proof as text, a line a step."""
+        rows = self.triples.select("head_name", "relation", "tail_name").iter_rows()
+        steps = [f"{head} -> [{relation}] -> {tail}" for head, relation, tail in rows]
+        return [*steps, *self.facts, *(f"not in {text}" for text in self.absent)]
+
+    def __str__(self) -> str:
+        return "\n".join([self.name, *("  " + line for line in self.lines())])
+
+
+@dataclass(frozen=True)
+class _Proof:
+    """``triples`` keep the order of the path; ``facts`` are (node, statement)."""
+
+    triples: tuple[Triple, ...] = ()
+    facts: tuple[tuple[int, str], ...] = ()
+    absent: tuple[tuple[int, str], ...] = ()
+
+    def __add__(self, other: _Proof) -> _Proof:
+        def joined(name: str) -> tuple[object, ...]:
+            return tuple(dict.fromkeys(getattr(self, name) + getattr(other, name)))
+
+        return _Proof(joined("triples"), joined("facts"), joined("absent"))  # type: ignore[arg-type]
+
+
+def explain(plan: Plan, session: Session, bound: Bindings, node: int) -> Why:
+    """One shortest proof that ``node`` is an answer of the plan; raises :class:`KbError` when it is none."""
+    prover = _Prover(session, bound, Walk(session, bound))
+    [(name, reference)] = _names(session, [node])
+    if not prover.holds(plan.root, node):
+        raise KbError(f"{name} ({reference}) is no answer", f"of {plan.text}")
+    return _shown(session, node, name, prover.prove(plan.root, node))
+
+
+def _shown(session: Session, node: int, name: str, proof: _Proof) -> Why:
+    """A proof with names in the place of ids."""
+    import polars as pl
+
+    involved = {n for head, _, tail in proof.triples for n in (head, tail)} | {
+        n for n, _ in (*proof.facts, *proof.absent)
+    }
+    ids = sorted(involved)
+    names = dict(zip(ids, (shown for shown, _ in _names(session, ids)), strict=True))
+    rows = [(head, names[head], relation, tail, names[tail]) for head, relation, tail in proof.triples]
+    kinds = {"head": pl.Int32, "head_name": pl.String, "relation": pl.String, "tail": pl.Int32, "tail_name": pl.String}
+    said = tuple(f"{names[n]}: {fact}" if n != node else fact for n, fact in proof.facts)
+    absent = tuple(f"{text}" if n == node else f"{text}: {names[n]}" for n, text in proof.absent)
+    return Why(node, name, pl.DataFrame(rows, schema=kinds, orient="row"), said, absent)
+
+
+def _names(session: Session, ids: list[int]) -> list[tuple[str, str]]:
+    """(name, type#key) of ids, in their order."""
+    rows = session.stores.tables.rows(
+        "SELECT name, type || '#' || key FROM nodes WHERE id IN (SELECT unnest($ids)) ORDER BY id", {"ids": ids}
+    )
+    return [(name, reference) for name, reference in rows]
+
+
+@dataclass
+class _Prover:
+    session: Session
+    bound: Bindings
+    walk: Walk
+    known: dict[tuple[int, int], _Proof] = field(default_factory=dict)
+
+    def holds(self, operator: Operator, node: int) -> bool:
+        return bool(self.walk.contains(operator, np.array([node], np.int32))[0])
+
+    def prove(self, operator: Operator, node: int) -> _Proof:
+        """A proof with the fewest triples that ``node``, which is in the operator's set, is in it."""
+        place = (id(operator), node)
+        if place not in self.known:
+            self.known[place] = self._prove(operator, node)
+        return self.known[place]
+
+    def _prove(self, operator: Operator, node: int) -> _Proof:
+        match operator:
+            case Hop():
+                return min((self.step(operator, move, node) for move in operator.moves), key=_length)[1]
+            case And():
+                return reduce(_Proof.__add__, (self.prove(part, node) for part in operator.parts))
+            case Or():
+                proofs = [self.prove(part, node) for part in operator.parts if self.holds(part, node)]
+                return min(proofs, key=lambda proof: len(proof.triples))
+            case Minus():
+                return self.prove(operator.left, node) + self.disprove(operator.right, node)
+            case Where():
+                return self.prove(operator.source, node) + _Proof(facts=tuple(self.facts(operator, node)))
+            case Stored():
+                return _Proof(facts=((node, f"in @{operator.name}"),))
+            case _:
+                return _Proof()
+
+    def step(self, hop: Hop, move: Move, node: int) -> tuple[float, _Proof]:
+        """The shortest proof whose last steps are this move: breadth first backwards, one step unless it repeats."""
+        best: tuple[float, _Proof] = (float("inf"), _Proof())
+        back = self.session.move(move.relation, not move.forward)
+        border: dict[int, tuple[Triple, ...]] = {node: ()}
+        seen = set(border)
+        if move.closure == "*" and self.holds(hop.source, node):
+            proof = self.prove(hop.source, node)
+            best = (len(proof.triples), proof)
+        steps = 0
+        while border and steps + 1 < best[0]:
+            steps += 1
+            following: dict[int, tuple[Triple, ...]] = {}
+            for there, path in border.items():
+                before = back.neighbors(there)
+                for n in before[self.walk.contains(hop.source, before)].tolist():
+                    proof = self.prove(hop.source, n)
+                    if len(proof.triples) + steps < best[0]:
+                        best = (len(proof.triples) + steps, proof + _Proof((_triple(move, n, there), *path)))
+                    if not self.varies(hop.source):
+                        break
+                if move.closure:
+                    for n in before.tolist():
+                        if n not in seen:
+                            following[n] = (_triple(move, n, there), *path)
+                            seen.add(n)
+            border = following
+        return best
+
+    def varies(self, operator: Operator) -> bool:
+        """Whether proofs of an operator may differ in length."""
+        return any(
+            isinstance(op, (Or, Minus)) or (isinstance(op, Hop) and any(m.closure for m in op.moves))
+            for op in operators(operator)
+        )
+
+    def facts(self, where: Where, node: int) -> list[tuple[int, str]]:
+        table = "nodes" if where.type is None else quote(self.session.schema.type(where.type).table)
+        columns = ", ".join(quote(test.attribute) for test in where.tests)
+        [row] = self.session.stores.tables.rows(f"SELECT {columns} FROM {table} WHERE id = $id", {"id": node})
+        values = zip(where.tests, row, strict=True)
+        return [
+            (node, f"{t.attribute} is missing" if v is None else f"{t.attribute} = {_shown_value(v)}")
+            for t, v in values
+        ]
+
+    def disprove(self, operator: Operator, node: int) -> _Proof:
+        """What shows that ``node`` is not in the operator's set; it needs triples where a set within was taken away."""
+        told = _Proof(absent=((node, describe(operator, self.bound)),))
+        return told + self._triples_against(operator, node)
+
+    def _triples_against(self, operator: Operator, node: int) -> _Proof:
+        match operator:
+            case Minus():
+                if not self.holds(operator.left, node):
+                    return self._triples_against(operator.left, node)
+                return self.prove(operator.right, node)
+            case And():
+                part = next(part for part in operator.parts if not self.holds(part, node))
+                return self._triples_against(part, node)
+            case Or():
+                return reduce(_Proof.__add__, (self._triples_against(part, node) for part in operator.parts))
+            case Where() if not self.holds(operator.source, node):
+                return self._triples_against(operator.source, node)
+            case Hop() if any(isinstance(op, Minus) for op in operators(operator.source)):
+                return self._no_source(operator, node)
+            case _:
+                return _Proof()
+
+    def _no_source(self, hop: Hop, node: int) -> _Proof:
+        """That no node before ``node`` is in the source, which itself takes sets away."""
+        proof = _Proof()
+        for move in hop.moves:
+            back = self.session.move(move.relation, not move.forward)
+            border, seen = [node], {node}
+            while border:
+                before = [n for there in border for n in back.neighbors(there).tolist() if n not in seen]
+                seen.update(before)
+                border = before if move.closure else []
+            for n in seen - {node} if move.closure != "*" else seen:
+                proof += self._triples_against(hop.source, n)
+        return proof
+
+
+def _triple(move: Move, before: int, after: int) -> Triple:
+    return (before, move.relation, after) if move.forward else (after, move.relation, before)
+
+
+def _length(found: tuple[float, _Proof]) -> float:
+    return found[0]
+
+
+def _shown_value(value: object) -> str:
+    from kbkit.render import cell
+
+    return cell(value)
+
+
+def describe(operator: Operator, bound: Bindings) -> str:
+    """An operator as an expression, with names in the place of parameters."""
+    match operator:
+        case All():
+            return _type(operator.type)
+        case Pick():
+            nodes = bound[operator.parameter]
+            assert not isinstance(nodes, Constant)
+            name = quoted(nodes[0].name)
+            return f"{_type(operator.type)}:{name if len(nodes) == 1 else f'all({name})'}"
+        case Stored():
+            return f"@{identifier(operator.name)}"
+        case Where():
+            tests = ", ".join(_described_test(test, bound) for test in operator.tests)
+            return f"{_inside(operator.source, bound)}{{{tests}}}"
+        case Hop():
+            edges = "|".join(str(Edge(m.relation, not m.forward, m.closure)) for m in operator.moves)
+            return f"{_inside(operator.source, bound)} -> [{edges}] -> {_type(operator.type)}"
+        case Minus():
+            return f"{_inside(operator.left, bound)} - {_inside(operator.right, bound)}"
+        case _:
+            sign = " & " if isinstance(operator, And) else " | "
+            return sign.join(_inside(part, bound) for part in operator.parts)
+
+
+def _type(node_type: str | None) -> str:
+    return "*" if node_type is None else identifier(node_type)
+
+
+def _inside(operator: Operator, bound: Bindings) -> str:
+    text = describe(operator, bound)
+    return text if isinstance(operator, (All, Pick, Stored, Where)) else f"({text})"
+
+
+def _described_test(test: object, bound: Bindings) -> str:
+    from kbkit.answers.algebra import Test
+
+    assert isinstance(test, Test)
+    values = [value.text for name in test.parameters if isinstance(value := bound[name], Constant)]
+    if test.op == "missing":
+        return f"{'not ' if test.negated else ''}missing({identifier(test.attribute)})"
+    shown = f"[{', '.join(values)}]" if test.op == "in" else values[0]
+    return f"{identifier(test.attribute)} {test.op} {shown}"
