@@ -337,8 +337,9 @@ class KnowledgeBase:
             opened.close()
 
     def _parameter(self, language: str, name: str, kind: str, text: str) -> Any:
-        if kind == "node":
-            return self.find(text) if language == "sql" else f"<{self.iri(text)}>"
+        if kind == "node" or kind.startswith("node of "):
+            node = self.find(_of_type(kind.removeprefix("node").removeprefix(" of "), text))
+            return node if language == "sql" else f"<{self.iri(node)}>"
         if kind == "iri":
             return f"<{self._expand(name, text)}>" if language == "sparql" else self._expand(name, text)
         if kind == "text":
@@ -464,3 +465,10 @@ class KnowledgeBase:
         from kbkit.check import check
 
         return check(self)
+
+
+def _of_type(node_type: str, text: str) -> str:
+    """A reference to a node of that type (any, when empty), from a name, a key, ``#key`` or a whole reference."""
+    if not node_type or text.startswith((f"{node_type}#", f"{node_type}:")):
+        return text
+    return node_type + text if text.startswith("#") else f"{node_type}:{text}"

@@ -6,7 +6,7 @@
     -- $limit (integer, default 20): rows at most
 
 In SPARQL files the comment sign is ``#``. Parameter types: ``text``, ``integer``, ``number``, ``iri`` and ``node`` (a
-name or key, handed to SQL as the id and to SPARQL as the IRI).
+name or key, handed to SQL as the id and to SPARQL as the IRI; ``node of TYPE`` for one of a type).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kbkit.errors import BadInputError, KbError, UnknownNameError
 ENDINGS = {"sql": ".sql", "sparql": ".rq"}
 PARAMETER_TYPES = ("text", "integer", "number", "iri", "node")
 
-_PARAMETER = re.compile(r"^\$(\w+) \((\w+)(?:, default (.*?))?\): (.*)$")
+_PARAMETER = re.compile(r"^\$(\w+) \((\w+(?: of [^,()]+)?)(?:, default (.*?))?\): (.*)$")
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def parse(kind: str, name: str, text: str) -> Query:
     for line in header:
         match = _PARAMETER.match(line)
         if match:
-            if match[2] not in PARAMETER_TYPES:
+            if match[2] not in PARAMETER_TYPES and not match[2].startswith("node of "):
                 raise UnknownNameError("parameter type", match[2], PARAMETER_TYPES, name)
             parameters.append(Parameter(match[1], match[2], match[3], match[4]))
         else:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kbkit.answers import syntax
-from kbkit.answers.algebra import Operator, Plan, Stored, operators
+from kbkit.answers.algebra import Plan, Stored, operators
 from kbkit.answers.bind import Bindings, bind
 from kbkit.answers.session import Session
 from kbkit.answers.syntax import Expression, Value, combine
@@ -154,7 +155,7 @@ class AnswerSet:
     @property
     def sql(self) -> str:
         """DuckDB SQL that gives the members and runs by itself on the KB's tables."""
-        return to_sql(self.plan, self._session.schema, self._bound)
+        return to_sql(replace(self.plan, text=self.expression), self._session.schema, self._bound)
 
     @property
     def sparql(self) -> str:
@@ -164,7 +165,7 @@ class AnswerSet:
         for name in {op.name for op in operators(self.plan.root) if isinstance(op, Stored)}:
             frame = self._session.stores.workspace.members(name)
             members[name] = [schema.node_iri(*row) for row in frame.select("type", "key").iter_rows()]
-        return to_sparql(self.plan, schema, self._bound, members)
+        return to_sparql(replace(self.plan, text=self.expression), schema, self._bound, members)
 
     def why(self, node: int | str) -> Why:
         """One shortest proof that a node is a member; raises :class:`KbError` when it is none."""
@@ -187,8 +188,3 @@ class AnswerSet:
         from kbkit.render import to_html
 
         return to_html(self.nodes(), self.expression)
-
-
-def uses(operator: Operator, kind: type) -> bool:
-    """Whether an operator of that class occurs."""
-    return any(isinstance(op, kind) for op in operators(operator))

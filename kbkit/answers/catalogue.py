@@ -150,7 +150,9 @@ def as_template(given: str | Template) -> Template:
 
 
 def listed(templates: Sequence[Template], schema: Schema | None = None, parts: Sequence[str] = ()) -> pl.DataFrame:
-    """Templates as rows: template, answer, expression, question; with a schema also fits, and the problem if not."""
+    """Templates as rows: template, answer, expression, question; with a schema also fits, those that
+    do first, and the problem if not.
+    """
     import polars as pl
 
     rows = []
@@ -159,7 +161,9 @@ def listed(templates: Sequence[Template], schema: Schema | None = None, parts: S
         rows.append((template.id, not problem, template.answer, template.expression, template.question, problem))
     columns = ["template", "fits", "answer", "expression", "question", "problem"]
     frame = pl.DataFrame(rows, schema=columns, orient="row")
-    return frame if schema is not None else frame.drop("fits", "problem")
+    if schema is None:
+        return frame.drop("fits", "problem")
+    return frame.sort("fits", descending=True, maintain_order=True)
 
 
 def details(template: Template) -> pl.DataFrame:

@@ -18,24 +18,34 @@ from kbkit.schema import KB_NAMESPACE, STANDARD_PREFIXES, Schema, iri_escape
 from kbkit.stores.ntriples import TABLES_GRAPH, datatype
 from kbkit.stores.sparql_text import string_literal
 
-_LOCAL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
+_LOCAL = re.compile(r"(?:[A-Za-z0-9_]|%[0-9A-F]{2})(?:[A-Za-z0-9_-]|%[0-9A-F]{2})*")
 
 
 def to_sparql(
-    plan: Plan, schema: Schema, bound: Bindings | None = None, members: dict[str, list[str]] | None = None
+    plan: Plan,
+    schema: Schema,
+    bound: Bindings | None = None,
+    members: dict[str, list[str]] | None = None,
+    *,
+    prefixes: bool = True,
 ) -> str:
     """SPARQL whose column ``answer`` holds the IRIs of the answers.
 
     With ``bound`` every parameter is written out, so that the text runs by itself; without, a node is ``$name`` (an
-    IRI) and a constant too. ``members`` gives the IRIs of the saved sets that the plan uses.
+    IRI) and a constant too. ``members`` gives the IRIs of the saved sets that the plan uses. Without ``prefixes`` the
+    engine has to know those of the KB.
     """
     text = _Sparql(schema, bound, members or {})
     lines = text.pattern(plan.root, "?answer")
-    body = "\n".join("  " + line for line in lines)
+    body = "\n".join(_indented(lines))
     used = {prefix: iri for prefix, iri in schema.prefixes().items() if re.search(rf"(?<![\w:]){prefix}:", body)}
-    prefixes = "".join(f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in used.items())
+    declared = "".join(f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in used.items() if prefixes)
     comment = "".join(f"# {line}\n" for line in plan.text.splitlines() if line.strip())
-    return f"{comment}{prefixes}SELECT DISTINCT ?answer WHERE {{\n{body}\n}}"
+    return f"{comment}{declared}SELECT DISTINCT ?answer WHERE {{\n{body}\n}}"
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    return ["  " + line for line in lines]
 
 
 @dataclass
@@ -64,7 +74,7 @@ class _Sparql:
             case Or():
                 return self.union([self.pattern(part, node) for part in operator.parts])
             case Minus():
-                return [*self.pattern(operator.left, node), *self.filter(f"!{self.condition(operator.right, node)}")]
+                return [*self.pattern(operator.left, node), *self.filter(self.no(operator.right, node))]
         raise AssertionError(operator)
 
     def also(self, part: Operator, node: str) -> list[str]:
@@ -74,9 +84,8 @@ class _Sparql:
         return self.filter(self.condition(part, node))
 
     def filter(self, condition: str) -> list[str]:
-        condition = condition.replace("!EXISTS", "NOT EXISTS", 1) if condition.startswith("!EXISTS") else condition
-        bare = condition.startswith(("EXISTS", "NOT EXISTS"))
-        return f"FILTER {condition}".splitlines() if bare else f"FILTER({condition})".splitlines()
+        bare = condition.startswith(("(", "EXISTS", "NOT EXISTS"))
+        return (f"FILTER {condition}" if bare else f"FILTER({condition})").splitlines()
 
     def rank(self, operator: Operator) -> int:
         """How early an operator should produce its nodes: those that start from few nodes first."""
@@ -101,7 +110,7 @@ class _Sparql:
             start = self.variable(hop.source.type)
             if not self.is_implied(hop):
                 inner = self.pattern(hop.source, start)
-                lines = [f"{{ SELECT DISTINCT {start} WHERE {{", *("    " + line for line in inner), "} }"]
+                lines = [f"{{ SELECT DISTINCT {start} WHERE {{", *_indented(inner), "} }"]
         lines += self.union([[self.triple(start, move, node)] for move in hop.moves])
         if hop.check:
             lines.append(self.is_a(node, hop.type))
@@ -120,15 +129,24 @@ class _Sparql:
         """A boolean expression that tests whether ``node`` is one of the operator's nodes."""
         match operator:
             case Pick():
-                return f"{node} IN ({', '.join(self.iris(operator))})"
+                return f"({node} IN ({', '.join(self.iris(operator))}))"
             case And() | Or():
                 sign = " && " if isinstance(operator, And) else " || "
                 return f"({sign.join(self.condition(part, node) for part in operator.parts)})"
             case Minus():
-                return f"({self.condition(operator.left, node)} && !{self.condition(operator.right, node)})"
+                return f"({self.condition(operator.left, node)} && {self.no(operator.right, node)})"
             case _:
                 lines = self.tested(operator, node)
-                return "EXISTS { " + (lines[0] if len(lines) == 1 else "\n    " + "\n    ".join(lines) + "\n ") + " }"
+                return (
+                    f"EXISTS {{ {lines[0]} }}" if len(lines) == 1 else "\n".join(["EXISTS {", *_indented(lines), "}"])
+                )
+
+    def no(self, operator: Operator, node: str) -> str:
+        """A boolean expression that ``node`` is none of the operator's nodes."""
+        if isinstance(operator, Pick):
+            return f"({node} NOT IN ({', '.join(self.iris(operator))}))"
+        condition = self.condition(operator, node)
+        return f"NOT {condition}" if condition.startswith("EXISTS") else f"(!{condition})"
 
     def tested(self, operator: Operator, node: str) -> list[str]:
         """Lines of an EXISTS that hold when ``node`` is one of the operator's nodes."""
@@ -158,7 +176,7 @@ class _Sparql:
             return list(groups[0])
         lines: list[str] = []
         for group in groups:
-            lines += [f"{'UNION ' if lines else ''}{{", *("  " + line for line in group), "}"]
+            lines += [f"{'UNION ' if lines else ''}{{", *_indented(group), "}"]
         return lines
 
     def triple(self, start: str, move: Move, node: str) -> str:

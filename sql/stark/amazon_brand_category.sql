@@ -1,0 +1,26 @@
+-- Which products in the category <category> does <brand> make?
+-- STaRK A.2.
+-- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- $brand (node of brand): <brand>, by name or key
+-- $category (node of category): <category>, by name or key
+--
+-- brand:<brand> -> product <- category:<category>
+WITH brand_1 AS (
+  SELECT id FROM brand WHERE id = $brand
+),
+product_1 AS (
+  SELECT DISTINCT head AS id FROM has_brand WHERE tail IN (SELECT id FROM brand_1)
+),
+category_1 AS (
+  SELECT id FROM category WHERE id = $category
+),
+product_2 AS (
+  SELECT DISTINCT head AS id FROM has_category WHERE tail IN (SELECT id FROM category_1)
+),
+product_3 AS (
+  SELECT id FROM product_1 WHERE id IN (SELECT id FROM product_2)
+)
+SELECT id, type, key, name
+FROM nodes
+WHERE id IN (SELECT id FROM product_3)
+ORDER BY id

@@ -1,0 +1,33 @@
+-- Which products in the category <category> does <brand> make in <color>?
+-- STaRK A.2.
+-- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- $brand (node of brand): <brand>, by name or key
+-- $color (node of color): <color>, by name or key
+-- $category (node of category): <category>, by name or key
+--
+-- (brand:<brand> -> product) & (color:<color> -> product) & (category:<category> -> product)
+WITH brand_1 AS (
+  SELECT id FROM brand WHERE id = $brand
+),
+product_1 AS (
+  SELECT DISTINCT head AS id FROM has_brand WHERE tail IN (SELECT id FROM brand_1)
+),
+color_1 AS (
+  SELECT id FROM color WHERE id = $color
+),
+product_2 AS (
+  SELECT DISTINCT head AS id FROM has_color WHERE tail IN (SELECT id FROM color_1)
+),
+category_1 AS (
+  SELECT id FROM category WHERE id = $category
+),
+product_3 AS (
+  SELECT DISTINCT head AS id FROM has_category WHERE tail IN (SELECT id FROM category_1)
+),
+product_4 AS (
+  SELECT id FROM product_1 WHERE id IN (SELECT id FROM product_2) AND id IN (SELECT id FROM product_3)
+)
+SELECT id, type, key, name
+FROM nodes
+WHERE id IN (SELECT id FROM product_4)
+ORDER BY id

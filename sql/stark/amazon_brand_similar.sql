@@ -1,0 +1,30 @@
+-- Which products by <brand> are like <product>?
+-- STaRK A.2.
+-- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- $brand (node of brand): <brand>, by name or key
+-- $product (node of product): <product>, by name or key
+--
+-- (brand:<brand> -> product <- [also_buy|also_view] <- product:<product>) - product:<product>
+WITH brand_1 AS (
+  SELECT id FROM brand WHERE id = $brand
+),
+product_1 AS (
+  SELECT DISTINCT head AS id FROM has_brand WHERE tail IN (SELECT id FROM brand_1)
+),
+product_2 AS (
+  SELECT id FROM product WHERE id = $product
+),
+product_3 AS (
+  SELECT tail AS id FROM also_buy WHERE head IN (SELECT id FROM product_2)
+  UNION SELECT tail AS id FROM also_view WHERE head IN (SELECT id FROM product_2)
+),
+product_4 AS (
+  SELECT id FROM product_1 WHERE id IN (SELECT id FROM product_3)
+),
+product_5 AS (
+  SELECT id FROM product_4 ANTI JOIN product_2 USING (id)
+)
+SELECT id, type, key, name
+FROM nodes
+WHERE id IN (SELECT id FROM product_5)
+ORDER BY id

@@ -1,0 +1,19 @@
+-- Which papers does <paper> cite?
+-- Printed as (paper → paper) in STaRK A.3.
+-- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- $paper (node of paper): <paper>, by name or key
+--
+-- (paper:<paper> -> [cites] -> paper) - paper:<paper>
+WITH paper_1 AS (
+  SELECT id FROM paper WHERE id = $paper
+),
+paper_2 AS (
+  SELECT DISTINCT tail AS id FROM cites WHERE head IN (SELECT id FROM paper_1)
+),
+paper_3 AS (
+  SELECT id FROM paper_2 ANTI JOIN paper_1 USING (id)
+)
+SELECT id, type, key, name
+FROM nodes
+WHERE id IN (SELECT id FROM paper_3)
+ORDER BY id
