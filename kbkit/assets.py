@@ -17,6 +17,11 @@ def folder(name: str) -> Path:
     return shipped if shipped.is_dir() else _PACKAGE.parent / name
 
 
+def guides() -> Path:
+    """The folder of guides."""
+    return _PACKAGE / "guides"
+
+
 def model(name: str) -> Path:
     """The folder of an embedding model that ships with kbkit."""
     return _PACKAGE / "models" / name

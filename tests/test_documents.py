@@ -15,19 +15,21 @@ import pytest
 from kbkit.cli import reference
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 GUIDES = ROOT / "kbkit" / "guides"
-INSTALL = "pip install"
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = {"README": README} | {
+    path.stem: path.read_text(encoding="utf-8") for path in sorted(GUIDES.glob("*.md")) if path.stem != "commands"
+}
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+def blocks(language: str, page: str = README) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
 
 
-def steps() -> list[tuple[str, str]]:
-    """Every `$ command` of the README with the output printed below it."""
+def steps(page: str = README) -> list[tuple[str, str]]:
+    """Every `$ command` of a page with the output printed below it."""
     result = []
-    for block in blocks("console"):
+    for block in blocks("console", page):
         for step in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, output = step.partition("\n")
             result.append((command, output.strip("\n")))
@@ -57,33 +59,37 @@ def terminal(command: str, folder: Path) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).strip("\n")
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the README's reader is: after `kbkit demo`, with the files that it shows."""
-    place = tmp_path_factory.mktemp("reader")
-    for command, output in steps():
+@pytest.fixture(params=list(PAGES))
+def page(request: pytest.FixtureRequest) -> str:
+    return PAGES[request.param]
+
+
+@pytest.fixture
+def folder(page: str, tmp_path: Path) -> Path:
+    """Where the page's reader is: after `kbkit demo`, with the files that it shows."""
+    for command, output in steps(page):
         if command.startswith("cat "):
-            path = place / command.removeprefix("cat ")
+            path = tmp_path / command.removeprefix("cat ")
             path.parent.mkdir(exist_ok=True)
             path.write_text(output + "\n", encoding="utf-8")
-    assert "More" in terminal("kbkit demo", place)
-    return place
+    assert "More" in terminal("kbkit demo", tmp_path)
+    return tmp_path
 
 
-def test_readme_commands_print_what_it_says(folder: Path) -> None:
+def test_commands_print_what_the_page_says(page: str, folder: Path) -> None:
     checker = doctest.OutputChecker()
-    shown = [step for step in steps() if not step[0].startswith("cat ")]
-    assert len(shown) >= 10
+    shown = [step for step in steps(page) if not step[0].startswith("cat ")]
+    assert len(shown) >= 5
     for command, expected in shown:
         printed = terminal(command, folder)
         same = checker.check_output(expected + "\n", printed + "\n", doctest.ELLIPSIS)
-        assert same, f"$ {command}\n{printed}\n--- the README says\n{expected}"
+        assert same, f"$ {command}\n{printed}\n--- the page says\n{expected}"
 
 
-def test_readme_python(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_prints_what_the_page_says(page: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    text = "\n".join(blocks("pycon"))
-    test = doctest.DocTestParser().get_doctest(text, {}, "README", "README.md", 0)
+    text = "\n".join(blocks("pycon", page))
+    test = doctest.DocTestParser().get_doctest(text, {}, "page", None, 0)
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     results = runner.run(test)
     assert results.attempted >= 5

@@ -33,7 +33,7 @@ from kbkit.answers.algebra import (
 from kbkit.answers.many import share
 from kbkit.answers.session import Session
 from kbkit.answers.syntax import Slot
-from kbkit.answers.walk_many import Answers, count_many, walk_many
+from kbkit.answers.walk_many import Answers, count_up_to, walk_many
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.stores.adjacency import Ids
 
@@ -43,9 +43,13 @@ if TYPE_CHECKING:
 Rng: TypeAlias = np.random.Generator
 WEIGHTS = ("uniform", "popular")
 
-_MOST_PAIRS = 40_000_000
+_MOST_PAIRS = 20_000_000
 """A part's matrix holds at most so many answers: a random choice of its rows beyond."""
 _POOL = 20_000
+_ENOUGH = 200
+"""So many times as many pairs are looked at as are wanted, from blocks of rows in random order."""
+_WORK = 5_000_000
+"""Multiplications in one block of a product."""
 """Groundings drawn of an inner operation, for the outer one to build on."""
 
 
@@ -215,8 +219,11 @@ class _Sampler:
             wanted *= 4
 
     def count(self, names: list[str], values: NDArray[np.int32]) -> NDArray[np.int64]:
+        """How many answers each grounding has; beyond the range, that it has more."""
         columns = {name: np.ascontiguousarray(values[:, i]) for i, name in enumerate(names)}
-        return count_many(self.plan, self.session, share(self.session, self.plan), columns, len(values))
+        shared = share(self.session, self.plan)
+        most = self.request.max_answers
+        return count_up_to(self.plan, self.session, shared, columns, len(values), most)
 
     def in_range(self, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
         return (counts >= self.request.min_answers) & (counts <= self.request.max_answers)
@@ -334,25 +341,24 @@ class _Part:
         kind = np.repeat(np.arange(len(found), dtype=np.int32), [len(ids) for ids, _ in found])
         ids, degrees = (np.concatenate(columns) for columns in zip(*found, strict=True))
         order = self.sampler.rng.permutation(len(ids))
-        rows: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
-        nodes: list[Ids] = [np.empty(0, np.int32)]
+        counts, nodes, places = [], [], []
         done = total = 0
         while done < len(order) and total < _MOST_PAIRS:
-            chosen = order[done : done + 20_000]
+            chosen = order[done : done + 1_000]
             for number in np.unique(kind[chosen]).tolist():
-                mine = np.flatnonzero(kind[chosen] == number)
-                answers = self.answers(number, ids[chosen[mine]])
-                rows.append(done + mine[answers.rows])
+                mine = chosen[kind[chosen] == number]
+                answers = self.answers(number, ids[mine])
+                number_of = np.bincount(answers.rows, minlength=len(mine))
+                counts.append(number_of[number_of > 0])
                 nodes.append(answers.nodes)
+                places.append(mine[number_of > 0])
                 total += len(answers.nodes)
             done += len(chosen)
-        kept, place = np.unique(np.concatenate(rows), return_inverse=True)
-        node = np.concatenate(nodes)
-        matrix = sp.csr_array(
-            (np.ones(len(node), np.int32), (place.astype(np.int32), node)), shape=(len(kept), session.schema.nodes)
-        )
-        used = order[kept]
-        sizes = np.diff(matrix.indptr).astype(np.int64)
+        used = np.concatenate([np.empty(0, np.int64), *places])
+        sizes = np.concatenate([np.empty(0, np.int64), *counts])
+        node = np.concatenate([np.empty(0, np.int32), *nodes])
+        offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
+        matrix = sp.csr_array((np.ones(len(node), np.int32), node, offsets), shape=(len(used), session.schema.nodes))
         return _Sets(self.slots, ids[used][:, None], kind[used][:, None], degrees[used], sizes, matrix)
 
     def answers(self, number: int, values: Ids) -> Answers:
@@ -424,6 +430,7 @@ class _Pair:
         """
         none = np.empty(0, np.int64)
         best: list[Any] = [np.empty(0), none, none, np.empty(0), none]
+        seen = 0
         for start, common in _products(left.matrix, right.matrix):
             i, j = common.row.astype(np.int64) + start, common.col.astype(np.int64)
             number, mask = self.allowed(left.answers[i], right.answers[j], common.data.astype(np.int64), final)
@@ -434,6 +441,9 @@ class _Pair:
             if len(best[0]) > wanted:
                 top = np.sort(np.argpartition(-best[0], wanted - 1)[:wanted])
                 best = [values[top] for values in best]
+            seen += len(i)
+            if seen > _ENOUGH * wanted:
+                break  # rows are in random order: those not looked at are no different
         order = np.argsort(-best[0], kind="stable")
         return best[1][order], best[2][order], best[3][order], best[4][order]
 
@@ -484,6 +494,6 @@ def _products(left: sp.csr_array | None, right: sp.csr_array | None) -> Iterator
     work = left.astype(np.int64) @ np.diff(turned.indptr)
     start = 0
     while start < left.shape[0]:
-        stop = start + max(1, int(np.searchsorted(np.cumsum(work[start:]), 20_000_000)))
+        stop = start + max(1, int(np.searchsorted(np.cumsum(work[start:]), _WORK)))
         yield start, (left[start:stop] @ turned).tocoo()
         start = stop

@@ -1,6 +1,6 @@
 """Runs a plan for a table of bindings at once: each operator is one array operation over all rows of a block.
 
-A set per row is kept as sorted distinct int64, ``row << 32 | id``: the rows of a sparse Boolean matrix. A hop is that
+A set per row is kept as distinct int64, ``row << 32 | id``, by row: the rows of a sparse Boolean matrix. A hop is that
 matrix times the relation's; an intersection makes, row by row, the part that touches the fewest edges and tests the
 others against it. Blocks of rows run on all cores (numpy lets go of the interpreter's lock).
 """
@@ -8,7 +8,7 @@ others against it. Blocks of rows run on all cores (numpy lets go of the interpr
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
@@ -36,7 +36,11 @@ BLOCK = 128
 
 _LOW = np.int64(0xFFFFFFFF)
 _BITMAP = 1 << 26
+_LONG = 256
+"""Ids in a row from which marking them one row at a time beats sorting all rows together."""
 _MANY = 4_000_000
+_HEAVY = 500_000
+"""Edges to touch from which the heaviest nodes are worth a look of their own."""
 
 
 @dataclass(frozen=True)
@@ -49,29 +53,56 @@ class Answers:
 
 def walk_many(plan: Plan, session: Session, shared: Bindings, columns: Columns, rows: int) -> Answers:
     """The answers of ``rows`` bindings. ``shared`` holds the parameters that are the same in all."""
-    found = list(_blocks(plan, session, shared, columns, rows))
-    pairs = [pairs + (np.int64(start) << 32) for start, pairs in found]
-    packed = np.concatenate(pairs) if pairs else np.empty(0, np.int64)
+    found = _blocks(plan, session, shared, columns, rows, np.sort)
+    parts = [pairs + (np.int64(start) << 32) for start, pairs in found]
+    packed = np.concatenate(parts) if parts else np.empty(0, np.int64)
     return Answers(packed >> 32, (packed & _LOW).astype(np.int32))
 
 
 def count_many(plan: Plan, session: Session, shared: Bindings, columns: Columns, rows: int) -> NDArray[np.int64]:
     """How many answers each of ``rows`` bindings has."""
     counts = np.zeros(rows, np.int64)
-    for start, pairs in _blocks(plan, session, shared, columns, rows):
-        size = min(BLOCK, rows - start)
-        counts[start : start + size] = np.bincount(pairs >> 32, minlength=size)
+    for start, found in _blocks(plan, session, shared, columns, rows, lambda pairs: np.bincount(pairs >> 32)):
+        counts[start : start + len(found)] = found
     return counts
 
 
-def _blocks(plan: Plan, session: Session, shared: Bindings, columns: Columns, rows: int) -> Iterator[tuple[int, Pairs]]:
-    """(first row, pairs) of each block, in order."""
+def count_up_to(
+    plan: Plan, session: Session, shared: Bindings, columns: Columns, rows: int, most: int
+) -> NDArray[np.int64]:
+    """The same, but ``most + 1`` stands for all larger counts: rows that have more among a few of their nodes are not
+    counted to the end.
+    """
+    counts = np.zeros(rows, np.int64)
+    constant = Walk(session, shared)
+
+    def run(start: int) -> None:
+        part = {name: values[start : start + BLOCK] for name, values in columns.items()}
+        block = _Block(session, constant, frozenset(columns), part, min(BLOCK, rows - start))
+        some = np.bincount(block.some(plan.root, 2 * most + 20) >> 32, minlength=block.rows)
+        open_ = np.flatnonzero(some <= most)
+        some[some > most] = most + 1
+        if len(open_):
+            whole = block.select(open_).pairs(plan.root)
+            some[open_] = np.minimum(np.bincount(whole >> 32, minlength=len(open_)), most + 1)
+        counts[start : start + block.rows] = some
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(run, range(0, rows, BLOCK)))
+    return counts
+
+
+def _blocks(
+    plan: Plan, session: Session, shared: Bindings, columns: Columns, rows: int, last: Callable[[Pairs], Pairs]
+) -> Iterator[tuple[int, Pairs]]:
+    """(first row, what ``last`` makes of the pairs) of each block, in order."""
     constant = Walk(session, shared)
     slots = frozenset(columns)
 
     def run(start: int) -> tuple[int, Pairs]:
         part = {name: values[start : start + BLOCK] for name, values in columns.items()}
-        return start, _Block(session, constant, slots, part, min(BLOCK, rows - start)).pairs(plan.root)
+        block = _Block(session, constant, slots, part, min(BLOCK, rows - start))
+        return start, last(block.pairs(plan.root))
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         yield from pool.map(run, range(0, rows, BLOCK))
@@ -88,7 +119,7 @@ class _Block:
         return not (parameters(operator) & self.slots)
 
     def pairs(self, operator: Operator) -> Pairs:
-        """Sorted distinct (row, id) of an operator's nodes, packed."""
+        """Distinct (row, id) of an operator's nodes, packed, by row."""
         known = self._known.get(id(operator))
         if known is None:
             known = self._known[id(operator)] = self._pairs(operator)
@@ -122,7 +153,10 @@ class _Block:
     # -- hops ---------------------------------------------------------------------------------------------------------
 
     def hop(self, hop: Hop) -> Pairs:
-        source = self.pairs(hop.source)
+        return self.follow(hop, self.pairs(hop.source))
+
+    def follow(self, hop: Hop, source: Pairs) -> Pairs:
+        """What the moves of ``hop`` reach from ``source``."""
         parts = [self.reach(move, source) for move in hop.moves]
         found = unique(parts[0] if len(parts) == 1 else np.concatenate(parts))
         return found[self.session.has_type(ids_of(found), hop.type)] if hop.check else found
@@ -135,9 +169,57 @@ class _Block:
         border = source
         while len(border):
             border = unique(neighbors(csr, border))
-            border = border[~in_sorted(border, reached)]
-            reached = np.sort(np.concatenate((reached, border)))
+            border = border[~are_in(border, reached)]
+            reached = np.sort(np.concatenate((reached, border)))  # by row again
         return reached
+
+    def some(self, operator: Operator, enough: int) -> Pairs:
+        """Some of an operator's pairs: about ``enough`` in a row that has so many and where a part will do."""
+        if self.is_constant(operator) or id(operator) in self._known:
+            return self.pairs(operator)
+        match operator:
+            case Hop() if not any(move.closure for move in operator.moves):
+                return self._some_reached(operator, enough)
+            case And():
+                first, *rest = operator.parts
+                found = self.some(first, enough)
+                for part in rest:
+                    found = found[self.surely(part, found)]
+                return found
+            case Minus():
+                left = self.some(operator.left, enough)
+                return left[~self.contains(operator.right, left)]
+            case Or():
+                return self.some(operator.parts[0], enough)
+            case _:
+                return self.pairs(operator)
+
+    def surely(self, operator: Operator, pairs: Pairs) -> Mask:
+        """A mask of pairs that are in the operator's set, where not all need be found: from heavy nodes only, if the
+        relation is large.
+        """
+        if isinstance(operator, Hop) and len(operator.moves) == 1 and not self.is_constant(operator.source):
+            [move] = operator.moves
+            large = len(self.session.move(move.relation, move.forward).targets) > _MANY
+            if large and not move.closure and not operator.check:
+                return self._heavily_reached(move, self.pairs(operator.source), pairs)[0]
+        return self.contains(operator, pairs)
+
+    def _some_reached(self, hop: Hop, enough: int) -> Pairs:
+        source = self.some(hop.source, enough)
+        parts = []
+        for move in hop.moves:
+            csr = self.session.move(move.relation, move.forward)
+            start, count = csr.ranges(ids_of(source))
+            before = np.cumsum(count) - count
+            rows = source >> 32
+            before -= before[np.searchsorted(rows, rows)]  # what the row has already
+            count = np.clip(enough - before, 0, count)
+            found = np.repeat(source & ~_LOW, count)
+            found |= csr.expand(start, count)
+            parts.append(found)
+        found = unique(parts[0] if len(parts) == 1 else np.concatenate(parts))
+        return found[self.session.has_type(ids_of(found), hop.type)] if hop.check else found
 
     def costs(self, operator: Operator) -> Floats:
         """About how many edges each row takes to make the operator's set; exact where its source is small."""
@@ -193,13 +275,13 @@ class _Block:
         return _Block(self.session, self.constant, self.slots, columns, len(rows))
 
     def contains(self, operator: Operator, pairs: Pairs) -> Mask:
-        """A mask of the sorted ``pairs`` whose node is in the operator's set of their row."""
+        """A mask of the ``pairs`` whose node is in the operator's set of their row."""
         if not len(pairs):
             return np.zeros(0, bool)
         if self.is_constant(operator):
             return self._contains_constant(operator, ids_of(pairs))
         if id(operator) in self._known:
-            return in_sorted(pairs, self._known[id(operator)])
+            return are_in(pairs, self._known[id(operator)])
         match operator:
             case Pick():
                 picked: Mask = ids_of(pairs) == self.column(operator.parameter)[pairs >> 32]
@@ -232,16 +314,38 @@ class _Block:
     def _reached(self, hop: Hop, pairs: Pairs) -> Mask:
         """A mask of the pairs that the hop reaches: backwards from them where that touches fewer edges."""
         if any(move.closure for move in hop.moves):
-            return in_sorted(pairs, self.pairs(hop))
-        ids, rows = ids_of(pairs), pairs >> 32
+            return are_in(pairs, self.pairs(hop))
         back = [self.session.move(move.relation, not move.forward) for move in hop.moves]
-        ranges = [csr.ranges(ids) for csr in back]
-        if self.costs(hop).sum() <= sum(int(count.sum()) for _, count in ranges):
-            return in_sorted(pairs, self.pairs(hop))
+        forward, backward = self.costs(hop).sum(), sum(len(pairs) * csr.mean_degree for csr in back)
+        if min(forward, backward) > _HEAVY and len(hop.moves) == 1 and not self.is_constant(hop.source):
+            return self._reached_lightly(hop, pairs)
+        if forward <= backward:
+            return are_in(pairs, self.pairs(hop))
+        ids, rows = ids_of(pairs), pairs >> 32
         mask = np.zeros(len(pairs), bool)
-        for csr, (start, count) in zip(back, ranges, strict=True):
+        for csr in back:
+            start, count = csr.ranges(ids)
             mask |= any_of(self._among(hop.source, np.repeat(rows, count), csr.expand(start, count)), count)
         return mask & self.session.has_type(ids, hop.type) if hop.check else mask
+
+    def _reached_lightly(self, hop: Hop, pairs: Pairs) -> Mask:
+        """The same where both directions touch many edges: the few nodes of the source that hold most of them are
+        tested as bits, and only the others are followed.
+        """
+        [move] = hop.moves
+        source = self.pairs(hop.source)
+        mask, light = self._heavily_reached(move, source, pairs)
+        rest = np.flatnonzero(~mask)
+        mask[rest] = are_in(pairs[rest], neighbors(self.session.move(move.relation, move.forward), light))
+        return mask & self.session.has_type(ids_of(pairs), hop.type) if hop.check else mask
+
+    def _heavily_reached(self, move: Move, source: Pairs, pairs: Pairs) -> tuple[Mask, Pairs]:
+        """A mask of the pairs that a heavy node of the source leads to, and the source without its heavy nodes."""
+        heavy = self.session.stores.adjacency.heavy(move.relation, move.forward)
+        is_heavy = heavy.number(ids_of(source)) >= 0
+        nodes = source[is_heavy]
+        mask = heavy.meet(pairs >> 32, ids_of(pairs), nodes >> 32, ids_of(nodes), self.rows)
+        return mask, source[~is_heavy]
 
     def _among(self, operator: Operator, rows: NDArray[np.int64], ids: Ids) -> Mask:
         """A mask of the (row, id), in any order and with repeats, that are in the operator's set."""
@@ -260,7 +364,7 @@ class _Block:
         low = int(members.min())
         span = int(members.max()) - low + 1
         if span * self.rows > _BITMAP:
-            return in_sorted(pack(rows, ids), among)
+            return are_in(pack(rows, ids), among)
         mark = np.zeros(span * self.rows, bool)
         mark[(among >> 32) * span + (members - low)] = True
         place = ids - np.int64(low)
@@ -278,7 +382,7 @@ class _Block:
         return pairs[self.passes(where, pairs)]
 
     def passes(self, where: Where, pairs: Pairs) -> Mask:
-        """A mask of the sorted pairs whose node passes the tests, with the values of its row."""
+        """A mask of the pairs whose node passes the tests, with the values of its row."""
         import polars as pl
 
         if not any(name in self.slots for test in where.tests for name in test.parameters):
@@ -287,7 +391,7 @@ class _Block:
         asked = pl.DataFrame({"kb row": (pairs >> 32).astype(np.int32), "kb id": ids_of(pairs)})
         table = f'{self._table(where.type)} JOIN asked ON asked."kb id" = id'
         kept = self._select(where, f'{table} AND asked."kb row" = given."kb row"', asked)
-        return in_sorted(pairs, kept)
+        return are_in(pairs, kept)
 
     def _table(self, node_type: str | None) -> str:
         return "nodes" if node_type is None else identifier(self.session.schema.type(node_type).table)
@@ -343,21 +447,54 @@ def neighbors(csr: Csr, pairs: Pairs) -> Pairs:
 
 
 def unique(pairs: Pairs) -> Pairs:
-    """Sorted distinct pairs."""
-    pairs = np.sort(pairs)
+    """Distinct pairs, by row: by sorting where rows are short, else by marking, which leaves ids in any order."""
     if len(pairs) < 2:
         return pairs
+    rows = pairs >> 32
+    if len(pairs) < _LONG * (int(rows[-1]) - int(rows[0]) + 1) or (rows[1:] < rows[:-1]).any():
+        pairs = np.sort(pairs)
+        first = np.empty(len(pairs), bool)
+        first[0] = True
+        np.not_equal(pairs[1:], pairs[:-1], out=first[1:])
+        return pairs[first]
+    ids = ids_of(pairs)
+    low = int(ids.min())
+    ids -= np.int32(low)
+    latest = np.empty(int(ids.max()) + 1, np.int32)
     first = np.empty(len(pairs), bool)
-    first[0] = True
-    np.not_equal(pairs[1:], pairs[:-1], out=first[1:])
+    for start, end in _runs(rows):
+        part = ids[start:end]
+        number = np.arange(end - start, dtype=np.int32)
+        latest[part] = number  # of equal ids the last stays
+        np.equal(latest[part], number, out=first[start:end])
     return pairs[first]
 
 
-def in_sorted(pairs: Pairs, among: Pairs) -> Mask:
-    """A mask of the pairs that are in the sorted ``among``."""
-    if not len(among):
+def are_in(pairs: Pairs, among: Pairs) -> Mask:
+    """A mask of the pairs that are in ``among``; rows ascend in both, ids are in any order and may repeat."""
+    if not len(among) or not len(pairs):
         return np.zeros(len(pairs), bool)
-    place = np.searchsorted(among, pairs)
-    place[place == len(among)] = 0
-    found: Mask = among[place] == pairs
+    found = np.zeros(len(pairs), bool)
+    if len(among) < _LONG * (int(among[-1] >> 32) - int(among[0] >> 32) + 1):
+        among = np.sort(among)
+        place = np.searchsorted(among, pairs)
+        place[place == len(among)] = 0
+        return np.equal(among[place], pairs, out=found)
+    ids, members = ids_of(pairs), ids_of(among)
+    mark = np.zeros(max(int(ids.max()), int(members.max())) + 1, bool)
+    rows, starts = pairs >> 32, among >> 32
+    where = {int(starts[start]): (start, end) for start, end in _runs(starts)}
+    for start, end in _runs(rows):
+        first, last = where.get(int(rows[start]), (0, 0))
+        mark[members[first:last]] = True
+        found[start:end] = mark[ids[start:end]]
+        mark[members[first:last]] = False
     return found
+
+
+def _runs(rows: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """(start, end) of each run of equal rows."""
+    if not len(rows):
+        return []
+    starts = np.flatnonzero(np.concatenate(([True], rows[1:] != rows[:-1])))
+    return list(zip(starts.tolist(), [*starts[1:].tolist(), len(rows)], strict=True))

@@ -60,7 +60,7 @@ def answers(
     format: Format = None,
     output: Output = None,
 ) -> None:
-    """Which nodes are the answer, and why: follows relations, joins sets. The guide `answers` has the notation."""
+    """Which nodes are the answer, and why: follows relations, joins sets. `kbkit docs answers` has the notation."""
     from kbkit.errors import UnknownNameError
     from kbkit.kb import KnowledgeBase
     from kbkit.render import write

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from kbkit import __version__
-from kbkit.cli import answer, ask, build, look
+from kbkit.cli import answer, ask, build, guides, look
 from kbkit.errors import KbError
 
 
@@ -36,6 +36,7 @@ build.register(app)
 look.register(app)
 ask.register(app)
 answer.register(app)
+guides.register(app)
 
 
 def _version(wanted: bool) -> None:

@@ -73,6 +73,11 @@ class Csr:
         """Number of neighbours of each row."""
         return np.diff(self.offsets)
 
+    @property
+    def mean_degree(self) -> float:
+        """Neighbours of a row, on average."""
+        return len(self.targets) / max(1, len(self.offsets) - 1)
+
     def ranges(self, nodes: Ids) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where the neighbours of each of ``nodes`` start in ``targets``, and how many they are (0 for none)."""
         if not len(nodes):
@@ -105,6 +110,95 @@ class Csr:
         return self.targets[index]
 
 
+@dataclass(frozen=True)
+class Heavy:
+    """The up to 512 nodes with the most neighbours under one relation, in one direction, seen from the neighbours.
+
+    A few nodes often hold most edges (a field of study with a third of all papers), so that expanding them costs more
+    than all others together. Here each is a bit: ``words[w][n - first]`` says which of the 64 heavy nodes of word ``w``
+    have the neighbour ``n``; the first word has the heaviest. ``nodes`` are sorted, ``numbers`` their bits.
+    """
+
+    nodes: Ids
+    numbers: NDArray[np.int64]
+    first: int
+    words: list[NDArray[np.uint64]]
+
+    @staticmethod
+    def of(csr: Csr, most: int = 512) -> Heavy:
+        """Read them off the rows. Takes ``most / 8`` bytes for each id between the smallest and largest neighbour."""
+        rows = np.argsort(-csr.degrees(), kind="stable")[:most]
+        nodes = (rows + csr.first).astype(np.int32) if csr.heads is None else csr.heads[rows]
+        low = int(csr.targets.min()) if len(csr.targets) else 0
+        span = int(csr.targets.max()) - low + 1 if len(csr.targets) else 1
+        words = [np.zeros(span, np.uint64) for _ in range(-(-len(nodes) // 64))]
+        for number, row in enumerate(rows.tolist()):  # one of at most `most` nodes, never an edge
+            near = csr.targets[csr.offsets[row] : csr.offsets[row + 1]] - low
+            words[number // 64][near] |= np.uint64(1 << number % 64)
+        order = np.argsort(nodes)
+        return Heavy(nodes[order], order, low, words)
+
+    def number(self, nodes: Ids) -> NDArray[np.int64]:
+        """The number of each node's bit; -1 for nodes that are not heavy."""
+        if not len(self.nodes):
+            return np.full(len(nodes), -1)
+        place = np.minimum(np.searchsorted(self.nodes, nodes), len(self.nodes) - 1)
+        return np.where(self.nodes[place] == nodes, self.numbers[place], -1)
+
+    def meet(
+        self, rows: NDArray[np.int64], neighbors: Ids, of: NDArray[np.int64], nodes: Ids, count: int
+    ) -> NDArray[np.bool_]:
+        """Whether each (row, neighbour) has one of the heavy nodes of its row beside it.
+
+        ``of`` and ``nodes`` are (row, heavy node), in any order; rows are below ``count``. Word by word, so that most
+        are settled by the heaviest.
+        """
+        if len(rows) > 256 * count:
+            return self._meet_by_row(rows, neighbors, of, nodes)
+        numbers = self.number(nodes)
+        masks = np.zeros((len(self.words), count), np.uint64)
+        np.bitwise_or.at(masks, (numbers // 64, of), np.uint64(1) << (numbers % 64).astype(np.uint64))
+        found = np.zeros(len(rows), bool)
+        place = neighbors - np.int32(self.first)
+        open_ = np.flatnonzero((place >= 0) & (place < len(self.words[0]))) if self.words else np.empty(0, np.int64)
+        row, place = rows[open_], place[open_]
+        for word, mask in zip(self.words, masks, strict=True):
+            if mask.any():
+                hits = (word[place] & mask[row]) != 0
+                found[open_[hits]] = True
+                rest = ~hits
+                open_, row, place = open_[rest], row[rest], place[rest]
+        return found
+
+    def _meet_by_row(
+        self, rows: NDArray[np.int64], neighbors: Ids, of: NDArray[np.int64], nodes: Ids
+    ) -> NDArray[np.bool_]:
+        """The same where rows are long and ascend: one mask for all of a row."""
+        found = np.zeros(len(rows), bool)
+        place = neighbors - np.int32(self.first)
+        inside = bool(place.min() >= 0 and place.max() < len(self.words[0]))
+        numbers = self.number(nodes)
+        masks: dict[int, dict[int, int]] = {}
+        for row, number in zip(of.tolist(), numbers.tolist(), strict=True):
+            mine = masks.setdefault(row, {})
+            mine[number // 64] = mine.get(number // 64, 0) | 1 << number % 64
+        ends = [*(np.flatnonzero(rows[1:] != rows[:-1]) + 1).tolist(), len(rows)]
+        start = 0
+        for end in ends:
+            here = place[start:end]
+            open_ = np.flatnonzero((here >= 0) & (here < len(self.words[0]))) if not inside else None
+            for word, mask in sorted(masks.get(int(rows[start]), {}).items()):
+                near = here if open_ is None else here[open_]
+                hits = (self.words[word][near] & np.uint64(mask)) != 0
+                if open_ is None:
+                    found[start:end], open_ = hits, np.flatnonzero(~hits)
+                else:
+                    found[open_[hits] + start] = True
+                    open_ = open_[~hits]
+            start = end
+        return found
+
+
 class Adjacency:
     """A generation's adjacency arrays, memory-mapped; forward and backward for each relation."""
 
@@ -119,6 +213,7 @@ class Adjacency:
             raise KbError(f"{folder} cannot be opened: {error}", "kbkit check says more") from error
         self._position = {name: i for i, name in enumerate(relations)}
         self._blocks: dict[int, Csr] = {}
+        self._heavy: dict[tuple[str, bool], Heavy] = {}
 
     def forward(self, relation: str) -> Csr:
         """Head to tails."""
@@ -128,6 +223,12 @@ class Adjacency:
         """Tail to heads."""
         return self._block(2 * self._position[relation] + 1)
 
+    def heavy(self, relation: str, forward: bool) -> Heavy:
+        """The nodes with most neighbours under a relation, as bitmaps; made when first asked for, then kept."""
+        if (relation, forward) not in self._heavy:
+            self._heavy[relation, forward] = Heavy.of(self.forward(relation) if forward else self.backward(relation))
+        return self._heavy[relation, forward]
+
     def pairs(self) -> dict[str, tuple[int, int]]:
         """Distinct (head, tail) of each relation, as counted forward and backward."""
         counts = self._index["pairs"]
@@ -136,6 +237,7 @@ class Adjacency:
     def close(self) -> None:
         """Let go of the files. Arrays handed out before stay valid until they are dropped themselves."""
         self._blocks.clear()
+        self._heavy.clear()
         del self._index, self._heads, self._offsets, self._targets
 
     def _block(self, number: int) -> Csr:

@@ -1,0 +1,188 @@
+"""Random expressions for a graph: mostly such as its schema allows, and some that it refuses."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from tests import oracle
+from tests.answers.graphs import NAMES, VALUES, tick
+
+PLAIN = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+
+
+class Writer:
+    """Writes expressions about ``graph`` with the choices of ``rng``; ``slots`` are the values of those it used."""
+
+    def __init__(self, rng: random.Random, graph: oracle.Graph, wrong: float = 0.0) -> None:
+        self.rng, self.graph, self.wrong = rng, graph, wrong
+        self.slots: dict[str, Any] = {}
+        self.types = sorted(graph.types)
+        self.relations = sorted(graph.relations)
+        self.oracle = oracle.Oracle(graph, {})
+
+    def one_in(self, n: int) -> bool:
+        return self.rng.randint(1, n) == 1
+
+    def type(self) -> str | None:
+        return None if self.one_in(10) else self.rng.choice(self.types)
+
+    def expression(self, depth: int = 4) -> str:
+        """An expression; keeps the slots that it has, for a part may have been thrown away."""
+        text = self.of(self.type(), depth)
+        self.slots = {name: value for name, value in self.slots.items() if f"<{name}>" in text}
+        return text
+
+    def of(self, wanted: str | None, depth: int) -> str:
+        """An expression whose answers have the type ``wanted``, to be read alone."""
+        if self.wrong and self.rng.random() < self.wrong:
+            wanted = self.type()
+        choice = self.rng.randint(0, 9) if depth > 0 else 0
+        if choice <= 1:
+            return self.source(wanted)
+        if choice <= 6:
+            return self.path(wanted, depth)
+        if choice == 7:
+            return self.where(wanted, depth)
+        sign = self.rng.choice([" - ", " & ", " | ", "-", "&"])
+        parts = [
+            self.inside(wanted, depth - 1) for _ in range(2 if self.one_in(2) or self.wrong or wanted is None else 3)
+        ]
+        if self.one_in(8):
+            parts[-1] = self.inside(None, depth - 1)
+        return sign.join(parts)
+
+    def inside(self, wanted: str | None, depth: int) -> str:
+        """An expression of that type that may stand as a part of another."""
+        text = self.of(wanted, depth)
+        return text if self.is_source(text) else f"({text})"
+
+    def is_source(self, text: str) -> bool:
+        return text == getattr(self, "last", None)
+
+    def source(self, wanted: str | None) -> str:
+        written = "*" if wanted is None else self.named(wanted)
+        members = [self.graph.nodes[ref] for ref in sorted(self.oracle.all(wanted))]
+        choice = self.rng.randint(0, 9)
+        if choice >= 4 and members:
+            written += self.pick(self.rng.choice(members), choice)
+        elif choice == 3:
+            fitting = [name for name, typed in self.graph.saved.items() if wanted in (None, typed.type)]
+            written = "@" + tick(self.rng.choice(fitting)) if fitting else written
+        self.last = written
+        return written
+
+    def named(self, name: str) -> str:
+        if self.one_in(8) and name.swapcase().casefold() == name.casefold():
+            name = name.swapcase()
+        return name if set(name) <= PLAIN else tick(name)
+
+    def pick(self, node: oracle.Node, choice: int) -> str:
+        """``#key`` or a name: as written, in other case, an alias, or one that is nobody's."""
+        if choice == 4:
+            slot = f"slot {len(self.slots)}/x"
+            self.slots[slot] = "#" + node.key
+            return f":<{slot}>"
+        if choice <= 6:
+            return "#" + (node.key if set(node.key) <= PLAIN else quoted(node.key))
+        name = self.rng.choice([node.name, node.name, node.name.swapcase(), *node.aliases])
+        if self.wrong and self.one_in(10):
+            name = self.rng.choice(NAMES)
+        if choice == 7 and self.one_in(3) and not name.startswith("#"):
+            slot = f"slot {len(self.slots)}"
+            self.slots[slot] = name
+            return f":<{slot}>"
+        return f":{quoted(name)}" if choice == 8 and self.one_in(3) else f":all({quoted(name)})"
+
+    def where(self, wanted: str | None, depth: int) -> str:
+        source = self.source(wanted) if self.one_in(2) else self.inside(wanted, depth - 1)
+        written = self.filtered(source if self.is_source(source) else f"({source})", wanted)
+        self.last = written
+        return written
+
+    def filtered(self, source: str, wanted: str | None) -> str:
+        tests = ", ".join(self.test(wanted) for _ in range(self.rng.choice([1, 1, 2])))
+        return f"{source}{{{tests}}}"
+
+    def test(self, wanted: str | None) -> str:
+        members = [self.graph.nodes[ref] for ref in sorted(self.oracle.all(wanted))]
+        kinds = {"name": "VARCHAR", "key": "VARCHAR"}
+        if wanted is not None:
+            kinds |= {
+                a: k for a, k in self.graph.kinds.items() if any(n.attributes.get(a) is not None for n in members)
+            }
+        attribute = self.rng.choice(list(kinds))
+        plain = kinds[attribute].removesuffix("[]")
+        op = self.rng.choice(["=", "!=", "<", "<=", ">", ">=", "in", "missing", "not missing", "contains"])
+        if plain == "BOOLEAN" and op[0] in "<>":
+            op = "="
+        name = tick(attribute)
+        if op.endswith("missing"):
+            return f"{op}({name})"
+        if op == "contains":
+            word = self.rng.choice(["", "a", "O", "I", ".", "\\", "x y", "Ü", "К", "%", "🤧", "'", "\n"])
+            return f"{name} contains {quoted(word)}" if plain == "VARCHAR" or self.wrong else f"not missing({name})"
+        choices = [v for n in members for v in oracle.present(n, attribute)] + VALUES[plain]
+        values = [self.constant(self.rng.choice(choices)) for _ in range(self.rng.randint(1, 3))]
+        return f"{name} in [{', '.join(values)}]" if op == "in" else f"{name} {op} {values[0]}"
+
+    def constant(self, value: Any) -> str:
+        if value != value:  # NaN is nothing to compare with
+            value = 0.5
+        if self.one_in(6):
+            slot = f"value {len(self.slots)}"
+            self.slots[slot] = value if isinstance(value, (str, int, float)) else str(value)
+            return f"<{slot}>"
+        if isinstance(value, bool):
+            return str(value).lower()
+        return str(value) if isinstance(value, (int, float)) else quoted(str(value))
+
+    # -- paths --------------------------------------------------------------------------------------------------------
+
+    def path(self, wanted: str | None, depth: int) -> str:
+        left = self.arm(wanted, depth)
+        end = self.end(wanted, depth)
+        if self.one_in(4):
+            right = self.arm(wanted, depth)[::-1]
+            return "".join(
+                [*left, end, *(part.replace("->", "<-") if part.startswith(" ") else part for part in right)]
+            )
+        return "".join([*left, end])
+
+    def end(self, wanted: str | None, depth: int) -> str:
+        """The element where a path ends: most often the bare type."""
+        if self.rng.randint(0, 9) < 7:
+            return "*" if wanted is None else self.named(wanted)
+        return self.inside(wanted, depth - 1) if self.one_in(2) else self.where(wanted, 0)
+
+    def arm(self, wanted: str | None, depth: int) -> list[str]:
+        """Elements and arrows that lead to nodes of a type, without those."""
+        start, step = self.step(wanted)
+        before = [] if depth <= 1 or self.one_in(2) else self.arm(start, depth - 1)
+        element = self.end(start, depth - 2) if before else self.inside(start, depth - 1)
+        return [*before, element, *([" -> ", step] if step else []), " -> "]
+
+    def step(self, wanted: str | None) -> tuple[str | None, str]:
+        """A type and a step that leads from it to the type ``wanted``."""
+        options = [(s, r) for s in [*self.types, None] for r in self.relations if self.oracle.direction(r, s, wanted)]
+        if not options or (self.wrong and self.rng.random() < self.wrong):
+            return self.type(), f"[{self.edge(self.rng.choice(self.relations), None, wanted)}]"
+        start, relation = self.rng.choice(options)
+        fitting = [r for s, r in options if s == start]
+        if len(fitting) == 1 and self.one_in(2):
+            return start, ""
+        edges = [self.edge(relation, start, wanted)]
+        if self.one_in(4):
+            edges.append(self.edge(self.rng.choice(fitting), start, wanted))
+        return start, f"[{'!' if self.one_in(5) else ''}{'|'.join(edges)}]"
+
+    def edge(self, relation: str, start: str | None, wanted: str | None) -> str:
+        inverse = self.one_in(3) and (bool(self.wrong) or self.oracle.fits(relation, wanted, start))
+        repeats = any(h == t and r == relation for h, r, t in self.graph.signatures)
+        closure = self.rng.choice(["*", "+"]) if (repeats or self.wrong) and self.one_in(3) else ""
+        plain = all(c in PLAIN or c in " '/" for c in relation)
+        return f"{'^' * inverse}{relation if plain else tick(relation)}{closure}"
+
+
+def quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

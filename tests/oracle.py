@@ -1,0 +1,387 @@
+"""Answer expressions by brute force: sets and loops over plain data, straight from the specification.
+
+It takes the tree of ``kbkit.answers.parse`` and nothing else of kbkit: types, directions and inferred relations are
+worked out here once more, so that a mistake in kbkit's resolver does not hide. A node is named by ``(primary type,
+key)``.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from kbkit.answers import syntax
+from kbkit.answers.parse import parse
+
+Ref = tuple[str, str]
+Triple = tuple[Ref, str, Ref]
+
+
+class RefusedError(Exception):
+    """The expression has no meaning in this graph."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node; ``types`` are those beside ``type``."""
+
+    type: str
+    key: str
+    name: str
+    aliases: tuple[str, ...] = ()
+    types: frozenset[str] = frozenset()
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def ref(self) -> Ref:
+        return (self.type, self.key)
+
+    def has(self, wanted: str | None) -> bool:
+        return wanted is None or wanted == self.type or wanted in self.types
+
+
+class Typed(NamedTuple):
+    """A set of nodes and the type that all of them have (None: any)."""
+
+    type: str | None
+    nodes: frozenset[Ref]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Nodes, distinct triples (symmetric relations both ways), DuckDB types of attributes, and saved sets.
+
+    ``signatures`` are (head's primary type, relation, tail's primary type) of all triples; :func:`only` keeps them.
+    """
+
+    nodes: Mapping[Ref, Node]
+    edges: frozenset[Triple]
+    kinds: Mapping[str, str]
+    symmetric: frozenset[str] = frozenset()
+    saved: Mapping[str, Typed] = field(default_factory=dict)
+    signatures: frozenset[tuple[str, str, str]] = frozenset()
+
+    @property
+    def types(self) -> set[str]:
+        return {t for n in self.nodes.values() for t in (n.type, *n.types)}
+
+    @property
+    def relations(self) -> set[str]:
+        return {r for _, r, _ in self.signatures}
+
+
+def graph(
+    nodes: Iterable[Node],
+    edges: Iterable[Triple],
+    kinds: Mapping[str, str] | None = None,
+    symmetric: Iterable[str] = (),
+) -> Graph:
+    """A graph; mirrors the edges of symmetric relations."""
+    mirrored = frozenset(symmetric)
+    both = {e for h, r, t in edges for e in ([(h, r, t), (t, r, h)] if r in mirrored else [(h, r, t)])}
+    known = {n.ref: n for n in nodes}
+    signatures = frozenset((h[0], r, t[0]) for h, r, t in both)
+    return Graph(known, frozenset(both), dict(kinds or {}), mirrored, {}, signatures)
+
+
+def only(whole: Graph, edges: Iterable[Triple]) -> Graph:
+    """``whole`` with these triples and no others, symmetric ones both ways; its schema stays."""
+    kept = {e for h, r, t in edges for e in ([(h, r, t), (t, r, h)] if r in whole.symmetric else [(h, r, t)])}
+    return replace(whole, edges=frozenset(kept))
+
+
+def answers(whole: Graph, text: str, slots: Mapping[str, Any] | None = None) -> frozenset[Ref]:
+    """The answers; raises :class:`RefusedError` where the specification gives the expression no meaning."""
+    tree = parse(text)
+    if set(slots or {}) - set(syntax.slots(tree)):
+        raise RefusedError("unknown slot")
+    return Oracle(whole, slots or {}).set(tree).nodes
+
+
+@dataclass
+class Oracle:
+    graph: Graph
+    slots: Mapping[str, Any]
+
+    # -- sets ---------------------------------------------------------------------------------------------------------
+
+    def set(self, tree: syntax.Expression) -> Typed:
+        if isinstance(tree, syntax.Nodes):
+            return self.source(tree)
+        if isinstance(tree, syntax.Saved):
+            if tree.name not in self.graph.saved:
+                raise RefusedError(f"no set {tree.name}")
+            return self.graph.saved[tree.name]
+        if isinstance(tree, syntax.Where):
+            inside = self.set(tree.source)
+            return self.passing(inside, tree.conditions)
+        if isinstance(tree, syntax.Path):
+            return self.path(tree)
+        return self.combined(tree)
+
+    def all(self, wanted: str | None) -> frozenset[Ref]:
+        return frozenset(n.ref for n in self.graph.nodes.values() if n.has(wanted))
+
+    def source(self, tree: syntax.Nodes) -> Typed:
+        wanted = None if tree.type is None else self.name_of(tree.type, self.graph.types)
+        pick = tree.pick
+        if isinstance(pick, syntax.Slot):
+            value = str(self.value(pick))
+            pick = syntax.Key(value[1:]) if value.startswith("#") else syntax.Name(value)
+        if pick is None:
+            return Typed(wanted, self.all(wanted))
+        candidates = [n for n in self.graph.nodes.values() if n.has(wanted)]
+        if isinstance(pick, syntax.Key):
+            found = [n for n in candidates if n.key == pick.text]
+        else:
+            text, low = pick.text, pick.text.lower()
+            found = (
+                [n for n in candidates if n.name == text]
+                or [n for n in candidates if n.name.lower() == low]
+                or [n for n in candidates if low in [alias.lower() for alias in n.aliases]]
+            )
+        if not found or (len(found) > 1 and not (isinstance(pick, syntax.Name) and pick.all)):
+            raise RefusedError(f"{len(found)} nodes are {tree}")
+        return Typed(wanted, frozenset(n.ref for n in found))
+
+    def combined(self, tree: syntax.Combine) -> Typed:
+        found, *rest = (self.set(part) for part in tree.parts)
+        for part in rest:  # left-associative
+            if None not in (found.type, part.type) and found.type != part.type:
+                raise RefusedError("two types")
+            if tree.op == "&":
+                found = Typed(found.type or part.type, found.nodes & part.nodes)
+            elif tree.op == "|":
+                found = Typed(found.type if found.type == part.type else None, found.nodes | part.nodes)
+            else:
+                found = Typed(found.type, found.nodes - part.nodes)
+        return found
+
+    # -- paths --------------------------------------------------------------------------------------------------------
+
+    def path(self, tree: syntax.Path) -> Typed:
+        arms = [self.arm(arm) for arm in self.arms(tree)]
+        return Typed(arms[0].type, frozenset.intersection(*(arm.nodes for arm in arms)))
+
+    def arms(self, tree: syntax.Path) -> list[list[Any]]:
+        """The elements of each arm, the answer's last."""
+        elements: list[Any] = list(tree.elements)
+        answer = tree.arrows.index("<-") if "<-" in tree.arrows else len(elements) - 1
+        for i in range(1, len(elements) - 1):
+            if i != answer and self.is_bare_relation(elements, i):
+                elements[i] = syntax.Step((syntax.Edge(elements[i].type),))
+        return [arm for arm in (elements[: answer + 1], elements[answer:][::-1]) if len(arm) > 1]
+
+    def is_bare_relation(self, elements: list[Any], i: int) -> bool:
+        element = elements[i]
+        bare = isinstance(element, syntax.Nodes) and element.pick is None and element.type is not None
+        if not bare or isinstance(elements[i - 1], syntax.Step) or isinstance(elements[i + 1], syntax.Step):
+            return False
+        folded = element.type.casefold()
+        is_type = any(t.casefold() == folded for t in self.graph.types)
+        return not is_type and any(r.casefold() == folded for r in self.graph.relations)
+
+    def arm(self, elements: list[Any]) -> Typed:
+        here = self.set(elements[0])
+        step = None
+        for element in elements[1:]:
+            if isinstance(element, syntax.Step):
+                step = element
+                continue
+            there = self.set(element)
+            reached = self.step(here, step, there.type) & there.nodes
+            here, step = Typed(there.type, reached), None
+        return here
+
+    def step(self, source: Typed, step: syntax.Step | None, target: str | None) -> frozenset[Ref]:
+        """All nodes of type ``target`` that a step reaches, or with ``!`` all that it does not."""
+        reached: set[Ref] = set()
+        for edge in self.edges_of(step, source.type, target):
+            reached |= self.reach(source.nodes, edge, self.way(edge, source.type, target))
+        everything = self.all(target)
+        return everything - reached if step is not None and step.negated else everything & reached
+
+    def edges_of(self, step: syntax.Step | None, source: str | None, target: str | None) -> tuple[syntax.Edge, ...]:
+        """The relations of a step; where none is written, the only one that fits."""
+        if step is not None:
+            return step.edges
+        fitting = [r for r in self.graph.relations if self.direction(r, source, target)]
+        if len(fitting) != 1:
+            raise RefusedError(f"{len(fitting)} relations join {source} and {target}")
+        return (syntax.Edge(fitting[0]),)
+
+    def way(self, edge: syntax.Edge, source: str | None, target: str | None) -> str:
+        """``forward`` or ``backward``."""
+        relation = self.name_of(edge.relation, self.graph.relations)
+        if edge.closure and not any(r == relation and h == t for h, r, t in self.graph.signatures):
+            raise RefusedError(f"{relation} cannot repeat")
+        if edge.inverse:
+            found = "backward" if self.fits(relation, target, source) else ""
+        else:
+            found = self.direction(relation, source, target)
+        if not found:
+            raise RefusedError(f"{relation} does not join {source} and {target}")
+        return found
+
+    def reach(self, start: frozenset[Ref], edge: syntax.Edge, way: str) -> set[Ref]:
+        """What a relation leads to from any node of ``start``."""
+        relation = self.name_of(edge.relation, self.graph.relations)
+        pairs = [(h, t) if way == "forward" else (t, h) for h, r, t in self.graph.edges if r == relation]
+        reached: set[Ref] = set(start) if edge.closure == "*" else set()
+        border = set(start)
+        while border:
+            border = {far for near, far in pairs if near in border} - reached
+            reached |= border
+            if not edge.closure:
+                break
+        return reached
+
+    def direction(self, relation: str, source: str | None, target: str | None) -> str:
+        if self.fits(relation, source, target):
+            return "forward"
+        return "backward" if self.fits(relation, target, source) else ""
+
+    def fits(self, relation: str, head: str | None, tail: str | None) -> bool:
+        """Whether some signature leads from nodes that may be ``head`` to nodes that may be ``tail``."""
+        return any(r == relation and self.may_be(h, head) and self.may_be(t, tail) for h, r, t in self.graph.signatures)
+
+    def may_be(self, primary: str, wanted: str | None) -> bool:
+        if wanted is None or primary == wanted:
+            return True
+        return any(n.type == primary and wanted in n.types for n in self.graph.nodes.values())
+
+    # -- conditions ---------------------------------------------------------------------------------------------------
+
+    def passing(self, source: Typed, conditions: Iterable[syntax.Condition]) -> Typed:
+        tests = [self.test(source.type, condition) for condition in conditions]
+        kept = (ref for ref in source.nodes if all(test(self.graph.nodes[ref]) for test in tests))
+        return Typed(source.type, frozenset(kept))
+
+    def test(self, wanted: str | None, condition: syntax.Condition) -> Callable[[Node], bool]:
+        known = {"name": "VARCHAR", "key": "VARCHAR"}
+        if wanted is not None:
+            members = [n for n in self.graph.nodes.values() if n.has(wanted)]
+            known |= {
+                a: k for a, k in self.graph.kinds.items() if any(n.attributes.get(a) is not None for n in members)
+            }
+        name = self.name_of(condition.attribute, known)
+        kind = known[name].removesuffix("[]")
+        if condition.op == "contains" and kind != "VARCHAR":
+            raise RefusedError(f"{name} is no text")
+        values = [cast(self.value(v), kind) for v in condition.values]
+        if condition.op == "missing":
+            return lambda node: bool(present(node, name)) == condition.negated
+        return lambda node: any(compares(item, condition.op, values) for item in present(node, name))
+
+    def value(self, given: Any) -> Any:
+        if not isinstance(given, syntax.Slot):
+            return given
+        if given.name not in self.slots:
+            raise RefusedError(f"slot {given.name}")
+        return self.slots[given.name]
+
+    def name_of(self, name: str, known: Iterable[str]) -> str:
+        """``name`` as it is, else the only one that differs in case."""
+        choices = list(known)
+        if name in choices:
+            return name
+        folded = [choice for choice in choices if choice.casefold() == name.casefold()]
+        if len(folded) != 1:
+            raise RefusedError(f"unknown {name}")
+        return folded[0]
+
+
+def present(node: Node, attribute: str) -> list[Any]:
+    """The values of an attribute: none where it is missing, several for a list."""
+    own = {"name": node.name, "key": node.key}
+    value = own.get(attribute, node.attributes.get(attribute)) if attribute in own else node.attributes.get(attribute)
+    items = value if isinstance(value, (list, tuple)) else [value]
+    return [item for item in items if item is not None and not (isinstance(item, float) and math.isnan(item))]
+
+
+def compares(item: Any, op: str, values: list[Any]) -> bool:
+    if op == "contains":
+        return values[0].lower() in item.lower()
+    if op == "in":
+        return item in values
+    other = values[0]
+    return {
+        "=": item == other,
+        "!=": item != other,
+        "<": item < other,
+        "<=": item <= other,
+        ">": item > other,
+        ">=": item >= other,
+    }[op]
+
+
+def cast(value: Any, kind: str) -> Any:
+    """A constant as a value of an attribute's type; refuses what is none."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool) and kind not in ("BOOLEAN", "VARCHAR"):
+        raise RefusedError(f"{value} is no {kind}")
+    if not isinstance(value, (bool, str)) and kind == "BOOLEAN":
+        raise RefusedError(f"{value} is no truth value")
+    try:
+        return _CASTS[kind](text)
+    except (ValueError, OverflowError, KeyError) as error:
+        raise RefusedError(f"{value!r} is no {kind}") from error
+
+
+def _whole(text: str) -> int:
+    number = float(text)
+    if number != int(number):
+        raise ValueError(text)
+    whole = int(text) if text.lstrip("+-").isdigit() else int(number)
+    if not -(2**63) <= whole < 2**63:
+        raise ValueError(text)
+    return whole
+
+
+def _real(text: str) -> float:
+    number = float(text)
+    if math.isnan(number):  # counts as missing, so there is nothing to compare with
+        raise ValueError(text)
+    return number
+
+
+def _date(text: str) -> dt.date:
+    return dt.date.min if text.endswith("(BC)") else dt.date.fromisoformat(text)
+
+
+_CASTS: dict[str, Callable[[str], Any]] = {
+    "VARCHAR": str,
+    "BIGINT": _whole,
+    "DOUBLE": _real,
+    "BOOLEAN": lambda text: {"true": True, "false": False}[text],
+    "DATE": _date,
+    "TIMESTAMP": dt.datetime.fromisoformat,
+}
+
+
+def from_kb(kb: Any) -> Graph:
+    """The graph that an open KB's tables hold, saved sets left out."""
+    others: dict[int, set[str]] = {}
+    for number, name in kb.sql("SELECT id, type FROM node_types").iter_rows():
+        others.setdefault(number, set()).add(name)
+    attributes: dict[int, dict[str, Any]] = {}
+    kinds: dict[str, str] = {}
+    for node_type in kb.schema.node_types:
+        kinds |= {a.name: a.type for a in node_type.attributes}
+        table = '"' + node_type.table.replace('"', '""') + '"'
+        columns = ", ".join('"' + a.name.replace('"', '""') + '"' for a in node_type.attributes)
+        for number, *values in kb.sql(f"SELECT id{', ' if columns else ''}{columns} FROM {table}").iter_rows():
+            found = {a.name: v for a, v in zip(node_type.attributes, values, strict=True) if v is not None}
+            attributes.setdefault(number, {}).update(found)
+    nodes: dict[int, Node] = {}
+    for number, kind, key, name, aliases in kb.sql(
+        "SELECT id, type::VARCHAR, key, name, aliases FROM nodes"
+    ).iter_rows():
+        mine = attributes.get(number, {})
+        nodes[number] = Node(kind, key, name, tuple(aliases or ()), frozenset(others.get(number, ())), mine)
+    rows = kb.sql("SELECT DISTINCT head, relation::VARCHAR, tail FROM edges").iter_rows()
+    edges = [(nodes[head].ref, relation, nodes[tail].ref) for head, relation, tail in rows]
+    return graph(nodes.values(), edges, kinds)

@@ -1,0 +1,188 @@
+"""Answer expressions whose answers are known: every rule of the algebra, by brute force and on all three engines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import kbkit
+from kbkit.answers.parse import parse
+from kbkit.errors import KbError
+from kbkit.kb import KnowledgeBase
+from tests import oracle
+from tests.answers.graphs import build
+
+ENGINES = ("walk", "sql", "sparql")
+REFUSED = "refused"
+DEFECTS = {
+    "to_sql: T - T joins a table with itself, and `id` is ambiguous": (
+        ["sql"],
+        ["drug - drug", "(drug - drug) -> [targets] -> gene/protein", "* - *"],
+    ),
+    "Oxigraph does not order booleans, so < <= > >= find nothing (or only what is equal)": (
+        ["sparql"],
+        ["drug{approved >= false}", "drug{approved < true}"],
+    ),
+    "to_sparql: filter() splits text literals at U+0085, U+2028 and the like": (
+        ["sparql"],
+        ['drug - (person{name != "a\x85b"} -> [order] -> drug)'],
+    ),
+    "NaN as a constant: everything is below it in SQL, nothing in SPARQL": (ENGINES, ['drug{weight < "nan"}']),
+    "a date before the year 1 is written as DuckDB prints it, which SPARQL cannot read": (
+        ["sparql"],
+        ['drug{first_seen > "0044-03-15 (BC)"}'],
+    ),
+    "a - b - c is refused where (a - b) - c is not: the types of b and c are compared": (
+        ENGINES,
+        ["* - gene/protein - disease - person"],
+    ),
+    "to_sql: the table `reached` of a closure hides the type of that name": (
+        ["sql"],
+        ["reached#c -> [near+] -> reached", "reached -> [reached+|near] -> reached"],
+    ),
+    "an attribute called missing or not prints without its backticks": (
+        ["print"],
+        ["reached{`missing` = 1}", "reached{`not` = 'x'}"],
+    ),
+    "an infinite constant prints as inf, which is no number": (["print"], ["drug{weight < 1e999}"]),
+}
+FAILS = {(e, text): reason for reason, (engines, texts) in DEFECTS.items() for e in engines for text in texts}
+"""(engine, expression) -> the defect."""
+
+
+def read(name: str) -> Iterator[tuple[str, dict[str, str], set[str] | str]]:
+    """Expression, slots and expected references of each case in a file."""
+    text = (Path(__file__).parent / "answers" / name).read_text(encoding="utf-8")
+    for line in text.split("\n"):  # U+2028 ends no line here
+        if line and not line.startswith("#"):
+            left, right = line.rsplit(" => ", 1)
+            expression, *slots = left.split(" ;; ")
+            expected = REFUSED if right == REFUSED else set() if right == "nothing" else set(right.split(", "))
+            yield expression, dict(slot.split("=", 1) for slot in slots), expected
+
+
+def cases(name: str) -> list[object]:
+    """Each case with each engine, and with the oracle."""
+    marked = []
+    for text, slots, expected in read(name):
+        for engine in ("oracle", *ENGINES):
+            marks = failing(text, engine)
+            marked.append(pytest.param(engine, text, slots, expected, id=f"{engine}: {text}", marks=marks))
+    return marked
+
+
+def failing(text: str, *engines: str) -> list[pytest.MarkDecorator]:
+    reasons = {FAILS[engine, text] for engine in engines if (engine, text) in FAILS}
+    return [pytest.mark.xfail(strict=True, reason=reason) for reason in reasons]
+
+
+def found(kb: KnowledgeBase, engine: str, text: str, slots: dict[str, str]) -> set[str] | str:
+    """What an engine, or the oracle, answers: references, or that it refuses."""
+    try:
+        if engine == "oracle":
+            return {f"{kind}#{key}" for kind, key in oracle.answers(plain(kb), text, slots)}
+        return {f"{kind}#{key}" for _, kind, key, _ in kb.answers(text, engine=engine, **slots).nodes().iter_rows()}
+    except (KbError, oracle.RefusedError) as error:
+        assert "SPARQL" not in str(error) and "Error:" not in str(error), error  # the engine's, not ours
+        return REFUSED
+
+
+@cache
+def plain(kb: KnowledgeBase) -> oracle.Graph:
+    return oracle.from_kb(kb)
+
+
+@pytest.fixture(scope="module")
+def rdf(rdf_kb: Path) -> Iterator[KnowledgeBase]:
+    with kbkit.open(rdf_kb) as kb:
+        yield kb
+
+
+@pytest.mark.parametrize(("engine", "text", "slots", "expected"), cases("tiny.txt"))
+def test_tiny(small: KnowledgeBase, engine: str, text: str, slots: dict[str, str], expected: set[str] | str) -> None:
+    assert found(small, engine, text, slots) == expected
+
+
+@pytest.mark.parametrize(("engine", "text", "slots", "expected"), cases("world.txt"))
+def test_world(world: KnowledgeBase, engine: str, text: str, slots: dict[str, str], expected: set[str] | str) -> None:
+    assert found(world, engine, text, slots) == expected
+
+
+@pytest.mark.parametrize(("engine", "text", "slots", "expected"), cases("rdf.txt"))
+def test_rdf(rdf: KnowledgeBase, engine: str, text: str, slots: dict[str, str], expected: set[str] | str) -> None:
+    got = found(rdf, engine, text, slots)
+    assert (got if isinstance(got, str) else {ref.replace("http://example.org/tiny/", "") for ref in got}) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "slots"),
+    [pytest.param(text, slots, id=text, marks=failing(text, *ENGINES)) for text, slots, _ in read("tiny.txt")],
+)
+def test_the_rdf_form(rdf: KnowledgeBase, text: str, slots: dict[str, str]) -> None:
+    """The types are called otherwise there (Gene), and keys are IRIs."""
+    text = text.replace("gene/protein", "Gene").replace("is treated by", "is%20treated%20by")
+    for kind, keys in {"Gene": "g1 g2 g3", "drug": "1 00123 g3", "disease": "x1 x2 ключ", "person": "1 p2 p3"}.items():
+        place = {"Gene": "gene"}.get(kind, kind)
+        for key in keys.split():
+            iri = f"http://example.org/tiny/{'gene' if key == 'g3' else place}/{key}"
+            text = text.replace(f'{kind}#"{key}"', f'{kind}#"{iri}"').replace(f"{kind}#{key}", f'{kind}#"{iri}"')
+    text = text.replace('drug#"a/b c"', 'drug#"http://example.org/tiny/drug/a/b%20c"')
+    expected = found(rdf, "oracle", text, slots)
+    assert {engine: found(rdf, engine, text, slots) for engine in ENGINES} == dict.fromkeys(ENGINES, expected)
+
+
+@pytest.fixture(scope="module")
+def awkward() -> KnowledgeBase:
+    """Names that SQL text also uses, a symmetric relation, lists, a type that nodes have besides."""
+    rows: list[tuple[str, str, dict[str, object]]] = [
+        ("reached", "a", {"missing": 1, "not": "x", "tags": ["x", "y"], "sizes": [1.5, float("nan")]}),
+        ("reached", "b", {"tags": [], "sizes": [float("nan")]}),
+        ("reached", "c", {"tags": [None]}),
+        ("reached", "d", {"tags": ["z"]}),
+        ("type", "reached", {}),
+        ("type", "b", {}),
+        ("rel", "near", {}),
+        ("nodes", "1", {}),
+        ("answer_members", "1", {}),
+    ]
+    others = {"b": frozenset({"type"})}
+    nodes = [
+        oracle.Node(kind, key, f"A {kind}", (), others.get(key, frozenset()) if kind == "reached" else frozenset(), a)
+        for kind, key, a in rows
+    ]
+    a, b, c, d = (("reached", key) for key in "abcd")
+    near = [(a, "near", b), (b, "near", c), (d, "near", d), (a, "near", ("type", "reached"))]
+    rest = [(a, "reached", b), (b, "reached", c), (("nodes", "1"), "nodes", ("answer_members", "1"))]
+    kinds = {"missing": "BIGINT", "not": "VARCHAR", "tags": "VARCHAR[]", "sizes": "DOUBLE[]"}
+    return build(oracle.graph(nodes, [*near, *rest], kinds, {"near"}), "awkward").kb
+
+
+@pytest.mark.parametrize(("engine", "text", "slots", "expected"), cases("awkward.txt"))
+def test_awkward(
+    awkward: KnowledgeBase, engine: str, text: str, slots: dict[str, str], expected: set[str] | str
+) -> None:
+    assert found(awkward, engine, text, slots) == expected
+
+
+@pytest.mark.xfail(strict=True, reason="where another node has the type besides, type#key of the first names neither")
+def test_every_node_can_be_named_by_its_primary_type_and_key(awkward: KnowledgeBase) -> None:
+    assert awkward.answers("type#b").nodes()["type"].to_list() == ["type"]
+
+
+EXPRESSIONS = [t for name in ("tiny.txt", "world.txt", "awkward.txt") for t, _, e in read(name) if e != REFUSED]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(text, id=text, marks=failing(text, "print"))
+        for text in [*EXPRESSIONS, "drug{weight < 1e999}", 'a -> [`x -> y`|`<z`] -> `b``c`#"<x"']
+    ],
+)
+def test_an_expression_prints_back(text: str) -> None:
+    tree = parse(text)
+    assert parse(str(tree)) == tree
+    assert str(parse(str(tree))) == str(tree)
