@@ -110,7 +110,7 @@ class KnowledgeBase:
         """The DuckDB store."""
         from kbkit.stores import tables
 
-        return self._keep(tables.Tables(self.folder / tables.FILE, sets=self.workspace.sets_folder))
+        return self._keep(tables.Tables(self.folder / tables.FILE, sets=self.workspace.frame))
 
     @cached_property
     def adjacency(self) -> Adjacency:
@@ -330,7 +330,7 @@ class KnowledgeBase:
             return self.sql(query.text, timeout, **params)
         from kbkit.stores import tables
 
-        opened = tables.Tables(self.folder / tables.FILE, files=True, sets=self.workspace.sets_folder)
+        opened = tables.Tables(self.folder / tables.FILE, files=True, sets=self.workspace.frame)
         try:
             return opened.frame(query.text, params, timeout)
         finally:

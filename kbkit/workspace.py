@@ -6,11 +6,14 @@ and key), written aside and renamed, so that readers see the whole set or none o
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.layout import now
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 
 SETS = "sets"
 _LONGEST_NAME = 100
+_LONGEST_FILE_NAME = 150
+_STALE_SECONDS = 3600
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,14 @@ class SavedSet:
     generation: str
     saved: str
     count: int
+
+
+def _columns() -> dict[str, Any]:
+    import polars as pl
+
+    texts = dict.fromkeys(("name", "expression", "type", "generation", "saved"), pl.String())
+    members = pl.List(pl.Struct({"type": pl.String, "key": pl.String}))
+    return {**texts, "count": pl.Int64(), "members": members}
 
 
 class Workspace:
@@ -48,32 +61,45 @@ class Workspace:
 
     def sets(self) -> list[SavedSet]:
         """All saved sets, by name."""
-        import polars as pl
-
-        columns = ["name", "expression", "type", "generation", "saved", "count"]
-        found = []
-        for path in sorted(self.sets_folder.glob("*.parquet")) if self.sets_folder.is_dir() else ():
-            try:
-                found += [SavedSet(**row) for row in pl.read_parquet(path, columns=columns).to_dicts()]
-            except (OSError, pl.exceptions.PolarsError) as error:
-                raise KbError(f"{path} is no saved set: {str(error).splitlines()[0]}", "remove the file") from None
-        return sorted(found, key=lambda s: s.name)
+        return [SavedSet(**row) for row in self.frame().drop("members").to_dicts()]
 
     def members(self, name: str) -> pl.DataFrame:
         """The members of a set: type, key. Raises :class:`UnknownNameError`."""
-        import polars as pl
-
         path = self._path(name)
         if not path.is_file():
             raise UnknownNameError("saved set", name, [s.name for s in self.sets()])
-        return pl.read_parquet(path, columns=["members"]).explode("members").drop_nulls().unnest("members")
+        return self._read(path).select("members").explode("members").drop_nulls().unnest("members")
+
+    def frame(self) -> pl.DataFrame:
+        """All saved sets, by name: name, expression, type, generation, saved, count, members."""
+        import polars as pl
+
+        paths = sorted(self.sets_folder.glob("*.parquet")) if self.sets_folder.is_dir() else []
+        return pl.concat([pl.DataFrame(schema=_columns()), *map(self._read, paths)]).sort("name")
+
+    def _read(self, path: Path) -> pl.DataFrame:
+        """One file, read at once: another process may put the next version in its place at any time."""
+        import io
+
+        import polars as pl
+
+        try:
+            return pl.read_parquet(io.BytesIO(path.read_bytes())).select(
+                pl.col(name).cast(kind) for name, kind in _columns().items()
+            )
+        except FileNotFoundError:  # dropped meanwhile
+            return pl.DataFrame(schema=_columns())
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # noqa: BLE001 - polars panics on some foreign files
+            raise KbError(f"{path} is no saved set: {str(error).splitlines()[0]}", "remove the file") from None
 
     def save(self, name: str, expression: str, node_type: str | None, generation: str, members: pl.DataFrame) -> None:
         """Write a set, in place of one of the same name; ``members`` has the columns type and key."""
         import polars as pl
 
-        if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
-            raise KbError(f"{name!r} is no name for a set", f"give 1 to {_LONGEST_NAME} printable characters")
+        if not name.strip() or not name.isprintable() or len(name) > _LONGEST_NAME:
+            raise KbError(f"{name[:40]!r} is no name for a set", f"give 1 to {_LONGEST_NAME} printable characters")
         row = {
             "name": [name],
             "expression": [expression],
@@ -82,8 +108,7 @@ class Workspace:
             "saved": [now()],
             "count": [members.height],
         }
-        kind = pl.List(pl.Struct({"type": pl.String, "key": pl.String}))
-        listed = pl.Series("members", [members.select("type", "key").to_struct()], dtype=kind)
+        listed = pl.Series("members", [members.select("type", "key").to_struct()], dtype=_columns()["members"])
         self._write(pl.DataFrame(row).with_columns(listed), self._path(name))
 
     def drop(self, name: str) -> None:
@@ -96,12 +121,19 @@ class Workspace:
             raise KbError(f"{self._path(name)} cannot be removed: {error.strerror}") from None
 
     def _path(self, name: str) -> Path:
-        return self.sets_folder / f"{iri_escape(name)}.parquet"
+        stem = iri_escape(name)
+        if len(stem) > _LONGEST_FILE_NAME:
+            stem = f"{stem[:100]}-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:16]}"
+        return self.sets_folder / f"{stem}.parquet"
 
     def _write(self, frame: pl.DataFrame, path: Path) -> None:
         aside: str | None = None
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            for left in path.parent.glob(".*.new"):  # of a writer that was killed
+                with contextlib.suppress(FileNotFoundError):  # it is done by now
+                    if time.time() - left.stat().st_mtime > _STALE_SECONDS:
+                        left.unlink()
             handle, aside = tempfile.mkstemp(prefix=".", suffix=".new", dir=path.parent)
             os.close(handle)
             frame.write_parquet(aside)

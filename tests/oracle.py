@@ -136,6 +136,7 @@ class Oracle:
         candidates = [n for n in self.graph.nodes.values() if n.has(wanted)]
         if isinstance(pick, syntax.Key):
             found = [n for n in candidates if n.key == pick.text]
+            found = [n for n in found if n.type == wanted] or found  # a key belongs to its primary type
         else:
             text, low = pick.text, pick.text.lower()
             found = (

@@ -17,40 +17,6 @@ from tests.answers.graphs import build
 
 ENGINES = ("walk", "sql", "sparql")
 REFUSED = "refused"
-DEFECTS = {
-    "to_sql: T - T joins a table with itself, and `id` is ambiguous": (
-        ["sql"],
-        ["drug - drug", "(drug - drug) -> [targets] -> gene/protein", "* - *"],
-    ),
-    "Oxigraph does not order booleans, so < <= > >= find nothing (or only what is equal)": (
-        ["sparql"],
-        ["drug{approved >= false}", "drug{approved < true}"],
-    ),
-    "to_sparql: filter() splits text literals at U+0085, U+2028 and the like": (
-        ["sparql"],
-        ['drug - (person{name != "a\x85b"} -> [order] -> drug)'],
-    ),
-    "NaN as a constant: everything is below it in SQL, nothing in SPARQL": (ENGINES, ['drug{weight < "nan"}']),
-    "a date before the year 1 is written as DuckDB prints it, which SPARQL cannot read": (
-        ["sparql"],
-        ['drug{first_seen > "0044-03-15 (BC)"}'],
-    ),
-    "a - b - c is refused where (a - b) - c is not: the types of b and c are compared": (
-        ENGINES,
-        ["* - gene/protein - disease - person"],
-    ),
-    "to_sql: the table `reached` of a closure hides the type of that name": (
-        ["sql"],
-        ["reached#c -> [near+] -> reached", "reached -> [reached+|near] -> reached"],
-    ),
-    "an attribute called missing or not prints without its backticks": (
-        ["print"],
-        ["reached{`missing` = 1}", "reached{`not` = 'x'}"],
-    ),
-    "an infinite constant prints as inf, which is no number": (["print"], ["drug{weight < 1e999}"]),
-}
-FAILS = {(e, text): reason for reason, (engines, texts) in DEFECTS.items() for e in engines for text in texts}
-"""(engine, expression) -> the defect."""
 
 
 def read(name: str) -> Iterator[tuple[str, dict[str, str], set[str] | str]]:
@@ -69,14 +35,8 @@ def cases(name: str) -> list[object]:
     marked = []
     for text, slots, expected in read(name):
         for engine in ("oracle", *ENGINES):
-            marks = failing(text, engine)
-            marked.append(pytest.param(engine, text, slots, expected, id=f"{engine}: {text}", marks=marks))
+            marked.append(pytest.param(engine, text, slots, expected, id=f"{engine}: {text}"))
     return marked
-
-
-def failing(text: str, *engines: str) -> list[pytest.MarkDecorator]:
-    reasons = {FAILS[engine, text] for engine in engines if (engine, text) in FAILS}
-    return [pytest.mark.xfail(strict=True, reason=reason) for reason in reasons]
 
 
 def found(kb: KnowledgeBase, engine: str, text: str, slots: dict[str, str]) -> set[str] | str:
@@ -119,7 +79,7 @@ def test_rdf(rdf: KnowledgeBase, engine: str, text: str, slots: dict[str, str], 
 
 @pytest.mark.parametrize(
     ("text", "slots"),
-    [pytest.param(text, slots, id=text, marks=failing(text, *ENGINES)) for text, slots, _ in read("tiny.txt")],
+    [pytest.param(text, slots, id=text) for text, slots, _ in read("tiny.txt")],
 )
 def test_the_rdf_form(rdf: KnowledgeBase, text: str, slots: dict[str, str]) -> None:
     """The types are called otherwise there (Gene), and keys are IRIs."""
@@ -167,7 +127,6 @@ def test_awkward(
     assert found(awkward, engine, text, slots) == expected
 
 
-@pytest.mark.xfail(strict=True, reason="where another node has the type besides, type#key of the first names neither")
 def test_every_node_can_be_named_by_its_primary_type_and_key(awkward: KnowledgeBase) -> None:
     assert awkward.answers("type#b").nodes()["type"].to_list() == ["type"]
 
@@ -178,8 +137,8 @@ EXPRESSIONS = [t for name in ("tiny.txt", "world.txt", "awkward.txt") for t, _, 
 @pytest.mark.parametrize(
     "text",
     [
-        pytest.param(text, id=text, marks=failing(text, "print"))
-        for text in [*EXPRESSIONS, "drug{weight < 1e999}", 'a -> [`x -> y`|`<z`] -> `b``c`#"<x"']
+        pytest.param(text, id=text)
+        for text in [*EXPRESSIONS, 'a -> [`x -> y`|`<z`] -> `b``c`#"<x"']
     ],
 )
 def test_an_expression_prints_back(text: str) -> None:

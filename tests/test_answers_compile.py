@@ -213,7 +213,6 @@ def test_templates_run_with_parameters(
         assert sorted(kb.sparql(to_sparql(plan, kb.schema), **terms)["answer"]) == iris(kb, expected)
 
 
-@pytest.mark.xfail(strict=True, reason="in SPARQL $x and ?x are one variable: slots must not be called as those are")
 @pytest.mark.parametrize("slot", ["answer", "country_1"])
 def test_slots_called_as_variables_are(world: KnowledgeBase, slot: str) -> None:
     plan = plan_of(world, f"country:<{slot}> -> [borders] -> country -> [capital] -> city")

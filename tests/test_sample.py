@@ -1,12 +1,13 @@
-"""``kb.sample`` and ``kb.suggest_templates`` against brute force: all groundings, their counts, how often each comes."""
+"""``kb.sample`` and ``kb.suggest_templates`` against brute force: all groundings, counts, how often each comes."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from itertools import combinations, permutations, product
+from itertools import permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -236,12 +237,13 @@ def inner(expression: str, types: str, low: int, high: int, reason: str = "") ->
 
 
 TWO = "((continent:<a> -> country) & (continent:<b> -> country))"
+WITHOUT = "((continent:<a> -> country) & (country:<b> -> [borders*] -> country))"
 INNER = [
     inner(f"({TWO} -> [borders] -> country) & (sea:<c> -> country)", "continent continent sea", 1, 1000,
           "a conjunction at the start of a path is paired as it is, not with what the path reaches"),
-    inner("(((continent:<a> -> country) & (country:<b> -> [borders*] -> country)) - country:<b>) & (year:<c> -> country)",
+    inner(f"({WITHOUT} - country:<b>) & (year:<c> -> country)",
           "continent country year", 2, 1000),
-    inner("(((continent:<a> -> country) & (country:<b> -> [borders*] -> country)) - country:<b>) & (year:<c> -> country)",
+    inner(f"({WITHOUT} - country:<b>) & (year:<c> -> country)",
           "continent country year", 1, 1,
           "the range is asked of a set from which the expression takes more"),
     inner("((continent:<a> -> country){area_km2 > 500000} & (continent:<b> -> country)){name contains 'a'}",
@@ -363,9 +365,8 @@ def test_no_grounding_is_favoured(world: KnowledgeBase, expression: str) -> None
     wanted = expected(world, parts, combine, low, high)
     slots = "ab"[: len(parts)]
     assert 5 < len(wanted) < 100
-    for n in (1, 3):
-        counts = often(world, expression, slots, 250 if n == 3 else 500, n=n, min_answers=low, max_answers=high)
-        assert fits(counts, dict.fromkeys(wanted, 1.0))
+    counts = often(world, expression, slots, 250, n=2, min_answers=low, max_answers=high)
+    assert fits(counts, dict.fromkeys(wanted, 1.0))
 
 
 @pytest.mark.parametrize("expression", DEGREE)
@@ -377,10 +378,8 @@ def test_popular_nodes_are_favoured(world: KnowledgeBase, expression: str) -> No
     tables = [sets_of(world, part) for part in parts]
     wanted = expected(world, parts, combine, low, high)
     chances = {v: math.prod(len(t[k]) for t, k in zip(tables, v, strict=True)) for v in wanted}
-    counts = often(
-        world, expression, "ab"[: len(parts)], 1200, n=1, weight="popular", min_answers=low, max_answers=high
-    )
-    few = {v for v, chance in chances.items() if 1200 * chance / sum(chances.values()) <= 5}
+    counts = often(world, expression, "ab"[: len(parts)], 400, n=1, weight="popular", min_answers=low, max_answers=high)
+    few = {v for v, chance in chances.items() if 400 * chance / sum(chances.values()) <= 5}
     assert sum(counts[v] for v in few) <= 8 * len(few)
     kept = Counter({v: n for v, n in counts.items() if v not in few})
     assert fits(kept, {v: chance for v, chance in chances.items() if v not in few})
@@ -418,3 +417,269 @@ def test_errors(world: KnowledgeBase, expression: str, options: dict[str, Any], 
         world.sample(expression, **options)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+# -- the set shapes of QUEST ------------------------------------------------------------------------------------------
+
+OPEN = {
+    "intersection_sides_over": 0, "difference_sides_over": 0, "difference_left_under": 10**6,
+    "difference_right_under": 10**6, "difference_overlap_at_most": 1, "union_sides_from": 1, "union_overlap_under": 2,
+}  # fmt: skip
+DEFAULT = {
+    "intersection_sides_over": 50, "difference_sides_over": 50, "difference_left_under": 200,
+    "difference_right_under": 1000, "difference_overlap_at_most": 0.8, "union_sides_from": 3,
+    "union_overlap_under": 1 / 3,
+}  # fmt: skip
+CURRENCY = "currency:<s> -> country"
+ORG, FIELD, SCHOOL = "organisation:<o> -> country", "field_of_study:<f> -> paper", "institution:<i> -> author -> paper"
+
+
+@lru_cache(None)
+def masks(kb: KnowledgeBase, parts: tuple[str, ...]) -> dict[str, int]:
+    """Every filled part, as an expression writes it, with its answers as bits."""
+    found = {}
+    for part in parts:
+        [slot] = syntax.slots(parse(part))
+        for value, ids in sets_of(kb, part).items():
+            if ids:
+                found[str(syntax.fill(parse(part), {slot: value}))] = sum(1 << i for i in ids)
+    return found
+
+
+def joined(op: str, a: int, b: int, rules: dict[str, float]) -> int:
+    """What ``op`` makes of two sets, 0 where QUEST's rules forbid it."""
+    left, right, common = a.bit_count(), b.bit_count(), (a & b).bit_count()
+    if not common:
+        return 0
+    if op == "&":
+        return a & b if min(left, right) > rules["intersection_sides_over"] else 0
+    if op == "|":
+        fine = min(left, right) >= rules["union_sides_from"]
+        return a | b if fine and common < rules["union_overlap_under"] * (a | b).bit_count() else 0
+    fine = min(left, right) > rules["difference_sides_over"]
+    fine = fine and left < rules["difference_left_under"] and right < rules["difference_right_under"]
+    return a & ~b if fine and common <= rules["difference_overlap_at_most"] * left else 0
+
+
+def quest(
+    table: dict[str, int], shape: str, rules: dict[str, float], low: int, high: int
+) -> dict[tuple[str, ...], int]:
+    """All groundings of a shape, every order of its parts for itself."""
+    first, then = {"union": "| ", "intersection": "& ", "difference": "- ", "union_of_three": "||",
+                   "intersection_of_three": "&&", "intersection_minus": "&-"}[shape]  # fmt: skip
+    found = {(a, b): joined(first, table[a], table[b], rules) for a, b in permutations(table, 2)}
+    if then != " ":
+        pairs = {names: bits for names, bits in found.items() if bits}
+        found = {
+            (*names, c): joined(then, bits, table[c], rules)
+            for names, bits in pairs.items()
+            for c in table
+            if c not in names
+        }
+    return {names: bits.bit_count() for names, bits in found.items() if low <= bits.bit_count() <= high and bits}
+
+
+def unordered(shape: str, names: tuple[str, ...]) -> Any:
+    """A grounding without regard to the order of sides that may be exchanged."""
+    if shape == "difference":
+        return names
+    return (frozenset(names[:2]), names[2]) if shape == "intersection_minus" else frozenset(names)
+
+
+def names_of(row: dict[str, Any]) -> tuple[str, ...]:
+    """The parts of a drawn expression, in its order."""
+    return tuple(re.findall(r"\(([^()]+)\)", row["expression"]))
+
+
+def check_quest(
+    kb: KnowledgeBase, shape: str, parts: list[str], rules: dict[str, float], low: int, high: int, **options: Any
+) -> int:
+    """All there are, each once, with a right count, and written in an order that meets the rules."""
+    frame = kb.sample(f"quest/{shape}", ALL, max_answers=high, parts=parts, **options)
+    wanted = quest(masks(kb, tuple(parts)), shape, rules, low, high)
+    found = {names_of(row): row["answers"] for row in frame.to_dicts()}
+    assert len(found) == frame.height
+    assert found.items() <= wanted.items()
+    once = [unordered(shape, names) for names in found]
+    assert len(set(once)) == len(once)
+    assert set(once) == {unordered(shape, names) for names in wanted}
+    for row in frame.head(3).to_dicts():
+        assert len(kb.answers(row["expression"])) == row["answers"]
+        assert row["question"].count(row["A name"]) >= 1
+        assert row["A"].startswith("#")
+        assert "<" not in row["question"]
+    return frame.height
+
+
+@pytest.mark.parametrize("parts", [[FIELD], [FIELD, SCHOOL]])
+@pytest.mark.parametrize("shape", ["union", "intersection", "difference"])
+def test_default_rules(mag: KnowledgeBase, shape: str, parts: list[str]) -> None:
+    assert check_quest(mag, shape, parts, DEFAULT, 2, 60) or shape != "intersection"
+    check_quest(mag, shape, parts, DEFAULT, 20, 1000, min_answers=20)
+
+
+@pytest.mark.parametrize("shape", ["union_of_three", "intersection_of_three", "intersection_minus"])
+def test_default_rules_of_three(mag: KnowledgeBase, world: KnowledgeBase, shape: str) -> None:
+    check_quest(mag, shape, [FIELD], DEFAULT, 2, 30)
+    assert check_quest(world, shape, [ORG], DEFAULT, 2, 20) or shape == "union_of_three"
+    if shape != "intersection_of_three":
+        assert check_quest(world, shape, [CONTINENT, CURRENCY], OPEN, 2, 100, constraints=OPEN)
+
+
+@pytest.mark.parametrize("shape", ["union", "intersection", "difference", "intersection_minus"])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"intersection_sides_over": 20}, {"difference_sides_over": 12}, {"difference_left_under": 20},
+        {"difference_right_under": 20}, {"difference_overlap_at_most": 0.25}, {"union_sides_from": 9},
+        {"union_overlap_under": 0.2}, {},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_each_rule_alone(world: KnowledgeBase, shape: str, changed: dict[str, float]) -> None:
+    if shape == "intersection_minus" and "union" in str(changed):
+        return
+    rules = {**OPEN, **changed}
+    some = check_quest(world, shape, [ORG], rules, 2, 12, constraints=rules)
+    everything = quest(masks(world, (ORG,)), shape, OPEN, 2, 12)
+    op = next((name for name in changed), "").split("_")[0]
+    if op and op in shape.replace("minus", "difference"):
+        assert some < len({unordered(shape, names) for names in everything})
+
+
+def test_single_parts(world: KnowledgeBase) -> None:
+    frame = world.sample("quest/single", ALL, parts=[CONTINENT, ORG], max_answers=30)
+    table = masks(world, (CONTINENT, ORG))
+    wanted = {text: bits.bit_count() for text, bits in table.items() if 2 <= bits.bit_count() <= 30}
+    assert dict(frame.select("expression", "answers").iter_rows()) == wanted
+    assert frame.columns == ["A", "A name", "expression", "question", "answers"]
+
+
+@pytest.mark.xfail(strict=True, reason="a part sampled with itself uses up the draw: fewer rows than there are")
+def test_enough_are_drawn_where_most_pairs_are_of_a_part_with_itself(world: KnowledgeBase) -> None:
+    rules = {**OPEN}
+    currency = ["currency:<c> -> country"]
+    there = world.sample("quest/intersection", ALL, min_answers=1, parts=currency, constraints=rules).height
+    assert there > 5
+    for seed in range(20):
+        frame = world.sample("quest/intersection", 1, seed=seed, min_answers=1, parts=currency, constraints=rules)
+        assert frame.height == 1
+
+
+@pytest.mark.xfail(strict=True, reason="three sets are found once for each two of them that may be joined first")
+def test_no_three_sets_are_favoured(world: KnowledgeBase) -> None:
+    """Of a chain (A and C have nothing in common) fewer orders qualify than of three sets that all overlap."""
+    every = quest(masks(world, (CONTINENT, COAST)), "union_of_three", OPEN, 2, 12)
+    orders = Counter(frozenset(names) for names in every)
+    assert set(orders.values()) == {4, 6}
+    share = sum(n == 4 for n in orders.values()) / len(orders)
+    chains = 0
+    for seed in range(10):
+        frame = world.sample(
+            "quest/union_of_three", 200, seed, parts=[CONTINENT, COAST], max_answers=12, constraints=OPEN
+        )
+        chains += sum(orders[frozenset(names_of(row))] == 4 for row in frame.to_dicts())
+    assert abs(chains / 2000 - share) < 0.05
+
+
+@pytest.mark.xfail(strict=True, reason="_Pair.distinct takes the first parts for exchangeable whatever joins them")
+@pytest.mark.parametrize("expression", ["{A} - {B} - {C}", "{A} - ({B} | {C})"])
+def test_shapes_of_ones_own(world: KnowledgeBase, expression: str) -> None:
+    template = Template("mine/x", expression, "country", parts=(ORG,))
+    frame = world.sample(template, ALL, min_answers=3, max_answers=3, constraints=OPEN)
+    table = masks(world, (ORG,))
+    wanted = set()
+    for a, b, c in permutations(table, 3):
+        left = joined("-", table[a], table[b], OPEN)
+        bits = joined("-", left, table[c], OPEN)
+        if "|" in expression:
+            bits = joined("-", table[a], joined("|", table[b], table[c], OPEN), OPEN)
+        if bits.bit_count() == 3:
+            wanted.add((a, frozenset((b, c))) if "|" in expression else (a, b, c))
+    rows = [names_of(row) for row in frame.to_dicts()]
+    found = {(a, frozenset((b, c))) if "|" in expression else (a, b, c) for a, b, c in rows}
+    assert found <= wanted
+    assert len(rows) == len(found) == len(wanted)
+
+
+@pytest.mark.xfail(strict=True, reason="AssertionError, or an error about @A, which the user did not write")
+@pytest.mark.parametrize(
+    "expression",
+    ["({A} & {B}){area_km2 > 100000}", "{A} & country{area_km2 > 100000}", "{A} -> [borders] -> country", "{A} & {A}"],
+)
+def test_shapes_of_more_than_parts(world: KnowledgeBase, expression: str) -> None:
+    """They are drawn, or refused with an error that makes sense."""
+    template = Template("mine/x", expression, "country", parts=(CONTINENT,))
+    try:
+        frame = world.sample(template, 5, max_answers=100, constraints=OPEN)
+    except KbError as error:
+        assert "@" not in str(error)
+        return
+    for row in frame.to_dicts():
+        assert len(world.answers(row["expression"])) == row["answers"]
+
+
+@pytest.mark.xfail(strict=True, reason="draw_parts counts the constant of a filter as a slot that stands for a value")
+def test_a_part_with_a_filter(world: KnowledgeBase) -> None:
+    part = "continent:<c> -> country{area_km2 > 500000}"
+    frame = world.sample("quest/single", 20, parts=[part], max_answers=100)
+    assert dict(drawn(frame, "A")) == {(v,): len(ids) for v, ids in sets_of(world, part).items() if len(ids) >= 2}
+
+
+# -- suggestions ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["world", "small", "mag"])
+def any_kb(request: pytest.FixtureRequest) -> KnowledgeBase:
+    return request.getfixturevalue(request.param)
+
+
+def test_suggestions(any_kb: KnowledgeBase, tmp_path: Path) -> None:
+    frame = any_kb.suggest_templates(25)
+    assert frame.columns == ["template", "expression", "answer", "question", "groundings"]
+    assert 10 < frame.height <= 25
+    assert frame.equals(any_kb.suggest_templates(25))
+    assert frame.head(5).equals(any_kb.suggest_templates(5))
+    assert frame["groundings"].is_sorted(descending=True)
+    assert frame["template"].n_unique() == frame["expression"].n_unique() == frame.height
+    for row in frame.to_dicts():
+        slots = syntax.slots(parse(row["expression"]))
+        assert set(re.findall(r"<([^<>]+)>", row["question"])) == set(slots)
+        template = Template("x/" + row["template"], row["expression"], row["answer"])
+        assert catalogue.misfit(template, any_kb.schema) == ""
+        starts = [p for p in syntax.walk(parse(row["expression"])) if isinstance(p, syntax.Nodes) and p.pick]
+        types = {p.pick.name: syntax.identifier(p.type) for p in starts}
+        sizes = [len(any_kb.answers(t)) for t in types.values()]
+        if math.prod(sizes) < 50_000:
+            true = len(quick(any_kb, row["expression"], types))
+            near = 0 if sizes[0] <= 500 else 2 + 0.1 * true
+            assert abs(true - row["groundings"]) <= near, row["expression"]
+    path = tmp_path / "mine.toml"
+    catalogue.write(frame, path, "Mine")
+    again = catalogue.load(path)
+    assert [t.expression for t in again] == frame["expression"].to_list()
+    assert [t.id for t in again] == [f"mine/{name}" for name in frame["template"]]
+
+
+def quick(kb: KnowledgeBase, expression: str, types: dict[str, str]) -> list[int]:
+    rows = list(product(*(kb.answers(t).ids.tolist() for t in types.values())))
+    many = kb.answers_many(expression, {slot: [row[i] for row in rows] for i, slot in enumerate(types)})
+    return [n for n in Counter(many["binding"].to_list()).values() if n <= 20]
+
+
+@pytest.mark.xfail(strict=True, reason="a relation recorded in both directions is followed twice, under one id")
+def test_suggestions_where_relations_go_both_ways(tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text("key,type\na,x\nb,y\nc,y\n", encoding="utf-8")
+    (tmp_path / "edges.csv").write_text("head,relation,tail\na,r,b\nb,r,a\nc,r,a\n", encoding="utf-8")
+    with kbkit.ingest("table", tmp_path, out=tmp_path / "both.kb") as kb:
+        frame = kb.suggest_templates(100)
+    assert frame["template"].n_unique() == frame.height
+    assert frame["expression"].n_unique() == frame.height
+
+
+@pytest.mark.xfail(strict=True, reason="relations whose names differ only in punctuation give one id")
+def test_suggestions_have_their_own_ids(tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text("key,type\na,x\nb,y\n", encoding="utf-8")
+    (tmp_path / "edges.csv").write_text("head,relation,tail\na,is part of,b\na,is-part-of,b\n", encoding="utf-8")
+    with kbkit.ingest("table", tmp_path, out=tmp_path / "names.kb") as kb:
+        assert kb.suggest_templates(100)["template"].is_unique().all()

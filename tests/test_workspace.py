@@ -145,7 +145,6 @@ def test_names_that_are_none(kb: KnowledgeBase, name: str) -> None:
     assert files(kb) == []
 
 
-@pytest.mark.xfail(strict=True, reason="escaped, 'é' * 100 is a file name of 608 bytes")
 def test_a_long_name(kb: KnowledgeBase) -> None:
     kb.answers("country").save("é" * 100)
     assert len(keys(kb, "@" + "é" * 100)) == 197
@@ -196,7 +195,6 @@ def test_sets_outlive_a_generation(tmp_path: Path) -> None:
         assert keys(first, "@s2") == ["b"]
 
 
-@pytest.mark.xfail(strict=True, reason="SPARQL lists vanished members, too: KbError")
 def test_vanished_members_in_sparql(tmp_path: Path) -> None:
     kbkit.ingest("table", graph(tmp_path / "1", "abcd"), out=tmp_path / "g.kb").answers("person#b | person#d").save("s")
     with kbkit.ingest("table", graph(tmp_path / "2", "zyxcb"), out=tmp_path / "g.kb", replace=True) as second:
@@ -217,7 +215,6 @@ def test_a_type_that_vanished(tmp_path: Path) -> None:
                 assert len(str(error).splitlines()) == 1
 
 
-@pytest.mark.xfail(strict=True, reason="polars and DuckDB read paths as patterns: no saved set can be read")
 def test_a_folder_called_like_a_pattern(kb: KnowledgeBase, tmp_path: Path) -> None:
     with kbkit.open(shutil.copytree(kb.directory.path, tmp_path / "my[1].kb")) as copy:
         copy.answers("country#FRA").save("s")
@@ -274,7 +271,6 @@ def test_concurrent_writers(kb: KnowledgeBase) -> None:
 
 
 # Not strict: now and then all goes well (members fails in 2 to 5 of 100 reads, sql in 15).
-@pytest.mark.xfail(strict=False, reason="polars and DuckDB open the file more than once, and get parts of two files")
 @pytest.mark.parametrize("read", ["members", "sets", "sql"])
 def test_readers_while_a_set_is_written(kb: KnowledgeBase, read: str) -> None:
     some, many = kb.answers("country#FRA"), kb.answers("*")
@@ -334,7 +330,6 @@ def test_a_foreign_file(kb: KnowledgeBase, content: bytes | None) -> None:
     assert [s.name for s in kb.workspace.sets()] == ["bad", "good"]
 
 
-@pytest.mark.xfail(strict=True, reason="DuckDB says: Referenced column name not found; which file it is, stays open")
 def test_a_file_of_other_columns(kb: KnowledgeBase) -> None:
     kb.answers("country#FRA").save("good")
     pl.DataFrame({"x": [1]}).write_parquet(kb.workspace.sets_folder / "bad.parquet")
@@ -342,7 +337,6 @@ def test_a_file_of_other_columns(kb: KnowledgeBase) -> None:
         kb.sql("SELECT * FROM answer_sets")
 
 
-@pytest.mark.xfail(strict=True, reason="polars.exceptions.InvalidOperationError: Workspace.members catches nothing")
 def test_a_torn_file_that_was_listed(kb: KnowledgeBase) -> None:
     """The members alone are unreadable, or of another shape."""
     kb.answers("country").save("s")

@@ -163,7 +163,7 @@ class AnswerSet:
         schema = self._session.schema
         members = {}
         for name in {op.name for op in operators(self.plan.root) if isinstance(op, Stored)}:
-            frame = self._session.stores.workspace.members(name)
+            frame = self._session.stored_nodes(name)
             members[name] = [schema.node_iri(*row) for row in frame.select("type", "key").iter_rows()]
         return to_sparql(replace(self.plan, text=self.expression), schema, self._bound, members)
 

@@ -11,7 +11,7 @@ from kbkit.answers.parse import ExpressionError
 from kbkit.answers.syntax import Key, Name, Slot, Value, picked, quoted
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.schema import Schema
-from kbkit.stores.tables import Tables, closest_names
+from kbkit.stores.tables import Tables, closest_nodes
 
 
 class Node(NamedTuple):
@@ -55,8 +55,7 @@ def bind(
         if parameter.value:
             found[parameter.name] = constant(plan, parameter, tables, given)
         else:
-            pick = given if isinstance(given, (Name, Key)) else picked(given)
-            assert not isinstance(pick, Slot)
+            pick = given if isinstance(given, (Name, Key)) else pick_of(plan, parameter, given)
             found[parameter.name] = named(plan, parameter, tables, schema, pick)
     return found
 
@@ -65,9 +64,9 @@ def check_slots(plan: Plan, given: Mapping[str, object] | Sequence[str]) -> None
     """Refuse slots that the plan does not have, and those that it has and nobody filled."""
     for name in given:
         if name not in plan.slots:
-            raise UnknownNameError("slot", name, plan.slots, where=f"{plan.text}")
+            raise UnknownNameError("slot", name, plan.slots, where=" ".join(plan.text.split()))
     for parameter in plan.parameters:
-        if isinstance(parameter.given, Slot) and parameter.given.name not in given:
+        if isinstance(parameter.given, Slot) and _lacks(given, parameter.given.name):
             what = "a value" if parameter.value else f"the name of {parameter.type or 'a node'}, or #key"
             raise ExpressionError(
                 f"slot <{parameter.given.name}> has no value",
@@ -75,6 +74,21 @@ def check_slots(plan: Plan, given: Mapping[str, object] | Sequence[str]) -> None
                 text=plan.text,
                 at=parameter.at,
             )
+
+
+def _lacks(given: Mapping[str, object] | Sequence[str], name: str) -> bool:
+    return name not in given or (isinstance(given, Mapping) and given[name] is None)
+
+
+def pick_of(plan: Plan, parameter: Parameter, given: object) -> Name | Key:
+    """The name or key that a slot's value means; refuses what is no text."""
+    if not isinstance(given, (str, int)) or isinstance(given, bool):
+        raise ExpressionError(f"{given!r} names no node", "give a name, or '#key'", text=plan.text, at=parameter.at)
+    pick = picked(given)
+    assert not isinstance(pick, Slot)
+    if any("\ud800" <= c <= "\udfff" for c in pick.text):
+        raise ExpressionError(f"{pick.text!r} is no text", "it holds half a character", text=plan.text, at=parameter.at)
+    return pick
 
 
 def named(plan: Plan, parameter: Parameter, tables: Tables, schema: Schema, pick: Name | Key) -> tuple[Node, ...]:
@@ -98,8 +112,8 @@ def unclear(
     if isinstance(pick, Key):
         message, hint = f"no {kind} has the key {pick.text!r}", "kbkit search finds nodes by words"
         return ExpressionError(message, hint, text=text, at=parameter.at)
-    close = closest_names(tables, pick.text, parameter.type or "")
-    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else "kbkit search finds nodes by words"
+    close = [f"{name!r} ({reference})" for name, reference in closest_nodes(tables, pick.text, parameter.type or "")]
+    hint = f"did you mean {' or '.join(close)}?" if close else "kbkit search finds nodes by words"
     return ExpressionError(f"no {kind} is called {pick.text!r}", hint, text=text, at=parameter.at)
 
 
@@ -121,6 +135,11 @@ def find(tables: Tables, schema: Schema, node_type: str | None, picks: Sequence[
         )
         for place, *node in rows:
             found[place].append(Node(*node))
+    # A key is unique among the nodes whose primary type it is; one that has the type besides stands back.
+    for i, nodes in enumerate(found):
+        own = [node for node in nodes if node.type == node_type]
+        if isinstance(picks[i], Key) and own:
+            found[i] = own
     return found
 
 
@@ -146,6 +165,8 @@ def _of_type(schema: Schema, node_type: str | None) -> str:
 def constant(plan: Plan, parameter: Parameter, tables: Tables, given: object) -> Constant:
     """A value cast to the type of the attribute that it is compared with; refuses one that does not fit exactly."""
     kind = parameter.type or "VARCHAR"
+    if not isinstance(given, (str, int, float, bool)):
+        raise ExpressionError(f"{given!r} is no value", "give a text or a number", text=plan.text, at=parameter.at)
     text = str(given).lower() if isinstance(given, bool) else str(given)
     if kind == "VARCHAR":
         return Constant(text, kind)
@@ -159,7 +180,12 @@ def constant(plan: Plan, parameter: Parameter, tables: Tables, given: object) ->
         )
     except Exception as error:
         raise KbError(f"a value of type {kind} cannot be compared: {error}") from error
-    if cast is None or not exact or (isinstance(given, bool) != (kind == "BOOLEAN") and not isinstance(given, str)):
+    if (
+        cast is None
+        or cast == "nan"
+        or not exact
+        or (isinstance(given, bool) != (kind == "BOOLEAN") and not isinstance(given, str))
+    ):
         raise ExpressionError(f"{text!r} is no {_SAID.get(kind, kind)}", "", text=plan.text, at=parameter.at)
     return Constant(cast, kind)
 

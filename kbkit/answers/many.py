@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kbkit.answers.algebra import Parameter, Plan
-from kbkit.answers.bind import Bindings, Constant, bind, check_slots, constant, find, unclear
+from kbkit.answers.bind import Bindings, Constant, bind, check_slots, constant, find, pick_of, unclear
 from kbkit.answers.session import Session
-from kbkit.answers.syntax import Slot, picked
+from kbkit.answers.syntax import Slot
 from kbkit.answers.walk_many import walk_many
 from kbkit.errors import KbError
 from kbkit.stores.adjacency import Ids
@@ -81,7 +81,7 @@ def _checked_ids(session: Session, parameter: Parameter, ids: pl.Series) -> Ids:
 
 def named_ids(session: Session, plan: Plan, parameter: Parameter, texts: Sequence[str]) -> Ids:
     """The id of the one node that each text (a name, or ``#key``) means."""
-    picks = [pick for text in texts if not isinstance(pick := picked(text), Slot)]
+    picks = [pick_of(plan, parameter, text) for text in texts]
     found = find(session.stores.tables, session.schema, parameter.type, picks)
     for pick, nodes in zip(picks, found, strict=True):
         if len(nodes) != 1:

@@ -88,18 +88,21 @@ class _Resolver:
 
     def combine(self, tree: syntax.Combine) -> Operator:
         parts = [self.set(part) for part in tree.parts]
-        known = {p.type for p in parts} - {None}
-        if len(known) > 1:
-            first = next(i for i, p in enumerate(parts) if p.type not in (None, parts[0].type))
-            raise self.error(
-                f"{tree.op} between {_a(parts[0].type)} set and {_a(parts[first].type)} set",
-                "both sides need one type, or *",
-                tree.parts[first].at,
-            )
+        whole = parts[0].type
+        for part, written in zip(parts[1:], tree.parts[1:], strict=True):
+            if None not in (whole, part.type) and whole != part.type:
+                raise self.error(
+                    f"{tree.op} between {_a(whole)} set and {_a(part.type)} set",
+                    "both sides need one type, or *",
+                    written.at,
+                )
+            if tree.op == "&":
+                whole = whole or part.type
+            elif tree.op == "|":
+                whole = whole and part.type
         if tree.op == "&":
             return conjunction(parts)
         if tree.op == "|":
-            whole = None if any(p.type is None for p in parts) else parts[0].type
             return Or(whole, tuple(dict.fromkeys(parts)))
         removed = parts[1] if len(parts) == 2 else Or(None, tuple(parts[1:]))
         return Minus(parts[0], removed)

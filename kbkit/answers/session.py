@@ -99,9 +99,14 @@ class Session:
 
     def stored(self, name: str) -> Ids:
         """Sorted ids of the members of a saved set that this generation has."""
-        sql = "SELECT n.id FROM nodes n JOIN members m ON n.type = m.type AND n.key = m.key ORDER BY n.id"
-        frames = {"members": self.stores.workspace.members(name)}
-        return self.stores.tables.lookup(sql, frames=frames)["id"].to_numpy().astype(np.int32, copy=False)
+        return self.stored_nodes(name)["id"].to_numpy().astype(np.int32, copy=False)
+
+    def stored_nodes(self, name: str) -> pl.DataFrame:
+        """The same as nodes: id, type, key."""
+        sql = (
+            "SELECT n.id, m.type, m.key FROM nodes n JOIN members m ON n.type = m.type AND n.key = m.key ORDER BY n.id"
+        )
+        return self.stores.tables.lookup(sql, frames={"members": self.stores.workspace.members(name)})
 
     def _passing(self, node_type: str | None, condition: str) -> Ids:
         """Sorted ids of all nodes of a type that pass an SQL condition."""

@@ -65,7 +65,7 @@ class Condition:
     at: int = _at()
 
     def __str__(self) -> str:
-        name = identifier(self.attribute)
+        name = _backticks(self.attribute) if self.attribute in ("missing", "not") else identifier(self.attribute)
         if self.op == "missing":
             return f"{'not ' if self.negated else ''}missing({name})"
         values = [_value(value) for value in self.values]
@@ -212,10 +212,9 @@ def depth(tree: Expression) -> int:
     """How deep the tree is nested."""
     if isinstance(tree, Where):
         return 1 + depth(tree.source)
-    inner = {Path: "elements", Combine: "parts"}.get(type(tree))
-    if inner is None:
-        return 1
-    return 1 + max(depth(part) for part in getattr(tree, inner) if not isinstance(part, Step))
+    if isinstance(tree, Path):  # every step is a set made of the one before
+        return len(tree.elements) + max(depth(part) for part in tree.elements if not isinstance(part, Step))
+    return 1 + max(map(depth, tree.parts)) if isinstance(tree, Combine) else 1
 
 
 def fill(tree: Expression, values: dict[str, Value]) -> Expression:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from kbkit.answers.algebra import All, And, Hop, Minus, Move, Operator, Or, Pick, Plan, Stored, Test, Where
 from kbkit.answers.bind import Bindings, Constant
 from kbkit.schema import KB_NAMESPACE, STANDARD_PREFIXES, Schema, iri_escape
-from kbkit.stores.ntriples import TABLES_GRAPH, datatype
+from kbkit.stores.ntriples import TABLES_GRAPH, datatype, lexical
 from kbkit.stores.sparql_text import string_literal
 
 _LOCAL = re.compile(r"(?:[A-Za-z0-9_]|%[0-9A-F]{2})(?:[A-Za-z0-9_-]|%[0-9A-F]{2})*")
@@ -35,13 +35,15 @@ def to_sparql(
     IRI) and a constant too. ``members`` gives the IRIs of the saved sets that the plan uses. Without ``prefixes`` the
     engine has to know those of the KB.
     """
-    text = _Sparql(schema, bound, members or {})
-    lines = text.pattern(plan.root, "?answer")
+    names = frozenset(p.name for p in plan.parameters if bound is None)
+    text = _Sparql(schema, bound, members or {}, names)
+    answer = "?answer" if "answer" not in names else text.variable("answer")
+    lines = text.pattern(plan.root, answer)
     body = "\n".join(_indented(lines))
     used = {prefix: iri for prefix, iri in schema.prefixes().items() if re.search(rf"(?<![\w:]){prefix}:", body)}
     declared = "".join(f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in used.items() if prefixes)
     comment = "".join(f"# {line}\n" for line in plan.text.splitlines() if line.strip())
-    return f"{comment}{declared}SELECT DISTINCT ?answer WHERE {{\n{body}\n}}"
+    return f"{comment}{declared}SELECT DISTINCT {answer} WHERE {{\n{body}\n}}"
 
 
 def _indented(lines: Sequence[str]) -> list[str]:
@@ -53,6 +55,7 @@ class _Sparql:
     schema: Schema
     bound: Bindings | None
     members: dict[str, list[str]]
+    parameters: frozenset[str]
     used: Counter[str] = field(default_factory=Counter)
 
     # -- as a pattern -------------------------------------------------------------------------------------------------
@@ -85,7 +88,7 @@ class _Sparql:
 
     def filter(self, condition: str) -> list[str]:
         bare = condition.startswith(("(", "EXISTS", "NOT EXISTS"))
-        return (f"FILTER {condition}" if bare else f"FILTER({condition})").splitlines()
+        return (f"FILTER {condition}" if bare else f"FILTER({condition})").split("\n")  # literals hold other breaks
 
     def rank(self, operator: Operator) -> int:
         """How early an operator should produce its nodes: those that start from few nodes first."""
@@ -232,6 +235,8 @@ class _Sparql:
             condition = self.contains(value, test.parameters[0])
         elif test.op == "in":
             condition = f"{value} IN ({', '.join(values)})"
+        elif element == "BOOLEAN" and test.op not in ("=", "!="):  # engines do not order booleans
+            condition = f"xsd:integer({value}) {test.op} xsd:integer({values[0]})"
         else:
             condition = f"{value} {test.op} {values[0]}"
         return [triple, f"FILTER({f'{real} && ' if real else ''}{condition})"]
@@ -249,7 +254,7 @@ class _Sparql:
         kind = datatype(sql_type)
         if kind is None:
             return string_literal(constant.text)
-        text = constant.text.replace(" ", "T") if kind == "dateTime" else constant.text
+        text = lexical(constant.text, kind)
         if kind in ("integer", "boolean"):
             return text
         return f'"{text}"^^xsd:{kind}'
@@ -266,7 +271,8 @@ class _Sparql:
         """A new variable, named for what it stands for."""
         stem = re.sub(r"\W+", "_", (about or "node").lower(), flags=re.ASCII).strip("_") or "node"
         self.used[stem] += 1
-        return f"?{stem}_{self.used[stem]}"
+        name = f"{stem}_{self.used[stem]}"
+        return f"?{name}" if name not in self.parameters else self.variable(about)
 
     def short(self, iri: str) -> str:
         """``prefix:name`` where the KB has a prefix and the rest is a plain name, else ``<iri>``."""

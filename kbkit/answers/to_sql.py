@@ -100,16 +100,17 @@ class _Sql:
             return "nodes" if operator.type is None else identifier(self.schema.type(operator.type).table)
         if operator not in self.known:
             body = self.body(operator)
-            self.known[operator] = name = self.new_name(operator)
+            self.known[operator] = name = self.new_name(operator.type or "node")
             self.steps[name] = body
         return self.known[operator]
 
-    def new_name(self, operator: Operator) -> str:
-        stem = re.sub(r"\W+", "_", (operator.type or "node").lower(), flags=re.ASCII).strip("_") or "node"
+    def new_name(self, about: str) -> str:
+        """A name for a step, different from all tables."""
+        stem = re.sub(r"\W+", "_", about.lower(), flags=re.ASCII).strip("_")
+        stem = stem if _PLAIN.fullmatch(stem) else f"n_{stem}"
         taken = {t.table.lower() for t in self.schema.node_types} | {r.table.lower() for r in self.schema.relations}
         number = 1
-        while f"{stem}_{number}" in self.steps or f"{stem}_{number}" in taken or not _PLAIN.fullmatch(stem):
-            stem = stem if _PLAIN.fullmatch(stem) else f"n_{stem}"
+        while f"{stem}_{number}" in self.steps or f"{stem}_{number}" in taken:
             number += 1
         return f"{stem}_{number}"
 
@@ -132,7 +133,8 @@ class _Sql:
             case Or():
                 return "\n  UNION ".join(f"SELECT id FROM {self.table(part)}" for part in operator.parts)
             case Minus():
-                return f"SELECT id FROM {self.table(operator.left)} ANTI JOIN {self.table(operator.right)} USING (id)"
+                left, right = self.table(operator.left), self.table(operator.right)
+                return f"SELECT l.id FROM {left} l ANTI JOIN {right} r ON r.id = l.id"
         raise AssertionError(operator)
 
     def pick(self, pick: Pick) -> str:
@@ -191,9 +193,7 @@ class _Sql:
         """A recursive step: everything that the relation reaches, with zero steps for ``*``."""
         self.recursive = True
         table = identifier(self.schema.relation(move.relation).table)
-        name = "reached"
-        while name in self.steps:
-            name = f"reached_{len(self.steps) + 1}"
+        name = self.new_name("reached")
         first = (
             f"SELECT id FROM {source}"
             if move.closure == "*"

@@ -79,13 +79,18 @@ def count_up_to(
     def run(start: int) -> None:
         part = {name: values[start : start + BLOCK] for name, values in columns.items()}
         block = _Block(session, constant, frozenset(columns), part, min(BLOCK, rows - start))
-        some = np.bincount(block.some(plan.root, 2 * most + 20) >> 32, minlength=block.rows)
-        open_ = np.flatnonzero(some <= most)
-        some[some > most] = most + 1
-        if len(open_):
-            whole = block.select(open_).pairs(plan.root)
-            some[open_] = np.minimum(np.bincount(whole >> 32, minlength=len(open_)), most + 1)
-        counts[start : start + block.rows] = some
+        counted = np.full(block.rows, most + 1)
+        open_ = np.arange(block.rows)
+        for enough in (2 * most + 20, 20 * most, None):
+            rest = block if len(open_) == block.rows else block.select(open_)
+            found = rest.pairs(plan.root) if enough is None else rest.some(plan.root, enough)
+            number = np.bincount(found >> 32, minlength=len(open_))
+            if enough is None:
+                counted[open_] = np.minimum(number, most + 1)
+            open_ = open_[number <= most]
+            if not len(open_):
+                break
+        counts[start : start + block.rows] = counted
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(run, range(0, rows, BLOCK)))

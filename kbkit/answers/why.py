@@ -1,4 +1,7 @@
-"""Why a node is an answer: the triples of one shortest proof, the attributes that passed, and what it was not in."""
+"""Why a node is an answer: the triples of a proof, the attributes that passed, and what it was not in.
+
+Each path of the proof is a shortest one; sides of an intersection are proved one by one.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +67,7 @@ def explain(plan: Plan, session: Session, bound: Bindings, node: int) -> Why:
     prover = _Prover(session, bound, Walk(session, bound))
     [(name, reference)] = _names(session, [node])
     if not prover.holds(plan.root, node):
-        raise KbError(f"{name} ({reference}) is no answer", f"of {plan.text}")
+        raise KbError(f"{name} ({reference}) is no answer", f"of {' '.join(plan.text.split())}")
     return _shown(session, node, name, prover.prove(plan.root, node))
 
 
@@ -201,12 +204,12 @@ class _Prover:
         proof = _Proof()
         for move in hop.moves:
             back = self.session.move(move.relation, not move.forward)
-            border, seen = [node], {node}
+            border, seen = [node], {node} if move.closure == "*" else set()
             while border:
-                before = [n for there in border for n in back.neighbors(there).tolist() if n not in seen]
-                seen.update(before)
-                border = before if move.closure else []
-            for n in seen - {node} if move.closure != "*" else seen:
+                before = {n for there in border for n in back.neighbors(there).tolist()} - seen
+                seen |= before
+                border = sorted(before) if move.closure else []
+            for n in sorted(seen):
                 proof += self._triples_against(hop.source, n)
         return proof
 

@@ -6,6 +6,7 @@ DuckDB to Oxigraph without a row passing through Python.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from kbkit.schema import KB_NAMESPACE, STANDARD_PREFIXES, Attribute, Relation, Schema, iri_escape
@@ -56,6 +57,15 @@ def table_queries(schema: Schema) -> Iterator[str]:
 def datatype(kind: str) -> str | None:
     """The XML Schema datatype (without prefix) for a DuckDB type; None where values are plain strings."""
     return "decimal" if kind.startswith("DECIMAL") else _DATATYPES.get(kind)
+
+
+def lexical(text: str, xsd: str) -> str:
+    """What DuckDB writes of a value as XML Schema writes it: there 44 BC is the year -0043."""
+    early = re.fullmatch(r"(\d+)(-.*) \(BC\)", text)
+    if early:
+        year = int(early[1]) - 1
+        text = f"{'-' if year else ''}{year:04}{early[2]}"
+    return text.replace(" ", "T") if xsd == "dateTime" else text.replace("inf", "INF") if xsd == "double" else text
 
 
 def node_iri(schema: Schema, alias: str) -> str:
@@ -136,8 +146,10 @@ def _term(value: str, kind: str) -> str:
     if xsd is None:
         return _string(f"{value}::VARCHAR")
     text = f"{value}::VARCHAR"
-    if xsd == "dateTime":
-        text = f"replace({value}::VARCHAR, ' ', 'T')"
+    if xsd in ("date", "dateTime"):
+        years = f"lpad((-year({value}))::VARCHAR, 4, '0')"
+        early = f"if(year({value}) < 0, '-', '') || {years} || replace(substr({text}, 5), ' (BC)', '')"
+        text = f"replace(if(year({value}) <= 0, {early}, {text}), ' ', 'T')"
     if xsd == "double":
         text = f"replace(replace({value}::VARCHAR, 'inf', 'INF'), 'nan', 'NaN')"
     return f"('\"' || {text} || '\"^^<{XSD}{xsd}>')"

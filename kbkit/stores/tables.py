@@ -9,11 +9,10 @@ twenty relations scan only their own row groups (the sort keeps zone maps tight)
 
 from __future__ import annotations
 
-import os
 import re
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -180,10 +179,11 @@ class Tables:
     left behind (a transaction, a temporary table), and threads may share one object.
 
     ``files`` lets SQL read and write files; otherwise DuckDB opens nothing but the KB. Spills go to a temporary folder.
-    ``sets`` is the folder of saved sets, which SQL sees as ``answer_sets`` and ``answer_members``.
+    ``sets`` gives the saved sets (name, expression, type, generation, saved, count, members), which SQL sees as
+    ``answer_sets`` and ``answer_members``.
     """
 
-    def __init__(self, path: Path, *, files: bool = False, sets: Path | None = None) -> None:
+    def __init__(self, path: Path, *, files: bool = False, sets: Callable[[], pl.DataFrame] | None = None) -> None:
         self._files, self._sets = files, sets
         self._guard = threading.Lock()
         self._spill = tempfile.TemporaryDirectory(prefix="kbkit-")
@@ -196,8 +196,6 @@ class Tables:
             self.close()
             raise KbError(f"{path} cannot be opened: {first_line(error)}", "kbkit check says more") from error
         if not files:
-            if sets is not None:
-                self._con.execute(f"SET allowed_directories = [{literal(str(sets) + os.sep)}]")
             self._con.execute("SET enable_external_access = false")
         self._con.execute("SET lock_configuration = true")
 
@@ -257,21 +255,17 @@ class Tables:
         return self._cursor().sql(text).to_arrow_reader(rows)
 
     def _define_sets(self, cursor: duckdb.DuckDBPyConnection) -> None:
-        """Define the views of saved sets, for this call: files come and go."""
-        files = self._sets / "*.parquet" if self._sets is not None and any(self._sets.glob("*.parquet")) else None
-        source = (
-            f"read_parquet({literal(str(files))})"
-            if files
-            else "(SELECT '' AS name, '' AS expression, '' AS type, '' AS generation, '' AS saved, 0::BIGINT AS count,"
-            " [{'type': '', 'key': ''}] AS members WHERE false)"
-        )
+        """Define the views of saved sets, for this call: they come and go."""
+        if self._sets is None:
+            return
+        cursor.register("kbkit_sets", self._sets().to_arrow())
         cursor.execute(
-            f"CREATE TEMP VIEW answer_sets AS SELECT name, expression, type, generation, saved, count FROM {source}"
+            "CREATE TEMP VIEW answer_sets AS SELECT name, expression, type, generation, saved, count FROM kbkit_sets"
         )
         cursor.execute(
             "CREATE TEMP VIEW answer_members AS SELECT m.answer_set, n.id, m.type, m.key FROM"
-            f" (SELECT answer_set, member.type, member.key FROM (SELECT name AS answer_set, unnest(members) AS member"
-            f" FROM {source})) m LEFT JOIN nodes n ON n.type = m.type AND n.key = m.key"
+            " (SELECT answer_set, member.type, member.key FROM (SELECT name AS answer_set, unnest(members) AS member"
+            " FROM kbkit_sets)) m LEFT JOIN nodes n ON n.type = m.type AND n.key = m.key"
         )
 
     def _cursor(self) -> duckdb.DuckDBPyConnection:
@@ -368,14 +362,20 @@ def unique_names(names: Sequence[str]) -> list[str]:
 
 def closest_names(tables: Tables, name: str, node_type: str = "", most: int = 5) -> list[str]:
     """Names of nodes (of a type) that come close to ``name`` (Jaro-Winkler on lower case at least 0.8), best first."""
+    return [name for name, _ in closest_nodes(tables, name, node_type, most)]
+
+
+def closest_nodes(tables: Tables, name: str, node_type: str = "", most: int = 5) -> list[tuple[str, str]]:
+    """The same with the reference (``type#key``) of the first node of each name."""
     where = "WHERE type = $type" if node_type else ""
-    rows = tables.rows(
-        f"""SELECT name FROM (SELECT name, jaro_winkler_similarity(lower(name), lower($name)) AS likeness
-            FROM (SELECT DISTINCT name FROM nodes {where}))
+    return tables.rows(
+        f"""SELECT name, reference FROM (
+            SELECT name, arg_min(type || '#' || key, id) AS reference,
+                   jaro_winkler_similarity(lower(name), lower($name)) AS likeness
+            FROM nodes {where} GROUP BY name)
         WHERE likeness >= 0.8 ORDER BY likeness DESC, name LIMIT $most""",
         {"name": name, "most": most, **({"type": node_type} if node_type else {})},
     )
-    return [row[0] for row in rows]
 
 
 def first_line(error: Exception) -> str:

@@ -46,7 +46,7 @@ class Writer:
             return self.where(wanted, depth)
         sign = self.rng.choice([" - ", " & ", " | ", "-", "&"])
         parts = [
-            self.inside(wanted, depth - 1) for _ in range(2 if self.one_in(2) or self.wrong or wanted is None else 3)
+            self.inside(wanted, depth - 1) for _ in range(2 if self.one_in(2) else 3)
         ]
         if self.one_in(8):
             parts[-1] = self.inside(None, depth - 1)
@@ -114,8 +114,6 @@ class Writer:
         attribute = self.rng.choice(list(kinds))
         plain = kinds[attribute].removesuffix("[]")
         op = self.rng.choice(["=", "!=", "<", "<=", ">", ">=", "in", "missing", "not missing", "contains"])
-        if plain == "BOOLEAN" and op[0] in "<>":
-            op = "="
         name = tick(attribute)
         if op.endswith("missing"):
             return f"{op}({name})"

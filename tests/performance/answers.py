@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -152,7 +152,7 @@ class Ladybug:
 
     label = "Ladybug"
     limit = 60_000
-    one_of = {
+    one_of: ClassVar = {
         "author": "MATCH (x:author {id: $author})-[:writes]->(p:paper) RETURN count(DISTINCT p.id)",
         "cited": "MATCH (x:paper {id: $paper})-[:cites]->(p:paper) WHERE p.id <> $paper RETURN count(DISTINCT p.id)",
         "field": "MATCH (x:field_of_study {id: $field_of_study})<-[:has_topic]-(p:paper) RETURN count(DISTINCT p.id)",
@@ -230,7 +230,7 @@ class Duck:
     """DuckDB with a sorted table for each relation and direction, and SEMI JOIN where sets meet."""
 
     label = "DuckDB, sorted both ways"
-    hops = {
+    hops: ClassVar = {
         "author": "SELECT {row}tail AS id FROM {start:author} JOIN writes_out ON head = {author}",
         "cited": "SELECT {row}tail AS id FROM {start:paper} JOIN cites_out ON head = {paper} WHERE tail <> {paper}",
         "field": "SELECT {row}head AS id FROM {start:field_of_study} JOIN has_topic_in ON tail = {field_of_study}",

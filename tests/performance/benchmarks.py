@@ -128,6 +128,13 @@ def memory() -> Iterator[Row]:
             yield "  peak memory so far", f"{peak:,.0f} MB", ""
 
 
+def answers() -> Iterator[Row]:
+    """Answer expressions at the size of MAG; see :mod:`tests.performance.answers`."""
+    from tests.performance.answers import answers as run
+
+    yield from run()
+
+
 ALL: dict[str, Callable[[], Iterator[Row]]] = {
-    "build": build, "start": start, "open": open_, "sql": sql, "memory": memory,
+    "build": build, "start": start, "open": open_, "sql": sql, "memory": memory, "answers": answers,
 }
