@@ -9,7 +9,7 @@ from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.errors import KbError
 from kbkit.layout import KbDirectory, Manifest, tree_bytes
 from kbkit.schema import Relation, Schema
 
@@ -322,8 +322,10 @@ class KnowledgeBase:
         Where a query declares none, values that look like numbers are numbers. ``allow_files`` lets SQL read and write
         files.
         """
+        from kbkit.parameters import read
+
         typed = query.values(given or {}) if query.parameters else {k: ("", v) for k, v in (given or {}).items()}
-        params = {name: self._parameter(query.kind, name, kind, text) for name, (kind, text) in typed.items()}
+        params = {name: read(self, query.kind, name, kind, text) for name, (kind, text) in typed.items()}
         if query.kind == "sparql":
             return self.sparql(query.text, timeout, **params)
         if not allow_files:
@@ -335,36 +337,6 @@ class KnowledgeBase:
             return opened.frame(query.text, params, timeout)
         finally:
             opened.close()
-
-    def _parameter(self, language: str, name: str, kind: str, text: str) -> Any:
-        if kind == "node" or kind.startswith("node of "):
-            node = self.find(_of_type(kind.removeprefix("node").removeprefix(" of "), text))
-            return node if language == "sql" else f"<{self.iri(node)}>"
-        if kind == "iri":
-            return f"<{self._expand(name, text)}>" if language == "sparql" else self._expand(name, text)
-        if kind == "text":
-            return text
-        for number in (int, float):
-            try:
-                return number(text)
-            except ValueError:
-                if kind == "integer":
-                    break
-        if kind:
-            raise KbError(f"parameter {name} is {text!r}", f"give {'an' if kind == 'integer' else 'a'} {kind}")
-        return text
-
-    def _expand(self, name: str, text: str) -> str:
-        """An IRI from ``<...>``, a prefixed name, or the name of a relation or type."""
-        iris = {t.name: t.iri for t in self.schema.node_types} | {r.name: r.iri for r in self.schema.relations}
-        if text in iris:
-            return iris[text]
-        prefix, colon, rest = text.partition(":")
-        if colon and prefix in self.schema.prefixes():
-            return self.schema.prefixes()[prefix] + rest
-        if colon or not text:
-            return text.removeprefix("<").removesuffix(">")
-        raise UnknownNameError(f"value of parameter {name}", text, [r.name for r in self.schema.relations])
 
     def iri(self, reference: str | int) -> str:
         """The IRI of a node."""
@@ -433,11 +405,11 @@ class KnowledgeBase:
         A column per slot (``#key``) and its name, expression, question, answers (their number). ``weight`` is
         ``uniform`` over groundings or ``popular`` (in proportion to the degrees of the slots' nodes). For templates
         with parts (QUEST's), ``parts`` says what a part may be, and ``min_answers`` is 2; ``constraints`` changes
-        fields of :class:`kbkit.answers.sample.Constraints`, which otherwise hold for these templates only.
+        fields of :class:`kbkit.answers.constraints.Constraints`, which otherwise hold for these templates only.
         """
         from kbkit.answers.catalogue import as_template
+        from kbkit.answers.constraints import Constraints, Request
         from kbkit.answers.groundings import sample
-        from kbkit.answers.sample import Constraints, Request
 
         chosen = as_template(template)
         least = min_answers if min_answers is not None else 2 if chosen.letters else 1
@@ -465,10 +437,3 @@ class KnowledgeBase:
         from kbkit.check import check
 
         return check(self)
-
-
-def _of_type(node_type: str, text: str) -> str:
-    """A reference to a node of that type (any, when empty), from a name, a key, ``#key`` or a whole reference."""
-    if not node_type or text.startswith((f"{node_type}#", f"{node_type}:")):
-        return text
-    return node_type + text if text.startswith("#") else f"{node_type}:{text}"

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from kbkit.answers import syntax
 from kbkit.answers.catalogue import Template
+from kbkit.answers.constraints import Request
 from kbkit.answers.parse import parse
-from kbkit.answers.sample import Drawn, Request, draw, draw_parts
+from kbkit.answers.sample import Drawn, draw, draw_parts
 from kbkit.answers.session import Session
 
 if TYPE_CHECKING:

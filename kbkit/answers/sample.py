@@ -8,7 +8,7 @@ counts what any two rows have in common, and with the rows' sizes that gives the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -30,19 +30,18 @@ from kbkit.answers.algebra import (
     operators,
     parameters,
 )
+from kbkit.answers.constraints import Request
 from kbkit.answers.many import share
 from kbkit.answers.session import Session
 from kbkit.answers.syntax import Slot
 from kbkit.answers.walk_many import Answers, count_up_to, walk_many
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.errors import KbError
 from kbkit.stores.adjacency import Ids
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
 Rng: TypeAlias = np.random.Generator
-WEIGHTS = ("uniform", "popular")
-
 _MOST_PAIRS = 20_000_000
 """A part's matrix holds at most so many answers: a random choice of its rows beyond."""
 _POOL = 20_000
@@ -51,66 +50,6 @@ _ENOUGH = 200
 _WORK = 5_000_000
 """Multiplications in one block of a product."""
 """Groundings drawn of an inner operation, for the outer one to build on."""
-
-
-@dataclass(frozen=True)
-class Constraints:
-    """What the sides of a set operation must meet (QUEST, section 3.2 and appendix B), at every operation of a
-    template. The paper's bound on the right side of a difference is illegible; 1000 is ours.
-    """
-
-    intersection_sides_over: int = 50
-    difference_sides_over: int = 50
-    difference_left_under: int = 200
-    difference_right_under: int = 1000
-    difference_overlap_at_most: float = 0.8
-    union_sides_from: int = 3
-    union_overlap_under: float = 1 / 3
-
-    def allow(self, op: str, left: Any, right: Any, common: Any) -> Any:
-        """A mask of the pairs of sets that ``op`` may join: sizes of both sides, and of what they have in common."""
-        if op == "&":
-            return (left > self.intersection_sides_over) & (right > self.intersection_sides_over)
-        if op == "|":
-            union = left + right - common
-            sides = (left >= self.union_sides_from) & (right >= self.union_sides_from)
-            return sides & (common < self.union_overlap_under * union)
-        sides = (left > self.difference_sides_over) & (right > self.difference_sides_over)
-        sides &= (left < self.difference_left_under) & (right < self.difference_right_under)
-        return sides & (common <= self.difference_overlap_at_most * left)
-
-    @staticmethod
-    def of(options: dict[str, float]) -> Constraints:
-        """The defaults with some changed; raises :class:`UnknownNameError`."""
-        known = [f.name for f in fields(Constraints)]
-        for name in options:
-            if name not in known:
-                raise UnknownNameError("constraint", name, known)
-        return Constraints(**options)  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True)
-class Request:
-    """How many groundings of which kind."""
-
-    count: int
-    seed: int = 0
-    min_answers: int = 1
-    max_answers: int = 20
-    weight: str = "uniform"
-    constraints: Constraints | None = None
-
-    def __post_init__(self) -> None:
-        if self.weight not in WEIGHTS:
-            raise UnknownNameError("weight", self.weight, WEIGHTS)
-        if self.count < 1:
-            raise KbError(f"{self.count} groundings", "ask for 1 or more")
-        if self.seed < 0:
-            raise KbError(f"the seed is {self.seed}", "it is 0 or more")
-        if not 0 <= self.min_answers <= self.max_answers:
-            raise KbError(
-                f"answers from {self.min_answers} to {self.max_answers}", "the least is 0 or more, the most no less"
-            )
 
 
 @dataclass(frozen=True)

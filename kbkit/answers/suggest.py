@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kbkit.answers.algebra import Move
+from kbkit.answers.pairs import ids_of, neighbors, pack, unique
 from kbkit.answers.session import Session
 from kbkit.answers.syntax import Edge, Nodes, Path, Slot, Step
-from kbkit.answers.walk_many import ids_of, neighbors, pack, unique
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from kbkit.answers.walk_many import Pairs
+    from kbkit.answers.pairs import Pairs
 
 STARTS = 500
 """Starts looked at for each template."""

@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 
 from kbkit.answers.algebra import All, And, Hop, Minus, Move, Operator, Or, Pick, Plan, Where, parameters
 from kbkit.answers.bind import Bindings, Constant
+from kbkit.answers.pairs import Pairs, are_in, ids_of, neighbors, pack, rows_only, unique
 from kbkit.answers.session import Session
 from kbkit.answers.to_sql import constant_sql, identifier, test_sql
 from kbkit.answers.walk import Mask, Walk, any_of
-from kbkit.stores.adjacency import Csr, Ids
+from kbkit.stores.adjacency import Ids
 
 if TYPE_CHECKING:
     import polars as pl
 
-Pairs: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 Columns: TypeAlias = Mapping[str, Ids | list[Constant]]
 """For each parameter that a slot fills, its value in every row: node ids, or constants."""
@@ -34,10 +34,7 @@ Columns: TypeAlias = Mapping[str, Ids | list[Constant]]
 BLOCK = 128
 """Rows run at once: enough to make calls cheap, few enough for their bitmaps to stay in the processor's cache."""
 
-_LOW = np.int64(0xFFFFFFFF)
 _BITMAP = 1 << 26
-_LONG = 256
-"""Ids in a row from which marking them one row at a time beats sorting all rows together."""
 _MANY = 4_000_000
 _HEAVY = 500_000
 """Edges to touch from which the heaviest nodes are worth a look of their own."""
@@ -56,7 +53,7 @@ def walk_many(plan: Plan, session: Session, shared: Bindings, columns: Columns, 
     found = _blocks(plan, session, shared, columns, rows, np.sort)
     parts = [pairs + (np.int64(start) << 32) for start, pairs in found]
     packed = np.concatenate(parts) if parts else np.empty(0, np.int64)
-    return Answers(packed >> 32, (packed & _LOW).astype(np.int32))
+    return Answers(packed >> 32, ids_of(packed))
 
 
 def count_many(plan: Plan, session: Session, shared: Bindings, columns: Columns, rows: int) -> NDArray[np.int64]:
@@ -220,7 +217,7 @@ class _Block:
             rows = source >> 32
             before -= before[np.searchsorted(rows, rows)]  # what the row has already
             count = np.clip(enough - before, 0, count)
-            found = np.repeat(source & ~_LOW, count)
+            found = np.repeat(rows_only(source), count)
             found |= csr.expand(start, count)
             parts.append(found)
         found = unique(parts[0] if len(parts) == 1 else np.concatenate(parts))
@@ -431,75 +428,3 @@ class _Block:
         )
         found = self.session.stores.tables.lookup(sql, frames=frames)
         return unique(pack(found["row"].to_numpy(), found["id"].to_numpy()))
-
-
-def pack(rows: NDArray[np.signedinteger], ids: Ids) -> Pairs:
-    """(row, id) in one int64 each."""
-    return (rows.astype(np.int64) << 32) | ids
-
-
-def ids_of(pairs: Pairs) -> Ids:
-    """The ids of packed pairs."""
-    return (pairs & _LOW).astype(np.int32)
-
-
-def neighbors(csr: Csr, pairs: Pairs) -> Pairs:
-    """The neighbours of every pair's node, in the pair's row, with repeats."""
-    start, count = csr.ranges(ids_of(pairs))
-    found = np.repeat(pairs & ~_LOW, count)
-    found |= csr.expand(start, count)
-    return found
-
-
-def unique(pairs: Pairs) -> Pairs:
-    """Distinct pairs, by row: by sorting where rows are short, else by marking, which leaves ids in any order."""
-    if len(pairs) < 2:
-        return pairs
-    rows = pairs >> 32
-    if len(pairs) < _LONG * (int(rows[-1]) - int(rows[0]) + 1) or (rows[1:] < rows[:-1]).any():
-        pairs = np.sort(pairs)
-        first = np.empty(len(pairs), bool)
-        first[0] = True
-        np.not_equal(pairs[1:], pairs[:-1], out=first[1:])
-        return pairs[first]
-    ids = ids_of(pairs)
-    low = int(ids.min())
-    ids -= np.int32(low)
-    latest = np.empty(int(ids.max()) + 1, np.int32)
-    first = np.empty(len(pairs), bool)
-    for start, end in _runs(rows):
-        part = ids[start:end]
-        number = np.arange(end - start, dtype=np.int32)
-        latest[part] = number  # of equal ids the last stays
-        np.equal(latest[part], number, out=first[start:end])
-    return pairs[first]
-
-
-def are_in(pairs: Pairs, among: Pairs) -> Mask:
-    """A mask of the pairs that are in ``among``; rows ascend in both, ids are in any order and may repeat."""
-    if not len(among) or not len(pairs):
-        return np.zeros(len(pairs), bool)
-    found = np.zeros(len(pairs), bool)
-    if len(among) < _LONG * (int(among[-1] >> 32) - int(among[0] >> 32) + 1):
-        among = np.sort(among)
-        place = np.searchsorted(among, pairs)
-        place[place == len(among)] = 0
-        return np.equal(among[place], pairs, out=found)
-    ids, members = ids_of(pairs), ids_of(among)
-    mark = np.zeros(max(int(ids.max()), int(members.max())) + 1, bool)
-    rows, starts = pairs >> 32, among >> 32
-    where = {int(starts[start]): (start, end) for start, end in _runs(starts)}
-    for start, end in _runs(rows):
-        first, last = where.get(int(rows[start]), (0, 0))
-        mark[members[first:last]] = True
-        found[start:end] = mark[ids[start:end]]
-        mark[members[first:last]] = False
-    return found
-
-
-def _runs(rows: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """(start, end) of each run of equal rows."""
-    if not len(rows):
-        return []
-    starts = np.flatnonzero(np.concatenate(([True], rows[1:] != rows[:-1])))
-    return list(zip(starts.tolist(), [*starts[1:].tolist(), len(rows)], strict=True))

@@ -42,6 +42,7 @@ _BLOCK = np.dtype(
     ]
 )
 _GROUP_EDGES = 20_000_000
+_HEAVY_KEPT = 8
 _EMPTY: Ids = np.empty(0, np.int32)
 
 
@@ -224,10 +225,14 @@ class Adjacency:
         return self._block(2 * self._position[relation] + 1)
 
     def heavy(self, relation: str, forward: bool) -> Heavy:
-        """The nodes with most neighbours under a relation, as bitmaps; made when first asked for, then kept."""
-        if (relation, forward) not in self._heavy:
-            self._heavy[relation, forward] = Heavy.of(self.forward(relation) if forward else self.backward(relation))
-        return self._heavy[relation, forward]
+        """The nodes with most neighbours under a relation, as bitmaps; made when first asked for, and kept a while."""
+        found = self._heavy.get((relation, forward))
+        if found is None:
+            found = Heavy.of(self.forward(relation) if forward else self.backward(relation))
+            while len(self._heavy) >= _HEAVY_KEPT:
+                self._heavy.pop(next(iter(self._heavy)), None)
+            self._heavy[relation, forward] = found
+        return found
 
     def pairs(self) -> dict[str, tuple[int, int]]:
         """Distinct (head, tail) of each relation, as counted forward and backward."""

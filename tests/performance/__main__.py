@@ -1,4 +1,4 @@
-"""Runs the benchmarks and prints a table: ``python -m tests.performance [build] [start] [open] [sql] [memory] [answers]``."""
+"""Runs the benchmarks and prints a table: ``python -m tests.performance [NAME]...``; answers only when it is named."""
 
 from __future__ import annotations
 

@@ -105,7 +105,8 @@ def planning(kb: KnowledgeBase) -> Iterator[Row]:
 
 def grounded(kb: KnowledgeBase, name: str) -> pl.DataFrame:
     """Up to 10,000 groundings with at least one answer, uniform: a column of ids per slot."""
-    from kbkit.answers.sample import Request, draw
+    from kbkit.answers.constraints import Request
+    from kbkit.answers.sample import draw
 
     template = find(f"mag/{name}")
     drawn = draw(kb.session, kb.session.resolved(template.tree()), Request(MANY, 7, 1, _ANY))
