@@ -371,6 +371,10 @@ class KnowledgeBase:
         from kbkit.answers.answer_set import AnswerSet
         from kbkit.answers.parse import parse
 
+        if isinstance(expression, str) and slots and "<" not in expression:  # the id of a template
+            from kbkit.answers.catalogue import find
+
+            expression = find(expression)
         if isinstance(expression, str):
             return AnswerSet(self.session, parse(expression), slots, engine, expression, timeout)
         return AnswerSet(self.session, expression.tree(), slots, engine, expression.expression, timeout)
@@ -414,7 +418,8 @@ class KnowledgeBase:
         chosen = as_template(template)
         least = min_answers if min_answers is not None else 2 if chosen.letters else 1
         bounds = Constraints.of(dict(constraints or {})) if constraints or chosen.letters else None
-        return sample(self.session, chosen, Request(n, seed, least, max_answers, weight, bounds), parts)
+        choices = [parts] if isinstance(parts, str) else list(parts)
+        return sample(self.session, chosen, Request(n, seed, least, max_answers, weight, bounds), choices)
 
     def templates(self) -> pl.DataFrame:
         """The templates that ship with kbkit: template, fits (this KB), answer, expression, question, problem."""

@@ -141,13 +141,8 @@ BOUND_FILTERS = [
 ]
 
 
-SLOT_IN_A_FILTER = pytest.mark.xfail(
-    strict=True, reason="walk_many._select: FROM given JOIN table JOIN asked ON ... is no SQL: a JOIN lacks its ON"
-)
-
-
 @pytest.mark.parametrize(
-    "expression", [*SEVERAL, *(pytest.param(text, marks=SLOT_IN_A_FILTER) for text in BOUND_FILTERS)]
+    "expression", [*SEVERAL, *BOUND_FILTERS]
 )
 @pytest.mark.parametrize("form", [dict, pl.DataFrame])
 def test_several_slots(world: KnowledgeBase, expression: str, form: Any) -> None:
@@ -329,7 +324,6 @@ def test_the_first_row_in_error_is_named(world: KnowledgeBase) -> None:
         world.answers_many(CITY, {"s": ["France", "No one", "Spain", "Nobody"]})
 
 
-@pytest.mark.xfail(strict=True, reason="polars' ShapeError comes through")
 @pytest.mark.parametrize("bindings", [{"l": ["French", "Arabic"], "c": ["Asia"]}, {"l": ["French"], "c": ["Asia"] * 3}])
 def test_ragged_columns(world: KnowledgeBase, bindings: Any) -> None:
     with pytest.raises(KbError) as caught:
@@ -381,7 +375,6 @@ def test_random_expressions(world: KnowledgeBase, expression: str) -> None:
     check_random(world, expression)
 
 
-@SLOT_IN_A_FILTER
 @settings(cheap, phases=[Phase.generate])
 @given(st.builds("{} {} {}{{area_km2 > <a>}}".format, COUNTRY, st.sampled_from("&|-"), COUNTRY))
 def test_random_expressions_with_a_filter(world: KnowledgeBase, expression: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
@@ -165,6 +166,8 @@ def _of_type(schema: Schema, node_type: str | None) -> str:
 def constant(plan: Plan, parameter: Parameter, tables: Tables, given: object) -> Constant:
     """A value cast to the type of the attribute that it is compared with; refuses one that does not fit exactly."""
     kind = parameter.type or "VARCHAR"
+    if isinstance(given, datetime.date):
+        given = str(given)
     if not isinstance(given, (str, int, float, bool)):
         raise ExpressionError(f"{given!r} is no value", "give a text or a number", text=plan.text, at=parameter.at)
     text = str(given).lower() if isinstance(given, bool) else str(given)

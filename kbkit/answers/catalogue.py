@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from kbkit.answers import syntax
 from kbkit.answers.parse import ExpressionError, parse
 from kbkit.answers.resolve import resolve
-from kbkit.answers.syntax import Expression, Nodes, Slot, combine
+from kbkit.answers.syntax import Expression, Nodes, Slot, Value, combine
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.schema import Schema
 
@@ -52,16 +52,22 @@ class Template:
         """The parts it has: A, B, C; none for a plain expression."""
         return tuple(dict.fromkeys(_PART.findall(self.expression)))
 
+    @property
+    def skeleton(self) -> Expression:
+        """The expression with each part as a set ``@A``."""
+        return parse(_PART.sub(r"@\1", self.expression))
+
     def tree(self, parts: Sequence[str] = ()) -> Expression:
         """The expression; each part is one of ``parts`` in turn, its slots renamed so that parts stay apart."""
-        text = self.expression
-        given = list(parts or self.parts)
+        if not self.letters:
+            return _without_starts(parse(self.expression)) if self.exclude_start else parse(self.expression)
+        given = [parse(part) for part in parts or self.parts]
+        sets = {}
         for i, letter in enumerate(self.letters):
             part = given[i % len(given)]
-            renamed = re.sub(r"<([^<>\s=-][^<>\n]*)>", rf"<\1 {letter}>", part) if len(self.letters) > 1 else part
-            text = text.replace(f"{{{letter}}}", f"({renamed})")
-        tree = parse(text)
-        return _without_starts(tree) if self.exclude_start else tree
+            names: dict[str, Value] = {slot: Slot(f"{slot} {letter}") for slot in syntax.slots(part)}
+            sets[letter] = syntax.fill(part, names) if len(self.letters) > 1 else part
+        return syntax.put(self.skeleton, sets)
 
 
 def _without_starts(tree: Expression) -> Expression:
@@ -97,7 +103,7 @@ def shipped() -> tuple[Template, ...]:
 def load(path: Path) -> list[Template]:
     """The templates of a catalogue; raises :class:`BadInputError` that says what is wrong with which one."""
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadInputError(f"{path} cannot be read: {error}") from None
     rows = data.get("template")
@@ -105,7 +111,9 @@ def load(path: Path) -> list[Template]:
         raise BadInputError(f"{path} holds no template", "write one under [[template]]")
     paper = " ".join(str(data[key]) for key in ("paper", "section") if data.get(key))
     parts = data.get("parts", [])
-    found = [_template(path, row, paper, tuple(map(str, parts))) for row in rows]
+    if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+        raise BadInputError(f"{path}: parts is no list of texts", "parts = ['genre:<genre> -> movie']")
+    found = [_template(path, row, paper, tuple(parts)) for row in rows]
     for template in found:
         if sum(other.id == template.id for other in found) > 1:
             raise BadInputError(f"{path}: several templates are called {template.id!r}", "give each its own id")
@@ -120,6 +128,9 @@ def _template(path: Path, row: Mapping[str, Any], paper: str, parts: tuple[str, 
     for key in ("id", "expression"):
         if not isinstance(row.get(key), str) or not row[key].strip():
             raise BadInputError(f"{where} has no {key}", f"write {key} = '...'")
+    for key, value in row.items():
+        if not isinstance(value, bool if key == "exclude_start" else str):
+            raise BadInputError(f"{where}: {key} is {value!r}", "exclude_start is true or false, all else is text")
     fields = {**row, "id": f"{path.stem}/{row['id']}", "answer": row.get("answer", "")}
     template = Template(**fields, paper=paper, parts=parts)
     if template.letters and not parts:
@@ -181,7 +192,8 @@ def write(frame: pl.DataFrame, path: Path, title: str) -> None:
     lines = [f"title = {json.dumps(title, ensure_ascii=False)}", ""]
     for row in frame.select("template", "expression", "answer", "question").iter_rows():
         fields = zip(("id", "expression", "answer", "question"), row, strict=True)
-        lines += ["[[template]]", *(f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in fields), ""]
+        quoted = ((name, json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")) for name, value in fields)
+        lines += ["[[template]]", *(f"{name} = {value}" for name, value in quoted), ""]
     path.write_text("\n".join(lines), encoding="utf-8")
 
 

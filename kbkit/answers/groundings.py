@@ -11,6 +11,7 @@ from kbkit.answers.constraints import Request
 from kbkit.answers.parse import parse
 from kbkit.answers.sample import Drawn, draw, draw_parts
 from kbkit.answers.session import Session
+from kbkit.errors import KbError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,8 +26,14 @@ def sample(session: Session, template: Template, request: Request, parts: Sequen
         drawn = draw(session, session.resolved(tree, template.expression), request)
         return _frame(session, drawn, [tree], template)
     choices = [parse(part) for part in parts or template.parts]
-    shape = parse(template.expression.replace("{", "@").replace("}", ""))
-    drawn = draw_parts(session, shape, [session.resolved(c) for c in choices], request)
+    try:
+        plans = [session.resolved(choice) for choice in choices]
+    except KbError as error:
+        if parts:
+            raise
+        message = f"the parts that {template.id} names do not fit this KB: {error.message}"
+        raise KbError(message, "say what a part may be: --part 'genre:<genre> -> movie'") from None
+    drawn = draw_parts(session, template.skeleton, plans, request)
     return _frame(session, drawn, choices, template)
 
 
@@ -48,9 +55,17 @@ def _frame(session: Session, drawn: Drawn, trees: Sequence[syntax.Expression], t
             question = question.replace(f"<{slot}>", name)
         shown = [cell for key, name in named for cell in (f"#{key}", name)]
         rows.append((*shown, expression, question, answers))
-    columns = [column for slot in drawn.slots for column in (slot, f"{slot} name")]
+    columns = _columns(drawn.slots)
     kinds_of = {**dict.fromkeys((*columns, "expression", "question"), pl.String), "answers": pl.Int64}
     return pl.DataFrame(rows, schema=kinds_of, orient="row")
+
+
+def _columns(slots: Sequence[str]) -> list[str]:
+    """A column for each slot and its names, called as the slot is; in angle brackets where that is taken."""
+    columns = [column for slot in slots for column in (slot, f"{slot} name")]
+    if len({*columns, "expression", "question", "answers"}) == len(columns) + 3:
+        return columns
+    return [column for slot in slots for column in (f"<{slot}>", f"<{slot}> name")]
 
 
 def _expression(
@@ -59,8 +74,8 @@ def _expression(
     """The expression with keys in the place of slots."""
     if not template.letters:
         return str(syntax.fill(trees[0], {slot: f"#{key}" for slot, (key, _) in filled.items()}))
-    text = template.expression
+    parts = {}
     for (letter, (key, _)), kind in zip(filled.items(), kinds, strict=True):
         [slot] = syntax.slots(trees[kind])
-        text = text.replace(f"{{{letter}}}", f"({syntax.fill(trees[kind], {slot: f'#{key}'})})")
-    return str(parse(text))
+        parts[letter] = syntax.fill(trees[kind], {slot: f"#{key}"})
+    return str(syntax.put(template.skeleton, parts))

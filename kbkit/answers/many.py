@@ -28,7 +28,10 @@ def answers_many(session: Session, plan: Plan, bindings: pl.DataFrame | Mapping[
     """
     import polars as pl
 
-    table = bindings if isinstance(bindings, pl.DataFrame) else pl.DataFrame(bindings, strict=False)
+    try:
+        table = bindings if isinstance(bindings, pl.DataFrame) else pl.DataFrame(bindings, strict=False)
+    except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
+        raise KbError(f"the bindings are no table: {str(error).splitlines()[0]}", "give a column per slot") from None
     check_slots(plan, table.columns)
     if not plan.slots:
         raise KbError("the expression has no <slot>", "kb.answers runs it")

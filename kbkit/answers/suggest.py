@@ -59,8 +59,16 @@ def suggest(session: Session, most: int, seed: int = 0, min_answers: int = 1, ma
         if count:
             rows.append((*_worded(kind, first, second), count))
     columns = {**dict.fromkeys(("template", "expression", "answer", "question"), pl.String), "groundings": pl.Int64}
-    frame = pl.DataFrame(rows, schema=columns, orient="row")
+    frame = pl.DataFrame(rows, schema=columns, orient="row").with_columns(_distinct_ids())
     return frame.sort("groundings", "expression", descending=[True, False]).head(most)
+
+
+def _distinct_ids() -> pl.Expr:
+    """Ids with ``_2``, ``_3``... where names that differ in signs only give the same."""
+    import polars as pl
+
+    number = pl.int_range(pl.len()).over("template") + 1
+    return pl.when(number > 1).then(pl.format("{}_{}", "template", number)).otherwise("template").alias("template")
 
 
 def _ways(session: Session) -> Iterator[_Way]:
@@ -69,7 +77,9 @@ def _ways(session: Session) -> Iterator[_Way]:
         for s in relation.signatures:
             label = relation.label or relation.name
             yield _Way(s.head, Move(relation.name, True), s.tail, label, s.edges)
-            if not (s.head == s.tail and relation.symmetric):
+            # Where the relation joins the types both ways, a step between them runs forward.
+            both = any((o.head, o.tail) == (s.tail, s.head) for o in relation.signatures) and s.head != s.tail
+            if not both and not (s.head == s.tail and relation.symmetric):
                 yield _Way(s.tail, Move(relation.name, False), s.head, label, s.edges)
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TypeAlias
 
@@ -217,7 +217,7 @@ def depth(tree: Expression) -> int:
     return 1 + max(map(depth, tree.parts)) if isinstance(tree, Combine) else 1
 
 
-def fill(tree: Expression, values: dict[str, Value]) -> Expression:
+def fill(tree: Expression, values: Mapping[str, Value]) -> Expression:
     """Put values in the place of slots. A text for a node is a name, or a key when it starts with ``#``."""
     if isinstance(tree, Nodes):
         if isinstance(tree.pick, Slot) and tree.pick.name in values:
@@ -233,6 +233,20 @@ def fill(tree: Expression, values: dict[str, Value]) -> Expression:
     return tree
 
 
+def put(tree: Expression, sets: Mapping[str, Expression]) -> Expression:
+    """Put expressions in the place of the ``@names`` of ``sets``."""
+    match tree:
+        case Saved():
+            return sets.get(tree.name, tree)
+        case Where():
+            return Where(put(tree.source, sets), tree.conditions)
+        case Path():
+            return replace(tree, elements=tuple(e if isinstance(e, Step) else put(e, sets) for e in tree.elements))
+        case Combine():
+            return replace(tree, parts=tuple(put(part, sets) for part in tree.parts))
+    return tree
+
+
 def picked(value: Value) -> Name | Key | Slot:
     """What a slot of a node becomes when it is bound to ``value``."""
     if isinstance(value, Slot):
@@ -241,7 +255,7 @@ def picked(value: Value) -> Name | Key | Slot:
     return Key(text[1:]) if text.startswith("#") else Name(text)
 
 
-def _fill_condition(condition: Condition, values: dict[str, Value]) -> Condition:
+def _fill_condition(condition: Condition, values: Mapping[str, Value]) -> Condition:
     filled = tuple(values.get(v.name, v) if isinstance(v, Slot) else v for v in condition.values)
     return replace(condition, values=filled)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from kbkit.answers.algebra import All, And, Hop, Minus, Move, Operator, Or, Pick, Plan, Stored, Test, Where
 from kbkit.answers.bind import Bindings, Constant
+from kbkit.answers.to_sql import wrapped
 from kbkit.schema import KB_NAMESPACE, STANDARD_PREFIXES, Schema, iri_escape
 from kbkit.stores.ntriples import TABLES_GRAPH, datatype, lexical
 from kbkit.stores.sparql_text import string_literal
@@ -42,7 +43,7 @@ def to_sparql(
     body = "\n".join(_indented(lines))
     used = {prefix: iri for prefix, iri in schema.prefixes().items() if re.search(rf"(?<![\w:]){prefix}:", body)}
     declared = "".join(f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in used.items() if prefixes)
-    comment = "".join(f"# {line}\n" for line in plan.text.splitlines() if line.strip())
+    comment = "".join(f"# {line}\n" for line in wrapped(plan.text))
     return f"{comment}{declared}SELECT DISTINCT {answer} WHERE {{\n{body}\n}}"
 
 

@@ -6,6 +6,7 @@ One common table expression per operator, each a table of ``id``. Parameters are
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -129,7 +130,7 @@ class _Sql:
                 return self.hop(operator)
             case And():
                 first, *rest = (self.table(part) for part in operator.parts)
-                return f"SELECT id FROM {first} WHERE " + " AND ".join(f"id IN (SELECT id FROM {t})" for t in rest)
+                return f"SELECT id FROM {first} WHERE " + _all([f"id IN (SELECT id FROM {t})" for t in rest])
             case Or():
                 return "\n  UNION ".join(f"SELECT id FROM {self.table(part)}" for part in operator.parts)
             case Minus():
@@ -159,7 +160,7 @@ class _Sql:
         tests = [test_sql(test, [self.value(name, test) for name in test.parameters]) for test in where.tests]
         if not isinstance(where.source, All):
             tests.insert(0, f"id IN (SELECT id FROM {self.table(where.source)})")
-        return f"SELECT id FROM {table} WHERE " + " AND ".join(tests)
+        return f"SELECT id FROM {table} WHERE " + _all(tests)
 
     def value(self, name: str, test: Test) -> str:
         kind = test.sql_type.removesuffix("[]")
@@ -186,7 +187,7 @@ class _Sql:
             conditions.append(f"{near} IN (SELECT id FROM {source})")
         if hop.check:
             conditions.append(within.format(far))
-        where = " WHERE " + " AND ".join(conditions) if conditions else ""
+        where = " WHERE " + _all(conditions) if conditions else ""
         return f"SELECT {far if far == 'id' else f'{far} AS id'} FROM {table}{where}"
 
     def closure(self, move: Move, source: str, near: str, far: str) -> str:
@@ -203,5 +204,15 @@ class _Sql:
         return name
 
 
+def _all(conditions: Sequence[str]) -> str:
+    """Conditions joined by AND, a line each where they are long."""
+    return ("\n    AND " if sum(map(len, conditions)) > 60 else " AND ").join(conditions)
+
+
 def _comment(text: str) -> str:
-    return "".join(f"-- {line}\n" for line in text.splitlines() if line.strip())
+    return "".join(f"-- {line}\n" for line in wrapped(text))
+
+
+def wrapped(text: str) -> list[str]:
+    """An expression in lines that fit a comment."""
+    return [part for line in text.splitlines() for part in textwrap.wrap(line, 115, break_long_words=False)]

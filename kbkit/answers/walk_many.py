@@ -36,6 +36,7 @@ BLOCK = 128
 
 _BITMAP = 1 << 26
 _MANY = 4_000_000
+_FEW_ANSWERS = 1000
 _HEAVY = 500_000
 """Edges to touch from which the heaviest nodes are worth a look of their own."""
 
@@ -78,7 +79,7 @@ def count_up_to(
         block = _Block(session, constant, frozenset(columns), part, min(BLOCK, rows - start))
         counted = np.full(block.rows, most + 1)
         open_ = np.arange(block.rows)
-        for enough in (2 * most + 20, 20 * most, None):
+        for enough in (2 * most + 20, 20 * most, None) if most <= _FEW_ANSWERS else (None,):
             rest = block if len(open_) == block.rows else block.select(open_)
             found = rest.pairs(plan.root) if enough is None else rest.some(plan.root, enough)
             number = np.bincount(found >> 32, minlength=len(open_))
@@ -379,7 +380,7 @@ class _Block:
 
     def where(self, where: Where) -> Pairs:
         if self.is_constant(where.source):
-            return self._select(where, self._table(where.type))
+            return self._select(where, f"{self._table(where.type)} ON")
         pairs = self.pairs(where.source)
         return pairs[self.passes(where, pairs)]
 
@@ -391,15 +392,15 @@ class _Block:
             distinct, place = np.unique(ids_of(pairs), return_inverse=True)
             return self.constant.passes(where, distinct)[place]
         asked = pl.DataFrame({"kb row": (pairs >> 32).astype(np.int32), "kb id": ids_of(pairs)})
-        table = f'{self._table(where.type)} JOIN asked ON asked."kb id" = id'
-        kept = self._select(where, f'{table} AND asked."kb row" = given."kb row"', asked)
+        source = f'asked ON asked."kb row" = given."kb row" JOIN {self._table(where.type)} ON asked."kb id" = id WHERE'
+        kept = self._select(where, source, asked)
         return are_in(pairs, kept)
 
     def _table(self, node_type: str | None) -> str:
         return "nodes" if node_type is None else identifier(self.session.schema.type(node_type).table)
 
     def _select(self, where: Where, source: str, asked: pl.DataFrame | None = None) -> Pairs:
-        """The pairs of a table expression that pass; ``given`` holds the rows' values."""
+        """The pairs that pass; ``source`` is SQL that joins nodes to ``given``, which holds the rows' values."""
         import polars as pl
 
         given: dict[str, object] = {"kb row": np.arange(self.rows, dtype=np.int32)}
@@ -421,10 +422,7 @@ class _Block:
         frames = {"given": pl.DataFrame(given), "members": pl.DataFrame({"member": ids})}
         if asked is not None:
             frames["asked"] = asked
-        sql = (
-            f'SELECT given."kb row" AS row, id FROM given JOIN {source}'
-            + (" WHERE " if asked is not None else " ON ")
-            + " AND ".join(f"({test})" for test in tests)
-        )
+        condition = " AND ".join(f"({test})" for test in tests)
+        sql = f'SELECT given."kb row" AS row, id FROM given JOIN {source} {condition}'
         found = self.session.stores.tables.lookup(sql, frames=frames)
         return unique(pack(found["row"].to_numpy(), found["id"].to_numpy()))

@@ -61,6 +61,7 @@ def answers(
     output: Output = None,
 ) -> None:
     """Which nodes are the answer, and why: follows relations, joins sets. `kbkit docs answers` has the notation."""
+    from kbkit.answers.syntax import Saved
     from kbkit.errors import UnknownNameError
     from kbkit.kb import KnowledgeBase
     from kbkit.render import write
@@ -75,7 +76,7 @@ def answers(
             return
         if save is not None:
             found.save(save)
-            typer.echo(f"saved {len(found):,} nodes as @{save}", err=True)
+            typer.echo(f"saved {len(found):,} nodes as {Saved(save)}", err=True)
         if count:
             typer.echo(len(found))
         elif why and output is None and (format == "table" or (format is None and sys.stdout.isatty())):
@@ -139,6 +140,8 @@ def templates(
     if what == "suggest":
         if kb is None:
             raise KbError("suggest templates for which KB?", "kbkit templates suggest DIR")
+        if most < 1:
+            raise KbError(f"{most} templates", "ask for 1 or more")
         with KnowledgeBase(kb) as opened:
             frame = opened.suggest_templates(most)
         if output is not None and output.suffix == ".toml":
@@ -202,7 +205,7 @@ def sample(
 
 def _number(name: str, value: str) -> float:
     try:
-        return float(value) if "." in value else int(value)
+        return int(value) if value.lstrip("+-").isdecimal() else float(value)
     except ValueError:
         raise KbError(f"--constraint {name}={value} is no number", f"e.g. --constraint {name}=10") from None
 
@@ -240,5 +243,7 @@ def sets_drop(kb: Kb, names: Annotated[list[str], typer.Argument(help="Saved set
     from kbkit.kb import KnowledgeBase
 
     with KnowledgeBase(kb) as opened:
+        for name in names:
+            opened.workspace.members(name)  # all of them are there, or none is dropped
         for name in names:
             opened.workspace.drop(name)

@@ -25,7 +25,8 @@ product_3 AS (
   SELECT DISTINCT head AS id FROM has_category WHERE tail IN (SELECT id FROM category_1)
 ),
 product_4 AS (
-  SELECT id FROM product_1 WHERE id IN (SELECT id FROM product_2) AND id IN (SELECT id FROM product_3)
+  SELECT id FROM product_1 WHERE id IN (SELECT id FROM product_2)
+    AND id IN (SELECT id FROM product_3)
 )
 SELECT id, type, key, name
 FROM nodes

@@ -22,7 +22,7 @@ product_4 AS (
   SELECT id FROM product_1 WHERE id IN (SELECT id FROM product_3)
 ),
 product_5 AS (
-  SELECT id FROM product_4 ANTI JOIN product_2 USING (id)
+  SELECT l.id FROM product_4 l ANTI JOIN product_2 r ON r.id = l.id
 )
 SELECT id, type, key, name
 FROM nodes

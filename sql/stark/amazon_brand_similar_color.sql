@@ -5,7 +5,8 @@
 -- $product (node of product): <product>, by name or key
 -- $color (node of color): <color>, by name or key
 --
--- ((brand:<brand> -> product) & (product:<product> -> [also_buy|also_view] -> product) & (color:<color> -> product)) - product:<product>
+-- ((brand:<brand> -> product) & (product:<product> -> [also_buy|also_view] -> product) & (color:<color> -> product))
+-- - product:<product>
 WITH brand_1 AS (
   SELECT id FROM brand WHERE id = $brand
 ),
@@ -26,10 +27,11 @@ product_4 AS (
   SELECT DISTINCT head AS id FROM has_color WHERE tail IN (SELECT id FROM color_1)
 ),
 product_5 AS (
-  SELECT id FROM product_1 WHERE id IN (SELECT id FROM product_3) AND id IN (SELECT id FROM product_4)
+  SELECT id FROM product_1 WHERE id IN (SELECT id FROM product_3)
+    AND id IN (SELECT id FROM product_4)
 ),
 product_6 AS (
-  SELECT id FROM product_5 ANTI JOIN product_2 USING (id)
+  SELECT l.id FROM product_5 l ANTI JOIN product_2 r ON r.id = l.id
 )
 SELECT id, type, key, name
 FROM nodes

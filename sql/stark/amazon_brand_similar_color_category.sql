@@ -6,7 +6,8 @@
 -- $color (node of color): <color>, by name or key
 -- $category (node of category): <category>, by name or key
 --
--- ((brand:<brand> -> product) & (product:<product> -> [also_buy|also_view] -> product) & (color:<color> -> product) & (category:<category> -> product)) - product:<product>
+-- ((brand:<brand> -> product) & (product:<product> -> [also_buy|also_view] -> product) & (color:<color> -> product) &
+-- (category:<category> -> product)) - product:<product>
 WITH brand_1 AS (
   SELECT id FROM brand WHERE id = $brand
 ),
@@ -33,10 +34,12 @@ product_5 AS (
   SELECT DISTINCT head AS id FROM has_category WHERE tail IN (SELECT id FROM category_1)
 ),
 product_6 AS (
-  SELECT id FROM product_1 WHERE id IN (SELECT id FROM product_3) AND id IN (SELECT id FROM product_4) AND id IN (SELECT id FROM product_5)
+  SELECT id FROM product_1 WHERE id IN (SELECT id FROM product_3)
+    AND id IN (SELECT id FROM product_4)
+    AND id IN (SELECT id FROM product_5)
 ),
 product_7 AS (
-  SELECT id FROM product_6 ANTI JOIN product_2 USING (id)
+  SELECT l.id FROM product_6 l ANTI JOIN product_2 r ON r.id = l.id
 )
 SELECT id, type, key, name
 FROM nodes

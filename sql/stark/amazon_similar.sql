@@ -13,7 +13,7 @@ product_2 AS (
   UNION SELECT tail AS id FROM also_view WHERE head IN (SELECT id FROM product_1)
 ),
 product_3 AS (
-  SELECT id FROM product_2 ANTI JOIN product_1 USING (id)
+  SELECT l.id FROM product_2 l ANTI JOIN product_1 r ON r.id = l.id
 )
 SELECT id, type, key, name
 FROM nodes

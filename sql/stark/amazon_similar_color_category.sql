@@ -5,7 +5,8 @@
 -- $color (node of color): <color>, by name or key
 -- $category (node of category): <category>, by name or key
 --
--- ((product:<product> -> [also_buy|also_view] -> product) & (color:<color> -> product) & (category:<category> -> product)) - product:<product>
+-- ((product:<product> -> [also_buy|also_view] -> product) & (color:<color> -> product) & (category:<category> ->
+-- product)) - product:<product>
 WITH product_1 AS (
   SELECT id FROM product WHERE id = $product
 ),
@@ -26,10 +27,11 @@ product_4 AS (
   SELECT DISTINCT head AS id FROM has_category WHERE tail IN (SELECT id FROM category_1)
 ),
 product_5 AS (
-  SELECT id FROM product_2 WHERE id IN (SELECT id FROM product_3) AND id IN (SELECT id FROM product_4)
+  SELECT id FROM product_2 WHERE id IN (SELECT id FROM product_3)
+    AND id IN (SELECT id FROM product_4)
 ),
 product_6 AS (
-  SELECT id FROM product_5 ANTI JOIN product_1 USING (id)
+  SELECT l.id FROM product_5 l ANTI JOIN product_1 r ON r.id = l.id
 )
 SELECT id, type, key, name
 FROM nodes

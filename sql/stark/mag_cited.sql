@@ -11,7 +11,7 @@ paper_2 AS (
   SELECT DISTINCT tail AS id FROM cites WHERE head IN (SELECT id FROM paper_1)
 ),
 paper_3 AS (
-  SELECT id FROM paper_2 ANTI JOIN paper_1 USING (id)
+  SELECT l.id FROM paper_2 l ANTI JOIN paper_1 r ON r.id = l.id
 )
 SELECT id, type, key, name
 FROM nodes

@@ -16,7 +16,7 @@ paper_2 AS (
   SELECT DISTINCT tail AS id FROM writes WHERE head IN (SELECT id FROM author_1)
 ),
 paper_3 AS (
-  SELECT id FROM paper_2 ANTI JOIN paper_1 USING (id)
+  SELECT l.id FROM paper_2 l ANTI JOIN paper_1 r ON r.id = l.id
 )
 SELECT id, type, key, name
 FROM nodes

@@ -25,7 +25,7 @@ paper_4 AS (
   SELECT id FROM paper_2 WHERE id IN (SELECT id FROM paper_3)
 ),
 paper_5 AS (
-  SELECT id FROM paper_4 ANTI JOIN paper_1 USING (id)
+  SELECT l.id FROM paper_4 l ANTI JOIN paper_1 r ON r.id = l.id
 )
 SELECT id, type, key, name
 FROM nodes

@@ -10,7 +10,8 @@ WITH biological_process_1 AS (
   SELECT id FROM biological_process WHERE id = $biological_process
 ),
 gene_protein_1 AS (
-  SELECT DISTINCT tail AS id FROM "interacts with" WHERE head IN (SELECT id FROM biological_process_1) AND tail IN (SELECT id FROM "gene/protein")
+  SELECT DISTINCT tail AS id FROM "interacts with" WHERE head IN (SELECT id FROM biological_process_1)
+    AND tail IN (SELECT id FROM "gene/protein")
 ),
 anatomy_1 AS (
   SELECT DISTINCT tail AS id FROM "expression absent" WHERE head IN (SELECT id FROM gene_protein_1)

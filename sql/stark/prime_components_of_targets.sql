@@ -11,7 +11,8 @@ gene_protein_1 AS (
   SELECT DISTINCT tail AS id FROM target WHERE head IN (SELECT id FROM drug_1)
 ),
 cellular_component_1 AS (
-  SELECT DISTINCT tail AS id FROM "interacts with" WHERE head IN (SELECT id FROM gene_protein_1) AND tail IN (SELECT id FROM cellular_component)
+  SELECT DISTINCT tail AS id FROM "interacts with" WHERE head IN (SELECT id FROM gene_protein_1)
+    AND tail IN (SELECT id FROM cellular_component)
 )
 SELECT id, type, key, name
 FROM nodes

@@ -15,7 +15,8 @@ gene_protein_1 AS (
   SELECT id FROM "gene/protein" WHERE id = $gene_protein
 ),
 disease_2 AS (
-  SELECT DISTINCT tail AS id FROM "associated with" WHERE head IN (SELECT id FROM gene_protein_1) AND tail IN (SELECT id FROM disease)
+  SELECT DISTINCT tail AS id FROM "associated with" WHERE head IN (SELECT id FROM gene_protein_1)
+    AND tail IN (SELECT id FROM disease)
 ),
 disease_3 AS (
   SELECT id FROM disease_1 WHERE id IN (SELECT id FROM disease_2)

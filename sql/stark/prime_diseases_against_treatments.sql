@@ -14,7 +14,7 @@ disease_2 AS (
   SELECT DISTINCT tail AS id FROM contraindication WHERE head IN (SELECT id FROM drug_1)
 ),
 disease_3 AS (
-  SELECT id FROM disease_2 ANTI JOIN disease_1 USING (id)
+  SELECT l.id FROM disease_2 l ANTI JOIN disease_1 r ON r.id = l.id
 )
 SELECT id, type, key, name
 FROM nodes

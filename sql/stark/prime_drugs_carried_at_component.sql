@@ -8,7 +8,8 @@ WITH cellular_component_1 AS (
   SELECT id FROM cellular_component WHERE id = $cellular_component
 ),
 gene_protein_1 AS (
-  SELECT DISTINCT tail AS id FROM "interacts with" WHERE head IN (SELECT id FROM cellular_component_1) AND tail IN (SELECT id FROM "gene/protein")
+  SELECT DISTINCT tail AS id FROM "interacts with" WHERE head IN (SELECT id FROM cellular_component_1)
+    AND tail IN (SELECT id FROM "gene/protein")
 ),
 drug_1 AS (
   SELECT DISTINCT tail AS id FROM carrier WHERE head IN (SELECT id FROM gene_protein_1)

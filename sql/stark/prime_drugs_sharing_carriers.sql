@@ -14,7 +14,7 @@ drug_2 AS (
   SELECT DISTINCT tail AS id FROM carrier WHERE head IN (SELECT id FROM gene_protein_1)
 ),
 drug_3 AS (
-  SELECT id FROM drug_2 ANTI JOIN drug_1 USING (id)
+  SELECT l.id FROM drug_2 l ANTI JOIN drug_1 r ON r.id = l.id
 )
 SELECT id, type, key, name
 FROM nodes

@@ -8,7 +8,8 @@ WITH molecular_function_1 AS (
   SELECT id FROM molecular_function WHERE id = $molecular_function
 ),
 gene_protein_1 AS (
-  SELECT DISTINCT tail AS id FROM "interacts with" WHERE head IN (SELECT id FROM molecular_function_1) AND tail IN (SELECT id FROM "gene/protein")
+  SELECT DISTINCT tail AS id FROM "interacts with" WHERE head IN (SELECT id FROM molecular_function_1)
+    AND tail IN (SELECT id FROM "gene/protein")
 ),
 drug_1 AS (
   SELECT DISTINCT tail AS id FROM target WHERE head IN (SELECT id FROM gene_protein_1)

@@ -11,7 +11,8 @@ gene_protein_1 AS (
   SELECT DISTINCT tail AS id FROM transporter WHERE head IN (SELECT id FROM drug_1)
 ),
 exposure_1 AS (
-  SELECT DISTINCT tail AS id FROM "interacts with" WHERE head IN (SELECT id FROM gene_protein_1) AND tail IN (SELECT id FROM exposure)
+  SELECT DISTINCT tail AS id FROM "interacts with" WHERE head IN (SELECT id FROM gene_protein_1)
+    AND tail IN (SELECT id FROM exposure)
 )
 SELECT id, type, key, name
 FROM nodes

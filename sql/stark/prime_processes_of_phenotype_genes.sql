@@ -12,7 +12,8 @@ gene_protein_1 AS (
   SELECT DISTINCT tail AS id FROM "associated with" WHERE head IN (SELECT id FROM effect_phenotype_1)
 ),
 biological_process_1 AS (
-  SELECT DISTINCT tail AS id FROM "interacts with" WHERE head IN (SELECT id FROM gene_protein_1) AND tail IN (SELECT id FROM biological_process)
+  SELECT DISTINCT tail AS id FROM "interacts with" WHERE head IN (SELECT id FROM gene_protein_1)
+    AND tail IN (SELECT id FROM biological_process)
 )
 SELECT id, type, key, name
 FROM nodes

@@ -6,7 +6,8 @@
 -- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
 -- $pathway (node of pathway): <pathway>, by name or key
 --
--- ((pathway:<pathway> -> [interacts with] -> gene/protein -> [interacts with] -> pathway) & (pathway:<pathway> -> [parent-child|^parent-child] -> pathway)) - pathway:<pathway>
+-- ((pathway:<pathway> -> [interacts with] -> gene/protein -> [interacts with] -> pathway) & (pathway:<pathway> ->
+-- [parent-child|^parent-child] -> pathway)) - pathway:<pathway>
 WITH pathway_1 AS (
   SELECT id FROM pathway WHERE id = $pathway
 ),
@@ -14,7 +15,8 @@ gene_protein_1 AS (
   SELECT DISTINCT tail AS id FROM "interacts with" WHERE head IN (SELECT id FROM pathway_1)
 ),
 pathway_2 AS (
-  SELECT DISTINCT tail AS id FROM "interacts with" WHERE head IN (SELECT id FROM gene_protein_1) AND tail IN (SELECT id FROM pathway)
+  SELECT DISTINCT tail AS id FROM "interacts with" WHERE head IN (SELECT id FROM gene_protein_1)
+    AND tail IN (SELECT id FROM pathway)
 ),
 pathway_3 AS (
   SELECT tail AS id FROM "parent-child" WHERE head IN (SELECT id FROM pathway_1)
@@ -24,7 +26,7 @@ pathway_4 AS (
   SELECT id FROM pathway_2 WHERE id IN (SELECT id FROM pathway_3)
 ),
 pathway_5 AS (
-  SELECT id FROM pathway_4 ANTI JOIN pathway_1 USING (id)
+  SELECT l.id FROM pathway_4 l ANTI JOIN pathway_1 r ON r.id = l.id
 )
 SELECT id, type, key, name
 FROM nodes

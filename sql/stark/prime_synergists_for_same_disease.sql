@@ -4,7 +4,8 @@
 -- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
 -- $drug (node of drug): <drug>, by name or key
 --
--- ((drug:<drug> -> [indication] -> disease -> [indication] -> drug) & (drug:<drug> -> [synergistic interaction] -> drug)) - drug:<drug>
+-- ((drug:<drug> -> [indication] -> disease -> [indication] -> drug) & (drug:<drug> -> [synergistic interaction] ->
+-- drug)) - drug:<drug>
 WITH drug_1 AS (
   SELECT id FROM drug WHERE id = $drug
 ),
@@ -21,7 +22,7 @@ drug_4 AS (
   SELECT id FROM drug_2 WHERE id IN (SELECT id FROM drug_3)
 ),
 drug_5 AS (
-  SELECT id FROM drug_4 ANTI JOIN drug_1 USING (id)
+  SELECT l.id FROM drug_4 l ANTI JOIN drug_1 r ON r.id = l.id
 )
 SELECT id, type, key, name
 FROM nodes

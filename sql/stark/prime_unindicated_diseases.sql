@@ -17,7 +17,7 @@ disease_2 AS (
   SELECT DISTINCT tail AS id FROM indication WHERE head IN (SELECT id FROM drug)
 ),
 disease_3 AS (
-  SELECT id FROM disease_1 ANTI JOIN disease_2 USING (id)
+  SELECT l.id FROM disease_1 l ANTI JOIN disease_2 r ON r.id = l.id
 )
 SELECT id, type, key, name
 FROM nodes
