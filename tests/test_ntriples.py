@@ -96,6 +96,7 @@ def expected(kb: KnowledgeBase) -> Counter[Statement]:
         iris[node] = f"{schema.base}{escaped(kind)}/{escaped(key)}"
         node_type(node, kind)
         add(iris[node], RDFS + "label", literal(name))
+        add(iris[node], "urn:kbkit:key", literal(key))
         for alias in aliases or []:
             add(iris[node], SKOS + "altLabel", literal(alias))
     for node, kind in rows("SELECT id, type FROM node_types"):

@@ -1,4 +1,4 @@
--- Which genes or proteins interact with <gene/protein> and are linked to an effect or phenotype that it is linked to as well?
+-- Which genes or proteins interact with <gene/protein> and are linked to a phenotype that it is linked to, too?
 -- Printed as (gene/protein → [associated with] → effect/phenotype → [associated with] → gene/protein) & (gene/protein
 -- → [ppi] → gene/protein) in STaRK A.4.
 -- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
