@@ -362,7 +362,8 @@ class KnowledgeBase:
         timeout: float | None = None,
         **slots: str | int | float | bool,
     ) -> AnswerSet:
-        """The nodes that an answer expression (or a template) stands for; nothing runs before members are asked for.
+        """The nodes that an answer expression stands for, or a template (by its id too); nothing runs before members
+        are asked for.
 
         ``slots`` fill its ``<slots>`` (a slot whose name is no Python identifier: ``**{"gene/protein": "BRCA1"}``): a
         name, or ``#key``. ``engine`` is ``walk`` (adjacency arrays), ``sql`` or ``sparql``; all give the same set.
@@ -371,10 +372,10 @@ class KnowledgeBase:
         from kbkit.answers.answer_set import AnswerSet
         from kbkit.answers.parse import parse
 
-        if isinstance(expression, str) and slots and "<" not in expression:  # the id of a template
-            from kbkit.answers.catalogue import find
+        if isinstance(expression, str) and slots and "/" in expression and "<" not in expression:
+            from kbkit.answers.catalogue import shipped
 
-            expression = find(expression)
+            expression = next((template for template in shipped() if template.id == expression), expression)
         if isinstance(expression, str):
             return AnswerSet(self.session, parse(expression), slots, engine, expression, timeout)
         return AnswerSet(self.session, expression.tree(), slots, engine, expression.expression, timeout)

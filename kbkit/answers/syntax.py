@@ -209,12 +209,20 @@ def slots(tree: Expression) -> list[str]:
 
 
 def depth(tree: Expression) -> int:
-    """How deep the tree is nested."""
-    if isinstance(tree, Where):
-        return 1 + depth(tree.source)
-    if isinstance(tree, Path):  # every step is a set made of the one before
-        return len(tree.elements) + max(depth(part) for part in tree.elements if not isinstance(part, Step))
-    return 1 + max(map(depth, tree.parts)) if isinstance(tree, Combine) else 1
+    """How many operations stand one in another; every step of a path is a set made of the one before."""
+    deepest, stack = 0, [(tree, 1)]
+    while stack:
+        part, level = stack.pop()
+        match part:
+            case Where():
+                stack.append((part.source, level + 1))
+            case Path():
+                level += len(part.elements)
+                stack += [(element, level) for element in part.elements if not isinstance(element, Step)]
+            case Combine():
+                stack += [(inner, level + 1) for inner in part.parts]
+        deepest = max(deepest, level)
+    return deepest
 
 
 def fill(tree: Expression, values: Mapping[str, Value]) -> Expression:

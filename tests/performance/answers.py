@@ -129,9 +129,12 @@ def one_start(kb: KnowledgeBase, name: str, groundings: pl.DataFrame, peers: lis
     median, high = times(lambda found: len(kb.triples.frame(found.sparql)), sets[:5])
     yield f"{name}: sparql", f"{median:.0f}/{high:.0f} ms", ""
     for peer in peers:
-        assert [peer.one(name, row) for row in rows[:20]] == sizes[:20], (peer.label, name)
-        median, high = times(lambda row, peer=peer: peer.one(name, row), rows[:50])
-        yield f"{name}: {peer.label}", f"{median:.2f}/{high:.1f} ms", ""
+        try:
+            assert [peer.one(name, row) for row in rows[:10]] == sizes[:10], (peer.label, name)
+            median, high = times(lambda row, peer=peer: peer.one(name, row), rows[:50])
+            yield f"{name}: {peer.label}", f"{median:.2f}/{high:.1f} ms", ""
+        except RuntimeError as error:
+            yield f"{name}: {peer.label}", str(error).splitlines()[0][:40], ""
 
 
 def many_starts(kb: KnowledgeBase, name: str, groundings: pl.DataFrame, peers: list[Any]) -> Iterator[Row]:
@@ -162,8 +165,8 @@ class Ladybug:
         "same_author": "MATCH (x:paper {id: $paper})<-[:writes]-(:author)-[:writes]->(p:paper) WHERE p.id <> $paper"
         " RETURN count(DISTINCT p.id)",
         "same_author_and_field": "MATCH (x:paper {id: $paper})<-[:writes]-(:author)-[:writes]->(p:paper)"
-        " WHERE p.id <> $paper WITH DISTINCT x, p MATCH (x)-[:has_topic]->(:field_of_study)<-[:has_topic]-(p)"
-        " RETURN count(DISTINCT p.id)",
+        " WHERE p.id <> $paper WITH DISTINCT x, p WHERE EXISTS { MATCH (x)-[:has_topic]->(:field_of_study)"
+        "<-[:has_topic]-(p) } RETURN count(DISTINCT p.id)",
         "institution_and_field": "MATCH (x:institution {id: $institution})<-[:affiliated_with]-(:author)-[:writes]->"
         "(p:paper)-[:has_topic]->(:field_of_study {id: $field_of_study}) RETURN count(DISTINCT p.id)",
     }
@@ -182,7 +185,7 @@ class Ladybug:
 
         path = folder() / f"mag-{scale()}.lbug"
         fresh = not path.exists()
-        self.database = ladybug.Database(str(path), buffer_pool_size=4 << 30)
+        self.database = ladybug.Database(str(path), buffer_pool_size=8 << 30)
         self.con = ladybug.Connection(self.database, num_threads=2)
         if fresh:
             self.load(kb)
