@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kbkit.answers.answer_set import AnswerSet
     from kbkit.answers.catalogue import Template
     from kbkit.answers.session import Session
+    from kbkit.answers.syntax import Value
     from kbkit.embed import Embedder
     from kbkit.queries import Query
     from kbkit.stores.adjacency import Adjacency
@@ -360,25 +361,28 @@ class KnowledgeBase:
         expression: str | Template,
         engine: str = "walk",
         timeout: float | None = None,
-        **slots: str | int | float | bool,
+        slots: Mapping[str, Value] | None = None,
+        **named: Value,
     ) -> AnswerSet:
         """The nodes that an answer expression stands for, or a template (by its id too); nothing runs before members
         are asked for.
 
-        ``slots`` fill its ``<slots>`` (a slot whose name is no Python identifier: ``**{"gene/protein": "BRCA1"}``): a
-        name, or ``#key``. ``engine`` is ``walk`` (adjacency arrays), ``sql`` or ``sparql``; all give the same set.
+        Keywords fill its ``<slots>``, each with a name or ``#key``; ``slots`` is for those whose names are no Python
+        identifiers, or are taken (``{"gene/protein": "BRCA1"}``). ``engine`` is ``walk`` (adjacency arrays), ``sql`` or
+        ``sparql``; all give the same set.
         Raises :class:`kbkit.answers.ExpressionError`, which says where the expression is wrong.
         """
         from kbkit.answers.answer_set import AnswerSet
         from kbkit.answers.parse import parse
 
-        if isinstance(expression, str) and slots and "/" in expression and "<" not in expression:
+        values = {**(slots or {}), **named}
+        if isinstance(expression, str) and values and "/" in expression and "<" not in expression:
             from kbkit.answers.catalogue import shipped
 
             expression = next((template for template in shipped() if template.id == expression), expression)
         if isinstance(expression, str):
-            return AnswerSet(self.session, parse(expression), slots, engine, expression, timeout)
-        return AnswerSet(self.session, expression.tree(), slots, engine, expression.expression, timeout)
+            return AnswerSet(self.session, parse(expression), values, engine, expression, timeout)
+        return AnswerSet(self.session, expression.tree(), values, engine, expression.expression, timeout)
 
     def answers_many(
         self, template: str | Template, bindings: pl.DataFrame | Mapping[str, Sequence[Any]]

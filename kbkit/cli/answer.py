@@ -70,7 +70,7 @@ def answers(
         raise UnknownNameError("language", print_ or "", ("sql", "sparql"))
     wanted = _wanted(expression, template, own)
     with KnowledgeBase(kb) as opened:
-        found = opened.answers(wanted, engine, timeout or None, **pairs(param or [], "-p"))
+        found = opened.answers(wanted, engine, timeout or None, pairs(param or [], "-p"))
         if print_ is not None:
             typer.echo(found.sql if print_ == "sql" else found.sparql)
             return
