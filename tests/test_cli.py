@@ -159,6 +159,13 @@ def test_queries(run) -> None:
     assert one_line(run("queries", name + "z")).startswith(f"unknown query '{name}z'; did you mean '{name}'")
 
 
+def test_docs(run) -> None:
+    listed = run("docs").stdout.splitlines()
+    assert [line.split()[0] for line in listed] == ["answers", "commands"]
+    assert run("docs", "answers").stdout.startswith("# Answers\n")
+    assert one_line(run("docs", "answer")) == "unknown guide 'answer'; did you mean 'answers'?"
+
+
 def test_gc(run, tiny_kb: Path, tmp_path: Path) -> None:
     kb = shutil.copytree(tiny_kb, tmp_path / "copy.kb")
     done = run("gc", kb)
