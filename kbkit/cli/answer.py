@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.options import Format, Kb, Output, Timeout, pairs
+from kbkit.cli.options import Format, Kb, Output, Timeout, on_screen, pairs
 from kbkit.errors import KbError
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def answers(
             typer.echo(f"saved {len(found):,} nodes as {Saved(save)}", err=True)
         if count:
             typer.echo(len(found))
-        elif why and output is None and (format == "table" or (format is None and sys.stdout.isatty())):
+        elif why and on_screen(format, output):
             _print_proofs(found)
         else:
             write(_proofs(found) if why else found.nodes(), format, output)
@@ -147,8 +146,7 @@ def templates(
         if output is not None and output.suffix == ".toml":
             catalogue.write(frame, output, f"Templates for {kb.name}")
         else:
-            on_screen = output is None and (format == "table" or (format is None and sys.stdout.isatty()))
-            write(frame.select("expression", "groundings") if on_screen else frame, format, output)
+            write(frame.select("expression", "groundings") if on_screen(format, output) else frame, format, output)
         return
     if kb is not None:
         raise KbError(
@@ -164,8 +162,8 @@ def templates(
         with KnowledgeBase(what) as opened:
             schema = opened.schema
     frame = catalogue.listed(known, schema, part or [])
-    on_screen = output is None and (format == "table" or (format is None and sys.stdout.isatty()))
-    write(frame.drop("question", "problem", strict=False) if on_screen else frame, format, output)
+    short = frame.drop("question", "problem", strict=False)
+    write(short if on_screen(format, output) else frame, format, output)
 
 
 def sample(
@@ -199,8 +197,7 @@ def sample(
         frame = opened.sample(wanted, number, seed, least, most, weight, part or [], constraints)
     if frame.height < number:
         typer.echo(f"only {frame.height:,} groundings qualify", err=True)
-    on_screen = output is None and (format == "table" or (format is None and sys.stdout.isatty()))
-    write(frame.select("expression", "answers") if on_screen else frame, format, output)
+    write(frame.select("expression", "answers") if on_screen(format, output) else frame, format, output)
 
 
 def _number(name: str, value: str) -> float:

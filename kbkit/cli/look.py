@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import Annotated, Any
 
 import typer
 
-from kbkit.cli.options import Format, Kb, Output
+from kbkit.cli.options import Format, Kb, Output, on_screen
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +25,7 @@ def info(kb: Kb, format: Format = None, output: Output = None) -> None:
 
     with KnowledgeBase(kb) as opened:
         data = opened.info()
-    if _as_page(format, output):
+    if on_screen(format, output):
         print_info(data)
     elif format == "json" and output is None:
         typer.echo(json.dumps(data, indent=1, ensure_ascii=False, default=str))
@@ -72,11 +71,7 @@ def show(
             write(opened.neighbors(reference, relation), format, output)
             return
         data: dict[str, Any] = page(opened, reference, most)
-    if _as_page(format, output):
+    if on_screen(format, output):
         print_page(data)
     else:
         typer.echo(json.dumps(data, indent=None if format != "json" else 1, ensure_ascii=False, default=str))
-
-
-def _as_page(format: str | None, output: object) -> bool:
-    return output is None and (format == "table" or (format is None and sys.stdout.isatty()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
@@ -22,6 +23,11 @@ Format = Annotated[
 ]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")]
 Timeout = Annotated[float, typer.Option(help="Seconds after which the query is stopped; 0 for never.")]
+
+
+def on_screen(format: str | None, output: Path | None) -> bool:
+    """Whether a person will read the result as a table or page, and not a file or program."""
+    return output is None and (format == "table" or (format is None and sys.stdout.isatty()))
 
 
 def pairs(values: Iterable[str], option: str) -> dict[str, str]:
