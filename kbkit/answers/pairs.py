@@ -54,9 +54,8 @@ def unique(pairs: Pairs) -> Pairs:
         first[0] = True
         np.not_equal(pairs[1:], pairs[:-1], out=first[1:])
         return pairs[first]
-    ids = ids_of(pairs)
-    low = int(ids.min())
-    ids -= np.int32(low)
+    ids = pairs & _LOW  # as numpy indexes, so that it need not convert them
+    ids -= ids.min()
     latest = np.empty(int(ids.max()) + 1, np.int32)
     first = np.empty(len(pairs), bool)
     for start, end in runs(rows):
@@ -77,7 +76,7 @@ def are_in(pairs: Pairs, among: Pairs) -> Mask:
         place = np.searchsorted(among, pairs)
         place[place == len(among)] = 0
         return np.equal(among[place], pairs, out=found)
-    ids, members = ids_of(pairs), ids_of(among)
+    ids, members = pairs & _LOW, among & _LOW
     mark = np.zeros(max(int(ids.max()), int(members.max())) + 1, bool)
     rows, starts = pairs >> 32, among >> 32
     where = {int(starts[start]): (start, end) for start, end in runs(starts)}

@@ -247,20 +247,17 @@ class Pair:
     def draw(self, wanted: int, final: bool) -> Sets:
         """Up to ``wanted`` pairs of sets that meet the constraints; with ``final`` also the range of answers."""
         left, right = self.left.draw(_POOL, final=False), self.right.draw(_POOL, final=False)
-        i, j, more = self.choose(left, right, wanted, final)
-        pairs = Sets(
+        i, j, answers, more = self.choose(left, right, wanted, final)
+        return Sets(
             self.slots,
             np.hstack([left.values[i], right.values[j]]),
             np.hstack([left.kinds[i], right.kinds[j]]),
             left.weight[i] * right.weight[j],
-            np.empty(0, np.int64),
+            answers,
             self.identity(left, right, i, j),
-            self.combined(left, right, i, j),
+            None if final else self.combined(left, right, i, j),
             more or left.truncated or right.truncated,
         )
-        assert pairs.matrix is not None
-        pairs.answers = np.diff(pairs.matrix.indptr).astype(np.int64)
-        return pairs
 
     def identity(self, left: Sets, right: Sets, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.uint64]:
         """The same for pairs that mean the same: ``&`` and ``|`` do not care for order or parentheses."""
@@ -274,21 +271,21 @@ class Pair:
 
     def choose(
         self, left: Sets, right: Sets, wanted: int, final: bool
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], bool]:
-        """Rows of both sides in random order, and whether there are more: every pair gets a random key, and the
-        largest keys stay.
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], bool]:
+        """Rows of both sides in random order, the sizes of what they make, and whether there are more: every pair gets
+        a random key, and the largest keys stay.
         """
         none = np.empty(0, np.int64)
-        best: list[Any] = [np.empty(0), none, none]
+        best: list[Any] = [np.empty(0), none, none, none]
         seen = 0
         for start, common in _products(left.matrix, right.matrix):
             i, j = common.row.astype(np.int64) + start, common.col.astype(np.int64)
-            mask = self.allowed(left.answers[i], right.answers[j], common.data.astype(np.int64), final)
+            number, mask = self.allowed(left.answers[i], right.answers[j], common.data.astype(np.int64), final)
             if self.exchangeable:
                 mask &= ~_repeats(left, right, i, j)
             i, j = i[mask], j[mask]
             keys = self.keys(left, right, i, j)
-            best = [np.concatenate(parts) for parts in zip(best, (keys, i, j), strict=True)]
+            best = [np.concatenate(parts) for parts in zip(best, (keys, i, j, number[mask]), strict=True)]
             if self.exchangeable:  # one that was found in several ways has one key
                 best = [values[np.unique(best[0], return_index=True)[1]] for values in best]
             seen += len(i)
@@ -298,7 +295,7 @@ class Pair:
             if seen > _ENOUGH * wanted:
                 break  # rows are in random order: those not looked at are no different
         order = np.argsort(-best[0], kind="stable")
-        return best[1][order], best[2][order], seen > len(order)
+        return best[1][order], best[2][order], best[3][order], seen > len(order)
 
     def keys(self, left: Sets, right: Sets, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
         """The random keys of pairs."""
@@ -309,13 +306,15 @@ class Pair:
 
     def allowed(
         self, left: NDArray[np.int64], right: NDArray[np.int64], common: NDArray[np.int64], final: bool
-    ) -> NDArray[np.bool_]:
-        """A mask of the pairs that may be joined, by the sizes of both sides and of what they have in common."""
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """The size of what each pair makes, and a mask of those that may be joined, from the sizes of both sides and
+        of what they have in common.
+        """
         number = {"&": common, "|": left + right - common, "-": left - common}[self.op]
         mask = self.chance.in_range(number) if final else number > 0
         if self.chance.request.constraints is not None:
             mask &= self.chance.request.constraints.allow(self.op, left, right, common)
-        return mask
+        return number, mask
 
     def combined(self, left: Sets, right: Sets, i: NDArray[np.int64], j: NDArray[np.int64]) -> sp.csr_array:
         """The sets that the operation makes of rows of both sides."""

@@ -31,7 +31,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Columns: TypeAlias = Mapping[str, Ids | list[Constant]]
 """For each parameter that a slot fills, its value in every row: node ids, or constants."""
 
-BLOCK = 128
+BLOCK = 256
 """Rows run at once: enough to make calls cheap, few enough for their bitmaps to stay in the processor's cache."""
 
 _BITMAP = 1 << 26

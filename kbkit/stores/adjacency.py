@@ -160,7 +160,7 @@ class Heavy:
         masks = np.zeros((len(self.words), count), np.uint64)
         np.bitwise_or.at(masks, (numbers // 64, of), np.uint64(1) << (numbers % 64).astype(np.uint64))
         found = np.zeros(len(rows), bool)
-        place = neighbors - np.int32(self.first)
+        place = neighbors.astype(np.intp) - self.first
         open_ = np.flatnonzero((place >= 0) & (place < len(self.words[0]))) if self.words else np.empty(0, np.int64)
         row, place = rows[open_], place[open_]
         for word, mask in zip(self.words, masks, strict=True):
@@ -176,7 +176,7 @@ class Heavy:
     ) -> NDArray[np.bool_]:
         """The same where rows are long and ascend: one mask for all of a row."""
         found = np.zeros(len(rows), bool)
-        place = neighbors - np.int32(self.first)
+        place = neighbors.astype(np.intp) - self.first
         inside = bool(place.min() >= 0 and place.max() < len(self.words[0]))
         numbers = self.number(nodes)
         masks: dict[int, dict[int, int]] = {}
