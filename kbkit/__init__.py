@@ -5,6 +5,7 @@
     with kbkit.open("world.kb") as kb:
         kb.sql("SELECT name, area_km2 FROM country ORDER BY area_km2 DESC LIMIT 5")
         kb.sparql("SELECT ?name { country:FRA rel:borders ?c . ?c rdfs:label ?name }")
+        kb.answers('country:"France" -> [borders] -> country').nodes()
         kb.search("landlocked and mountainous", type="country")
 
 Importing this module imports no engine; they load when a KB needs them.

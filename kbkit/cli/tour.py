@@ -15,6 +15,7 @@ _SPARQL = """SELECT ?name ?since {
   country:FRA rel:borders ?c . ?c rdfs:label ?name .
   ?membership rdf:subject ?c ; rdf:object organisation:nato ; attr:since ?since
 } ORDER BY ?since"""
+_ANSWERS = '(country:"France" -> [borders] -> country) & (language:"German" -> country)'
 _SEARCH = "landlocked country in the high mountains"
 
 
@@ -25,9 +26,13 @@ def tour(path: Path) -> None:
         print_table(kb.sql(_SQL), sys.stdout)
         _head("Which neighbours of France joined NATO, and when, in SPARQL", f"kbkit sparql {path} -c '{_SPARQL}'")
         print_table(kb.sparql(_SPARQL), sys.stdout)
+        _head("Which neighbours of France speak German, and why", f"kbkit answers {path} '{_ANSWERS}' --why")
+        found = kb.answers(_ANSWERS)
+        typer.echo("\n".join(str(found.why(node)) for node in found))
         _head("By words and meaning together", f'kbkit search {path} "{_SEARCH}" --type country -k 5')
         print_table(kb.search(_SEARCH, k=5, type="country").select("rank", "name", "score", "snippet"), sys.stdout)
-    _head("More", f"kbkit info {path}\n$ kbkit show {path} France\n$ kbkit queries\n$ kbkit --help")
+    more = (f"kbkit info {path}", f"kbkit show {path} France", "kbkit queries", "kbkit docs answers", "kbkit --help")
+    _head("More", "\n$ ".join(more))
 
 
 def _head(title: str, command: str) -> None:
