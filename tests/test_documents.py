@@ -59,21 +59,22 @@ def terminal(command: str, folder: Path) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).strip("\n")
 
 
-@pytest.fixture(params=list(PAGES))
+@pytest.fixture(params=list(PAGES), scope="module")
 def page(request: pytest.FixtureRequest) -> str:
     return PAGES[request.param]
 
 
-@pytest.fixture
-def folder(page: str, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def folder(page: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the page's reader is: after `kbkit demo`, with the files that it shows."""
+    place = tmp_path_factory.mktemp("reader")
     for command, output in steps(page):
         if command.startswith("cat "):
-            path = tmp_path / command.removeprefix("cat ")
+            path = place / command.removeprefix("cat ")
             path.parent.mkdir(exist_ok=True)
             path.write_text(output + "\n", encoding="utf-8")
-    assert "More" in terminal("kbkit demo", tmp_path)
-    return tmp_path
+    assert "More" in terminal("kbkit demo", place)
+    return place
 
 
 def test_commands_print_what_the_page_says(page: str, folder: Path) -> None:
