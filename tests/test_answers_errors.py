@@ -297,3 +297,13 @@ def test_lone_surrogates(small: KnowledgeBase, text: str) -> None:
 
 def test_a_slot_that_is_none(world: KnowledgeBase) -> None:
     assert "slot <c> has no value" in refused(world, "country:<c>", c=None)
+
+
+def test_plans_of_equal_constants_are_not_confused(small: KnowledgeBase) -> None:
+    """1, 1.0 and true are equal to Python; as texts they are not."""
+    every = small.answers("*")
+    one, real, true = ((every & small.answers(f"*{{key = {value}}}")).plan for value in ("1", "1.0", "true"))
+    assert [plan.parameters[0].given for plan in (one, real, true)] == [1, 1.0, True]
+    assert [str(plan.parameters[0].given) for plan in (one, real, true)] == ["1", "1.0", "True"]
+    assert len(every & small.answers("*{key = 1}")) == 2
+    assert len(every & small.answers("*{key = 1.0}")) == 0

@@ -59,7 +59,8 @@ class Session:
         """The plan of a tree; those that name saved sets are made anew, because a set may have changed."""
         if any(isinstance(part, syntax.Saved) for part in syntax.walk(tree)):
             return resolve(tree, self.schema, self.saved_types(), text)
-        return self.plan(tree, text)
+        # With its text, because trees that hold 1, 1.0 and true are equal to Python.
+        return self.plan(tree, text or str(tree))
 
     def saved_types(self) -> Mapping[str, str | None]:
         """The type of each saved set."""
