@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -307,3 +308,18 @@ def test_plans_of_equal_constants_are_not_confused(small: KnowledgeBase) -> None
     assert [str(plan.parameters[0].given) for plan in (one, real, true)] == ["1", "1.0", "True"]
     assert len(every & small.answers("*{key = 1}")) == 2
     assert len(every & small.answers("*{key = 1.0}")) == 0
+
+
+@pytest.mark.parametrize("name", ["among", "given", "asked", "members", "member", "found", "wanted", "g", "a", "row"])
+def test_types_called_like_tables_of_ours(name: str, tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text(f"key,type,size\n1,{name},5\n2,{name},7\n3,b,\n", encoding="utf-8")
+    (tmp_path / "edges.csv").write_text("head,relation,tail\n1,r,3\n2,r,3\n", encoding="utf-8")
+    with kbkit.ingest("table", tmp_path, out=tmp_path / "t.kb") as kb:
+        text = f"(b#3 -> [r] -> {name}){{size > <s>}}"
+        for engine in ("walk", "sql", "sparql"):
+            assert kb.answers(text, engine, s=6).nodes()["key"].to_list() == ["2"]
+        assert kb.answers_many(text, {"s": [0, 6, 9]})["binding"].to_list() == [0, 0, 1]
+        assert kb.answers_many(f"(b:<b> -> [r] -> {name}){{size > <s>}}", {"b": ["#3"], "s": [6]}).height == 1
+        kb.answers(text, s=6).save("kept")
+        assert len(kb.answers("@kept")) == 1
+        assert kb.sample(f"{name}:<x> -> [r] -> b", 5).height == 2

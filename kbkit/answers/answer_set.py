@@ -88,8 +88,8 @@ class AnswerSet:
             " AND n.key = url_decode(split_part(substr(a.iri, $start), '/', 2))"
         )
         params = {} if schema.rdf_source else {"start": len(schema.base) + 1}
-        frames = {"found": pl.DataFrame({"iri": pl.Series(iris, dtype=pl.String)})}
-        sql = f"SELECT n.id FROM found a JOIN nodes n ON {match} ORDER BY n.id"
+        frames = {"kbkit_found": pl.DataFrame({"iri": pl.Series(iris, dtype=pl.String)})}
+        sql = f"SELECT n.id FROM kbkit_found a JOIN nodes n ON {match} ORDER BY n.id"
         found = self._session.stores.tables.lookup(sql, params, frames)["id"].to_numpy().astype(np.int32)
         if len(found) != len(iris):
             raise KbError(f"SPARQL gave {len(iris)} answers, of which the tables know {len(found)}", "run kbkit check")
@@ -99,8 +99,8 @@ class AnswerSet:
         """The members: id, type, key, name, in the order of ids."""
         import polars as pl
 
-        sql = "SELECT id, type, key, name FROM nodes WHERE id IN (SELECT member FROM members) ORDER BY id"
-        return self._session.stores.tables.lookup(sql, frames={"members": pl.DataFrame({"member": self.ids})})
+        sql = "SELECT id, type, key, name FROM nodes WHERE id IN (SELECT member FROM kbkit_members) ORDER BY id"
+        return self._session.stores.tables.lookup(sql, frames={"kbkit_members": pl.DataFrame({"member": self.ids})})
 
     def __len__(self) -> int:
         return len(self.ids)

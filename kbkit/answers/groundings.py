@@ -42,7 +42,7 @@ def _frame(session: Session, drawn: Drawn, trees: Sequence[syntax.Expression], t
 
     ids = pl.DataFrame({"id": drawn.values.ravel()}).unique()
     found = session.stores.tables.lookup(
-        "SELECT id, key, name FROM nodes WHERE id IN (SELECT id FROM wanted)", frames={"wanted": ids}
+        "SELECT id, key, name FROM nodes WHERE id IN (SELECT id FROM kbkit_wanted)", frames={"kbkit_wanted": ids}
     )
     known = {row[0]: row[1:] for row in found.iter_rows()}
     rows = []

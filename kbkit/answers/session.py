@@ -13,7 +13,7 @@ from kbkit.answers.algebra import Plan
 from kbkit.answers.resolve import resolve
 from kbkit.schema import Schema
 from kbkit.stores.adjacency import Adjacency, Csr, Ids
-from kbkit.stores.tables import Tables, literal
+from kbkit.stores.tables import Tables, literal, quote
 from kbkit.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -105,9 +105,10 @@ class Session:
     def stored_nodes(self, name: str) -> pl.DataFrame:
         """The same as nodes: id, type, key."""
         sql = (
-            "SELECT n.id, m.type, m.key FROM nodes n JOIN members m ON n.type = m.type AND n.key = m.key ORDER BY n.id"
+            "SELECT n.id, m.type, m.key FROM nodes n JOIN kbkit_members m ON n.type = m.type AND n.key = m.key"
+            " ORDER BY n.id"
         )
-        return self.stores.tables.lookup(sql, frames={"members": self.stores.workspace.members(name)})
+        return self.stores.tables.lookup(sql, frames={"kbkit_members": self.stores.workspace.members(name)})
 
     def _passing(self, node_type: str | None, condition: str) -> Ids:
         """Sorted ids of all nodes of a type that pass an SQL condition."""
@@ -117,10 +118,10 @@ class Session:
         """The ids of ``ids`` that pass an SQL condition."""
         import polars as pl
 
-        frames = {"among": pl.DataFrame({"among": ids})}
-        return self._select(node_type, f"id IN (SELECT among FROM among) AND {condition}", frames)
+        frames = {"kbkit_among": pl.DataFrame({"member": ids})}
+        return self._select(node_type, f"id IN (SELECT member FROM kbkit_among) AND {condition}", frames)
 
     def _select(self, node_type: str | None, condition: str, frames: Mapping[str, pl.DataFrame]) -> Ids:
-        table = "nodes" if node_type is None else '"' + self.schema.type(node_type).table.replace('"', '""') + '"'
+        table = "nodes" if node_type is None else quote(self.schema.type(node_type).table)
         found = self.stores.tables.lookup(f"SELECT id FROM {table} WHERE {condition} ORDER BY id", frames=frames)
         return found["id"].to_numpy().astype(np.int32, copy=False)

@@ -392,7 +392,8 @@ class _Block:
             distinct, place = np.unique(ids_of(pairs), return_inverse=True)
             return self.constant.passes(where, distinct)[place]
         asked = pl.DataFrame({"kb row": (pairs >> 32).astype(np.int32), "kb id": ids_of(pairs)})
-        source = f'asked ON asked."kb row" = given."kb row" JOIN {self._table(where.type)} ON asked."kb id" = id WHERE'
+        table = self._table(where.type)
+        source = f'kbkit_asked a ON a."kb row" = g."kb row" JOIN {table} ON a."kb id" = id WHERE'
         kept = self._select(where, source, asked)
         return are_in(pairs, kept)
 
@@ -400,7 +401,7 @@ class _Block:
         return "nodes" if node_type is None else identifier(self.session.schema.type(node_type).table)
 
     def _select(self, where: Where, source: str, asked: pl.DataFrame | None = None) -> Pairs:
-        """The pairs that pass; ``source`` is SQL that joins nodes to ``given``, which holds the rows' values."""
+        """The pairs that pass; ``source`` is SQL that joins nodes to ``g``, which holds the rows' values."""
         import polars as pl
 
         given: dict[str, object] = {"kb row": np.arange(self.rows, dtype=np.int32)}
@@ -410,19 +411,19 @@ class _Block:
             for name in test.parameters:
                 if name in self.slots:
                     given[f"kb {name}"] = [value.text for value in self.columns[name] if isinstance(value, Constant)]
-                    values.append(f'given."kb {name}"::{test.sql_type.removesuffix("[]")}')
+                    values.append(f'g."kb {name}"::{test.sql_type.removesuffix("[]")}')
                 else:
                     values.append(constant_sql(self.constant.bound[name], test.sql_type))
             tests.append(test_sql(test, values))
         if asked is None and not isinstance(where.source, All):
             ids = self.constant.ids(where.source)
-            tests.append("id IN (SELECT member FROM members)")
+            tests.append("id IN (SELECT member FROM kbkit_members)")
         else:
             ids = np.empty(0, np.int32)
-        frames = {"given": pl.DataFrame(given), "members": pl.DataFrame({"member": ids})}
+        frames = {"kbkit_given": pl.DataFrame(given), "kbkit_members": pl.DataFrame({"member": ids})}
         if asked is not None:
-            frames["asked"] = asked
+            frames["kbkit_asked"] = asked
         condition = " AND ".join(f"({test})" for test in tests)
-        sql = f'SELECT given."kb row" AS row, id FROM given JOIN {source} {condition}'
+        sql = f'SELECT g."kb row" AS row, id FROM kbkit_given g JOIN {source} {condition}'
         found = self.session.stores.tables.lookup(sql, frames=frames)
         return unique(pack(found["row"].to_numpy(), found["id"].to_numpy()))

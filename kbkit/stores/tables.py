@@ -233,7 +233,9 @@ class Tables:
     def lookup(
         self, text: str, params: Mapping[str, Any] | None = None, frames: Mapping[str, pl.DataFrame] | None = None
     ) -> pl.DataFrame:
-        """A frame for kbkit's own look-ups: no limit, no thread. ``frames`` are tables that the text may name."""
+        """A frame for kbkit's own look-ups: no limit, no thread. ``frames`` are tables that the text may name:
+        ``kbkit_...``, because they hide tables of the KB that are called the same.
+        """
         cursor = self._cursor()
         try:
             for name, frame in (frames or {}).items():
