@@ -14,6 +14,7 @@ nor gigabytes of zeros.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -215,6 +216,7 @@ class Adjacency:
         self._position = {name: i for i, name in enumerate(relations)}
         self._blocks: dict[int, Csr] = {}
         self._heavy: dict[tuple[str, bool], Heavy] = {}
+        self._guard = threading.Lock()
 
     def forward(self, relation: str) -> Csr:
         """Head to tails."""
@@ -226,13 +228,14 @@ class Adjacency:
 
     def heavy(self, relation: str, forward: bool) -> Heavy:
         """The nodes with most neighbours under a relation, as bitmaps; made when first asked for, and kept a while."""
-        found = self._heavy.get((relation, forward))
-        if found is None:
-            found = Heavy.of(self.forward(relation) if forward else self.backward(relation))
-            while len(self._heavy) >= _HEAVY_KEPT:
-                self._heavy.pop(next(iter(self._heavy)), None)
-            self._heavy[relation, forward] = found
-        return found
+        with self._guard:  # several threads ask at once, and it takes a while
+            if (relation, forward) not in self._heavy:
+                if len(self._heavy) >= _HEAVY_KEPT:
+                    del self._heavy[next(iter(self._heavy))]
+                self._heavy[relation, forward] = Heavy.of(
+                    self.forward(relation) if forward else self.backward(relation)
+                )
+            return self._heavy[relation, forward]
 
     def pairs(self) -> dict[str, tuple[int, int]]:
         """Distinct (head, tail) of each relation, as counted forward and backward."""
