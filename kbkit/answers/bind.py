@@ -12,7 +12,7 @@ from kbkit.answers.parse import ExpressionError
 from kbkit.answers.syntax import Key, Name, Slot, Value, picked, quoted
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.schema import Schema
-from kbkit.stores.tables import Tables, closest_nodes
+from kbkit.stores.tables import Error, Tables, closest_nodes, first_line, literal
 
 
 class Node(NamedTuple):
@@ -159,8 +159,7 @@ def _of_type(schema: Schema, node_type: str | None) -> str:
     inside = f"n.id BETWEEN {known.first} AND {known.last}"
     if not known.others:
         return inside
-    literal = "'" + node_type.replace("'", "''") + "'"
-    return f"({inside} OR n.id IN (SELECT id FROM node_types WHERE type = {literal}))"
+    return f"({inside} OR n.id IN (SELECT id FROM node_types WHERE type = {literal(node_type)}))"
 
 
 def constant(plan: Plan, parameter: Parameter, tables: Tables, given: object) -> Constant:
@@ -173,24 +172,16 @@ def constant(plan: Plan, parameter: Parameter, tables: Tables, given: object) ->
     text = str(given).lower() if isinstance(given, bool) else str(given)
     if kind == "VARCHAR":
         return Constant(text, kind)
+    cast = f"TRY_CAST($text AS {kind})"
+    exact = f"TRY_CAST($text AS DOUBLE) = {cast}::DOUBLE" if kind in _WHOLE else "true"  # 1.5 would become 2
     try:
-        [(cast, exact)] = tables.rows(
-            f"SELECT TRY_CAST($text AS {kind})::VARCHAR, TRY_CAST($text AS DOUBLE) = TRY_CAST(TRY_CAST($text AS {kind})"
-            " AS DOUBLE)"
-            if kind in _WHOLE
-            else f"SELECT TRY_CAST($text AS {kind})::VARCHAR, true",
-            {"text": text},
-        )
-    except Exception as error:
-        raise KbError(f"a value of type {kind} cannot be compared: {error}") from error
-    if (
-        cast is None
-        or cast == "nan"
-        or not exact
-        or (isinstance(given, bool) != (kind == "BOOLEAN") and not isinstance(given, str))
-    ):
+        [(value, fits)] = tables.rows(f"SELECT {cast}::VARCHAR, {exact}", {"text": text})
+    except Error as error:
+        raise KbError(f"a value of type {kind} cannot be compared: {first_line(error)}") from error
+    other = not isinstance(given, str) and isinstance(given, bool) != (kind == "BOOLEAN")
+    if value in (None, "nan") or not fits or other:
         raise ExpressionError(f"{text!r} is no {_SAID.get(kind, kind)}", "", text=plan.text, at=parameter.at)
-    return Constant(cast, kind)
+    return Constant(value, kind)
 
 
 _WHOLE = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")}

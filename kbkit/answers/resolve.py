@@ -251,10 +251,10 @@ class _Resolver:
         return wanted is None or primary == wanted or primary in self.schema.type(wanted).overlaps
 
     def move(self, edge: syntax.Edge, source: str | None, target: str | None) -> Move:
-        fitting = [m.relation for m in self.choices(source, target)]
         try:
             relation = self.schema.relation(edge.relation)
         except UnknownNameError as error:
+            fitting = [m.relation for m in self.choices(source, target)]
             close = suggest(edge.relation, fitting) if fitting else error.hint
             between = f" between {source or '*'} and {target or '*'}" if fitting else ""
             raise self.error(f"unknown relation {edge.relation!r}{between}", close, edge.at) from None
