@@ -7,7 +7,7 @@ edges, so that the larger set is never made.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,23 +165,9 @@ class Walk:
                 return self.session.has_type(ids, operator.type)
             case Hop():
                 return self._reached(operator, ids)
-            case And() | Or():
-                both = isinstance(operator, And)
-                mask = np.full(len(ids), both)
-                for part in operator.parts:
-                    open_ = np.flatnonzero(mask) if both else np.flatnonzero(~mask)
-                    mask[open_] = self.contains(part, ids[open_])
-                return mask
-            case Minus():
-                mask = self.contains(operator.left, ids)
-                mask[mask] = ~self.contains(operator.right, ids[mask])
-                return mask
-            case Where():
-                mask = self.contains(operator.source, ids)
-                mask[mask] = self.passes(operator, ids[mask])
-                return mask
-            case _:
+            case Pick() | Stored():
                 return is_in(ids, self.ids(operator))
+        return by_parts(self, operator, ids)
 
     def _reached(self, hop: Hop, ids: Ids) -> Mask:
         """A mask of the ids that the hop reaches: backwards from the ids where that touches fewer edges."""
@@ -203,6 +189,35 @@ class Walk:
                 hits = self.contains(hop.source, distinct)[place]
             mask |= any_of(hits, count)
         return mask & self.session.has_type(ids, hop.type) if hop.check else mask
+
+
+class Members(Protocol):
+    """Something that knows which members are in the set of an operator: ids, or pairs of row and id."""
+
+    def contains(self, operator: Operator, members: Any, /) -> Mask: ...  # noqa: D102
+    def passes(self, where: Where, members: Any, /) -> Mask: ...  # noqa: D102
+
+
+def by_parts(run: Members, operator: Operator, members: NDArray[Any]) -> Mask:
+    """A mask of the members in the set of an operator that combines or filters others: each part is asked only about
+    the members that it decides.
+    """
+    match operator:
+        case And() | Or():
+            both = isinstance(operator, And)
+            mask = np.full(len(members), both)
+            for part in operator.parts:
+                open_ = np.flatnonzero(mask) if both else np.flatnonzero(~mask)
+                mask[open_] = run.contains(part, members[open_])
+        case Minus():
+            mask = run.contains(operator.left, members)
+            mask[mask] = ~run.contains(operator.right, members[mask])
+        case Where():
+            mask = run.contains(operator.source, members)
+            mask[mask] = run.passes(operator, members[mask])
+        case _:
+            raise AssertionError(operator)
+    return mask
 
 
 def neighbors(csr: Csr, ids: Ids) -> Ids:

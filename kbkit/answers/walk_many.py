@@ -21,12 +21,13 @@ from kbkit.answers.bind import Bindings, Constant
 from kbkit.answers.pairs import Pairs, are_in, ids_of, neighbors, pack, rows_only, unique
 from kbkit.answers.session import Session
 from kbkit.answers.to_sql import constant_sql, identifier, test_sql
-from kbkit.answers.walk import Mask, Walk, any_of
+from kbkit.answers.walk import Mask, Walk, any_of, by_parts
 from kbkit.stores.adjacency import Ids
 
 if TYPE_CHECKING:
     import polars as pl
 
+Counts: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 Columns: TypeAlias = Mapping[str, Ids | list[Constant]]
 """For each parameter that a slot fills, its value in every row: node ids, or constants."""
@@ -51,61 +52,54 @@ class Answers:
 
 def walk_many(plan: Plan, session: Session, shared: Bindings, columns: Columns, rows: int) -> Answers:
     """The answers of ``rows`` bindings. ``shared`` holds the parameters that are the same in all."""
-    found = _blocks(plan, session, shared, columns, rows, np.sort)
+    found = _blocks(session, shared, columns, rows, lambda block: np.sort(block.pairs(plan.root)))
     parts = [pairs + (np.int64(start) << 32) for start, pairs in found]
     packed = np.concatenate(parts) if parts else np.empty(0, np.int64)
     return Answers(packed >> 32, ids_of(packed))
 
 
-def count_many(plan: Plan, session: Session, shared: Bindings, columns: Columns, rows: int) -> NDArray[np.int64]:
+def count_many(plan: Plan, session: Session, shared: Bindings, columns: Columns, rows: int) -> Counts:
     """How many answers each of ``rows`` bindings has."""
-    counts = np.zeros(rows, np.int64)
-    for start, found in _blocks(plan, session, shared, columns, rows, lambda pairs: np.bincount(pairs >> 32)):
-        counts[start : start + len(found)] = found
-    return counts
+    return _counted(session, shared, columns, rows, lambda block: block.counts(block.pairs(plan.root)))
 
 
-def count_up_to(
-    plan: Plan, session: Session, shared: Bindings, columns: Columns, rows: int, most: int
-) -> NDArray[np.int64]:
+def count_up_to(plan: Plan, session: Session, shared: Bindings, columns: Columns, rows: int, most: int) -> Counts:
     """The same, but ``most + 1`` stands for all larger counts: rows that have more among a few of their nodes are not
     counted to the end.
     """
-    counts = np.zeros(rows, np.int64)
-    constant = Walk(session, shared)
+    rounds = (2 * most + 20, 20 * most) if most <= _FEW_ANSWERS else ()
 
-    def run(start: int) -> None:
-        part = {name: values[start : start + BLOCK] for name, values in columns.items()}
-        block = _Block(session, constant, frozenset(columns), part, min(BLOCK, rows - start))
-        counted = np.full(block.rows, most + 1)
+    def count(block: _Block) -> Counts:
+        counts = np.full(block.rows, most + 1)
         open_ = np.arange(block.rows)
-        for enough in (2 * most + 20, 20 * most, None) if most <= _FEW_ANSWERS else (None,):
-            rest = block if len(open_) == block.rows else block.select(open_)
-            found = rest.pairs(plan.root) if enough is None else rest.some(plan.root, enough)
-            number = np.bincount(found >> 32, minlength=len(open_))
-            if enough is None:
-                counted[open_] = np.minimum(number, most + 1)
-            open_ = open_[number <= most]
-            if not len(open_):
-                break
-        counts[start : start + block.rows] = counted
+        for enough in rounds:
+            rest = block.select(open_)
+            open_ = open_[rest.counts(rest.some(plan.root, enough)) <= most]
+        if len(open_):
+            rest = block.select(open_)
+            counts[open_] = np.minimum(rest.counts(rest.pairs(plan.root)), most + 1)
+        return counts
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(run, range(0, rows, BLOCK)))
-    return counts
+    return _counted(session, shared, columns, rows, count)
+
+
+def _counted(
+    session: Session, shared: Bindings, columns: Columns, rows: int, count: Callable[[_Block], Counts]
+) -> Counts:
+    parts = [counts for _, counts in _blocks(session, shared, columns, rows, count)]
+    return np.concatenate([np.empty(0, np.int64), *parts])
 
 
 def _blocks(
-    plan: Plan, session: Session, shared: Bindings, columns: Columns, rows: int, last: Callable[[Pairs], Pairs]
-) -> Iterator[tuple[int, Pairs]]:
-    """(first row, what ``last`` makes of the pairs) of each block, in order."""
+    session: Session, shared: Bindings, columns: Columns, rows: int, action: Callable[[_Block], NDArray[np.int64]]
+) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """(first row, what ``action`` makes of it) of each block, in order."""
     constant = Walk(session, shared)
     slots = frozenset(columns)
 
-    def run(start: int) -> tuple[int, Pairs]:
+    def run(start: int) -> tuple[int, NDArray[np.int64]]:
         part = {name: values[start : start + BLOCK] for name, values in columns.items()}
-        block = _Block(session, constant, slots, part, min(BLOCK, rows - start))
-        return start, last(block.pairs(plan.root))
+        return start, action(_Block(session, constant, slots, part, min(BLOCK, rows - start)))
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         yield from pool.map(run, range(0, rows, BLOCK))
@@ -147,6 +141,10 @@ class _Block:
             case Where():
                 return self.where(operator)
         raise AssertionError(operator)
+
+    def counts(self, pairs: Pairs) -> Counts:
+        """How many of the pairs each row has."""
+        return np.bincount(pairs >> 32, minlength=self.rows)
 
     def column(self, parameter: str) -> Ids:
         values = self.columns[parameter]
@@ -291,22 +289,7 @@ class _Block:
                 return picked
             case Hop():
                 return self._reached(operator, pairs)
-            case And() | Or():
-                both = isinstance(operator, And)
-                mask = np.full(len(pairs), both)
-                for part in operator.parts:
-                    open_ = np.flatnonzero(mask) if both else np.flatnonzero(~mask)
-                    mask[open_] = self.contains(part, pairs[open_])
-                return mask
-            case Minus():
-                mask = self.contains(operator.left, pairs)
-                mask[mask] = ~self.contains(operator.right, pairs[mask])
-                return mask
-            case Where():
-                mask = self.contains(operator.source, pairs)
-                mask[mask] = self.passes(operator, pairs[mask])
-                return mask
-        raise AssertionError(operator)
+        return by_parts(self, operator, pairs)
 
     def _contains_constant(self, operator: Operator, ids: Ids) -> Mask:
         if isinstance(operator, All):
