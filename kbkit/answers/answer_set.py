@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -168,12 +168,16 @@ class AnswerSet:
         return to_sparql(replace(self.plan, text=self.expression), schema, self._bound, members)
 
     def why(self, node: int | str) -> Why:
-        """One shortest proof that a node is a member; raises :class:`KbError` when it is none."""
-        from kbkit.answers.why import explain
+        """A proof that a node is a member, by a shortest path; raises :class:`KbError` when it is none."""
         from kbkit.lookup import find
 
-        number = find(self._session.stores.tables, self._session.schema, node)
-        return explain(self.plan, self._session, self._bound, number)
+        return self.proofs([find(self._session.stores.tables, self._session.schema, node)])[0]
+
+    def proofs(self, nodes: Sequence[int]) -> list[Why]:
+        """The proofs of several members, by their ids."""
+        from kbkit.answers.why import explain
+
+        return explain(self.plan, self._session, self._bound, nodes)
 
     def save(self, name: str) -> None:
         """Keep the members in the workspace, where ``@name`` and SQL (``answer_members``) see them."""

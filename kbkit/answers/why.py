@@ -5,6 +5,7 @@ Each path of the proof is a shortest one; sides of an intersection are proved on
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -55,6 +56,11 @@ class _Proof:
     facts: tuple[tuple[int, str], ...] = ()
     absent: tuple[tuple[int, str], ...] = ()
 
+    def nodes(self) -> set[int]:
+        """The nodes it speaks of."""
+        ends = {n for head, _, tail in self.triples for n in (head, tail)}
+        return ends | {n for n, _ in (*self.facts, *self.absent)}
+
     def __add__(self, other: _Proof) -> _Proof:
         def joined(name: str) -> tuple[object, ...]:
             return tuple(dict.fromkeys(getattr(self, name) + getattr(other, name)))
@@ -62,29 +68,32 @@ class _Proof:
         return _Proof(joined("triples"), joined("facts"), joined("absent"))  # type: ignore[arg-type]
 
 
-def explain(plan: Plan, session: Session, bound: Bindings, node: int) -> Why:
-    """One shortest proof that ``node`` is an answer of the plan; raises :class:`KbError` when it is none."""
+def explain(plan: Plan, session: Session, bound: Bindings, nodes: Sequence[int]) -> list[Why]:
+    """A proof for each of ``nodes`` that it is an answer of the plan; raises :class:`KbError` for one that is none.
+
+    They share what the plan's operators gave, and the look-up of names.
+    """
     prover = _Prover(session, bound, Walk(session, bound))
-    [(name, reference)] = _names(session, [node])
-    if not prover.holds(plan.root, node):
+    held = prover.walk.contains(plan.root, np.array(nodes, np.int32))
+    for node in np.array(nodes)[~held].tolist():
+        [(name, reference)] = _names(session, [node])
         raise KbError(f"{name} ({reference}) is no answer", f"of {' '.join(plan.text.split())}")
-    return _shown(session, node, name, prover.prove(plan.root, node))
+    proofs = [prover.prove(plan.root, node) for node in nodes]
+    involved = {n for proof in proofs for n in proof.nodes()} | set(nodes)
+    ids = sorted(involved)
+    names = dict(zip(ids, (name for name, _ in _names(session, ids)), strict=True))
+    return [_shown(node, proof, names) for node, proof in zip(nodes, proofs, strict=True)]
 
 
-def _shown(session: Session, node: int, name: str, proof: _Proof) -> Why:
+def _shown(node: int, proof: _Proof, names: Mapping[int, str]) -> Why:
     """A proof with names in the place of ids."""
     import polars as pl
 
-    involved = {n for head, _, tail in proof.triples for n in (head, tail)} | {
-        n for n, _ in (*proof.facts, *proof.absent)
-    }
-    ids = sorted(involved)
-    names = dict(zip(ids, (shown for shown, _ in _names(session, ids)), strict=True))
     rows = [(head, names[head], relation, tail, names[tail]) for head, relation, tail in proof.triples]
     kinds = {"head": pl.Int32, "head_name": pl.String, "relation": pl.String, "tail": pl.Int32, "tail_name": pl.String}
     said = tuple(f"{names[n]}: {fact}" if n != node else fact for n, fact in proof.facts)
     absent = tuple(f"{text}" if n == node else f"{text}: {names[n]}" for n, text in proof.absent)
-    return Why(node, name, pl.DataFrame(rows, schema=kinds, orient="row"), said, absent)
+    return Why(node, names[node], pl.DataFrame(rows, schema=kinds, orient="row"), said, absent)
 
 
 def _names(session: Session, ids: list[int]) -> list[tuple[str, str]]:

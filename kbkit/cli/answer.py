@@ -99,8 +99,9 @@ def _print_proofs(found: AnswerSet) -> None:
     from kbkit.render import TABLE_ROWS, clean
 
     nodes = found.nodes()
-    for node, kind, key, _ in nodes.head(TABLE_ROWS).iter_rows():
-        why = found.why(node)
+    first = nodes.head(TABLE_ROWS)
+    proofs = found.proofs(first["id"].to_list())
+    for why, kind, key in zip(proofs, first["type"], first["key"], strict=True):
         typer.echo(clean(f"{why.name}  ({kind}#{key})"))
         for line in why.lines():
             typer.echo(clean(f"  {line}"))
@@ -113,7 +114,7 @@ def _proofs(found: AnswerSet) -> pl.DataFrame:
     import polars as pl
 
     nodes = found.nodes()
-    proofs = [found.why(node).lines() for node in nodes["id"].to_list()]
+    proofs = [why.lines() for why in found.proofs(nodes["id"].to_list())]
     return nodes.with_columns(pl.Series("why", proofs, dtype=pl.List(pl.String)))
 
 

@@ -28,7 +28,7 @@ def tour(path: Path) -> None:
         print_table(kb.sparql(_SPARQL), sys.stdout)
         _head("Which neighbours of France speak German, and why", f"kbkit answers {path} '{_ANSWERS}' --why")
         found = kb.answers(_ANSWERS)
-        typer.echo("\n".join(str(found.why(node)) for node in found))
+        typer.echo("\n".join(map(str, found.proofs(list(found)))))
         _head("By words and meaning together", f'kbkit search {path} "{_SEARCH}" --type country -k 5')
         print_table(kb.search(_SEARCH, k=5, type="country").select("rank", "name", "score", "snippet"), sys.stdout)
     more = (f"kbkit info {path}", f"kbkit show {path} France", "kbkit queries", "kbkit docs answers", "kbkit --help")
