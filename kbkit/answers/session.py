@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,29 +12,12 @@ from kbkit.answers import syntax
 from kbkit.answers.algebra import Plan
 from kbkit.answers.resolve import resolve
 from kbkit.schema import Schema
-from kbkit.stores.adjacency import Adjacency, Csr, Ids
-from kbkit.stores.tables import Tables, literal, quote
-from kbkit.workspace import Workspace
+from kbkit.stores import Stores
+from kbkit.stores.adjacency import Csr, Ids
+from kbkit.stores.tables import literal, quote
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from kbkit.stores.triples import Triples
-
-
-class Stores(Protocol):
-    """An open KB, as far as answers need it."""
-
-    @property
-    def schema(self) -> Schema: ...  # noqa: D102
-    @property
-    def tables(self) -> Tables: ...  # noqa: D102
-    @property
-    def adjacency(self) -> Adjacency: ...  # noqa: D102
-    @property
-    def triples(self) -> Triples: ...  # noqa: D102
-    @property
-    def workspace(self) -> Workspace: ...  # noqa: D102
 
 
 class Session:

@@ -3,41 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from kbkit.embed import Embedder
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.lookup import SNIPPET_SQL
-from kbkit.schema import Schema
 from kbkit.search.bm25 import bm25
 from kbkit.search.dense import dense
 from kbkit.search.hybrid import hybrid
 from kbkit.search.ranking import Ranking
-from kbkit.stores.tables import Tables
-from kbkit.stores.text import Text
-from kbkit.stores.vectors import Vectors
+from kbkit.stores import Stores
 
 MODES = ("bm25", "dense", "hybrid")
 MAX_K = 1_000_000
-
-
-class Stores(Protocol):
-    """What a search reads; each opens when it is first touched."""
-
-    @property
-    def schema(self) -> Schema: ...  # noqa: D102
-    @property
-    def tables(self) -> Tables: ...  # noqa: D102
-    @property
-    def text(self) -> Text: ...  # noqa: D102
-    @property
-    def vectors(self) -> Vectors: ...  # noqa: D102
-    @property
-    def embedder(self) -> Embedder: ...  # noqa: D102
 
 
 def search(stores: Stores, query: str, k: int, mode: str, type_name: str | None) -> pl.DataFrame:
