@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from kbkit.answers.session import Session
     from kbkit.answers.syntax import Value
     from kbkit.embed import Embedder
+    from kbkit.lookup import Node
     from kbkit.queries import Query
     from kbkit.stores.adjacency import Adjacency
     from kbkit.stores.tables import Tables
@@ -30,33 +30,6 @@ if TYPE_CHECKING:
     from kbkit.workspace import Workspace
 
 S = TypeVar("S")
-
-
-@dataclass(frozen=True)
-class Node:
-    """A node: ``attributes`` holds those that it has, ``texts`` (field, text) in order."""
-
-    id: int
-    key: str
-    type: str
-    name: str
-    aliases: list[str] = field(default_factory=list)
-    other_types: list[str] = field(default_factory=list)
-    attributes: dict[str, Any] = field(default_factory=dict)
-    texts: list[tuple[str, str]] = field(default_factory=list)
-
-    @property
-    def reference(self) -> str:
-        """``type#key``, which names the node in every command."""
-        return f"{self.type}#{self.key}"
-
-    def _repr_html_(self) -> str:
-        import polars as pl
-
-        from kbkit.render import cell, to_html
-
-        rows = [("reference", self.reference), *((k, cell(v)) for k, v in self.attributes.items()), *self.texts]
-        return to_html(pl.DataFrame(rows, schema=["", "value"], orient="row"), self.name)
 
 
 class KnowledgeBase:
@@ -269,8 +242,7 @@ class KnowledgeBase:
         """A node with its attributes and texts; see :meth:`find` for ``reference``."""
         from kbkit.lookup import describe
 
-        data = describe(self.tables, self.schema, self.find(reference))
-        return Node(**data)
+        return describe(self.tables, self.schema, self.find(reference))
 
     def neighbors(self, reference: str | int, relation: str | None = None, most: int | None = None) -> pl.DataFrame:
         """A node's neighbours: relation, direction (out or in), id, key, type, name, and the edge's attributes.

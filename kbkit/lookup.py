@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kbkit.errors import KbError, UnknownNameError
@@ -13,6 +14,34 @@ if TYPE_CHECKING:
     import polars as pl
 
     from kbkit.stores.adjacency import Adjacency
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node: ``attributes`` holds those that it has, ``texts`` (field, text) in order."""
+
+    id: int
+    key: str
+    type: str
+    name: str
+    aliases: list[str] = field(default_factory=list)
+    other_types: list[str] = field(default_factory=list)
+    attributes: dict[str, Any] = field(default_factory=dict)
+    texts: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def reference(self) -> str:
+        """``type#key``, which names the node in every command."""
+        return f"{self.type}#{self.key}"
+
+    def _repr_html_(self) -> str:
+        import polars as pl
+
+        from kbkit.render import cell, to_html
+
+        rows = [("reference", self.reference), *((k, cell(v)) for k, v in self.attributes.items()), *self.texts]
+        return to_html(pl.DataFrame(rows, schema=["", "value"], orient="row"), self.name)
+
 
 SNIPPET_SQL = """
 SELECT id, key, type, name, text FROM nodes
@@ -64,8 +93,8 @@ def _readings(schema: Schema, reference: str) -> list[tuple[str, str, Sequence[s
     return [*result, ("", reference, _STEPS)]
 
 
-def describe(tables: Tables, schema: Schema, node: int) -> dict[str, Any]:
-    """The fields of a :class:`kbkit.kb.Node`."""
+def describe(tables: Tables, schema: Schema, node: int) -> Node:
+    """A node with its attributes and texts."""
     [(key, kind, name, aliases)] = tables.rows(
         "SELECT key, type, name, aliases FROM nodes WHERE id = $id", {"id": node}
     )
@@ -77,16 +106,7 @@ def describe(tables: Tables, schema: Schema, node: int) -> dict[str, Any]:
         columns = ", ".join(quote(a.name) for a in node_type.attributes)
         [row] = tables.rows(f"SELECT {columns} FROM {quote(node_type.table)} WHERE id = $id", {"id": node})
         attributes = {a.name: v for a, v in zip(node_type.attributes, row, strict=True) if v is not None}
-    return {
-        "id": node,
-        "key": key,
-        "type": kind,
-        "name": name,
-        "aliases": aliases or [],
-        "texts": texts,
-        "other_types": [row[0] for row in others],
-        "attributes": attributes,
-    }
+    return Node(node, key, kind, name, aliases or [], [row[0] for row in others], attributes, texts)
 
 
 def neighbors(
