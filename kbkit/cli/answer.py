@@ -85,13 +85,20 @@ def answers(
 
 
 def _wanted(expression: str | None, template: str | None, own: list[Path] | None) -> str | Template:
-    from kbkit.answers.catalogue import find, load
+    from kbkit.answers.catalogue import find
 
     if (expression is None) == (template is None):
         raise KbError("give one expression, or a template with -t", "kbkit templates lists them")
     if expression is not None:
         return expression
-    return find(str(template), [t for path in own or [] for t in load(path)])
+    return find(str(template), _own(own))
+
+
+def _own(paths: list[Path] | None) -> list[Template]:
+    """The templates of the user's catalogues."""
+    from kbkit.answers.catalogue import load
+
+    return [template for path in paths or [] for template in load(path)]
 
 
 def _print_proofs(found: AnswerSet) -> None:
@@ -153,16 +160,15 @@ def templates(
         raise KbError(
             f"{what!r} is nothing to do with templates", "kbkit templates [DIR], or kbkit templates suggest DIR"
         )
-    known = [*(t for path in own or [] for t in catalogue.load(path)), *catalogue.shipped()]
+    mine = _own(own)
     if template is not None:
-        chosen = [catalogue.find(template, known[: len(known) - len(catalogue.shipped())])]
-        write(catalogue.details(chosen[0]), format, output)
+        write(catalogue.details(catalogue.find(template, mine)), format, output)
         return
     schema = None
     if what is not None:
         with KnowledgeBase(what) as opened:
             schema = opened.schema
-    frame = catalogue.listed(known, schema, part or [])
+    frame = catalogue.listed([*mine, *catalogue.shipped()], schema, part or [])
     short = frame.drop("question", "problem", strict=False)
     write(short if on_screen(format, output) else frame, format, output)
 
