@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kbkit.errors import KbError
 from kbkit.layout import check_files
+from kbkit.stores.sparql_text import string_literal
 
 if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
@@ -77,8 +78,9 @@ def _adjacency(kb: KnowledgeBase) -> list[str]:
 
 
 def _triples(kb: KnowledgeBase) -> list[str]:
-    # A predicate of an RDF source may have literals too.
-    where = "?s ?p ?o FILTER(!isLiteral(?o))" if kb.schema.rdf_source else "?s ?p ?o"
+    # A predicate of an RDF source may have literals too, and values that are known to exist only.
+    node = f"isIRI(?o) && STRSTARTS(STR(?o), {string_literal(kb.schema.key_base)})"
+    where = f"?s ?p ?o FILTER({node})" if kb.schema.rdf_source else "?s ?p ?o"
     query = f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {where} }} GROUP BY ?p"
     frame = kb.triples.frame(query, timeout=None)
     found = dict(zip(frame["p"].to_list(), frame["n"].to_list(), strict=True))

@@ -53,6 +53,14 @@ class QueryError(KbError):
     """A query that the engine refused."""
 
 
+class QuerySyntaxError(QueryError):
+    """A query that cannot be read; ``line`` and ``column``, from 1, say where (0: not known)."""
+
+    def __init__(self, message: str, hint: str = "", *, line: int = 0, column: int = 0) -> None:
+        super().__init__(message, hint)
+        self.line, self.column = line, column
+
+
 class QueryTimeoutError(KbError):
     """A query that was stopped at its time limit."""
 

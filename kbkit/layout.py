@@ -38,6 +38,7 @@ VOLATILE = {"LOCK", "LOG", "lock", ".tantivy-meta.lock", ".tantivy-writer.lock",
 """Files that an engine writes when it opens a store, and our own; they have no checksum."""
 
 _BUILDING = ".building"
+_PARTIAL = "partial"
 _RETRIES = 50
 
 
@@ -132,6 +133,11 @@ class KbDirectory:
         """Folder of the generation ``name``."""
         return self.path / "generations" / name
 
+    @property
+    def partial(self) -> Path:
+        """Folder of what a build that was stopped had made of its source; who builds next goes on with it."""
+        return self.path / _PARTIAL
+
     def generations(self) -> list[str]:
         """Names of the finished generations, oldest first."""
         folder = self.path / "generations"
@@ -203,11 +209,12 @@ class KbDirectory:
         """Remove all generations but the live one that no reader holds, and left-overs; (name, bytes) of each."""
         self.current()
         with self._build_lock("gc"):
-            return self._sweep() + self._collect(keep=1)
+            partial = [(_PARTIAL, _remove_measured(self.partial))] if self.partial.exists() else []
+            return partial + self._sweep() + self._collect(keep=1)
 
     def _make_directory(self) -> list[Path]:
         """Make the directory, parents too; those that were not there, innermost first. Refuses a foreign folder."""
-        ours = {"CURRENT", "CURRENT.new", "build.lock", "generations", "workspace"}
+        ours = {"CURRENT", "CURRENT.new", "build.lock", "generations", "workspace", _PARTIAL}
         if self.path.exists() and not self.path.is_dir():
             raise NotAKbError(f"{self.path} is a file", "name a directory that does not exist yet")
         if self.path.exists() and not self.exists():

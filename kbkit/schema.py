@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
+from kbkit import wikibase
 from kbkit.errors import UnknownNameError
 
 T = TypeVar("T")
@@ -36,10 +37,14 @@ STANDARD_PREFIXES = {
 
 @dataclass(frozen=True)
 class Attribute:
-    """A typed column of a node type or a relation; ``type`` is DuckDB's name for it (``BIGINT``, ``VARCHAR[]``)."""
+    """A typed column of a node type or a relation; ``type`` is DuckDB's name for it (``BIGINT``, ``VARCHAR[]``).
+
+    ``label`` says what it is, where the name does not (``P569``: date of birth).
+    """
 
     name: str
     type: str
+    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -124,6 +129,9 @@ class Schema:
     """What a KB holds. Types are in the order of their id ranges.
 
     ``candidate_types`` are those that the source's own questions ask for; none: all. ``roles`` are who asks.
+    ``rdf_source`` says that SPARQL sees the source's own statements; there a node's IRI is ``key_base`` and its key.
+    ``dialect`` is the SPARQL that queries are written in (``wikidata``; else the standard's); ``extra_tables`` are
+    further tables of the source in SQL.
     """
 
     name: str
@@ -135,6 +143,9 @@ class Schema:
     name_weight: float = 1.25
     candidate_types: tuple[str, ...] = ()
     roles: tuple[Role, ...] = ()
+    key_base: str = ""
+    dialect: str = ""
+    extra_tables: tuple[str, ...] = ()
 
     @cached_property
     def _types(self) -> dict[str, NodeType]:
@@ -176,7 +187,8 @@ class Schema:
         types = {} if self.rdf_source else {t.name: self.node_namespace(t.name) for t in self.node_types}
         usable = {name: iri for name, iri in types.items() if name.isascii() and name.replace("_", "").isalnum()}
         letters = {name: iri for name, iri in usable.items() if name[0].isalpha() and not name.endswith("_")}
-        return {**letters, **own, **STANDARD_PREFIXES}
+        theirs = wikibase.PREFIXES if self.dialect == "wikidata" else {}
+        return {**letters, **own, **theirs, **STANDARD_PREFIXES}
 
     def node_namespace(self, type_name: str) -> str:
         """The IRI that stands before the keys of a type's nodes, in a KB that did not come from RDF."""
@@ -184,7 +196,7 @@ class Schema:
 
     def node_iri(self, type_name: str, key: str) -> str:
         """The IRI of the node with this primary type and key."""
-        return key if self.rdf_source else self.node_namespace(type_name) + iri_escape(key)
+        return self.key_base + key if self.rdf_source else self.node_namespace(type_name) + iri_escape(key)
 
     def to_json(self) -> dict[str, Any]:
         """A plain structure for ``manifest.json``."""
@@ -216,6 +228,7 @@ class Schema:
                 "text_fields": fields,
                 "candidate_types": candidates,
                 "roles": roles,
+                "extra_tables": tuple(data.get("extra_tables", ())),
             }
         )
 

@@ -99,10 +99,11 @@ class Session:
         base = self.schema.base
         rest = "url_decode(split_part(substr(a.iri, $start), '/', {}))"
         match = f"starts_with(a.iri, $base) AND n.type = {rest.format(1)} AND n.key = {rest.format(2)}"
-        own = self.schema.rdf_source  # there the key is the IRI
+        if self.schema.rdf_source:  # there the key ends the IRI
+            base, match = self.schema.key_base, "starts_with(a.iri, $base) AND n.key = substr(a.iri, $start)"
         found = self.stores.tables.lookup(
-            f"SELECT a.iri, n.id FROM kbkit_found a LEFT JOIN nodes n ON {'n.key = a.iri' if own else match}",
-            {} if own else {"start": len(base) + 1, "base": base},
+            f"SELECT a.iri, n.id FROM kbkit_found a LEFT JOIN nodes n ON {match}",
+            {"start": len(base) + 1, "base": base},
             {"kbkit_found": pl.DataFrame({"iri": pl.Series(list(iris), dtype=pl.String)})},
         )
         known = found.drop_nulls("id")["id"].sort().to_numpy().astype(np.int32)

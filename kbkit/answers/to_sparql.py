@@ -222,7 +222,9 @@ class _Sparql:
         element = test.sql_type.removesuffix("[]")
         value = self.variable(test.attribute)
         if test.attribute == "key" and self.schema.rdf_source:
-            triple = f"BIND(STR({node}) AS {value})"
+            base = self.schema.key_base
+            text = f"STRAFTER(STR({node}), {string_literal(base)})" if base else f"STR({node})"
+            triple = f"BIND({text} AS {value})"
         else:
             triple = f"{node} {self.predicate(test.attribute)} {value} ."
             if self.schema.rdf_source:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.options import Format, Kb, Output, pairs
+from kbkit.cli.options import Format, Kb, Output, pairs, split_options
+from kbkit.errors import KbError
 
 if TYPE_CHECKING:
     from kbkit.embed import Prefixes
+    from kbkit.ingestion.build import Request
 
 QueryPrefix = Annotated[
     str | None, typer.Option(help="What the embedder wants before a query; known for well-known models.")
@@ -28,7 +30,7 @@ def register(app: typer.Typer) -> None:
     app.command()(demo)
     app.command()(recipes)
     app.add_typer(recipe_app, name="recipe")
-    app.command()(ingest)
+    app.command(context_settings={"ignore_unknown_options": True})(ingest)  # a recipe has options of its own
     app.command()(generate)
     app.command()(build)
     app.command()(update)
@@ -42,7 +44,6 @@ def demo(
     """Build the sample KB that ships with kbkit, and show what can be asked of it."""
     from kbkit.cli.progress import bars
     from kbkit.cli.tour import tour
-    from kbkit.errors import KbError
     from kbkit.ingestion.build import Request
     from kbkit.ingestion.build import ingest as run
     from kbkit.kb import KnowledgeBase
@@ -141,16 +142,23 @@ def ingest(
     context: typer.Context,
     source: Annotated[str, typer.Argument(help="A recipe (see kbkit recipes), or a recipe's folder.")],
     paths: Annotated[
-        list[Path] | None, typer.Argument(metavar="[PATH]...", help="The source's files, or folders with them.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[PATH]...", help="The source's files, or folders with them, and options of the recipe: --class Q5."
+        ),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", help="The KB's directory.")] = ...,  # type: ignore[assignment]
+    out: Annotated[Path | None, typer.Option("--out", help="The KB's directory.")] = None,
     stores: Annotated[
         str, typer.Option(metavar="NAMES", help="Which to build, separated by commas; the tables always are.")
     ] = "tables,adjacency,triples,text,vectors",
     replace: Annotated[bool, typer.Option("--replace", help="Build the next generation of an existing KB.")] = False,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="An option of the recipe.")
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="An option of the recipe; --NAME VALUE is the same."),
     ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Estimate what would be made, and make nothing (wikidata).")
+    ] = False,
     stark_compat: Annotated[
         bool, typer.Option("--stark-compat", help="For stark: its loader's merged, undirected graph; --set compat=yes.")
     ] = False,
@@ -186,10 +194,11 @@ def ingest(
     from kbkit.stores.text import Settings as TextSettings
 
     started = time.perf_counter()
+    given, own = _recipe_options(context, source, paths or [])
     request = Request(
         source=source,
-        paths=paths or [],
-        options=pairs([*(set_ or []), *(["compat=yes"] if stark_compat else [])], "--set"),
+        paths=given,
+        options=own | pairs([*(set_ or []), *(["compat=yes"] if stark_compat else [])], "--set"),
         columns=pairs(column or [], "--column"),
         named={name: Path(path) for name, path in pairs(file or [], "--file").items()},
         embedder=embedder,
@@ -201,9 +210,33 @@ def ingest(
         skip_dangling=skip_dangling,
         merge_duplicates=merge_duplicates,
     )
+    if dry_run:
+        _estimate(request)
+        return
+    if out is None:
+        raise KbError("--out is missing", "it names the KB's directory, e.g. --out my.kb")
     with bars(context.obj.quiet) as listener:
         run(request, out, listener)
     _summary(context, out, started)
+
+
+def _recipe_options(context: typer.Context, source: str, arguments: list[str]) -> tuple[list[Path], dict[str, str]]:
+    """The paths among the arguments, and the recipe's own options."""
+    from kbkit.ingestion import recipe
+
+    options = recipe.load(source).options
+    paths, given = split_options(arguments, options, context)
+    return [Path(path) for path in paths], given
+
+
+def _estimate(request: Request) -> None:
+    """Print what an ingest would make."""
+    import polars as pl
+
+    from kbkit.ingestion.build import dry_run
+    from kbkit.render import write
+
+    write(pl.DataFrame(dry_run(request), schema=["estimate", "figure"], orient="row"), None, None)
 
 
 def build(

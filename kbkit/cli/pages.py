@@ -87,7 +87,11 @@ def page(kb: KnowledgeBase, reference: str | int, most: int) -> dict[str, Any]:
             }
             for r in rows
         ]
-        relations.append({"relation": relation.name, "direction": direction, "count": count, "neighbors": shown})
+        code = {"label": relation.label} if relation.label and _is_code(relation.name) else {}
+        relations.append(
+            {"relation": relation.name, **code, "direction": direction, "count": count, "neighbors": shown}
+        )
+    labels = {a.name: a.label for a in kb.schema.type(node.type).attributes if a.label}
     return {
         "id": node.id,
         "reference": node.reference,
@@ -95,9 +99,15 @@ def page(kb: KnowledgeBase, reference: str | int, most: int) -> dict[str, Any]:
         "aliases": node.aliases,
         "other_types": node.other_types,
         "attributes": node.attributes,
+        **({"attribute_labels": {n: labels[n] for n in node.attributes if n in labels}} if labels else {}),
         "texts": [{"field": field, "text": text} for field, text in node.texts],
         "relations": relations,
     }
+
+
+def _is_code(name: str) -> bool:
+    """Whether a relation's name tells people nothing, as ``P31``."""
+    return not any(letter.islower() for letter in name)
 
 
 def print_page(data: dict[str, Any]) -> None:
@@ -108,7 +118,8 @@ def print_page(data: dict[str, Any]) -> None:
     if data["aliases"]:
         _line("also called " + ", ".join(data["aliases"]))
     for name, value in data["attributes"].items():
-        _line(f"{name}: {cell(value)}", indent=2)
+        label = data.get("attribute_labels", {}).get(name)
+        _line(f"{label} ({name}): {cell(value)}" if label else f"{name}: {cell(value)}", indent=2)
     for text in data["texts"]:
         _line("")
         _line(text["field"], bold=True)
@@ -116,7 +127,8 @@ def print_page(data: dict[str, Any]) -> None:
     for item in data["relations"]:
         out = item["direction"] == "out"
         _line("")
-        _line(f"{'->' if out else '<-'} [{item['relation']}] {'->' if out else '<-'} {item['count']:,}", bold=True)
+        arrow, label = "->" if out else "<-", f"  ({item['label']})" if "label" in item else ""
+        _line(f"{arrow} [{item['relation']}] {arrow} {item['count']:,}{label}", bold=True)
         for neighbor in item["neighbors"]:
             extra = "".join(f"; {k} {cell(v)}" for k, v in neighbor.items() if k not in ("reference", "name"))
             _line(f"{neighbor['name']}  ({neighbor['reference']}{extra})", indent=2)

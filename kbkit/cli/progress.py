@@ -8,6 +8,9 @@ from collections.abc import Iterator
 
 from kbkit.ingestion.progress import Event, Listener
 
+_BYTES = ("read",)
+"""Stages of a build that count bytes."""
+
 
 @contextlib.contextmanager
 def bars(quiet: bool, *, sizes: bool = False) -> Iterator[Listener | None]:
@@ -20,18 +23,27 @@ def bars(quiet: bool, *, sizes: bool = False) -> Iterator[Listener | None]:
         BarColumn,
         DownloadColumn,
         Progress,
+        Task,
         TaskID,
         TextColumn,
         TimeElapsedColumn,
         TimeRemainingColumn,
         TransferSpeedColumn,
     )
+    from rich.text import Text
+
+    class Rate(TransferSpeedColumn):
+        """Bytes a second, of stages that count bytes."""
+
+        def render(self, task: Task) -> Text:
+            return super().render(task) if sizes or task.description in _BYTES else Text()
 
     columns = (
         TextColumn("{task.description:<10}"),
         BarColumn(30),
         TextColumn("{task.percentage:>3.0f}%"),
-        *((DownloadColumn(), TransferSpeedColumn()) if sizes else ()),
+        *((DownloadColumn(),) if sizes else ()),
+        Rate(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )

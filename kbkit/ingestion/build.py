@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from kbkit import embed
 from kbkit.embed import Prefixes
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.errors import InterruptedBuildError, KbError, UnknownNameError
 from kbkit.ingestion import archives, files
 from kbkit.ingestion import recipe as recipes
+from kbkit.ingestion.conversion import convert, create_views, estimate, keep_quads
 from kbkit.ingestion.describe import describe
 from kbkit.ingestion.jobs import Jobs
 from kbkit.ingestion.progress import Listener, Progress
 from kbkit.ingestion.stage import Report, stage
 from kbkit.ingestion.steps import one_line_errors, publish, recorded_settings, staging, versions
-from kbkit.layout import STORES, KbDirectory, Manifest, StoreRecord, fingerprint, link_tree, now
+from kbkit.layout import STORES, KbDirectory, Manifest, StoreRecord, fingerprint, link_tree, now, remove_tree
 from kbkit.schema import Schema
 from kbkit.stores import deadline, tables, triples
 from kbkit.stores.document_vectors import Settings as VectorSettings
@@ -28,6 +30,8 @@ from kbkit.stores.text import check_analyzer
 
 if TYPE_CHECKING:
     import duckdb
+
+    from kbkit.readers.converted import Converted
 
 BUILT_FROM_TABLES = ("adjacency", "triples", "vectors", "text")
 """The stores that are built from the tables: the one that most needs first, then the slowest first."""
@@ -76,15 +80,22 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
     with one_line_errors(), directory.building(f"kbkit ingest {request.source}", replace=request.replace) as folder:
         progress.tell("load")
         started = time.perf_counter()
-        with staging(folder, found) as (con, local):
+        parts = directory.partial if recipe.converted else None
+        with _kept_when_stopped(parts), staging(folder, found, parts=parts) as (con, local):
 
             def load() -> tuple[Report, Schema, dict[str, int], Path | None]:
-                report = _load(con, recipe, request, local, options)
+                converted = convert(recipe, local, options, directory.partial, progress)
+                report = _load(con, recipe, request, local, options, converted)
                 schema = describe(con, recipe)
                 progress.tell("load", 1, 2)
-                return report, schema, tables.build(con, folder, schema), _keep_quads(con, recipe.rdf_quads, folder)
+                counts = tables.build(con, folder, schema)
+                return report, schema, counts, _keep_quads(con, recipe.rdf_quads, folder, converted)
 
-            report, schema, counts, quads = deadline.run(load, con.interrupt)
+            def stop() -> None:
+                progress.stop()
+                con.interrupt()
+
+            report, schema, counts, quads = deadline.run(load, stop)
         progress.tell("load", 2, 2)
         manifest = Manifest(
             schema=schema,
@@ -102,8 +113,33 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
             versions=versions(),
             stores={"tables": StoreRecord(counts, round(time.perf_counter() - started, 3))},
         )
-        Jobs(folder, manifest, quads, embedder, request.text, request.vectors, progress).run(stores)
-        return publish(directory, folder, manifest, progress)
+        with _kept_when_stopped(parts):
+            Jobs(folder, manifest, quads, embedder, request.text, request.vectors, progress).run(stores)
+        final = publish(directory, folder, manifest, progress)
+        remove_tree(directory.partial)
+        return final
+
+
+def dry_run(request: Request) -> Sequence[tuple[str, str]]:
+    """What :func:`ingest` would make, estimated from the beginning of the files: (what, figure)."""
+    recipe = recipes.load(request.source)
+    options = recipes.settings(recipe, request.options)
+    return estimate(recipe, files.find(recipe, list(request.paths), request.named), options)
+
+
+@contextlib.contextmanager
+def _kept_when_stopped(parts: Path | None) -> Iterator[None]:
+    """Remove what a converter made when the build fails: only one that was stopped can go on with it."""
+    try:
+        yield
+    except (KeyboardInterrupt, InterruptedBuildError):
+        if parts is None:
+            raise
+        raise InterruptedBuildError("stopped", "what was read is kept: the same command goes on with it") from None
+    except BaseException:
+        if parts is not None:
+            remove_tree(parts)
+        raise
 
 
 @dataclass(frozen=True)
@@ -195,12 +231,15 @@ def _load(
     request: Request,
     found: Mapping[str, Sequence[Path]],
     options: Mapping[str, str],
+    converted: Converted | None,
 ) -> Report:
     """Run the recipe's SQL and check what it made."""
     try:
         for name, value in options.items():
             con.execute(f"SET VARIABLE {tables.quote(name)} = {tables.literal(value)}")
         files.create_views(con, recipe, found, request.columns)
+        if converted is not None:
+            create_views(con, recipe, converted)
         con.execute(recipe.sql)
         return stage(con, recipe, skip_dangling=request.skip_dangling, merge_duplicates=request.merge_duplicates)
     except tables.Error as error:
@@ -214,11 +253,14 @@ SELECT concat_ws(' ', s, p, o, nullif(g, ''), '.') FROM (
   SELECT s, p, o, g FROM {table} UNION SELECT s, p, o, '' FROM {table})"""
 
 
-def _keep_quads(con: duckdb.DuckDBPyConnection, table: str, folder: Path) -> Path | None:
+def _keep_quads(con: duckdb.DuckDBPyConnection, table: str, folder: Path, converted: Converted | None) -> Path | None:
     """Write an RDF source's quads into the generation, compressed: the triplestore is built from them."""
     if not table:
         return None
     path = folder / triples.QUADS
+    if converted is not None:
+        keep_quads(con, converted, path)
+        return path
     path.parent.mkdir()
     tables.write_lines(con, _QUADS_SQL.format(table=tables.quote(table)), path)
     return path

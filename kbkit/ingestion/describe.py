@@ -22,8 +22,8 @@ def describe(con: Connection, recipe: Recipe) -> Schema:
 
     RDF sources give the IRIs of types and relations in tables ``type_iris(type, iri)`` and
     ``relation_iris(relation, iri)``; other sources have them made from the recipe's base. A table
-    ``relation_names(relation, label)`` names relations that the recipe does not, and ``candidate_types(type)`` says
-    which types the source's questions ask for.
+    ``relation_names(relation, label)`` and ``attribute_names(attribute, label)`` say what relations and attributes are
+    called by people, and ``candidate_types(type)`` which types the source's questions ask for.
     """
     types = _types(con, recipe)
     relations = _relations(con, recipe, [t.table for t in types])
@@ -37,6 +37,9 @@ def describe(con: Connection, recipe: Recipe) -> Schema:
         name_weight=recipe.name_weight,
         candidate_types=tuple(t.name for t in types if t.name in _column(con, "candidate_types")),
         roles=recipe.roles,
+        key_base=recipe.key_base,
+        dialect=recipe.dialect,
+        extra_tables=recipe.extra_tables,
     )
 
 
@@ -55,7 +58,7 @@ def _types(con: Connection, recipe: Recipe) -> tuple[NodeType, ...]:
         '(SELECT t.type AS "the owner", n.* FROM (SELECT id, type FROM kb_nodes UNION ALL FROM kb_node_types) t'
         " JOIN kb_nodes n USING (id))",
     )
-    tables = table_names(con, [row[0] for row in rows], (), "type_")
+    tables = table_names(con, [row[0] for row in rows], (), "type_", recipe.extra_tables)
     iris = _pairs(con, "type_iris")
     overlaps: dict[str, list[str]] = {}
     for other, primary in con.execute(
@@ -88,7 +91,7 @@ def _relations(con: Connection, recipe: Recipe, taken: list[str]) -> tuple[Relat
     attributes = _present_attributes(con, "kb_edges", _EDGE_FIXED, '(SELECT relation AS "the owner", * FROM kb_edges)')
     order = {name: place for place, name in enumerate(recipe.relations)}
     names = sorted(signatures, key=lambda name: (order.get(name, len(order)), name))
-    tables = table_names(con, names, taken, "rel_")
+    tables = table_names(con, names, taken, "rel_", recipe.extra_tables)
     iris = _pairs(con, "relation_iris")
     labels = _pairs(con, "relation_names")
     # Rows of kb_edges are distinct: only attributes make several of one (head, tail).
@@ -127,9 +130,10 @@ def _present_attributes(
     if not columns:
         return {}
     counts = ", ".join(f"count({quote(name)})" for name in columns)
-    result = {}
+    labels, result = _pairs(con, "attribute_names"), {}
     for owner, *filled in con.execute(f'SELECT "the owner", {counts} FROM {owned} GROUP BY ALL').fetchall():
-        kept = tuple(Attribute(n, k) for (n, k), count in zip(columns.items(), filled, strict=True) if count)
+        present = [item for item, count in zip(columns.items(), filled, strict=True) if count]
+        kept = tuple(Attribute(name, kind, labels.get(name, "")) for name, kind in present)
         if kept:
             result[owner] = kept
     return result

@@ -134,6 +134,8 @@ def create_view(
     con: duckdb.DuckDBPyConnection, spec: FileSpec, paths: Sequence[Path], columns: Mapping[str, str]
 ) -> None:
     """Make one declared file a table; without rows where it is not there."""
+    if spec.converter:
+        return  # its tables are the converter's
     if spec.reader and paths:
         _read(con, spec, paths)
         return

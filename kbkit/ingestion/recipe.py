@@ -49,6 +49,7 @@ class FileSpec:
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     required: tuple[str, ...] = ()
     reader: str = ""
+    converter: str = ""
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,9 @@ class Recipe:
 
     ``infer`` gives text attributes the narrowest type that all their values have; ``single_values`` makes plain
     attributes of lists that never hold more than one. ``data`` is a folder inside the recipe that it reads by default;
-    ``rdf_quads`` names the table of quads that SPARQL is to see instead of what the tables say.
+    ``rdf_quads`` names the table of quads that SPARQL is to see instead of what the tables say, or the file whose
+    converter gives them; then a node's IRI is ``key_base`` and its key. ``extra_tables`` are further tables that SQL
+    sees; ``dialect`` is the SPARQL that the source's users write.
     """
 
     name: str
@@ -121,6 +124,14 @@ class Recipe:
     relations: Mapping[str, RelationSpec] = field(default_factory=dict)
     texts: Mapping[str, float] = field(default_factory=dict)
     roles: tuple[Role, ...] = ()
+    key_base: str = ""
+    dialect: str = ""
+    extra_tables: tuple[str, ...] = ()
+
+    @property
+    def converted(self) -> FileSpec | None:
+        """The file that a converter reads, if there is one."""
+        return next((spec for spec in self.files if spec.converter), None)
 
     @property
     def sql(self) -> str:
@@ -215,7 +226,7 @@ def load_roles(path: Path) -> tuple[Role, ...]:
 def _file(name: str, data: Any) -> FileSpec:
     where = f"[files.{name}]"
     spec: FileSpec = _record(FileSpec, {"name": name, **_table(data, where)}, where)
-    if spec.optional and not (spec.names or spec.columns or spec.reader):
+    if spec.optional and not (spec.names or spec.columns or spec.reader or spec.converter):
         raise _RecipeError(f"{where} is optional but does not say its columns", "add columns or [files.NAME.names]")
     if any(not _is_list(value) for value in spec.names.values()):
         raise _RecipeError(

@@ -26,17 +26,20 @@ _LIBRARIES = ("kbkit", "duckdb", "pyoxigraph", "tantivy", "lancedb", "numpy", "m
 
 @contextlib.contextmanager
 def staging(
-    folder: Path, found: Mapping[str, Sequence[Path]], live: Path | None = None
+    folder: Path, found: Mapping[str, Sequence[Path]], live: Path | None = None, parts: Path | None = None
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Found]]:
     """A database in the building folder that can open the source's files and the KB's own, and no others; and these
-    files, unpacked where they stand in archives. The tables in the folder ``live`` are among these.
+    files, unpacked where they stand in archives. The tables in the folder ``live`` are among these, and all that a
+    converter writes to the folder ``parts``.
     """
     unpacked = folder / "unpacked"
     local = archives.unpack(found, unpacked)
     con = tables.connect_staging(folder / "staging.duckdb")
     try:
         given = (path for taken in local.values() for path in taken)
-        tables.allow_only(con, [folder, *([live] if live else [])], [folder / triples.QUADS, *given])
+        tables.allow_only(
+            con, [folder, *([live] if live else [])], [folder / triples.QUADS, *given], [parts] if parts else []
+        )
         yield con, local
     except BadInputError as error:
         raise BadInputError(archives.original(error.message, found, local), error.hint) from error

@@ -119,6 +119,13 @@ def _keep_said(con: duckdb.DuckDBPyConnection, schema: Schema) -> None:
     """The tables in which recipes say what no node or edge does: IRIs of types, and which types are asked for."""
     con.execute("CREATE TABLE type_iris(type VARCHAR, iri VARCHAR)")
     con.execute("CREATE TABLE candidate_types(type VARCHAR)")
+    con.execute("CREATE TABLE attribute_names(attribute VARCHAR, label VARCHAR)")
+    for name in schema.extra_tables:
+        con.execute(f"CREATE VIEW {tables.quote(name)} AS FROM old.{tables.quote(name)}")
+    owners = [*(t.attributes for t in schema.node_types), *(r.attributes for r in schema.relations)]
+    labels = {a.name: a.label for attributes in owners for a in attributes if a.label}
+    if labels:
+        con.executemany("INSERT INTO attribute_names VALUES (?, ?)", list(labels.items()))
     con.executemany("INSERT INTO type_iris VALUES (?, ?)", [(t.name, t.iri) for t in schema.node_types])
     if schema.candidate_types:
         con.executemany("INSERT INTO candidate_types VALUES (?)", [(name,) for name in schema.candidate_types])
@@ -151,6 +158,8 @@ def _recipe(old: Manifest) -> Recipe:
         },
         texts={f.name: f.weight for f in schema.text_fields},
         roles=schema.roles,
+        dialect=schema.dialect,
+        extra_tables=schema.extra_tables,
     )
 
 

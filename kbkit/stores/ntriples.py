@@ -71,7 +71,7 @@ def lexical(text: str, xsd: str) -> str:
 def node_iri(schema: Schema, alias: str) -> str:
     """An SQL expression for the IRI of the node ``alias`` (a row of ``nodes``), in angle brackets."""
     if schema.rdf_source:
-        return f"('<' || {alias}.key || '>')"
+        return f"('<{_plain(schema.key_base)}' || {alias}.key || '>')"
     return f"('<{_plain(schema.base)}' || url_encode({alias}.type::VARCHAR) || '/' || url_encode({alias}.key) || '>')"
 
 

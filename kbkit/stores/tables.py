@@ -57,12 +57,15 @@ def connect_staging(path: Path) -> duckdb.DuckDBPyConnection:
     return duckdb.connect(str(path), config={**_SAFE, **spill})
 
 
-def allow_only(con: duckdb.DuckDBPyConnection, folders: Sequence[Path], paths: Sequence[Path]) -> None:
-    """Let this connection open no files but ``paths`` and the tables in ``folders``, for good."""
+def allow_only(
+    con: duckdb.DuckDBPyConnection, folders: Sequence[Path], paths: Sequence[Path], whole: Sequence[Path] = ()
+) -> None:
+    """Let this connection open no files but ``paths``, the tables in ``folders`` and all in ``whole``, for good."""
     endings = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
     own = [folder / (FILE + ending) for folder in folders for ending in endings]
     listed = ", ".join(literal(str(path)) for path in (*own, *paths))
     con.execute(f"SET allowed_paths = [{listed}]")
+    con.execute(f"SET allowed_directories = [{', '.join(literal(str(folder) + '/') for folder in whole)}]")
     con.execute("SET enable_external_access = false")
     con.execute("SET lock_configuration = true")
 
@@ -75,9 +78,13 @@ def write_lines(con: duckdb.DuckDBPyConnection, query: str, path: Path) -> None:
     )
 
 
-def table_names(con: duckdb.DuckDBPyConnection, names: Sequence[str], taken: Sequence[str], prefix: str) -> list[str]:
-    """SQL names for types or relations: their own; with ``prefix`` (and a number) where that is taken or reserved."""
-    reserved = {
+def table_names(
+    con: duckdb.DuckDBPyConnection, names: Sequence[str], taken: Sequence[str], prefix: str, extra: Sequence[str] = ()
+) -> list[str]:
+    """SQL names for types or relations: their own; with ``prefix`` (and a number) where that is taken or reserved, as
+    the names of ``extra`` tables are.
+    """
+    reserved = {*(name.casefold() for name in extra)} | {
         word
         for (word,) in con.execute(
             "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'"
@@ -144,6 +151,7 @@ def _statements(schema: Schema) -> Iterator[str]:
     yield from _values("relations", ((r.name, r.iri, s.head, s.tail, s.edges, r.symmetric, r.table) for r, s in signed))
     yield from (_type_statement(t) for t in schema.node_types)
     yield from (_relation_statement(r) for r in schema.relations)
+    yield from (f"CREATE TABLE kb.{quote(name)} AS FROM {quote(name)}" for name in schema.extra_tables)
 
 
 def _values(table: str, rows: Iterable[tuple[str | int, ...]]) -> Iterator[str]:
