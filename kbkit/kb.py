@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kbkit.answers.syntax import Value
     from kbkit.embed import Embedder
     from kbkit.engines import Engine
+    from kbkit.explore.actions import Explorer
     from kbkit.export import Written
     from kbkit.ingestion.progress import Listener
     from kbkit.lookup import Node
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from kbkit.search.rerank import Reranker
     from kbkit.search.run import Queries, Search
     from kbkit.search.settings import Options
+    from kbkit.sparql_syntax.rewrite import Rewritten
     from kbkit.stores.adjacency import Adjacency
     from kbkit.stores.tables import Tables
     from kbkit.stores.text import Text
@@ -247,14 +249,38 @@ class KnowledgeBase:
         """Run SQL; ``$name`` stands for the keyword argument ``name``. It reads the KB and no file."""
         return self.tables.frame(text, params, timeout)
 
-    def sparql(self, text: str, timeout: float | None = 60.0, **params: Any) -> pl.DataFrame:
+    def sparql(
+        self,
+        text: str,
+        timeout: float | None = 60.0,
+        *,
+        dialect: str | None = None,
+        most: int | None = None,
+        **params: Any,
+    ) -> pl.DataFrame:
         """Run SPARQL with the KB's prefixes; ``$name`` stands for the keyword argument ``name``.
 
         A string between ``<`` and ``>`` is an IRI, any other a literal. ``timeout`` is in seconds; None waits for ever.
+        ``dialect`` is ``sparql``, or ``wikidata`` for queries of the Wikidata Query Service; by default that of the KB.
+        ``most`` caps the rows. Raises :class:`QuerySyntaxError` with line and column, :class:`QueryTimeoutError`, and
+        :class:`QueryError`.
         """
-        from kbkit.stores.sparql_text import term
+        from kbkit.sparql import frame
 
-        return self.triples.frame(text, {name: term(value) for name, value in params.items()}, timeout)
+        return frame(self, text, timeout, dialect, most, params)
+
+    def rewrite(self, text: str, dialect: str | None = None, most: int | None = None) -> Rewritten:
+        """The query as the engine gets it (``text``), and what was changed in words (``notes``); see :meth:`sparql`."""
+        from kbkit.sparql import rewrite
+
+        return rewrite(self, text, dialect, most)
+
+    @cached_property
+    def explore(self) -> Explorer:
+        """The actions by which a person, or a model, finds its way: search, entry, examples, sparql."""
+        from kbkit.explore.actions import Explorer
+
+        return Explorer(self)
 
     def run(
         self,

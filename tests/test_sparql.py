@@ -124,7 +124,8 @@ def test_service_by_the_command(here, tiny_kb: Path) -> None:
     done = here("sparql", tiny_kb, "-c", "ASK { SERVICE <http://127.0.0.1:9/> {} }")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
-        "kbkit: SERVICE is refused: kbkit sends nothing to the network; ask for what this KB holds, without SERVICE\n"
+        "kbkit: line 1, column 7: SERVICE <http://127.0.0.1:9/> is refused: kbkit sends nothing to the network; "
+        "ask for what this KB holds, without SERVICE\n"
     )
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kbkit.cli.options import Format, Kb, Output, Timeout, pairs
 from kbkit.errors import KbError, UnknownNameError
+
+if TYPE_CHECKING:
+    from kbkit.queries import Query
 
 QueryName = Annotated[
     str | None,
@@ -39,7 +41,13 @@ def sql(
     output: Output = None,
 ) -> None:
     """Run SQL: a file, a shipped query by name, or text."""
-    _run("sql", kb, query, text, parameters, timeout, format, output, allow_files=allow_files)
+    from kbkit.kb import KnowledgeBase
+    from kbkit.render import write
+
+    chosen = _chosen("sql", query, text, timeout)
+    with KnowledgeBase(kb) as opened:
+        frame = opened.run(chosen, pairs(parameters or [], "-p"), timeout or None, allow_files=allow_files)
+    write(frame, format, output)
 
 
 def sparql(
@@ -47,39 +55,51 @@ def sparql(
     query: QueryName = None,
     text: Text = None,
     parameters: Parameters = None,
+    dialect: Annotated[
+        str | None,
+        typer.Option(
+            help="sparql, or wikidata: queries as the Wikidata Query Service takes them. By default that of the KB."
+        ),
+    ] = None,
+    print_: Annotated[
+        bool, typer.Option("--print", help="Print the query as the engine gets it; run nothing.")
+    ] = False,
+    max_rows: Annotated[int | None, typer.Option(metavar="N", help="Rows at most: a LIMIT.")] = None,
     timeout: Timeout = 60,
     format: Format = None,
     output: Output = None,
 ) -> None:
-    """Run SPARQL: a file, a shipped query by name, or text. The KB's prefixes are supplied."""
-    _run("sparql", kb, query, text, parameters, timeout, format, output)
+    """Run SPARQL: a file, a shipped query by name, or text. The KB's prefixes are supplied.
 
-
-def _run(
-    kind: str,
-    kb: Path,
-    query: str | None,
-    text: str | None,
-    parameters: list[str] | None,
-    timeout: float,
-    format: str | None,
-    output: Path | None,
-    *,
-    allow_files: bool = False,
-) -> None:
-    from kbkit import queries as files
+    SERVICE kb:search { ?x kb:matches "words" } searches the KB's texts.
+    """
+    from kbkit import sparql as engine
     from kbkit.kb import KnowledgeBase
+    from kbkit.parameters import read
     from kbkit.render import write
+
+    chosen = _chosen("sparql", query, text, timeout)
+    given = pairs(parameters or [], "-p")
+    typed = chosen.values(given) if chosen.parameters else {name: ("", value) for name, value in given.items()}
+    with KnowledgeBase(kb) as opened:
+        params = {name: read(opened, chosen.kind, name, kind, value) for name, (kind, value) in typed.items()}
+        if print_:
+            typer.echo(str(engine.rewrite(opened, chosen.text, dialect, max_rows, params)).rstrip("\n"))
+            return
+        frame = engine.frame(opened, chosen.text, timeout or None, dialect, max_rows, params)
+    write(frame, format, output)
+
+
+def _chosen(kind: str, query: str | None, text: str | None, timeout: float) -> Query:
+    """The query that the arguments name."""
+    from kbkit import queries as files
 
     if (query is None) == (text is None):
         raise KbError("name one query, or give its text with -c", f"kbkit {kind} DIR -c 'SELECT ...'")
     if timeout < 0:
         raise KbError(f"--timeout {timeout:g} is negative", "give seconds, or 0 for never")
     text = sys.stdin.read() if query == "-" else text
-    chosen = files.Query(kind, "-c", "", "", (), text) if text is not None else files.load(kind, str(query))
-    with KnowledgeBase(kb) as opened:
-        frame = opened.run(chosen, pairs(parameters or [], "-p"), timeout or None, allow_files=allow_files)
-    write(frame, format, output)
+    return files.Query(kind, "-c", "", "", (), text) if text is not None else files.load(kind, str(query))
 
 
 def queries(

@@ -2,18 +2,34 @@
 
 A request is its length (8 bytes, little-endian) and JSON ``{"query", "prefixes"}``; an answer is a length, a status of
 8 characters (``select``, ``ask``, ``triples`` or ``error``) and the result in Oxigraph's own serialization.
+
+Queries may call the functions of the Wikidata Query Service (:data:`FUNCTIONS`).
 """
 
 from __future__ import annotations
 
+import functools
 import json
+import math
 import os
 import queue
+import re
 import signal
 import sys
 import threading
+import urllib.parse
+from collections.abc import Callable
 
 import pyoxigraph as ox
+
+_EARTH_RADIUS = 6371.0087714
+"""Mean radius in km (IUGG 1980, as in spatial4j)."""
+_EARTH = "http://www.wikidata.org/entity/Q2"
+_DOUBLE = ox.NamedNode("http://www.w3.org/2001/XMLSchema#double")
+_NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+_POINT = re.compile(rf"\s*(?:<([^<>]*)>\s*)?Point\s*\(\s*({_NUMBER})[\s,]+({_NUMBER})\s*\)\s*", re.I)
+
+Term = ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple
 
 
 def main(folder: str) -> None:
@@ -37,12 +53,77 @@ def main(folder: str) -> None:
 
 def answer(store: ox.Store, query: str, prefixes: dict[str, str]) -> tuple[str, bytes]:
     """Run one query; its kind and its serialized result."""
-    result = store.query(query, prefixes=prefixes)
+    result = store.query(query, prefixes=prefixes, custom_functions=FUNCTIONS)
     if isinstance(result, ox.QueryBoolean):
         return "ask", result.serialize(format=ox.QueryResultsFormat.JSON) or b""
     if isinstance(result, ox.QueryTriples):
         return "triples", result.serialize(format=ox.RdfFormat.N_TRIPLES) or b""
     return "select", result.serialize(format=ox.QueryResultsFormat.TSV) or b""
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _point(text: str) -> tuple[float, float, str] | None:
+    """Longitude, latitude (degrees) and globe of ``Point(12.5 41.9)``; a globe other than Earth stands before it."""
+    match = _POINT.fullmatch(text)
+    if match is None:
+        return None
+    longitude, latitude = float(match[2]), float(match[3])
+    return (longitude, latitude, match[1] or _EARTH) if abs(latitude) <= 90 else None
+
+
+def _read(term: Term | None) -> tuple[float, float, str] | None:
+    return _point(term.value) if isinstance(term, ox.Literal) else None
+
+
+def distance(a: Term, b: Term) -> ox.Literal | None:
+    """Kilometres between two points of one globe, by the haversine formula with Earth's mean radius."""
+    first, second = _read(a), _read(b)
+    if first is None or second is None or first[2] != second[2]:
+        return None
+    (lon1, lat1), (lon2, lat2) = (map(math.radians, point[:2]) for point in (first, second))
+    chord = math.sin((lat2 - lat1) / 2) ** 2 + math.cos(lat1) * math.cos(lat2) * math.sin((lon2 - lon1) / 2) ** 2
+    return _double(2 * _EARTH_RADIUS * math.asin(min(1.0, math.sqrt(chord))))
+
+
+def latitude(a: Term) -> ox.Literal | None:
+    """Degrees north."""
+    point = _read(a)
+    return None if point is None else _double(point[1])
+
+
+def longitude(a: Term) -> ox.Literal | None:
+    """Degrees east."""
+    point = _read(a)
+    return None if point is None else _double(point[0])
+
+
+def globe(a: Term) -> ox.NamedNode | None:
+    """The globe that a point lies on; Earth where it names none."""
+    point = _read(a)
+    return None if point is None else ox.NamedNode(point[2])
+
+
+def decode_uri(a: Term) -> ox.Literal | None:
+    """Text, or an IRI's, with percent signs resolved."""
+    return ox.Literal(urllib.parse.unquote(a.value)) if isinstance(a, (ox.Literal, ox.NamedNode)) else None
+
+
+def _double(value: float) -> ox.Literal:
+    return ox.Literal(repr(value), datatype=_DOUBLE)
+
+
+_GEOF = "http://www.opengis.net/def/function/geosparql/"
+FUNCTIONS: dict[ox.NamedNode, Callable[..., Term | None]] = {
+    ox.NamedNode(_GEOF + "distance"): distance,
+    ox.NamedNode(_GEOF + "latitude"): latitude,
+    ox.NamedNode(_GEOF + "longitude"): longitude,
+    ox.NamedNode(_GEOF + "globe"): globe,
+    ox.NamedNode("http://wikiba.se/ontology#decodeUri"): decode_uri,
+}
+"""The functions that the Wikidata Query Service adds to SPARQL. Where one gives nothing, the expression is an error.
+
+https://www.mediawiki.org/wiki/Wikidata_Query_Service/User_Manual#Extensions
+"""
 
 
 def _listen(requests: queue.Queue[bytes]) -> None:

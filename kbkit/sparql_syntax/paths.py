@@ -1,0 +1,127 @@
+"""Property paths that engines run from the wrong end, turned round: ``?x wdt:P31/wdt:P279* wd:Q5``.
+
+Oxigraph runs such a path from every ``wdt:P31`` statement there is. The part of it that is a closure towards the
+constant, ``?class wdt:P279* wd:Q5``, becomes a sub-select: a few nodes, found from the constant in no time and joined
+by hash. A sub-select is never worse by more than the time of finding those nodes, also where ``?x`` is bound by
+something selective; the same path as a plain pattern, split or reversed, can be a thousand times worse in that case.
+
+The rows and their number stay: a closure gives each pair of nodes once, and steps in sequence are a join.
+"""
+
+from __future__ import annotations
+
+from lark import Token, Tree
+
+from kbkit.sparql_syntax.context import Context
+from kbkit.sparql_syntax.parse import patterns
+from kbkit.sparql_syntax.patterns import above, is_in_exists, is_list, parents
+from kbkit.sparql_syntax.printing import to_text
+from kbkit.sparql_syntax.tree import Node, ParseTree, nodes, tokens
+
+_CONSTANTS = ("IRIREF", "PNAME_LN", "PNAME_NS")
+
+
+def turn_round(tree: ParseTree, context: Context) -> ParseTree:
+    """Split each path that ends in a closure towards a constant; paths in EXISTS stay, they are asked row by row."""
+    parent_of = parents(tree)
+    for properties in list(nodes(tree, "property_list_path_not_empty")):
+        if is_in_exists(properties, parent_of) or not _starts_open(properties, parent_of):
+            continue
+        for at, verb in enumerate(properties.children):
+            if not isinstance(verb, Tree) or is_list(verb) or verb.data == "object_list_path":
+                continue
+            steps = _steps(verb)
+            cut = _cut(steps)
+            objects = properties.children[at + 1]
+            assert isinstance(objects, Tree)
+            if 0 < cut < len(steps) and all(_is_constant(value) for value in objects.children if value != ","):
+                _split(properties, at, steps, cut, context, parent_of)
+                context.note(f"{to_text(verb)} is walked from its end")
+    return tree
+
+
+def _starts_open(properties: ParseTree, parent_of: dict[int, ParseTree]) -> bool:
+    """Whether the subject is a variable or blank node: from a constant, the engine starts at the right end."""
+    parent = parent_of[id(properties)]
+    subject = parent.children[0]
+    return isinstance(subject, Tree) or subject == "[" or subject.type in ("VAR", "BLANK_NODE_LABEL")
+
+
+def _steps(path: Node) -> list[Node]:
+    """The steps of a path in sequence, those in brackets too."""
+    while isinstance(path, Tree) and path.data == "path_group":
+        path = path.children[1]
+    if isinstance(path, Tree) and path.data == "path_sequence":
+        return [step for part in path.children if part != "/" for step in _steps(part)]
+    return [path]
+
+
+def _cut(steps: list[Node]) -> int:
+    """Where the closures at the end begin; the number of steps where there are none."""
+    cut = len(steps)
+    while cut and any(token in ("*", "+") for token in tokens(steps[cut - 1])):
+        cut -= 1
+    return cut
+
+
+def _is_constant(value: Node) -> bool:
+    return (isinstance(value, Token) and value.type in _CONSTANTS) or (
+        isinstance(value, Tree) and value.data == "rdf_literal"
+    )
+
+
+def _split(
+    properties: ParseTree, at: int, steps: list[Node], cut: int, context: Context, parent_of: dict[int, ParseTree]
+) -> None:
+    """``?x first/rest* C`` becomes ``{ SELECT ?y WHERE { ?y rest* C } } ?x first ?y``."""
+    objects = properties.children[at + 1]
+    assert isinstance(objects, Tree)
+    values = [value for value in objects.children if value != ","]
+    ends = [context.variable("class" if to_text(steps[cut]).startswith("wdt:P279") else "end") for _ in values]
+    closure = "/".join(_grouped(step) for step in steps[cut:])
+    first = "/".join(_grouped(step) for step in steps[:cut])
+    block = patterns(f"?x {first} {', '.join(ends)} .")[0]
+    verb = next(p for p in nodes(block, "property_list_path_not_empty")).children
+    properties.children[at : at + 2] = verb[:2]
+    for part in verb[:2]:
+        if isinstance(part, Tree):
+            parent_of[id(part)] = properties
+    _prepend(
+        properties,
+        [
+            part
+            for end, value in zip(ends, values, strict=True)
+            for part in patterns(f"{{ SELECT {end} WHERE {{ {end} {closure} {to_text(value)} . }} }}")
+        ],
+        parent_of,
+    )
+
+
+def _grouped(step: Node) -> str:
+    """A step as text that can stand in a sequence."""
+    text = to_text(step)
+    return f"({text})" if isinstance(step, Tree) and step.data == "path_alternative" else text
+
+
+def _prepend(properties: ParseTree, new: list[Node], parent_of: dict[int, ParseTree]) -> None:
+    """Put patterns before the block that holds ``properties``.
+
+    A pattern ends the reach of blank node names: where an earlier block shares one with what follows, it goes before
+    that.
+    """
+    block = above(properties, parent_of, "triples_block")
+    assert block is not None
+    group = parent_of[id(block)]
+    place = next(i for i, part in enumerate(group.children) if part is block)
+    labels = {label for part in group.children[place:] for label in _labels(part)}
+    for at, earlier in enumerate(group.children[:place]):
+        if isinstance(earlier, Tree) and earlier.data == "triples_block" and _labels(earlier) & labels:
+            place = at
+            break
+    group.children[place:place] = new
+
+
+def _labels(pattern: Node) -> set[str]:
+    if isinstance(pattern, Tree) and pattern.data != "triples_block":
+        return set()
+    return {str(token) for token in tokens(pattern) if token.type == "BLANK_NODE_LABEL"}
