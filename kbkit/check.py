@@ -79,7 +79,7 @@ def _adjacency(kb: KnowledgeBase) -> list[str]:
 
 def _triples(kb: KnowledgeBase) -> list[str]:
     # A predicate of an RDF source may have literals too, and values that are known to exist only.
-    node = f"isIRI(?o) && STRSTARTS(STR(?o), {string_literal(kb.schema.key_base)})"
+    node = f"isIRI(?o) && (?p = kb:type || STRSTARTS(STR(?o), {string_literal(kb.schema.key_base)}))"
     where = f"?s ?p ?o FILTER({node})" if kb.schema.rdf_source else "?s ?p ?o"
     query = f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {where} }} GROUP BY ?p"
     frame = kb.triples.frame(query, timeout=None)

@@ -103,6 +103,14 @@ def rdf_kb(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def wikidata_kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The KB of the Wikidata sample that ships with kbkit, in three languages; read it only."""
+    out = tmp_path_factory.mktemp("kb") / "wikidata.kb"
+    kbkit.ingest("wikidata", out=out, options={"language": "en,de,fr"}).close()
+    return out
+
+
+@pytest.fixture(scope="session")
 def world(world_kb: Path) -> Iterator[KnowledgeBase]:
     """The world KB, open for the whole session."""
     with kbkit.open(world_kb) as opened:

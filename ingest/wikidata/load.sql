@@ -21,7 +21,8 @@ SELECT id, list(value ORDER BY place) FILTER (term = 'label') AS labels,
 FROM (SELECT *, row_number() OVER () AS place FROM dump_terms) WHERE term <> 'description' GROUP BY id;
 CREATE TABLE named AS
 SELECT e.id, e.kind, l.labels[1] AS name,
-       list_concat(coalesce(l.labels[2:], []), coalesce(l.aliases, [])) AS aliases
+       list_filter(list_concat(coalesce(l.labels[2:], []), coalesce(l.aliases, [])),
+                   lambda other: other <> l.labels[1]) AS aliases
 FROM entity e LEFT JOIN labels l USING (id);
 
 -- The largest classes become types, called by their label; where two are called alike, the larger has the name.
@@ -46,35 +47,41 @@ CREATE TABLE node_classes AS
 SELECT id, list(type ORDER BY is_class DESC, size DESC, type) AS all_types, bool_or(is_class) AS has_class
 FROM typings JOIN class_names USING (class) GROUP BY id;
 
--- Values that are no entities, by property: dates as dates, the rest as text (infer makes numbers of numbers).
+-- Values that are no entities, by property: dates, numbers, and text.
 CREATE TABLE literals AS
-SELECT subject AS id, property, datatype = 'time' AS is_time,
+SELECT DISTINCT subject AS id, property, datatype,
        CASE WHEN datatype <> 'time' THEN value
             WHEN value[1] = '-' THEN format('{:04d}', split_part(value[2:], '-', 1)::BIGINT + 1)
                  || regexp_extract(value[2:], '-[0-9]{2}-[0-9]{2}') || ' (BC)'
             ELSE split_part(value, 'T', 1) END AS value
 FROM best WHERE target IS NULL AND (datatype <> 'external-id' OR getvariable('external_ids') = 'yes');
 CREATE TABLE attribute_properties AS
-SELECT property, any_value(is_time) AS is_time FROM literals GROUP BY property
-ORDER BY count(*) DESC, number(property) LIMIT getvariable('max_attributes')::INT;
-CREATE TABLE texts_of AS
-SELECT DISTINCT id, property, value FROM literals SEMI JOIN attribute_properties USING (property) WHERE NOT is_time
-UNION ALL SELECT NULL, '_text', NULL;  -- PIVOT wants a column
+SELECT property, CASE WHEN bool_and(datatype = 'time') THEN 'time'
+                      WHEN NOT bool_and(datatype = 'quantity') THEN 'text'
+                      WHEN bool_and(regexp_full_match(value, '-?[0-9]{1,18}')) THEN 'whole' ELSE 'real' END AS kind
+FROM literals GROUP BY property ORDER BY count(*) DESC, number(property) LIMIT getvariable('max_attributes')::INT;
+CREATE MACRO values_of(wanted) AS TABLE
+SELECT id, property, value FROM literals JOIN attribute_properties USING (property) WHERE kind = wanted
+UNION ALL SELECT NULL, '_' || wanted, NULL;  -- PIVOT wants a column
+CREATE TABLE texts_of AS FROM values_of('text');
 CREATE TABLE times_of AS
-SELECT DISTINCT id, property, TRY_CAST(value AS DATE) AS value FROM literals
-SEMI JOIN attribute_properties USING (property) WHERE is_time AND TRY_CAST(value AS DATE) IS NOT NULL
-UNION ALL SELECT NULL, '_time', NULL;
-CREATE TABLE text_attributes AS
-PIVOT texts_of ON property USING list(value ORDER BY value) GROUP BY id;
-CREATE TABLE time_attributes AS
-PIVOT times_of ON property USING list(value ORDER BY value) GROUP BY id;
+SELECT id, property, TRY_CAST(value AS DATE) AS value FROM values_of('time')
+WHERE id IS NULL OR TRY_CAST(value AS DATE) IS NOT NULL;
+CREATE TABLE wholes_of AS SELECT id, property, value::BIGINT AS value FROM values_of('whole');
+CREATE TABLE reals_of AS SELECT id, property, value::DOUBLE AS value FROM values_of('real');
+CREATE TABLE text_attributes AS PIVOT texts_of ON property USING list(value ORDER BY value) GROUP BY id;
+CREATE TABLE time_attributes AS PIVOT times_of ON property USING list(value ORDER BY value) GROUP BY id;
+CREATE TABLE whole_attributes AS PIVOT wholes_of ON property USING list(value ORDER BY value) GROUP BY id;
+CREATE TABLE real_attributes AS PIVOT reals_of ON property USING list(value ORDER BY value) GROUP BY id;
 
 CREATE TABLE nodes AS
 SELECT CASE WHEN kind <> 'item' THEN kind WHEN has_class THEN all_types[1] END AS type,
        CASE WHEN kind = 'item' AND has_class THEN all_types[2:] ELSE all_types END AS types,
-       n.id AS key, name, aliases, t.* EXCLUDE (id, _text), d.* EXCLUDE (id, _time)
+       n.id AS key, name, aliases,
+       t.* EXCLUDE (id, _text), d.* EXCLUDE (id, _time), w.* EXCLUDE (id, _whole), r.* EXCLUDE (id, _real)
 FROM named n LEFT JOIN node_classes c ON c.id = n.id
 LEFT JOIN text_attributes t ON t.id = n.id LEFT JOIN time_attributes d ON d.id = n.id
+LEFT JOIN whole_attributes w ON w.id = n.id LEFT JOIN real_attributes r ON r.id = n.id
 ORDER BY n.kind, number(n.id), n.id;
 CREATE TABLE attribute_names AS
 SELECT property AS attribute, name AS label FROM attribute_properties JOIN named ON id = property WHERE name IS NOT NULL;

@@ -186,8 +186,13 @@ class _Sparql:
     def triple(self, start: str, move: Move, node: str) -> str:
         relation = self.short(self.schema.relation(move.relation).iri)
         if move.closure:
-            return f"{start} {relation if move.forward else f'(^{relation})'}{move.closure} {node} ."
-        return f"{start} {relation} {node} ." if move.forward else f"{node} {relation} {start} ."
+            triple = f"{start} {relation if move.forward else f'(^{relation})'}{move.closure} {node} ."
+        else:
+            triple = f"{start} {relation} {node} ." if move.forward else f"{node} {relation} {start} ."
+        end, base = node if move.forward else start, self.schema.key_base
+        if not base or not end.startswith("?"):
+            return triple
+        return f"{triple} FILTER(STRSTARTS(STR({end}), {string_literal(base)}))"  # not a value that is not known
 
     def is_a(self, node: str, node_type: str | None) -> str:
         what = self.variable("type") if node_type is None else self.short(self.schema.type(node_type).iri)

@@ -73,8 +73,7 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
     stores = _wanted(request.stores)
     recipe = recipes.load(request.source)
     options = recipes.settings(recipe, request.options)
-    paths = list(request.paths) or ([recipe.folder / recipe.data] if recipe.data else [])
-    found = files.find(recipe, paths, request.named)
+    found = _files(recipe, request)
     embedder = embed.load(request.embedder, request.prefixes, download=True) if "vectors" in stores else None
     progress = Progress(listener)
     with one_line_errors(), directory.building(f"kbkit ingest {request.source}", replace=request.replace) as folder:
@@ -124,7 +123,13 @@ def dry_run(request: Request) -> Sequence[tuple[str, str]]:
     """What :func:`ingest` would make, estimated from the beginning of the files: (what, figure)."""
     recipe = recipes.load(request.source)
     options = recipes.settings(recipe, request.options)
-    return estimate(recipe, files.find(recipe, list(request.paths), request.named), options)
+    return estimate(recipe, _files(recipe, request), options)
+
+
+def _files(recipe: recipes.Recipe, request: Request) -> dict[str, list[Path]]:
+    """The files to read: those that are given, else the recipe's own."""
+    paths = list(request.paths) or ([recipe.folder / recipe.data] if recipe.data else [])
+    return files.find(recipe, paths, request.named)
 
 
 @contextlib.contextmanager

@@ -2,8 +2,9 @@
 
 Physical tables: ``nodes(id, type, key, name, aliases)`` sorted by id, ``edges(head, relation, tail, ...)`` sorted by
 relation, head, tail, ``texts(id, field, position, text)`` sorted by id, ``node_types(id, type)`` for types besides the
-primary one, and one table for each node type that has attributes. Types without attributes and all relations are views:
-twenty relations scan only their own row groups (the sort keeps zone maps tight), and five thousand open at once.
+primary one, and one table for each node type that has attributes; where many have, one table for all of them,
+``node_attributes``. Types without a table and all relations are views: twenty relations scan only their own row groups
+(the sort keeps zone maps tight), and five thousand open at once.
 ``types`` and ``relations`` describe the schema to SQL.
 """
 
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from kbkit.errors import KbError, QueryError, QueryTimeoutError
-from kbkit.schema import NodeType, Relation, Schema
+from kbkit.schema import NodeType, Relation, Schema, merged_attributes
 from kbkit.stores.deadline import Expired, run
 
 if TYPE_CHECKING:
@@ -27,7 +28,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FILE = "tables.duckdb"
-TABLES = ("nodes", "edges", "texts", "node_types", "types", "relations", "answer_sets", "answer_members")
+TABLES = (
+    "nodes",
+    "edges",
+    "texts",
+    "node_types",
+    "node_attributes",
+    "types",
+    "relations",
+    "answer_sets",
+    "answer_members",
+)
 """Names that no type or relation may take."""
 
 Error = duckdb.Error
@@ -35,6 +46,9 @@ Error = duckdb.Error
 
 RaisedError = duckdb.InvalidInputException
 """What SQL's ``error('...')`` raises."""
+
+_MOST_TABLES = 100
+"""With more types that have attributes than this, one table holds all: each would cost time, and blocks on disk."""
 
 _STAGING_MEMORY = "4GB"  # a larger source spills to disk
 
@@ -149,7 +163,11 @@ def _statements(schema: Schema) -> Iterator[str]:
     yield from _values("types", ((t.name, t.iri, t.first, t.count, t.others, t.table) for t in schema.node_types))
     signed = ((r, s) for r in schema.relations for s in r.signatures)
     yield from _values("relations", ((r.name, r.iri, s.head, s.tail, s.edges, r.symmetric, r.table) for r, s in signed))
-    yield from (_type_statement(t) for t in schema.node_types)
+    one = sum(bool(t.attributes) for t in schema.node_types) > _MOST_TABLES
+    if one:
+        columns = "".join(f", {quote(a.name)}" for a in merged_attributes(t.attributes for t in schema.node_types))
+        yield f"CREATE TABLE kb.node_attributes AS SELECT id, key, name{columns} FROM kb_nodes ORDER BY id"
+    yield from (_type_statement(t, one) for t in schema.node_types)
     yield from (_relation_statement(r) for r in schema.relations)
     yield from (f"CREATE TABLE kb.{quote(name)} AS FROM {quote(name)}" for name in schema.extra_tables)
 
@@ -161,17 +179,18 @@ def _values(table: str, rows: Iterable[tuple[str | int, ...]]) -> Iterator[str]:
         yield f"INSERT INTO kb.{table} VALUES {', '.join(shown[start : start + 1000])}"
 
 
-def _type_statement(node_type: NodeType) -> str:
+def _type_statement(node_type: NodeType, in_one_table: bool) -> str:
     # A type holds the nodes that have it as their primary type (an id range) or besides it.
     where = f"id BETWEEN {node_type.first} AND {node_type.last}"
     others = (
         f" OR id IN (SELECT id FROM %snode_types WHERE type = {literal(node_type.name)})" if node_type.others else ""
     )
-    if not node_type.attributes:
-        view = f"CREATE VIEW kb.{quote(node_type.table)} AS SELECT id, key, name FROM nodes WHERE {where}"
+    columns = "".join(f", {quote(a.name)}" for a in node_type.attributes)
+    if in_one_table or not columns:
+        source = "node_attributes" if columns else "nodes"
+        view = f"CREATE VIEW kb.{quote(node_type.table)} AS SELECT id, key, name{columns} FROM {source} WHERE {where}"
         return view + others.replace("%s", "", 1)
-    columns = ", ".join(quote(a.name) for a in node_type.attributes)
-    table = f"CREATE TABLE kb.{quote(node_type.table)} AS SELECT id, key, name, {columns} FROM kb_nodes WHERE {where}"
+    table = f"CREATE TABLE kb.{quote(node_type.table)} AS SELECT id, key, name{columns} FROM kb_nodes WHERE {where}"
     return table + others.replace("%s", "kb.", 1) + " ORDER BY id"
 
 

@@ -1,0 +1,190 @@
+"""How Wikibase writes values in RDF: times, numbers, texts and addresses.
+
+Source: https://www.mediawiki.org/wiki/Wikibase/Indexing/RDF_Dump_Format, and the behaviour of Wikibase's exporter
+where that page is silent.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from functools import lru_cache
+from urllib.parse import quote, quote_plus
+
+JULIAN = "Q1985786"
+YEAR, MONTH, DAY = 9, 10, 11
+"""Precisions of a time: 0 is a thousand million years, 9 a year, 11 a day, 14 a second."""
+
+_TIME = re.compile(r"([+-]?)([0-9]+)-([0-9]{1,2})-([0-9]{1,2})T([0-9]{2}:[0-9]{2}:[0-9]{2}Z?)")
+_AMOUNT = re.compile(r"[+-]?[0-9]{1,200}(\.[0-9]{1,200})?")
+_MONTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_FIRST_JULIAN, _LAST_JULIAN = -4713, 1465072
+"""Years, without a year 0, between which Wikibase converts Julian days; others it takes to be Gregorian."""
+
+
+@lru_cache(1 << 16)
+def date_time(time: str, precision: int, calendar: str) -> str | None:
+    """A time of Wikibase's JSON as xsd:dateTime writes it; None for one that has no such form, as the year 0.
+
+    Less precise than a month: 1 January; than a day: the first. Julian dates to the day become Gregorian. A year before
+    the common era that is known to the year is counted as XSD 1.1 does, where 1 BCE is 0000; of rougher ones Wikibase
+    keeps the number. Raises ``ValueError`` for a text that is no time.
+    """
+    found = _TIME.fullmatch(time)
+    if not found:
+        raise ValueError(f"{time[:50]!r} is no time")
+    sign, digits, month_text, day_text, clock = found.groups()
+    negative = sign == "-"
+    year = int(digits)
+    month = min(max(int(month_text), 1), 12)
+    day = max(int(day_text), 1)
+    if year == 0:
+        return None
+    if calendar == JULIAN and precision >= DAY:
+        converted = _from_julian(-year if negative else year, month, day)
+        if converted is not None:
+            return _written(*converted, clock)
+    if precision <= YEAR:
+        month = day = 1
+    elif precision == MONTH:
+        day = 1
+    day = min(day, _days(-year if negative else year, month))
+    if negative and precision >= YEAR:
+        year -= 1
+    sign = "-" if negative and year else ""
+    return f"{sign}{year:04d}-{month:02d}-{day:02d}T{clock}"
+
+
+def _days(year: int, month: int) -> int:
+    """Days of a month in the proleptic Gregorian calendar, in which there is no year 0."""
+    if month != 2:
+        return _MONTHS[month - 1]
+    year = year + 1 if year < 0 else year
+    return 29 if year % 4 == 0 and (year % 100 or year % 400 == 0) else 28
+
+
+def _from_julian(year: int, month: int, day: int) -> tuple[int, int, int] | None:
+    """A Julian date (no year 0) as a Gregorian one with astronomical years, by the number of its day."""
+    if not _FIRST_JULIAN <= year <= _LAST_JULIAN or day > 31:
+        return None
+    year = year + 1 if year < 0 else year
+    before = (14 - month) // 12
+    y, m = year + 4800 - before, month + 12 * before - 3
+    number = day + (153 * m + 2) // 5 + 365 * y + y // 4 - 32083
+    if number <= 0:
+        return None
+    a = number + 32044
+    b = (4 * a + 3) // 146097
+    c = a - 146097 * b // 4
+    d = (4 * c + 3) // 1461
+    e = c - 1461 * d // 4
+    m = (5 * e + 2) // 153
+    return 100 * b + d - 4800 + m // 10, m + 3 - 12 * (m // 10), e - (153 * m + 2) // 5 + 1
+
+
+def _written(year: int, month: int, day: int, clock: str) -> str:
+    return f"{'-' if year < 0 else ''}{abs(year):04d}-{month:02d}-{day:02d}T{clock}"
+
+
+def amount(text: object) -> str:
+    """A quantity's number as it stands in RDF, with its sign; raises ``ValueError`` for what is no decimal number."""
+    if isinstance(text, (int, float)) and not isinstance(text, bool):  # dumps of the first years
+        text = plain_number(text)
+    if not isinstance(text, str) or not _AMOUNT.fullmatch(text):
+        raise ValueError(f"{str(text)[:50]!r} is no decimal number")
+    return text if text[0] in "+-" else "+" + text
+
+
+def plain_number(value: object) -> str:
+    """A number of JSON without an exponent; raises ``ValueError`` for what is no finite number."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ValueError(f"{str(value)[:50]!r} is no number")
+    text = repr(value)
+    if "e" in text:
+        text = format(Decimal(text), "f")
+    return text.removesuffix(".0")
+
+
+# -- N-Triples --------------------------------------------------------------------------------------------------------
+
+_SPECIAL = re.compile(r'["\\\x00-\x1f\x7f]')
+_ESCAPES = {code: f"\\u{code:04X}" for code in (*range(32), 127)} | {
+    ord('"'): '\\"', ord("\\"): "\\\\", ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t",
+}  # fmt: skip
+
+
+def text_literal(text: str) -> str:
+    """A plain literal."""
+    return f'"{text.translate(_ESCAPES)}"' if _SPECIAL.search(text) else f'"{text}"'
+
+
+_COMMON_URL = re.compile(
+    r"https?://[A-Za-z0-9.-]+(?::[0-9]+)?(?:/(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*)?"
+    r"(?:\?(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?(?:#(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?"
+)
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(//[^/?#]*)?([^#]*)(#.*)?", re.DOTALL)
+_NOT_IN_IRI = re.compile(
+    r"%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9._~!$&'()*+,;=:@/?%\u00a0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef\U00010000-\U0001fffd"
+    r"\U00020000-\U0002fffd\U00030000-\U0003fffd-]"
+)
+_PORT = re.compile(r":(?![0-9]*$)")
+
+
+def iri(text: str) -> str | None:
+    """An address in angle brackets, as RFC 3987 has it: what may not stand in one is percent-encoded. None for a text
+    without a scheme.
+    """
+    if _COMMON_URL.fullmatch(text):
+        return f"<{text}>"
+    found = _URL.fullmatch(text.strip())
+    if not found:
+        return None
+    scheme, authority, path, fragment = found.groups()
+    if authority:
+        user, at, host = _encoded(authority[2:]).rpartition("@")
+        authority = f"//{user.replace('@', '%40')}{at}{_PORT.sub('%3A', host)}"
+    elif path.startswith("//"):
+        return None
+    end = "" if fragment is None else "#" + _encoded(fragment[1:])
+    return f"<{scheme}:{authority or ''}{_encoded(path)}{end}>"
+
+
+def _encoded(text: str) -> str:
+    return _NOT_IN_IRI.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "replace")), text)
+
+
+def raw_url(text: str) -> str:
+    """As PHP's ``rawurlencode``: all but letters, digits and ``-_.~``."""
+    return quote(text, safe="")
+
+
+def wiki_url(text: str) -> str:
+    """As MediaWiki's ``wfUrlencode``, which leaves some signs readable; spaces become ``+``."""
+    return quote_plus(text, safe=";@$!*(),/~:")
+
+
+# -- languages --------------------------------------------------------------------------------------------------------
+
+_CANONICAL = {
+    "als": "gsw", "bat-smg": "sgs", "be-x-old": "be-tarask", "cbk-zam": "cbk", "crh": "crh-latn",
+    "de-formal": "de-x-formal", "eml": "egl", "es-formal": "es-x-formal", "fiu-vro": "vro", "hu-formal": "hu-x-formal",
+    "map-bms": "jv-x-bms", "mo": "ro-cyrl-md", "nl-informal": "nl-x-informal", "no": "nb", "nrm": "nrf",
+    "roa-rup": "rup", "roa-tara": "nap-x-tara", "simple": "en-simple", "sr-ec": "sr-cyrl", "sr-el": "sr-latn",
+    "zh-classical": "lzh", "zh-cn": "zh-hans-cn", "zh-hk": "zh-hant-hk", "zh-min-nan": "nan", "zh-mo": "zh-hant-mo",
+    "zh-my": "zh-hans-my", "zh-sg": "zh-hans-sg", "zh-tw": "zh-hant-tw", "zh-yue": "yue",
+}  # fmt: skip
+_TAG = re.compile(  # RFC 5646: language, script, region, variants, private use
+    r"(?:[a-z]{2,3}(?:-[a-z]{3}){0,3}|[a-z]{4,8})(?:-[a-z]{4})?(?:-(?:[a-z]{2}|[0-9]{3}))?"
+    r"(?:-(?:[a-z0-9]{5,8}|[0-9][a-z0-9]{3}))*(?:-x(?:-[a-z0-9]{1,8})+)?(?=-|$)"
+)
+
+
+@lru_cache(4096)
+def language_tag(code: str) -> str:
+    """MediaWiki's code for a language as RDF writes it: the standard's code, in small letters as the query service has
+    it. Of a code that is none by the standard (``mis-x-q118976027``), what is right of its beginning; or ``und``.
+    """
+    tag = code.lower().replace("_", "-")
+    found = _TAG.match(_CANONICAL.get(tag, tag))
+    return found[0] if found else "und"

@@ -1,0 +1,53 @@
+"""Wikimedia's sites: from the id in a sitelink (``enwiki``) to address, language and group."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from kbkit.readers.wikidata.literals import language_tag, wiki_url
+
+
+class Site(NamedTuple):
+    """``address`` ends in ``/``; ``language`` is a tag; ``group`` is what ``wikibase:wikiGroup`` says."""
+
+    address: str
+    language: str
+    group: str
+
+
+_ALONE = {
+    "commonswiki": ("commons.wikimedia.org", "commons"),
+    "foundationwiki": ("foundation.wikimedia.org", "foundation"),
+    "incubatorwiki": ("incubator.wikimedia.org", "incubator"),
+    "mediawikiwiki": ("www.mediawiki.org", "mediawiki"),
+    "metawiki": ("meta.wikimedia.org", "meta"),
+    "outreachwiki": ("outreach.wikimedia.org", "outreach"),
+    "sourceswiki": ("wikisource.org", "sources"),
+    "specieswiki": ("species.wikimedia.org", "species"),
+    "wikidatawiki": ("www.wikidata.org", "wikidata"),
+    "wikifunctionswiki": ("www.wikifunctions.org", "wikifunctions"),
+    "wikimaniawiki": ("wikimania.wikimedia.org", "wikimania"),
+}
+_GROUPS = ("wiktionary", "wikibooks", "wikinews", "wikiquote", "wikisource", "wikiversity", "wikivoyage", "wiki")
+_MOVED = {"be-x-old": "be-tarask"}
+
+
+@lru_cache(4096)
+def site(name: str) -> Site | None:
+    """The site of this id; None for one that is not known. Raises ``ValueError`` for what cannot be an id."""
+    if name in _ALONE:
+        domain, group = _ALONE[name]
+        return Site(f"https://{domain}/", "en", group)
+    group = next((group for group in _GROUPS if name.endswith(group)), "")
+    code = name.removesuffix(group).replace("_", "-")
+    if not group or not code:
+        return None
+    family = "wikipedia" if group == "wiki" else group
+    tag = language_tag(code)
+    return Site(f"https://{_MOVED.get(code, code)}.{family}.org/", tag, family)
+
+
+def page(of: Site, title: str) -> str:
+    """The address of a page."""
+    return f"{of.address}wiki/{wiki_url(title.replace(' ', '_'))}"

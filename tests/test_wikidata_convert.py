@@ -1,0 +1,557 @@
+"""Dumps of Wikidata into tables: every form of dump, choices of entities, broken dumps, and builds that were stopped."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from kbkit.errors import BadInputError
+from kbkit.readers.converted import Converted
+from kbkit.readers.wikidata import passes, pool
+from kbkit.readers.wikidata.admission import IdSet
+from kbkit.readers.wikidata.convert import convert
+from tests.test_wikidata_rdf import JULIAN, entity, item, special, statement, text, time, value
+
+
+def named(name: str, *statements: dict[str, Any], **more: Any) -> dict[str, Any]:
+    labels = {"en": {"language": "en", "value": f"name of {name}"}}
+    own = {"type": "property", "datatype": "wikibase-item"} if name[0] == "P" else {}
+    return entity(*statements, **{"id": name, "labels": labels, **own, **more})
+
+
+def linked(name: str, **targets: str) -> dict[str, Any]:
+    """An entity with statements P31="Q5 Q6", each of normal rank."""
+    made = [
+        statement(item(prop, target), f"{name}${prop}-{target}")
+        for prop, ends in targets.items()
+        for target in ends.split()
+    ]
+    return named(name, *made)
+
+
+def write(path: Path, entities: list[dict[str, Any]], form: str = "array") -> Path:
+    lines = [json.dumps(one) for one in entities]
+    content = {"array": "[\n" + ",\n".join(lines) + "\n]\n", "lines": "\n".join(lines) + "\n"}.get(form, form)
+    data = content.encode()
+    if path.suffix == ".gz":
+        data = gzip.compress(data)
+    elif path.suffix == ".bz2":  # two streams, as parallel packers write
+        data = bz2.compress(data[: len(data) // 2]) + bz2.compress(data[len(data) // 2 :])
+    path.write_bytes(data)
+    return path
+
+
+def run(path: Path | list[Path], folder: Path, **options: str) -> Converted:
+    return convert(path if isinstance(path, list) else [path], options, folder, lambda done, total: None)
+
+
+def rows(made: Converted, table: str, columns: str = "*") -> list[tuple[Any, ...]]:
+    return duckdb.sql(f"SELECT {columns} FROM read_parquet({[str(p) for p in made.tables[table]]})").fetchall()
+
+
+def ids(made: Converted, *, stubs: bool = False) -> list[str]:
+    return [name for name, stub in rows(made, "entities", "id, stub") if stub == stubs]
+
+
+def lines(made: Converted) -> list[str]:
+    own = "".join(gzip.open(part, "rt").read() for part in made.quads).splitlines()
+    shared = [line for part in made.shared for (line,) in duckdb.read_parquet(str(part)).fetchall()]
+    return sorted(own) + sorted(set(shared))
+
+
+# -- forms ------------------------------------------------------------------------------------------------------------
+
+TWO = [linked("Q1", P31="Q5"), linked("Q2", P31="Q5 Q6")]
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [("d.json", "array"), ("d.json.gz", "array"), ("d.json.bz2", "array"), ("d.jsonl", "lines"), ("d.ndjson", "lines"),
+     ("d.JSONL.GZ".lower(), "lines"), ("d.json", "lines"), ("d.json", "\ufeff[\r\n" + json.dumps(TWO[0]) + ",\r\n" + json.dumps(TWO[1]) + "\r\n]"),
+     ("d.json", json.dumps({"entities": {"Q1": TWO[0], "Q2": TWO[1]}, "success": 1})),
+     ("d.json", json.dumps({"entities": {"Q1": TWO[0], "Q2": TWO[1], "Q9": {"id": "Q9", "missing": ""}}}, indent=1)),
+     ("d.json", json.dumps(TWO)), ("d.json", json.dumps(TWO, indent=2)), ("d.json.gz", json.dumps(TWO, indent=2)),
+     ("d.json", "[" + json.dumps(TWO[0]) + ",\n" + json.dumps(TWO[1]) + "]")],
+)  # fmt: skip
+def test_every_form_of_dump(tmp_path, name: str, form: str) -> None:
+    made = run(write(tmp_path / name, TWO, form), tmp_path / "parts")
+    assert ids(made) == ["Q1", "Q2"]
+    assert ids(made, stubs=True) == ["Q5", "Q6", "P31"]
+    assert rows(made, "statements", "id, target, best") == [
+        ("Q1$P31-Q5", "Q5", True), ("Q2$P31-Q5", "Q5", True), ("Q2$P31-Q6", "Q6", True),
+    ]  # fmt: skip
+
+
+def test_several_files(tmp_path) -> None:
+    paths = [write(tmp_path / f"{place}.json", [one]) for place, one in enumerate(TWO)]
+    assert ids(run(paths, tmp_path / "parts")) == ["Q1", "Q2"]
+
+
+def test_one_entity(tmp_path) -> None:
+    assert ids(run(write(tmp_path / "d.json", [], json.dumps(TWO[0], indent=1)), tmp_path / "parts")) == ["Q1"]
+
+
+def test_the_first_of_an_entity_counts(tmp_path) -> None:
+    again = [*TWO, linked("Q1", P31="Q7"), linked("Q3", P31="Q5"), linked("Q2")]
+    made = run(write(tmp_path / "d.json", again), tmp_path / "parts")
+    assert ids(made) == ["Q1", "Q2", "Q3"]
+    assert made.counts["duplicates"] == 2
+    assert "Q7" not in ids(made, stubs=True)
+    # The id may stand at the end of a line too
+    late = [dict(reversed(one.items())) for one in again]
+    assert ids(run(write(tmp_path / "e.json", late), tmp_path / "late")) == ["Q1", "Q2", "Q3"]
+
+
+# -- values -----------------------------------------------------------------------------------------------------------
+
+COLUMNS = "snak, datatype, value, target, precision, calendar, amount, lower, upper, unit, latitude, longitude, globe, language"
+WD = "http://www.wikidata.org/entity/"
+
+
+@pytest.mark.parametrize(
+    ("snak", "expected"),
+    [
+        (item("P1", "Q5"), {"datatype": "wikibase-item", "value": "Q5", "target": "Q5"}),
+        (time("P1", "-0044-03-15T00:00:00Z", 11, JULIAN),
+         {"datatype": "time", "value": "-0043-03-13T00:00:00Z", "precision": 11, "calendar": "Q1985786"}),
+        (time("P1", "+0000-00-00T00:00:00Z", 9),
+         {"datatype": "time", "value": "+0000-00-00T00:00:00Z", "precision": 9, "calendar": "Q1985727"}),
+        (value("P1", "quantity", "quantity", {"amount": "+12.50", "unit": WD + "Q11573", "upperBound": "+13",
+                                              "lowerBound": "+12"}),
+         {"datatype": "quantity", "value": "12.50", "amount": 12.5, "lower": 12.0, "upper": 13.0, "unit": "Q11573"}),
+        (value("P1", "quantity", "quantity", {"amount": "-3", "unit": "1"}),
+         {"datatype": "quantity", "value": "-3", "amount": -3.0, "unit": "1"}),
+        (value("P1", "globe-coordinate", "globecoordinate", {"latitude": -1.5, "longitude": 2, "precision": None,
+                                                             "globe": WD + "Q405"}),
+         {"datatype": "globe-coordinate", "value": "Point(2 -1.5)", "latitude": -1.5, "longitude": 2.0, "globe": "Q405"}),
+        (value("P1", "monolingualtext", "monolingualtext", {"text": "Hallo", "language": "de"}),
+         {"datatype": "monolingualtext", "value": "Hallo", "language": "de"}),
+        (text("P1", "commonsMedia", "A b.jpg"), {"datatype": "commonsMedia", "value": "A b.jpg"}),
+        (special("P1", "somevalue"), {"snak": "somevalue", "datatype": "wikibase-item"}),
+        (special("P1", "novalue", "time"), {"snak": "novalue", "datatype": "time"}),
+        ({"snaktype": "value", "property": "P1",
+          "datavalue": {"type": "wikibase-entityid", "value": {"entity-type": "item", "numeric-id": 5}}},
+         {"datatype": "wikibase-item", "value": "Q5", "target": "Q5"}),  # as in 2014
+        ({"snaktype": "value", "property": "P1",
+          "datavalue": {"type": "globecoordinate", "value": {"latitude": 1, "longitude": 2}}},
+         {"datatype": "globe-coordinate", "value": "Point(2 1)", "latitude": 1.0, "longitude": 2.0, "globe": "Q2"}),
+    ],
+)  # fmt: skip
+def test_columns_of_values(tmp_path, snak: dict[str, Any], expected: dict[str, Any]) -> None:
+    qualifier = {**snak, "property": "P2"}
+    dump = write(tmp_path / "d.json", [entity(statement(snak, "Q42$A", qualifiers={"P2": [qualifier]}))])
+    made = run(dump, tmp_path / "parts", triples="no")
+    whole = dict.fromkeys(COLUMNS.split(", ")) | {"snak": "value"} | expected
+    assert rows(made, "statements") == [("Q42$A", "Q42", "P1", "normal", True, *whole.values())]
+    assert rows(made, "qualifiers") == [("Q42$A", "Q42", "P2", 0, *whole.values())]
+    assert not made.quads
+    assert not made.shared
+
+
+def test_ranks_and_order_of_qualifiers(tmp_path) -> None:
+    first = statement(item("P1", "Q1"), "Q42$A", "deprecated", qualifiers={
+        "P2": [item("P2", "Q3"), special("P2", "novalue")], "P3": [item("P3", "Q4")]}, **{"qualifiers-order": ["P3", "P2"]})  # fmt: skip
+    dump = write(tmp_path / "d.json", [entity(first, statement(item("P1", "Q2"), "Q42$B", "preferred"),
+                                              statement(item("P1", "Q2"), "Q42$C"))])  # fmt: skip
+    made = run(dump, tmp_path / "parts")
+    assert rows(made, "statements", "id, rank, best") == [
+        ("Q42$A", "deprecated", False), ("Q42$B", "preferred", True), ("Q42$C", "normal", False)]  # fmt: skip
+    assert rows(made, "qualifiers", "statement, property, position, snak, value") == [
+        ("Q42$A", "P3", 0, "value", "Q4"), ("Q42$A", "P2", 1, "value", "Q3"), ("Q42$A", "P2", 2, "novalue", None)]  # fmt: skip
+
+
+def test_entities_terms_and_sitelinks(tmp_path) -> None:
+    old = {"id": "Q7", "labels": [], "descriptions": [], "aliases": {"de": {"3": {"language": "de", "value": "x"}}}}
+    lexeme = {"type": "lexeme", "id": "L1", "lemmas": {"en": {"language": "en", "value": "go"}}, "forms": [
+        {"id": "L1-F1", "representations": {"en": {"language": "en", "value": "goes"}}, "claims": []}], "senses": [
+        {"id": "L1-S1", "glosses": {"de": {"language": "de", "value": "gehen"}}, "claims": {}}]}  # fmt: skip
+    labels = {code: {"language": code, "value": f"in {code}"} for code in ("fr", "en", "mul", "de")}
+    full = entity(labels=labels, sitelinks={"enwiki": {"site": "enwiki", "title": "A b", "badges": []},
+                                            "newwiki9": {"site": "newwiki9", "title": "C"}})  # fmt: skip
+    dump = write(tmp_path / "d.json", [old, lexeme, full, named("P5", datatype="time")])
+    made = run(dump, tmp_path / "parts", language="de,en")
+    assert rows(made, "entities") == [
+        ("Q7", "item", None, False), ("L1", "lexeme", None, False), ("L1-F1", "form", None, False),
+        ("L1-S1", "sense", None, False), ("Q42", "item", None, False), ("P5", "property", "time", False),
+    ]  # fmt: skip
+    assert rows(made, "terms") == [
+        ("Q7", "alias", "de", "x"), ("L1", "label", "en", "go"), ("L1-F1", "label", "en", "goes"),
+        ("L1-S1", "description", "de", "gehen"), ("Q42", "label", "de", "in de"), ("Q42", "label", "en", "in en"),
+        ("Q42", "label", "mul", "in mul"), ("P5", "label", "en", "name of P5"),
+    ]  # fmt: skip
+    assert rows(made, "sitelinks") == [
+        ("Q42", "enwiki", "A b", "https://en.wikipedia.org/wiki/A_b"), ("Q42", "newwiki9", "C", None)]  # fmt: skip
+    assert rows(run(dump, tmp_path / "none", sitelinks="no"), "sitelinks") == []
+
+
+def test_half_of_a_surrogate_pair(tmp_path) -> None:
+    line = json.dumps(linked("Q1")).replace("name of", "\\ud83d name \\ud83d\\ude00 of")
+    for place, options in enumerate(({}, {"ids": "Q1"})):
+        made = run(write(tmp_path / "d.jsonl", [], line), tmp_path / str(place), **options)
+        assert rows(made, "terms", "value") == [("\ufffd name \U0001f600 of Q1",)]
+
+
+# -- choices ----------------------------------------------------------------------------------------------------------
+
+GRAPH = [
+    linked("Q5"), linked("Q10", P279="Q5"), linked("Q11", P279="Q10 Q5"), linked("Q5b".replace("b", "0"), P279="Q11"),
+    linked("Q1", P31="Q5", P106="Q80", P27="Q90"), linked("Q2", P31="Q11"), linked("Q3", P31="Q50", P106="Q81"),
+    linked("Q4", P31="Q99"), linked("Q80", P31="Q98"), linked("Q90", P36="Q91"), linked("Q91", P36="Q92"), linked("Q92", P36="Q1"),
+    named("Q6", statement(item("P31", "Q5"), "Q6$a", "deprecated"), statement(item("P106", "Q80"), "Q6$b", "deprecated")),
+    named("Q7", statement(item("P31", "Q5"), "Q7$a"), statement(item("P31", "Q99"), "Q7$b", "preferred")),
+    named("Q8", statement(text("P212", "string", "978"), "Q8$a"), statement(special("P106", "somevalue"), "Q8$b")),
+    named("Q9", statement(special("P106", "novalue"), "Q9$a")),
+    *(named(name, datatype="wikibase-item") for name in ("P31", "P279", "P106", "P27", "P36", "P248")),
+    named("P212", statement(item("P1855", "Q8"), "P212$a", qualifiers={"P212": [text("P212", "string", "978")]}), datatype="string"),
+    named("P1855", statement(item("P31", "Q70"), "P1855$a")),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(tmp_path_factory.mktemp("dump") / "graph.json", GRAPH)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"class": "Q5"}, "Q1 Q2 Q3"),  # Q5 > Q10 > Q11 > Q50; not by rank: Q6, Q7
+        ({"class": "q11"}, "Q2 Q3"),
+        ({"class": "Q50,Q98"}, "Q3 Q80"),
+        ({"property": "P106"}, "Q1 Q3 Q8"),
+        ({"property": "P106=Q80"}, "Q1"),
+        ({"property": "P106=Q80, P36=Q92"}, "Q1 Q91"),
+        ({"property": "P212=978"}, "Q8"),
+        ({"ids": "Q4, Q9,q4"}, "Q4 Q9"),
+        ({"ids": "Q4,P31"}, "Q4 P31"),
+        ({"class": "Q5", "property": "P106"}, "Q1 Q3"),
+        ({"class": "Q5", "ids": "Q1,Q2,Q4"}, "Q1 Q2"),
+        ({"ids": "Q90", "hops": "1"}, "Q90 Q91"),
+        ({"ids": "Q90", "hops": "3"}, "Q5 Q1 Q90 Q91 Q92".replace("Q5 ", "")),
+        ({"ids": "Q1", "hops": "1"}, "Q5 Q1 Q80 Q90"),
+        ({"ids": "Q1,Q80", "hops": "1", "limit": "3"}, "Q5 Q1 Q80"),
+        ({"class": "Q5", "limit": "2"}, "Q1 Q2"),
+        ({"limit": "3"}, "Q5 Q10 Q11"),
+        ({"limit": "13"}, "Q5 Q10 Q11 Q50 Q1 Q2 Q3 Q4 Q80 Q90 Q91 Q92 Q6"),
+    ],
+)  # fmt: skip
+def test_choices(graph, tmp_path, options: dict[str, str], expected: str) -> None:
+    made = run(graph, tmp_path / "parts", **options)
+    asked = options.get("ids", "")
+    assert [name for name in ids(made) if name[0] == "Q" or name in asked] == expected.split()
+
+
+def test_what_belongs_to_a_choice(graph, tmp_path) -> None:
+    made = run(graph, tmp_path / "parts", ids="Q8")
+    # In full: Q8, its properties, and the properties that these use. P248 and P31 of others are not used.
+    assert sorted(rows(made, "entities")) == [
+        ("P106", "property", "wikibase-item", False), ("P1855", "property", "wikibase-item", False),
+        ("P212", "property", "string", False), ("P31", "property", "wikibase-item", False),
+        ("Q70", "item", None, True), ("Q8", "item", None, False),
+    ]  # fmt: skip
+    assert {name for (name,) in rows(made, "terms", "id")} == {"P106", "P1855", "P212", "P31", "Q8"}
+    assert ("P212$a", "Q8") in rows(made, "statements", "id, target")
+    assert ("P212$a", "P212", "978") in rows(made, "qualifiers", "statement, property, value")
+
+
+def test_stubs_have_their_names(graph, tmp_path) -> None:
+    made = run(graph, tmp_path / "parts", ids="Q1")
+    assert ids(made, stubs=True) == ["Q5", "Q80", "Q90"]
+    assert ("Q80", "label", "en", "name of Q80") in rows(made, "terms")
+    assert {line for line in lines(made) if line.startswith("<http://www.wikidata.org/entity/Q80>")} == {
+        '<http://www.wikidata.org/entity/Q80> <http://www.w3.org/2000/01/rdf-schema#label> "name of Q80"@en .'
+    }
+    assert not [line for line in lines(run(graph, tmp_path / "all")) if "name of Q81" in line]
+
+
+def test_terms_of_stubs(tmp_path) -> None:
+    far = entity(id="Q2", labels={code: {"value": 'a "b"\\\n\u0007 ' + code} for code in ("mul", "de", "en", "fr")},
+                 descriptions={"en": {"value": "c"}}, aliases={"en": [{"value": "d"}]})  # fmt: skip
+    made = run(write(tmp_path / "d.json", [far, linked("Q1", P1="Q2")]), tmp_path / "parts", ids="Q1", language="en,de")
+    assert [row[1:3] for row in rows(made, "terms") if row[0] == "Q2"] == [
+        ("label", "en"), ("label", "de"), ("label", "mul"), ("description", "en"), ("alias", "en")]  # fmt: skip
+    stub = [line for line in lines(made) if "entity/Q2> <" in line and "prop/" not in line]
+    assert [line.split("> ", 2)[2] for line in stub] == ['"c"@en .'] + [
+        f'"a \\"b\\"\\\\\\n  {code}"@{code} .' for code in ("de", "en", "mul")]  # fmt: skip
+
+
+def test_references_lead_to_stubs(tmp_path) -> None:
+    reference = {"hash": "abc", "snaks": {"P248": [item("P248", "Q3")]}}
+    one = named("Q1", statement(item("P1", "Q2"), "Q1$a", references=[reference]))
+    made = run(write(tmp_path / "d.json", [one, linked("Q3"), named("P248")]), tmp_path / "parts", ids="Q1")
+    assert sorted(ids(made)) == ["P248", "Q1"]
+    assert ids(made, stubs=True) == ["Q2", "Q3", "P1"]
+
+
+def test_a_file_of_ids(graph, tmp_path) -> None:
+    listed = tmp_path / "ids.txt"
+    listed.write_text("Q4 a remark\n\n# none\nhttp://www.wikidata.org/entity/Q9\nwd:Q12345,\n")
+    made = run(graph, tmp_path / "parts", ids=str(listed))
+    assert [name for name in ids(made) if name[0] == "Q"] == ["Q4", "Q9"]
+    assert made.counts["unknown_ids"] == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"class": "human"}, "option class: 'HUMAN' is no id; such as Q5,Q515"),
+        ({"class": "P31"}, "option class: 'P31' is no id; such as Q5,Q515"),
+        ({"property": "Q5"}, "option property: 'Q5' is no id; such as P106, or P106=Q82594"),
+        ({"hops": "4"}, "option hops: '4' is no whole number; from 0 to 3"),
+        ({"limit": "many"}, "option limit: 'many' is no whole number; from 0 to 1,099,511,627,776"),
+        ({"language": "en,?"}, "option language: '?' is no language code; such as en, or en,de; or all"),
+        ({"ids": "no such file"}, "option ids: 'no such file' is neither an id nor a file that can be read: No such file"
+         " or directory; such as Q42,Q5, or the name of a file with one a line"),
+        ({"class": "Q777"}, "no entity of the dump is an instance of Q777; see www.wikidata.org for ids; the best rank counts"),
+        ({"class": "Q5", "property": "P36=Q1"}, "no entity of the dump is an instance of Q5 and has a statement P36=Q1;"
+         " see www.wikidata.org for ids; the best rank counts"),
+        ({"ids": "Q123,Q124"}, "no entity of the dump is one of Q123, Q124; see www.wikidata.org for ids; the best rank counts"),
+    ],
+)  # fmt: skip
+def test_bad_options(graph, tmp_path, options: dict[str, str], message: str) -> None:
+    with pytest.raises(BadInputError) as error:
+        run(graph, tmp_path / "parts", **options)
+    assert str(error.value) == message
+
+
+def test_bad_files_of_ids(graph, tmp_path) -> None:
+    for content, message in (("Q1\nhuman\n", "line 2: 'human' is no id; such as Q42"), ("\n", "holds no id")):
+        (tmp_path / "ids").write_text(content)
+        with pytest.raises(BadInputError, match=re.escape(message)):
+            run(graph, tmp_path / "parts", ids=str(tmp_path / "ids"))
+
+
+def test_id_sets() -> None:
+    names = [("Q", 1), ("Q", 8), ("P", 8), ("Q", 140_000_000), ("L", 10**15)]
+    made = IdSet()
+    for name in names:
+        made.add(name)
+    assert all(name in made for name in names)
+    assert not any(name in made for name in [("Q", 2), ("P", 1), ("L", 8), ("L", 10**15 + 1), ("Q", 140_000_001)])
+
+
+# -- broken dumps -----------------------------------------------------------------------------------------------------
+
+LINES = [json.dumps(one) for one in TWO]
+AGAIN = "is the download whole? Fetch it again"
+MEND = "mend or remove that line, or fetch the dump again"
+
+
+def broken(line: str) -> str:
+    return "\n".join([*LINES, line, ""])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("d.json", "[\n" + ",\n".join(LINES) + ',\n{"type":"item","id":"Q3","lab', "line 4: the file ends before the array does; " + AGAIN),
+        ("d.jsonl", broken('{"type":"item","id":"Q3","lab'), "line 3 is no whole entity (Unterminated"
+         ' string starting at, character 26): {"type":"item","id":"Q3","lab; ' + AGAIN),
+        ("d.json", "[\n" + ",\n".join(LINES) + ",\n", "line 3: the file ends before the array does; " + AGAIN
+         + "; or end a part that you cut out yourself with a line that says ]"),
+        ("d.jsonl", broken("[1, 2]x"), "line 3 is no whole entity (Extra data, character 2): 1, 2]x; " + AGAIN),
+        ("d.jsonl", broken("17"), "line 3 is no entity: 17; " + MEND),
+        ("d.jsonl", broken('{"a": NaN}'), 'line 3 is no whole entity (NaN is no number of JSON): {"a": NaN}; ' + AGAIN),
+        ("d.jsonl", broken('{"a": ' + "[" * 100_000), 'line 3 is no whole entity (nested too deeply): {"a": '
+         + "[" * 94 + "; " + AGAIN),
+        ("d.jsonl", broken('{"type": "item"}'), "line 3: entity without an id: 'id' is missing, or not known; " + MEND),
+        ("d.jsonl", broken('{"id": "Q01"}'), "line 3: entity Q01: 'Q01' is no id of an entity; " + MEND),
+        ("d.jsonl", broken('{"id": "Q3", "claims": {"P31": {"mainsnak": 1}}}'), "line 3: entity Q3 has another form than Wikidata's; " + MEND),
+        ("d.jsonl", broken('{"id": "Q3", "claims": {"x> <y": []}}'), "line 3: entity Q3: 'x> <y' is no id of a property; " + MEND),
+        ("d.jsonl", broken('{"id": "Q3", "labels": {"en": {"value": 7}}}'), "line 3: entity Q3: '7' is no text; " + MEND),
+        ("d.jsonl", "", "holds no entity; is it a dump of Wikidata?"),
+        ("d.json", "[\n]\n", "holds no entity; is it a dump of Wikidata?"),
+        ("d.json", '{"entities": {"Q1": {"id"', "line 1: no JSON: Expecting ':' delimiter; " + AGAIN),
+        ("d.json", '{"error": {"code": "no-such-entity"}}', "is an error message of the API; fetch the entities again"),
+        ("d.csv", "", "has no ending of a dump; such as .json.gz, .jsonl, .nt.bz2 or .ttl.gz"),
+    ],
+)  # fmt: skip
+def test_broken_dumps(tmp_path, name: str, content: str, message: str) -> None:
+    path = tmp_path / name
+    path.write_text(content)
+    chosen = {"ids": "Q1"} if len(content) % 2 and "x> <y" not in content else {}  # the first of two passes sees it too
+    with pytest.raises(BadInputError) as error:
+        run(path, tmp_path / "parts", **chosen)
+    assert str(error.value).replace(f"{path}, ", "").replace(f"{path} ", "") == message
+
+
+SNAKS = {
+    "amount": value("P1", "quantity", "quantity", {"amount": "12,5", "unit": "1"}),
+    "time": value("P1", "time", "time", {"time": "yesterday", "precision": 11, "calendarmodel": "Q1"}),
+    "precision": value(
+        "P1", "time", "time", {"time": "+2000-01-01T00:00:00Z", "precision": 2**40, "calendarmodel": "Q1"}
+    ),
+    "latitude": value("P1", "globe-coordinate", "globecoordinate", {"latitude": "1", "longitude": 2}),
+    "entity": item("P1", "Q5> <x"),
+    "kind": {"snaktype": "maybe", "property": "P1"},
+}
+
+
+@pytest.mark.parametrize(
+    ("snak", "message"),
+    [("amount", "'12,5' is no decimal number"), ("time", "'yesterday' is no time"),
+     ("precision", "'1099511627776' is no precision"), ("latitude", "'1' is no number"),
+     ("entity", "'Q5> <x' is no id of an entity"), ("kind", "an unknown snaktype 'maybe'")],
+)  # fmt: skip
+def test_broken_values(tmp_path, snak: str, message: str) -> None:
+    path = write(tmp_path / "d.jsonl", [TWO[0], entity(statement(SNAKS[snak], "Q42$A"))], "lines")
+    with pytest.raises(BadInputError) as error:
+        run(path, tmp_path / "parts")
+    assert str(error.value) == f"{path}, line 2: entity Q42: {message}; {MEND}"
+
+
+def test_truncated_archives(tmp_path) -> None:
+    for ending in ("gz", "bz2"):
+        path = write(tmp_path / f"d.json.{ending}", [linked(f"Q{n}", P31="Q5") for n in range(1, 2000)])
+        path.write_bytes(path.read_bytes()[:-200])
+        with pytest.raises(
+            BadInputError, match=rf"d.json.{ending}, after line 1: .* ended before .*; {re.escape(AGAIN)}$"
+        ):
+            run(path, tmp_path / ending)
+
+
+def test_missing_file(tmp_path) -> None:
+    with pytest.raises(BadInputError, match="cannot be read: No such file"):
+        run(tmp_path / "d.json", tmp_path / "parts")
+
+
+# -- several processes, and builds that were stopped ------------------------------------------------------------------
+
+MANY = [linked(f"Q{number}", P31=f"Q{number % 7 + 1}", P50=f"Q{number + 1}") for number in range(1, 3001)]
+SMALL_PIECES = "from kbkit.readers.wikidata import passes; passes._SMALLEST = 100_000\n"
+CONVERT = (
+    SMALL_PIECES
+    + """
+import json, os, signal, sys
+from pathlib import Path
+from kbkit.readers.wikidata.convert import convert
+path, folder, most, options = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), json.loads(sys.argv[4])
+def tell(done, total):
+    if most and len([part for part in folder.rglob("info.json") if ".new" not in str(part)]) >= most:
+        os.kill(os.getpid(), signal.SIGKILL)
+made = convert([path], options, folder, tell)
+print(json.dumps(made.counts))
+"""
+)
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    again = [*MANY[:2000], MANY[3], *MANY[2000:]]  # one twice, in different pieces
+    return write(tmp_path_factory.mktemp("dump") / "many.json.gz", again)
+
+
+def test_several_pieces_and_processes(many, tmp_path, monkeypatch) -> None:
+    whole = run(many, tmp_path / "whole")
+    monkeypatch.setattr(passes, "_SMALLEST", 100_000)
+    told: list[tuple[int, int]] = []
+    made = convert([many], {}, tmp_path / "parts", lambda done, total: told.append((done, total)))
+    assert len(made.quads) > 10
+    assert made.counts == whole.counts
+    assert made.counts["duplicates"] == 1
+    for table in made.tables:
+        assert rows(made, table) == rows(whole, table)
+    assert lines(made) == lines(whole)
+    assert told == sorted(told)
+    assert told[-1] == (many.stat().st_size,) * 2
+
+
+def command(path: Path, folder: Path, most: int, **options: str) -> subprocess.CompletedProcess[str]:
+    """Convert in a process of its own, which kills itself when so many parts are whole; no guard around its main part."""
+    arguments = [str(path), str(folder), str(most), json.dumps(options)]
+    return subprocess.run([sys.executable, "-c", CONVERT, *arguments], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("options", [{}, {"class": "Q3", "hops": "1"}], ids=["all", "chosen"])
+def test_a_killed_build_goes_on(many, tmp_path, options: dict[str, str]) -> None:
+    done = command(many, tmp_path / "parts", 5, **options)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    before = {part: part.stat().st_mtime_ns for part in _whole(tmp_path / "parts")}
+    assert len(before) >= 5
+    done = command(many, tmp_path / "parts", 0, **options)
+    assert done.returncode == 0, done.stderr
+    assert {part: part.stat().st_mtime_ns for part in before} == before
+    assert not list((tmp_path / "parts").rglob("*.new"))
+    assert json.loads(done.stdout) == json.loads(command(many, tmp_path / "other", 0, **options).stdout)
+    ours, others = (sorted(_whole(tmp_path / name)) for name in ("parts", "other"))
+    assert [part.relative_to(tmp_path / "parts") for part in ours] == [
+        part.relative_to(tmp_path / "other") for part in others
+    ]
+    for one, other in zip(ours, others, strict=True):
+        assert one.read_bytes() == other.read_bytes()
+
+
+def _whole(folder: Path) -> list[Path]:
+    return [
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and ".new" not in str(path) and "made_from" not in path.name
+    ]
+
+
+def test_other_files_or_options_begin_anew(tmp_path) -> None:
+    path = write(tmp_path / "d.json", TWO)
+    run(path, tmp_path / "parts")
+    first = (tmp_path / "parts" / "parts" / "000000" / "entities.parquet").stat().st_mtime_ns
+    (tmp_path / "parts" / "left over").write_text("")
+    run(path, tmp_path / "parts")
+    assert (tmp_path / "parts" / "parts" / "000000" / "entities.parquet").stat().st_mtime_ns == first
+    assert rows(run(path, tmp_path / "parts", language="de"), "terms") == []
+    assert not (tmp_path / "parts" / "left over").exists()
+    write(path, TWO[:1])
+    assert ids(run(path, tmp_path / "parts", language="de")) == ["Q1"]
+
+
+def test_errors_of_other_processes(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(passes, "_SMALLEST", 100_000)
+    path = write(
+        tmp_path / "d.jsonl", [], "\n".join(json.dumps(one) for one in [*MANY[:1500], {"id": "x"}, *MANY[1500:]])
+    )
+    with pytest.raises(BadInputError) as error:
+        run(path, tmp_path / "parts")
+    assert str(error.value) == f"{path}, line 1,501: entity x: 'x' is no id of an entity; {MEND}"
+
+
+class Stop(Exception):
+    pass
+
+
+def test_the_caller_stops(many, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(passes, "_SMALLEST", 100_000)
+    started: list[subprocess.Popen[bytes]] = []
+    start = pool.Pool._start
+    monkeypatch.setattr(pool.Pool, "_start", lambda self: (start(self), started.extend(self._all)))
+
+    def tell(done: int, total: int) -> None:
+        if done > total / 4:
+            raise Stop
+
+    with pytest.raises(Stop):
+        convert([many], {}, tmp_path / "parts", tell)
+    assert len(started) == pool.workers()
+    assert all(process.poll() is not None for process in started)
+
+
+def test_a_process_that_ends(many, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(passes, "_SMALLEST", 100_000)
+    start = pool.Pool._start
+
+    def killed(self: pool.Pool) -> None:
+        start(self)
+        for process in self._all:
+            process.kill()
+            process.wait()
+
+    monkeypatch.setattr(pool.Pool, "_start", killed)
+    with pytest.raises(Exception, match=r"a process that read .* has ended"):
+        run(many, tmp_path / "parts")

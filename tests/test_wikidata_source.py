@@ -1,0 +1,195 @@
+"""A KB of the Wikidata sample: types, relations, attributes, tables, search, and one meaning in all engines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import kbkit
+from kbkit.errors import InterruptedBuildError, KbError
+from kbkit.ingestion.progress import Event
+from kbkit.kb import KnowledgeBase
+from kbkit.layout import KbDirectory
+from tests.conftest import Run
+from tests.samples.wikidata import make
+
+SAMPLE = make.FILE
+LIGHT = ("tables", "adjacency")
+
+
+@pytest.fixture(scope="module")
+def kb(wikidata_kb: Path) -> Iterator[KnowledgeBase]:
+    with kbkit.open(wikidata_kb) as opened:
+        yield opened
+
+
+def keys(frame: pl.DataFrame) -> set[str]:
+    return set(frame["key"])
+
+
+def test_the_stores_agree(kb: KnowledgeBase) -> None:
+    assert [problem for _, problem in kb.check() if problem] == []
+
+
+def test_classes_and_occupations_are_types(kb: KnowledgeBase) -> None:
+    adams = kb.node("Q42")
+    assert (adams.type, adams.name) == ("human", "Douglas Adams")
+    assert {"writer", "novelist"} <= set(adams.other_types)
+    assert kb.schema.type("human").iri == "http://www.wikidata.org/entity/Q5"
+    assert kb.node("P31").type == "property"
+    humans = set(kb.sql("SELECT key FROM human")["key"])
+    facts = json.loads(SAMPLE.read_text(encoding="utf-8"))
+    expected = {
+        e["id"]
+        for e in facts
+        for claim in e.get("claims", {}).get("P31", [])
+        if claim["mainsnak"].get("datavalue", {}).get("value", {}).get("id") == "Q5" and claim["rank"] != "deprecated"
+    }
+    assert humans == expected
+    assert len(humans) > 20
+
+
+def test_properties_are_relations_and_attributes_with_labels(kb: KnowledgeBase) -> None:
+    educated = kb.schema.relation("P69")
+    assert (educated.label, educated.iri) == ("educated at", "http://www.wikidata.org/prop/direct/P69")
+    attributes = {a.name: a for a in kb.schema.type("human").attributes}
+    assert (attributes["P569"].label, attributes["P569"].type) == ("date of birth", "DATE")
+    assert attributes["P2048"].type == "DOUBLE"
+    assert str(kb.node("Q42").attributes["P569"]) == "1952-03-11"
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        'human:"Douglas Adams" -> [P69] -> *',
+        "human{P569 < '1900-01-01'}",
+        "* <- [P19] <- human",
+        'human{key = "Q42"}',
+        "(human -> [P27] -> sovereign_state) - (mountain -> [P17] -> sovereign_state)",
+        "writer{P570 >= '1900-01-01'}",
+        "film -> [!P57] -> human",
+    ],
+)
+def test_answers_are_the_same_in_all_engines(kb: KnowledgeBase, expression: str) -> None:
+    walked = kb.answers(expression).ids.tolist()
+    assert walked
+    assert kb.answers(expression, "sql").ids.tolist() == walked
+    assert kb.answers(expression, "sparql").ids.tolist() == walked
+
+
+def test_statements_hold_every_rank_and_edges_the_best(kb: KnowledgeBase) -> None:
+    ranks = set(kb.sql("SELECT DISTINCT rank FROM statements")["rank"])
+    assert ranks == {"preferred", "normal", "deprecated"}
+    assert set(kb.sql("SELECT DISTINCT snak FROM statements")["snak"]) == {"value", "somevalue", "novalue"}
+    best = kb.sql(
+        "SELECT count(*) AS n FROM (SELECT DISTINCT subject, property, target FROM statements"
+        " WHERE best AND target IS NOT NULL AND snak = 'value')"
+    )["n"].item()
+    assert best == kb.schema.edges
+    truthy = kb.sparql(
+        "SELECT (COUNT(*) AS ?n) { ?p wikibase:directClaim ?d . ?s ?d ?o FILTER(STRSTARTS(STR(?o), STR(wd:))) }"
+    )
+    assert truthy["n"].item() == best
+
+
+def test_qualifiers_join_statements(kb: KnowledgeBase) -> None:
+    rows = kb.sql(
+        "SELECT q.value FROM statements s JOIN qualifiers q ON q.statement = s.id"
+        " WHERE s.subject = 'Q42' AND s.property = 'P69' AND q.property = 'P582' ORDER BY q.value"
+    )
+    asked = kb.sparql("SELECT ?end { wd:Q42 p:P69/pq:P582 ?end } ORDER BY ?end")
+    assert rows["value"].to_list() == asked["end"].to_list() != []
+
+
+QUERIES = json.loads((Path(make.__file__).parent / "queries.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=[query["id"] for query in QUERIES])
+def test_queries_of_the_query_service_run_as_they_are(kb: KnowledgeBase, query: dict[str, Any]) -> None:
+    """The rows were worked out by hand from the facts of the sample."""
+
+    def text(value: object) -> str:
+        return "" if value is None else f"{value:g}" if isinstance(value, float) and value < 1e6 else number(value)
+
+    def number(value: object) -> str:
+        return str(int(value)) if isinstance(value, float) else str(value)
+
+    rows = [[text(value) for value in row] for row in kb.sparql(query["sparql"]).rows()]
+    assert (rows if "ORDER BY" in query["sparql"] else sorted(rows)) == query["rows"]
+
+
+def test_labels_aliases_and_descriptions_are_searched(kb: KnowledgeBase) -> None:
+    assert kb.search("DNA", k=3, mode="bm25")["key"].to_list()[0] == "Q42"
+    assert "Q42" in keys(kb.search("britischer Schriftsteller", k=5, mode="bm25", type="human"))
+
+
+def test_entities_that_are_referred_to_are_nodes(kb: KnowledgeBase) -> None:
+    known = set(kb.sql("SELECT key FROM nodes")["key"])
+    targets = set(kb.sql("SELECT DISTINCT target FROM statements WHERE best AND target IS NOT NULL")["target"])
+    assert targets <= known
+
+
+def test_a_class_with_its_subclasses(tmp_path: Path) -> None:
+    """Q6256 country has sovereign states below it in the sample."""
+    with kbkit.ingest("wikidata", SAMPLE, out=tmp_path / "kb", options={"class": "Q5"}, stores=LIGHT) as kb:
+        typed = kb.sql("SELECT DISTINCT type FROM nodes WHERE key IN (SELECT subject FROM statements)")
+        assert set(typed["type"]) == {"human", "property"}
+        assert kb.node("Q145").name == "United Kingdom"  # referred to: its terms come along
+        assert kb.sql("SELECT count(*) AS n FROM statements WHERE subject = 'Q145'")["n"].item() == 0
+
+
+def test_a_build_that_is_stopped_goes_on(tmp_path: Path) -> None:
+    def stop(event: Event) -> None:
+        if (event.stage, event.done) == ("load", 1):
+            raise KeyboardInterrupt
+
+    out = tmp_path / "kb"
+    with pytest.raises(InterruptedBuildError, match="the same command goes on with it"):
+        kbkit.ingest("wikidata", SAMPLE, out=out, stores=LIGHT, progress=stop)
+    parts = sorted(KbDirectory(out).partial.rglob("*.parquet"))
+    made = {path: path.stat().st_mtime_ns for path in parts}
+    assert made
+    after: dict[Path, int] = {}
+
+    def look(event: Event) -> None:
+        if (event.stage, event.done) == ("load", 1):
+            after.update({path: path.stat().st_mtime_ns for path in parts})
+
+    with kbkit.ingest("wikidata", SAMPLE, out=out, stores=LIGHT, progress=look) as kb:
+        assert kb.node("Q42").name == "Douglas Adams"
+    assert after == made
+    assert not KbDirectory(out).partial.exists()
+
+
+def test_a_truncated_dump_leaves_nothing(tmp_path: Path) -> None:
+    broken = tmp_path / "dump.json"
+    broken.write_bytes(SAMPLE.read_bytes()[:100_000])
+    with pytest.raises(KbError, match=r"dump\.json, line \d+"):
+        kbkit.ingest("wikidata", broken, out=tmp_path / "kb", stores=LIGHT)
+    assert not (tmp_path / "kb").exists()
+
+
+def test_options_of_a_recipe_are_flags(here: Run, tmp_path: Path) -> None:
+    chosen = ("--ids", "Q42", "--hops=1", "--stores", "tables")
+    done = here("ingest", "wikidata", SAMPLE, *chosen, "--out", tmp_path / "kb")
+    assert done.returncode == 0, done.stderr
+    with kbkit.open(tmp_path / "kb") as kb:
+        assert kb.sql("SELECT count(DISTINCT subject) AS n FROM statements")["n"].item() > 10
+    done = here("ingest", "wikidata", SAMPLE, "--clas", "Q5", "--out", tmp_path / "other")
+    assert done.stderr == "kbkit: unknown option '--clas' in kbkit ingest; did you mean '--class'?\n"
+    done = here("ingest", "wikidata", SAMPLE, "--hops", "9", "--out", tmp_path / "other")
+    assert done.stderr == "kbkit: unknown value of option hops '9'; there are 0, 1, 2, 3\n"
+    done = here("ingest", "world", "--dry-run")
+    assert done.stderr.startswith("kbkit: recipe world has no estimate; ")
+
+
+def test_a_dry_run_makes_nothing(here: Run, tmp_path: Path) -> None:
+    done = here("ingest", "wikidata", SAMPLE, "--dry-run", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "entities" in done.stdout
+    assert list(tmp_path.iterdir()) == []
