@@ -11,7 +11,22 @@ from typing import Annotated, Any
 import typer
 
 from kbkit import __version__
-from kbkit.cli import answer, ask, build, export, fetch, guides, llm, look, measure, quest, search, stark
+from kbkit.cli import (
+    answer,
+    ask,
+    build,
+    explore,
+    export,
+    fetch,
+    guides,
+    llm,
+    look,
+    measure,
+    quest,
+    search,
+    spinach,
+    stark,
+)
 from kbkit.errors import KbError
 
 
@@ -41,7 +56,9 @@ answer.register(app)
 measure.register(app)
 stark.register(app)
 quest.register(app)
+spinach.register(app)
 llm.register(app)
+explore.register(app)
 export.register(app)
 guides.register(app)
 

@@ -27,6 +27,14 @@ class Usage(NamedTuple):
 _NONE = Usage()
 
 
+class Tool(NamedTuple):
+    """A function that a model may call where its server can: ``argument`` is the name of its text, empty for none."""
+
+    name: str
+    argument: str
+    does: str
+
+
 @dataclass(frozen=True)
 class Request:
     """A call: messages and parameters.
@@ -62,6 +70,22 @@ class Request:
     def asked(self) -> str:
         """The user's message: the data that the call is about."""
         return next((message.content for message in self.messages if message.role == "user"), "")
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """What a model may answer with a call of: the ``actions`` that the user's message lists, each with ``name``,
+        ``argument`` (empty: none) and ``does``; mostly none.
+
+        They are read out of the messages, and so the call's key, the cache and recordings need not know of them.
+        """
+        asked = self.asked()
+        if '"actions"' not in asked:
+            return ()
+        try:
+            listed = json.loads(asked)["actions"]
+            return tuple(Tool(*(str(action[name]) for name in ("name", "argument", "does"))) for action in listed)
+        except (ValueError, LookupError, TypeError, RecursionError):
+            return ()
 
     def followed(self, *messages: Message) -> Request:
         """The same call with more messages behind."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
 import threading
 import time
 import urllib.parse
@@ -17,7 +18,7 @@ from typing import Any, NoReturn
 
 from kbkit import endpoint
 from kbkit.errors import KbError, QueryTimeoutError
-from kbkit.llm.client import Reply, Request, Usage
+from kbkit.llm.client import Reply, Request, Tool, Usage
 
 TIMEOUT = 120.0
 RETRIES = 5
@@ -26,8 +27,11 @@ _MOST_BYTES = 1 << 24
 _NO_KEY = "none"
 _SET_KEY = f"set {endpoint.KEY_VARIABLES[0]} to its key"
 _IS_IT = "is it an OpenAI-compatible endpoint? Addresses mostly end with /v1"
-_OPTIONAL = ("response_format", "seed", "temperature", "top_p")
+_OPTIONAL = ("response_format", "seed", "temperature", "top_p", "tools")
 """Parameters that a call goes without where a model or server does not take them."""
+_NO_TOOLS = (400, 404, 422, 500, 501)
+"""What servers answer that have no function calling, or would have it only when they are started otherwise."""
+_THOUGHT = "thought"
 _UNKNOWN = ("support", "unknown", "unrecognized", "permitted", "unexpected")
 
 
@@ -99,14 +103,21 @@ class OpenAIModel:
         if request.schema is not None:
             form = {"name": "answer", "schema": dict(request.schema), "strict": False}
             body["response_format"] = {"type": "json_schema", "json_schema": form}
+        if tools := request.tools:
+            body["tools"] = [_function(tool) for tool in tools]
         return {name: value for name, value in body.items() if name not in refused}
 
     def _names_refused(self, error: Any, request: Request, refused: frozenset[str]) -> str:
         """The parameter that an answer 400 or 422 complains of, and that the call can go without; else empty."""
-        if getattr(error, "status_code", 0) not in (400, 422):
+        status = getattr(error, "status_code", 0)
+        if status not in _NO_TOOLS:
             return ""
         said = f"{error.param or ''} {error.message}".lower().replace("json_schema", "response_format")
         sent = self._body(request, refused)
+        if "tools" in sent and re.search(r"\btools?\b|\btool[_ -]choice|\bfunction[ -]call", said):
+            return "tools"
+        if status not in (400, 422):
+            return ""
         if "max_completion_tokens" in said and "max_tokens" in sent:
             return "max_tokens"
         unknown = "response_format" in said or any(word in said for word in _UNKNOWN)
@@ -126,6 +137,7 @@ class OpenAIModel:
                 text = "".join(part["text"] for part in text if part.get("type") == "text")
             if not isinstance(text, str):
                 raise TypeError
+            text = _called(message.get("tool_calls"), text) or text
         except (LookupError, TypeError, AttributeError):
             error = found.get("error") if isinstance(found, dict) else None
             said = f": {self._clean(json.dumps(error, ensure_ascii=False))}" if error else ""
@@ -215,6 +227,41 @@ def _bounded() -> Any:
             return type(response)(response.status_code, headers=headers, content=bytes(body), request=request)
 
     return Bounded
+
+
+def _function(tool: Tool) -> dict[str, Any]:
+    """A function as the API has it; with a parameter for the thought, because most models say nothing beside a call."""
+    properties = {_THOUGHT: "what was learned, and what this is to try"}
+    if tool.argument:
+        properties[tool.argument] = f"the {tool.argument}"
+    parameters = {
+        "type": "object",
+        "properties": {name: {"type": "string", "description": said} for name, said in properties.items()},
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+    return {"type": "function", "function": {"name": tool.name, "description": tool.does, "parameters": parameters}}
+
+
+def _called(calls: Any, said: str) -> str:
+    """The first call of a function as JSON ``{"thought", "action", "argument"}``; empty where there is none.
+
+    Arguments that are no JSON are the argument as they stand.
+    """
+    if not isinstance(calls, list) or not calls:
+        return ""
+    function = calls[0]["function"]
+    name, given = function["name"], function.get("arguments") or "{}"
+    try:
+        arguments = json.loads(given) if isinstance(given, str) else given
+    except (ValueError, RecursionError):
+        arguments = {"argument": given}
+    if not isinstance(arguments, dict):
+        arguments = {"argument": arguments}
+    thought = arguments.pop(_THOUGHT, "") or said
+    values = list(arguments.values())
+    argument = values[0] if len(values) == 1 else arguments or ""
+    return json.dumps({"thought": thought, "action": name, "argument": argument}, ensure_ascii=False)
 
 
 def _usage(found: Any) -> Usage:

@@ -1,0 +1,264 @@
+"""How large a query is: the seven numbers of Table 1, by the definitions of appendix A, on the syntax tree.
+
+The authors count with rules and regular expressions. Where a definition leaves something open, each function says how
+it is read here; of readings that fit alike, the one whose figures come closer to the paper's was taken.
+
+What only asks for labels or tells the engine how to run is no part of a query here, as the paper removes such clauses
+from its queries (section 3.1): the label service, ``hint:`` statements, and the parameters of other services.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from lark import Token, Tree
+
+from kbkit import wikibase
+from kbkit.sparql_syntax.tree import Node, ParseTree, child, children, nodes, tokens
+
+_HEADS = ("select_query", "sub_select", "ask_query", "construct_query", "describe_query")
+_BRACKETS = "blank_node_property_list_path"
+_SUBJECTS = ("triples_same_subject_path", _BRACKETS)
+_CLAUSES = ("group_clause", "having_clause", "order_clause", "filter", "minus_graph_pattern")
+_JOINS = ("optional_graph_pattern", "inline_data", "values_clause", "include")
+_VALUES = ("inline_data_one_var", "inline_data_full", "data_row")
+_IRIS = ("IRIREF", "PNAME_LN", "PNAME_NS")
+_NUMBERS = ("NUMBER", "SIGNED_NUMBER")
+_LABELS = ("Label", "Description")
+"""How names of variables end that the label service fills; the authors leave such columns out."""
+_LABEL_SERVICE = wikibase.ONTOLOGY + "label"
+_PARAMETER = wikibase.BLAZEGRAPH + "serviceParam"
+
+
+@dataclass(frozen=True)
+class Features:
+    """The numbers of one query."""
+
+    clauses: int
+    projections: int
+    relations: int
+    subjects: int
+    predicates: int
+    objects: int
+    literals: int
+
+
+class Triple(NamedTuple):
+    """A subject-relation-object clause; ``relation`` is a variable, an IRI, ``a`` or a path."""
+
+    subject: Node
+    relation: Node
+    object: Node
+
+
+class Query:
+    """A query's tree, with what its prefixes stand for: those it declares, else the Wikidata Query Service's."""
+
+    def __init__(self, tree: ParseTree) -> None:
+        self.tree = tree
+        self._prefixes = dict(wikibase.PREFIXES)
+        for declared in nodes(tree, "prefix_decl"):
+            name, iri = declared.children[-2:]
+            self._prefixes[str(name).removesuffix(":")] = str(iri)[1:-1]
+        self.triples = tuple(self._triples())
+
+    def iri(self, node: Node) -> str:
+        """The whole IRI that a token stands for; empty for another token or a tree. A prefix that nobody declares stays
+        as it is.
+        """
+        if not isinstance(node, Token) or node.type not in _IRIS:
+            return ""
+        if node.type == "IRIREF":
+            return node[1:-1]
+        prefix, _, local = node.partition(":")
+        return self._prefixes.get(prefix, f"{prefix}:") + local
+
+    def parts(self, *rules: str) -> Iterator[ParseTree]:
+        """The subtrees of these rules, without those in the label service."""
+        return nodes(self.tree, *rules, within=lambda tree: not self._is_label_service(tree))
+
+    def _is_label_service(self, tree: ParseTree) -> bool:
+        return tree.data == "service_graph_pattern" and any(self.iri(c) == _LABEL_SERVICE for c in tree.children)
+
+    def _triples(self) -> Iterator[Triple]:
+        for part in self.parts(*_SUBJECTS):
+            # A list in brackets is the subject of what it holds; another term stands before its properties.
+            subject = part if part.data == _BRACKETS else part.children[0]
+            for properties in children(part, "property_list_path_not_empty"):
+                for relation, thing in _pairs(properties):
+                    triple = Triple(subject, relation, thing)
+                    if not self._is_instruction(triple):
+                        yield triple
+
+    def _is_instruction(self, triple: Triple) -> bool:
+        """Whether a clause speaks to the engine or a service, and not of the data."""
+        subject = self.iri(triple.subject)
+        return subject.startswith(wikibase.HINT) or subject == _PARAMETER
+
+
+def _pairs(properties: ParseTree) -> Iterator[tuple[Node, Node]]:
+    """(relation, object) of ``p a, b; q c``."""
+    relation: Node = properties
+    for part in properties.children:
+        if isinstance(part, Tree) and part.data == "object_list_path":
+            yield from ((relation, thing) for thing in part.children if thing != ",")
+        elif part != ";":
+            relation = part
+
+
+def features(tree: ParseTree) -> Features:
+    """The seven numbers of a query."""
+    query = Query(tree)
+    return Features(
+        clauses(query),
+        projections(query),
+        relations(query),
+        subjects(query),
+        predicates(query),
+        objects(query),
+        literals(query),
+    )
+
+
+def clauses(query: Query) -> int:
+    """*Clauses*: "the number of atomic nodes of an AST, where an atomic node is one of: a projection clause (i.e.,
+    SELECT ... WHERE), a single subject-relation-object clause, a group by clause, a having by clause, a filter clause,
+    a sorting clause, a MINUS clause, and a join clause".
+
+    A projection clause is every SELECT, those of sub-selects and named subqueries too, and the head of another query
+    (ASK). A join clause joins further solutions to those of its group: OPTIONAL, VALUES, INCLUDE. A filter with EXISTS
+    is one clause beside those inside it. No clauses are UNION, BIND, LIMIT and SERVICE, which the definition does not
+    name (the authors' program counts LIMIT, and the clauses inside OPTIONAL twice).
+    """
+    return relations(query) + sum(1 for _ in query.parts(*_HEADS, *_CLAUSES, *_JOINS))
+
+
+def projections(query: Query) -> int:
+    """*Projections*: "the number of fields in the final SELECT ... WHERE clause".
+
+    Fields whose names end in Label or Description are left out, as the authors do. ``*`` is all variables of the
+    pattern that a result shows; an ASK has one field, its boolean, CONSTRUCT and DESCRIBE have none.
+    """
+    if child(query.tree, "ask_query"):
+        return 1
+    select = child(query.tree, "select_query")
+    return sum(not name.endswith(_LABELS) for name in _fields(select)) if select else 0
+
+
+def _fields(select: ParseTree) -> list[str]:
+    """The names of a SELECT's fields."""
+    clause = child(select, "select_clause")
+    assert clause is not None
+    if "*" in clause.children:
+        return sorted({name for where in children(select, "where_clause") for name in _shown(where)})
+    # Of (expression AS ?name), the last variable.
+    return [[t for t in tokens(field) if t.type == "VAR"][-1][1:] for field in clause.children if _is_field(field)]
+
+
+def _is_field(node: Node) -> bool:
+    return isinstance(node, Tree) or node.type == "VAR"
+
+
+def _shown(node: Node) -> Iterator[str]:
+    """The variables of a pattern that ``SELECT *`` gives: not those of filters, MINUS and within sub-selects."""
+    if isinstance(node, Token):
+        if node.type == "VAR":
+            yield node[1:]
+    elif node.data == "sub_select":
+        yield from _fields(node)
+    elif node.data not in ("filter", "minus_graph_pattern"):
+        for part in node.children:
+            yield from _shown(part)
+
+
+def relations(query: Query) -> int:
+    """*Relations*: "the number of subject-relation-object clauses".
+
+    ``?a p ?b, ?c; q ?d`` is three; ``?a p [ q ?b ]`` is two; a path is one, however long.
+    """
+    return len(query.triples)
+
+
+def subjects(query: Query) -> int:
+    """*Subjects*: "the number of uniquely occurring subjects (either variables or entities)".
+
+    Blank nodes are neither; an entity is any IRI.
+    """
+    return len({_name(query, triple.subject) for triple in query.triples} - {""})
+
+
+def predicates(query: Query) -> int:
+    """*Predicates*: "the unique number of properties (i.e. a PID of the form P...)".
+
+    Those in the relations, within paths too; ``p:P39`` and ``ps:P39`` are one property.
+    """
+    found: set[str] = set()
+    for triple in query.triples:
+        found.update(properties(query, triple.relation))
+    return len(found)
+
+
+def properties(query: Query, node: Node) -> set[str]:
+    """The PIDs that stand in a part of a query, in any namespace of Wikibase."""
+    return {pid for token in tokens(node) if (pid := wikidata_id(query.iri(token))).startswith("P")}
+
+
+def wikidata_id(iri: str) -> str:
+    """The PID, QID or LID at the end of an IRI of Wikidata's entities and properties; else empty."""
+    for space in _SPACES:
+        if iri.startswith(space):
+            local = iri[len(space) :]
+            if local[:1] in ("P", "Q", "L") and local[1:].isdecimal() and local.isascii():
+                return local
+    return ""
+
+
+_SPACES = tuple(
+    sorted({space for space in wikibase.PREFIXES.values() if space.startswith(wikibase.PROP)} | {wikibase.ENTITY})
+)
+
+
+def objects(query: Query) -> int:
+    """*Objects*: "the number of uniquely occurring objects (either variables or entities), where we also count the
+    number of y occurring in each VALUES clause of the form VALUES ?x {y}".
+
+    One set of both: a value that is an object too counts once. Blank nodes and literals are no objects.
+    """
+    found = {_name(query, triple.object) for triple in query.triples}
+    for part in query.parts(*_VALUES):
+        found.update(query.iri(value) for value in part.children)
+    return len(found - {""})
+
+
+def literals(query: Query) -> int:
+    """*Literals*: "the unique number of strings (e.g. "wikidata") or numerical numbers (e.g. 123.45)".
+
+    Those in clauses that say what an answer is: as objects, in filters, in VALUES. Numbers of LIMIT, and what stands in
+    projections, BIND, HAVING and ORDER BY, are left out. A string with a datatype or language is a string.
+    """
+    found: set[str] = set()
+    for part in query.parts("filter", *_VALUES):
+        found.update(_constants(part))
+    for triple in query.triples:
+        if isinstance(triple.object, Token) or triple.object.data == "rdf_literal":
+            found.update(_constants(triple.object))
+    return len(found)
+
+
+def _name(query: Query, node: Node) -> str:
+    """A variable or IRI, so that equal ones are equal; empty for anything else."""
+    if isinstance(node, Token) and node.type == "VAR":
+        return f"?{node[1:]}"
+    return query.iri(node)
+
+
+def _constants(node: Node) -> Iterator[str]:
+    """The strings, without their quotation marks, and the numbers in a part of a query."""
+    for token in tokens(node):
+        if token.type in _NUMBERS:
+            yield str(token)
+        elif token.type == "STRING":
+            marks = 3 if token[:3] in ('"""', "'''") else 1
+            yield f'"{token[marks:-marks]}'

@@ -1,0 +1,159 @@
+"""Search for entities (names first, then texts) and for properties (relations and attributes)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kbkit.errors import KbError
+from kbkit.explore.names import Names, Property
+from kbkit.explore.results import Found, Hit
+from kbkit.stores.snippets import snippet
+from kbkit.stores.tables import closest_nodes
+
+if TYPE_CHECKING:
+    from kbkit.answers.answer_set import AnswerSet
+    from kbkit.kb import KnowledgeBase
+
+ENTITIES, PROPERTIES = 8, 4
+"""How many are shown at most (the SPINACH paper, section 4.1)."""
+PROPERTY = "property"
+"""The node type of Wikidata's properties."""
+
+_NAMESAKES = 200
+_ALIAS = "len(list_filter(aliases, lambda alias: lower(alias) = lower($text))) > 0"
+_WORD = re.compile(r"[^\W_]+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_STEM = 4
+_LEAST = 0.5
+"""The share of a search's words that a property has to hold."""
+
+
+class Searcher:
+    """Searches of one KB."""
+
+    def __init__(self, kb: KnowledgeBase, names: Names) -> None:
+        self._kb, self._names = kb, names
+        self._items: AnswerSet | None = None
+
+    def search(self, text: str) -> Found:
+        """What goes by these words."""
+        if not text.strip():
+            raise KbError("the search is empty", "give some words")
+        if not self._names.wikidata:
+            return Found(self._entities(text, None, ENTITIES), self._properties(text))
+        return Found(self._entities(text, self._not_properties(), ENTITIES), self._typed(text, PROPERTY, PROPERTIES))
+
+    # -- entities -----------------------------------------------------------------------------------------------------
+
+    def _not_properties(self) -> AnswerSet:
+        if self._items is None:
+            self._items = self._kb.answers(f"* - {PROPERTY}")
+        return self._items
+
+    def _typed(self, text: str, type_name: str, most: int) -> list[Hit]:
+        return self._entities(text, self._kb.answers(type_name), most)
+
+    def _entities(self, text: str, within: AnswerSet | None, most: int) -> list[Hit]:
+        """Nodes of that name, then those whose names hold all the words, then those whose texts hold many of them;
+        where there are none, what is near in meaning.
+        """
+        ids = self._named(text, within, most)
+        if self._kb.has("text"):
+            ids += self._all_words(text, within, 3 * most)
+            ids += self._found(text, within, most, "bm25")
+            if not ids and self._kb.has("vectors"):
+                ids = self._found(text, within, most, "dense")
+        elif not ids:
+            close = [self._kb.find(reference) for _, reference in closest_nodes(self._kb.tables, text, most=3 * most)]
+            ids = [node for node in close if within is None or node in set(within.ids.tolist())]
+        return self._hits(list(dict.fromkeys(ids))[:most])
+
+    def _named(self, text: str, within: AnswerSet | None, most: int) -> list[int]:
+        """Nodes whose name or alias this is: as names before as aliases, then those with the most edges."""
+        where = f"lower(name) = lower($text) OR {_ALIAS}"
+        params: dict[str, Any] = {"text": " ".join(text.split())}
+        if self._kb.has("text"):
+            words = [word.plain for word in self._kb.text.tokens(text)]
+            where = "id IN (SELECT unnest($ids))"
+            params["ids"] = self._kb.text.named(words, stemmed=False, most=_NAMESAKES).tolist() if words else []
+        sql = f"SELECT id, lower(name) <> lower($text) FROM nodes WHERE {where} ORDER BY 2, 1 LIMIT {_NAMESAKES}"
+        rows = self._kb.tables.rows(sql, params)
+        kept = set(within.ids.tolist()) if within is not None and rows else set()
+        ids = [(node, aliased) for node, aliased in rows if within is None or node in kept]
+        degrees = self._degrees([node for node, _ in ids]) if len(ids) > 1 else {}
+        return [node for node, _ in sorted(ids, key=lambda row: (row[1], -degrees.get(row[0], 0)))][:most]
+
+    def _degrees(self, ids: Sequence[int]) -> dict[int, int]:
+        sql = (
+            "SELECT id, count(*) FROM (SELECT head AS id FROM edges UNION ALL SELECT tail FROM edges)"
+            " WHERE id IN (SELECT unnest($ids)) GROUP BY id"
+        )
+        return dict(self._kb.tables.rows(sql, {"ids": list(ids)}))
+
+    def _found(self, text: str, within: AnswerSet | None, most: int, mode: str) -> list[int]:
+        frame = self._kb.search(text, most, mode, within, quotes=False)
+        return [int(node) for node in frame["id"].to_list()]
+
+    def _all_words(self, text: str, within: AnswerSet | None, most: int) -> list[int]:
+        """Nodes whose name, or whose aliases, hold every word that tells something."""
+        words = set(self._kb.text.words(text))
+        if not words:
+            return []
+        ids = self._kb.search(text, most, "bm25", within, fields=["name"], quotes=False)["id"].to_list()
+        rows = self._kb.tables.rows(
+            "SELECT id, concat_ws(' ', name, array_to_string(aliases, ' ')) FROM nodes"
+            " WHERE id IN (SELECT unnest($ids))",
+            {"ids": ids},
+        )
+        holds = {node for node, named in rows if words <= set(self._kb.text.words(named))}
+        return [node for node in ids if node in holds]
+
+    def _hits(self, ids: Sequence[int]) -> list[Hit]:
+        """Ids with names and descriptions: a text's beginning, and outside Wikidata the type."""
+        rows = self._kb.tables.rows(
+            "SELECT n.id, type, key, name, (SELECT arg_min(text, (field::VARCHAR, position)) FROM texts x"
+            " WHERE x.id = n.id) FROM nodes n WHERE id IN (SELECT unnest($ids))",
+            {"ids": list(ids)},
+        )
+        known = {node: rest for node, *rest in rows}
+        return [self._hit(*known[node]) for node in ids]
+
+    def _hit(self, type_name: str, key: str, name: str, text: str | None) -> Hit:
+        about = snippet(text, (), ()) if text else ""
+        if not self._names.wikidata:
+            about = f"{type_name}; {about}" if about else type_name
+        return Hit(self._names.node(type_name, key), name, about)
+
+    # -- properties of a KB that is not Wikidata's --------------------------------------------------------------------
+
+    def _properties(self, text: str) -> list[Hit]:
+        """Relations and attributes whose names or labels hold most of the words."""
+        wanted = _words(text)
+        scored = [(_score(wanted, known), known) for known in self._names.properties] if wanted else []
+        best = sorted((pair for pair in scored if pair[0] >= _LEAST), key=lambda pair: -pair[0])
+        return [Hit(known.id, known.label, known.about) for _, known in best[:PROPERTIES]]
+
+
+def _score(wanted: Sequence[str], known: Property) -> float:
+    """The share of the words that the name or label holds, and less than that for what else these hold."""
+    own = _words(f"{known.name} {known.label}")
+    found = sum(any(_alike(word, other) for other in own) for word in wanted)
+    return found / len(wanted) + 0.1 * found / max(1, len(own))
+
+
+def _words(text: str) -> list[str]:
+    found: Iterable[str] = (word.casefold() for word in _WORD.findall(_CAMEL.sub(" ", text)))
+    return list(dict.fromkeys(word for word in found if word not in _IDLE)) or [text.strip().casefold()]
+
+
+_IDLE = frozenset(("a", "an", "the", "of", "in", "on", "is", "to", "has", "with", "by", "at", "and", "or"))
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two words are the same, or one begins like the other (borders, bordering)."""
+    if one == other:
+        return True
+    shared = min(len(one), len(other))
+    return shared >= _STEM and one[: max(_STEM, shared - 2)] == other[: max(_STEM, shared - 2)]
