@@ -1,4 +1,4 @@
-"""Dumps of Wikidata into tables: every form of dump, choices of entities, broken dumps, and builds that were stopped."""
+"""Dumps of Wikidata into tables: their forms, choices of entities, broken dumps, and builds that were stopped."""
 
 from __future__ import annotations
 
@@ -9,17 +9,22 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import duckdb
+import pyoxigraph as ox
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kbkit.errors import BadInputError
 from kbkit.readers.converted import Converted
 from kbkit.readers.wikidata import passes, pool
 from kbkit.readers.wikidata.admission import IdSet
-from kbkit.readers.wikidata.convert import convert
+from kbkit.readers.wikidata.convert import convert, estimate
 from tests.test_wikidata_rdf import JULIAN, entity, item, special, statement, text, time, value
 
 
@@ -64,7 +69,7 @@ def ids(made: Converted, *, stubs: bool = False) -> list[str]:
 
 
 def lines(made: Converted) -> list[str]:
-    own = "".join(gzip.open(part, "rt").read() for part in made.quads).splitlines()
+    own = "".join(gzip.decompress(part.read_bytes()).decode() for part in made.quads).splitlines()
     shared = [line for part in made.shared for (line,) in duckdb.read_parquet(str(part)).fetchall()]
     return sorted(own) + sorted(set(shared))
 
@@ -77,7 +82,8 @@ TWO = [linked("Q1", P31="Q5"), linked("Q2", P31="Q5 Q6")]
 @pytest.mark.parametrize(
     ("name", "form"),
     [("d.json", "array"), ("d.json.gz", "array"), ("d.json.bz2", "array"), ("d.jsonl", "lines"), ("d.ndjson", "lines"),
-     ("d.JSONL.GZ".lower(), "lines"), ("d.json", "lines"), ("d.json", "\ufeff[\r\n" + json.dumps(TWO[0]) + ",\r\n" + json.dumps(TWO[1]) + "\r\n]"),
+     ("d.JSONL.GZ".lower(), "lines"), ("d.json", "lines"),
+     ("d.json", "\ufeff[\r\n" + json.dumps(TWO[0]) + ",\r\n" + json.dumps(TWO[1]) + "\r\n]"),
      ("d.json", json.dumps({"entities": {"Q1": TWO[0], "Q2": TWO[1]}, "success": 1})),
      ("d.json", json.dumps({"entities": {"Q1": TWO[0], "Q2": TWO[1], "Q9": {"id": "Q9", "missing": ""}}}, indent=1)),
      ("d.json", json.dumps(TWO)), ("d.json", json.dumps(TWO, indent=2)), ("d.json.gz", json.dumps(TWO, indent=2)),
@@ -114,7 +120,10 @@ def test_the_first_of_an_entity_counts(tmp_path) -> None:
 
 # -- values -----------------------------------------------------------------------------------------------------------
 
-COLUMNS = "snak, datatype, value, target, precision, calendar, amount, lower, upper, unit, latitude, longitude, globe, language"
+COLUMNS = (
+    "snak, datatype, value, target, precision, calendar, amount, lower, upper, unit, latitude, longitude, globe,"
+    " language"
+)
 WD = "http://www.wikidata.org/entity/"
 
 
@@ -133,7 +142,8 @@ WD = "http://www.wikidata.org/entity/"
          {"datatype": "quantity", "value": "-3", "amount": -3.0, "unit": "1"}),
         (value("P1", "globe-coordinate", "globecoordinate", {"latitude": -1.5, "longitude": 2, "precision": None,
                                                              "globe": WD + "Q405"}),
-         {"datatype": "globe-coordinate", "value": "Point(2 -1.5)", "latitude": -1.5, "longitude": 2.0, "globe": "Q405"}),
+         {"datatype": "globe-coordinate", "value": "Point(2 -1.5)", "latitude": -1.5, "longitude": 2.0,
+          "globe": "Q405"}),
         (value("P1", "monolingualtext", "monolingualtext", {"text": "Hallo", "language": "de"}),
          {"datatype": "monolingualtext", "value": "Hallo", "language": "de"}),
         (text("P1", "commonsMedia", "A b.jpg"), {"datatype": "commonsMedia", "value": "A b.jpg"}),
@@ -160,14 +170,16 @@ def test_columns_of_values(tmp_path, snak: dict[str, Any], expected: dict[str, A
 
 def test_ranks_and_order_of_qualifiers(tmp_path) -> None:
     first = statement(item("P1", "Q1"), "Q42$A", "deprecated", qualifiers={
-        "P2": [item("P2", "Q3"), special("P2", "novalue")], "P3": [item("P3", "Q4")]}, **{"qualifiers-order": ["P3", "P2"]})  # fmt: skip
+        "P2": [item("P2", "Q3"), special("P2", "novalue")], "P3": [item("P3", "Q4")]},
+        **{"qualifiers-order": ["P3", "P2"]})  # fmt: skip
     dump = write(tmp_path / "d.json", [entity(first, statement(item("P1", "Q2"), "Q42$B", "preferred"),
                                               statement(item("P1", "Q2"), "Q42$C"))])  # fmt: skip
     made = run(dump, tmp_path / "parts")
     assert rows(made, "statements", "id, rank, best") == [
         ("Q42$A", "deprecated", False), ("Q42$B", "preferred", True), ("Q42$C", "normal", False)]  # fmt: skip
     assert rows(made, "qualifiers", "statement, property, position, snak, value") == [
-        ("Q42$A", "P3", 0, "value", "Q4"), ("Q42$A", "P2", 1, "value", "Q3"), ("Q42$A", "P2", 2, "novalue", None)]  # fmt: skip
+        ("Q42$A", "P3", 0, "value", "Q4"), ("Q42$A", "P2", 1, "value", "Q3"),
+        ("Q42$A", "P2", 2, "novalue", None)]  # fmt: skip
 
 
 def test_entities_terms_and_sitelinks(tmp_path) -> None:
@@ -204,15 +216,18 @@ def test_half_of_a_surrogate_pair(tmp_path) -> None:
 # -- choices ----------------------------------------------------------------------------------------------------------
 
 GRAPH = [
-    linked("Q5"), linked("Q10", P279="Q5"), linked("Q11", P279="Q10 Q5"), linked("Q5b".replace("b", "0"), P279="Q11"),
+    linked("Q5"), linked("Q10", P279="Q5"), linked("Q11", P279="Q10 Q5"), linked("Q50", P279="Q11"),
     linked("Q1", P31="Q5", P106="Q80", P27="Q90"), linked("Q2", P31="Q11"), linked("Q3", P31="Q50", P106="Q81"),
-    linked("Q4", P31="Q99"), linked("Q80", P31="Q98"), linked("Q90", P36="Q91"), linked("Q91", P36="Q92"), linked("Q92", P36="Q1"),
-    named("Q6", statement(item("P31", "Q5"), "Q6$a", "deprecated"), statement(item("P106", "Q80"), "Q6$b", "deprecated")),
+    linked("Q4", P31="Q99"), linked("Q80", P31="Q98"), linked("Q90", P36="Q91"), linked("Q91", P36="Q92"),
+    linked("Q92", P36="Q1"),
+    named("Q6", statement(item("P31", "Q5"), "Q6$a", "deprecated"),
+          statement(item("P106", "Q80"), "Q6$b", "deprecated")),
     named("Q7", statement(item("P31", "Q5"), "Q7$a"), statement(item("P31", "Q99"), "Q7$b", "preferred")),
     named("Q8", statement(text("P212", "string", "978"), "Q8$a"), statement(special("P106", "somevalue"), "Q8$b")),
     named("Q9", statement(special("P106", "novalue"), "Q9$a")),
     *(named(name, datatype="wikibase-item") for name in ("P31", "P279", "P106", "P27", "P36", "P248")),
-    named("P212", statement(item("P1855", "Q8"), "P212$a", qualifiers={"P212": [text("P212", "string", "978")]}), datatype="string"),
+    named("P212", statement(item("P1855", "Q8"), "P212$a", qualifiers={"P212": [text("P212", "string", "978")]}),
+          datatype="string"),
     named("P1855", statement(item("P31", "Q70"), "P1855$a")),
 ]  # fmt: skip
 
@@ -301,6 +316,9 @@ def test_a_file_of_ids(graph, tmp_path) -> None:
     assert made.counts["unknown_ids"] == 1
 
 
+NONE = "see www.wikidata.org for ids; the best rank counts"
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -310,12 +328,12 @@ def test_a_file_of_ids(graph, tmp_path) -> None:
         ({"hops": "4"}, "option hops: '4' is no whole number; from 0 to 3"),
         ({"limit": "many"}, "option limit: 'many' is no whole number; from 0 to 1,099,511,627,776"),
         ({"language": "en,?"}, "option language: '?' is no language code; such as en, or en,de; or all"),
-        ({"ids": "no such file"}, "option ids: 'no such file' is neither an id nor a file that can be read: No such file"
-         " or directory; such as Q42,Q5, or the name of a file with one a line"),
-        ({"class": "Q777"}, "no entity of the dump is an instance of Q777; see www.wikidata.org for ids; the best rank counts"),
-        ({"class": "Q5", "property": "P36=Q1"}, "no entity of the dump is an instance of Q5 and has a statement P36=Q1;"
-         " see www.wikidata.org for ids; the best rank counts"),
-        ({"ids": "Q123,Q124"}, "no entity of the dump is one of Q123, Q124; see www.wikidata.org for ids; the best rank counts"),
+        ({"ids": "no such file"}, "option ids: 'no such file' is neither an id nor a file that can be read: No such"
+         " file or directory; such as Q42,Q5, or the name of a file with one a line"),
+        ({"class": "Q777"}, "no entity of the dump is an instance of Q777; " + NONE),
+        ({"class": "Q5", "property": "P36=Q1"}, "no entity of the dump is an instance of Q5 and has a statement"
+         " P36=Q1; " + NONE),
+        ({"ids": "Q123,Q124"}, "no entity of the dump is one of Q123, Q124; " + NONE),
     ],
 )  # fmt: skip
 def test_bad_options(graph, tmp_path, options: dict[str, str], message: str) -> None:
@@ -354,7 +372,8 @@ def broken(line: str) -> str:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("d.json", "[\n" + ",\n".join(LINES) + ',\n{"type":"item","id":"Q3","lab', "line 4: the file ends before the array does; " + AGAIN),
+        ("d.json", "[\n" + ",\n".join(LINES) + ',\n{"type":"item","id":"Q3","lab',
+         "line 4: the file ends before the array does; " + AGAIN),
         ("d.jsonl", broken('{"type":"item","id":"Q3","lab'), "line 3 is no whole entity (Unterminated"
          ' string starting at, character 26): {"type":"item","id":"Q3","lab; ' + AGAIN),
         ("d.json", "[\n" + ",\n".join(LINES) + ",\n", "line 3: the file ends before the array does; " + AGAIN
@@ -366,9 +385,12 @@ def broken(line: str) -> str:
          + "[" * 94 + "; " + AGAIN),
         ("d.jsonl", broken('{"type": "item"}'), "line 3: entity without an id: 'id' is missing, or not known; " + MEND),
         ("d.jsonl", broken('{"id": "Q01"}'), "line 3: entity Q01: 'Q01' is no id of an entity; " + MEND),
-        ("d.jsonl", broken('{"id": "Q3", "claims": {"P31": {"mainsnak": 1}}}'), "line 3: entity Q3 has another form than Wikidata's; " + MEND),
-        ("d.jsonl", broken('{"id": "Q3", "claims": {"x> <y": []}}'), "line 3: entity Q3: 'x> <y' is no id of a property; " + MEND),
-        ("d.jsonl", broken('{"id": "Q3", "labels": {"en": {"value": 7}}}'), "line 3: entity Q3: '7' is no text; " + MEND),
+        ("d.jsonl", broken('{"id": "Q3", "claims": {"P31": {"mainsnak": 1}}}'),
+         "line 3: entity Q3 has another form than Wikidata's; " + MEND),
+        ("d.jsonl", broken('{"id": "Q3", "claims": {"x> <y": []}}'),
+         "line 3: entity Q3: 'x> <y' is no id of a property; " + MEND),
+        ("d.jsonl", broken('{"id": "Q3", "labels": {"en": {"value": 7}}}'),
+         "line 3: entity Q3: '7' is no text; " + MEND),
         ("d.jsonl", "", "holds no entity; is it a dump of Wikidata?"),
         ("d.json", "[\n]\n", "holds no entity; is it a dump of Wikidata?"),
         ("d.json", '{"entities": {"Q1": {"id"', "line 1: no JSON: Expecting ':' delimiter; " + AGAIN),
@@ -410,6 +432,57 @@ def test_broken_values(tmp_path, snak: str, message: str) -> None:
     assert str(error.value) == f"{path}, line 2: entity Q42: {message}; {MEND}"
 
 
+ODD = [
+    None, True, -1, 10**30, 1.5, "", "x> <y", "\ud800",
+    '\0\n"\\', [], {}, [1], {"a": 1}, "Q1", "P31", "+2000-01-01T00:00:00Z",
+]  # fmt: skip
+
+
+def places(content: Any) -> list[tuple[Any, Any]]:
+    """(container, key) of everything within."""
+    keys = content if isinstance(content, dict) else range(len(content)) if isinstance(content, list) else ()
+    return [(content, key) for key in keys] + [place for key in keys for place in places(content[key])]
+
+
+@settings(deadline=None)
+@given(st.randoms(use_true_random=False))
+def test_whatever_stands_in_an_entity(drawn: Random) -> None:
+    """Anything put anywhere is refused in one line, or comes out as RDF that can be loaded."""
+    whole = json.loads(json.dumps(drawn.choice(RICH)))
+    for _ in range(drawn.choice((1, 1, 3))):
+        container, key = drawn.choice(places(whole))
+        if isinstance(container, dict) and drawn.random() < 0.3:
+            container[str(drawn.choice(ODD))] = container.pop(key)
+        else:
+            container[key] = drawn.choice(ODD)
+    with tempfile.TemporaryDirectory() as folder:
+        path = write(Path(folder) / "d.jsonl", [whole], "lines")
+        try:
+            made = run(path, Path(folder) / "parts", language="all")
+        except BadInputError as error:
+            assert str(path) in error.message
+            assert "\n" not in error.message
+        else:
+            ox.Store().bulk_load("\n".join(lines(made)).encode(), format=ox.RdfFormat.N_TRIPLES)
+
+
+RICH = [
+    named("Q1",
+          statement(time("P2", "-0044-03-15T00:00:00Z", 11, JULIAN), "Q1$a", "preferred", qualifiers={
+              "P3": [value("P3", "quantity", "quantity", {"amount": "+1", "unit": WD + "Q11573"})]},
+              references=[{"hash": "a", "snaks": {"P4": [text("P4", "url", "http://a.org")]}, "snaks-order": ["P4"]}]),
+          statement(value("P5", "globe-coordinate", "globecoordinate", {"latitude": 1, "longitude": 2}), "Q1$b"),
+          statement(value("P6", "monolingualtext", "monolingualtext", {"text": "x", "language": "de"}), "Q1$c"),
+          statement(special("P7", "somevalue"), "Q1$d"),
+          sitelinks={"enwiki": {"site": "enwiki", "title": "A", "badges": ["Q2"]}}, lastrevid=1, modified="2020",
+          aliases={"en": [{"language": "en", "value": "a"}]}),
+    named("P1", datatype="external-id"),
+    {"type": "lexeme", "id": "L1", "lemmas": {"en": {"value": "go"}}, "language": "Q1", "lexicalCategory": "Q2",
+     "claims": {}, "senses": [{"id": "L1-S1", "glosses": {"en": {"value": "x"}}, "claims": []}],
+     "forms": [{"id": "L1-F1", "representations": {"en": {"value": "goes"}}, "grammaticalFeatures": ["Q3"]}]},
+]  # fmt: skip
+
+
 def test_truncated_archives(tmp_path) -> None:
     for ending in ("gz", "bz2"):
         path = write(tmp_path / f"d.json.{ending}", [linked(f"Q{n}", P31="Q5") for n in range(1, 2000)])
@@ -434,7 +507,7 @@ CONVERT = (
     + """
 import json, os, signal, sys
 from pathlib import Path
-from kbkit.readers.wikidata.convert import convert
+from kbkit.readers.wikidata.convert import convert, estimate
 path, folder, most, options = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), json.loads(sys.argv[4])
 def tell(done, total):
     if most and len([part for part in folder.rglob("info.json") if ".new" not in str(part)]) >= most:
@@ -467,13 +540,13 @@ def test_several_pieces_and_processes(many, tmp_path, monkeypatch) -> None:
 
 
 def command(path: Path, folder: Path, most: int, **options: str) -> subprocess.CompletedProcess[str]:
-    """Convert in a process of its own, which kills itself when so many parts are whole; no guard around its main part."""
+    """Convert in a process of its own, which has no guard, and kills itself when so many parts are whole."""
     arguments = [str(path), str(folder), str(most), json.dumps(options)]
     return subprocess.run([sys.executable, "-c", CONVERT, *arguments], capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("options", [{}, {"class": "Q3", "hops": "1"}], ids=["all", "chosen"])
-def test_a_killed_build_goes_on(many, tmp_path, options: dict[str, str]) -> None:
+def test_a_killed_build_goes_on(many, tmp_path, monkeypatch) -> None:
+    options = {"class": "Q3", "hops": "1"}
     done = command(many, tmp_path / "parts", 5, **options)
     assert done.returncode == -signal.SIGKILL, done.stderr
     before = {part: part.stat().st_mtime_ns for part in _whole(tmp_path / "parts")}
@@ -482,7 +555,10 @@ def test_a_killed_build_goes_on(many, tmp_path, options: dict[str, str]) -> None
     assert done.returncode == 0, done.stderr
     assert {part: part.stat().st_mtime_ns for part in before} == before
     assert not list((tmp_path / "parts").rglob("*.new"))
-    assert json.loads(done.stdout) == json.loads(command(many, tmp_path / "other", 0, **options).stdout)
+    # As a build that was not stopped, in one process
+    monkeypatch.setattr(passes, "_SMALLEST", 100_000)
+    monkeypatch.setattr(pool, "workers", lambda: 1)
+    assert json.loads(done.stdout) == run(many, tmp_path / "other", **options).counts
     ours, others = (sorted(_whole(tmp_path / name)) for name in ("parts", "other"))
     assert [part.relative_to(tmp_path / "parts") for part in ours] == [
         part.relative_to(tmp_path / "other") for part in others
@@ -522,7 +598,7 @@ def test_errors_of_other_processes(tmp_path, monkeypatch) -> None:
     assert str(error.value) == f"{path}, line 1,501: entity x: 'x' is no id of an entity; {MEND}"
 
 
-class Stop(Exception):
+class StopError(Exception):
     pass
 
 
@@ -534,9 +610,9 @@ def test_the_caller_stops(many, tmp_path, monkeypatch) -> None:
 
     def tell(done: int, total: int) -> None:
         if done > total / 4:
-            raise Stop
+            raise StopError
 
-    with pytest.raises(Stop):
+    with pytest.raises(StopError):
         convert([many], {}, tmp_path / "parts", tell)
     assert len(started) == pool.workers()
     assert all(process.poll() is not None for process in started)
@@ -555,3 +631,55 @@ def test_a_process_that_ends(many, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(pool.Pool, "_start", killed)
     with pytest.raises(Exception, match=r"a process that read .* has ended"):
         run(many, tmp_path / "parts")
+
+
+def test_parts_of_a_choice_are_few(many, tmp_path, monkeypatch) -> None:
+    """What is wanted of each piece is put together, and errors still name the line in the dump."""
+    monkeypatch.setattr(passes, "_SMALLEST", 100_000)
+    wanted = ",".join(f"Q{number}" for number in range(7, 3000, 100))
+    made = run(many, tmp_path / "parts", ids=wanted)
+    assert ids(made) == wanted.split(",")
+    assert len(list((tmp_path / "parts" / "scan").glob("*"))) > 10
+    assert len(list((tmp_path / "parts" / "parts").glob("*"))) == 1
+    odd = named("Q9001", statement(SNAKS["amount"], "Q9001$A"))
+    path = write(tmp_path / "d.jsonl", [*MANY[:1000], odd, *MANY[1000:]], "lines")
+    with pytest.raises(BadInputError, match=r"d\.jsonl, line 1,001: entity Q9001: '12,5' is no decimal number"):
+        run(path, tmp_path / "odd", ids="Q1,Q2,Q9001,Q2500")
+
+
+# -- estimates --------------------------------------------------------------------------------------------------------
+
+
+def test_estimate_of_a_whole_dump(graph) -> None:
+    rows = dict(estimate([graph], {"class": "Q5"}))
+    assert (rows["entities in the dump"], rows["entities chosen"], rows["statements"]) == ("24", "3", "6")
+    assert set(rows) == {
+        "entities in the dump",
+        "entities chosen",
+        "statements",
+        "triples",
+        "time to load the triples",
+        f"time to read and convert, {pool.workers()} processes",
+        "disk for what is converted",
+    }
+    assert dict(estimate([graph], {"limit": "5", "triples": "no"}))["entities chosen"] == "5"
+    assert dict(estimate([graph], {"class": "Q12345"}))["entities chosen"] == "0"
+
+
+def test_estimate_from_the_beginning(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("kbkit.readers.wikidata.estimate._SAMPLE", 300_000)
+    path = write(tmp_path / "d.json", MANY)
+    rows = dict(estimate([path], {"class": "Q3"}))
+    read = int(rows["entities in the dump"].removeprefix("about ").replace(",", ""))
+    chosen = int(rows["entities chosen"].removeprefix("about ").replace(",", ""))
+    assert 2800 < read < 3200
+    assert 0.1 < chosen / read < 0.2  # of seven classes one
+    assert re.fullmatch(r"the first [0-9]+ % of the dump", rows["estimated from"])
+    assert rows[""] == "what is chosen may be more or less frequent further on"
+
+
+def test_estimates_of_what_is_wrong(tmp_path, graph) -> None:
+    with pytest.raises(BadInputError, match="holds no entity"):
+        estimate([write(tmp_path / "d.json", [])], {})
+    with pytest.raises(BadInputError, match="option class"):
+        estimate([graph], {"class": "human"})

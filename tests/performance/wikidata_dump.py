@@ -107,8 +107,9 @@ def _snak(drawn: random.Random, prop: str, kind: str, value: str | None, count: 
     elif kind == "monolingualtext":
         form = ("monolingualtext", {"text": f"words {number}", "language": "fr"})
     elif kind == "globe-coordinate":
-        form = ("globecoordinate", {"latitude": round(drawn.uniform(-90, 90), 6), "precision": 0.0001,
-                                    "longitude": round(drawn.uniform(-180, 180), 6), "globe": ENTITY + "Q2"})  # fmt: skip
+        latitude, longitude = round(drawn.uniform(-90, 90), 6), round(drawn.uniform(-180, 180), 6)
+        where = {"latitude": latitude, "longitude": longitude, "precision": 0.0001, "globe": ENTITY + "Q2"}
+        form = ("globecoordinate", where)
     elif kind == "url":
         form = ("string", f"http://example.org/{number}")
     return {"snaktype": "value", "property": prop, "hash": f"{drawn.getrandbits(160):040x}", "datatype": kind,
@@ -117,8 +118,7 @@ def _snak(drawn: random.Random, prop: str, kind: str, value: str | None, count: 
 
 def make(path: Path, count: int, statements: float) -> None:
     """Write the dump, packed as its name says."""
-    opened = gzip.open(path, "wt", 5) if path.suffix == ".gz" else path.open("w")
-    with opened as file:
+    with gzip.open(path, "wt", 5) if path.suffix == ".gz" else path.open("w") as file:
         file.write("[\n")
         for place, entity in enumerate(entities(count, statements)):
             file.write((",\n" if place else "") + json.dumps(entity, separators=(",", ":")))

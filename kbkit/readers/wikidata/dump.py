@@ -20,7 +20,7 @@ from kbkit.errors import BadInputError
 
 MAX_LINE = 64 << 20
 """Bytes of a line; entities of Wikidata have at most some five million."""
-_MOST_WHOLE = 512 << 20
+_MOST_WHOLE = 128 << 20
 """Bytes of a file that must be read as a whole, because its entities do not stand on lines of their own."""
 _BLOCK = 1 << 20
 
@@ -110,11 +110,13 @@ def pieces(path: Path, size: int, boundary: Boundary | None = None) -> Iterator[
     """
     reader = Reader(path)
     try:
-        rest = bytearray()
+        rest, unpacked = bytearray(), 0
         while block := reader.read():
             rest += block
+            unpacked += len(block)
             while len(rest) >= size and (end := _end(rest, size, boundary)):
-                yield Piece(path, reader.line, bytes(rest[:end]), reader.done)
+                done = round(reader.done * (1 - (len(rest) - end) / unpacked))  # what lies ready does not count
+                yield Piece(path, reader.line, bytes(rest[:end]), done)
                 reader.line += rest.count(b"\n", 0, end)
                 del rest[:end]
             if len(rest) > size + MAX_LINE:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kbkit.readers.wikidata import sites, values
-from kbkit.readers.wikidata.literals import _CANONICAL, language_tag
+from kbkit.readers.wikidata.literals import CANONICAL, language_tag
 from kbkit.readers.wikidata.options import Options
 
 Entity = Mapping[str, Any]
@@ -42,7 +42,7 @@ class Languages:
     def __init__(self, options: Options) -> None:
         wanted = [*options.languages, "mul"] if options.languages else []
         tags = {language_tag(code): None for code in wanted}
-        old = {tag: [code for code, new in _CANONICAL.items() if new == tag] for tag in tags}
+        old = {tag: [code for code, new in CANONICAL.items() if new == tag] for tag in tags}
         self.codes = list(dict.fromkeys(code for tag in tags for code in (tag, *old[tag])))
         self.tags_in_order = list(tags)
         self.tags = frozenset(tags)
@@ -65,7 +65,15 @@ def claims(entity: Entity) -> Mapping[str, Sequence[Statement]]:
 def kind(entity: Entity) -> str:
     """item, property, lexeme or mediainfo; by the letter of the id where nothing is said."""
     known = {"Q": "item", "P": "property", "L": "lexeme", "M": "mediainfo"}
-    return str(entity.get("type") or known.get(values.entity_id(entity["id"])[0], "item"))
+    given = entity.get("type") or known.get(values.entity_id(entity["id"])[0], "item")
+    if not isinstance(given, str) or not given.isidentifier() or not given.isascii():
+        raise ValueError(f"{str(given)[:50]!r} is no kind of entity")
+    return given
+
+
+def own_datatype(entity: Entity) -> str | None:
+    """The datatype of a property."""
+    return None if entity.get("datatype") is None else _text(entity["datatype"])
 
 
 def best_rank(statements: Sequence[Statement]) -> str:
@@ -104,15 +112,17 @@ def add(entity: Entity, languages: Languages, rows: Rows, *, links: bool) -> Non
     _add_one(entity, kind(entity), languages, rows)
     for of, part in sub_entities(entity):
         _add_one(part, of, languages, rows)
-        rows.mentioned.update(part.get("grammaticalFeatures") or ())
-    rows.mentioned.update(entity[name] for name in ("language", "lexicalCategory") if isinstance(entity.get(name), str))
+        rows.mentioned.update(map(values.entity_id, part.get("grammaticalFeatures") or ()))
+    rows.mentioned.update(
+        values.entity_id(entity[name]) for name in ("language", "lexicalCategory") if entity.get(name)
+    )
     if links:
         _sitelinks(entity, rows)
 
 
 def _add_one(entity: Entity, kind: str, languages: Languages, rows: Rows) -> None:
     name = values.entity_id(entity["id"])
-    rows.entities.append((name, kind, entity.get("datatype"), False))
+    rows.entities.append((name, kind, own_datatype(entity), False))
     _terms(entity, name, languages, rows)
     for prop, statements in claims(entity).items():
         values.property_id(prop)
@@ -173,5 +183,5 @@ def _sitelinks(entity: Entity, rows: Rows) -> None:
     for name, link in (entity.get("sitelinks") or {}).items():
         title = _text(link["title"])
         site = sites.site(name)
-        rows.mentioned.update(link.get("badges") or ())
+        rows.mentioned.update(map(values.entity_id, link.get("badges") or ()))
         rows.sitelinks.append((entity["id"], name, title, sites.page(site, title) if site else link.get("url")))

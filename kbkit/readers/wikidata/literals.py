@@ -166,7 +166,7 @@ def wiki_url(text: str) -> str:
 
 # -- languages --------------------------------------------------------------------------------------------------------
 
-_CANONICAL = {
+CANONICAL = {
     "als": "gsw", "bat-smg": "sgs", "be-x-old": "be-tarask", "cbk-zam": "cbk", "crh": "crh-latn",
     "de-formal": "de-x-formal", "eml": "egl", "es-formal": "es-x-formal", "fiu-vro": "vro", "hu-formal": "hu-x-formal",
     "map-bms": "jv-x-bms", "mo": "ro-cyrl-md", "nl-informal": "nl-x-informal", "no": "nb", "nrm": "nrf",
@@ -174,6 +174,8 @@ _CANONICAL = {
     "zh-classical": "lzh", "zh-cn": "zh-hans-cn", "zh-hk": "zh-hant-hk", "zh-min-nan": "nan", "zh-mo": "zh-hant-mo",
     "zh-my": "zh-hans-my", "zh-sg": "zh-hans-sg", "zh-tw": "zh-hant-tw", "zh-yue": "yue",
 }  # fmt: skip
+"""MediaWiki's codes that are not the standard's, with the standard's in small letters."""
+
 _TAG = re.compile(  # RFC 5646: language, script, region, variants, private use
     r"(?:[a-z]{2,3}(?:-[a-z]{3}){0,3}|[a-z]{4,8})(?:-[a-z]{4})?(?:-(?:[a-z]{2}|[0-9]{3}))?"
     r"(?:-(?:[a-z0-9]{5,8}|[0-9][a-z0-9]{3}))*(?:-x(?:-[a-z0-9]{1,8})+)?(?=-|$)"
@@ -186,5 +188,5 @@ def language_tag(code: str) -> str:
     it. Of a code that is none by the standard (``mis-x-q118976027``), what is right of its beginning; or ``und``.
     """
     tag = code.lower().replace("_", "-")
-    found = _TAG.match(_CANONICAL.get(tag, tag))
+    found = _TAG.match(CANONICAL.get(tag, tag))
     return found[0] if found else "und"

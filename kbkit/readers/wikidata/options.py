@@ -47,10 +47,6 @@ class Options:
         lists = {key: tuple(known[key]) for key in ("languages", "classes", "ids")}
         return cls(**{**known, **lists, "properties": tuple((p, v) for p, v in known["properties"])})
 
-    def wanted(self, language: str) -> bool:
-        """Whether labels in this language are kept; ``mul``, which holds for every language, always is."""
-        return not self.languages or language in self.languages or language == "mul"
-
 
 def parse(given: Mapping[str, str]) -> Options:
     """Read the recipe's options, texts by name; raises :class:`BadInputError` for what cannot be meant."""

@@ -15,7 +15,6 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
-import kbkit
 from kbkit.errors import BadInputError, KbError
 from kbkit.readers.wikidata.options import Options
 from kbkit.readers.wikidata.worker import Job, Request, receive, send, task
@@ -83,7 +82,7 @@ class Pool:
                     process.stdout.close()
 
     def _start(self) -> None:
-        root = str(Path(kbkit.__file__).parents[1])
+        root = str(Path(__file__).parents[3])  # of the package, wherever it was imported from
         job = self._job.to_json()
         for _ in range(self._size):
             # -P: nothing in the current folder can pose as a module.

@@ -8,7 +8,7 @@ declarations of predicates go too.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -164,5 +164,3 @@ def property_of(predicate: str) -> tuple[str, str]:
 
 
 _SPACES = {iri: prefix for prefix, iri in PREFIXES.items() if iri.startswith(PROP)}
-
-Choose = Callable[[str], bool]

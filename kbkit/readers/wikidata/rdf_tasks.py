@@ -37,8 +37,8 @@ NODES = {
     "nodes": pa.schema([("subject", _TEXT), ("object", _TEXT), ("line", _TEXT)]),
     "uses": pa.schema([("node", _TEXT)]),
 }
-"""``nodes``: lines about values, references and sites, of all entities, with the node they lead to. ``uses``: the nodes that
-chosen entities lead to. ``rdf_finish`` keeps those that are used.
+"""``nodes``: lines about values, references and sites, of all entities, with the node they lead to. ``uses``: the nodes
+that chosen entities lead to. ``rdf_finish`` keeps those that are used.
 """
 
 _WIKIDATA = "<http://www.wikidata.org/"

@@ -42,7 +42,7 @@ class Scanned:
         name, kind = values.entity_id(entity["id"]), entities.kind(entity)
         for of, part in itertools.chain([(kind, entity)], entities.sub_entities(entity)):
             own = values.entity_id(part["id"])
-            self.rows["known"].append((own, of, part.get("datatype")))
+            self.rows["known"].append((own, of, entities.own_datatype(part)))
             self.rows["names"].extend((own, *term) for term in entities.terms(part, self._languages))
         if kind == "property":
             self.rows["raw"].append((name, json.dumps(entity)))

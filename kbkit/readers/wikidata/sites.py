@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -30,18 +31,19 @@ _ALONE = {
     "wikimaniawiki": ("wikimania.wikimedia.org", "wikimania"),
 }
 _GROUPS = ("wiktionary", "wikibooks", "wikinews", "wikiquote", "wikisource", "wikiversity", "wikivoyage", "wiki")
+_CODE = re.compile(r"[a-z0-9]([a-z0-9-]{0,40}[a-z0-9])?")
 _MOVED = {"be-x-old": "be-tarask"}
 
 
 @lru_cache(4096)
 def site(name: str) -> Site | None:
-    """The site of this id; None for one that is not known. Raises ``ValueError`` for what cannot be an id."""
+    """The site of this id; None for one that is not known."""
     if name in _ALONE:
         domain, group = _ALONE[name]
         return Site(f"https://{domain}/", "en", group)
     group = next((group for group in _GROUPS if name.endswith(group)), "")
     code = name.removesuffix(group).replace("_", "-")
-    if not group or not code:
+    if not group or not _CODE.fullmatch(code):
         return None
     family = "wikipedia" if group == "wiki" else group
     tag = language_tag(code)

@@ -94,11 +94,11 @@ def read_json(request: Request, *, clean: bool) -> Iterator[tuple[int, Entity]]:
         except UnicodeDecodeError:
             raise BadInputError(f"{request.where(number)} is not valid UTF-8", AGAIN) from None
         except (ValueError, RecursionError) as error:
-            start = line[:_FIRST].decode("utf-8", "replace")
+            start = _printable(line[:_FIRST].decode("utf-8", "replace"))
             why = "nested too deeply" if isinstance(error, RecursionError) else _place(error)
             raise BadInputError(f"{request.where(number)} is no whole entity ({why}): {start}", AGAIN) from None
         if not isinstance(entity, dict):
-            raise BadInputError(f"{request.where(number)} is no entity: {line[:_FIRST].decode()}", parts.REPORT)
+            raise BadInputError(f"{request.where(number)} is no entity: {_printable(text[:_FIRST])}", parts.REPORT)
         yield number, entity
 
 
@@ -115,9 +115,13 @@ def _place(error: Exception) -> str:
     return str(error)
 
 
+def _printable(text: str) -> str:
+    return "".join(sign if sign.isprintable() else "?" for sign in text)
+
+
 def reason(entity: Entity, error: Exception) -> str:
     """What is wrong with an entity, in words."""
-    name = str(entity.get("id", "without an id"))[:20]
+    name = _printable(str(entity.get("id", "without an id"))[:20])
     if isinstance(error, KeyError):
         return f"entity {name}: {str(error.args[0])[:50]!r} is missing, or not known"
     if isinstance(error, (TypeError, AttributeError, IndexError)):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import array
 import dataclasses
+import gc
 import importlib
 import json
 import os
@@ -90,6 +91,7 @@ def task(name: str) -> Task:
 
 def main() -> None:
     """Answer requests until standard input closes."""
+    gc.disable()  # a piece makes millions of tuples, and nothing that refers to itself
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
