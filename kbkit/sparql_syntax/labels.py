@@ -9,17 +9,19 @@ labels would be joined with all rows.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import NamedTuple
 
 from lark import Token, Tree
 
 from kbkit.sparql_syntax import services
 from kbkit.sparql_syntax.context import Context
+from kbkit.sparql_syntax.late_labels import postpone
 from kbkit.sparql_syntax.parse import patterns
 from kbkit.sparql_syntax.patterns import append, depth, is_in_exists, parents, put, query_of
 from kbkit.sparql_syntax.printing import to_text
 from kbkit.sparql_syntax.scope import certain, visible
-from kbkit.sparql_syntax.tree import Node, ParseTree, child, children, copy, tokens
+from kbkit.sparql_syntax.tree import Node, ParseTree, child, children, copy, nodes, tokens
 from kbkit.wikibase import ENTITY, ONTOLOGY, PREFIXES, SCHEMA
 
 _AUTO = "[auto_language]"
@@ -44,6 +46,7 @@ def serve(tree: ParseTree, context: Context) -> ParseTree:
     parent_of = parents(tree)
     found = services.of(tree, context, services.LABEL)
     plans = [(depth(service, parent_of), service, _plan(service, context, parent_of)) for service in found]
+    services_in = Counter(id(parent_of[id(service)]) for service in found)
     for _, service, (languages, wanted) in sorted(plans, key=lambda plan: -plan[0]):
         group = parent_of[id(service)]
         put(group, service)
@@ -52,6 +55,9 @@ def serve(tree: ParseTree, context: Context) -> ParseTree:
         pattern = [part for part in group.children if part not in ("{", "}")]
         seen = visible(*pattern)
         todo = [want for want in wanted if want.target[1:] not in seen]
+        if services_in[id(group)] == 1 and all(want.subject.startswith("?") for want in todo):
+            names = [(want.target[1:], want.subject[1:]) for want in todo]
+            group = postpone(query_of(group, parent_of), group, names)
         _Lookup(context, group, languages).add(todo)
         words = ", ".join(want.target for want in todo)
         chosen = ", ".join(languages)
@@ -111,6 +117,9 @@ def _automatic(service: ParseTree, parent_of: dict[int, ParseTree]) -> list[_Wan
     mentioned = dict.fromkeys(str(token)[1:] for source in sources for token in tokens(source) if token.type == "VAR")
     where = child(query, "where_clause")
     bound = visible(where) if where is not None else {}
+    for source in sources:
+        computed = [part for part in nodes(source, "select_expression", "group_condition") if "AS" in _words(part)]
+        bound |= dict.fromkeys(str(part.children[-2])[1:] for part in computed)
     here = visible(*parent_of[id(service)].children)
     wanted = []
     for name in mentioned:
@@ -120,6 +129,10 @@ def _automatic(service: ParseTree, parent_of: dict[int, ParseTree]) -> list[_Wan
                 wanted.append(_Wanted("?" + base, suffix, "?" + name))
                 break
     return wanted
+
+
+def _words(node: ParseTree) -> list[str]:
+    return [part.upper() for part in node.children if isinstance(part, Token)]
 
 
 class _Lookup:
@@ -186,10 +199,10 @@ class _Lookup:
             self.context.with_new_blank_nodes(pattern)
             alias = self.context.variable("alias")
             column = self.context.variable(f"{want.target}_{language.replace('-', '_')}")
-            nodes = f"SELECT DISTINCT ({want.subject} AS {key}) WHERE {{ {to_text(pattern)} }}"
+            found_nodes = f"SELECT DISTINCT ({want.subject} AS {key}) WHERE {{ {to_text(pattern)} }}"
             self.put(
                 f'OPTIONAL {{ SELECT {key} (GROUP_CONCAT({alias}; SEPARATOR = ", ") AS {column}) WHERE {{ '
-                f'{{ {nodes} }} {key} {verb} {alias} . FILTER(LANG({alias}) = "{language}") }} GROUP BY {key} }}'
+                f'{{ {found_nodes} }} {key} {verb} {alias} . FILTER(LANG({alias}) = "{language}") }} GROUP BY {key} }}'
             )
             found.append(column)
         self.put(f"BIND(COALESCE({', '.join(found)}) AS {want.target})")

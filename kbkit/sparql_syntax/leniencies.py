@@ -11,7 +11,7 @@ from kbkit.sparql_syntax.names import string
 from kbkit.sparql_syntax.parse import expression
 from kbkit.sparql_syntax.patterns import pairs
 from kbkit.sparql_syntax.printing import to_text
-from kbkit.sparql_syntax.tree import Node, ParseTree, nodes, replace, tokens
+from kbkit.sparql_syntax.tree import Node, ParseTree, nodes, replace, tokens, variables
 from kbkit.wikibase import GENID, ONTOLOGY, PREFIXES
 
 _XSD = PREFIXES["xsd"]
@@ -168,3 +168,34 @@ def columns(tree: ParseTree, context: Context) -> ParseTree:
             kept.append(part)
         clause.children = kept
     return tree
+
+
+def having(tree: ParseTree, context: Context) -> ParseTree:
+    """HAVING over a column that SELECT computes: with what it computes in its place."""
+    for clause in nodes(tree, "select_clause"):
+        computed = {
+            str(part.children[-2])[1:]: part.children[1]
+            for part in clause.children
+            if isinstance(part, Tree) and part.data == "select_expression"
+        }
+        for condition in nodes(_modifier(tree, clause), "having_clause"):
+            used = sorted(variables(condition) & set(computed))
+            if used:
+                _put_in(condition, {name: computed[name] for name in used})
+                context.note("HAVING computes " + ", ".join(f"?{name}" for name in used) + " itself")
+    return tree
+
+
+def _modifier(tree: ParseTree, clause: ParseTree) -> ParseTree:
+    """What follows the pattern of a SELECT."""
+    query = next(node for node in nodes(tree) if any(part is clause for part in node.children))
+    return next(part for part in query.children if isinstance(part, Tree) and part.data == "solution_modifier")
+
+
+def _put_in(condition: ParseTree, computed: dict[str, Node]) -> None:
+    def change(node: Node) -> Node:
+        if isinstance(node, Token) and node.type == "VAR" and str(node)[1:] in computed:
+            return expression(to_text(computed[str(node)[1:]]))
+        return node
+
+    replace(condition, change)

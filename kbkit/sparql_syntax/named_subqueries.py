@@ -9,7 +9,7 @@ from kbkit.sparql_syntax.context import Context
 from kbkit.sparql_syntax.patterns import parents, put
 from kbkit.sparql_syntax.tree import ParseTree, child, copy, nodes, tokens
 
-MOST_WORDS = 200_000
+MOST_WORDS = 50_000
 """Queries that grow beyond this by including named subqueries in named subqueries are refused."""
 
 

@@ -31,9 +31,11 @@ _PLAIN = {
     "$END": "the end",
 }
 _SUMMARY = (
-    ("a function", re.compile("FUNCTION|REPLACE|BNODE|BOUND|COUNT|GROUP_CONCAT|EXISTS")),
+    ("a function", re.compile("FUNCTION|SET_FUNCTION|REPLACE|BNODE|BOUND|COUNT|GROUP_CONCAT|EXISTS|NOT$")),
+    ("a pattern", re.compile("BIND|FILTER|GRAPH|INCLUDE|LATERAL|MINUS|OPTIONAL|SERVICE|VALUES")),
     ("a term", re.compile("IRIREF|PNAME|STRING|NUMBER|BOOLEAN|VAR|BLANK")),
 )
+_OPEN, _CLOSE = ("(", "{", "["), (")", "}", "]")
 _UPDATE = re.compile(r"(?:INSERT|DELETE|LOAD|CLEAR|DROP|CREATE|ADD|MOVE|COPY|WITH)\b", re.I)
 _AGGREGATES = {"COUNT", "SET_FUNCTION", "GROUP_CONCAT"}
 
@@ -89,11 +91,12 @@ def _parser() -> lark.Lark:
 
 
 def _refuse_deep(text: str, tree: ParseTree) -> None:
-    level = 0
-    for token in tokens(tree):
-        level += 1 if token in ("(", "{", "[") else -1 if token in (")", "}", "]") else 0
-        if level > MOST_NESTED:
-            raise _error(text, token.start_pos or 0, f"nested deeper than {MOST_NESTED} brackets", "write it flatter")
+    level = signs = 0
+    for word in tokens(tree):
+        signs = signs + 1 if word == "!" else 0
+        level += 1 if word in _OPEN else -1 if word in _CLOSE else 0
+        if level > MOST_NESTED or signs > MOST_NESTED:
+            raise _error(text, word.start_pos or 0, f"nested deeper than {MOST_NESTED} brackets", "write it flatter")
 
 
 def _error(text: str, at: int, message: str, hint: str = "") -> QuerySyntaxError:
@@ -104,34 +107,30 @@ def _error(text: str, at: int, message: str, hint: str = "") -> QuerySyntaxError
 
 def _syntax_error(text: str, error: lark.exceptions.UnexpectedInput) -> QuerySyntaxError:
     """What stands where, and what could stand there instead."""
+    token: Token | None = getattr(error, "token", None)
     if isinstance(error, lark.exceptions.UnexpectedToken):
-        token, allowed = error.token, set(error.accepts or error.expected)
-        if token.type == "$END":
+        allowed = set(error.accepts or error.expected)
+        if error.token.type == "$END":
             return _error(text, len(text.rstrip()), "the query ends too early", _expected(allowed))
-        return _error(text, token.start_pos or 0, f"unexpected {_shown(token)}", _advice(token, allowed))
+    else:
+        allowed = set(getattr(error, "allowed", None) or ())
     at = error.pos_in_stream or 0
     word = re.match(r"\w+|.", text[at:], re.S)
     found = word[0] if word else ""
     if _UPDATE.match(found) and not re.search(r"\b(?:SELECT|ASK|CONSTRUCT|DESCRIBE)\b", text[:at], re.I):
         return _error(text, at, "updates are refused", "a KB is only read: change the source, and ingest it again")
-    allowed = set(getattr(error, "allowed", None) or ())
-    if found in ("'", '"'):
+    if found in ("'", '"') and token is None:
         return _error(text, at, f"the string that {found} opens is not closed", "or it has an escape that is none")
-    return _error(text, at, f"unexpected {_short(found)!r}", _expected(allowed))
-
-
-def _shown(token: Token) -> str:
-    return repr(_short(str(token)))
+    shown = str(token) if token is not None and len(token) > len(found) else found
+    is_call = token is not None and (token.type in _AGGREGATES or token.type.startswith("FUNCTION"))
+    if is_call and "LPAR" in allowed and allowed & {"DISTINCT", "WHERE"}:
+        hint = f"in SELECT an expression stands in brackets with a name: ({shown}(...) AS ?name)"
+        return _error(text, at, f"unexpected {shown!r}", hint)
+    return _error(text, at, f"unexpected {_short(shown)!r}", _expected(allowed))
 
 
 def _short(text: str, most: int = 40) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
-
-
-def _advice(token: Token, allowed: set[str]) -> str:
-    if "WHERE" in allowed and (token.type in _AGGREGATES or token.type.startswith("FUNCTION")):
-        return f"in SELECT an expression stands in brackets with a name: ({token}(...) AS ?name)"
-    return _expected(allowed)
 
 
 def _expected(allowed: set[str]) -> str:
@@ -148,7 +147,10 @@ def _expected(allowed: set[str]) -> str:
         pattern_of = terminals.get(name)
         plain = pattern_of.value if pattern_of is not None and pattern_of.type == "str" else name
         words.append(_PLAIN.get(name, plain))
-    unique = sorted(dict.fromkeys(words), key=lambda word: (not word.startswith("a "), word))
+    unique = sorted(
+        dict.fromkeys(words), key=lambda word: (not word.startswith(("a ", "an ")), not word.isalpha(), word)
+    )
     if not unique or len(unique) > 14:
         return ""
-    return "expected " + " or ".join([", ".join(unique[:-1]), unique[-1]] if len(unique) > 1 else unique)
+    shown = [word if word[0].isalnum() else f"'{word}'" for word in unique]
+    return "expected " + " or ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)

@@ -29,6 +29,7 @@ _OWN_LINE = {
     "triples_same_subject_path",
     "triples_same_subject",
 }
+_LISTS = ("property_list_path_not_empty", "property_list_not_empty")
 _BLOCKS = {"group_graph_pattern", "named_subquery", "construct_template"}
 _CALLS = {"built_in_call", "aggregate", "arg_list", "bind"}
 _PATHS = {"path_alternative", "path_sequence", "path_inverse", "path_elt", "path_group", "path_negated_property_set"}
@@ -128,7 +129,8 @@ def _is_short(group: ParseTree, parent: ParseTree) -> bool:
     if not isinstance(block, Tree) or block.data != "triples_block" or len(children(block, *_OWN_LINE)) != 1:
         return False
     words = list(tokens(block))
-    return ";" not in words and sum(map(len, words)) + len(words) <= _SHORT and not any("\n" in word for word in words)
+    several = any(";" in part.children for part in children(children(block, *_OWN_LINE)[0], *_LISTS))
+    return not several and sum(map(len, words)) + len(words) <= _SHORT and not any("\n" in word for word in words)
 
 
 def _joined(last: Token, last_parent: ParseTree | None, word: Token, parent: ParseTree | None) -> bool:
@@ -161,10 +163,12 @@ def _sticks_to_next(last: Token, before: str, word: Token) -> bool:
 def _opens_call(last: Token, before: str, parent: ParseTree | None) -> bool:
     """Whether a bracket belongs to the name before it, or to the path."""
     rule = parent.data if parent is not None else ""
+    if last == "!":
+        return True
     if rule == "expression_list":
         return last.type == "FUNCTION_ANY"  # Oxigraph 0.5 reads COALESCE( and not COALESCE (
     if rule == "bracketted_expression":
-        return last.type in ("FILTER", "HAVING", "ASC", "DESC") or last == "!"
+        return last.type in ("FILTER", "HAVING", "ASC", "DESC")
     if rule == "path_group":
         return before in _PATHS and last != "("
     return rule in _CALLS

@@ -1,8 +1,8 @@
 """A query as this engine takes it, and in words what was changed.
 
 Each step is a function from tree to tree with one concern; new pieces are parsed by the same grammar, so that what
-comes out is a query again. The steps, in this order: named subqueries, hints, terms and dates, full text, places,
-labels, services that are refused, paths, variables bound twice, the cap on rows, prefixes.
+comes out is a query again. The steps, in this order: named subqueries, hints, terms and dates, full text, places, the
+cap on rows, labels, services that are refused, paths, variables bound twice, prefixes.
 """
 
 from __future__ import annotations
@@ -92,14 +92,15 @@ def _wikidata(tree: ParseTree, context: Context, *, known: bool) -> None:
     leniencies.terms(tree, context)
     leniencies.dates(tree, context)
     leniencies.columns(tree, context)
+    leniencies.having(tree, context)
     full_text.search(tree, context)
     geo.locate(tree, context)
+    cap(tree, context)
     labels.serve(tree, context)
     services.refuse_others(tree, context, wikidata=True)
     paths.turn_round(tree, context)
     rebinding.separate(tree, context)
     _write_out_stars(tree, stars)
-    cap(tree, context)
     declare(tree, context, known=known)
 
 

@@ -1,0 +1,815 @@
+"""Queries of the Wikidata Query Service, rewritten: the rows of each are those of a twin written by hand, or listed."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kbkit.errors import BadInputError, KbError, QuerySyntaxError, UnknownNameError
+from kbkit.sparql_syntax.rewrite import Rewritten, rewrite
+from kbkit.stores.sparql_worker import FUNCTIONS
+from kbkit.wikibase import PREFIXES
+from tests.conftest import Run
+
+ENTITY = "http://www.wikidata.org/entity/"
+EN = 'SERVICE wikibase:label { bd:serviceParam wikibase:language "en" . }'
+# Classes: Q515 city < Q486972 settlement, Q1549591 big city < Q515, Q5119 capital < Q515 and < Q99, Q99 < Q486972.
+DATA = """
+wd:Q515 wdt:P279 wd:Q486972 . wd:Q1549591 wdt:P279 wd:Q515 . wd:Q5119 wdt:P279 wd:Q515, wd:Q99 .
+wd:Q99 wdt:P279 wd:Q486972 .
+wd:Q90 wdt:P31 wd:Q5119, wd:Q1549591 ; wdt:P17 wd:Q142 ; wdt:P625 "Point(2.35 48.85)"^^geo:wktLiteral .
+wd:Q64 wdt:P31 wd:Q5119 ; wdt:P17 wd:Q183 ; wdt:P625 "Point(13.38 52.52)"^^geo:wktLiteral .
+wd:Q1055 wdt:P31 wd:Q1549591 ; wdt:P17 wd:Q183 ; wdt:P625 "Point(10 53.55)"^^geo:wktLiteral .
+wd:Q712 wdt:P31 wd:Q6256 ; wdt:P625 "Point(178 -17.8)"^^geo:wktLiteral .
+wd:Q683 wdt:P31 wd:Q6256 ; wdt:P625 "Point(-172.4 -13.7)"^^geo:wktLiteral .
+wd:Q405 wdt:P625 "<http://www.wikidata.org/entity/Q405> Point(2.35 48.85)"^^geo:wktLiteral .
+wd:Q142 wdt:P31 wd:Q6256 ; wdt:P36 wd:Q90 . wd:Q183 wdt:P31 wd:Q6256 ; wdt:P36 wd:Q64 .
+wd:Q1 wdt:P31 wd:Q5 ; wdt:P19 wd:Q90 ; wdt:P569 "1970-03-01T00:00:00Z"^^xsd:dateTime ; wdt:P26 wd:Q2 ;
+  wdt:P570 "1970-03-31T00:00:00Z"^^xsd:dateTime ; wdt:P2048 "1.8"^^xsd:decimal .
+wd:Q2 wdt:P31 wd:Q5 ; wdt:P19 wd:Q64 ; wdt:P569 "1980-01-01T00:00:00Z"^^xsd:dateTime ; wdt:P1477 "Ann B"@en .
+wd:Q3 wdt:P31 wd:Q5 ; wdt:P569 <http://www.wikidata.org/.well-known/genid/abc> .
+wd:Q1 p:P39 wds:a . wds:a ps:P39 wd:Q30 ; pq:P580 "2001-01-01T00:00:00Z"^^xsd:dateTime .
+wd:Q2 p:P39 wds:b . wds:b ps:P39 wd:Q30 ; pq:P580 "2011-01-01T00:00:00Z"^^xsd:dateTime .
+wd:Q90 rdfs:label "Paris"@en, "Paris"@fr ; schema:description "capital of France"@en, "Stadt"@de ;
+  skos:altLabel "City of Light"@en, "Ville Lumière"@fr .
+wd:Q64 rdfs:label "Berlin"@de ; schema:description "Hauptstadt"@de ; skos:altLabel "Spree-Athen"@de .
+wd:Q1055 rdfs:label "Hamburg"@mul .
+wd:Q142 rdfs:label "France"@en . wd:Q183 rdfs:label "Germany"@en, "Deutschland"@de .
+wd:Q1 rdfs:label "Adam"@en ; skos:altLabel "Ad"@en . wd:Q515 rdfs:label "city"@en .
+"""
+STORE = ox.Store()
+STORE.update(f"INSERT DATA {{ {DATA} }}", prefixes=PREFIXES)
+
+
+def plain(term: ox.Literal | ox.NamedNode | None) -> str | None:
+    return None if term is None else term.value.removeprefix(ENTITY)
+
+
+def run(text: str) -> list[tuple[str | None, ...]]:
+    """The rows of a query as it is, in their order; numbers to six digits."""
+    solutions = STORE.query(text, prefixes=PREFIXES, custom_functions=FUNCTIONS)
+    return [tuple(plain(term) for term in row) for row in solutions]  # type: ignore[union-attr, arg-type]
+
+
+def ask(text: str, **options: object) -> list[tuple[str | None, ...]]:
+    """The rows of a query after rewriting."""
+    done = rewrite(text, "wikidata", **options)  # type: ignore[arg-type]
+    assert "SERVICE" not in done.text.upper()
+    return run(done.text)
+
+
+def named(text: str) -> list[str]:
+    """The rows with their columns by name, sorted: SELECT * leaves the order of columns open."""
+    solutions = STORE.query(text, prefixes=PREFIXES, custom_functions=FUNCTIONS)
+    names = sorted(variable.value for variable in solutions.variables)  # type: ignore[union-attr]
+    return sorted(str([(name, str(row[name])) for name in names]) for row in solutions)  # type: ignore[union-attr, arg-type]
+
+
+def same(text: str, twin: str, count: int | None = None) -> None:
+    """Rewritten, a query gives the rows of its twin, as often."""
+    rows = named(rewrite(text, "wikidata").text)
+    assert rows == named(twin)
+    assert rows if count is None else len(rows) == count
+
+
+# -- labels -----------------------------------------------------------------------------------------------------------
+
+
+def label(languages: str, more: str = "") -> str:
+    return f"SERVICE wikibase:label {{ bd:serviceParam wikibase:language {languages} . {more} }}"
+
+
+@pytest.mark.parametrize(
+    ("languages", "expected"),
+    [
+        ('"en"', {"Q90": "Paris", "Q64": "Q64", "Q1055": "Q1055"}),
+        ('"en,de"', {"Q90": "Paris", "Q64": "Berlin", "Q1055": "Q1055"}),
+        ('"de, EN ,mul"', {"Q90": "Paris", "Q64": "Berlin", "Q1055": "Hamburg"}),
+        ('"en","de"', {"Q90": "Paris", "Q64": "Berlin", "Q1055": "Q1055"}),
+        ('"[AUTO_LANGUAGE],mul"', {"Q90": "Q90", "Q64": "Berlin", "Q1055": "Hamburg"}),
+        ('"[AUTO_Language]"; wikibase:language "en"', {"Q90": "Paris", "Q64": "Berlin", "Q1055": "Q1055"}),
+        ('"en".bd:serviceParam wikibase:language "mul"', {"Q90": "Paris", "Q64": "Q64", "Q1055": "Hamburg"}),
+        ('""', {"Q90": "Q90", "Q64": "Berlin", "Q1055": "Q1055"}),
+    ],
+)
+def test_labels_fall_back_through_the_languages_to_the_id(languages: str, expected: dict[str, str]) -> None:
+    rows = ask(f"SELECT ?x ?xLabel {{ ?x wdt:P31/wdt:P279* wd:Q515 . {label(languages)} }}", languages=("de",))
+    assert sorted(rows) == sorted([*expected.items(), ("Q90", expected["Q90"])])  # Q90 is one twice
+
+
+def test_label_keeps_its_language_and_the_id_has_none() -> None:
+    done = rewrite(f"SELECT ?xLabel {{ VALUES ?x {{ wd:Q90 wd:Q64 }} {EN} }}", "wikidata")
+    labels = [row[0] for row in STORE.query(done.text)]  # type: ignore[union-attr]
+    assert labels == [ox.Literal("Paris", language="en"), ox.Literal("Q64")]
+
+
+def test_label_of_what_is_no_entity() -> None:
+    rows = ask(f'SELECT ?x ?xLabel {{ VALUES ?x {{ "text" 5 <http://a/b> UNDEF wd:Q90 }} {EN} }}')
+    assert rows == [("text", "text"), ("5", "5"), ("http://a/b", "http://a/b"), (None, None), ("Q90", "Paris")]
+
+
+def test_descriptions_and_aliases() -> None:
+    query = f"SELECT ?x ?xDescription ?xAltLabel {{ VALUES ?x {{ wd:Q90 wd:Q64 wd:Q2 }} {label('LANGUAGES')} }}"
+    assert ask(query.replace("LANGUAGES", '"en,de"')) == [
+        ("Q90", "capital of France", "City of Light"),
+        ("Q64", "Hauptstadt", "Spree-Athen"),
+        ("Q2", None, None),
+    ]
+    assert ask(query.replace("LANGUAGES", '"fr,de"')) == [
+        ("Q90", "Stadt", "Ville Lumière"),
+        ("Q64", "Hauptstadt", "Spree-Athen"),
+        ("Q2", None, None),
+    ]
+
+
+def test_several_aliases_are_one_string_and_rows_stay() -> None:
+    store = ox.Store()
+    store.update(
+        'INSERT DATA { wd:Q1 wdt:P1 wd:Q2, wd:Q3 ; skos:altLabel "a"@en, "b"@en . _:x wdt:P1 wd:Q4 }', prefixes=PREFIXES
+    )
+    done = rewrite(
+        f"SELECT ?x ?xAltLabel {{ ?x wdt:P1 _:o FILTER(ISIRI(?x)) OPTIONAL {{ ?y wdt:P2 ?x }} {EN} }}", "wikidata"
+    )
+    rows = list(store.query(done.text))  # type: ignore[arg-type]
+    assert [sorted(row["xAltLabel"].value.split(", ")) for row in rows] == [["a", "b"], ["a", "b"]]
+
+
+def test_variables_that_may_be_unbound() -> None:
+    rows = ask(
+        f"SELECT ?x ?born ?bornLabel ?bornDescription {{ ?x wdt:P31 wd:Q5 OPTIONAL {{ ?x wdt:P19 ?born }} {EN} }}"
+    )
+    assert sorted(rows) == [
+        ("Q1", "Q90", "Paris", "capital of France"),
+        ("Q2", "Q64", "Q64", None),
+        ("Q3", None, None, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT ?xLabel (COUNT(*) AS ?n) { ?y wdt:P17 ?x . S } GROUP BY ?xLabel",
+        "SELECT (STR(?xLabel) AS ?name) (COUNT(*) AS ?n) { ?y wdt:P17 ?x . S } GROUP BY ?x ?xLabel",
+        "SELECT (SAMPLE(STR(?xLabel)) AS ?name) (COUNT(*) AS ?n) { ?y wdt:P17 ?x . S } GROUP BY ?x",
+        "SELECT ?name (COUNT(*) AS ?n) { ?y wdt:P17 ?x . S } GROUP BY (STR(?xLabel) AS ?name)",
+    ],
+)
+def test_labels_in_expressions_and_groups(query: str) -> None:
+    assert sorted(ask(query.replace("S", EN, 1) if query.startswith("S ") else query.replace(" S }", f" {EN} }}"))) == [
+        ("France", "1"),
+        ("Germany", "2"),
+    ]
+
+
+def test_labels_in_order_and_having_only() -> None:
+    assert ask(f"SELECT ?x {{ ?x wdt:P36 ?y . {EN} }} ORDER BY DESC(?xLabel)") == [("Q183",), ("Q142",)]
+    text = f"SELECT ?x {{ ?x wdt:P36 ?y . {EN} }} GROUP BY ?x HAVING(SAMPLE(?xLabel) = 'France'@en)"
+    assert ask(text) == [("Q142",)]
+
+
+def test_explicit_labels() -> None:
+    service = label('"de,en"', "?x rdfs:label ?name . ?x schema:description ?about . wd:Q183 rdfs:label ?fixed")
+    rows = ask(f"SELECT ?x ?name ?about ?fixed ?xLabel {{ VALUES ?x {{ wd:Q90 wd:Q1 }} {service} }}")
+    assert rows == [("Q90", "Paris", "Stadt", "Deutschland", None), ("Q1", "Adam", None, "Deutschland", None)]
+
+
+def test_what_the_pattern_binds_itself_is_left_alone() -> None:
+    same(
+        f"SELECT ?x ?xLabel {{ ?x wdt:P36 ?y . ?x rdfs:label ?xLabel . {EN} }}",
+        "SELECT ?x ?xLabel { ?x wdt:P36 ?y . ?x rdfs:label ?xLabel }",
+        3,
+    )
+
+
+def test_each_select_has_its_own_labels() -> None:
+    rows = ask(
+        "SELECT ?x ?xLabel ?yLabel { { SELECT ?x ?yLabel { ?x wdt:P36 ?y . "
+        + label('"de"')
+        + " } } ?x wdt:P31 wd:Q6256 . "
+        + EN
+        + " } ORDER BY ?x"
+    )
+    assert rows == [("Q142", "France", "Q90"), ("Q183", "Germany", "Berlin")]
+
+
+def test_the_service_may_stand_first_and_in_a_branch() -> None:
+    assert ask(f"SELECT ?xLabel {{ {EN} ?x wdt:P36 wd:Q90 }}") == [("France",)]
+    rows = ask(f"SELECT ?x ?xLabel {{ {{ ?x wdt:P36 wd:Q90 . {EN} }} UNION {{ ?x wdt:P36 wd:Q64 }} }} ORDER BY ?x")
+    assert rows == [("Q142", "France"), ("Q183", None)]
+
+
+def test_select_star_shows_no_helpers() -> None:
+    done = rewrite(
+        f"SELECT * {{ ?x wdt:P36 ?y . {label(chr(34) + 'en' + chr(34), '?x rdfs:label ?name')} }}", "wikidata"
+    )
+    solutions = STORE.query(done.text)
+    assert [variable.value for variable in solutions.variables] == ["x", "y", "name"]  # type: ignore[union-attr]
+
+
+def test_labels_in_ask_and_construct() -> None:
+    assert bool(STORE.query(rewrite(f"ASK {{ ?x wdt:P36 wd:Q90 . {EN} }}", "wikidata").text))
+    done = rewrite(
+        f"CONSTRUCT {{ ?x :name ?xLabel }} WHERE {{ ?x wdt:P36 wd:Q90 . {EN} }}".replace(":name", "rdfs:x"), "wikidata"
+    )
+    assert [triple.object.value for triple in STORE.query(done.text)] == ["France"]  # type: ignore[union-attr]
+
+
+LOOKUP = (
+    'OPTIONAL {{ ?{0} rdfs:label ?{0}_l FILTER(LANG(?{0}_l) = "en") }}'
+    ' BIND(COALESCE(?{0}_l, STRAFTER(STR(?{0}), "entity/")) AS ?{0}Label)'
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "late"),
+    [
+        ("SELECT ?x ?xLabel (COUNT(*) AS ?n) { ?y wdt:P17 ?x . S } GROUP BY ?x ?xLabel ORDER BY DESC(?n)", True),
+        ("SELECT ?x ?xLabel (COUNT(*) AS ?n) { ?y wdt:P17 ?x . S } GROUP BY ?x ?xLabel HAVING(COUNT(*) > 1)", True),
+        ("SELECT ?xLabel (COUNT(*) AS ?n) { ?y wdt:P17 ?x . S } GROUP BY ?x ?xLabel ORDER BY ?xLabel LIMIT 1", True),
+        ("SELECT ?xLabel (COUNT(*) AS ?n) { ?y wdt:P17 ?x . S } GROUP BY ?xLabel ORDER BY ?xLabel", False),
+        ("SELECT ?x ?xLabel { ?y wdt:P17 ?x . S } GROUP BY ?x ?xLabel HAVING(?xLabel = 'France'@en)", False),
+        ("SELECT ?x ?xLabel { ?y wdt:P17 ?x . S } GROUP BY ?x ?xLabel ORDER BY DESC(COUNT(?y))", False),
+        ("SELECT ?x (SAMPLE(?xLabel) AS ?l) { ?y wdt:P17 ?x . S } GROUP BY ?x ORDER BY ?x", False),
+        ("SELECT DISTINCT ?x ?xLabel { ?y wdt:P17 ?x . S } ORDER BY ?x", True),
+        ("SELECT DISTINCT ?xLabel ?x { ?y wdt:P17 ?x . S } ORDER BY DESC(?xLabel) LIMIT 1", True),
+        ("SELECT DISTINCT ?xLabel { ?x wdt:P31 wd:Q5 . S } ORDER BY ?xLabel", False),
+        ("SELECT ?xLabel { ?x wdt:P31 wd:Q5 ; wdt:P569 ?d . S } ORDER BY ?d LIMIT 2 OFFSET 1", True),
+        ("SELECT (YEAR(?d) AS ?y) ?xLabel { ?x wdt:P31 wd:Q5 ; wdt:P569 ?d . S } ORDER BY DESC(?y) LIMIT 2", True),
+        ("SELECT ?xLabel { ?x wdt:P31 wd:Q5 OPTIONAL { ?x wdt:P19 ?p } S } ORDER BY DESC(?p) LIMIT 2", True),
+        ("SELECT ?x ?xLabel { ?x wdt:P31 wd:Q5 . S } ORDER BY ?xLabel LIMIT 2", False),
+        ("SELECT ?x ?xLabel { ?x wdt:P31 wd:Q5 . S } ORDER BY ?x LIMIT 2 VALUES ?x { wd:Q1 wd:Q3 }", False),
+    ],
+)
+def test_labels_wait_where_that_keeps_the_rows(query: str, late: bool) -> None:
+    done = rewrite(query.replace(" S ", f" {EN} "), "wikidata").text
+    assert run(done) == run(query.replace(" S ", f" {LOOKUP.format('x')} "))
+    assert run(done)
+    assert (done.count("SELECT") == 2) == late
+
+
+def test_a_column_computed_under_a_labels_name() -> None:
+    same(
+        f"SELECT ?x (SAMPLE(?y) AS ?xLabel) {{ ?x wdt:P36 ?y . {EN} }} GROUP BY ?x",
+        "SELECT ?x (SAMPLE(?y) AS ?xLabel) { ?x wdt:P36 ?y } GROUP BY ?x",
+        2,
+    )
+
+
+terms = st.sampled_from(["wd:Q90", "wd:Q64", "wd:Q1055", "wd:Q1", "wd:Q404", '"word"', "<http://a/b>", "UNDEF"])
+
+
+@settings(deadline=None)
+@given(
+    st.lists(terms, max_size=6),
+    st.lists(st.sampled_from(["en", "de", "fr", "mul", "xx"]), min_size=1, max_size=4, unique=True),
+    st.booleans(),
+)
+def test_labels_agree_with_a_plain_lookup(values: list[str], languages: list[str], nested: bool) -> None:
+    """An oracle in Python; rows are neither lost nor multiplied, whatever may be unbound."""
+    known = {
+        (quad.subject.value, quad.object.language): quad.object.value
+        for quad in STORE.quads_for_pattern(None, ox.NamedNode(PREFIXES["rdfs"] + "label"), None)
+    }
+
+    def name(term: str) -> str | None:
+        if term == "UNDEF":
+            return None
+        iri = ENTITY + term.removeprefix("wd:") if term.startswith("wd:") else term.strip('<>"')
+        return next((known[iri, code] for code in languages if (iri, code) in known), iri.removeprefix(ENTITY))
+
+    inner = f"VALUES ?x {{ {' '.join(values)} }}"
+    inner = f"{{ SELECT ?x {{ {inner} }} }}" if nested else inner
+    text = f"SELECT ?x ?xLabel {{ {inner} {label(chr(34) + ','.join(languages) + chr(34))} }}"
+    assert [row[1] for row in ask(text)] == [name(term) for term in values]
+
+
+# -- named subqueries, hints, prefixes --------------------------------------------------------------------------------
+
+
+def test_named_subqueries() -> None:
+    same(
+        "SELECT ?x ?n WITH { SELECT ?x { ?x wdt:P31 ?c } } AS %a WITH { SELECT ?x (COUNT(*) AS ?n) { INCLUDE %a ."
+        " ?x wdt:P17 ?y } GROUP BY ?x } AS %b WITH { SELECT * {} } AS %unused WHERE { include %b INCLUDE %a . }",
+        "SELECT ?x ?n { { SELECT ?x (COUNT(*) AS ?n) { { SELECT ?x { ?x wdt:P31 ?c } } ?x wdt:P17 ?y } GROUP BY ?x }"
+        " { SELECT ?x { ?x wdt:P31 ?c } } }",
+        5 - 1,
+    )
+
+
+def test_a_subquery_included_twice_has_blank_nodes_of_its_own() -> None:
+    same(
+        "SELECT ?x WITH { SELECT ?x { ?x wdt:P36 _:b . _:b wdt:P31 wd:Q5119 } } AS %a"
+        " { { INCLUDE %a } UNION { INCLUDE %a } }",
+        "SELECT ?x { VALUES ?i { 1 2 } ?x wdt:P36/wdt:P31 wd:Q5119 }",
+        4,
+    )
+
+
+def test_subqueries_that_double_are_refused() -> None:
+    steps = "".join(
+        f"WITH {{ SELECT * {{ {{ INCLUDE %s{n} }} UNION {{ INCLUDE %s{n} }} }} }} AS %s{n + 1} " for n in range(40)
+    )
+    text = "SELECT * WITH { SELECT * { ?a ?b ?c } } AS %s0 " + steps + "{ INCLUDE %s40 }"
+    with pytest.raises(
+        QuerySyntaxError, match="with its named subqueries the query has over 50000 words; include less"
+    ):
+        rewrite(text, "wikidata")
+
+
+def test_hints_go() -> None:
+    done = rewrite(
+        "#defaultView:Map\nSELECT ?x { hint:Query hint:optimizer 'None' . ?x wdt:P36 wd:Q90 ."
+        " hint:Prior hint:gearing 'forward' ."
+        " OPTIONAL { ?x wdt:P1 ?y . hint:Prior <http://www.bigdata.com/queryHints#rangeSafe> true } }",
+        "wikidata",
+    )
+    assert done.text == (
+        "PREFIX wd: <http://www.wikidata.org/entity/>\nPREFIX wdt: <http://www.wikidata.org/prop/direct/>\n"
+        "SELECT ?x\n{\n  ?x wdt:P36 wd:Q90 .\n  OPTIONAL { ?x wdt:P1 ?y . }\n}\n"
+    )
+    assert done.notes == ("hints to the query optimizer dropped", "prefixes supplied: wd, wdt")
+
+
+def test_the_own_declaration_of_a_prefix_wins() -> None:
+    done = rewrite(f"PREFIX rdfs: <http://mine/> SELECT ?x ?xLabel {{ ?x wdt:P36 ?y ; rdfs:a ?z . {EN} }}", "wikidata")
+    assert "?x <http://www.w3.org/2000/01/rdf-schema#label> ?xLabel_en" in done.text
+    assert done.text.count("PREFIX rdfs:") == 1
+    done = rewrite(
+        "PREFIX l: <http://wikiba.se/ontology#> PREFIX wikibase: <http://mine/>"
+        "SELECT ?xLabel { ?x wdt:P36 wd:Q90 SERVICE l:label { bd:serviceParam l:language 'en' } }",
+        "wikidata",
+    )
+    assert run(done.text) == [("France",)]
+
+
+# -- places -----------------------------------------------------------------------------------------------------------
+
+
+def kilometres(a: tuple[float, float], b: tuple[float, float]) -> float:
+    """By the angle between two vectors; an independent way to the great circle."""
+    first, second = (
+        (
+            math.cos(math.radians(lat)) * math.cos(math.radians(lon)),
+            math.cos(math.radians(lat)) * math.sin(math.radians(lon)),
+            math.sin(math.radians(lat)),
+        )
+        for lon, lat in (a, b)
+    )
+    return 6371.0087714 * math.acos(max(-1.0, min(1.0, sum(x * y for x, y in zip(first, second, strict=True)))))
+
+
+PARIS, BERLIN, HAMBURG = (2.35, 48.85), (13.38, 52.52), (10.0, 53.55)
+
+
+def test_around_with_distance() -> None:
+    rows = ask(
+        "SELECT ?place ?d { wd:Q64 wdt:P625 ?here . SERVICE wikibase:around { ?place wdt:P625 ?l ."
+        " bd:serviceParam wikibase:center ?here ; wikibase:radius '900' ; wikibase:distance ?d . } } ORDER BY ?d"
+    )
+    assert [row[0] for row in rows] == ["Q64", "Q1055", "Q90"]
+    expected = [0, kilometres(BERLIN, HAMBURG), kilometres(BERLIN, PARIS)]
+    assert [float(row[1] or "nan") for row in rows] == pytest.approx(expected, abs=1e-6)
+    assert expected[2] == pytest.approx(877, abs=2)
+
+
+def test_around_a_constant_and_a_centre_that_comes_later() -> None:
+    around = (
+        "SERVICE wikibase:around {{ ?place wdt:P625 ?l . bd:serviceParam wikibase:center {} ; wikibase:radius {} }}"
+    )
+    point = '"Point(10 53.5)"^^geo:wktLiteral'
+    assert ask(f"SELECT ?place {{ {around.format(point, '30')} }}") == [("Q1055",)]
+    text = f"SELECT ?place {{ {around.format('?here', '?r')} wd:Q64 wdt:P625 ?here . VALUES ?r {{ '300' }} }}"
+    assert sorted(ask(text)) == [("Q1055",), ("Q64",)]
+
+
+def test_a_distance_used_further_on() -> None:
+    rows = ask(
+        "SELECT ?place ?m { wd:Q64 wdt:P625 ?here . SERVICE wikibase:around { ?place wdt:P625 ?l . bd:serviceParam"
+        " wikibase:center ?here ; wikibase:radius 300 ; wikibase:distance ?d }"
+        " BIND(ROUND(?d) * 1000 AS ?m) } ORDER BY ?m"
+    )
+    assert [(place, float(metres or "nan")) for place, metres in rows] == [
+        ("Q64", 0),
+        ("Q1055", 1000 * round(kilometres(BERLIN, HAMBURG))),
+    ]
+
+
+def test_another_globe_has_places_of_its_own() -> None:
+    text = (
+        "SELECT ?place { SERVICE wikibase:around { ?place wdt:P625 ?l . bd:serviceParam wikibase:radius 1 ;"
+        " wikibase:center '<http://www.wikidata.org/entity/Q405> Point(2.35 48.85)'^^geo:wktLiteral GLOBE } }"
+    )
+    assert ask(text.replace("GLOBE", "")) == [("Q405",)]
+    assert ask(text.replace("GLOBE", "; wikibase:globe wd:Q405")) == [("Q405",)]
+    assert ask(text.replace("GLOBE", "; wikibase:globe wd:Q2")) == []
+
+
+@pytest.mark.parametrize(
+    ("corners", "places"),
+    [
+        ("cornerSouthWest 'Point(0 40)' ; C:cornerNorthEast 'Point(12 60)'", ["Q1055", "Q90"]),
+        ("cornerSouthWest 'Point(170 -20)' ; C:cornerNorthEast 'Point(-170 -10)'", ["Q683", "Q712"]),
+        ("cornerSouthWest 'Point(170 -20)' ; C:cornerNorthEast 'Point(180 -10)'", ["Q712"]),
+        ("cornerWest 'Point(0 60)' ; C:cornerEast 'Point(12 50)'", ["Q1055"]),
+        ("cornerWest 'Point(0 50)' ; C:cornerEast 'Point(12 60)'", ["Q1055"]),
+    ],
+)
+def test_box(corners: str, places: list[str]) -> None:
+    service = f"SERVICE wikibase:box {{ ?place wdt:P625 ?l . bd:serviceParam C:{corners} . }}".replace(
+        "C:", "wikibase:"
+    )
+    assert sorted(ask(f"SELECT ?place {{ {service} FILTER(?place != wd:Q405) }}")) == [(place,) for place in places]
+
+
+def test_functions_of_places() -> None:
+    rows = ask(
+        "SELECT (geof:latitude(?l) AS ?a) (geof:longitude(?l) AS ?o) (geof:globe(?l) AS ?g)"
+        " (wikibase:decodeUri('a%20b') AS ?u) (geof:distance(?l, 'nowhere') AS ?none)"
+        " (geof:latitude('Point(1 91)') AS ?never) { wd:Q64 wdt:P625 ?l }"
+    )
+    assert rows == [("52.52", "13.38", "Q2", "a b", None, None)]
+
+
+# -- paths ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "?x wdt:P31/wdt:P279* wd:Q486972",
+        "?x (wdt:P31/wdt:P279*) wd:Q515, wd:Q99",
+        "?x wdt:P31/(wdt:P279/wdt:P279*) wd:Q486972 ; wdt:P17 ?c",
+        "?x wdt:P17 ?c ; (wdt:P31|wdt:P17)/wdt:P279+ wd:Q486972 .",
+        "?x wdt:P19 [ wdt:P31/wdt:P279* wd:Q515 ]",
+        "?x wdt:P31/wdt:P279? wd:Q515",
+        "_:b wdt:P36 ?x . OPTIONAL { ?x wdt:P99 ?z } ?x wdt:P31/wdt:P279* wd:Q515",
+        "_:b wdt:P36 ?x . FILTER(?x != wd:Q1) ?x wdt:P31/wdt:P279* wd:Q515 . FILTER(?x != wd:Q2) _:b wdt:P31 ?k",
+        "?x wdt:P31 wd:Q5 OPTIONAL { ?x wdt:P19/wdt:P31/wdt:P279* wd:Q515 . ?x wdt:P569 ?d }",
+        "?x wdt:P31 ?t MINUS { ?x wdt:P31/wdt:P279* wd:Q515 }",
+        "?x wdt:P31 ?t FILTER NOT EXISTS { ?x wdt:P31/wdt:P279* wd:Q515 }",
+        "{ ?x wdt:P31/wdt:P279* wd:Q99 } UNION { ?x wdt:P31/wdt:P279* wd:Q1549591 }",
+        "?x ^wdt:P36/wdt:P31/wdt:P279* wd:Q6256",
+        "GRAPH ?g { ?x wdt:P31/wdt:P279* wd:Q515 }",
+        "{ SELECT * { ?x wdt:P31/wdt:P279* wd:Q515 } }",
+    ],
+)
+def test_paths_turned_round_give_the_same_rows(pattern: str) -> None:
+    text = f"SELECT * {{ {pattern} }}"
+    same(text, text, None if "GRAPH" not in pattern else 0)
+
+
+def test_a_path_towards_a_constant_starts_from_there() -> None:
+    done = rewrite("SELECT ?x { ?x wdt:P31/wdt:P279* wd:Q515 ; wdt:P17 ?y }", "wikidata")
+    assert done.text.partition("{\n")[2] == (
+        "  {\n    SELECT ?class\n    WHERE {\n      ?class wdt:P279* wd:Q515 .\n    }\n  }\n"
+        "  ?x wdt:P31 ?class ;\n      wdt:P17 ?y\n}\n"
+    )
+    assert done.notes[0] == "wdt:P31/wdt:P279* is walked from its end"
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "?x wdt:P279* wd:Q515",
+        "?x wdt:P31/wdt:P279* ?y",
+        "wd:Q90 wdt:P31/wdt:P279* wd:Q515",
+        "?x wdt:P31 ?y FILTER EXISTS { ?x wdt:P31/wdt:P279* wd:Q515 }",
+        "?x wdt:P31/wdt:P279* wd:Q515, ?y",
+        "wd:Q515 ^wdt:P279*/^wdt:P31 ?x",
+    ],
+)
+def test_other_paths_stay(pattern: str) -> None:
+    assert [note for note in rewrite(f"SELECT * {{ {pattern} }}", "wikidata").notes if "walked" in note] == []
+
+
+# -- what Blazegraph takes --------------------------------------------------------------------------------------------
+
+
+def test_a_column_that_is_also_grouped_by() -> None:
+    same(
+        "SELECT ?y (COUNT(DISTINCT ?x) AS ?count) { ?x wdt:P17 ?y } GROUP BY ?y ?count ?other",
+        "SELECT ?y (COUNT(DISTINCT ?x) AS ?count) { ?x wdt:P17 ?y } GROUP BY ?y",
+        2,
+    )
+
+
+def test_a_column_that_the_pattern_binds() -> None:
+    same(
+        "SELECT (YEAR(?d) AS ?d) (?x AS ?x) { ?x wdt:P569 ?d . FILTER(ISLITERAL(?d)) } ORDER BY ?d",
+        "SELECT (YEAR(?e) AS ?d) ?x { ?x wdt:P569 ?e FILTER(ISLITERAL(?e)) } ORDER BY ?d",
+        2,
+    )
+
+
+def test_bind_to_what_is_bound_is_a_join() -> None:
+    same(
+        "SELECT ?x ?y { ?x wdt:P17 ?y . BIND(wd:Q183 AS ?y) ?y wdt:P36 ?c }",
+        "SELECT ?x ?y { ?x wdt:P17 ?y . ?y wdt:P36 ?c . FILTER(?y = wd:Q183) }",
+        2,
+    )
+    rows = ask("SELECT ?x ?y { ?x wdt:P31 wd:Q5 OPTIONAL { ?x wdt:P19 ?y } BIND(wd:Q64 AS ?y) }")
+    assert sorted(rows) == [("Q2", "Q64"), ("Q3", "Q64")]
+
+
+def test_times_that_are_dates() -> None:
+    twin = 'SELECT ?x { ?x wdt:P569 ?d FILTER(?d >= "1975-01-01T00:00:00Z"^^xsd:dateTime) }'
+    for date in ('"1975-01-01"^^xsd:dateTime', '"1975-00-00"^^xsd:dateTime', '"1975-01-01"^^xsd:date'):
+        same(twin.replace('"1975-01-01T00:00:00Z"^^xsd:dateTime', date), twin, 1)
+    same(twin.replace('"1975-01-01T00:00:00Z"^^xsd:dateTime', "xsd:dateTime('1975-01-01')"), twin, 1)
+    note = rewrite('SELECT * { FILTER(?d > "1975-01"^^xsd:dateTime) }', "wikidata").notes[0]
+    assert note == '"1975-01" is no xsd:dateTime: read as "1975-01-01T00:00:00Z"'
+
+
+def test_the_difference_of_times_is_in_days() -> None:
+    rows = ask("SELECT (?b - ?a AS ?days) (?a - ?b AS ?less) (?a - ?a AS ?none) { wd:Q1 wdt:P569 ?a ; wdt:P570 ?b }")
+    assert rows == [("30", "-30", "0")]
+    assert ask("SELECT (?h - ?h AS ?none) (?h - 1 AS ?rest) { wd:Q1 wdt:P2048 ?h }") == [("0", "0.8")]
+
+
+def test_unknown_values() -> None:
+    for test in ("wikibase:isSomeValue(?d)", "isBLANK(?d)", "!(!isBlank(?d))"):
+        assert ask(f"SELECT ?x {{ ?x wdt:P569 ?d FILTER({test}) }}") == [("Q3",)]
+
+
+def test_a_blank_node_without_its_underscore() -> None:
+    text = "SELECT ?x ?s { ?x p:P39 _:a . _:a ps:P39 wd:Q30 . :a pq:P580 ?s } ORDER BY ?s"
+    same(text, text.replace(" :a", " _:a"), 2)
+    declared = rewrite("PREFIX : <http://e/> " + text, "wikidata")
+    assert ":a pq:P580" in declared.text
+    assert run(declared.text) == []
+
+
+def test_having_over_a_column() -> None:
+    same(
+        "SELECT ?y (COUNT(*) AS ?n) (STR(?y) AS ?s) { ?x wdt:P17 ?y } GROUP BY ?y HAVING(?n > 1 && CONTAINS(?s, 'Q'))",
+        "SELECT ?y ?n (STR(?y) AS ?s) { { SELECT ?y (COUNT(*) AS ?n) { ?x wdt:P17 ?y } GROUP BY ?y } FILTER(?n > 1) }",
+        1,
+    )
+
+
+def test_columns_named_twice_and_words_in_capitals() -> None:
+    same("SELECT ?x ?x { ?x wdt:P36 ?y FILTER(TRUE) }", "SELECT ?x { ?x wdt:P36 ?y }", 2)
+
+
+def test_the_query_service_asked_by_its_address() -> None:
+    text = f"SELECT ?x ?xLabel {{ SERVICE <https://query.wikidata.org/sparql> {{ ?x wdt:P36 wd:Q90 {EN} }} }}"
+    assert ask(text) == [("Q142", "France")]
+
+
+# -- rows at most, full text, the other dialect -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("query", "end", "noted"),
+    [
+        ("SELECT ?x { ?x ?y ?z }", "LIMIT 10", True),
+        ("SELECT ?x { ?x ?y ?z } LIMIT 5", "LIMIT 5", False),
+        ("SELECT ?x { ?x ?y ?z } limit 11 OFFSET 2", "limit 10 OFFSET 2", True),
+        ("SELECT ?x { ?x ?y ?z } OFFSET 2", "LIMIT 10 OFFSET 2", True),
+        (
+            "SELECT ?x { { SELECT ?x { ?x ?y ?z } LIMIT 99 } } ORDER BY ?x VALUES ?x { 1 }",
+            "LIMIT 10\nVALUES ?x { 1 }",
+            True,
+        ),
+        ("CONSTRUCT { ?x ?y ?z } { ?x ?y ?z }", "LIMIT 10", True),
+        ("ASK { ?x ?y ?z }", "}", False),
+    ],
+)
+def test_rows_at_most(query: str, end: str, noted: bool) -> None:
+    for dialect in ("sparql", "wikidata"):
+        done = rewrite(query, dialect, most=10)
+        assert done.text.rstrip().endswith(end)
+        assert done.notes == (("at most 10 rows",) if noted else ())
+        assert ("LIMIT 99" in done.text) == ("LIMIT 99" in query)
+        if dialect == "sparql" and not noted:
+            assert done.text == query
+
+
+def finder(words: str, limit: int, mode: str, kind: str | None) -> list[tuple[str, float]]:
+    """A search that finds two cities, and says what it was asked."""
+    assert (words, limit, mode, kind) in [("big city", 100, "bm25", None), ("big city", 2, "dense", "city")]
+    return [(ENTITY + "Q64", 2.5), (ENTITY + "Q90", 1.25), (ENTITY + "Q64", 0.5)]
+
+
+@pytest.mark.parametrize("dialect", ["sparql", "wikidata"])
+def test_full_text(dialect: str) -> None:
+    text = (
+        "PREFIX wdt: <http://www.wikidata.org/prop/direct/> PREFIX kb: <urn:kbkit:> SELECT ?x ?s ?y {"
+        " SERVICE kb:search { ?x kb:matches 'big city' ; kb:score ?s OPTIONS } ?x wdt:P17 ?y } ORDER BY DESC(?s)"
+    )
+    for options in ("", "; kb:limit 2 ; kb:mode 'dense' ; kb:type \"city\""):
+        done = rewrite(text.replace("OPTIONS", options), dialect, search=finder)
+        assert run(done.text) == [("Q64", "2.5", "Q183"), ("Q90", "1.25", "Q142")]
+        assert done.notes[0] == "search for 'big city': 2 found"
+    assert run(rewrite(text.replace("OPTIONS", ""), dialect, search=lambda *_: []).text) == []
+
+
+def test_the_dialect_sparql_touches_nothing_else() -> None:
+    text = (
+        "SELECT  ?x{?x <http://www.wikidata.org/prop/direct/P31>/<http://a/b>* <http://c/d> FILTER(TRUE)} # service\n"
+    )
+    assert rewrite(text, "sparql") == Rewritten(text, ())
+    assert rewrite("not even SPARQL 1.1", "sparql") == Rewritten("not even SPARQL 1.1", ())
+
+
+# -- errors -----------------------------------------------------------------------------------------------------------
+
+
+def service(name: str, body: str = "") -> str:
+    return f"SELECT * {{\n  SERVICE {name} {{ {body} }} }}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            service("wikibase:mwapi", 'bd:serviceParam wikibase:api "EntitySearch"'),
+            "line 2, column 3: SERVICE wikibase:mwapi is refused: it asks the web interface of a wiki, and kbkit sends"
+            ' nothing to the network; find entities with SERVICE kb:search { ?item kb:matches "words" }',
+        ),
+        (
+            service("bd:sample"),
+            "line 2, column 3: SERVICE bd:sample is refused: it draws triples from Blazegraph's index;"
+            " take ORDER BY RAND() with a LIMIT",
+        ),
+        (
+            service("bd:slice"),
+            "line 2, column 3: SERVICE bd:slice is refused: it cuts a range out of Blazegraph's index;"
+            " take a sub-select with LIMIT and OFFSET",
+        ),
+        (
+            service("gas:service"),
+            "line 2, column 3: SERVICE gas:service is refused: it runs a graph program inside Blazegraph;"
+            " take a property path, as wdt:P279*",
+        ),
+        (
+            service("SILENT <https://dbpedia.org/sparql>"),
+            "line 2, column 3: SERVICE <https://dbpedia.org/sparql> is refused: kbkit sends nothing to the network;"
+            " ask for what this KB holds, without SERVICE",
+        ),
+        (
+            service("?any"),
+            "line 2, column 3: SERVICE ?any is refused: kbkit sends nothing to the network;"
+            " ask for what this KB holds, without SERVICE",
+        ),
+        (
+            "SELECT * WITH { SELECT * {} } AS %first { INCLUDE %frst }",
+            "line 1, column 43: unknown named subquery %frst; did you mean '%first'?",
+        ),
+        (
+            "SELECT * { INCLUDE %a }",
+            "line 1, column 12: unknown named subquery %a; WITH { SELECT ... } AS %a defines it",
+        ),
+        (
+            "SELECT * WITH { SELECT * { INCLUDE %b } } AS %a WITH { SELECT * { INCLUDE %a } } AS %b { INCLUDE %a }",
+            "line 1, column 67: %a includes itself; a named subquery may include earlier ones",
+        ),
+        (
+            service("wikibase:label", "?x rdfs:comment ?y"),
+            "line 2, column 3: SERVICE wikibase:label cannot serve rdfs:comment;"
+            " it knows ?x rdfs:label ?name, schema:description and skos:altLabel",
+        ),
+        (
+            service("wikibase:label", 'bd:serviceParam wikibase:language "en;de"'),
+            "line 2, column 3: 'en;de' is no language; as in: wikibase:language \"[AUTO_LANGUAGE],en\"",
+        ),
+        (
+            service("wikibase:label", "bd:serviceParam wikibase:language ?l"),
+            'line 2, column 3: SERVICE wikibase:label has no parameter wikibase:language ?l; wikibase:language "en,de"',
+        ),
+        (
+            service("wikibase:label", "FILTER(1)"),
+            "line 2, column 3: SERVICE wikibase:label holds more than triples; put the rest outside of it",
+        ),
+        (
+            service("wikibase:around", "?x wdt:P625 ?l . bd:serviceParam wikibase:radius 1"),
+            "line 2, column 3: SERVICE wikibase:around needs wikibase:center and wikibase:radius; in kilometres",
+        ),
+        (
+            service("wikibase:around", "?x wdt:P625 ?l . bd:serviceParam wikibase:center ?c ; wikibase:radius 'far'"),
+            "line 2, column 3: wikibase:radius 'far' is no distance; give kilometres",
+        ),
+        (
+            service("wikibase:around", "bd:serviceParam wikibase:center ?c ; wikibase:radius 1"),
+            "line 2, column 3: SERVICE wikibase:around needs one triple; as in: ?place wdt:P625 ?location",
+        ),
+        (
+            service("wikibase:box", "?x wdt:P625 ?l . bd:serviceParam wikibase:cornerWest ?c"),
+            "line 2, column 3: SERVICE wikibase:box needs two corners;"
+            " cornerSouthWest and cornerNorthEast, or cornerWest and cornerEast",
+        ),
+        (
+            service("wikibase:box", "?x wdt:P625 ?l . bd:serviceParam wikibase:radius 1"),
+            "line 2, column 3: SERVICE wikibase:box has no parameter wikibase:radius;"
+            " it has cornerSouthWest, cornerNorthEast, cornerWest, cornerEast, globe",
+        ),
+        (
+            service("kb:search", "?x kb:matches ?words"),
+            "line 2, column 3: kb:matches needs a constant, for the search runs before the query;"
+            " give the words themselves, or a parameter ($words, -p words=...)",
+        ),
+        (
+            service("kb:search", "?x kb:matches 'a' ; kb:limit 0"),
+            "line 2, column 3: kb:limit 0 is no number of hits; give 1 to 100000",
+        ),
+        (
+            service("kb:search", "?x kb:match 'a'"),
+            "line 2, column 3: SERVICE kb:search knows no kb:match;"
+            ' as in: SERVICE kb:search { ?item kb:matches "words" ; kb:score ?score ; kb:limit 20 }',
+        ),
+        (
+            service("kb:search", "?x kb:matches 'a', 'b'"),
+            "line 2, column 3: SERVICE kb:search has two kb:matches; search twice, in two services",
+        ),
+        (
+            service("kb:search", "wd:Q1 kb:matches 'a'"),
+            "line 2, column 3: SERVICE kb:search needs one variable and its kb:matches;"
+            ' as in: SERVICE kb:search { ?item kb:matches "words" ; kb:score ?score ; kb:limit 20 }',
+        ),
+        (
+            "SELECT * { ?x wdx:P31 ?y }",
+            "line 1, column 15: the prefix wdx: is declared nowhere; did you mean 'wd' or 'wdv' or 'wdt' or 'wds'?",
+        ),
+    ],
+)
+def test_errors(text: str, message: str) -> None:
+    with pytest.raises(QuerySyntaxError) as error:
+        rewrite(text, "wikidata", search=lambda *_: [], prefixes={})
+    assert str(error.value) == message
+
+
+def test_errors_of_the_dialect_sparql_and_of_options() -> None:
+    with pytest.raises(QuerySyntaxError) as error:
+        rewrite("PREFIX w: <http://wikiba.se/ontology#> SELECT * { SERVICE w:label { } }", "sparql")
+    assert error.value.message == "line 1, column 51: SERVICE w:label belongs to the dialect wikidata"
+    with pytest.raises(QuerySyntaxError, match="SERVICE kb:search is not to be had here"):
+        rewrite("SELECT * { SERVICE kb:search { ?x kb:matches 'a' } }", "sparql")
+    with pytest.raises(UnknownNameError, match="unknown dialect 'wikipedia'"):
+        rewrite("ASK {}", "wikipedia")
+    with pytest.raises(BadInputError, match="a cap of -1 rows is negative"):
+        rewrite("ASK {}", "sparql", most=-1)
+
+
+@settings(deadline=None)
+@given(st.text("?xywdt:P31{}[]()<>.;,/*+^|!&='\"@_ %\n", max_size=60))
+def test_no_text_ends_in_anything_but_an_error(text: str) -> None:
+    try:
+        rewrite(f"SELECT * WHERE {{ {text} }}", "wikidata", prefixes={})
+    except KbError as error:
+        assert "\n" not in error.message.replace(text, "")
+
+
+# -- real queries and the command -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "count"), [("dev", 155), ("qald_9_plus_train", 371)])
+def test_published_queries_are_taken(name: str, count: int, shared_data: Path) -> None:
+    records = json.loads((shared_data / "spinach" / f"{name}.json").read_text(encoding="utf-8"))
+    empty = ox.Store()
+    taken = 0
+    for record in records:
+        done = rewrite(record["sparql"], "wikidata", prefixes={})
+        empty.query(done.text, custom_functions=FUNCTIONS)  # raises where the engine refuses it
+        again = rewrite(done.text, "wikidata", prefixes={})
+        assert again.text == done.text or "days" in str(done.notes) or "isBLANK" in str(done.notes)
+        taken += 1
+    assert taken == count
+
+
+def test_the_command_prints_the_rewritten_query(world_kb: Path, here: Run) -> None:
+    text = f"SELECT ?x ?xLabel {{ ?x wdt:P31 ?y . hint:Query hint:a 1 . {EN} }}"
+    done = here("sparql", world_kb, "--dialect", "wikidata", "--print", "--max-rows", 5, "-c", text)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[:4] == [
+        "# a hint to the query optimizer dropped",
+        "# at most 5 rows",
+        "# label service: ?xLabel in en",
+        "# prefixes supplied: wdt, rdfs",
+    ]
+    assert done.stdout.endswith("}\nLIMIT 5\n")
+    assert (
+        here("sparql", world_kb, "--print", "-c", "SELECT  * {?x ?y $z}", "-p", "z=1").stdout == "SELECT  * {?x ?y 1}\n"
+    )
+
+
+def test_the_command_caps_rows_and_searches(world_kb: Path, here: Run) -> None:
+    text = "SELECT ?x { ?x kb:type ?t }"
+    assert here("sparql", world_kb, "--max-rows", 3, "-c", text).stdout.count("\n") == 3
+    text = "SELECT ?x ?s { SERVICE kb:search { ?x kb:matches $words ; kb:score ?s ; kb:limit 2 ; kb:type 'river' } }"
+    rows = [json.loads(line) for line in here("sparql", world_kb, "-c", text, "-p", "words=river").stdout.splitlines()]
+    assert [sorted(row) for row in rows] == [["s", "x"], ["s", "x"]]
+    assert all("/river/" in row["x"] and row["s"] > 0 for row in rows)
+
+
+def test_the_command_says_where_a_query_is_wrong(world_kb: Path, here: Run) -> None:
+    done = here("sparql", world_kb, "--dialect", "wikidata", "-c", "SELECT ?x {\n ?x ?y }")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "kbkit: line 2, column 8: unexpected '}'; expected a number, a term, '(' or '['\n"
+    done = here("sparql", world_kb, "--dialect", "wikipedia", "-c", "ASK {}")
+    assert done.stderr == "kbkit: unknown dialect 'wikipedia'; did you mean 'wikidata'?\n"
