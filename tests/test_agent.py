@@ -206,7 +206,7 @@ def test_errors_of_actions(world: KnowledgeBase, action: str, seen: str) -> None
 
 
 def test_queries_that_fail(world: KnowledgeBase) -> None:
-    endless = "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"
+    endless = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"
     _, server = ask(world, [runs("SELECT ?x { ?x a }"), NOTHING, runs(endless), GOOD, STOP], timeout=0.3)
     seen = [step["observation"]["outcome"] for step in server.requests[-1].inputs["steps"]]
     assert [said.partition(":")[0] for said in seen] == ["syntax error", "empty", "timeout", "results"]
@@ -247,7 +247,7 @@ def test_long_entries_are_pruned(world: KnowledgeBase) -> None:
     [step] = server.requests[2].inputs["steps"]
     assert step["observation"]["edges"] == {border: "Spain (country:ESP)"}
     left_out = len(prune.inputs["edges"]) - 1
-    assert step["observation"]["left out"] == f"{left_out} properties that seem of no help here"
+    assert step["observation"]["left out"] == f"{left_out} properties"
     assert answer.trace[0].usage == Usage(20, 10)
 
 
@@ -642,6 +642,23 @@ def test_ask_keeps_what_was_found_when_it_cannot_go_on(here: Here, kb_path: Path
     assert "answered 401" in last["error"]["message"]
     done = here("ask", kb_path, "And now?", "--llm", "m@http://127.0.0.1:9/v1", "--continue", kept_trace)
     assert done.stderr == f"kbkit: {kept_trace} holds no answer to go on from; kbkit ask --trace writes such files\n"
+
+
+def test_ctrl_c_is_the_last_record_of_a_trace(tmp_path: Path) -> None:
+    from kbkit.cli.explore import _kept
+
+    path = tmp_path / "t.jsonl"
+    state = State()
+    state.add(Step(1, "t", "search", "Portugal"))
+    with pytest.raises(KeyboardInterrupt), _kept(path, QUESTION, [], "") as opened:
+        assert opened is not None
+        assert path.read_text() == ""  # it can be written, which is known before anything is paid
+        opened.step(state)
+        raise KeyboardInterrupt
+    step, last = records(path)
+    assert (step["argument"], last["error"]["message"]) == ("Portugal", "stopped")
+    with pytest.raises(KbError, match=r"cannot be written"), _kept(tmp_path, QUESTION, [], ""):
+        pass
 
 
 def test_ask_without_an_answer(here: Here, kb_path: Path) -> None:

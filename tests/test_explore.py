@@ -13,9 +13,14 @@ import kbkit
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.explore import describe, entries
 from kbkit.explore.actions import Explorer
+from kbkit.explore.agent import Agent
+from kbkit.explore.mcp_tools import Limits, tools
 from kbkit.explore.results import Entry, Found, Hit
 from kbkit.explore.values import time
 from kbkit.kb import KnowledgeBase
+from kbkit.llm.cache import Cache
+from kbkit.llm.calls import Calls
+from kbkit.llm.client import Reply, Request
 
 
 @pytest.fixture(scope="module")
@@ -207,7 +212,7 @@ def test_an_entry_of_an_rdf_source(rdf: Explorer) -> None:
     [
         ("country:FRX", "unknown node 'country:FRX'; did you mean France (country:FRA)"),
         ("Frence", "unknown node 'Frence'; did you mean 'French' or 'France'"),
-        ("zzzqqq", "unknown node 'zzzqqq'; kbkit search finds nodes by words"),
+        ("zzzqqq", "unknown node 'zzzqqq'; search finds ids by words"),
         ("", "no entry is named; give an id that search shows"),
     ],
 )
@@ -228,10 +233,18 @@ def test_the_entry_of_a_relation(explorer: Explorer) -> None:
     assert explorer.entry("attr:area_km2").description == "attribute (DOUBLE) of country, continent, sea, lake"
 
 
+def test_an_entry_that_is_cut() -> None:
+    entry = Entry("Q1", "x", "", {"a (P1)": "1", "b (P2)": "2" * 50, "c (P3)": "3"})
+    assert entry.size == len('{"a (P1)": "1", "b (P2)": "", "c (P3)": "3"}') + 50
+    assert (entry.within(10_000), entry.within(0).edges) == (entry, {"a (P1)": "1"})
+    assert (entry.within(50).edges, entry.within(50).left_out) == ({"a (P1)": "1"}, 2)
+    assert entry.within(50).text.endswith("\n(2 properties are left out)")
+
+
 def test_an_entry_without_what_does_not_help() -> None:
     entry = Entry("Q1", "x", "", {"a (P1)": "1", "b (P2)": "2", "c (P3)": "3"}).kept(["b (P2)", "made up"])
     assert (entry.edges, entry.left_out) == ({"b (P2)": "2"}, 2)
-    assert entry.to_json()["left out"] == "2 properties that seem of no help here"
+    assert entry.to_json()["left out"] == "2 properties"
 
 
 # -- examples ---------------------------------------------------------------------------------------------------------
@@ -304,6 +317,9 @@ def test_a_row_cap(explorer: Explorer) -> None:
     assert (exact.rows, exact.cut) == (197, False)
 
 
+ENDLESS = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"
+
+
 @pytest.mark.parametrize(
     ("query", "kind", "said"),
     [
@@ -311,14 +327,19 @@ def test_a_row_cap(explorer: Explorer) -> None:
         ("SELECT (COUNT(?x) AS ?n) { ?x a type:nothing }", "results", "results: 1 row"),
         ("SELECT ?x { ?x a type:nothing }", "empty", "empty: the query ran, and gave no rows"),
         ("SELECT ?x {\n ?x a ?y ;;; }}", "syntax", "syntax error: line 2, column "),
-        ("SELECT ?x { ?x nope:p ?y }", "syntax", "syntax error: line 1, column "),
-        ("  ", "syntax", "syntax error: the query is empty"),
+        ("SELECT ?x {\n ?x nope:p ?y }", "syntax", "syntax error: line 2, column 5: the prefix nope: is declared "),
         (
-            "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }",
-            "timeout",
-            "timeout: SPARQL stopped after 0.2 s; make the query",
+            "SELECT ?x (COUNT(?y) AS ?n) { ?x a ?y }",
+            "syntax",
+            "syntax error: The SELECT contains a variable that is unb",
         ),
-        ("SELECT * { SERVICE <http://127.0.0.1:1/> { ?a ?b ?c } }", "error", "error: "),
+        ("  ", "syntax", "syntax error: the query is empty"),
+        (ENDLESS, "timeout", "timeout: SPARQL stopped after 0.2 s; make the query simpler"),
+        (
+            "SELECT * { SERVICE <http://127.0.0.1:1/> { ?a ?b ?c } }",
+            "syntax",
+            "syntax error: line 1, column 12: SERVICE ",
+        ),
     ],
 )
 def test_what_became_of_a_query(explorer: Explorer, query: str, kind: str, said: str) -> None:
@@ -467,6 +488,116 @@ def test_what_a_model_is_told_of_wikidata(wikidata: Explorer) -> None:
     about = describe.kb(wikidata.kb, wikidata.names)
     assert "Wikidata Query Service" in about["notes"][0]
     assert "relations" not in about
+
+
+# -- a KB of Wikidata, as its recipe builds it ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def sample(wikidata_kb: Path) -> Iterator[Explorer]:
+    with kbkit.open(wikidata_kb) as kb:
+        yield Explorer(kb)
+
+
+def test_an_entry_of_the_sample(sample: Explorer) -> None:
+    berlin = sample.entry("Q64")
+    assert berlin.title == "Berlin (Q64): federated state, capital and largest city of Germany"
+    assert next(iter(berlin.edges)) == "instance of (P31)"
+    assert berlin.edges["population (P1082)"] == {  # the preferred one first
+        "3755251": {"Qualifiers": [{"point in time (P585)": "31 December 2022"}]},
+        "3520031": {"Qualifiers": [{"point in time (P585)": "31 December 2015"}]},
+    }
+    assert berlin.edges["elevation above sea level (P2044)"] == "34 metre (Q11573)"
+    assert berlin.edges["incoming"]["capital (P36)"] == "2 edges"
+    adams = sample.entry("Q42").edges["educated at (P69)"]
+    assert adams["St John's College (Q691283)"]["Qualifiers"][0]["academic major (P812)"] == (
+        "English literature (Q186579)"
+    )
+
+
+def test_entries_and_properties_of_the_sample(sample: Explorer) -> None:
+    kb = sample.kb
+    properties = 0
+    for node in range(0, kb.schema.nodes, 4):
+        found = kb.node(node)
+        entry = sample.entry(found.key)
+        assert (entry.id, entry.name) == (found.key, found.name)
+        statements = "SELECT count(DISTINCT property) FROM statements WHERE subject = $key AND rank <> 'deprecated'"
+        [(count,)] = kb.tables.rows(statements, {"key": found.key})
+        assert len(entry.edges.keys() - {"incoming"}) == count
+        json.dumps(entry.to_json())
+        if found.type == "property":
+            properties += 1
+            assert sample.examples(found.key).id == found.key
+    assert properties > 10
+
+
+def test_queries_of_the_query_service(sample: Explorer) -> None:
+    query = """SELECT ?x ?xLabel { ?x p:P69/ps:P69 wd:Q691283 .
+      SERVICE wikibase:label { bd:serviceParam wikibase:language "en". } }"""
+    assert sample.sparql(query).shown[2:] == ["| wd:Q42 | Douglas Adams |"]
+    assert sample.sparql("SELECT ?x {\n ?x nope:p ?y }").said.startswith(
+        "syntax error: line 2, column 5: the prefix nope:"
+    )
+
+
+def test_searches_of_the_sample(sample: Explorer) -> None:
+    found = sample.search("educated at")
+    assert ids(found.properties)[0] == "P69"
+    assert not [hit for hit in found.entities if hit.id.startswith("P")]
+    assert ids(sample.search("Douglas Adams").entities)[0] == "Q42"
+    assert ids(sample.search("Deutschland").entities)[0] == "Q183"
+
+
+@pytest.mark.parametrize("written", ["Q999999999", "wd:Q999999999", "nobody at all"])
+def test_unknown_ids_of_wikidata(sample: Explorer, written: str) -> None:
+    with pytest.raises(UnknownNameError, match=r"; search finds ids by words$"):
+        sample.entry(written)
+
+
+class Scripted:
+    """A model that says one thing after another."""
+
+    name = "scripted"
+
+    def __init__(self, *said: str) -> None:
+        self.said, self.asked = list(said), []
+
+    def complete(self, request: Request) -> Reply:
+        self.asked.append(json.loads(request.asked()))
+        return Reply(self.said.pop(0))
+
+
+def test_a_question_on_wikidata(sample: Explorer) -> None:
+    """With the SPINACH paper's names of the actions, and a query as the query service takes it."""
+    query = """SELECT ?school ?schoolLabel WHERE { wd:Q42 wdt:P69 ?school .
+      SERVICE wikibase:label { bd:serviceParam wikibase:language "en". } } ORDER BY ?schoolLabel"""
+    actions = ('search_wikidata("Douglas Adams")', 'get_property_examples("P69")', 'get_wikidata_entry("Q42")')
+    said = [f"Thought: t\n>> {action}" for action in (*actions, f'execute_sparql("""{query}""")', "stop()")]
+    model = Scripted(*said)
+    answer = Agent(sample.kb, Calls([model], Cache(None))).ask("Where did Douglas Adams go to school?")
+    assert answer.rows["schoolLabel"].to_list() == ["Brentwood School", "St John's College"]
+    assert [step.action for step in answer.trace] == ["search", "examples", "entry", "sparql", "stop"]
+    assert "Wikidata Query Service" in model.asked[0]["kb"]["notes"][0]
+    assert answer.trace[2].observation.startswith("Douglas Adams (Q42): English science fiction writer")
+
+
+def test_the_examples_of_tools_fit_each_kb(
+    explorer: Explorer, table: Explorer, rdf: Explorer, sample: Explorer
+) -> None:
+    """Each description of a tool for other agents ends with a call that gives something."""
+    for where in (explorer, table, rdf, sample):
+        for tool in tools(where.kb, Limits()):
+            _, sign, example = tool.does.partition("Example: ")
+            if sign:
+                arguments = json.loads(example)
+                assert set(tool.schema["required"]) == set(arguments)
+                said = tool.work(**arguments)
+                assert said
+                assert not said.startswith(("0 ", "Entities: none")), (tool.name, example)
+
+
+# -- values in words --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -115,22 +115,6 @@ def test_nothing_but_the_protocol_is_on_standard_output(world_kb: Path) -> None:
 # -- the tools --------------------------------------------------------------------------------------------------------
 
 
-def test_examples_in_descriptions_work(world: KnowledgeBase, small: KnowledgeBase) -> None:
-    """Each tool's own example, on each KB, gives something."""
-
-    async def each(client: Any) -> None:
-        for tool in (await client.list_tools()).tools:
-            assert tool.input_schema["type"] == "object"
-            _, sign, example = tool.description.partition("Example: ")
-            if sign:
-                result = await client.call_tool(tool.name, json.loads(example))
-                assert not result.is_error, (tool.name, example, result.content[0].text)
-                assert not result.content[0].text.startswith("0 ")
-
-    for kb in (world, small):
-        talk(server(kb, Limits()), each)
-
-
 def test_schema(world: KnowledgeBase) -> None:
     text, failed = called(world, "schema")
     found = json.loads(text)
@@ -192,7 +176,7 @@ def test_row_caps(world: KnowledgeBase, name: str) -> None:
 @pytest.mark.parametrize("name", ["sparql", "sql"])
 def test_time_caps(world: KnowledgeBase, name: str) -> None:
     endless = {
-        "sparql": "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }",
+        "sparql": "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }",
         "sql": "SELECT count(*) FROM edges a, edges b, edges c, edges d WHERE a.head + b.head + c.head > d.tail",
     }
     text, failed = called(world, name, Limits(timeout=0.3), query=endless[name])

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kbkit.errors import KbError, QueryError, QuerySyntaxError, QueryTimeoutError, UnknownNameError
+from kbkit.errors import KbError, QueryError, QuerySyntaxError, QueryTimeoutError, UnknownNameError, suggest
 from kbkit.explore import entries, wikidata
 from kbkit.explore.names import Names, is_entity, line
 from kbkit.explore.results import Entry, Examples, Found, Outcome, table
 from kbkit.explore.search import PROPERTY, Searcher
 
 if TYPE_CHECKING:
+    from lark import Token
+
     from kbkit.kb import KnowledgeBase
 
 TIMEOUT = 60.0
@@ -20,7 +22,6 @@ ROWS = 10_000
 """Rows of a query that are taken."""
 
 _PLACE = re.compile(r"error at (\d+):(\d+): ", re.DOTALL)
-_NO_PREFIX = "Prefix not found"
 
 
 class Explorer:
@@ -80,21 +81,47 @@ class Explorer:
         except QueryTimeoutError as error:
             return Outcome("timeout", query, message=f"{line(error.message)}; make the query simpler")
         except QueryError as error:
-            return _refused(query, error)
+            return self._refused(query, error, most + 1)
         if not frame.height:
             return Outcome("empty", query, frame)
         kept = frame.head(most)
         return Outcome("results", query, kept, table(kept, self.names.shortened), cut=frame.height > most)
 
+    def _refused(self, query: str, error: QueryError, most: int) -> Outcome:
+        """A query that cannot be read (with line and column), or that the engine does not take."""
+        message = line(str(error))
+        if isinstance(error, QuerySyntaxError):
+            place = f"line {error.line}, column {error.column}: " if error.line and "line " not in message else ""
+            return Outcome("syntax", query, message=place + message)
+        found = _PLACE.match(message)
+        if not found:
+            return Outcome("error", query, message=message)
+        said = _plainly(message[found.end() :])
+        if self.kb.rewrite(query, most=most).text == query:
+            return Outcome("syntax", query, message=f"line {found[1]}, column {found[2]}: {said}")
+        undeclared = self._undeclared(query)
+        if undeclared is None:  # the place is one of the text that the engine had
+            return Outcome("syntax", query, message=said)
+        prefix = str(undeclared).partition(":")[0]
+        return Outcome(
+            "syntax",
+            query,
+            message=f"line {undeclared.line}, column {undeclared.column}: the prefix {prefix}: is declared nowhere;"
+            f" {suggest(prefix, self.names.prefixes)}",
+        )
 
-def _refused(query: str, error: QueryError) -> Outcome:
-    """A query that cannot be read (with line and column), or that the engine does not take."""
-    message = line(str(error))
-    if isinstance(error, QuerySyntaxError):
-        place = f"line {error.line}, column {error.column}: " if error.line and "line " not in message else ""
-        return Outcome("syntax", query, message=place + message)
-    place_said = _PLACE.match(message)
-    if not place_said:
-        return Outcome("error", query, message=message)
-    said = "a prefix is not declared" if _NO_PREFIX in message else message[place_said.end() :]
-    return Outcome("syntax", query, message=f"line {place_said[1]}, column {place_said[2]}: {said}")
+    def _undeclared(self, query: str) -> Token | None:
+        """The first name in a query whose prefix nobody declares."""
+        from kbkit.sparql_syntax import parse
+        from kbkit.sparql_syntax.names import Names as Declared
+
+        tree = parse(query)
+        return next(iter(Declared(tree, self.names.prefixes).unknown(tree)), None)
+
+
+def _plainly(message: str) -> str:
+    """What Oxigraph's parser says, whose list of what may follow sometimes holds a sentence that says it all."""
+    told = [
+        part for part in message.removeprefix("expected one of ").split(", ") if re.fullmatch(r"[A-Z][\w ]+ .*", part)
+    ]
+    return told[0] if told else message

@@ -6,7 +6,6 @@ Only what the model itself replies is ever taken for an action; what the KB says
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -194,12 +193,12 @@ class Agent:
 
     def _pruned(self, question: str, entry: Entry) -> tuple[Entry, Usage]:
         """A long entry with the properties that a model thinks of help; one whose answer is of no use is cut."""
-        if not self.settings.prune or _size(entry) <= self.settings.prune:
+        if not self.settings.prune or entry.size <= self.settings.prune:
             return entry, Usage()
         inputs = {"question": question, "entry": entry.title, "edges": entry.edges}
         answer, usage = self._asked(PRUNE, inputs)
         kept = entry if answer.problem else entry.kept(answer.value["keep"])
-        return _cut(kept if kept.edges else entry, _MOST_ENTRY * self.settings.prune), usage
+        return (kept if kept.edges else entry).within(_MOST_ENTRY * self.settings.prune), usage
 
     def _asked(self, prompt: str, inputs: dict[str, Any], sample: int = 0) -> tuple[reading.Answer, Usage]:
         """A model's answer, and the tokens of its calls as the cache has them."""
@@ -234,20 +233,3 @@ class Agent:
             best.cut if best is not None else False,
             best.shown if best is not None else [],
         )
-
-
-def _size(entry: Entry) -> int:
-    return len(json.dumps(entry.edges, ensure_ascii=False))
-
-
-def _cut(entry: Entry, most: int) -> Entry:
-    """The first properties of an entry, up to so many letters of JSON."""
-    names: list[str] = []
-    size = 0
-    for name, value in entry.edges.items():
-        size += len(name) + len(json.dumps(value, ensure_ascii=False))
-        if names and size > most:
-            break
-        names.append(name)
-    cut = entry.kept(names)
-    return Entry(cut.id, cut.name, cut.description, cut.edges, entry.left_out + cut.left_out)

@@ -102,7 +102,9 @@ def came_in(kb: KnowledgeBase, names: Names, node: int, shown: int) -> Edges:
         ):
             first.setdefault(row["relation"], []).append(names.titled_node(row["type"], row["key"], row["name"]))
     return {
-        names.relation(name).title: cut(first[name], count, shown) if name in first else f"{count:,} edge{'' if count == 1 else 's'}"
+        names.relation(name).title: cut(first[name], count, shown)
+        if name in first
+        else f"{count:,} edge{'' if count == 1 else 's'}"
         for name, count in counts.items()
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 SHOWN = 20
 """Rows that a tool shows where its caller does not say."""
 _LONGEST_TEXT = 4_000
+_LONGEST_ENTRY = 24_000
+_COLUMNS, _FEW = 25, 10
 _NODES = "SELECT id, type, key, name FROM nodes WHERE id IN (SELECT unnest($ids)) ORDER BY id"
 
 
@@ -98,10 +100,10 @@ class _Work:
         return self._explorer.search(text).text
 
     def entry(self, id: str) -> str:  # noqa: A002
-        return self._explorer.entry(id).text
+        return self._explorer.entry(id).within(_LONGEST_ENTRY).text
 
     def show(self, id: str) -> str:  # noqa: A002
-        entry = self._explorer.entry(id)
+        entry = self._explorer.entry(id).within(_LONGEST_ENTRY)
         try:
             texts = self._kb.node(self._explorer.names.find(id)).texts
         except KbError:  # a relation or attribute has none
@@ -141,8 +143,9 @@ class _Work:
 
 
 def _sql_tables(kb: KnowledgeBase) -> dict[str, Any]:
-    """The tables that SQL sees, each with its columns."""
-    most, schema = describe.LISTED, kb.schema
+    """The tables that SQL sees, each with its columns: those of the largest types and relations, and all others."""
+    schema = kb.schema
+    most = _FEW if schema.dialect == "wikidata" else describe.LISTED
     columns = kb.tables.rows(
         "SELECT table_name, list(column_name ORDER BY column_index) FROM duckdb_columns()"
         " WHERE database_name = 'kb' AND NOT internal GROUP BY table_name"
@@ -152,7 +155,12 @@ def _sql_tables(kb: KnowledgeBase) -> dict[str, Any]:
     relations = sorted(schema.relations, key=lambda r: -r.edges)[:most]
     special = {t.table for t in schema.node_types} | {r.table for r in schema.relations}
     names = [*sorted(by_name.keys() - special), *(t.table for t in types), *(r.table for r in relations)]
-    return {quote(name): ", ".join(map(quote, by_name[name])) for name in names if name in by_name}
+    return {quote(name): _columns(by_name[name]) for name in names if name in by_name}
+
+
+def _columns(names: Sequence[str]) -> str:
+    more = f", and {len(names) - _COLUMNS} more" if len(names) > _COLUMNS else ""
+    return ", ".join(map(quote, names[:_COLUMNS])) + more
 
 
 class _Examples:

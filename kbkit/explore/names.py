@@ -161,16 +161,17 @@ class Names:
         iri = self._expanded(given)
         if self.wikidata:
             entity = iri.rpartition("/")[2].upper()
-            return self._kb.find(entity if is_entity(entity) else given)
-        node = self._by_iri(iri)
-        if node is not None:
+            given = entity if is_entity(entity) else given
+        elif (node := self._by_iri(iri)) is not None:
             return node
         try:
             return self._kb.find(given)
         except UnknownNameError as error:
-            if error.choices or not (close := self._close_keys(iri)):
+            if error.choices:
                 raise
-            raise UnknownNameError("node", given, close, hint=f"did you mean {' or '.join(close)}?") from None
+            close = [] if self.wikidata else self._close_keys(iri)
+            hint = f"did you mean {' or '.join(close)}?" if close else "search finds ids by words"
+            raise UnknownNameError("node", given, close, hint=hint) from None
 
     def _expanded(self, text: str) -> str:
         """The IRI of a prefixed name or of one in angle brackets; other text as it is."""

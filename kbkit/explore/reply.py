@@ -23,21 +23,21 @@ SYNONYMS = {
 }
 NO_ARGUMENT = ("stop",)
 
-_THOUGHTS = re.compile(r"<think>.*?</think>", re.DOTALL)
-_MADE_UP = re.compile(r"\n[\s*#>]*Observation\b[\s*]*:", re.IGNORECASE)
+_THINKING = ("<think>", "</think>")
+_MADE_UP = re.compile(r"\n[ \t*#>]*Observation\b[ \t*]*:", re.IGNORECASE)
 _LABEL = r"(?:[*_#\s]*action\s*\d*\s*[*_]*\s*:[\s*_]*)"
 _HEAD = (
     r"(?:^|\n)[ \t>`*-]*{label}[\s>`*]*(?:```\w*\s*)?(?P<name>[A-Za-z_]\w*)[`*]*[ \t]*(?P<open>\(|(?=\s*(?:```|$|\n)))"
 )
 _LABELLED = re.compile(_HEAD.format(label=_LABEL), re.IGNORECASE)
-_THOUGHT = re.compile(r"(?:^|\n)[\s*_#>-]*thought\s*\d*\s*[*_]*\s*:[\s*_]*", re.IGNORECASE)
+_THOUGHT = re.compile(r"(?:^|\n)[ \t*_#>-]*thought[ \t\d]*[*_]*[ \t]*:[\s*_]*", re.IGNORECASE)
 _KEYWORD = re.compile(r"\s*[A-Za-z_]\w*\s*=\s*(?=[\"'“‘«`])")
 _FENCE = re.compile(r"\s*```\w*[ \t]*\n?(.*?)(?:```|\Z)", re.DOTALL)
 _LONG = ('"""', "'''", "```")
 _MARKS = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "„": "“", "`": "`"}
 _NAMES = ("action", "name", "tool", "function")
 _ARGUMENTS = ("argument", "arguments", "args", "input", "action_input", "parameters")
-_LONGEST_THOUGHT = 4_000
+_LONGEST, _LONGEST_THOUGHT = 100_000, 4_000
 _MOST_OBJECTS = 20
 
 
@@ -52,7 +52,9 @@ class Wanted(NamedTuple):
 
 def read(text: str, actions: Sequence[str]) -> Wanted:
     """The first thought and action of a reply; ``actions`` are the names that there are."""
-    text = _THOUGHTS.sub("", text).strip()
+    text = text.strip()[:_LONGEST]
+    if text.startswith(_THINKING[0]) and _THINKING[1] in text:
+        text = text.partition(_THINKING[1])[2].strip()
     found = _from_json(text, actions) or _from_text(_MADE_UP.split(text)[0], actions)
     if not found.action:
         found = _embedded(text, actions) or found

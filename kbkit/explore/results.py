@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -64,7 +65,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Entry:
-    """A node's page or a property's. ``left_out`` counts properties that a model thought of no help."""
+    """A node's page or a property's. ``left_out`` counts properties that are not shown."""
 
     id: str
     name: str
@@ -79,7 +80,7 @@ class Entry:
 
     def to_json(self) -> dict[str, Any]:
         """The title and the edges."""
-        more = {"left out": f"{self.left_out} properties that seem of no help here"} if self.left_out else {}
+        more = {"left out": f"{self.left_out} properties"} if self.left_out else {}
         return {"entry": self.title, "edges": self.edges, **more}
 
     @property
@@ -95,8 +96,20 @@ class Entry:
 
     def kept(self, names: Sequence[str]) -> Entry:
         """The entry with these of its properties only."""
-        edges = {name: value for name, value in self.edges.items() if name in set(names)}
-        return replace(self, edges=edges, left_out=len(self.edges) - len(edges))
+        wanted = set(names)
+        edges = {name: value for name, value in self.edges.items() if name in wanted}
+        return replace(self, edges=edges, left_out=self.left_out + len(self.edges) - len(edges))
+
+    @property
+    def size(self) -> int:
+        """Letters of the edges' JSON."""
+        return len(json.dumps(self.edges, ensure_ascii=False))
+
+    def within(self, most: int) -> Entry:
+        """The entry with its first properties, at least one, up to so many letters of JSON."""
+        sizes = (len(json.dumps([name, value], ensure_ascii=False)) for name, value in self.edges.items())
+        places = [place for place, size in enumerate(itertools.accumulate(sizes)) if place == 0 or size <= most]
+        return self.kept(list(self.edges)[: len(places)])
 
 
 @dataclass(frozen=True)

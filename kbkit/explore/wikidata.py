@@ -13,6 +13,7 @@ from kbkit.explore.values import entities, written
 if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
 
+_CLASSES = ("P31", "P279")
 _EXAMPLE = "P1855"
 """The property "Wikidata property example", whose qualifiers show the property that has it at work."""
 
@@ -36,7 +37,7 @@ def entry(kb: KnowledgeBase, names: Names, node: int) -> Entry:
         " WHERE subject = $key AND rank <> 'deprecated') WHERE place <= $most",
         {"key": found.key, "most": VALUES},
     ).rows(named=True)
-    rows.sort(key=lambda row: (row["datatype"] == "external-id", _number(row["property"])))
+    rows.sort(key=lambda row: _place(row["property"], row["datatype"]))
     qualifiers = _qualifiers_of(kb, rows)
     labels = _labels(kb, [*rows, *(q for held in qualifiers.values() for q in held)])
     by_property: dict[str, list[Row]] = {}
@@ -125,5 +126,6 @@ def _about(kb: KnowledgeBase, key: str, texts: Sequence[tuple[str, str]]) -> str
     return "; ".join(part for part in (about, kind) if part)
 
 
-def _number(name: str) -> int:
-    return int(name[1:]) if name[1:].isdecimal() else 0
+def _place(name: str, datatype: str | None) -> tuple[bool, bool, int]:
+    """The order of properties: what a thing is, the others by number, names in other catalogues last."""
+    return datatype == "external-id", name not in _CLASSES, int(name[1:]) if name[1:].isdecimal() else 0
