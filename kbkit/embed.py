@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
 import logging
 import re
 import threading
@@ -162,8 +163,18 @@ class Words:
 
 @functools.cache
 def _shipped_words(folder: Path) -> Words:
-    """The model that ships with kbkit never changes, and takes a third of a second to read."""
-    return Words(_static_model(folder))
+    """The model that ships with kbkit never changes, and takes a third of a second to read.
+
+    It is read as ``StaticModel.from_pretrained`` does, which would import the hub's client for nothing.
+    """
+    from model2vec import StaticModel
+    from safetensors.numpy import load_file
+    from tokenizers import Tokenizer
+
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    arrays, tokenizer = load_file(folder / "model.safetensors"), Tokenizer.from_file(str(folder / "tokenizer.json"))
+    given = {name: config[name] for name in ("normalize", "max_length")}
+    return Words(StaticModel(arrays["embeddings"], tokenizer, config, weights=arrays.get("weights"), **given))
 
 
 class SentenceTransformer:

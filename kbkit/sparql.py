@@ -54,7 +54,8 @@ def frame(
     if standard and most is None and "service" not in text.lower():  # as it is: no grammar need be loaded
         terms = {name: term(value) for name, value in (params or {}).items()}
         return kb.triples.frame(text, terms, timeout)
-    return kb.triples.frame(rewrite(kb, text, dialect, most, params).text, timeout=timeout)
+    found = kb.triples.frame(rewrite(kb, text, dialect, most, params).text, timeout=timeout)
+    return found if most is None else found.head(most)
 
 
 def languages(kb: KnowledgeBase) -> tuple[str, ...]:

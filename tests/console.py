@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,14 +22,35 @@ class Done:
     stderr: str
 
 
-def here(*args: object, stdin: str = "", cwd: Path | None = None, env: dict[str, str] | None = None) -> Done:
+@functools.cache
+def _built(app: Any) -> Any:
+    """The tree of all commands, built once: that takes longer than most commands run."""
+    import typer
+
+    return typer.main.get_command(app)
+
+
+class _Screen(io.TextIOWrapper):
+    """Standard output as a program finds it that writes to a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def here(
+    *args: object, stdin: str = "", cwd: Path | None = None, env: dict[str, str] | None = None, terminal: bool = False
+) -> Done:
     """Run the console script's entry point: ``here("sql", kb, "-c", "SELECT 1")``, as the fixture ``run`` does outside.
 
-    Arguments may be paths. An error that the program does not expect comes out as an internal error, code 70.
+    Arguments may be paths. With ``terminal`` the output is formatted as for the eye. An error that the program does
+    not expect comes out as an internal error, code 70.
     """
-    from kbkit.cli.app import main
+    import typer
 
-    out = io.TextIOWrapper(io.BytesIO(), "utf-8", newline="")
+    from kbkit.cli.app import app, main
+
+    commands = _built(app)
+    out = (_Screen if terminal else io.TextIOWrapper)(io.BytesIO(), "utf-8", newline="")
     err = io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace", newline="")
     given = io.TextIOWrapper(io.BytesIO(stdin.encode()), "utf-8")
     with pytest.MonkeyPatch.context() as patch, contextlib.chdir(cwd or Path.cwd()):
@@ -35,6 +58,7 @@ def here(*args: object, stdin: str = "", cwd: Path | None = None, env: dict[str,
             patch.setenv(name, value)
         for name, stream in {"stdin": given, "stdout": out, "stderr": err}.items():
             patch.setattr(sys, name, stream)
+        patch.setattr(typer.main, "get_command", lambda _: commands)
         patch.setattr(sys, "argv", ["kbkit", *map(str, args)])
         with pytest.raises(SystemExit) as left:
             main()

@@ -1,12 +1,13 @@
 """Small KBs that say which version of their source they were built from, and builds in processes of their own.
 
-Run as a program it is such a process: it says ``ready`` when its imports are done, reads one job (JSON) and builds.
+Run as a program it is such a process: it says ``ready`` when its imports are done, reads jobs (JSON) and builds.
 """
 
 from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import itertools
 import json
 import os
@@ -158,7 +159,7 @@ class Builder:
     """A process that imports all it needs for those ``stores``, then builds them when told."""
 
     def __init__(self, stores: Sequence[str] = STORES) -> None:
-        self._stores = list(stores)
+        self._stores, self._ready = list(stores), False
         self._process = subprocess.Popen(
             [sys.executable, __file__, *self._stores],
             stdin=subprocess.PIPE,
@@ -181,8 +182,15 @@ class Builder:
     def start(self, **job: Any) -> None:
         """Begin; see :func:`_run` for what a job says."""
         assert self._process.stdin
-        assert self._line() == "ready"
+        self._ready = self._ready or self._line() == "ready"
+        assert self._ready
         self._write(json.dumps({"stores": self._stores, **job}, default=str))
+
+    def stopped(self, **job: Any) -> tuple[int, str]:
+        """What a command line (``argv``) ends with: exit code and standard error. The process waits for the next."""
+        self.start(**job)
+        code, errors = json.loads(self._line())
+        return code, errors
 
     def held(self) -> None:
         """Wait until the build stands still at its event."""
@@ -284,12 +292,28 @@ _LIBRARIES = {
 }
 
 
+def _ended(job: dict[str, Any]) -> tuple[object, str]:
+    """Exit code and standard error of the job's command line."""
+    errors = io.StringIO()
+    with contextlib.redirect_stderr(errors):
+        try:
+            _run(job)
+        except SystemExit as left:
+            return left.code, errors.getvalue()
+    raise AssertionError("a command line ends by itself")
+
+
 def _main() -> None:
     for store in sys.argv[1:]:
         for library in _LIBRARIES[store]:
             importlib.import_module(library)
     print("ready", flush=True)
-    _run(json.loads(sys.stdin.readline()))
+    for line in iter(sys.stdin.readline, ""):
+        job = json.loads(line)
+        if "argv" in job:
+            print(json.dumps(_ended(job)), flush=True)
+        else:
+            _run(job)
 
 
 if __name__ == "__main__":

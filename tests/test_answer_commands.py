@@ -155,14 +155,14 @@ def test_drop_all_or_none(here: Any, own_kb: Path) -> None:
     assert [row["set"] for row in rows(here("sets", "list", own_kb))] == ["kept"]
 
 
-def test_templates_of_ones_own(run: Any, world: KnowledgeBase, world_kb: Path, own_catalogue: Path) -> None:
+def test_templates_of_ones_own(here: Any, world: KnowledgeBase, world_kb: Path, own_catalogue: Path) -> None:
     wanted = world.answers(BESIDE, c="Peru").nodes().to_dicts()
     for name in ("beside", "mine/beside"):
-        done = run("answers", world_kb, "-t", name, "--from", own_catalogue, "-p", "c=Peru")
+        done = here("answers", world_kb, "-t", name, "--from", own_catalogue, "-p", "c=Peru")
         assert rows(done) == wanted
-    [row] = rows(run("sample", world_kb, "-t", "beside", "--from", own_catalogue, "-n", "1"))
+    [row] = rows(here("sample", world_kb, "-t", "beside", "--from", own_catalogue, "-n", "1"))
     assert row["question"] == f"What lies beside {row['c name']}?"
-    first = rows(run("templates", world_kb, "--from", own_catalogue))[0]
+    first = rows(here("templates", world_kb, "--from", own_catalogue))[0]
     assert (first["template"], first["fits"], first["problem"]) == ("mine/beside", True, "")
 
 
@@ -228,12 +228,12 @@ def test_sample_of_parts(here: Any, world: KnowledgeBase, world_kb: Path) -> Non
     assert rows(done) == wanted.to_dicts()
 
 
-def test_fewer_than_asked_for(run: Any, world_kb: Path) -> None:
-    done = run("sample", world_kb, CONTINENT, "-n", "9", "--max", "60")
+def test_fewer_than_asked_for(here: Any, world_kb: Path) -> None:
+    done = here("sample", world_kb, CONTINENT, "-n", "9", "--max", "60")
     assert len(rows(done, "only 6 groundings qualify\n")) == 6
-    done = run("sample", world_kb, CONTINENT, "--min", "150", "--max", "160", "-f", "csv")
+    done = here("sample", world_kb, CONTINENT, "--min", "150", "--max", "160", "-f", "csv")
     assert good(done, "only 0 groundings qualify\n") == "c,c name,expression,question,answers\n"
-    assert len(rows(run("--quiet", "sample", world_kb, CONTINENT, "-n", "6", "--max", "60"))) == 6
+    assert len(rows(here("--quiet", "sample", world_kb, CONTINENT, "-n", "6", "--max", "60"))) == 6
 
 
 def test_numbers_with_an_exponent(here: Any, world_kb: Path) -> None:

@@ -109,7 +109,7 @@ def test_quiet_builds_say_nothing(run, here, tiny: Path, tmp_path: Path) -> None
 # -- info, check, queries, gc -----------------------------------------------------------------------------------------
 
 
-def test_info(run, here, world_kb: Path) -> None:
+def test_info(here, world_kb: Path) -> None:
     data = json.loads(here("info", world_kb, "-f", "json").stdout)
     assert (data["name"], data["generation"]) == ("world", "0001")
     assert data["nodes"] == sum(t["nodes"] for t in data["types"])
@@ -123,12 +123,12 @@ def test_info(run, here, world_kb: Path) -> None:
     assert {"kbkit", "duckdb", "pyoxigraph", "tantivy", "lancedb"} <= set(data["versions"])
     for kind in ("csv", "ndjson", "markdown"):
         assert "type country" in here("info", world_kb, "-f", kind).stdout
-    page = run("info", world_kb, "-f", "table").stdout
+    page = here("info", world_kb, "-f", "table").stdout
     assert f"{data['nodes']:,} nodes, {data['edges']:,} edges" in page
 
 
-def test_check(run, world_kb: Path) -> None:
-    done = run("check", world_kb, "-f", "json")
+def test_check(here, world_kb: Path) -> None:
+    done = here("check", world_kb, "-f", "json")
     assert done.returncode == 0
     assert json.loads(done.stdout) == [{"what": what, "result": "ok", "problem": ""} for what in ("files", *STORES)]
 
@@ -161,7 +161,8 @@ def test_queries(run, here) -> None:
 
 def test_docs(run, here) -> None:
     listed = run("docs").stdout.splitlines()
-    named = ["answers", "commands", "engines", "export", "llm", "measures", "quest", "search", "stark"]
+    named = ["answers", "ask", "commands", "engines", "export", "llm", "measures", "quest", "search"]
+    named += ["spinach", "stark", "wikidata"]
     assert [line.split()[0] for line in listed] == named
     assert here("docs", "answers").stdout.startswith("# Answers\n")
     assert one_line(here("docs", "answer")) == "unknown guide 'answer'; did you mean 'answers'?"
@@ -192,8 +193,8 @@ def test_show(here, world_kb: Path, reference: str) -> None:
     assert len(borders["neighbors"]) == 5
 
 
-def test_show_by_alias_and_ambiguous(run, here, tiny_kb: Path) -> None:
-    assert json.loads(run("show", tiny_kb, "Инсулин").stdout)["reference"] == "gene/protein#g3"
+def test_show_by_alias_and_ambiguous(here, tiny_kb: Path) -> None:
+    assert json.loads(here("show", tiny_kb, "Инсулин").stdout)["reference"] == "gene/protein#g3"
     assert one_line(here("show", tiny_kb, "Zoë Müller")) == (
         "several nodes are called 'Zoë Müller'; name one of person#1, person#p2"
     )

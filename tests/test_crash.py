@@ -139,30 +139,35 @@ def test_a_complete_generation_that_current_does_not_name(light: Path, tmp_path:
 # -- interrupted ------------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def child() -> Iterator[kbs.Builder]:
+    """A process that is interrupted again and again: a build that was stopped leaves nothing in the way of the next."""
+    with kbs.Builder() as process:
+        yield process
+
+
 @pytest.mark.parametrize(
     ("stage", "at"),
     [("load", 1), ("load", 2), ("load", 3), ("triples", 1), ("text", 2), ("vectors", 2), ("publish", 1)],
 )
-def test_ctrl_c_stops_a_build(light: Path, tmp_path: Path, stage: str, at: int) -> None:
+def test_ctrl_c_stops_a_build(child: kbs.Builder, light: Path, tmp_path: Path, stage: str, at: int) -> None:
     before = kbs.tree(light)
     stores = sorted({*kbs.LIGHT, stage} & {*kbs.STORES})
     argv = ["ingest", "table", str(kbs.source(tmp_path / "source", 3)), "--out", str(light), "--replace"]
-    with kbs.Builder(stores) as child:
-        child.start(argv=[*argv, "--stores", ",".join(stores)], act="interrupt", stage=stage, at=at)
-        assert child.end() == (130, "kbkit: stopped; nothing was changed\n")
+    stopped = child.stopped(argv=[*argv, "--stores", ",".join(stores)], act="interrupt", stage=stage, at=at)
+    assert stopped == (130, "kbkit: stopped; nothing was changed\n")
     assert kbs.tree(light) == before
     assert kbs.generations(light) == ["0001", "0002"]
     assert_whole(light, 2)
 
 
 @pytest.mark.parametrize("stage", ["load", "triples", "publish"])
-def test_ctrl_c_in_a_first_build_leaves_nothing(tmp_path: Path, stage: str) -> None:
+def test_ctrl_c_in_a_first_build_leaves_nothing(child: kbs.Builder, tmp_path: Path, stage: str) -> None:
     out = tmp_path / "small.kb"
     stores = sorted({*kbs.LIGHT, stage} & {*kbs.STORES})
     argv = ["ingest", "table", str(kbs.source(tmp_path / "source", 1)), "--out", str(out)]
-    with kbs.Builder(stores) as child:
-        child.start(argv=[*argv, "--stores", ",".join(stores)], act="interrupt", stage=stage, at=1)
-        assert child.end() == (130, "kbkit: stopped; nothing was changed\n")
+    stopped = child.stopped(argv=[*argv, "--stores", ",".join(stores)], act="interrupt", stage=stage, at=1)
+    assert stopped == (130, "kbkit: stopped; nothing was changed\n")
     assert not out.exists()
 
 

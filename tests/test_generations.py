@@ -80,7 +80,7 @@ def test_a_build_swaps_current_and_keeps_the_one_before(kb: Path, tmp_path: Path
 
 
 def test_without_replace_a_kb_is_refused(kb: Path, tmp_path: Path) -> None:
-    refused = kbs.command("ingest", "table", kbs.source(tmp_path / "source", 2), "--out", kb)
+    refused = here("ingest", "table", kbs.source(tmp_path / "source", 2), "--out", kb)
     assert (refused.returncode, refused.stderr) == (
         1,
         f"kbkit: {kb} is a KB already; --replace builds its next generation; or name another --out\n",
@@ -98,7 +98,7 @@ def test_a_rebuilt_store_answers_as_before(kb: Path, store: str) -> None:
 
 def test_a_rebuild_survives_that_its_origin_is_removed(kb: Path) -> None:
     rebuild(kb, "text")
-    assert kbs.command("gc", kb).stderr.startswith("removed 0001 (")
+    assert here("gc", kb).stderr.startswith("removed 0001 (")
     kbs.assert_whole(kb, 1)
 
 
@@ -108,7 +108,7 @@ def test_the_rdf_store_is_rebuilt_from_its_quads(rdf_kb: Path, tmp_path: Path) -
     query = "SELECT ?s ?p ?o { ?s ?p ?o } ORDER BY ?s ?p ?o"
     with kbkit.open(kb) as opened:
         before = opened.sparql(query).rows()
-    done = kbs.command("build", kb, "triples")
+    done = here("build", kb, "triples")
     assert done.returncode == 0, done.stderr
     with kbkit.open(kb) as opened:
         assert opened.sparql(query).rows() == before

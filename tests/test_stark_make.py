@@ -576,8 +576,8 @@ def test_judgements_with_other_numbers_are_no_judgements(
 # -- the command, and bad input --------------------------------------------------------------------------------------
 
 
-def test_the_command(world_kb: Path, run: Run, here: Run, tmp_path: Path) -> None:
-    done = run(
+def test_the_command(world_kb: Path, here: Run, tmp_path: Path) -> None:
+    done = here(
         "stark", "make", world_kb, "-n", 20, "--seed", 1, "--out", tmp_path / "data", "--splits", "0.5,0.25,0.25"
     )
     assert done.returncode == 0, done.stderr

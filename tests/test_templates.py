@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,7 @@ def stem(template: Template) -> str:
     return "stark/" + template.id.replace("/", "_")
 
 
+@lru_cache(None)
 def groundings(kb: KnowledgeBase, template: Template) -> list[dict[str, Any]]:
     """A few with 1 to 20 answers, and a few with any number."""
     frames = [kb.sample(template, 3, seed=1), kb.sample(template, 3, seed=2, min_answers=1, max_answers=100_000)]

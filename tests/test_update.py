@@ -190,6 +190,14 @@ def tiny_kb(tiny_before: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(tiny_before, tmp_path / "tiny.kb"))
 
 
+@pytest.fixture(scope="module")
+def tables_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same graph without the stores that are built from the tables."""
+    out = tmp_path_factory.mktemp("update") / "tiny.kb"
+    kbkit.ingest("table", TINY, out=out, stores=["tables"]).close()
+    return out
+
+
 def places(kb: KnowledgeBase) -> list[tuple[str, str]]:
     """(type, key) of every node, by id."""
     return kb.sql("SELECT type::VARCHAR AS type, key FROM nodes ORDER BY id").rows()
@@ -328,16 +336,17 @@ def test_what_only_the_recipe_said_stays(tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_delta_changes_nothing(
-    tiny_kb: Path, tmp_path: Path, option: str, columns: str, rows: list[Row], message: str
+    tables_before: Path, tmp_path: Path, option: str, columns: str, rows: list[Row], message: str
 ) -> None:
     path = write(tmp_path / "delta.csv", rows, columns)
+    kb_path = shutil.copytree(tables_before, tmp_path / "tiny.kb")
     with pytest.raises(BadInputError) as caught:
-        kbkit.update(tiny_kb, **{option: path})
+        kbkit.update(kb_path, **{option: path})
     assert str(caught.value) == message
-    with kbkit.open(tiny_kb) as kb:
+    with kbkit.open(kb_path) as kb:
         assert kb.manifest.generation == "0001"
     if "--skip-dangling" in message:
-        kbkit.update(tiny_kb, **{option: path}, skip_dangling=True).close()
+        kbkit.update(kb_path, **{option: path}, skip_dangling=True).close()
 
 
 def test_a_value_of_another_type_is_refused(tiny_kb: Path, tmp_path: Path) -> None:
@@ -353,14 +362,14 @@ def test_a_kb_from_rdf_is_refused(tmp_path: Path) -> None:
         kbkit.update(tmp_path / "r.kb", nodes=path)
 
 
-def test_the_command(run: Run, tiny_kb: Path, tmp_path: Path) -> None:
-    none = run("update", tiny_kb)
+def test_the_command(here: Run, tiny_kb: Path, tmp_path: Path) -> None:
+    none = here("update", tiny_kb)
     assert none.stderr == "kbkit: the update names no file; give --nodes, --edges, --texts or --delete\n"
     path = write(tmp_path / "n.csv", [{"id": "d9", "kind": "drug", "label": "Novum"}], "id kind label")
-    done = run("update", tiny_kb, "--nodes", path, "--column", "key=id")
+    done = here("update", tiny_kb, "--nodes", path, "--column", "key=id")
     assert done.returncode == 0, done.stderr
-    assert run("answers", tiny_kb, 'drug:"Novum"', "-f", "csv").stdout.splitlines()[1].split(",")[2] == "d9"
-    absent = run("update", tiny_kb, "--texts", tmp_path / "none.csv")
+    assert here("answers", tiny_kb, 'drug:"Novum"', "-f", "csv").stdout.splitlines()[1].split(",")[2] == "d9"
+    absent = here("update", tiny_kb, "--texts", tmp_path / "none.csv")
     assert absent.stderr == f"kbkit: {tmp_path / 'none.csv'} does not exist; name files\n"
 
 

@@ -49,7 +49,7 @@ class AnswerSet:
         self._session, self.engine, self._timeout = session, engine, timeout
         self._slots = dict(slots or {})
         self.plan: Plan = session.resolved(tree, text)
-        self._bound: Bindings = bind(self.plan, session.stores.tables, session.schema, self._slots)
+        self._bound: Bindings = bind(self.plan, session, self._slots)
         self.tree: Expression = syntax.fill(tree, self._slots) if self._slots else tree
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from kbkit.answers.algebra import Parameter, Plan
 from kbkit.answers.parse import ExpressionError
@@ -13,6 +13,9 @@ from kbkit.answers.syntax import Key, Name, Slot, Value, picked, quoted
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.schema import Schema
 from kbkit.stores.tables import Error, Tables, closest_nodes, first_line, literal
+
+if TYPE_CHECKING:
+    from kbkit.answers.session import Session
 
 
 class Node(NamedTuple):
@@ -41,9 +44,7 @@ Bindings: TypeAlias = Mapping[str, tuple[Node, ...] | Constant]
 """What each parameter of a plan stands for."""
 
 
-def bind(
-    plan: Plan, tables: Tables, schema: Schema, slots: Mapping[str, Value]
-) -> dict[str, tuple[Node, ...] | Constant]:
+def bind(plan: Plan, session: Session, slots: Mapping[str, Value]) -> dict[str, tuple[Node, ...] | Constant]:
     """Look up every parameter of ``plan``; ``slots`` gives the slots' values.
 
     Raises :class:`ExpressionError` for unknown and ambiguous names, for values that do not fit their attribute, and for
@@ -54,10 +55,10 @@ def bind(
     for parameter in plan.parameters:
         given = slots[parameter.given.name] if isinstance(parameter.given, Slot) else parameter.given
         if parameter.value:
-            found[parameter.name] = constant(plan, parameter, tables, given)
+            found[parameter.name] = constant(plan, parameter, session.stores.tables, given)
         else:
             pick = given if isinstance(given, (Name, Key)) else pick_of(plan, parameter, given)
-            found[parameter.name] = named(plan, parameter, tables, schema, pick)
+            found[parameter.name] = named(plan, parameter, session, pick)
     return found
 
 
@@ -92,12 +93,12 @@ def pick_of(plan: Plan, parameter: Parameter, given: object) -> Name | Key:
     return pick
 
 
-def named(plan: Plan, parameter: Parameter, tables: Tables, schema: Schema, pick: Name | Key) -> tuple[Node, ...]:
+def named(plan: Plan, parameter: Parameter, session: Session, pick: Name | Key) -> tuple[Node, ...]:
     """The nodes that a name or key stands for: one, or with ``all`` any number of that name."""
-    [nodes] = find(tables, schema, parameter.type, [pick])
+    nodes = session.found(parameter.type, pick)
     if len(nodes) == 1 or (nodes and isinstance(pick, Name) and pick.all):
-        return tuple(nodes)
-    raise unclear(pick, nodes, parameter, tables, plan.text)
+        return nodes
+    raise unclear(pick, nodes, parameter, session.stores.tables, plan.text)
 
 
 def unclear(

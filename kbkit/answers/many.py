@@ -45,9 +45,8 @@ def answers_many(session: Session, plan: Plan, bindings: pl.DataFrame | Mapping[
 
 def share(session: Session, plan: Plan) -> Bindings:
     """The parameters that no slot fills."""
-    stores = session.stores
     fixed = Plan(plan.root, tuple(p for p in plan.parameters if not isinstance(p.given, Slot)), plan.text)
-    return bind(fixed, stores.tables, session.schema, {})
+    return bind(fixed, session, {})
 
 
 def _column(session: Session, plan: Plan, parameter: Parameter, values: pl.Series) -> Ids | list[Constant]:

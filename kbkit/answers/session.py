@@ -10,6 +10,7 @@ import numpy as np
 
 from kbkit.answers import syntax
 from kbkit.answers.algebra import Plan
+from kbkit.answers.bind import Node, find
 from kbkit.answers.resolve import resolve
 from kbkit.schema import Schema
 from kbkit.stores import Stores
@@ -25,7 +26,7 @@ Move = tuple[str, bool]
 
 
 class Session:
-    """One open KB's answers: caches of plans, of filtered nodes and of the nodes that have a type besides."""
+    """One open KB's answers: caches of plans, nodes by name, filtered nodes and nodes that have a type besides."""
 
     def __init__(self, stores: Stores, generation: str) -> None:
         self.stores = stores
@@ -34,6 +35,7 @@ class Session:
         self.others = lru_cache(None)(self._others)
         self.moves = lru_cache(None)(self._moves)
         self.passing = lru_cache(64)(self._passing)
+        self.found = lru_cache(1 << 14)(self._found)
 
     @property
     def schema(self) -> Schema:
@@ -53,6 +55,11 @@ class Session:
     def saved_types(self) -> Mapping[str, str | None]:
         """The type of each saved set."""
         return {s.name: s.type for s in self.stores.workspace.sets()}
+
+    def _found(self, node_type: str | None, pick: syntax.Name | syntax.Key) -> tuple[Node, ...]:
+        """The nodes of a type that a name or key may mean: looking one up takes longer than most walks from it."""
+        [nodes] = find(self.stores.tables, self.schema, node_type, [pick])
+        return tuple(nodes)
 
     def move(self, relation: str, forward: bool) -> Csr:
         """The neighbours that a relation leads to."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import importlib.metadata
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -69,7 +70,10 @@ def publish(directory: KbDirectory, folder: Path, manifest: Manifest, progress: 
 
 def versions() -> dict[str, str]:
     """The versions of kbkit and of what it builds with."""
-    return {name: importlib.metadata.version(name) for name in _LIBRARIES}
+    return {name: _version(name) for name in _LIBRARIES}
+
+
+_version = functools.cache(importlib.metadata.version)
 
 
 @contextlib.contextmanager

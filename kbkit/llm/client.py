@@ -40,7 +40,8 @@ class Request:
     """A call: messages and parameters.
 
     ``schema`` is the JSON schema of the answer; None where it is plain text. ``sample`` numbers answers to the same
-    messages, where several are wanted (votes).
+    messages, where several are wanted (votes). ``tools`` are the functions that the messages list already, for servers
+    that have calls of functions: the call is the same without them, and so is its key.
     """
 
     messages: tuple[Message, ...]
@@ -49,6 +50,7 @@ class Request:
     top_p: float | None = None
     max_tokens: int = 1024
     sample: int = 0
+    tools: tuple[Tool, ...] = ()
 
     def content(self) -> dict[str, Any]:
         """The messages and all parameters as plain data: what a recording holds, and what the key is made of."""
@@ -70,22 +72,6 @@ class Request:
     def asked(self) -> str:
         """The user's message: the data that the call is about."""
         return next((message.content for message in self.messages if message.role == "user"), "")
-
-    @property
-    def tools(self) -> tuple[Tool, ...]:
-        """What a model may answer with a call of: the ``actions`` that the user's message lists, each with ``name``,
-        ``argument`` (empty: none) and ``does``; mostly none.
-
-        They are read out of the messages, and so the call's key, the cache and recordings need not know of them.
-        """
-        asked = self.asked()
-        if '"actions"' not in asked:
-            return ()
-        try:
-            listed = json.loads(asked)["actions"]
-            return tuple(Tool(*(str(action[name]) for name in ("name", "argument", "does"))) for action in listed)
-        except (ValueError, LookupError, TypeError, RecursionError):
-            return ()
 
     def followed(self, *messages: Message) -> Request:
         """The same call with more messages behind."""

@@ -1,9 +1,9 @@
 """Prompts: Markdown files with TOML front matter between lines of ``+++``, which a user can replace by files of theirs.
 
 The front matter says ``purpose`` (one line), ``inputs`` (a table: name -> what it is), ``output`` (a JSON schema;
-without one the answer is plain text), and may say ``temperature``, ``top_p`` and ``max_tokens``. The Markdown is the
-system message; the inputs, as one JSON object, are the user's message, so that text of a KB is never part of the
-instructions.
+without one the answer is plain text), and may say ``temperature``, ``top_p``, ``max_tokens``, and ``tools``: the input
+that lists what a model may call where its server has calls of functions. The Markdown is the system message; the
+inputs, as one JSON object, are the user's message, so that text of a KB is never part of the instructions.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Any
 
 from kbkit import assets
 from kbkit.errors import BadInputError, KbError, UnknownNameError, suggest
-from kbkit.llm.client import Message, Request
+from kbkit.llm.client import Message, Request, Tool
 
 _PARTS = re.compile(r"\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*(?:\n|\Z)(.*)", re.DOTALL | re.MULTILINE)
-_FIELDS = ("purpose", "inputs", "output", "temperature", "top_p", "max_tokens")
+_FIELDS = ("purpose", "inputs", "output", "temperature", "top_p", "max_tokens", "tools")
 _MOST_BYTES = 1 << 20
 _EXAMPLE = "kbkit llm prompts NAME prints one to start from"
 _JSON_ONLY = "Answer with JSON only, with nothing before or after it, of this schema:"
@@ -43,6 +43,7 @@ class Prompt:
     temperature: float = 0.0
     top_p: float | None = None
     max_tokens: int = 1024
+    tools: str = ""
     left_out: frozenset[str] = frozenset()
 
     @property
@@ -61,7 +62,9 @@ class Prompt:
                 raise KbError(f"the prompt {self.name} lacks its input {name!r}", self.inputs[name])
             shown[name] = inputs[name]
         messages = (Message("system", self._system()), Message("user", self._data(shown)))
-        return Request(messages, self.schema, self.temperature, self.top_p, self.max_tokens, sample)
+        listed = shown[self.tools] if self.tools else ()
+        tools = tuple(Tool(tool["name"], tool["argument"], tool["does"]) for tool in listed)
+        return Request(messages, self.schema, self.temperature, self.top_p, self.max_tokens, sample, tools)
 
     def _system(self) -> str:
         if self.schema is None:
@@ -151,6 +154,7 @@ def _read(name: str, file: Path) -> Prompt:
         _number(front, "temperature", 0.0, 2.0, file) or 0.0,
         _number(front, "top_p", 0.0, 1.0, file),
         _most(front, file),
+        _tools(front, file),
     )
 
 
@@ -227,3 +231,10 @@ def _most(front: Mapping[str, Any], file: Path) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1_000_000:
         raise BadInputError(f"{file}: max_tokens is {value!r}", "it is a whole number from 1 to 1,000,000")
     return value
+
+
+def _tools(front: Mapping[str, Any], file: Path) -> str:
+    name = front.get("tools", "")
+    if name and (not isinstance(name, str) or name not in _inputs(front, file)):
+        raise BadInputError(f"{file}: tools is {name!r}", "it names one of the inputs")
+    return str(name)

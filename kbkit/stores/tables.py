@@ -379,7 +379,8 @@ def to_frame(table: pa.Table) -> pl.DataFrame:
     import polars as pl
 
     frame = pl.DataFrame(pl.from_arrow(table.rename_columns(unique_names(table.column_names))))
-    return frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
+    enums = [name for name, kind in frame.schema.items() if isinstance(kind, (pl.Categorical, pl.Enum))]
+    return frame.with_columns(pl.col(enums).cast(pl.String)) if enums else frame
 
 
 def unique_names(names: Sequence[str]) -> list[str]:
