@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -127,6 +127,7 @@ def build(staging: duckdb.DuckDBPyConnection, folder: Path, schema: Schema) -> d
     staging.execute(f"ATTACH {literal(str(folder / FILE))} AS kb")
     for statement in _statements(schema):
         staging.execute(statement)
+    _describe(staging, schema)
     counts = staging.execute(
         "SELECT (SELECT count(*) FROM kb.nodes), (SELECT count(*) FROM kb.edges), (SELECT count(*) FROM kb.texts),"
         " (SELECT count(*) FROM kb.node_types)"
@@ -152,17 +153,6 @@ def _statements(schema: Schema) -> Iterator[str]:
         f" FROM kb_edges ORDER BY relation, head, tail{columns}"
     )
     yield "CREATE TABLE kb.texts AS SELECT id, field, position, text FROM kb_texts ORDER BY id, field, position"
-    yield (
-        "CREATE TABLE kb.types(type VARCHAR, iri VARCHAR, first_id INTEGER, nodes INTEGER, other_nodes INTEGER,"
-        " sql_name VARCHAR)"
-    )
-    yield (
-        "CREATE TABLE kb.relations(relation VARCHAR, iri VARCHAR, head_type VARCHAR, tail_type VARCHAR, edges BIGINT,"
-        " is_symmetric BOOLEAN, sql_name VARCHAR)"
-    )
-    yield from _values("types", ((t.name, t.iri, t.first, t.count, t.others, t.table) for t in schema.node_types))
-    signed = ((r, s) for r in schema.relations for s in r.signatures)
-    yield from _values("relations", ((r.name, r.iri, s.head, s.tail, s.edges, r.symmetric, r.table) for r, s in signed))
     one = sum(bool(t.attributes) for t in schema.node_types) > _MOST_TABLES
     if one:
         columns = "".join(f", {quote(a.name)}" for a in merged_attributes(t.attributes for t in schema.node_types))
@@ -172,11 +162,40 @@ def _statements(schema: Schema) -> Iterator[str]:
     yield from (f"CREATE TABLE kb.{quote(name)} AS FROM {quote(name)}" for name in schema.extra_tables)
 
 
-def _values(table: str, rows: Iterable[tuple[str | int, ...]]) -> Iterator[str]:
-    """Statements that insert ``rows``, a thousand at a time."""
-    shown = [f"({', '.join(literal(v) if isinstance(v, str) else str(v) for v in row)})" for row in rows]
-    for start in range(0, len(shown), 1000):
-        yield f"INSERT INTO kb.{table} VALUES {', '.join(shown[start : start + 1000])}"
+_TYPES = {
+    "type": "VARCHAR",
+    "iri": "VARCHAR",
+    "first_id": "INTEGER",
+    "nodes": "INTEGER",
+    "other_nodes": "INTEGER",
+    "sql_name": "VARCHAR",
+}
+_RELATIONS = {
+    "relation": "VARCHAR",
+    "iri": "VARCHAR",
+    "head_type": "VARCHAR",
+    "tail_type": "VARCHAR",
+    "edges": "BIGINT",
+    "is_symmetric": "BOOLEAN",
+    "sql_name": "VARCHAR",
+}
+
+
+def _describe(staging: duckdb.DuckDBPyConnection, schema: Schema) -> None:
+    """Write the tables ``types`` and ``relations``; where types are many, relations have a signature for each pair."""
+    import pyarrow as pa
+
+    types = [(t.name, t.iri, t.first, t.count, t.others, t.table) for t in schema.node_types]
+    signed = ((r, s) for r in schema.relations for s in r.signatures)
+    relations = [(r.name, r.iri, s.head, s.tail, s.edges, r.symmetric, r.table) for r, s in signed]
+    for table, columns, rows in (("types", _TYPES, types), ("relations", _RELATIONS, relations)):
+        declared = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+        staging.execute(f"CREATE TABLE kb.{table}({declared})")
+        if rows:
+            given = dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))
+            staging.register("kbkit_rows", pa.table(given))
+            staging.execute(f"INSERT INTO kb.{table} FROM kbkit_rows")
+            staging.unregister("kbkit_rows")
 
 
 def _type_statement(node_type: NodeType, in_one_table: bool) -> str:
