@@ -508,6 +508,7 @@ def test_any_url_is_an_iri(content: str, start: str) -> None:
     ("url", "expected"),
     [("http://a.org/x[1]#b#c", "<http://a.org/x%5B1%5D#b%23c>"), ("http://a.org/50%", "<http://a.org/50%25>"),
      ("http://a.org/%41", "<http://a.org/%41>"), ("http://[::1", "<http://%5B%3A:1>"), ("www.example.org", None),
+     ("http://[2001:db8::1]:80/x", "<http://[2001:db8::1]:80/x>"),
      ("http://a.org/é", "<http://a.org/é>"), ("mailto:a@b.org", "<mailto:a@b.org>"), ("", None)],
 )  # fmt: skip
 def test_urls(url: str, expected: str | None) -> None:

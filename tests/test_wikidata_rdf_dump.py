@@ -199,7 +199,7 @@ NT = f"""<http://wikiba.se/ontology#Dump> <http://creativecommons.org/ns#license
 {BELGIUM} <{WDT}P625> "Point(4.668055555 50.641111111)"^^<http://www.opengis.net/ont/geosparql#wktLiteral> .
 {BELGIUM} <{WDT}P41> <http://commons.wikimedia.org/wiki/Special:FilePath/Flag%20of%20Belgium.svg> .
 {BELGIUM} <{WDT}P856> <http://www.belgium.be/a[b]> .
-{BELGIUM} <{WDT}P1448> "K\\u00F6nigreich"@de .
+{BELGIUM} <{WDT}P1448> "K\\u00F6nig\\u2028reich"@de .
 {BELGIUM} <{WDT}P20> _:genid1 .
 {BELGIUM} {TYPE} <http://www.wikidata.org/prop/novalue/P40> .
 """
@@ -222,7 +222,7 @@ def test_truthy_dump_by_hand(tmp_path, pages: bool) -> None:
         row("P625", "globe-coordinate", "Point(4.668055555 50.641111111)", latitude=50.641111111, longitude=4.668055555,
             globe="Q2"),
         row("P41", "commonsMedia", "Flag of Belgium.svg"), row("P856", "url", "http://www.belgium.be/a%5Bb%5D"),
-        row("P1448", "monolingualtext", "Königreich", language="de"), row("P20", None, None, "somevalue"),
+        row("P1448", "monolingualtext", "König\u2028reich", language="de"), row("P20", None, None, "somevalue"),
         row("P40", None, None, "novalue"),
     ]  # fmt: skip
     assert len({name for (name,) in rows(made, "statements", "id")}) == 8

@@ -193,3 +193,65 @@ def test_a_dry_run_makes_nothing(here: Run, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "entities" in done.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+def entity(name: str, label: str = "", **statements: str) -> str:
+    """A line of a dump: an entity with a label, and statements that lead to others."""
+    claims = {
+        prop: [
+            {
+                "id": f"{name}${prop}",
+                "rank": "normal",
+                "mainsnak": {
+                    "snaktype": "value",
+                    "property": prop,
+                    "datatype": "wikibase-item",
+                    "datavalue": {"type": "wikibase-entityid", "value": {"id": target}},
+                },
+            }
+        ]
+        for prop, target in statements.items()
+    }
+    kind = {"M": "mediainfo", "L": "lexeme"}.get(name[0], "item")
+    labels = {"en": {"language": "en", "value": label}} if label else {}
+    return json.dumps({"type": kind, "id": name, "labels": labels, "claims": claims})
+
+
+def test_an_entity_keeps_its_kind_and_no_class_takes_the_name_of_one(tmp_path: Path) -> None:
+    lines = [
+        entity("M5", "picture"),
+        entity("Q1", "one", P31="Q2", P6243="M5"),
+        entity("Q2", "mediainfo"),
+        entity("Q3", "three", P31="Q4"),
+        entity("Q4", "Ж" * 240),
+    ]
+    dump = tmp_path / "dump.jsonl"
+    dump.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with kbkit.ingest("wikidata", dump, out=tmp_path / "kb", stores=LIGHT) as kb:
+        types = dict(kb.sql("SELECT key, type FROM nodes").rows())
+        assert (types["M5"], types["Q1"], types["Q3"]) == ("mediainfo", "mediainfo_Q2", "Ж" * 50)
+        kb.export("parquet", tmp_path / "out")  # a folder for each type: no name is too long
+
+
+def test_an_export_keeps_statements(kb: KnowledgeBase, tmp_path: Path) -> None:
+    kb.export("csv", tmp_path / "flat", flat=True)
+    with kbkit.ingest(str(tmp_path / "flat"), out=tmp_path / "again", stores=("tables",)) as again:
+        for table in ("statements", "qualifiers", "sitelinks"):
+            count = f"SELECT count(*) AS n FROM {table}"
+            assert again.sql(count)["n"].item() == kb.sql(count)["n"].item() > 0
+        assert {a.name: a.label for a in again.schema.type("human").attributes}["P569"] == "date of birth"
+    kb.export("parquet", tmp_path / "parts")
+    assert pl.read_parquet(tmp_path / "parts" / "qualifiers" / "part-0.parquet").height > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"max_types": "x"}, "option max-types: 'x' is no whole number"),
+        ({"hops": "1"}, "option hops: there is nothing to go on from"),
+    ],
+)
+def test_options_are_read_before_the_dump(options: dict[str, str], said: str, tmp_path: Path) -> None:
+    with pytest.raises(KbError, match=said):
+        kbkit.ingest("wikidata", SAMPLE, out=tmp_path / "kb", options=options, stores=LIGHT)
+    assert not (tmp_path / "kb").exists()

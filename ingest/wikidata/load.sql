@@ -1,16 +1,17 @@
 -- The converter gives dump_entities, dump_terms, dump_statements, dump_qualifiers and dump_sitelinks.
 
 CREATE MACRO number(id) AS TRY_CAST(regexp_extract(id, '[0-9]+') AS BIGINT);
-CREATE MACRO slug(text) AS nullif(trim(regexp_replace(text, '[^\pL\pN]+', '_', 'g'), '_'), '');
+-- Short enough to be the name of a file in any writing.
+CREATE MACRO slug(text) AS nullif(trim(left(regexp_replace(text, '[^\pL\pN]+', '_', 'g'), 50), '_'), '');
 
 -- Entities: those of the dump, and those that its statements lead to.
 CREATE TABLE best AS
 SELECT subject, property, target, value, datatype, amount, unit FROM dump_statements
 WHERE best AND snak = 'value' AND subject IN (SELECT id FROM dump_entities);
 CREATE TABLE entity AS
-SELECT id, min(kind) AS kind FROM (
-  SELECT id, kind FROM dump_entities
-  UNION ALL SELECT target, CASE target[1] WHEN 'P' THEN 'property' WHEN 'L' THEN 'lexeme' ELSE 'item' END
+SELECT id, coalesce(min(kind) FILTER (known), min(kind)) AS kind FROM (
+  SELECT id, kind, true AS known FROM dump_entities
+  UNION ALL SELECT target, CASE target[1] WHEN 'P' THEN 'property' WHEN 'L' THEN 'lexeme' ELSE 'item' END, false
   FROM best WHERE target IS NOT NULL
 ) GROUP BY id;
 
@@ -33,7 +34,8 @@ CREATE TABLE classes AS
 SELECT class, count(*) AS size FROM typings GROUP BY class
 ORDER BY size DESC, number(class) LIMIT getvariable('max_types')::INT;
 CREATE TABLE class_names AS
-SELECT class, size, CASE WHEN alike = 1 AND lower(name) NOT IN ('entity', 'property') THEN name
+SELECT class, size, CASE WHEN alike = 1 AND lower(name) NOT IN ('entity', 'property', 'lexeme', 'form', 'sense', 'mediainfo')
+                    THEN name
                          ELSE name || '_' || class END AS type
 FROM (SELECT class, size, coalesce(slug(n.name), class) AS name,
              row_number() OVER (PARTITION BY lower(coalesce(slug(n.name), class)) ORDER BY size DESC, number(class)) AS alike

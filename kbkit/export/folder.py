@@ -6,6 +6,7 @@ Partitioned, as Hive lays out tables:
     edges/relation=RELATION/part-0.parquet  head, tail, head_key, tail_key, head_type, tail_type, attributes of any
     texts/part-0.parquet                    id, key, type, field, position, text
     node_types/part-0.parquet               id, type: the types besides the primary one
+    TABLE/part-0.parquet                    further tables of the source
 
 ``head`` and ``tail`` are ids; ``types`` are those of ``node_types``. All files of a table have the same columns, so
 that no reader has to merge schemas. Flat (``nodes.parquet``, ...): nodes with their ``type``, edges whose ``head`` and
@@ -79,6 +80,8 @@ def write_parts(tables: Tables, schema: Schema, place: Path, form: Form, tell: T
     )
     form.copy(tables, query, place / "texts" / "part-0", _TEXT_ROWS)
     form.copy(tables, "SELECT id, type::VARCHAR AS type FROM node_types", place / "node_types" / "part-0")
+    for name in schema.extra_tables:
+        form.copy(tables, f"FROM {quote(name)}", place / name / "part-0")
     tell("texts", 1, 1)
 
 
@@ -107,6 +110,8 @@ def write_flat(tables: Tables, schema: Schema, place: Path, form: Form, tell: Te
     # Sorting moves all texts: only where a node has several of one field, whose order is their order in the file.
     order = " ORDER BY x.id, x.field, x.position" if several else ""
     form.copy(tables, query + order, place / "texts", _TEXT_ROWS)
+    for name in schema.extra_tables:
+        form.copy(tables, f"FROM {quote(name)}", place / name)
     tell("texts", 1, 1)
 
 

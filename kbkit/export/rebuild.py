@@ -26,7 +26,9 @@ def _toml(schema: Schema, source: Mapping[str, Any], form: Form) -> str:
     lines += [f"name = {_text(schema.name)}", f"title = {_text(source.get('title') or schema.name)}"]
     lines += [f"licence = {_text(source.get('licence', ''))}", f"base = {_text(schema.base)}", 'data = "."']
     lines += [f"name_weight = {schema.name_weight}"]
-    for table in ("nodes", "edges", "texts"):
+    if schema.extra_tables:
+        lines += [f"extra_tables = [{', '.join(map(_text, schema.extra_tables))}]"]
+    for table in ("nodes", "edges", "texts", *schema.extra_tables):
         lines += ["", f"[files.{table}]", f"match = [{_text(table + form.ending.removesuffix('.gz'))}]"]
     for node_type in schema.node_types:
         if node_type.count:
@@ -58,6 +60,8 @@ def _sql(schema: Schema, form: Form) -> str:
         _retyped("nodes", [*_LISTS, *nodes], form),
         _retyped("edges", edges, form, once),
     ]
+    labels = {a.name: a.label for a in (*nodes, *edges) if a.label}
+    statements += _values("attribute_names(attribute, label)", list(labels.items()))
     iris = [(t.name, t.iri) for t in schema.node_types if t.iri != f"{schema.base}type/{iri_escape(t.name)}"]
     statements += _values("type_iris(type, iri)", iris)
     statements += _values("candidate_types(type)", [(name,) for name in schema.candidate_types])

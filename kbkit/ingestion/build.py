@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kbkit import embed
 from kbkit.embed import Prefixes
-from kbkit.errors import InterruptedBuildError, KbError, UnknownNameError
+from kbkit.errors import BadInputError, InterruptedBuildError, KbError, UnknownNameError
 from kbkit.ingestion import archives, files
 from kbkit.ingestion import recipe as recipes
 from kbkit.ingestion.conversion import convert, create_views, estimate, keep_quads
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 BUILT_FROM_TABLES = ("adjacency", "triples", "vectors", "text")
 """The stores that are built from the tables: the one that most needs first, then the slowest first."""
+
+_KEPT = "what was read is kept: the same command goes on with it"
 
 S = TypeVar("S", TextSettings, VectorSettings)
 
@@ -134,17 +136,21 @@ def _files(recipe: recipes.Recipe, request: Request) -> dict[str, list[Path]]:
 
 @contextlib.contextmanager
 def _kept_when_stopped(parts: Path | None) -> Iterator[None]:
-    """Remove what a converter made when the build fails: only one that was stopped can go on with it."""
+    """Say that what a converter made is kept, or remove it where the source itself is at fault."""
     try:
         yield
     except (KeyboardInterrupt, InterruptedBuildError):
         if parts is None:
             raise
-        raise InterruptedBuildError("stopped", "what was read is kept: the same command goes on with it") from None
-    except BaseException:
+        raise InterruptedBuildError("stopped", _KEPT) from None
+    except BadInputError:
         if parts is not None:
             remove_tree(parts)
         raise
+    except KbError as error:
+        if parts is None:
+            raise
+        raise KbError(error.message, f"{error.hint}; {_KEPT}" if error.hint else _KEPT) from error
 
 
 @dataclass(frozen=True)

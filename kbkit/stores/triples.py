@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import itertools
 import json
 import subprocess
 import sys
@@ -57,8 +58,8 @@ def build(
     parts = [(query, default) for query in ntriples.queries(schema)]
     if schema.rdf_source:
         parts += [(query, ox.NamedNode(ntriples.TABLES_GRAPH)) for query in ntriples.table_queries(schema)]
-    for query, graph in parts:
-        chunks = (_column_bytes(batch.column(0)) for batch in batches(query))
+    for graph, group in itertools.groupby(parts, key=lambda part: part[1]):  # each load has a price of its own
+        chunks = (_column_bytes(batch.column(0)) for query, _ in group for batch in batches(query))
         store.bulk_load(input=_Stream.buffered(chunks, advance), format=ox.RdfFormat.N_TRIPLES, to_graph=graph)
     if quads is not None:
         with gzip.open(quads, "rb") as handle:

@@ -128,6 +128,7 @@ _NOT_IN_IRI = re.compile(
     r"%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9._~!$&'()*+,;=:@/?%\u00a0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef\U00010000-\U0001fffd"
     r"\U00020000-\U0002fffd\U00030000-\U0003fffd-]"
 )
+_IPV6 = re.compile(r"\[[0-9A-Fa-f:.]+\](:[0-9]*)?")
 _PORT = re.compile(r":(?![0-9]*$)")
 
 
@@ -142,8 +143,10 @@ def iri(text: str) -> str | None:
         return None
     scheme, authority, path, fragment = found.groups()
     if authority:
-        user, at, host = _encoded(authority[2:]).rpartition("@")
-        authority = f"//{user.replace('@', '%40')}{at}{_PORT.sub('%3A', host)}"
+        user, at, host = authority[2:].rpartition("@")
+        if not _IPV6.fullmatch(host):
+            host = _PORT.sub("%3A", _encoded(host))
+        authority = f"//{_encoded(user).replace('@', '%40')}{at}{host}"
     elif path.startswith("//"):
         return None
     end = "" if fragment is None else "#" + _encoded(fragment[1:])

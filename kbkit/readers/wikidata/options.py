@@ -49,8 +49,13 @@ class Options:
 
 
 def parse(given: Mapping[str, str]) -> Options:
-    """Read the recipe's options, texts by name; raises :class:`BadInputError` for what cannot be meant."""
-    return Options(
+    """Read the recipe's options, texts by name; raises :class:`BadInputError` for what cannot be meant.
+
+    Those that load.sql reads are looked at too: it runs when all is converted.
+    """
+    for name in ("max_types", "max_attributes"):
+        _number(name.replace("_", "-"), given.get(name, ""), 100_000)
+    found = Options(
         languages=_languages(given.get("language", "")),
         classes=_ids("class", given.get("class", ""), "Q", "Q5,Q515"),
         properties=_properties(given.get("property", "")),
@@ -60,6 +65,9 @@ def parse(given: Mapping[str, str]) -> Options:
         triples=given.get("triples", "yes") != "no",
         sitelinks=given.get("sitelinks", "yes") != "no",
     )
+    if found.hops and not found.subset:
+        raise BadInputError("option hops: there is nothing to go on from", "give class, property or ids too")
+    return found
 
 
 def _parts(text: str) -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -49,7 +50,7 @@ class Part:
 
     def __init__(self, folder: Path, schemas: Mapping[str, pa.Schema], *, quads: bool) -> None:
         self._final = folder
-        self._new = folder.with_name(folder.name + ".new")
+        self._new = _fresh(folder)
         if self._new.exists():
             shutil.rmtree(self._new)
         self._new.mkdir(parents=True)
@@ -99,10 +100,20 @@ def _packed(path: Path) -> IO[bytes]:
 
 def publish(folder: Path) -> dict[str, Any]:
     """Give a finished part its name; what :meth:`Part.finish` laid into it."""
-    new = folder.with_name(folder.name + ".new")
+    new = _fresh(folder)
     found: dict[str, Any] = json.loads((new / INFO).read_text(encoding="utf-8"))
-    new.rename(folder)
+    try:
+        new.rename(folder)
+    except OSError:
+        if info(folder) is None:
+            raise
+        shutil.rmtree(new)  # a process that outlived its run for a moment has made the same part
     return found
+
+
+def _fresh(folder: Path) -> Path:
+    """Where this process, and no other, writes a part."""
+    return folder.with_name(f"{folder.name}.{os.getpid()}.new")
 
 
 def info(folder: Path) -> dict[str, Any] | None:

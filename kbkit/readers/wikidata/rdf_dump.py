@@ -72,7 +72,7 @@ def lines(request: Request) -> Iterator[str]:
         raise BadInputError(f"{request.where(number)}: {reason}", AGAIN) from None
     except ValueError as error:
         raise BadInputError(f"{request.path}, from {request.unit} {request.line:,} on: {error}", AGAIN) from None
-    yield from text.decode().splitlines() if b"\x0b" not in text else text.decode().split("\n")
+    yield from filter(None, text.decode().split("\n"))  # other line breaks may stand inside a literal
 
 
 def groups(request: Request, languages: Languages) -> Iterator[Group]:

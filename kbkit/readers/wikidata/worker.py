@@ -107,10 +107,13 @@ def main() -> None:
         except BadInputError as error:
             answer = {"error": error.message, "hint": error.hint}  # type: ignore[dict-item]
         except OSError as error:
-            answer = {"errno": error.errno, "error": str(error)}  # type: ignore[dict-item]
+            answer = {"errno": error.errno, "error": error.strerror or str(error)}  # type: ignore[dict-item]
         body = json.dumps(answer).encode()
-        out.write(len(body).to_bytes(8, "little") + body)
-        out.flush()
+        try:
+            out.write(len(body).to_bytes(8, "little") + body)
+            out.flush()
+        except BrokenPipeError:  # the parent is gone
+            os._exit(0)
 
 
 def send(target: IO[bytes], request: Request) -> None:
