@@ -95,6 +95,28 @@ def test_what_is_meant_where_no_word_is_found(explorer: Explorer) -> None:
     assert explorer.search("zzzqqq xxyyzz").properties == []
 
 
+@pytest.mark.parametrize(
+    "text", ["country:FRA", " <http://example.org/world/country/FRA>", "country#FRA", "rel:borders", "attr:area_km2"]
+)
+def test_an_id_gives_what_has_it(explorer: Explorer, text: str) -> None:
+    found = explorer.search(text)
+    [hit] = [*found.entities, *found.properties]
+    assert hit.id == ("country:FRA" if "FRA" in text else text)
+    assert bool(found.properties) == text.startswith(("rel:", "attr:"))
+
+
+def test_a_key_may_be_a_word(explorer: Explorer) -> None:
+    assert ids(explorer.search("FRA").entities)[0] == "country:FRA"
+    assert len(explorer.search("paris").entities) > 1
+
+
+def test_what_is_near_in_meaning_only_says_so(explorer: Explorer) -> None:
+    found = explorer.search("zzzqqq xxyyzz").entities
+    assert found
+    assert all(hit.description.startswith("near in meaning only; ") for hit in found)
+    assert "near in meaning" not in explorer.search("France").text
+
+
 @pytest.mark.parametrize("text", ["", " \n"])
 def test_an_empty_search(explorer: Explorer, text: str) -> None:
     with pytest.raises(KbError, match=r"^the search is empty; give some words$"):
@@ -130,6 +152,8 @@ def test_a_kb_without_search_indexes(tmp_path: Path) -> None:
         assert bare.entry("drug:1").edges["rel:targets"]
         with pytest.raises(KbError, match=r"^this KB has no store 'triples'"):
             bare.sparql("ASK {}")
+        with pytest.raises(KbError, match=r"^this KB has no store 'triples'; kbkit build DIR triples adds it$"):
+            Agent(kb, Calls([Scripted()], Cache(None)))
 
 
 # -- entries ----------------------------------------------------------------------------------------------------------
@@ -308,6 +332,11 @@ def test_ten_rows_are_shown_whole(explorer: Explorer) -> None:
     found = explorer.sparql("SELECT ?x { ?x a type:country } LIMIT 10")
     assert len(found.shown) == 12
     assert found.said == "results: 10 rows"
+
+
+def test_iris_without_a_prefix_stand_in_brackets(explorer: Explorer) -> None:
+    found = explorer.sparql('SELECT (<http://other.example/a> AS ?x) ("a: b" AS ?y) { }')
+    assert found.shown[2:] == ["| <http://other.example/a> | a: b |"]
 
 
 def test_a_row_cap(explorer: Explorer) -> None:
@@ -505,7 +534,7 @@ def test_an_entry_of_the_sample(sample: Explorer) -> None:
     assert next(iter(berlin.edges)) == "instance of (P31)"
     assert berlin.edges["population (P1082)"] == {  # the preferred one first
         "3755251": {"Qualifiers": [{"point in time (P585)": "31 December 2022"}]},
-        "3520031": {"Qualifiers": [{"point in time (P585)": "31 December 2015"}]},
+        "3520031": {"Qualifiers": [{"point in time (P585)": "31 December 2015", "rank": "normal; not in wdt:"}]},
     }
     assert berlin.edges["elevation above sea level (P2044)"] == "34 metre (Q11573)"
     assert berlin.edges["incoming"]["capital (P36)"] == "2 edges"
@@ -547,6 +576,14 @@ def test_searches_of_the_sample(sample: Explorer) -> None:
     assert not [hit for hit in found.entities if hit.id.startswith("P")]
     assert ids(sample.search("Douglas Adams").entities)[0] == "Q42"
     assert ids(sample.search("Deutschland").entities)[0] == "Q183"
+    assert not [hit for hit in sample.search("zzzqqq xxyyzz").entities if hit.name in ("", hit.id)]
+
+
+@pytest.mark.parametrize("text", ["Q42", "q42", "wd:Q42", "<http://www.wikidata.org/entity/Q42>", "P31", "wdt:P31"])
+def test_an_id_of_wikidata_gives_what_has_it(sample: Explorer, text: str) -> None:
+    found = sample.search(text)
+    one = "P31" if "P31" in text else "Q42"
+    assert (ids(found.entities), ids(found.properties)) == (([one], []) if one == "Q42" else ([], [one]))
 
 
 @pytest.mark.parametrize("written", ["Q999999999", "wd:Q999999999", "nobody at all"])
@@ -636,8 +673,14 @@ def test_what_a_model_is_told_of_a_kb(explorer: Explorer) -> None:
     json.dumps(about)
 
 
-def test_the_notes_on_sparql_are_true(explorer: Explorer) -> None:
-    """The pattern for edges' attributes, as the notes have it."""
+def test_the_note_on_full_text_is_true(explorer: Explorer, sample: Explorer) -> None:
+    for where, words, found in ((explorer, "Paris", "city:paris"), (sample, "Douglas Adams", "wd:Q42")):
+        [note] = [note for note in describe.kb(where.kb, where.names)["notes"] if "kb:search" in note]
+        pattern = note.partition(" finds")[0].replace("words", words)
+        assert f"| {found} |" in where.sparql(f"SELECT ?x {{ {pattern} }}").shown
+
+
+def test_the_note_on_attributes_of_edges_is_true(explorer: Explorer) -> None:
     [note] = [note for note in describe.kb(explorer.kb, explorer.names)["notes"] if "attr:NAME ?value" in note]
     pattern = note.partition(": ")[2].replace("rel:NAME", "rel:capital").replace("attr:NAME", "attr:role")
     found = explorer.sparql(f"SELECT ?value {{ {pattern} FILTER(?tail = city:paris) }}")

@@ -14,6 +14,7 @@ import pytest
 
 import kbkit
 from kbkit.errors import KbError
+from kbkit.explore import mcp_server
 from kbkit.explore.mcp_server import Limits, serve, server
 from kbkit.kb import KnowledgeBase
 from tests.conftest import SCRIPT
@@ -146,6 +147,8 @@ def test_examples(world: KnowledgeBase) -> None:
         ("sql", {"query": "SELECT 1 AS a -- a remark"}, "1 row:", 3),
         ("answers", {"expression": 'country:"Portugal" -> [borders] -> country'}, "1 answer:", 1),
         ("answers", {"expression": "country", "limit": 2}, "197 answers; the first 2:", 2),
+        ("answers", {"expression": "country", "limit": 5.0}, "197 answers; the first 5:", 5),
+        ("sql", {"query": "SELECT 'http://a.example/b' AS a"}, "1 row:", 3),
     ],
 )
 def test_rows(world: KnowledgeBase, name: str, arguments: dict[str, Any], first: str, rows: int) -> None:
@@ -182,6 +185,23 @@ def test_time_caps(world: KnowledgeBase, name: str) -> None:
     text, failed = called(world, name, Limits(timeout=0.3), query=endless[name])
     assert failed
     assert "stopped after 0.3 s" in text
+
+
+def test_waiting_for_the_worker_is_not_a_call_s_own_time(
+    world: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Five queries that each use up their time take longer than any of them may."""
+    monkeypatch.setattr(mcp_server, "_GRACE", 1.0)
+    query = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"
+    world.rewrite(query, most=9)  # what that needs is loaded
+    said: list[str] = []
+
+    async def ask(client: Any) -> None:
+        results = await asyncio.gather(*[client.call_tool("sparql", {"query": query}) for _ in range(5)])
+        said.extend(result.content[0].text for result in results)
+
+    talk(server(world, Limits(timeout=0.3)), ask)
+    assert said == ["timeout: SPARQL stopped after 0.3 s; make the query simpler"] * 5
 
 
 @pytest.mark.parametrize(

@@ -106,10 +106,12 @@ class Answer:
 class Agent:
     """Answers questions on one KB. Any thread may ask; each question has a state of its own.
 
-    ``calls`` names the model, and keeps its replies, so that the same question takes the same way again.
+    ``calls`` names the model, and keeps its replies, so that the same question takes the same way again. Raises
+    :class:`KbError` for a KB without triples, which no query can be run on.
     """
 
     def __init__(self, kb: KnowledgeBase, calls: Calls, settings: Settings | None = None) -> None:
+        kb.manifest.store("triples")
         self.settings = settings or Settings()
         self._calls, self._explorer = calls, Explorer(kb)
         self._actions = describe.actions(self.settings.without)
@@ -142,7 +144,7 @@ class Agent:
             "kb": self._about,
             "history": [turn._asdict() for turn in history],
             "steps": state.shown(self.settings.fold),
-            "left": self.settings.actions - len(state.steps),
+            "left": min(self.settings.actions - len(state.steps), self.settings.total - len(state.trace)),
         }
         answer, usage = self._asked(POLICY, inputs, state.rollbacks)
         if answer.problem:

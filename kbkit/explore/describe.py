@@ -29,7 +29,7 @@ _WIKIDATA = (
     "This is a part of Wikidata. Queries are written as for the Wikidata Query Service, and its prefixes are known.",
     "wdt:P31 leads to values of the best rank; p:P31 to statements, from there ps:P31 to the value, pq:P580 to a"
     " qualifier.",
-    "SERVICE wikibase:label gives labels; no other service can be called, except wikibase:around and wikibase:box.",
+    "SERVICE wikibase:label gives labels; wikibase:around and wikibase:box find places. No other server is called.",
     "Instances of a class, also of its subclasses: ?x wdt:P31/wdt:P279* wd:Q5 .",
 )
 _TABLES = (
@@ -39,6 +39,10 @@ _TABLES = (
 _STATEMENTS = (
     "Attributes of an edge stand on a statement about it: ?s rdf:subject ?head ; rdf:predicate rel:NAME ;"
     " rdf:object ?tail ; attr:NAME ?value ."
+)
+_FULL_TEXT = (
+    'SERVICE kb:search { ?x kb:matches "words" ; kb:limit 20 } finds entities by words in their names and texts; the'
+    " words are constant."
 )
 _RDF = (
     "The KB holds the RDF of its source, as it was published; ids are IRIs.",
@@ -63,10 +67,11 @@ def actions(without: Collection[str]) -> list[dict[str, str]]:
 def kb(opened: KnowledgeBase, names: Names) -> dict[str, Any]:
     """What the KB holds: of Wikidata how it is asked, of others also types with attributes, and relations."""
     schema = opened.schema
+    full_text = [_FULL_TEXT] if opened.has("text") else []
     about: dict[str, Any] = {"name": line(opened.manifest.recipe.get("title") or schema.name)}
     if names.wikidata:
-        return {**about, "notes": list(_WIKIDATA)}
-    about["notes"] = list(_RDF if schema.rdf_source else _TABLES)
+        return {**about, "notes": [*_WIKIDATA, *full_text]}
+    about["notes"] = [*(_RDF if schema.rdf_source else _TABLES), *full_text]
     if any(relation.attributes for relation in schema.relations) and not schema.rdf_source:
         about["notes"].append(_STATEMENTS)
     if not schema.rdf_source:

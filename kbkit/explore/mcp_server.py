@@ -5,6 +5,8 @@ Nothing but the protocol goes to standard output: the package takes the file des
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +46,7 @@ def server(kb: KnowledgeBase, limits: Limits) -> Any:
     """The server of a KB, for any transport of the package: an ``mcp.server.lowlevel.Server``."""
     anyio, lowlevel, types = _imported()
     known = {tool.name: tool for tool in tools(kb, limits)}
-    threads: list[Any] = []  # the limiter of threads, which belongs to the loop that runs
+    turns = _Turns(anyio, limits.timeout)
 
     async def list_tools(_: Any, __: Any) -> Any:
         hints = types.ToolAnnotations(
@@ -57,18 +59,10 @@ def server(kb: KnowledgeBase, limits: Limits) -> Any:
         return types.ListToolsResult(tools=listed)
 
     async def call_tool(_: Any, params: Any) -> Any:
-        if not threads:
-            threads.append(anyio.CapacityLimiter(_AT_ONCE))
-        limit = None if limits.timeout is None else limits.timeout + _GRACE
         try:
             tool = _known(known, params.name)
             arguments = _checked(tool, params.arguments or {})
-            with anyio.fail_after(limit):
-                text = await anyio.to_thread.run_sync(
-                    lambda: tool.work(**arguments), abandon_on_cancel=True, limiter=threads[0]
-                )
-        except TimeoutError:
-            return _result(types, str(QueryTimeoutError(f"{params.name} stopped after {limit:g} s")), failed=True)
+            text = await turns.run(tool.name, lambda: tool.work(**arguments))
         except KbError as error:
             return _result(types, line(str(error), 1_000), failed=True)
         except Exception as error:  # noqa: BLE001 - the server goes on
@@ -83,6 +77,44 @@ def server(kb: KnowledgeBase, limits: Limits) -> Any:
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
+
+
+class _Turns:
+    """Who works when: :data:`_AT_ONCE` calls at once, of SPARQL, which has one process, one. Only a call's own work
+    counts against its time, not that it waits for its turn.
+    """
+
+    def __init__(self, anyio: Any, timeout: float | None) -> None:
+        self._anyio, self._timeout = anyio, timeout
+        self._limiters: list[Any] = []  # which belong to the loop that runs
+        self._left = 0.0  # when the process of SPARQL is done with what nobody waits for
+
+    async def run(self, name: str, work: Callable[[], str]) -> str:
+        """The work's text, from a thread. Raises :class:`QueryTimeoutError` where it takes longer than it may."""
+        if not self._limiters:
+            self._limiters += [self._anyio.CapacityLimiter(number) for number in (1, _AT_ONCE)]
+        one, all_ = self._limiters
+        async with one if name == "sparql" else contextlib.nullcontext(), all_:
+            if self._timeout is None:
+                return await self._in_thread(work)
+            return await self._timed(name, work, self._timeout)
+
+    async def _timed(self, name: str, work: Callable[[], str], timeout: float) -> str:
+        begun = self._anyio.current_time()
+        before = max(0.0, self._left - begun) if name == "sparql" else 0.0
+        limit = before + timeout + _GRACE
+        try:
+            with self._anyio.fail_after(limit):
+                return await self._in_thread(work)
+        except TimeoutError:
+            raise QueryTimeoutError(f"{name} had no result after {limit:g} s, and is waited for no longer") from None
+        except self._anyio.get_cancelled_exc_class():  # its caller went away; the query ends when its time is up
+            if name == "sparql":
+                self._left = begun + before + timeout
+            raise
+
+    async def _in_thread(self, work: Callable[[], str]) -> str:
+        return str(await self._anyio.to_thread.run_sync(work, abandon_on_cancel=True))
 
 
 def _result(types: Any, text: str, *, failed: bool = False) -> Any:
@@ -104,7 +136,8 @@ def _checked(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
     if error is not None:
         shown = ", ".join(f"{name} ({kind['type']})" for name, kind in tool.arguments.items()) or "none"
         raise KbError(f"the arguments of {tool.name} do not fit: {line(error.message)}", f"it takes {shown}")
-    return arguments
+    whole = {name for name, kind in tool.arguments.items() if kind["type"] == "integer"}
+    return {name: int(value) if name in whole else value for name, value in arguments.items()}  # 5.0 is 5
 
 
 def _imported() -> tuple[Any, Any, Any]:

@@ -119,7 +119,7 @@ class _Work:
             raise KbError(found.said)
         if found.frame is None or not found.frame.height:
             return found.said
-        return self._table(found.frame, limit, found.cut)
+        return self._table(found.frame, limit, found.cut, self._explorer.names.shortened)
 
     def sql(self, query: str, limit: int = SHOWN) -> str:
         most = self._limits.rows
@@ -135,10 +135,12 @@ class _Work:
         more = f"; the first {limit}:" if len(ids) > limit else ":" if lines else ""
         return "\n".join([f"{len(ids):,} answer{'' if len(ids) == 1 else 's'}{more}", *lines])
 
-    def _table(self, frame: pl.DataFrame, limit: int, cut: bool) -> str:
+    def _table(
+        self, frame: pl.DataFrame, limit: int, cut: bool, shortened: Callable[[Any], Any] = lambda value: value
+    ) -> str:
         count = Outcome("results", "", frame, cut=cut).count
         more = f"; the first {limit}:" if frame.height > limit else ":" if frame.height else ""
-        lines = table(frame.head(limit), self._explorer.names.shortened, max(limit, 1)) if frame.height else []
+        lines = table(frame.head(limit), shortened, max(limit, 1)) if frame.height else []
         return "\n".join([count + more, *lines])
 
 

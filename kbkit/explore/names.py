@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _LOCAL = re.compile(r"(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2})(?:[A-Za-z0-9_.-]|%[0-9A-Fa-f]{2})*(?<!\.)")
 _ENTITY = re.compile(r"[QPLM][1-9][0-9]*(?:-[FS][1-9][0-9]*)?")
 _SEARCH = "search finds properties by words"
+_IRI = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*://|urn:)[^\x00-\x20<>\"{}|\\^`]+")
+_NAMESAKES = 8
 _LONGEST = 300
 """Letters of a text that a model is shown."""
 
@@ -86,11 +88,8 @@ class Names:
         return f"<{iri}>"
 
     def shortened(self, value: Any) -> Any:
-        """A value of a query's result: an IRI of a known namespace as a prefixed name, all else as it is."""
-        if not isinstance(value, str) or ":" not in value:
-            return value
-        known = self.short(value)
-        return value if known.startswith("<") else known
+        """A value of a query's result: an IRI as :meth:`short` has it, all else as it is."""
+        return self.short(value) if isinstance(value, str) and _IRI.fullmatch(value) else value
 
     def node(self, type_name: str, key: str) -> str:
         """The id of a node."""
@@ -173,6 +172,26 @@ class Names:
             hint = f"did you mean {' or '.join(close)}?" if close else "search finds ids by words"
             raise UnknownNameError("node", given, close, hint=hint) from None
 
+    def written(self, text: str) -> tuple[list[int], bool]:
+        """The nodes that have this id or key, and whether it can be nothing else: a key alone may be a word too."""
+        given = text.strip()
+        iri = self._expanded(given)
+        sure = "://" in iri
+        if self.wikidata:
+            entity = (iri.rpartition("/")[2] if sure else given).upper()
+            return self._all("key = $key", {"key": entity}) if is_entity(entity) else [], True
+        if (node := self._by_iri(iri)) is not None:
+            return [node], sure
+        type_name, _, key = given.partition("#")
+        if found := self._all("type = $type AND key = $key", {"type": type_name, "key": key}):
+            return found, True
+        return self._all("key = $key", {"key": given}), False
+
+    def written_property(self, text: str) -> Property | None:
+        """The relation or attribute that has this id, as it is shown or as an IRI."""
+        iri = self._expanded(text.strip())
+        return next((known for known in self.properties if "://" in iri and self._expanded(known.id) == iri), None)
+
     def _expanded(self, text: str) -> str:
         """The IRI of a prefixed name or of one in angle brackets; other text as it is."""
         if text.startswith("<") and text.endswith(">"):
@@ -206,8 +225,11 @@ class Names:
         return []
 
     def _exact(self, where: str, params: dict[str, str]) -> int | None:
-        rows = self._kb.tables.rows(f"SELECT id FROM nodes WHERE {where} LIMIT 1", params)
-        return int(rows[0][0]) if rows else None
+        return next(iter(self._all(where, params)), None)
+
+    def _all(self, where: str, params: dict[str, str]) -> list[int]:
+        rows = self._kb.tables.rows(f"SELECT id FROM nodes WHERE {where} ORDER BY id LIMIT {_NAMESAKES}", params)
+        return [int(node) for (node,) in rows]
 
 
 def is_entity(text: str) -> bool:

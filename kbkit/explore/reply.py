@@ -23,14 +23,27 @@ SYNONYMS = {
 }
 NO_ARGUMENT = ("stop",)
 
-_THINKING = ("<think>", "</think>")
+OWN = {"search": "text", "entry": "id", "examples": "property", "sparql": "query"}
+"""What the argument of an action is called in calls of functions."""
+
+_THINKING = re.compile(r"(?:\A|\n)[ \t]*<think>.*?(?:</think>|\Z)", re.DOTALL)
+_THOUGHT_OUT = "</think>"
 _MADE_UP = re.compile(r"\n[ \t*#>]*Observation\b[ \t*]*:", re.IGNORECASE)
-_LABEL = r"(?:[*_#\s]*action\s*\d*\s*[*_]*\s*:[\s*_]*)"
-_HEAD = (
-    r"(?:^|\n)[ \t>`*-]*{label}[\s>`*]*(?:```\w*\s*)?(?P<name>[A-Za-z_]\w*)[`*]*[ \t]*(?P<open>\(|(?=\s*(?:```|$|\n)))"
+# Of two repeats side by side neither takes what the other does: a reply of blanks is read in no time.
+_LABELLED = re.compile(
+    r"(?:^|\n)[ \t>`*#_-]*(?:\d+[.)][ \t*_]*)?action[ \t\d]*(?:[*_]+[ \t]*)?:[\s>`*]*(?:```\w*\s*)?"
+    r"(?P<name>[A-Za-z_]\w*)[`*]*\.?[ \t]*(?P<open>\(|(?=\s*(?:```|$)|\n))",
+    re.IGNORECASE,
 )
-_LABELLED = re.compile(_HEAD.format(label=_LABEL), re.IGNORECASE)
-_THOUGHT = re.compile(r"(?:^|\n)[ \t*_#>-]*thought[ \t\d]*[*_]*[ \t]*:[\s*_]*", re.IGNORECASE)
+_THOUGHT = re.compile(r"(?:^|\n)[ \t*_#>-]*thought[ \t\d]*(?:[*_]+[ \t]*)?:[\s*_]*", re.IGNORECASE)
+_NEXT = re.compile(
+    r"\n[ \t>`*_-]*(?:##+[ \t]*)?(?:\d+[.)][ \t*_]*)?(?:thought|action)[ \t\d]*(?:[*_]+[ \t]*)?:", re.IGNORECASE
+)
+"""A line with which the next step begins."""
+_INPUT = re.compile(r"\s*[*_`]*action[ _]input[*_`]*[ \t]*:[*_]*[ \t]*", re.IGNORECASE)
+_LINE_END = re.compile(r"[ \t`*.;,]*(?=\n|\Z)")
+_BRACKETS = re.compile(r"[(){}]")
+_OPENED = re.compile(r"```\w*\s*\Z")
 _KEYWORD = re.compile(r"\s*[A-Za-z_]\w*\s*=\s*(?=[\"'“‘«`])")
 _FENCE = re.compile(r"\s*```\w*[ \t]*\n?(.*?)(?:```|\Z)", re.DOTALL)
 _LONG = ('"""', "'''", "```")
@@ -38,6 +51,7 @@ _MARKS = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "„": "�
 _NAMES = ("action", "name", "tool", "function")
 _ARGUMENTS = ("argument", "arguments", "args", "input", "action_input", "parameters")
 _LONGEST, _LONGEST_THOUGHT = 100_000, 4_000
+_OBJECT = re.compile(r"\s*\{\s*(?:\"|\}?\s*\Z)")
 _MOST_OBJECTS = 20
 
 
@@ -53,11 +67,12 @@ class Wanted(NamedTuple):
 def read(text: str, actions: Sequence[str]) -> Wanted:
     """The first thought and action of a reply; ``actions`` are the names that there are."""
     text = text.strip()[:_LONGEST]
-    if text.startswith(_THINKING[0]) and _THINKING[1] in text:
-        text = text.partition(_THINKING[1])[2].strip()
+    text = _THINKING.sub("", text)
+    text = (text.partition(_THOUGHT_OUT)[2] if _THOUGHT_OUT in text else text).strip()  # a template may have opened it
     found = _from_json(text, actions) or _from_text(_MADE_UP.split(text)[0], actions)
-    if not found.action:
-        found = _embedded(text, actions) or found
+    if found.action not in actions:
+        inner = _embedded(text, actions)
+        found = inner if inner and (not found.action or inner.action in actions) else found
     name, argument = found.action, found.argument.strip()
     thought = found.thought.strip()[:_LONGEST_THOUGHT]
     problem = found.problem
@@ -98,7 +113,7 @@ def _from_json(text: str, actions: Sequence[str]) -> Wanted | None:
     if not body.startswith("{"):
         return None
     try:
-        value, _ = json.JSONDecoder().raw_decode(body)
+        value, _ = json.JSONDecoder(strict=False).raw_decode(body)  # with line breaks in texts
     except (ValueError, RecursionError):
         return None
     name = next((value[key] for key in _NAMES if isinstance(value.get(key), str)), None)
@@ -108,7 +123,7 @@ def _from_json(text: str, actions: Sequence[str]) -> Wanted | None:
     thought = thought if isinstance(thought, str) else ""
     if "(" in name:
         return _from_text(f"Thought: {thought}\nAction: {name}", actions)
-    argument, problem = _argument(next((value[key] for key in _ARGUMENTS if key in value), ""))
+    argument, problem = _argument(next((value[key] for key in _ARGUMENTS if key in value), ""), _known(name))
     return Wanted(thought, _known(name), argument, problem)
 
 
@@ -121,10 +136,20 @@ def _embedded(text: str, actions: Sequence[str]) -> Wanted | None:
     return None
 
 
-def _argument(value: Any) -> tuple[str, str]:
-    """An argument of JSON as text: a text, a number, or an object with one of these."""
-    if isinstance(value, dict) and len(value) <= 1:
-        value = next(iter(value.values()), "")
+def _argument(value: Any, action: str) -> tuple[str, str]:
+    """An argument of JSON as text: a text, a number, or an object with one of these, which may be a JSON text."""
+    if action in NO_ARGUMENT:
+        return "", ""
+    if isinstance(value, str) and _OBJECT.match(value):
+        try:
+            value = json.loads(value, strict=False)
+        except (ValueError, RecursionError):
+            return "", "the arguments are no JSON; were they cut?"
+    if isinstance(value, dict):
+        held = {name: one for name, one in value.items() if name != "thought"}
+        value = (
+            held[OWN[action]] if OWN.get(action) in held else next(iter(held.values()), "") if len(held) < 2 else held
+        )
     if value is None or isinstance(value, str):
         return value or "", ""
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -143,14 +168,30 @@ def _from_text(text: str, actions: Sequence[str]) -> Wanted:
     name = _known(found["name"])
     rest = text[found.end() :]
     if found["open"]:
-        return Wanted(thought, name, _called_with(rest, greedy=name == "sparql"))
-    fenced = _FENCE.match(rest)  # a query that stands below its action
-    return Wanted(thought, name, fenced[1] if fenced else "")
+        return Wanted(thought, name, _called_with(rest, query=name == "sparql"))
+    if text[: found.start("name")].endswith("```"):  # the name is the language of a code fence
+        if _bare(actions).match(rest):
+            return _from_text(rest, actions)._replace(thought=thought)
+        return Wanted(thought, name, rest.partition("```")[0])
+    return Wanted(thought, name, *_below(rest, name))
+
+
+def _below(rest: str, action: str) -> tuple[str, str]:
+    """The argument that stands below its action: behind the words Action Input, or in a code fence."""
+    given = _INPUT.match(rest)
+    if given:
+        rest = _NEXT.split(rest[given.end() :], maxsplit=1)[0].strip()
+    fenced = _FENCE.match(rest)
+    if fenced or not given:
+        return fenced[1] if fenced else "", ""
+    if rest[-1:] == _MARKS.get(rest[:1]):
+        rest = rest[1:-1]
+    return _argument(rest, action)
 
 
 def _thought(text: str) -> str:
-    """What stands behind the word, or all of it."""
-    return _THOUGHT.split(text, maxsplit=1)[-1].strip()
+    """What stands behind the word, or all of it, without a code fence that opens there."""
+    return _OPENED.sub("", _THOUGHT.split(text, maxsplit=1)[-1]).strip()
 
 
 def _bare(actions: Sequence[str]) -> re.Pattern[str]:
@@ -159,7 +200,7 @@ def _bare(actions: Sequence[str]) -> re.Pattern[str]:
     return re.compile(rf"(?:^|\n)[ \t>`*-]*(?:```\w*\s*)?(?P<name>{names})[ \t]*(?P<open>\()", re.IGNORECASE)
 
 
-def _called_with(rest: str, *, greedy: bool) -> str:
+def _called_with(rest: str, *, query: bool) -> str:
     """The argument of a call whose bracket is open: between quotation marks, or up to the closing bracket."""
     keyword = _KEYWORD.match(rest)
     rest = rest[keyword.end() :] if keyword else rest.lstrip()
@@ -167,21 +208,42 @@ def _called_with(rest: str, *, greedy: bool) -> str:
         if rest.startswith(mark):
             inner, _, _ = rest[3:].partition(mark)
             return re.sub(r"^\w+\n", "", inner) if mark == "```" else inner
+    rest = _NEXT.split(rest, maxsplit=1)[0]
     if rest[:1] in _MARKS:
-        return _quoted(rest, greedy=greedy)
-    end = rest.rfind(")") if greedy else rest.find(")")
-    return (rest[:end] if end >= 0 else rest).strip().strip("`\"'")
+        return _quoted(rest, query=query)
+    ends = list(re.finditer(r"\)", rest))
+    end = _whole(rest, ends, query=query) or (ends[-1 if query else 0] if ends else None)
+    return (rest[: end.start()] if end else rest).strip().strip("`\"'")
 
 
-def _quoted(rest: str, *, greedy: bool) -> str:
-    """Between single quotation marks: up to the first that a bracket follows, of a query (which has brackets) the last.
+def _quoted(rest: str, *, query: bool) -> str:
+    """Between single quotation marks: up to the first that a bracket follows. A query has such marks and brackets too:
+    it goes up to the first at which its own brackets are closed, best at the end of a line.
 
     Backslashes stand before marks, backslashes and line breaks.
     """
     close = re.escape(_MARKS[rest[0]])
-    ends = list(re.finditer(rf"(?<!\\){close}\s*,?\s*\)", rest[1:]))
-    if not ends:
-        ends = list(re.finditer(rf"(?<!\\){close}", rest[1:]))
-    end = ends[-1 if greedy else 0].start() if ends else len(rest)
-    inner = rest[1 : end + 1]
+    ends = list(re.finditer(rf"(?<!\\){close}\s*(?:,\s*)?\)", rest[1:]))
+    ends = ends or list(re.finditer(rf"(?<!\\){close}", rest[1:]))
+    end = ends[-1 if query else 0] if ends else None
+    if query:
+        closing = (found for found in ends if _LINE_END.match(rest, found.end() + 1))
+        end = _whole(rest[1:], ends, query=True) or next(closing, end)
+    inner = rest[1 : end.start() + 1] if end else rest[1:]
     return re.sub(r"\\([\\\"'nt])", lambda found: {"n": "\n", "t": "\t"}.get(found[1], found[1]), inner)
+
+
+def _whole(text: str, ends: Sequence[re.Match[str]], *, query: bool) -> re.Match[str] | None:
+    """The first of the ends before which all brackets are closed; of a query best one that ends a line."""
+    depth, place, first = 0, 0, None
+    for end in ends:
+        for bracket in _BRACKETS.finditer(text, place, end.start()):
+            depth += 1 if bracket[0] in "({" else -1
+            if depth < 0:
+                return first
+        place = end.start()
+        if not depth:
+            if not query or _LINE_END.match(text, end.end()):
+                return end
+            first = first or end
+    return first

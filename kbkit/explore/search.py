@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kbkit.errors import KbError
-from kbkit.explore.names import Names, Property
+from kbkit.explore.names import Names, Property, titled
 from kbkit.explore.results import Found, Hit
 from kbkit.stores.snippets import snippet
 from kbkit.stores.tables import closest_nodes
@@ -21,6 +21,7 @@ ENTITIES, PROPERTIES = 8, 4
 PROPERTY = "property"
 """The node type of Wikidata's properties."""
 
+_NEAR = "near in meaning only"
 _NAMESAKES = 200
 _ALIAS = "len(list_filter(aliases, lambda alias: lower(alias) = lower($text))) > 0"
 _WORD = re.compile(r"[^\W_]+")
@@ -38,12 +39,26 @@ class Searcher:
         self._items: AnswerSet | None = None
 
     def search(self, text: str) -> Found:
-        """What goes by these words."""
+        """What goes by these words; an id gives what has it."""
         if not text.strip():
             raise KbError("the search is empty", "give some words")
+        nodes, sure = self._names.written(text)
+        if nodes and sure:
+            return self._sorted(nodes)
+        if self._names.wikidata:
+            properties = self._typed(text, PROPERTY, PROPERTIES)
+            return Found(self._entities(text, self._not_properties(), ENTITIES), properties)
+        if known := self._names.written_property(text):
+            return Found([], [_property(known)])
+        return Found(self._entities(text, None, ENTITIES, nodes), self._properties(text))
+
+    def _sorted(self, nodes: Sequence[int]) -> Found:
+        """Nodes, Wikidata's properties apart."""
+        hits = self._hits(nodes)
         if not self._names.wikidata:
-            return Found(self._entities(text, None, ENTITIES), self._properties(text))
-        return Found(self._entities(text, self._not_properties(), ENTITIES), self._typed(text, PROPERTY, PROPERTIES))
+            return Found(hits, [])
+        known = {hit.id: hit for hit in hits if hit.id.startswith("P")}
+        return Found([hit for hit in hits if hit.id not in known], list(known.values()))
 
     # -- entities -----------------------------------------------------------------------------------------------------
 
@@ -55,16 +70,16 @@ class Searcher:
     def _typed(self, text: str, type_name: str, most: int) -> list[Hit]:
         return self._entities(text, self._kb.answers(type_name), most)
 
-    def _entities(self, text: str, within: AnswerSet | None, most: int) -> list[Hit]:
+    def _entities(self, text: str, within: AnswerSet | None, most: int, first: Sequence[int] = ()) -> list[Hit]:
         """Nodes of that name, then those whose names hold all the words, then those whose texts hold many of them;
-        where there are none, what is near in meaning.
+        where there are none, what is near in meaning. ``first`` go before.
         """
-        ids = self._named(text, within, most)
+        ids = [*first, *self._named(text, within, most)]
         if self._kb.has("text"):
             ids += self._all_words(text, within, 3 * most)
             ids += self._found(text, within, most, "bm25")
             if not ids and self._kb.has("vectors"):
-                ids = self._found(text, within, most, "dense")
+                return self._near(text, within, most)
         elif not ids:
             close = [self._kb.find(reference) for _, reference in closest_nodes(self._kb.tables, text, most=3 * most)]
             ids = [node for node in close if within is None or node in set(within.ids.tolist())]
@@ -95,6 +110,15 @@ class Searcher:
     def _found(self, text: str, within: AnswerSet | None, most: int, mode: str) -> list[int]:
         frame = self._kb.search(text, most, mode, within, quotes=False)
         return [int(node) for node in frame["id"].to_list()]
+
+    def _near(self, text: str, within: AnswerSet | None, most: int) -> list[Hit]:
+        """What is near in meaning, which something always is: it says so. Nodes that are called by their ids only tell
+        nothing.
+        """
+        nameless = self._names.wikidata or self._kb.schema.rdf_source
+        hits = self._hits(self._found(text, within, most, "dense"))
+        named = [hit for hit in hits if hit.name and not (nameless and titled(hit.name, hit.id) == hit.id)]
+        return [hit._replace(description=f"{_NEAR}; {hit.description}".removesuffix("; ")) for hit in named]
 
     def _all_words(self, text: str, within: AnswerSet | None, most: int) -> list[int]:
         """Nodes whose name, or whose aliases, hold every word that tells something."""
@@ -133,7 +157,11 @@ class Searcher:
         wanted = _words(text)
         scored = [(_score(wanted, known), known) for known in self._names.properties] if wanted else []
         best = sorted((pair for pair in scored if pair[0] >= _LEAST), key=lambda pair: -pair[0])
-        return [Hit(known.id, known.label, known.about) for _, known in best[:PROPERTIES]]
+        return [_property(known) for _, known in best[:PROPERTIES]]
+
+
+def _property(known: Property) -> Hit:
+    return Hit(known.id, known.label, known.about)
 
 
 def _score(wanted: Sequence[str], known: Property) -> float:

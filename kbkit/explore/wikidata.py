@@ -18,7 +18,8 @@ _EXAMPLE = "P1855"
 """The property "Wikidata property example", whose qualifiers show the property that has it at work."""
 
 _COLUMNS = (
-    "id, subject, property, rank, snak, datatype, value, target, precision, calendar, unit, globe, language, count"
+    "id, subject, property, rank, best, snak, datatype, value, target, precision, calendar, unit, globe, language,"
+    " count"
 )
 _QUALIFIER_COLUMNS = "statement, property, snak, datatype, value, target, precision, calendar, unit, globe, language"
 _RANKED = "(rank = 'preferred') DESC"
@@ -27,8 +28,8 @@ Row = dict[str, Any]
 
 
 def entry(kb: KnowledgeBase, names: Names, node: int) -> Entry:
-    """An item or property: its statements, best rank first and deprecated ones left out, with qualifiers; and by
-    property how many statements lead to it.
+    """An item or property: its statements, best rank first and deprecated ones left out, with qualifiers (and the
+    rank where it is not the best); and by property how many statements lead to it.
     """
     found = kb.node(node)
     rows = kb.tables.lookup(
@@ -45,7 +46,8 @@ def entry(kb: KnowledgeBase, names: Names, node: int) -> Entry:
         by_property.setdefault(row["property"], []).append(row)
     edges = {
         titled(labels.get(name, ""), name): gathered(
-            [(written(row, labels), _said(qualifiers.get(row["id"], ()), labels)) for row in held], held[0]["count"]
+            [(written(row, labels), _said(qualifiers.get(row["id"], ()), labels) | _ranked(row)) for row in held],
+            held[0]["count"],
         )
         for name, held in by_property.items()
     }
@@ -105,6 +107,11 @@ def _said(qualifiers: Iterable[Row], labels: Mapping[str, str]) -> dict[str, Any
     for row in qualifiers:
         result.setdefault(titled(labels.get(row["property"], ""), row["property"]), []).append(written(row, labels))
     return {name: values[0] if len(values) == 1 else values for name, values in result.items()}
+
+
+def _ranked(row: Row) -> dict[str, str]:
+    """What a query has to know of a statement that ``wdt:`` does not lead to, because another ranks higher."""
+    return {} if row["best"] else {"rank": f"{row['rank']}; not in wdt:"}
 
 
 def _labels(kb: KnowledgeBase, rows: Iterable[Row]) -> dict[str, str]:

@@ -244,16 +244,19 @@ def _function(tool: Tool) -> dict[str, Any]:
 
 
 def _called(calls: Any, said: str) -> str:
-    """The first call of a function as JSON ``{"thought", "action", "argument"}``; empty where there is none.
+    """The first call of a function as JSON ``{"thought", "action", "argument"}``; empty where there is none, or none
+    that names one.
 
     Arguments that are no JSON are the argument as they stand.
     """
-    if not isinstance(calls, list) or not calls:
+    first = calls[0] if isinstance(calls, list) and calls else None
+    function = first.get("function") if isinstance(first, dict) else None
+    name = function.get("name") if isinstance(function, dict) else None
+    if not (isinstance(function, dict) and isinstance(name, str) and name):
         return ""
-    function = calls[0]["function"]
-    name, given = function["name"], function.get("arguments") or "{}"
+    given = function.get("arguments") or "{}"
     try:
-        arguments = json.loads(given) if isinstance(given, str) else given
+        arguments = json.loads(given, strict=False) if isinstance(given, str) else given
     except (ValueError, RecursionError):
         arguments = {"argument": given}
     if not isinstance(arguments, dict):

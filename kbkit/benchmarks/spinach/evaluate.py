@@ -234,7 +234,9 @@ def tokens(scored: Sequence[Scored], name: str) -> pl.DataFrame:
         counts = _known(one.run, name)
         if not counts:
             continue
-        held, edges = np.histogram(np.array(counts, np.float64), TOKEN_BINS)
+        low = min(counts)
+        span = (low, max(counts) if max(counts) > low else low + TOKEN_BINS)  # of one number: bins of one token
+        held, edges = np.histogram(np.array(counts, np.float64), TOKEN_BINS, span)
         for place, printed in enumerate(theirs):
             share = 100 * int(held[place]) / len(counts)
             parts.append((one.name, float(edges[place]), float(edges[place + 1]), int(held[place]), share, *printed))

@@ -69,18 +69,26 @@ def execute(kb: KnowledgeBase, text: str, timeout: float | None = TIMEOUT, most:
     except QuerySyntaxError as error:
         return Executed(None, _unfit(text), _line(error), notes=notes)
     except QueryError as error:
-        return Executed(None, "engine" if _REFUSED.match(error.message) else "run", _line(error), notes=notes)
+        if not _REFUSED.match(error.message):
+            return Executed(None, "run", _line(error), notes=notes)
+        wrong = _unreadable(text)  # such a text goes to the engine as it is, which tells less of its place
+        return Executed(None, "syntax" if wrong else "engine", _line(wrong or error), notes=notes)
     found = rows_of(frame.head(most))
     return Executed(found, "rows" if found == [] else "done", cut=frame.height > most, notes=notes)
 
 
 def _unfit(text: str) -> str:
     """Why a query is not rewritten: it cannot be read, or asks for what is refused."""
+    return "syntax" if _unreadable(text) else "rewrite"
+
+
+def _unreadable(text: str) -> QuerySyntaxError | None:
+    """What is wrong with the grammar of a query."""
     try:
         parse(text)
-    except QuerySyntaxError:
-        return "syntax"
-    return "rewrite"
+    except QuerySyntaxError as error:
+        return error
+    return None
 
 
 def _line(error: KbError) -> str:

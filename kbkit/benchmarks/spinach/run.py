@@ -73,6 +73,7 @@ def run(
     """
     if not out.parent.is_dir():
         raise KbError(f"{out}: there is no folder {out.parent}", "make it first")
+    asking = _Asking(kb, plan, calls)  # refuses a KB that cannot be asked, before anything is written
     lock = out.with_name(f".{out.name}.lock")
     with exclusive(lock, f"another run writes to {out}", "wait for it, or give another --out"):
         if replace:
@@ -80,7 +81,6 @@ def run(
         file = RunFile(out, _settings(kb, dataset, plan, calls))
         questions = dataset.questions[: plan.limit]
         asked = {question.id: question for question in questions}
-        asking = _Asking(kb, plan, calls)
         todo: list[Row] = [{"id": name} for name in asked]
         file.each(todo, lambda row: asking.record(asked[row["id"]]), workers, progress)
 
