@@ -269,11 +269,11 @@ class KnowledgeBase:
 
         return frame(self, text, timeout, dialect, most, params)
 
-    def rewrite(self, text: str, dialect: str | None = None, most: int | None = None) -> Rewritten:
+    def rewrite(self, text: str, dialect: str | None = None, most: int | None = None, **params: Any) -> Rewritten:
         """The query as the engine gets it (``text``), and what was changed in words (``notes``); see :meth:`sparql`."""
         from kbkit.sparql import rewrite
 
-        return rewrite(self, text, dialect, most)
+        return rewrite(self, text, dialect, most, params)
 
     @cached_property
     def explore(self) -> Explorer:
@@ -295,10 +295,9 @@ class KnowledgeBase:
         Where a query declares none, values that look like numbers are numbers. ``allow_files`` lets SQL read and write
         files.
         """
-        from kbkit.parameters import read
+        from kbkit.parameters import read_all
 
-        typed = query.values(given or {}) if query.parameters else {k: ("", v) for k, v in (given or {}).items()}
-        params = {name: read(self, query.kind, name, kind, text) for name, (kind, text) in typed.items()}
+        params = read_all(self, query, given or {})
         if query.kind == "sparql":
             return self.sparql(query.text, timeout, **params)
         if not allow_files:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from kbkit.errors import KbError, UnknownNameError
+from kbkit.queries import Query
 from kbkit.schema import Schema
 
 
@@ -15,6 +17,12 @@ class Finder(Protocol):
     def schema(self) -> Schema: ...  # noqa: D102
     def find(self, reference: str | int) -> int: ...  # noqa: D102
     def iri(self, reference: str | int) -> str: ...  # noqa: D102
+
+
+def read_all(kb: Finder, query: Query, given: Mapping[str, str]) -> dict[str, Any]:
+    """The values of a query's parameters, given as text; where it declares none, of those that are given."""
+    typed = query.values(given) if query.parameters else {name: ("", text) for name, text in given.items()}
+    return {name: read(kb, query.kind, name, kind, text) for name, (kind, text) in typed.items()}
 
 
 def read(kb: Finder, language: str, name: str, kind: str, text: str) -> Any:

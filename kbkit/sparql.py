@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kbkit.errors import UnknownNameError
-from kbkit.stores.sparql_text import bind, term
+from kbkit.errors import QueryError, QuerySyntaxError, UnknownNameError
+from kbkit.stores.sparql_text import bind, is_update, term
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,9 +30,8 @@ def rewrite(
     chosen = dialect or kb.schema.dialect or DIALECTS[0]
     if chosen not in DIALECTS:
         raise UnknownNameError("dialect", chosen, DIALECTS)
-    bound = bind(text, {name: term(value) for name, value in (params or {}).items()})
     return run(
-        bound,
+        _bound(text, params),
         chosen,
         search=lambda *asked: _search(kb, *asked),
         languages=languages(kb),
@@ -50,12 +49,30 @@ def frame(
     params: Mapping[str, Any] | None = None,
 ) -> pl.DataFrame:
     """The rows of a query; see :meth:`KnowledgeBase.sparql`."""
+    bound = _bound(text, params)
     standard = (dialect or kb.schema.dialect or DIALECTS[0]) == DIALECTS[0]
-    if standard and most is None and "service" not in text.lower():  # as it is: no grammar need be loaded
-        terms = {name: term(value) for name, value in (params or {}).items()}
-        return kb.triples.frame(text, terms, timeout)
-    found = kb.triples.frame(rewrite(kb, text, dialect, most, params).text, timeout=timeout)
+    as_it_is = standard and most is None and "service" not in text.lower()  # then no grammar need be loaded
+    try:
+        found = kb.triples.frame(bound if as_it_is else rewrite(kb, bound, dialect, most).text, timeout=timeout)
+    except QuerySyntaxError:
+        raise
+    except QueryError as error:
+        if error.__cause__ is None:  # the engine refused it; else its process died
+            _check(kb, bound)
+        raise
     return found if most is None else found.head(most)
+
+
+def _bound(text: str, params: Mapping[str, Any] | None) -> str:
+    return bind(text, {name: term(value) for name, value in (params or {}).items()})
+
+
+def _check(kb: KnowledgeBase, text: str) -> None:
+    """Say where a query that the engine refuses is wrong, in the user's text and not in what became of it."""
+    from kbkit.sparql_syntax.rewrite import check
+
+    if not is_update(text):
+        check(text, kb.schema.prefixes())
 
 
 def languages(kb: KnowledgeBase) -> tuple[str, ...]:

@@ -160,7 +160,7 @@ def test_an_update_is_called_by_its_name(kb: KnowledgeBase) -> None:
 def test_syntax_errors_are_one_line(here, tiny_kb: Path, text: str) -> None:
     done = here("sparql", tiny_kb, "-c", text)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("kbkit: error at ")
+    assert done.stderr.startswith("kbkit: line ")
     assert done.stderr.count("\n") == 1
 
 

@@ -244,6 +244,8 @@ LOOKUP = (
         ("SELECT ?xLabel { ?x wdt:P31 wd:Q5 OPTIONAL { ?x wdt:P19 ?p } S } ORDER BY DESC(?p) LIMIT 2", True),
         ("SELECT ?x ?xLabel { ?x wdt:P31 wd:Q5 . S } ORDER BY ?xLabel LIMIT 2", False),
         ("SELECT ?x ?xLabel { ?x wdt:P31 wd:Q5 . S } ORDER BY ?x LIMIT 2 VALUES ?x { wd:Q1 wd:Q3 }", False),
+        ("SELECT DISTINCT ?x ?xLabel { ?x wdt:P17 ?c . S FILTER(CONTAINS(?xLabel, 'Ham') || ?x = wd:Q90) }", False),
+        ("SELECT ?x ?xLabel { ?x wdt:P31 wd:Q5 . S FILTER(?xLabel = 'Adam'@en) } GROUP BY ?x ?xLabel", False),
     ],
 )
 def test_labels_wait_where_that_keeps_the_rows(query: str, late: bool) -> None:
@@ -251,6 +253,51 @@ def test_labels_wait_where_that_keeps_the_rows(query: str, late: bool) -> None:
     assert run(done) == run(query.replace(" S ", f" {LOOKUP.format('x')} "))
     assert run(done)
     assert (done.count("SELECT") == 2) == late
+
+
+def test_aliases_where_the_subject_may_be_unbound() -> None:
+    rows = ask(f"SELECT ?x ?fAltLabel {{ ?x wdt:P31 wd:Q5 OPTIONAL {{ ?f wdt:P26 ?x }} {EN} }} ORDER BY ?x")
+    assert rows == [("Q1", None), ("Q2", "Ad"), ("Q3", None)]
+
+
+def test_two_label_services_one_for_aliases() -> None:
+    rows = ask(
+        "SELECT ?x ?xAltLabel ?name { ?x wdt:P31 wd:Q5 . "
+        f"{EN} {label(chr(34) + 'en' + chr(34), '?x rdfs:label ?name')} }} ORDER BY ?x"
+    )
+    assert rows == [("Q1", "Ad", "Adam"), ("Q2", None, "Q2"), ("Q3", None, "Q3")]
+
+
+def test_a_label_that_only_a_filter_in_exists_asks_for() -> None:
+    service = label('"en"', "?c rdfs:label ?name")
+    text = (
+        f"SELECT ?x {{ ?x wdt:P31 wd:Q5119 FILTER EXISTS {{ ?x wdt:P17 ?c . {service} FILTER(?name = 'France'@en) }} }}"
+    )
+    assert ask(text) == [("Q90",)]
+
+
+GRAPHS = ox.Store()
+GRAPHS.update(
+    "INSERT DATA { GRAPH <urn:1> { wd:Q1 wdt:P31 wd:Q515 ; skos:altLabel 'a'@en . wd:Q515 wdt:P279 wd:Q2 }"
+    " GRAPH <urn:2> { wd:Q1 wdt:P31 wd:Q515 ; skos:altLabel 'b'@en } }",
+    prefixes=PREFIXES,
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ("SELECT ?g ?xAltLabel { GRAPH ?g { ?x wdt:P31 wd:Q515 . S } }", [["urn:1", "a"], ["urn:2", "b"]]),
+        (
+            "SELECT DISTINCT ?g ?x ?xAltLabel { GRAPH ?g { ?x wdt:P31 wd:Q515 . S } }",
+            [["urn:1", ENTITY + "Q1", "a"], ["urn:2", ENTITY + "Q1", "b"]],
+        ),
+        ("SELECT ?g { GRAPH ?g { ?x wdt:P31/wdt:P279* wd:Q2 } }", [["urn:1"]]),
+    ],
+)
+def test_each_graph_has_its_own_rows(query: str, rows: list[list[str]]) -> None:
+    done = rewrite(query.replace(" S ", f" {EN} "), "wikidata")
+    assert sorted([term.value for term in row] for row in GRAPHS.query(done.text)) == rows  # type: ignore[union-attr]
 
 
 def test_a_column_computed_under_a_labels_name() -> None:
@@ -336,6 +383,15 @@ def test_hints_go() -> None:
     assert done.notes == ("hints to the query optimizer dropped", "prefixes supplied: wd, wdt")
 
 
+def test_of_a_subject_only_the_hint_goes() -> None:
+    text = "SELECT ?x { ?x wdt:P36 wd:Q90 ; hint:foo 'x' ; wdt:P31 wd:Q6256 . [ wdt:P36 wd:Q64 ] hint:a 1 }"
+    same(text, "SELECT ?x { ?x wdt:P36 wd:Q90 ; wdt:P31 wd:Q6256 }", 1)
+    short = "CONSTRUCT WHERE { ?x wdt:P31 wd:Q6256 . hint:Query hint:optimizer 'None' }"
+    assert "hint" not in rewrite(short, "wikidata").text
+    template = "CONSTRUCT { ?x hint:a ?y } WHERE { ?x wdt:P36 ?y }"
+    assert "?x hint:a ?y" in rewrite(template, "wikidata").text
+
+
 def test_the_own_declaration_of_a_prefix_wins() -> None:
     done = rewrite(f"PREFIX rdfs: <http://mine/> SELECT ?x ?xLabel {{ ?x wdt:P36 ?y ; rdfs:a ?z . {EN} }}", "wikidata")
     assert "?x <http://www.w3.org/2000/01/rdf-schema#label> ?xLabel_en" in done.text
@@ -386,6 +442,18 @@ def test_around_a_constant_and_a_centre_that_comes_later() -> None:
     assert ask(f"SELECT ?place {{ {around.format(point, '30')} }}") == [("Q1055",)]
     text = f"SELECT ?place {{ {around.format('?here', '?r')} wd:Q64 wdt:P625 ?here . VALUES ?r {{ '300' }} }}"
     assert sorted(ask(text)) == [("Q1055",), ("Q64",)]
+
+
+def test_around_a_centre_from_before_its_optional() -> None:
+    text = (
+        "SELECT ?p ?d { wd:Q64 wdt:P625 ?c . OPTIONAL { SERVICE wikibase:around { ?p wdt:P625 ?l . bd:serviceParam"
+        " wikibase:center ?c ; wikibase:radius 300 DISTANCE } } } ORDER BY ?d"
+    )
+    rows = ask(text.replace("DISTANCE", "; wikibase:distance ?d"))
+    assert [row[0] for row in rows] == ["Q64", "Q1055"]
+    assert [float(row[1] or "nan") for row in rows] == pytest.approx([0, kilometres(BERLIN, HAMBURG)], abs=1e-6)
+    assert sorted(ask(text.replace("DISTANCE", ""))) == [("Q1055", None), ("Q64", None)]
+    assert ask(text.replace("DISTANCE", "; wikibase:distance ?d").replace("wd:Q64", "wd:Q712")) == [("Q712", "0")]
 
 
 def test_a_distance_used_further_on() -> None:
@@ -473,6 +541,17 @@ def test_a_path_towards_a_constant_starts_from_there() -> None:
     assert done.notes[0] == "wdt:P31/wdt:P279* is walked from its end"
 
 
+def test_a_path_turned_round_shows_no_more() -> None:
+    pattern = "{ ?x wdt:P31/wdt:P279* wd:Q99 }"
+    described = rewrite(f"DESCRIBE * {pattern}", "wikidata").text
+    assert {str(triple) for triple in STORE.query(described)} == {  # type: ignore[union-attr]
+        str(triple)
+        for triple in STORE.query(f"DESCRIBE * {pattern}", prefixes=PREFIXES)  # type: ignore[union-attr]
+    }
+    solutions = STORE.query(rewrite("SELECT * { [] wdt:P31/wdt:P279* wd:Q99 }", "wikidata").text)
+    assert list(solutions.variables) == []  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize(
     "pattern",
     [
@@ -480,6 +559,7 @@ def test_a_path_towards_a_constant_starts_from_there() -> None:
         "?x wdt:P31/wdt:P279* ?y",
         "wd:Q90 wdt:P31/wdt:P279* wd:Q515",
         "?x wdt:P31 ?y FILTER EXISTS { ?x wdt:P31/wdt:P279* wd:Q515 }",
+        "?x wdt:P31 ?y OPTIONAL { ?x wdt:P31/wdt:P279* wd:Q515 }",
         "?x wdt:P31/wdt:P279* wd:Q515, ?y",
         "wd:Q515 ^wdt:P279*/^wdt:P31 ?x",
     ],
@@ -507,6 +587,13 @@ def test_a_column_that_the_pattern_binds() -> None:
     )
 
 
+def test_aggregates_over_a_variable_that_a_column_is_called() -> None:
+    text = "SELECT (STR(?x) AS ?x) (COUNT(?x) AS ?n) { VALUES ?x { 1 2 2 } } GROUP BY ?x"
+    assert ask(text + " ORDER BY ?x") == [("1", "1"), ("2", "2")]
+    assert ask(text + " HAVING(COUNT(?x) > 1)") == [("2", "2")]
+    assert ask(text + " ORDER BY DESC(COUNT(?x))") == [("2", "2"), ("1", "1")]
+
+
 def test_bind_to_what_is_bound_is_a_join() -> None:
     same(
         "SELECT ?x ?y { ?x wdt:P17 ?y . BIND(wd:Q183 AS ?y) ?y wdt:P36 ?c }",
@@ -524,6 +611,14 @@ def test_times_that_are_dates() -> None:
     same(twin.replace('"1975-01-01T00:00:00Z"^^xsd:dateTime', "xsd:dateTime('1975-01-01')"), twin, 1)
     note = rewrite('SELECT * { FILTER(?d > "1975-01"^^xsd:dateTime) }', "wikidata").notes[0]
     assert note == '"1975-01" is no xsd:dateTime: read as "1975-01-01T00:00:00Z"'
+
+
+def test_dates_are_compared_with_dates() -> None:
+    same(
+        "SELECT ?x { ?x wdt:P31 wd:Q5 ; wdt:P569 ?d FILTER(xsd:date(?d) > '1975-01-01'^^xsd:date) }",
+        "SELECT ?x { ?x wdt:P31 wd:Q5 ; wdt:P569 ?d FILTER(?d > '1975-01-01T00:00:00Z'^^xsd:dateTime) }",
+        1,
+    )
 
 
 def test_the_difference_of_times_is_in_days() -> None:
@@ -551,6 +646,18 @@ def test_having_over_a_column() -> None:
         "SELECT ?y ?n (STR(?y) AS ?s) { { SELECT ?y (COUNT(*) AS ?n) { ?x wdt:P17 ?y } GROUP BY ?y } FILTER(?n > 1) }",
         1,
     )
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT ?y (COUNT(?x) AS ?x) { ?x wdt:P17 ?y } GROUP BY ?y HAVING(COUNT(?x) > 1)",
+        "SELECT ?y (SAMPLE(?x) AS ?n) { ?x wdt:P17 ?y } GROUP BY ?y"
+        " HAVING(EXISTS { ?y wdt:P36 ?n . ?n wdt:P31 wd:Q1549591 })",
+    ],
+)
+def test_having_leaves_aggregates_and_exists_alone(query: str) -> None:
+    same(query, query, 1)
 
 
 def test_columns_named_twice_and_words_in_capitals() -> None:
@@ -608,6 +715,23 @@ def test_full_text(dialect: str) -> None:
         assert run(done.text) == [("Q64", "2.5", "Q183"), ("Q90", "1.25", "Q142")]
         assert done.notes[0] == "search for 'big city': 2 found"
     assert run(rewrite(text.replace("OPTIONS", ""), dialect, search=lambda *_: []).text) == []
+
+
+@pytest.mark.parametrize(
+    "pattern", ["<<?s ?p ?o>> ?q ?z", "?s ?p <<( ?a ?b ?c )>>", "?s ?p ?o {| ?q ?z |}", "?s ?p ?o ~ ?r"]
+)
+def test_what_only_the_engine_reads_is_left_to_it(pattern: str) -> None:
+    text = f"SELECT * {{ {pattern} }}"
+    done = rewrite(text, "sparql", most=3)
+    assert done.text == text
+    assert done.notes[0].startswith("taken as it is, with no cap in it: line 1, column ")
+    STORE.query(text)
+    with pytest.raises(QuerySyntaxError):
+        rewrite(f"{text} # service", "sparql", most=3)
+
+
+def test_notes_stand_on_one_line_each() -> None:
+    assert str(Rewritten("ASK {}", ("one\n} two", "three"))) == "# one } two\n# three\nASK {}"
 
 
 def test_the_dialect_sparql_touches_nothing_else() -> None:
@@ -669,6 +793,24 @@ def service(name: str, body: str = "") -> str:
         (
             "SELECT * WITH { SELECT * { INCLUDE %b } } AS %a WITH { SELECT * { INCLUDE %a } } AS %b { INCLUDE %a }",
             "line 1, column 67: %a includes itself; a named subquery may include earlier ones",
+        ),
+        (
+            "SELECT * WITH { SELECT * {} } AS %a WITH { SELECT * {} } AS %a { INCLUDE %a }",
+            "line 1, column 37: two named subqueries are called %a; give each a name of its own",
+        ),
+        (
+            "SELECT * { FILTER(" + 30 * "isBLANK(" + "?x" + 30 * ")" + ") }",
+            "line 1, column 219: an expression of over 2000 letters is tested as one value; BIND it first",
+        ),
+        (
+            service("wikibase:around", "?x wdt:P625 ?l . bd:serviceParam wikibase:center ?c ; wikibase:radius 1"),
+            "line 2, column 3: SERVICE wikibase:around asks for ?c, which its group does not bind;"
+            " bind it in the same group",
+        ),
+        (
+            service("kb:search", "?x kb:matches 'a' . $x kb:score ?x"),
+            "line 2, column 3: kb:score needs a variable of its own, not the one that is searched for;"
+            ' as in: SERVICE kb:search { ?item kb:matches "words" ; kb:score ?score ; kb:limit 20 }',
         ),
         (
             service("wikibase:label", "?x rdfs:comment ?y"),

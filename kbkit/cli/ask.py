@@ -73,20 +73,17 @@ def sparql(
 
     SERVICE kb:search { ?x kb:matches "words" } searches the KB's texts.
     """
-    from kbkit import sparql as engine
     from kbkit.kb import KnowledgeBase
-    from kbkit.parameters import read
+    from kbkit.parameters import read_all
     from kbkit.render import write
 
     chosen = _chosen("sparql", query, text, timeout)
-    given = pairs(parameters or [], "-p")
-    typed = chosen.values(given) if chosen.parameters else {name: ("", value) for name, value in given.items()}
     with KnowledgeBase(kb) as opened:
-        params = {name: read(opened, chosen.kind, name, kind, value) for name, (kind, value) in typed.items()}
+        params = read_all(opened, chosen, pairs(parameters or [], "-p"))
         if print_:
-            typer.echo(str(engine.rewrite(opened, chosen.text, dialect, max_rows, params)).rstrip("\n"))
+            typer.echo(str(opened.rewrite(chosen.text, dialect, max_rows, **params)).rstrip("\n"))
             return
-        frame = engine.frame(opened, chosen.text, timeout or None, dialect, max_rows, params)
+        frame = opened.sparql(chosen.text, timeout or None, dialect=dialect, most=max_rows, **params)
     write(frame, format, output)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from lark import Token
+
 from kbkit.errors import QueryError
 from kbkit.schema import KB_NAMESPACE
 from kbkit.sparql_syntax import services
@@ -43,7 +45,7 @@ def search(tree: ParseTree, context: Context) -> ParseTree:
 def _asked(service: ParseTree, context: Context) -> dict[str, Node]:
     given, rest = services.parameters(service, context)
     asked: dict[str, Node] = {}
-    subjects = {str(triple.subject) for triple in rest}
+    subjects = {_sign(triple.subject) for triple in rest}
     for triple in rest:
         iri = context.names.iri(triple.verb) or ""
         name = iri.removeprefix(KB_NAMESPACE)
@@ -52,11 +54,18 @@ def _asked(service: ParseTree, context: Context) -> dict[str, Node]:
         if name in asked:
             services.refuse(service, f"SERVICE kb:search has two {triple.verb}", "search twice, in two services")
         asked[name] = triple.object
-    if given or "matches" not in asked or len(subjects) != 1 or not next(iter(subjects)).startswith(("?", "$")):
+    if given or "matches" not in asked or len(subjects) != 1 or not next(iter(subjects)).startswith("?"):
         services.refuse(service, "SERVICE kb:search needs one variable and its kb:matches", _FORM)
     if "score" in asked and not str(asked["score"]).startswith(("?", "$")):
         services.refuse(service, "kb:score gives a value and takes none: it needs a variable", _FORM)
+    if "score" in asked and _sign(asked["score"]) in subjects:
+        services.refuse(service, "kb:score needs a variable of its own, not the one that is searched for", _FORM)
     return asked
+
+
+def _sign(node: Node) -> str:
+    """A term as text; ``$x`` and ``?x`` are one variable."""
+    return "?" + node[1:] if isinstance(node, Token) and node.type == "VAR" else str(node)
 
 
 def _text(service: ParseTree, asked: dict[str, Node], name: str) -> str:

@@ -11,29 +11,31 @@ from lark import Token
 from kbkit.sparql_syntax import services
 from kbkit.sparql_syntax.context import Context
 from kbkit.sparql_syntax.parse import patterns
-from kbkit.sparql_syntax.patterns import Triple, append, parents, put, tidy
+from kbkit.sparql_syntax.patterns import Triple, append, is_in_exists, parents, put, tidy
 from kbkit.sparql_syntax.printing import to_text
 from kbkit.sparql_syntax.scope import visible
 from kbkit.sparql_syntax.tree import Node, ParseTree, variables
 from kbkit.wikibase import GEOF, ONTOLOGY
 
 _AROUND = ("center", "radius", "distance", "globe")
+_OPTIONAL = "optional_graph_pattern"
 _BOX = ("cornerSouthWest", "cornerNorthEast", "cornerWest", "cornerEast", "globe")
 
 
 def locate(tree: ParseTree, context: Context) -> ParseTree:
     """Rewrite both services."""
+    parent_of = parents(tree)
     for service in services.of(tree, context, services.AROUND, services.BOX):
         around = bool(services.of(service, context, services.AROUND))
         given, triple = _parts(service, context, _AROUND if around else _BOX)
         point = to_text(triple.object)
         if around:
-            bind, tests = _around(service, context, given, point)
+            distance, tests = _around(service, context, given, point)
         else:
-            bind, tests = "", _box(service, context, given, point)
+            distance, tests = "", _box(service, context, given, point)
         if "globe" in given:
             tests.append(f"{context.names.short(GEOF + 'globe')}({point}) = {given['globe']}")
-        _put(tree, service, triple, bind, tests, given)
+        _Place(service, triple, given, parent_of).put(distance, tests)
         context.note(f"wikibase:{'around' if around else 'box'} computed with geof: functions")
     tidy(tree)
     return tree
@@ -60,7 +62,7 @@ def _text(value: Node) -> str:
 
 
 def _around(service: ParseTree, context: Context, given: dict[str, str], point: str) -> tuple[str, list[str]]:
-    """The BIND of the distance, where it is asked for, and the filters."""
+    """The distance as an expression, where it is asked for, and the filters."""
     if "center" not in given or "radius" not in given:
         services.refuse(service, "SERVICE wikibase:around needs wikibase:center and wikibase:radius", "in kilometres")
     radius = _radius(service, given["radius"])
@@ -70,7 +72,7 @@ def _around(service: ParseTree, context: Context, given: dict[str, str], point: 
     target = given["distance"]
     if not target.startswith(("?", "$")):
         services.refuse(service, "wikibase:distance gives a value and takes none: it needs a variable", "?distance")
-    return f"BIND({distance} AS {target})", [f"{target} <= {radius}"]
+    return distance, [f"{target} <= {radius}"]
 
 
 def _radius(service: ParseTree, text: str) -> str:
@@ -108,18 +110,56 @@ def _box(service: ParseTree, context: Context, given: dict[str, str], point: str
     return [*rows, across]
 
 
-def _put(
-    tree: ParseTree, service: ParseTree, triple: Triple, bind: str, tests: list[str], given: dict[str, str]
-) -> None:
-    """The triple in the service's place; the distance right after it where its centre is known by then."""
-    group = parents(tree)[id(service)]
-    at = next(i for i, part in enumerate(group.children) if part is service)
-    known = set(visible(*group.children[:at])) | variables(triple.object) | variables(triple.subject)
-    now = patterns(f"{to_text(triple.subject)} {to_text(triple.verb)} {to_text(triple.object)} .")
-    new = patterns(f"{bind} FILTER({' && '.join(tests)})")
-    needed = {text[1:] for text in given.values() if text.startswith(("?", "$"))} - {given.get("distance", "?")[1:]}
-    if needed <= known:
-        put(group, service, *now, *new)
-    else:
-        put(group, service, *now)
-        append(group, *new)
+class _Place:
+    """Where a service stands, and what is known there."""
+
+    def __init__(
+        self, service: ParseTree, triple: Triple, given: dict[str, str], parent_of: dict[int, ParseTree]
+    ) -> None:
+        self.service, self.triple, self.given, self.parent_of = service, triple, given, parent_of
+        self.group = parent_of[id(service)]
+        self.target = given.get("distance", "")
+        self.needed = {text[1:] for text in given.values() if text.startswith(("?", "$"))} - {self.target[1:]}
+
+    def known(self, *parts: Node) -> set[str]:
+        """What these parts of the group bind, with the service's triple."""
+        return set(visible(*parts)) | variables(self.triple.object) | variables(self.triple.subject)
+
+    def put(self, distance: str, tests: list[str]) -> None:
+        """The triple in the service's place; the distance right after it where its centre is known by then."""
+        at = _index(self.group, self.service)
+        before, after = self.group.children[:at], self.group.children[at + 1 :]
+        place = patterns(" ".join(to_text(part) for part in self.triple) + " .")
+        bind = f"BIND({distance} AS {self.target})" if distance else ""
+        missing = self.needed - self.known(*before, *after)
+        if missing and not is_in_exists(self.service, self.parent_of):
+            if distance:
+                tests = [distance + tests[0].removeprefix(self.target), *tests[1:]]
+            self.put_outside(bind, missing)
+            bind = ""
+        new = patterns(f"{bind} FILTER({' && '.join(tests)})")
+        if self.needed <= self.known(*before):
+            put(self.group, self.service, *place, *new)
+        else:
+            put(self.group, self.service, *place)
+            append(self.group, *new)
+
+    def put_outside(self, bind: str, missing: set[str]) -> None:
+        """Compute the distance after the OPTIONAL: inside, only its filters see what is bound before it."""
+        optional = self.parent_of[id(self.group)]
+        outer = self.parent_of[id(optional)]
+        names = ", ".join(f"?{name}" for name in sorted(missing))
+        seen = set(visible(*outer.children[: _index(outer, optional)])) if optional.data == _OPTIONAL else set()
+        if not missing <= seen:
+            message = f"SERVICE {self.service.children[-2]} asks for {names}, which its group does not bind"
+            services.refuse(self.service, message, "bind it in the same group")
+        others = (part for part in self.group.children if part is not self.service)
+        if any(self.target[1:] in variables(part) for part in others if self.target):
+            message = f"{self.target} is used in the OPTIONAL that computes it, from a centre outside of it"
+            services.refuse(self.service, message, f"use {self.target} after the OPTIONAL, or bind {names} in it")
+        at = _index(outer, optional) + 1
+        outer.children[at:at] = patterns(bind) if bind else []
+
+
+def _index(group: ParseTree, part: Node) -> int:
+    return next(at for at, other in enumerate(group.children) if other is part)

@@ -18,7 +18,7 @@ from kbkit.sparql_syntax import services
 from kbkit.sparql_syntax.context import Context
 from kbkit.sparql_syntax.late_labels import postpone
 from kbkit.sparql_syntax.parse import patterns
-from kbkit.sparql_syntax.patterns import append, depth, is_in_exists, parents, put, query_of
+from kbkit.sparql_syntax.patterns import above, append, depth, is_in_exists, parents, put, query_of
 from kbkit.sparql_syntax.printing import to_text
 from kbkit.sparql_syntax.scope import certain, visible
 from kbkit.sparql_syntax.tree import Node, ParseTree, child, children, copy, nodes, tokens
@@ -32,6 +32,8 @@ _VERBS = {
     SCHEMA + "description": "Description",
     PREFIXES["skos"] + "altLabel": "AltLabel",
 }
+MOST_WORDS = 50_000
+"""Patterns that aliases would repeat beyond this are refused: nested, they grow without bound."""
 _SUFFIXES = ("AltLabel", "Label", "Description")
 
 
@@ -50,19 +52,37 @@ def serve(tree: ParseTree, context: Context) -> ParseTree:
     for _, service, (languages, wanted) in sorted(plans, key=lambda plan: -plan[0]):
         group = parent_of[id(service)]
         put(group, service)
-        if is_in_exists(group, parent_of):
+        if is_in_exists(group, parent_of) and not wanted:
             continue
         pattern = [part for part in group.children if part not in ("{", "}")]
         seen = visible(*pattern)
         todo = [want for want in wanted if want.target[1:] not in seen]
-        if services_in[id(group)] == 1 and all(want.subject.startswith("?") for want in todo):
+        graph = _graph(service, todo, group, parent_of)
+        if services_in[id(group)] == 1 and all(want.subject.startswith("?") for want in todo) and not graph:
             names = [(want.target[1:], want.subject[1:]) for want in todo]
             group = postpone(query_of(group, parent_of), group, names)
-        _Lookup(context, group, languages).add(todo)
+        _Lookup(context, service, group, languages, graph).add(todo)
         words = ", ".join(want.target for want in todo)
         chosen = ", ".join(languages)
         context.note(f"label service: {words} in {chosen}" if words else "label service: nothing asks for a label")
     return tree
+
+
+def _graph(service: ParseTree, wanted: list[_Wanted], group: ParseTree, parent_of: dict[int, ParseTree]) -> str:
+    """The variable of the GRAPH around, where aliases are wanted: their sub-select has to show it; "" where none is."""
+    around = above(group, parent_of, "graph_graph_pattern")
+    if around is None or not any(want.kind == "AltLabel" for want in wanted):
+        return ""
+    name = around.children[1]
+    if not isinstance(name, Token) or name.type != "VAR":
+        return ""
+    if depth(query_of(group, parent_of), parent_of) > depth(around, parent_of):
+        services.refuse(
+            service,
+            f"aliases in a sub-select in GRAPH {name} would be those of all graphs",
+            "ask for the aliases outside of the sub-select, or for one graph",
+        )
+    return "?" + name[1:]
 
 
 def _plan(service: ParseTree, context: Context, parent_of: dict[int, ParseTree]) -> tuple[list[str], list[_Wanted]]:
@@ -138,10 +158,14 @@ def _words(node: ParseTree) -> list[str]:
 class _Lookup:
     """Adds patterns to one group."""
 
-    def __init__(self, context: Context, group: ParseTree, languages: list[str]) -> None:
-        self.context, self.group, self.languages = context, group, languages
+    def __init__(
+        self, context: Context, service: ParseTree, group: ParseTree, languages: list[str], graph: str
+    ) -> None:
+        self.context, self.service, self.group, self.languages, self.graph = context, service, group, languages, graph
         inside = [part for part in group.children if part not in ("{", "}")]
-        self.before = [copy(part) for part in inside]
+        self.before = [
+            copy(part) for part in inside if not (isinstance(part, Tree) and part.data == "service_graph_pattern")
+        ]
         self.certain = certain(*inside)
         self.keys: dict[str, str] = {}
 
@@ -194,15 +218,24 @@ class _Lookup:
         """
         key, verb = self.key(want.subject, always=True), self.context.names.short(PREFIXES["skos"] + "altLabel")
         found = []
+        shown = f"{self.graph} {key}"
+        size = sum(1 for part in self.before for _ in tokens(part)) * len(self.languages)
+        if size > MOST_WORDS:
+            hint = "take fewer languages, or ask for the aliases further out"
+            services.refuse(self.service, f"with its aliases the query has over {MOST_WORDS} words", hint)
         for language in self.languages:
             pattern: ParseTree = Tree("group_graph_pattern", [copy(part) for part in self.before])
             self.context.with_new_blank_nodes(pattern)
             alias = self.context.variable("alias")
             column = self.context.variable(f"{want.target}_{language.replace('-', '_')}")
-            found_nodes = f"SELECT DISTINCT ({want.subject} AS {key}) WHERE {{ {to_text(pattern)} }}"
+            found_nodes = (
+                f"SELECT DISTINCT {self.graph} ({want.subject} AS {key}) "
+                f"WHERE {{ {to_text(pattern)} FILTER(BOUND({want.subject})) }}"
+            )
             self.put(
-                f'OPTIONAL {{ SELECT {key} (GROUP_CONCAT({alias}; SEPARATOR = ", ") AS {column}) WHERE {{ '
-                f'{{ {found_nodes} }} {key} {verb} {alias} . FILTER(LANG({alias}) = "{language}") }} GROUP BY {key} }}'
+                f'OPTIONAL {{ SELECT {shown} (GROUP_CONCAT({alias}; SEPARATOR = ", ") AS {column}) WHERE {{ '
+                f'{{ {found_nodes} }} {key} {verb} {alias} . FILTER(LANG({alias}) = "{language}") }} '
+                f"GROUP BY {shown} }}"
             )
             found.append(column)
         self.put(f"BIND(COALESCE({', '.join(found)}) AS {want.target})")

@@ -72,6 +72,8 @@ class _Parts:
 
     def _keeps_rows(self, group: ParseTree) -> bool:
         computed = [column for column in self.columns if isinstance(column, Tree)]
+        if variables(group) & self.targets:  # a filter in the pattern may ask for a label
+            return False
         used = {name for part in (*computed, *([self.having] if self.having else [])) for name in variables(part)}
         aggregated = any(True for part in computed for _ in nodes(part, "aggregate"))
         if used & self.targets or (aggregated and self.group_by is None):

@@ -6,17 +6,20 @@ import re
 
 from lark import Token, Tree
 
+from kbkit.sparql_syntax import services
 from kbkit.sparql_syntax.context import Context
 from kbkit.sparql_syntax.names import string
 from kbkit.sparql_syntax.parse import expression
 from kbkit.sparql_syntax.patterns import pairs
 from kbkit.sparql_syntax.printing import to_text
-from kbkit.sparql_syntax.tree import Node, ParseTree, nodes, replace, tokens, variables
+from kbkit.sparql_syntax.tree import Node, ParseTree, child, children, nodes, replace, tokens, variables
 from kbkit.wikibase import GENID, ONTOLOGY, PREFIXES
 
 _XSD = PREFIXES["xsd"]
 _DATE = re.compile(r"([-+]?\d{4,})(?:-(\d\d)(?:-(\d\d))?)?(?:T(\d\d:\d\d:\d\d(?:\.\d+)?))?(Z|[-+]\d\d:\d\d)?")
 _COMPARED = ("=", "!=", "<", ">", "<=", ">=")
+MOST_LETTERS = 2000
+"""Arguments that would have to be written several times are refused beyond this: nested, they grow without bound."""
 
 
 def terms(tree: ParseTree, context: Context) -> ParseTree:
@@ -72,7 +75,7 @@ def _function(call: ParseTree, context: Context) -> Node:
     values = [value for value in arguments.children if value not in ("(", ")", ",")]
     if context.is_iri(call.children[0], ONTOLOGY + "isSomeValue") and len(values) == 1:
         context.note("wikibase:isSomeValue() tests for Wikidata's IRIs of unknown values")
-        return expression(_is_unknown(values[0]))
+        return expression(_is_unknown(_repeatable(values[0], call)))
     if context.is_iri(call.children[0], _XSD + "dateTime") and len(values) == 1:
         value = values[0]
         if isinstance(value, Tree) and value.data == "rdf_literal" and len(value.children) == 1:
@@ -89,11 +92,19 @@ def _is_blank(call: ParseTree, context: Context) -> Node:
     if not isinstance(call.children[0], Token) or call.children[0].upper() != "ISBLANK":
         return call
     context.note("isBLANK() is true of Wikidata's IRIs of unknown values too")
-    return expression(f"{to_text(call)} || {_is_unknown(call.children[2])}")
+    text = _repeatable(call.children[2], call)
+    return expression(f"ISBLANK({text}) || {_is_unknown(text)}")
 
 
-def _is_unknown(value: Node) -> str:
+def _repeatable(value: Node, whole: ParseTree) -> str:
+    """An operand's text, which is written more than once in place of ``whole``."""
     text = to_text(value)
+    if len(text) > MOST_LETTERS:
+        services.refuse(whole, f"an expression of over {MOST_LETTERS} letters is tested as one value", "BIND it first")
+    return text
+
+
+def _is_unknown(text: str) -> str:
     return f'ISIRI({text}) && STRSTARTS(STR({text}), "{GENID}")'
 
 
@@ -110,7 +121,11 @@ def dates(tree: ParseTree, context: Context) -> ParseTree:
         if not isinstance(node, Tree):
             return node
         if node.data == "relational_expression" and node.children[1] in _COMPARED:
-            node.children = [_as_time(part, context) for part in node.children]
+            left, sign, right = node.children
+            if _may_be_time(left, objects, context):
+                node.children = [left, sign, _as_time(right, context)]
+            elif _may_be_time(right, objects, context):
+                node.children = [_as_time(left, context), sign, right]
         if node.data == "additive_expression" and len(node.children) == 3 and node.children[1] == "-":
             return _days(node, objects, context)
         return node
@@ -137,7 +152,7 @@ def _days(node: ParseTree, objects: set[str], context: Context) -> Node:
     left, _, right = node.children
     if not (_may_be_time(left, objects, context) and _may_be_time(right, objects, context)):
         return node
-    text = to_text(node)
+    text = _repeatable(node, node)
     context.note(f"{text}: the difference of two times counts days")
     duration, decimal = (context.names.short(_XSD + name) for name in ("dayTimeDuration", "decimal"))
     days = f'COALESCE({decimal}(REPLACE(STR({text}), "T.*$|[PD]", "")), 0)'  # P5DT3H, -P5D, PT0S
@@ -172,24 +187,18 @@ def columns(tree: ParseTree, context: Context) -> ParseTree:
 
 def having(tree: ParseTree, context: Context) -> ParseTree:
     """HAVING over a column that SELECT computes: with what it computes in its place."""
-    for clause in nodes(tree, "select_clause"):
-        computed = {
-            str(part.children[-2])[1:]: part.children[1]
-            for part in clause.children
-            if isinstance(part, Tree) and part.data == "select_expression"
-        }
-        for condition in nodes(_modifier(tree, clause), "having_clause"):
-            used = sorted(variables(condition) & set(computed))
+    for query in nodes(tree, "select_query", "sub_select"):
+        clause, modifier = child(query, "select_clause"), child(query, "solution_modifier")
+        assert clause is not None and modifier is not None
+        computed = {str(part.children[-2])[1:]: part.children[1] for part in children(clause, "select_expression")}
+        for condition in children(modifier, "having_clause"):
+            inner = nodes(condition, "aggregate", "exists_func", "not_exists_func")
+            below = {name for part in inner for name in variables(part)}  # there, the name is the pattern's
+            used = sorted((variables(condition) & set(computed)) - below)
             if used:
                 _put_in(condition, {name: computed[name] for name in used})
                 context.note("HAVING computes " + ", ".join(f"?{name}" for name in used) + " itself")
     return tree
-
-
-def _modifier(tree: ParseTree, clause: ParseTree) -> ParseTree:
-    """What follows the pattern of a SELECT."""
-    query = next(node for node in nodes(tree) if any(part is clause for part in node.children))
-    return next(part for part in query.children if isinstance(part, Tree) and part.data == "solution_modifier")
 
 
 def _put_in(condition: ParseTree, computed: dict[str, Node]) -> None:

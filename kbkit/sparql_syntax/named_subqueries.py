@@ -20,7 +20,10 @@ def inline(tree: ParseTree, context: Context) -> ParseTree:
     for named in list(nodes(tree, "named_subquery")):
         select = child(named, "sub_select")
         assert select is not None
-        definitions[str(named.children[-1])] = select
+        called = str(named.children[-1])
+        if called in definitions:
+            raise _error(named, f"two named subqueries are called {called}", "give each a name of its own")
+        definitions[called] = select
         parent_of[id(named)].children.remove(named)
     used: set[str] = set()
     size = sum(1 for _ in tokens(tree))
@@ -57,8 +60,8 @@ def _definition(include: ParseTree, definitions: dict[str, ParseTree], names: tu
     return definitions[name]
 
 
-def _error(include: ParseTree, message: str, hint: str) -> QuerySyntaxError:
-    token = include.children[0]
+def _error(clause: ParseTree, message: str, hint: str) -> QuerySyntaxError:
+    token = clause.children[0]
     assert isinstance(token, Token)
     line, column = token.line or 0, token.column or 0
     return QuerySyntaxError(f"line {line}, column {column}: {message}", hint, line=line, column=column)

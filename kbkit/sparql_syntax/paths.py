@@ -14,30 +14,52 @@ from lark import Token, Tree
 
 from kbkit.sparql_syntax.context import Context
 from kbkit.sparql_syntax.parse import patterns
-from kbkit.sparql_syntax.patterns import above, is_in_exists, is_list, parents
+from kbkit.sparql_syntax.patterns import above, is_in_exists, is_list, parents, query_of
 from kbkit.sparql_syntax.printing import to_text
-from kbkit.sparql_syntax.tree import Node, ParseTree, nodes, tokens
+from kbkit.sparql_syntax.scope import QUERIES, projected
+from kbkit.sparql_syntax.tree import Node, ParseTree, child, nodes, tokens
 
 _CONSTANTS = ("IRIREF", "PNAME_LN", "PNAME_NS")
 
 
 def turn_round(tree: ParseTree, context: Context) -> ParseTree:
-    """Split each path that ends in a closure towards a constant; paths in EXISTS stay, they are asked row by row."""
+    """Split each path that ends in a closure towards a constant.
+
+    Paths in EXISTS and OPTIONAL stay: the engine asks them row by row.
+    """
     parent_of = parents(tree)
+    shows_all = {id(query) for query in nodes(tree, *QUERIES) if _shows_all(query)}
+    labels = {id(block): found for block in nodes(tree, "triples_block") if (found := _labels(block))}
     for properties in list(nodes(tree, "property_list_path_not_empty")):
-        if is_in_exists(properties, parent_of) or not _starts_open(properties, parent_of):
+        if (
+            _is_row_by_row(properties, parent_of)
+            or above(properties, parent_of, "graph_graph_pattern") is not None  # a sub-select would lose the graph
+            or id(query_of(properties, parent_of)) in shows_all
+            or not _starts_open(properties, parent_of)
+        ):
             continue
         for at, verb in enumerate(properties.children):
             if not isinstance(verb, Tree) or is_list(verb) or verb.data == "object_list_path":
                 continue
-            steps = _steps(verb)
-            cut = _cut(steps)
+            parts = steps(verb)
+            cut = _cut(parts)
             objects = properties.children[at + 1]
             assert isinstance(objects, Tree)
-            if 0 < cut < len(steps) and all(_is_constant(value) for value in objects.children if value != ","):
-                _split(properties, at, steps, cut, context, parent_of)
+            if 0 < cut < len(parts) and all(_is_constant(value) for value in objects.children if value != ","):
+                _prepend(properties, _split(properties, at, parts, cut, context, parent_of), parent_of, labels)
                 context.note(f"{to_text(verb)} is walked from its end")
     return tree
+
+
+def _is_row_by_row(properties: ParseTree, parent_of: dict[int, ParseTree]) -> bool:
+    around = above(properties, parent_of, "optional_graph_pattern", "minus_graph_pattern", *QUERIES)
+    return (around is not None and around.data == "optional_graph_pattern") or is_in_exists(properties, parent_of)
+
+
+def _shows_all(query: ParseTree) -> bool:
+    """Whether a variable more would be shown: by DESCRIBE *, and by a SELECT * that has no columns to write out."""
+    clause = query if query.data == "describe_query" else child(query, "select_clause")
+    return clause is not None and "*" in clause.children and (query is clause or not projected(query))
 
 
 def _starts_open(properties: ParseTree, parent_of: dict[int, ParseTree]) -> bool:
@@ -47,19 +69,19 @@ def _starts_open(properties: ParseTree, parent_of: dict[int, ParseTree]) -> bool
     return isinstance(subject, Tree) or subject == "[" or subject.type in ("VAR", "BLANK_NODE_LABEL")
 
 
-def _steps(path: Node) -> list[Node]:
+def steps(path: Node) -> list[Node]:
     """The steps of a path in sequence, those in brackets too."""
     while isinstance(path, Tree) and path.data == "path_group":
         path = path.children[1]
     if isinstance(path, Tree) and path.data == "path_sequence":
-        return [step for part in path.children if part != "/" for step in _steps(part)]
+        return [step for part in path.children if part != "/" for step in steps(part)]
     return [path]
 
 
-def _cut(steps: list[Node]) -> int:
+def _cut(parts: list[Node]) -> int:
     """Where the closures at the end begin; the number of steps where there are none."""
-    cut = len(steps)
-    while cut and any(token in ("*", "+") for token in tokens(steps[cut - 1])):
+    cut = len(parts)
+    while cut and any(token in ("*", "+") for token in tokens(parts[cut - 1])):
         cut -= 1
     return cut
 
@@ -71,40 +93,38 @@ def _is_constant(value: Node) -> bool:
 
 
 def _split(
-    properties: ParseTree, at: int, steps: list[Node], cut: int, context: Context, parent_of: dict[int, ParseTree]
-) -> None:
-    """``?x first/rest* C`` becomes ``{ SELECT ?y WHERE { ?y rest* C } } ?x first ?y``."""
+    properties: ParseTree, at: int, parts: list[Node], cut: int, context: Context, parent_of: dict[int, ParseTree]
+) -> list[Node]:
+    """``?x first/rest* C`` becomes ``?x first ?y``; what goes before it: ``{ SELECT ?y WHERE { ?y rest* C } }``."""
     objects = properties.children[at + 1]
     assert isinstance(objects, Tree)
     values = [value for value in objects.children if value != ","]
-    ends = [context.variable("class" if to_text(steps[cut]).startswith("wdt:P279") else "end") for _ in values]
-    closure = "/".join(_grouped(step) for step in steps[cut:])
-    first = "/".join(_grouped(step) for step in steps[:cut])
+    ends = [context.variable("class" if to_text(parts[cut]).startswith("wdt:P279") else "end") for _ in values]
+    closure = "/".join(grouped(step) for step in parts[cut:])
+    first = "/".join(grouped(step) for step in parts[:cut])
     block = patterns(f"?x {first} {', '.join(ends)} .")[0]
     verb = next(p for p in nodes(block, "property_list_path_not_empty")).children
     properties.children[at : at + 2] = verb[:2]
     for part in verb[:2]:
         if isinstance(part, Tree):
             parent_of[id(part)] = properties
-    _prepend(
-        properties,
-        [
-            part
-            for end, value in zip(ends, values, strict=True)
-            for part in patterns(f"{{ SELECT {end} WHERE {{ {end} {closure} {to_text(value)} . }} }}")
-        ],
-        parent_of,
-    )
+    return [
+        part
+        for end, value in zip(ends, values, strict=True)
+        for part in patterns(f"{{ SELECT {end} WHERE {{ {end} {closure} {to_text(value)} . }} }}")
+    ]
 
 
-def _grouped(step: Node) -> str:
+def grouped(step: Node) -> str:
     """A step as text that can stand in a sequence."""
     text = to_text(step)
     return f"({text})" if isinstance(step, Tree) and step.data == "path_alternative" else text
 
 
-def _prepend(properties: ParseTree, new: list[Node], parent_of: dict[int, ParseTree]) -> None:
-    """Put patterns before the block that holds ``properties``.
+def _prepend(
+    properties: ParseTree, new: list[Node], parent_of: dict[int, ParseTree], labels: dict[int, set[str]]
+) -> None:
+    """Put patterns before the block that holds ``properties``; ``labels`` are those of each block that has any.
 
     A pattern ends the reach of blank node names: where an earlier block shares one with what follows, it goes before
     that.
@@ -113,15 +133,12 @@ def _prepend(properties: ParseTree, new: list[Node], parent_of: dict[int, ParseT
     assert block is not None
     group = parent_of[id(block)]
     place = next(i for i, part in enumerate(group.children) if part is block)
-    labels = {label for part in group.children[place:] for label in _labels(part)}
-    for at, earlier in enumerate(group.children[:place]):
-        if isinstance(earlier, Tree) and earlier.data == "triples_block" and _labels(earlier) & labels:
-            place = at
-            break
+    after = {label for part in group.children[place:] for label in labels.get(id(part), ())} if labels else set()
+    if after:
+        shared = (at for at, part in enumerate(group.children[:place]) if labels.get(id(part), set()) & after)
+        place = next(shared, place)
     group.children[place:place] = new
 
 
-def _labels(pattern: Node) -> set[str]:
-    if isinstance(pattern, Tree) and pattern.data != "triples_block":
-        return set()
-    return {str(token) for token in tokens(pattern) if token.type == "BLANK_NODE_LABEL"}
+def _labels(block: ParseTree) -> set[str]:
+    return {str(token) for token in tokens(block) if token.type == "BLANK_NODE_LABEL"}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from lark import Token, Tree
 
 from kbkit.sparql_syntax.scope import QUERIES
-from kbkit.sparql_syntax.tree import Node, ParseTree, children, nodes
+from kbkit.sparql_syntax.tree import Node, ParseTree, child, children, nodes
 
 _TRIPLES = ("triples_same_subject_path", "triples_same_subject")
 _LISTS = ("property_list_path_not_empty", "property_list_not_empty")
@@ -91,19 +91,42 @@ def append(group: ParseTree, *new: Node) -> None:
     group.children[-1:-1] = new
 
 
-def drop_triples(tree: ParseTree, unwanted: Callable[[ParseTree], bool]) -> int:
-    """Take away the ``triples_same_subject_path`` for which ``unwanted``; how many there were."""
+def drop_verbs(tree: ParseTree, unwanted: Callable[[Triple], bool]) -> int:
+    """Take away the verbs, with their objects, for which ``unwanted`` says so of a triple; how many there were.
+
+    Of a pattern, and not of a template; a subject that nothing is said of any more goes as well.
+    """
     count = 0
     parent_of = parents(tree)
-    for block in list(nodes(tree, "triples_block")):
-        kept = [part for part in children(block, *_TRIPLES) if not unwanted(part)]
-        dropped = len(children(block, *_TRIPLES)) - len(kept)
+    for block in list(nodes(tree, "triples_block", "construct_triples")):
+        if block.data == "construct_triples" and child(parent_of[id(parent_of[id(block)])], "where_clause"):
+            continue
+        kept = []
+        dropped = 0
+        for part in children(block, *_TRIPLES):
+            dropped += _drop_verbs(part, unwanted)
+            if len(part.children) > 1 or isinstance(part.children[0], Tree):
+                kept.append(part)
         count += dropped
         if dropped and kept:
             stop = Token("DOT", ".")
             block.children = [part for triple in kept for part in (triple, stop)]
         elif dropped:
             put(parent_of[id(block)], block)
+    return count
+
+
+def _drop_verbs(same_subject: ParseTree, unwanted: Callable[[Triple], bool]) -> int:
+    subject, *rest = same_subject.children
+    count = 0
+    for properties in (part for part in rest if isinstance(part, Tree)):
+        words = [part for part in properties.children if part != ";"]
+        entries = list(zip(words[::2], words[1::2], strict=True))
+        kept = [entry for entry in entries if not unwanted(Triple(subject, *entry))]
+        if len(kept) < len(entries):
+            count += len(entries) - len(kept)
+            properties.children = [part for entry in kept for part in (*entry, Token("SEMICOLON", ";"))][:-1]
+    same_subject.children = [subject, *(part for part in rest if not (isinstance(part, Tree) and not part.children))]
     return count
 
 

@@ -29,13 +29,14 @@ def _columns(query: ParseTree, context: Context) -> None:
     grouping = child(modifier, "group_clause") if modifier is not None else None
     inside = [part for part in (*children(query, "where_clause", "values_clause"), grouping) if part is not None]
     grouped = grouping is not None or any(list(nodes(part, "aggregate")) for part in clause.children)
+    bound = _group_variables(grouping) if grouped else set(visible(*inside))
+    after = children(modifier, "having_clause") if modifier is not None else []
     for at, column in enumerate(clause.children):
         if not isinstance(column, Tree):
             continue
         target = column.children[-2]
         assert isinstance(target, Token)
         name = str(target)[1:]
-        bound = _group_variables(grouping) if grouped else visible(*inside)
         if name not in bound:
             continue
         if isinstance(column.children[1], Token) and column.children[1][1:] == name:
@@ -44,7 +45,11 @@ def _columns(query: ParseTree, context: Context) -> None:
         new = context.variable(name)
         context.note(f"?{name} is bound twice: inside, {new} stands for it")
         names = {"?" + name: new}
-        for part in (*inside, *(part for part in clause.children[:at] if isinstance(part, Tree))):
+        bound = bound - {name} | {new[1:]}
+        later = [part for part in clause.children[at + 1 :] if isinstance(part, Tree)]
+        later += children(modifier, "order_clause") if modifier is not None else []
+        aggregates = [part for whole in later for part in nodes(whole, "aggregate")]
+        for part in (*inside, *after, *aggregates, *(p for p in clause.children[:at] if isinstance(p, Tree))):
             rename(part, names)
         whole: ParseTree = Tree("column", column.children[:-2])
         rename(whole, names)
@@ -66,18 +71,17 @@ def _group_variables(grouping: ParseTree | None) -> set[str]:
 
 def _binds(group: ParseTree, context: Context) -> None:
     at = 0
+    seen: set[str] = set()
     while at < len(group.children):
         bind = group.children[at]
-        before = group.children[:at]
         at += 1
-        if not isinstance(bind, Tree) or bind.data != "bind":
-            continue
-        name = str(bind.children[-2])[1:]
-        if name not in visible(*before):
+        name = str(bind.children[-2])[1:] if isinstance(bind, Tree) and bind.data == "bind" else ""
+        if not isinstance(bind, Tree) or name not in seen:
+            seen |= visible(bind).keys()
             continue
         first, second = context.variable(name), context.variable(name)
         context.note(f"?{name} is bound twice: rows where its values differ are left out")
-        for part in before:
+        for part in group.children[: at - 1]:
             if isinstance(part, Tree):
                 rename(part, {"?" + name: first})
         whole: ParseTree = Tree("bind", bind.children[:-2])
@@ -89,3 +93,4 @@ def _binds(group: ParseTree, context: Context) -> None:
         )
         group.children[at:at] = new
         at += len(new)
+        seen |= {first[1:], second[1:]}

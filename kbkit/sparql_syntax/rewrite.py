@@ -43,7 +43,7 @@ class Rewritten:
     notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return "".join(f"# {note}\n" for note in self.notes) + self.text
+        return "".join(f"# {' '.join(note.split())}\n" for note in self.notes) + self.text
 
 
 def rewrite(
@@ -60,6 +60,8 @@ def rewrite(
     ``SERVICE kb:search`` and the cap are put in, and a text without both comes back as it is. ``search`` answers
     ``SERVICE kb:search``; ``languages``, best first, stand for ``[AUTO_LANGUAGE]``. ``most`` caps the rows of SELECT,
     and the solutions that CONSTRUCT and DESCRIBE are made from. ``prefixes`` are those that the engine will supply.
+    In the dialect ``sparql`` the engine may know more than this grammar (RDF 1.2): what cannot be read here, and names
+    no service, comes back as it is, without the cap, for the engine to judge; who wants few rows then takes the first.
     Raises :class:`QuerySyntaxError` with line and column for what cannot be read, or has no counterpart here.
     """
     if dialect not in DIALECTS:
@@ -69,7 +71,12 @@ def rewrite(
     wikidata = dialect == "wikidata"
     if not wikidata and most is None and "service" not in text.lower():
         return Rewritten(text)
-    tree = parse(text)
+    try:
+        tree = parse(text)
+    except QuerySyntaxError as error:
+        if wikidata or "service" in text.lower():
+            raise
+        return Rewritten(text, (f"taken as it is, with no cap in it: {error.message}",))
     names = Names(tree, {**(PREFIXES if wikidata else {}), **STANDARD_PREFIXES, **(prefixes or {})})
     taken = {str(token)[1:].lstrip(":") for token in tokens(tree) if token.type in ("VAR", "BLANK_NODE_LABEL")}
     context = Context(names, tuple(languages) or ("en",), search, most, taken)
@@ -82,6 +89,13 @@ def rewrite(
     if not wikidata and not context.notes:
         return Rewritten(text)
     return Rewritten(to_text(tree) + "\n", tuple(context.notes))
+
+
+def check(text: str, prefixes: Mapping[str, str]) -> None:
+    """Raise :class:`QuerySyntaxError` for a query that cannot be read, or that uses a prefix which is nobody's."""
+    tree = parse(text)
+    names = Names(tree, {**STANDARD_PREFIXES, **prefixes})
+    declare(tree, Context(names, ("en",), None, None, set()), known=True)
 
 
 def _wikidata(tree: ParseTree, context: Context, *, known: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import NoReturn
 
 from lark import Token, Tree
@@ -12,7 +11,7 @@ from kbkit.errors import QuerySyntaxError
 from kbkit.schema import KB_NAMESPACE
 from kbkit.sparql_syntax.context import Context
 from kbkit.sparql_syntax.names import string
-from kbkit.sparql_syntax.patterns import Triple, drop_triples, is_list, pairs, parents, put, triples
+from kbkit.sparql_syntax.patterns import Triple, drop_verbs, parents, put, triples
 from kbkit.sparql_syntax.tree import Node, ParseTree, nodes, tokens
 from kbkit.wikibase import BLAZEGRAPH, GAS, HINT, ONTOLOGY
 
@@ -119,18 +118,10 @@ def refuse_others(tree: ParseTree, context: Context, *, wikidata: bool) -> Parse
 def drop_hints(tree: ParseTree, context: Context) -> ParseTree:
     """Take away Blazegraph's query hints: triples whose subject or verb is in the namespace ``hint:``."""
 
-    def is_hint(same_subject: ParseTree) -> bool:
-        return any((context.names.iri(node) or "").startswith(HINT) for node in _words(same_subject))
+    def is_hint(triple: Triple) -> bool:
+        return any((context.names.iri(node) or "").startswith(HINT) for node in triple[:2])
 
-    dropped = drop_triples(tree, is_hint)
+    dropped = drop_verbs(tree, is_hint)
     if dropped:
         context.note("hints to the query optimizer dropped" if dropped > 1 else "a hint to the query optimizer dropped")
     return tree
-
-
-def _words(same_subject: ParseTree) -> Iterator[Node]:
-    """The subject and the verbs."""
-    yield same_subject.children[0]
-    for part in same_subject.children[1:]:
-        if is_list(part) and isinstance(part, Tree):
-            yield from (verb for verb, _ in pairs(part))
