@@ -348,6 +348,8 @@ def _summary(context: typer.Context, out: Path, started: float) -> None:
         ("duplicate_edges", "edges that say the same again were dropped"),
         ("dangling_edges", "edges to unknown nodes were left out"),
         ("dangling_texts", "texts of unknown nodes were left out"),
+        ("repeated_entities", "entities that come again in the dump were left out"),
+        ("unknown_ids", "of the ids are not in the dump"),
     ):
         if report.get(key):
             typer.echo(f"  {report[key]:,} {what}", err=True)

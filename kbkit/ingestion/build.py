@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kbkit import embed
 from kbkit.embed import Prefixes
@@ -84,13 +84,14 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
         parts = directory.partial if recipe.converted else None
         with _kept_when_stopped(parts), staging(folder, found, parts=parts) as (con, local):
 
-            def load() -> tuple[Report, Schema, dict[str, int], Path | None]:
+            def load() -> tuple[dict[str, Any], Schema, dict[str, int], Path | None]:
                 converted = convert(recipe, local, options, directory.partial, progress)
                 report = _load(con, recipe, request, local, options, converted)
                 schema = describe(con, recipe)
                 progress.tell("load", 1, 2)
                 counts = tables.build(con, folder, schema)
-                return report, schema, counts, _keep_quads(con, recipe.rdf_quads, folder, converted)
+                left_out = {**report.to_json(), **(converted.left_out if converted else {})}
+                return left_out, schema, counts, _keep_quads(con, recipe.rdf_quads, folder, converted)
 
             def stop() -> None:
                 progress.stop()
@@ -110,7 +111,7 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
                 "symmetric": [name for name, spec in recipe.relations.items() if spec.symmetric],
             },
             sources=[{"name": p.name, **fingerprint(p)} for p in archives.sources(found)],
-            report=report.to_json(),
+            report=report,
             versions=versions(),
             stores={"tables": StoreRecord(counts, round(time.perf_counter() - started, 3))},
         )

@@ -18,3 +18,9 @@ class Converted:
     quads: Sequence[Path] = ()
     shared: Sequence[Path] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """What the KB's report is to tell: entities that came again, and ids that were asked for and not there."""
+        told = {"repeated_entities": "duplicates", "unknown_ids": "unknown_ids"}
+        return {name: self.counts[key] for name, key in told.items() if self.counts.get(key)}
