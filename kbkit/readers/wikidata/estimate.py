@@ -19,6 +19,8 @@ _SAMPLE = 20 << 20
 """Bytes that are read, unpacked."""
 _TRIPLES_A_SECOND = 150_000
 """What Oxigraph loads, about."""
+_TRIPLE = 120
+"""Bytes that a triple takes in it."""
 
 
 @dataclass
@@ -60,6 +62,7 @@ def estimate(paths: Sequence[Path], given: Mapping[str, str]) -> list[tuple[str,
     if options.triples:
         rows.append(("triples", number(sample.triples * grown)))
         rows.append(("time to load the triples", _duration(sample.triples * grown / _TRIPLES_A_SECOND)))
+        rows.append(("disk for the triples", f"about {max(sample.triples * grown * _TRIPLE / 1e6, 0.1):,.1f} MB"))
     rows.append((f"time to read and convert, {pool.workers()} processes", _duration(seconds)))
     rows.append(("disk for what is converted", f"about {max(sample.disk * grown / 1e6, 0.1):,.1f} MB"))
     if not whole:
@@ -94,7 +97,7 @@ def _sample(paths: Sequence[Path], options: Options) -> Sample:
             sample.chosen, sample.statements, sample.triples = (
                 info[name] for name in ("entities", "statements", "triples")
             )
-        sample.all = sample.all or form.count(piece)
+        sample.all = max(sample.all or form.count(piece), sample.chosen)  # forms and senses count too
         sample.seconds = time.perf_counter() - started
         sample.disk = sum(file.stat().st_size for file in (folder / "part").rglob("*"))
     return sample
