@@ -658,6 +658,7 @@ def test_estimate_of_a_whole_dump(graph) -> None:
         "entities chosen",
         "statements",
         "triples",
+        "disk for the triples",
         "time to load the triples",
         f"time to read and convert, {pool.workers()} processes",
         "disk for what is converted",
