@@ -22,7 +22,7 @@ from kbkit.ingestion.describe import describe
 from kbkit.ingestion.recipe import Recipe, RelationSpec
 from kbkit.ingestion.stage import Report, stage
 from kbkit.schema import Schema
-from kbkit.stores import tables
+from kbkit.stores import table_build, tables
 
 FEW = settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -492,7 +492,7 @@ def test_every_type_and_relation_can_be_asked_by_its_name_in_sql(
     nodes = [{"type": name, "key": str(n), "v": None if n % 2 else "1"} for n, name in enumerate(types)]
     staged = Staged(nodes, [{"head": "0", "relation": name, "tail": "0"} for name in relations])
     folder = tmp_path_factory.mktemp("tables")
-    tables.build(staged.con, folder, staged.schema)
+    table_build.build(staged.con, folder, staged.schema)
     store = tables.Tables(folder / tables.FILE)
     try:
         for node_type in staged.schema.node_types:

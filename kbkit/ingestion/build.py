@@ -23,7 +23,7 @@ from kbkit.ingestion.stage import Report, stage
 from kbkit.ingestion.steps import one_line_errors, publish, recorded_settings, staging, versions
 from kbkit.layout import STORES, KbDirectory, Manifest, StoreRecord, fingerprint, link_tree, now, remove_tree
 from kbkit.schema import Schema
-from kbkit.stores import deadline, tables, triples
+from kbkit.stores import deadline, table_build, tables, triples
 from kbkit.stores.document_vectors import Settings as VectorSettings
 from kbkit.stores.text import Settings as TextSettings
 from kbkit.stores.text import check_analyzer
@@ -89,7 +89,7 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
                 report = _load(con, recipe, request, local, options, converted)
                 schema = describe(con, recipe)
                 progress.tell("load", 1, 2)
-                counts = tables.build(con, folder, schema)
+                counts = table_build.build(con, folder, schema)
                 left_out = {**report.to_json(), **(converted.left_out if converted else {})}
                 return left_out, schema, counts, _keep_quads(con, recipe.rdf_quads, folder, converted)
 

@@ -26,7 +26,7 @@ from kbkit.ingestion.stage import Report, stage
 from kbkit.ingestion.steps import one_line_errors, publish, recorded_settings, staging, versions
 from kbkit.layout import KbDirectory, Manifest, StoreRecord, fingerprint, link_tree, now
 from kbkit.schema import Schema
-from kbkit.stores import deadline, tables
+from kbkit.stores import deadline, table_build, tables
 
 if TYPE_CHECKING:
     import duckdb
@@ -109,7 +109,7 @@ def _build(
         _keep_said(con, schema)
         report = stage(con, recipe, skip_dangling=delta.skip_dangling, merge_duplicates=False)
         described = describe(con, recipe)
-        return report, described, tables.build(con, folder, described)
+        return report, described, table_build.build(con, folder, described)
     except tables.Error as error:
         given = [path for paths in found.values() for path in paths]
         raise files.source_error(error, Path("the update"), given) from error
