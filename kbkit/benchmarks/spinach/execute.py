@@ -61,34 +61,26 @@ def execute(kb: KnowledgeBase, text: str, timeout: float | None = TIMEOUT, most:
     try:
         notes = tuple(kb.rewrite(text).notes)
     except KbError as error:
-        return Executed(None, _unfit(text), _line(error))
+        return Executed(None, "rewrite" if _is_readable(text) else "syntax", _line(error))
     try:
         frame = kb.sparql(text, timeout, most=most + 1)
     except QueryTimeoutError as error:
         return Executed(None, "time", _line(error), notes=notes)
-    except QuerySyntaxError as error:
-        return Executed(None, _unfit(text), _line(error), notes=notes)
+    except QuerySyntaxError as error:  # of the engine, in the words of our parser
+        return Executed(None, "engine" if _is_readable(text) else "syntax", _line(error), notes=notes)
     except QueryError as error:
-        if not _REFUSED.match(error.message):
-            return Executed(None, "run", _line(error), notes=notes)
-        wrong = _unreadable(text)  # such a text goes to the engine as it is, which tells less of its place
-        return Executed(None, "syntax" if wrong else "engine", _line(wrong or error), notes=notes)
+        return Executed(None, "engine" if _REFUSED.match(error.message) else "run", _line(error), notes=notes)
     found = rows_of(frame.head(most))
     return Executed(found, "rows" if found == [] else "done", cut=frame.height > most, notes=notes)
 
 
-def _unfit(text: str) -> str:
-    """Why a query is not rewritten: it cannot be read, or asks for what is refused."""
-    return "syntax" if _unreadable(text) else "rewrite"
-
-
-def _unreadable(text: str) -> QuerySyntaxError | None:
-    """What is wrong with the grammar of a query."""
+def _is_readable(text: str) -> bool:
+    """Whether a query is SPARQL; what is refused may be."""
     try:
         parse(text)
-    except QuerySyntaxError as error:
-        return error
-    return None
+    except QuerySyntaxError:
+        return False
+    return True
 
 
 def _line(error: KbError) -> str:
