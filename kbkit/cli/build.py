@@ -22,6 +22,36 @@ DocumentPrefix = Annotated[str | None, typer.Option(help="What the embedder want
 ChunkWordsOption = typer.Option(help="Words of a chunk, for --mode multivector; 0 for no chunks.")
 ChunkOverlapOption = typer.Option(help="Words that a chunk repeats of the one before; by default a quarter.")
 
+SourcePaths = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[PATH]...", help="The source's files, or folders with them, and options of the recipe: --class Q5."
+    ),
+]
+StoreNames = Annotated[
+    str, typer.Option(metavar="NAMES", help="Which to build, separated by commas; the tables always are.")
+]
+RecipeOptions = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="An option of the recipe; --NAME VALUE is the same."),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Estimate what would be made, and make nothing (wikidata).")]
+StarkCompat = Annotated[
+    bool, typer.Option("--stark-compat", help="For stark: its loader's merged, undirected graph; --set compat=yes.")
+]
+Columns = Annotated[
+    list[str] | None, typer.Option(metavar="NAME=COLUMN", help="What a file calls a column: head=subject.")
+]
+NamedFiles = Annotated[
+    list[str] | None, typer.Option(metavar="NAME=PATH", help="A file of the recipe by its name there.")
+]
+EmbedderName = Annotated[
+    str, typer.Option(help="static, model2vec:FOLDER, sentence-transformers:MODEL or openai:MODEL@URL.")
+]
+WithRelations = Annotated[
+    bool, typer.Option("--with-relations", help="Let searches find a node by the names of what it is joined to.")
+]
+
 recipe_app = typer.Typer(no_args_is_help=True, help="Your own recipes.")
 
 
@@ -141,44 +171,22 @@ def generate(
 def ingest(
     context: typer.Context,
     source: Annotated[str, typer.Argument(help="A recipe (see kbkit recipes), or a recipe's folder.")],
-    paths: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[PATH]...", help="The source's files, or folders with them, and options of the recipe: --class Q5."
-        ),
-    ] = None,
+    paths: SourcePaths = None,
     out: Annotated[Path | None, typer.Option("--out", help="The KB's directory.")] = None,
-    stores: Annotated[
-        str, typer.Option(metavar="NAMES", help="Which to build, separated by commas; the tables always are.")
-    ] = "tables,adjacency,triples,text,vectors",
+    stores: StoreNames = "tables,adjacency,triples,text,vectors",
     replace: Annotated[bool, typer.Option("--replace", help="Build the next generation of an existing KB.")] = False,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="An option of the recipe; --NAME VALUE is the same."),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Estimate what would be made, and make nothing (wikidata).")
-    ] = False,
-    stark_compat: Annotated[
-        bool, typer.Option("--stark-compat", help="For stark: its loader's merged, undirected graph; --set compat=yes.")
-    ] = False,
-    column: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=COLUMN", help="What a file calls a column: head=subject.")
-    ] = None,
-    file: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=PATH", help="A file of the recipe by its name there.")
-    ] = None,
-    embedder: Annotated[
-        str, typer.Option(help="static, model2vec:FOLDER, sentence-transformers:MODEL or openai:MODEL@URL.")
-    ] = "static",
+    set_: RecipeOptions = None,
+    dry_run: DryRun = False,
+    stark_compat: StarkCompat = False,
+    column: Columns = None,
+    file: NamedFiles = None,
+    embedder: EmbedderName = "static",
     query_prefix: QueryPrefix = None,
     document_prefix: DocumentPrefix = None,
     chunk_words: Annotated[int, ChunkWordsOption] = 256,
     chunk_overlap: Annotated[int | None, ChunkOverlapOption] = None,
     analyzer: Annotated[str, typer.Option(help="The language of the texts, or simple.")] = "english",
-    relations: Annotated[
-        bool, typer.Option("--with-relations", help="Let searches find a node by the names of what it is joined to.")
-    ] = False,
+    relations: WithRelations = False,
     skip_dangling: Annotated[
         bool, typer.Option("--skip-dangling", help="Leave out edges and texts of unknown nodes.")
     ] = False,
@@ -288,9 +296,7 @@ def update(
             help="What is to go: a node by key (and type), an edge by head, relation, tail, a text by key, field."
         ),
     ] = None,
-    column: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=COLUMN", help="What a file calls a column: head=subject.")
-    ] = None,
+    column: Columns = None,
     skip_dangling: Annotated[
         bool,
         typer.Option(
