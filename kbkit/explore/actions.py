@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kbkit.errors import KbError, QueryError, QuerySyntaxError, QueryTimeoutError, UnknownNameError, suggest
+from kbkit.errors import KbError, QueryError, QuerySyntaxError, QueryTimeoutError, UnknownNameError
 from kbkit.explore import entries, wikidata
 from kbkit.explore.names import Names, is_entity, line
 from kbkit.explore.results import Entry, Examples, Found, Outcome, table
 from kbkit.explore.search import PROPERTY, Searcher
 
 if TYPE_CHECKING:
-    from lark import Token
-
     from kbkit.kb import KnowledgeBase
 
 TIMEOUT = 60.0
@@ -99,24 +97,7 @@ class Explorer:
         said = _plainly(message[found.end() :])
         if self.kb.rewrite(query, most=most).text == query:
             return Outcome("syntax", query, message=f"line {found[1]}, column {found[2]}: {said}")
-        undeclared = self._undeclared(query)
-        if undeclared is None:  # the place is one of the text that the engine had
-            return Outcome("syntax", query, message=said)
-        prefix = str(undeclared).partition(":")[0]
-        return Outcome(
-            "syntax",
-            query,
-            message=f"line {undeclared.line}, column {undeclared.column}: the prefix {prefix}: is declared nowhere;"
-            f" {suggest(prefix, self.names.prefixes)}",
-        )
-
-    def _undeclared(self, query: str) -> Token | None:
-        """The first name in a query whose prefix nobody declares."""
-        from kbkit.sparql_syntax import parse
-        from kbkit.sparql_syntax.names import Names as Declared
-
-        tree = parse(query)
-        return next(iter(Declared(tree, self.names.prefixes).unknown(tree)), None)
+        return Outcome("syntax", query, message=said)  # the place is one of the text that the engine had
 
 
 def _plainly(message: str) -> str:

@@ -8,7 +8,7 @@ from urllib.parse import urljoin
 
 from lark import Token
 
-from kbkit.sparql_syntax.tree import Node, ParseTree, nodes, tokens
+from kbkit.sparql_syntax.tree import Node, ParseTree, nodes
 
 _IRIS = ("IRIREF", "PNAME_LN", "PNAME_NS")
 _PLAIN_LOCAL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?")
@@ -52,10 +52,6 @@ class Names:
             if iri.startswith(namespace) and _PLAIN_LOCAL.fullmatch(iri, len(namespace)):
                 return f"{prefix}:{iri[len(namespace) :]}"
         return f"<{iri}>"
-
-    def unknown(self, tree: ParseTree) -> list[Token]:
-        """The names in a tree whose prefix is not known."""
-        return [token for token in tokens(tree) if token.type in _IRIS and self.iri(token) is None]
 
 
 def unescape(text: str) -> str:
