@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kbkit.errors import QueryError, QuerySyntaxError, UnknownNameError
+from kbkit.errors import QueryError, QuerySyntaxError
 from kbkit.stores.sparql_text import bind, is_update, term
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
     from kbkit.sparql_syntax.rewrite import Rewritten
 
-DIALECTS = ("sparql", "wikidata")
+_STANDARD = "sparql"
 
 
 def rewrite(
@@ -27,12 +27,9 @@ def rewrite(
     """The query as the engine is to have it; see :meth:`KnowledgeBase.rewrite`."""
     from kbkit.sparql_syntax.rewrite import rewrite as run
 
-    chosen = dialect or kb.schema.dialect or DIALECTS[0]
-    if chosen not in DIALECTS:
-        raise UnknownNameError("dialect", chosen, DIALECTS)
     return run(
         _bound(text, params),
-        chosen,
+        dialect or kb.schema.dialect or _STANDARD,
         search=lambda *asked: _search(kb, *asked),
         languages=languages(kb),
         most=most,
@@ -50,7 +47,7 @@ def frame(
 ) -> pl.DataFrame:
     """The rows of a query; see :meth:`KnowledgeBase.sparql`."""
     bound = _bound(text, params)
-    standard = (dialect or kb.schema.dialect or DIALECTS[0]) == DIALECTS[0]
+    standard = (dialect or kb.schema.dialect or _STANDARD) == _STANDARD
     as_it_is = standard and most is None and "service" not in text.lower()  # then no grammar need be loaded
     try:
         found = kb.triples.frame(bound if as_it_is else rewrite(kb, bound, dialect, most).text, timeout=timeout)
