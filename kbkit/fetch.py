@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from kbkit import systems
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.ingestion import recipe as recipes
 from kbkit.ingestion.progress import Event, Listener
@@ -40,10 +41,8 @@ TIMEOUT = 60.0
 """Seconds that a server may be silent."""
 
 _GOES_ON = "the same command goes on from there"
-_CHUNK = 1 << 20
-_MOST_REDIRECTS = 10
-_REDIRECTS = (301, 302, 303, 307, 308)
-_PASSING = (408, 425, 429, 500, 502, 503, 504)
+_CHUNK, _MOST_REDIRECTS = 1 << 20, 10
+_REDIRECTS, _PASSING = (301, 302, 303, 307, 308), (408, 425, 429, 500, 502, 503, 504)
 _COMPRESSED = (".gz", ".tgz", ".bz2", ".xz", ".zst", ".br", ".z")
 _STRONG_TAG = re.compile(r'"[!#-~]{0,500}"')
 _DATE = re.compile(r"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT")
@@ -163,7 +162,7 @@ def _fetch(job: _Job, to: Path, waits: Sequence[float]) -> Fetched:
         job.discard()  # else it would be taken for the beginning of the right one
         hint = "fetch again; if it stays so, it was published anew"
         raise BadInputError(f"what {job.download.url} sent {problem}", hint)
-    job.part.replace(job.path)
+    systems.replace(job.part, job.path)
     job.state.unlink(missing_ok=True)
     return Fetched(job.path, job.path.stat().st_size, new=True)
 
@@ -346,7 +345,7 @@ def _receive(job: _Job, answer: http.client.HTTPResponse, handle: IO[bytes], tot
     if total is not None and handle.tell() < total:
         raise _PassingError(f"the connection was cut after {handle.tell():,} of {total:,} bytes")
     handle.flush()
-    os.fsync(handle.fileno())
+    systems.sync(handle.fileno())
 
 
 def _read(answer: http.client.HTTPResponse) -> bytes:
@@ -364,7 +363,8 @@ def _write_state(job: _Job, answer: http.client.HTTPResponse, total: int | None)
     """Note which version of the file this is, so that a later try takes no other for its rest."""
     tag, date = answer.headers.get("ETag", ""), answer.headers.get("Last-Modified", "")
     validator = tag if _STRONG_TAG.fullmatch(tag) else date
-    job.state.write_text(json.dumps({"url": job.download.url, "validator": validator, "bytes": total}) + "\n")
+    text = json.dumps({"url": job.download.url, "validator": validator, "bytes": total})
+    job.state.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _read_state(job: _Job) -> _Version:

@@ -1,4 +1,4 @@
-"""The KB directory: generations, CURRENT, manifest, locks, and what differs between operating systems.
+"""The KB directory: generations, CURRENT, manifest, and who holds which of them.
 
     my.kb/
       CURRENT               name of the live generation, swapped by rename
@@ -20,13 +20,13 @@ import json
 import os
 import shutil
 import socket
-import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from kbkit import systems
 from kbkit.errors import KbError, LockedError, NotAKbError
 from kbkit.schema import Schema
 
@@ -41,14 +41,24 @@ _BUILDING = ".building"
 _PARTIAL = "partial"
 _RETRIES = 50
 
+Tell = Callable[[int, int], object]
+"""Hears how much is done, and of how much."""
+
+
+def _silent(done: int, total: int) -> None:
+    """Tell nobody."""
+
 
 @dataclass
 class StoreRecord:
     """What the manifest says of one store: what it counted, how long it took, its settings."""
 
     counts: dict[str, int]
+    """Of what it holds, which ``check`` counts again."""
     seconds: float
+    """That building it took."""
     settings: dict[str, Any] = field(default_factory=dict)
+    """With which it was built: the analyzer; the embedder, its dimension and prefixes, chunks."""
 
 
 @dataclass
@@ -56,15 +66,25 @@ class Manifest:
     """Everything about a generation that is not in its stores; ``manifest.json``."""
 
     schema: Schema
+    """See below."""
     generation: str
+    """Its name, that of its folder."""
     created: str
+    """When, UTC, ISO 8601."""
     recipe: dict[str, Any]
+    """The ``name``, ``title`` and ``licence`` of the recipe, its ``options``, and which relations are ``symmetric``."""
     sources: list[dict[str, Any]]
+    """The files that were read: ``name``, ``bytes``, ``sha256``."""
     report: dict[str, Any]
+    """How many rows were merged, dropped or left out, by reason."""
     versions: dict[str, str]
+    """Of kbkit and of what it built with."""
     stores: dict[str, StoreRecord] = field(default_factory=dict)
+    """By name, those that were built."""
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By path in the generation: ``bytes`` and ``sha256``."""
     format: int = FORMAT
+    """Of the directory: another one was written by a newer or an older kbkit."""
 
     def store(self, name: str) -> StoreRecord:
         """The record of a store; raises :class:`KbError` where the KB was built without it."""
@@ -75,7 +95,7 @@ class Manifest:
     def write(self, folder: Path) -> None:
         """Write ``manifest.json`` into ``folder``."""
         text = json.dumps({**dataclasses.asdict(self), "schema": self.schema.to_json()}, indent=1, ensure_ascii=False)
-        (folder / "manifest.json").write_text(text + "\n", encoding="utf-8")
+        (folder / "manifest.json").write_text(text + "\n", encoding="utf-8", newline="\n")
 
     @staticmethod
     def read(folder: Path) -> Manifest:
@@ -155,7 +175,7 @@ class KbDirectory:
                 if folder.name == self.current():
                     break
                 continue
-            if _lock(handle, shared=True) and (folder / "lock").exists():
+            if systems.lock(handle, shared=True) and (folder / "lock").exists():
                 return Pin(folder, handle)
             handle.close()
         raise NotAKbError(f"{self.path}: CURRENT names a generation that is not there", "ingest the source again")
@@ -181,27 +201,30 @@ class KbDirectory:
                 try:
                     yield folder
                 finally:
-                    remove_tree(folder)  # what was published has another name
+                    systems.remove_tree(folder)  # what was published has another name
         finally:
             self._remove_traces(made)
 
-    def publish(self, folder: Path, manifest: Manifest) -> Path:
-        """Make the built ``folder`` the live generation: checksums, fsync, rename, swap CURRENT; tidy older ones."""
+    def publish(self, folder: Path, manifest: Manifest, tell: Tell = _silent) -> Path:
+        """Make the built ``folder`` the live generation: checksums, fsync, rename, swap CURRENT; tidy older ones.
+
+        ``tell`` hears of the bytes that were checked.
+        """
         known = manifest.files
         manifest.generation = folder.name.removesuffix(_BUILDING)
-        manifest.files = {name: known.get(name) or fingerprint(folder / name) for name in _files(folder)}
+        present = _files(folder)
+        made = _fingerprints(folder, [name for name in present if not known.get(name)], tell)
+        manifest.files = {name: known.get(name) or made[name] for name in present}
         manifest.write(folder)
-        _fsync_tree(folder)
+        systems.sync_tree(folder)
         final = folder.with_name(manifest.generation)
-        _retry(lambda: folder.rename(final))
-        _fsync(final.parent)
+        systems.rename(folder, final)
+        systems.sync_path(final.parent)
         swap = self.path / "CURRENT.new"
-        with swap.open("w", encoding="ascii") as handle:
-            handle.write(manifest.generation + "\n")
-            handle.flush()
-            os.fsync(handle.fileno())
-        _retry(lambda: swap.replace(self.path / "CURRENT"))
-        _fsync(self.path)
+        swap.write_text(manifest.generation + "\n", encoding="ascii", newline="\n")
+        systems.sync_path(swap)
+        systems.replace(swap, self.path / "CURRENT")
+        systems.sync_path(self.path)
         self._collect(keep=2)
         return final
 
@@ -236,9 +259,8 @@ class KbDirectory:
     @contextlib.contextmanager
     def _build_lock(self, command: str) -> Iterator[None]:
         path = self.path / "build.lock"
-        with path.open("a+", encoding="utf-8") as handle:
-            # A file that its holder removed meanwhile locks nobody out.
-            if not _lock(handle, shared=False) or not _same_file(handle, path):
+        with path.open("a+", encoding="utf-8", newline="\n") as handle:
+            if not systems.lock(handle, shared=False) or not systems.same_file(handle, path):
                 handle.seek(0)
                 holder = handle.read().strip() or "another process"
                 raise LockedError(f"{self.path} is being built by {holder}", "wait for it, or stop it")
@@ -249,9 +271,9 @@ class KbDirectory:
                 yield
             finally:
                 handle.truncate(0)
+                handle.flush()
                 if not self.exists():  # a first build that failed leaves no trace
-                    with contextlib.suppress(OSError):
-                        path.unlink()
+                    systems.drop_lock(handle, path)
 
     def _sweep(self) -> list[tuple[str, int]]:
         """Remove what killed builds left: unfinished folders, and generations newer than CURRENT."""
@@ -262,17 +284,13 @@ class KbDirectory:
         return [(path.name, _remove_measured(path)) for path in sorted(stale)]
 
     def _collect(self, keep: int) -> list[tuple[str, int]]:
-        removed = []
-        for name in self.generations()[:-keep]:
-            folder = self.generation(name)
-            with (folder / "lock").open("r+b") as handle:
-                free = _lock(handle, shared=False)
-                doomed = folder.with_name(name + ".removed")
-                if free and name != self.current():
-                    _retry(lambda old=folder, new=doomed: old.rename(new))
-            if free and doomed.exists():
-                removed.append((name, _remove_measured(doomed)))
-        return removed
+        return [(name, _remove_measured(old)) for name in self.generations()[:-keep] if (old := self._retire(name))]
+
+    def _retire(self, name: str) -> Path | None:
+        """Take a generation out of the way, and say where to; None where it is read, or is the live one."""
+        folder, doomed = self.generation(name), self.generation(name + ".removed")
+        free = systems.rename_unless_locked(folder, doomed, "lock", lambda: name != self.current())
+        return doomed if free else None
 
 
 def now() -> str:
@@ -297,28 +315,15 @@ def tree_bytes(folder: Path) -> int:
 
 def link_tree(source: Path, target: Path) -> None:
     """Give ``target`` the files of ``source``: hard links, or copies where links fail."""
-
-    def link(old: str, new: str) -> None:
-        try:
-            os.link(old, new)
-        except OSError:
-            shutil.copy2(old, new)
-
     if source.is_dir():
-        shutil.copytree(source, target, copy_function=link)
+        shutil.copytree(source, target, copy_function=systems.link_or_copy)
     else:
-        link(str(source), str(target))
-
-
-def remove_tree(path: Path) -> None:
-    """Remove a folder and all below it, if it exists; on Windows, retries while a scanner holds a file."""
-    if path.exists():
-        _retry(lambda: shutil.rmtree(path))
+        systems.link_or_copy(str(source), str(target))
 
 
 def _remove_measured(path: Path) -> int:
     size = tree_bytes(path)
-    remove_tree(path)
+    systems.remove_tree(path)
     return size
 
 
@@ -327,96 +332,24 @@ def _files(folder: Path) -> list[str]:
     return sorted(p.relative_to(folder).as_posix() for p in files)
 
 
-def check_files(folder: Path, manifest: Manifest) -> list[str]:
-    """What is wrong with the generation's files, one line each; empty when all checksums hold."""
+def _fingerprints(folder: Path, names: Sequence[str], tell: Tell) -> dict[str, dict[str, Any]]:
+    """Size and sha256 of each file of a folder; ``tell`` hears of their bytes."""
+    total, done, found = sum((folder / name).stat().st_size for name in names), 0, {}
+    for name in names:
+        tell(done, total)
+        found[name] = fingerprint(folder / name)
+        done += found[name]["bytes"]
+    tell(total, total)
+    return found
+
+
+def check_files(folder: Path, manifest: Manifest, tell: Tell = _silent) -> list[str]:
+    """What is wrong with the generation's files, one line each; empty when all checksums hold.
+
+    ``tell`` hears of the bytes that were read, and of how many there are.
+    """
     present = set(_files(folder))
     problems = [f"{name} is missing" for name in manifest.files if name not in present]
     problems += [f"{name} is not in the manifest" for name in sorted(present - set(manifest.files))]
-    for name in sorted(present & set(manifest.files)):
-        if fingerprint(folder / name) != manifest.files[name]:
-            problems.append(f"{name} differs from its checksum")
-    return problems
-
-
-def _fsync_tree(folder: Path) -> None:
-    for path in [*folder.rglob("*"), folder]:
-        _fsync(path)
-
-
-def _fsync(path: Path) -> None:
-    if sys.platform == "win32" and path.is_dir():
-        return  # Windows cannot open a directory
-    descriptor = os.open(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-@contextlib.contextmanager
-def exclusive(path: Path, busy: str, hint: str, patience: float = 0.0) -> Iterator[None]:
-    """Hold a lock file, which is made and goes again; its folder must be there.
-
-    Raises :class:`LockedError` of ``busy`` while another process holds it, after ``patience`` seconds. The system drops
-    the lock of a process that dies.
-    """
-    limit = time.monotonic() + patience
-    while True:
-        with path.open("ab") as handle:
-            # A file that its holder removed meanwhile locks nobody out.
-            if _lock(handle, shared=False) and _same_file(handle, path):
-                try:
-                    yield
-                finally:
-                    with contextlib.suppress(OSError):  # Windows keeps what is open
-                        path.unlink()
-                return
-        if time.monotonic() >= limit:
-            raise LockedError(busy, hint)
-        time.sleep(0.05)
-
-
-def _same_file(handle: IO[Any], path: Path) -> bool:
-    return path.exists() and os.path.samestat(os.fstat(handle.fileno()), path.stat())
-
-
-def _retry(action: Any) -> None:
-    """Run a rename or delete; on Windows, again while another process has the file open."""
-    for attempt in range(_RETRIES):
-        try:
-            action()
-        except PermissionError:
-            if sys.platform != "win32" or attempt == _RETRIES - 1:
-                raise
-            time.sleep(0.1)
-        else:
-            return
-
-
-if sys.platform == "win32":  # pragma: no cover
-    import msvcrt
-
-    def _lock(handle: IO[Any], *, shared: bool) -> bool:
-        """Lock a byte far behind the text, so that others may read who holds it. Windows has no shared locks here:
-        a reader's open file is enough to keep its folder from being renamed.
-        """
-        if shared:
-            return True
-        handle.seek(1 << 30)
-        try:
-            msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-else:
-    import fcntl
-
-    def _lock(handle: IO[Any], *, shared: bool) -> bool:
-        """Try to lock a whole file, for this process's lifetime at most; False when somebody else holds it."""
-        try:
-            fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError:
-            return shared  # a file system without locks: readers may go on, builders may not
-        return True
+    found = _fingerprints(folder, sorted(present & set(manifest.files)), tell)
+    return problems + [f"{name} differs from its checksum" for name in found if found[name] != manifest.files[name]]

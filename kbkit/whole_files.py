@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from kbkit import systems
 from kbkit.errors import KbError
 
 
@@ -24,9 +25,9 @@ def write(files: Mapping[Path, str | bytes]) -> None:
             aside[path] = Path(name)
             with os.fdopen(handle, "wb") as file:
                 file.write(content.encode() if isinstance(content, str) else content)
-            aside[path].chmod(0o644)  # mkstemp made it private
+            systems.make_readable(aside[path])
         for path, written in aside.items():
-            written.replace(path)
+            systems.replace(written, path)
     except OSError as error:
         raise KbError(f"{path} cannot be written: {error.strerror or error}") from None
     finally:

@@ -7,7 +7,6 @@ and key), written aside and renamed, so that readers see the whole set or none o
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import tempfile
 import time
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kbkit import systems
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.layout import now
 from kbkit.schema import iri_escape
@@ -24,8 +24,19 @@ if TYPE_CHECKING:
 
 SETS = "sets"
 _LONGEST_NAME = 100
-_LONGEST_FILE_NAME = 150
 _STALE_SECONDS = 3600
+
+
+COLUMNS = {
+    "name": "as in @NAME",
+    "expression": "what it was saved from",
+    "type": "of its members; NULL for any",
+    "generation": "in which it was computed",
+    "saved": "when, UTC",
+    "count": "how many members it had then",
+    "members": "their types and keys, which outlive a generation",
+}
+"""What a set's file holds, for the schema reference."""
 
 
 @dataclass(frozen=True)
@@ -114,17 +125,16 @@ class Workspace:
     def drop(self, name: str) -> None:
         """Remove a set. Raises :class:`UnknownNameError`."""
         try:
-            self._path(name).unlink()
+            systems.retry(self._path(name).unlink)
         except FileNotFoundError:
             raise UnknownNameError("saved set", name, [s.name for s in self.sets()]) from None
         except OSError as error:
             raise KbError(f"{self._path(name)} cannot be removed: {error.strerror}") from None
 
     def _path(self, name: str) -> Path:
-        stem = iri_escape(name)
-        if len(stem) > _LONGEST_FILE_NAME:
-            stem = f"{stem[:100]}-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:16]}"
-        return self.sets_folder / f"{stem}.parquet"
+        path = self.sets_folder / f"{systems.file_name(name)}.parquet"
+        former = self.sets_folder / f"{iri_escape(name)[:200]}.parquet"  # before names were made for all systems
+        return former if not path.exists() and former.is_file() else path
 
     def _write(self, frame: pl.DataFrame, path: Path) -> None:
         aside: str | None = None
@@ -137,8 +147,8 @@ class Workspace:
             handle, aside = tempfile.mkstemp(prefix=".", suffix=".new", dir=path.parent)
             os.close(handle)
             frame.write_parquet(aside)
-            os.chmod(aside, 0o644)  # noqa: PTH101 - mkstemp made it private
-            os.replace(aside, path)  # noqa: PTH105
+            systems.make_readable(aside)
+            systems.replace(Path(aside), path)
         except OSError as error:
             raise KbError(
                 f"{path} cannot be written: {error.strerror or error}", "the workspace needs a disk to write to"

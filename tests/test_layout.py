@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kbkit import layout
+from kbkit import layout, systems
 from kbkit.errors import KbError, LockedError, NotAKbError
 from kbkit.layout import KbDirectory, Manifest
 from kbkit.schema import NodeType, Schema
@@ -78,8 +78,8 @@ def test_remove_tree_leaves_what_links_point_to(tmp_path: Path) -> None:
     (tmp_path / "kept" / "file").touch()
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "link").symlink_to(tmp_path / "kept")
-    layout.remove_tree(tmp_path / "a")
-    layout.remove_tree(tmp_path / "never was")
+    systems.remove_tree(tmp_path / "a")
+    systems.remove_tree(tmp_path / "never was")
     assert names(tmp_path) == ["kept"]
     assert names(tmp_path / "kept") == ["file"]
 

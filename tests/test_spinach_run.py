@@ -21,11 +21,11 @@ from kbkit.benchmarks.spinach.runs import Record, Run
 from kbkit.errors import BadInputError, KbError, LockedError
 from kbkit.explore.agent import Settings
 from kbkit.kb import KnowledgeBase
-from kbkit.layout import exclusive
 from kbkit.llm.account import BudgetError
 from kbkit.llm.calls import Calls
 from kbkit.llm.models import open_calls, open_models
 from kbkit.measures.rows import Result
+from kbkit.systems import exclusive
 from tests.conftest import Done
 from tests.llm_server import Seen, Sent, Server, by, completion, status
 

@@ -194,7 +194,7 @@ def write(frame: pl.DataFrame, path: Path, title: str) -> None:
         fields = zip(("id", "expression", "answer", "question"), row, strict=True)
         quoted = ((name, json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")) for name, value in fields)
         lines += ["[[template]]", *(f"{name} = {value}" for name, value in quoted), ""]
-    path.write_text("\n".join(lines), encoding="utf-8")
+    path.write_text("\n".join(lines), encoding="utf-8", newline="\n")
 
 
 def misfit(template: Template, schema: Schema, parts: Sequence[str] = ()) -> str:

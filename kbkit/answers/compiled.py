@@ -73,7 +73,7 @@ def main() -> None:
     for kind, name, text in files():
         path = assets.folder(kind) / TOPIC / name
         path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", newline="\n")
         written.add(path)
     for kind in ("sql", "sparql"):
         for path in (assets.folder(kind) / TOPIC).iterdir():

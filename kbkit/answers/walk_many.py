@@ -7,7 +7,6 @@ others against it. Blocks of rows run on all cores (numpy lets go of the interpr
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from kbkit import systems
 from kbkit.answers.algebra import All, And, Hop, Minus, Move, Operator, Or, Pick, Plan, Where, parameters
 from kbkit.answers.bind import Bindings, Constant
 from kbkit.answers.pairs import Pairs, are_in, ids_of, neighbors, pack, rows_only, unique
@@ -102,7 +102,7 @@ def _blocks(
         part = {name: values[start : start + BLOCK] for name, values in columns.items()}
         return start, action(_Block(session, constant, slots, part, min(BLOCK, rows - start)))
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(systems.cores()) as pool:
         yield from pool.map(run, range(0, rows, BLOCK))
 
 

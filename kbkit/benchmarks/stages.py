@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kbkit import systems
 from kbkit.errors import BadInputError, KbError
-from kbkit.layout import exclusive
+from kbkit.systems import exclusive
 
 Row = dict[str, Any]
 Work = Callable[[list[Row]], list[Row]]
@@ -48,7 +49,7 @@ class Stage:
                     file.writelines(_line(row) + "\n" for row in rows)
                     file.flush()
                     done.update((row["id"], row) for row in rows)
-                os.fsync(file.fileno())
+                systems.sync(file.fileno())
         except OSError as error:
             raise KbError(f"{self.path} cannot be written: {error.strerror or error}") from None
         if progress:
@@ -66,8 +67,8 @@ class Stage:
             with aside.open("w", encoding="utf-8", newline="\n") as file:
                 file.writelines(_line(row) + "\n" for row in [{"settings": self._settings, "rows": len(rows)}, *rows])
                 file.flush()
-                os.fsync(file.fileno())
-            aside.replace(self.path)
+                systems.sync(file.fileno())
+            systems.replace(aside, self.path)
         except OSError as error:
             raise KbError(f"{self.path} cannot be written: {error.strerror or error}") from None
         return rows
@@ -111,7 +112,7 @@ def remove(out: Path) -> None:
     folder = out / "stages"
     try:
         for path in folder.glob("[0-9]_*.jsonl"):
-            path.unlink()
+            systems.remove(path)
         if folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
     except OSError as error:

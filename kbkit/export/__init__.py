@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from kbkit import systems
 from kbkit.errors import BadInputError, KbError, QueryError, UnknownNameError
 from kbkit.export import folder, kgtk, lines, rebuild
 from kbkit.ingestion.progress import Event, Listener
-from kbkit.layout import remove_tree, tree_bytes
+from kbkit.layout import tree_bytes
 from kbkit.stores.tables import FILE, Error, Tables, first_line
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def _folder(
         about = {"kbkit_export": 1, "format": to, "layout": "flat" if flat else "partitioned"}
         # Last: without it the folder is no export.
         text = json.dumps({**about, "schema": kb.schema.to_json()}, indent=1, ensure_ascii=False)
-        (place / "schema.json").write_text(text + "\n", encoding="utf-8")
+        (place / "schema.json").write_text(text + "\n", encoding="utf-8", newline="\n")
         return tree_bytes(place)
 
 
@@ -170,8 +171,8 @@ def _aside(out: Path) -> Iterator[Path]:
         yield place
         former = place.with_suffix(".former")
         if out.is_dir():
-            out.rename(former)
-        place.replace(out)
+            systems.rename(out, former)
+        systems.replace(place, out)
         _remove(former)
     finally:
         _remove(place)
@@ -179,9 +180,9 @@ def _aside(out: Path) -> Iterator[Path]:
 
 def _remove(path: Path) -> None:
     if path.is_dir():
-        remove_tree(path)
+        systems.remove_tree(path)
     else:
-        path.unlink(missing_ok=True)
+        systems.remove(path)
 
 
 @contextlib.contextmanager

@@ -17,8 +17,8 @@ _LISTS = (Attribute("aliases", "VARCHAR[]"), Attribute("types", "VARCHAR[]"))
 
 def write_recipe(schema: Schema, source: Mapping[str, Any], place: Path, form: Form) -> None:
     """Write ``recipe.toml`` and ``load.sql`` into the folder of a flat export; ``source`` is the manifest's recipe."""
-    (place / "recipe.toml").write_text(_toml(schema, source, form), encoding="utf-8")
-    (place / "load.sql").write_text(_sql(schema, form), encoding="utf-8")
+    (place / "recipe.toml").write_text(_toml(schema, source, form), encoding="utf-8", newline="\n")
+    (place / "load.sql").write_text(_sql(schema, form), encoding="utf-8", newline="\n")
 
 
 def _toml(schema: Schema, source: Mapping[str, Any], form: Form) -> str:

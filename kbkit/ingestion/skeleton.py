@@ -59,5 +59,5 @@ def write_skeleton(folder: Path) -> None:
     if folder.exists():
         raise BadInputError(f"{folder} exists already", "name a new folder")
     folder.mkdir(parents=True)
-    (folder / "recipe.toml").write_text(SKELETON_TOML, encoding="utf-8")
-    (folder / "load.sql").write_text(SKELETON_SQL, encoding="utf-8")
+    (folder / "recipe.toml").write_text(SKELETON_TOML, encoding="utf-8", newline="\n")
+    (folder / "load.sql").write_text(SKELETON_SQL, encoding="utf-8", newline="\n")

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kbkit import systems
 from kbkit.errors import BadInputError, KbError
 from kbkit.llm.client import Message, Reply, Request, Usage
 
@@ -49,12 +50,11 @@ def write(calls: Iterable[Recorded], file: Path) -> int:
             for call in calls:
                 stream.write(line(call))
                 count += 1
-        place.replace(file)
+        systems.replace(place, file)
     except OSError as error:
         raise KbError(f"{file} cannot be written: {error.strerror or error}") from None
     finally:
-        if place.exists():
-            place.unlink()
+        systems.remove(place)
     return count
 
 

@@ -103,4 +103,4 @@ def _lexical(column: pl.Series) -> pl.Series:
     name = column.name
     literal = column.str.extract(r'(?s)^"(.*)"(?:@[^"]*|\^\^<[^>"]*>)?$')
     iri = column.str.extract("^<(.*)>$")
-    return pl.select(pl.coalesce(literal, iri, column)).to_series().rename(name)
+    return pl.select(pl.coalesce(literal, iri, column)).to_series().alias(name)

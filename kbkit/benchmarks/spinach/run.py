@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kbkit import systems
 from kbkit.benchmarks.spinach import paper
 from kbkit.benchmarks.spinach.execute import Executed, execute, rows_of
 from kbkit.benchmarks.spinach.files import Dataset, Question
@@ -19,8 +20,9 @@ from kbkit.benchmarks.stages import Row
 from kbkit.errors import KbError
 from kbkit.explore.agent import POLICY, PRUNE, Agent, Answer
 from kbkit.explore.agent import Settings as AgentSettings
-from kbkit.layout import exclusive, fingerprint
+from kbkit.layout import fingerprint
 from kbkit.llm.account import BudgetError
+from kbkit.systems import exclusive
 
 if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
@@ -77,7 +79,7 @@ def run(
     lock = out.with_name(f".{out.name}.lock")
     with exclusive(lock, f"another run writes to {out}", "wait for it, or give another --out"):
         if replace:
-            out.unlink(missing_ok=True)
+            systems.remove(out)
         file = RunFile(out, _settings(kb, dataset, plan, calls))
         questions = dataset.questions[: plan.limit]
         asked = {question.id: question for question in questions}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kbkit import systems
 from kbkit.benchmarks.spinach.files import result
 from kbkit.benchmarks.stages import Row, Stage
 from kbkit.errors import BadInputError, KbError
@@ -61,7 +61,7 @@ class RunFile(Stage):
                         file.flush()
 
                 threads.each(one, left, min(workers, len(left)), tell)
-                os.fsync(file.fileno())
+                systems.sync(file.fileno())
         except OSError as error:
             raise KbError(f"{self.path} cannot be written: {error.strerror or error}") from None
 

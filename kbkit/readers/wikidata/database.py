@@ -7,6 +7,8 @@ from pathlib import Path
 
 import duckdb
 
+from kbkit import systems
+
 _MEMORY = "1GB"
 
 
@@ -39,7 +41,7 @@ def copy(con: duckdb.DuckDBPyConnection, query: str, target: Path) -> None:
     """Write a query's rows to a Parquet file, whole or not at all."""
     new = target.with_name(target.name + ".new")
     con.execute(f"COPY ({query}) TO {literal(new)} (FORMAT parquet, COMPRESSION zstd)")
-    new.replace(target)
+    systems.replace(new, target)
 
 
 def write_lines(con: duckdb.DuckDBPyConnection, query: str, target: Path) -> None:
@@ -49,4 +51,4 @@ def write_lines(con: duckdb.DuckDBPyConnection, query: str, target: Path) -> Non
         f"COPY ({query}) TO {literal(new)} (FORMAT csv, HEADER false, QUOTE '', ESCAPE '', DELIMITER '\x01',"
         " COMPRESSION gzip)"
     )
-    new.replace(target)
+    systems.replace(new, target)

@@ -8,13 +8,14 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from kbkit import systems
 
 _TEXT, _FLAG, _NUMBER, _DOUBLE = pa.string(), pa.bool_(), pa.int32(), pa.float64()
 _VALUE = [
@@ -52,7 +53,7 @@ class Part:
         self._final = folder
         self._new = _fresh(folder)
         if self._new.exists():
-            shutil.rmtree(self._new)
+            systems.remove_tree(self._new)
         self._new.mkdir(parents=True)
         self._schemas = dict(schemas)
         self._writers: dict[str, pq.ParquetWriter] = {}
@@ -83,7 +84,7 @@ class Part:
         for table in self._schemas:
             self.add(table, ())
         self.close()
-        (self._new / INFO).write_text(json.dumps(info), encoding="utf-8")
+        (self._new / INFO).write_text(json.dumps(info), encoding="utf-8", newline="\n")
 
     def close(self) -> None:
         """Close the files."""
@@ -103,11 +104,11 @@ def publish(folder: Path) -> dict[str, Any]:
     new = _fresh(folder)
     found: dict[str, Any] = json.loads((new / INFO).read_text(encoding="utf-8"))
     try:
-        new.rename(folder)
+        systems.rename(new, folder)
     except OSError:
         if info(folder) is None:
             raise
-        shutil.rmtree(new)  # a process that outlived its run for a moment has made the same part
+        systems.remove_tree(new)  # a process that outlived its run for a moment has made the same part
     return found
 
 

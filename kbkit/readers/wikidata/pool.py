@@ -6,7 +6,6 @@ its main part can convert too, and so that nothing but the one module is importe
 
 from __future__ import annotations
 
-import os
 import queue
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
+from kbkit import systems
 from kbkit.errors import BadInputError, KbError
 from kbkit.readers.wikidata.options import Options
 from kbkit.readers.wikidata.worker import Job, Request, receive, send, task
@@ -28,8 +28,7 @@ Done = Callable[[int, dict[str, Any]], None]
 
 def workers() -> int:
     """How many processes to start: one for each core that this one may use."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, _MOST)
+    return min(systems.cores(), _MOST)
 
 
 def run_here(job: Job, requests: Iterable[tuple[int, Request]], done: Done, look: Callable[[], None]) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from kbkit import systems
 from kbkit.errors import BadInputError
 from kbkit.readers.wikidata.options import Options
 
@@ -29,15 +29,15 @@ def prepare(folder: Path, paths: Sequence[Path], options: Options) -> None:
             _remove(entry)
     if not same:
         written = folder / (_FILE + ".new")
-        written.write_text(json.dumps(made_from), encoding="utf-8")
-        written.replace(file)
+        written.write_text(json.dumps(made_from), encoding="utf-8", newline="\n")
+        systems.replace(written, file)
 
 
 def _remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
+        systems.remove_tree(path)
     else:
-        path.unlink(missing_ok=True)
+        systems.remove(path)
 
 
 def _described(paths: Sequence[Path], options: Options) -> dict[str, object]:
