@@ -50,15 +50,15 @@ class LockedError(KbError):
 
 
 class QueryError(KbError):
-    """A query that the engine refused."""
-
-
-class QuerySyntaxError(QueryError):
-    """A query that cannot be read; ``line`` and ``column``, from 1, say where (0: not known)."""
+    """A query that the engine refused; ``line`` and ``column``, from 1, say where (0: not known)."""
 
     def __init__(self, message: str, hint: str = "", *, line: int = 0, column: int = 0) -> None:
         super().__init__(message, hint)
         self.line, self.column = line, column
+
+
+class QuerySyntaxError(QueryError):
+    """A query that cannot be read."""
 
 
 class QueryTimeoutError(KbError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
@@ -19,15 +19,18 @@ if TYPE_CHECKING:
     from kbkit.answers.catalogue import Template
     from kbkit.answers.session import Session
     from kbkit.answers.syntax import Value
+    from kbkit.connections import Neighbourhood, Paths
     from kbkit.embed import Embedder
     from kbkit.engines import Engine
     from kbkit.explore.actions import Explorer
     from kbkit.export import Written
     from kbkit.ingestion.progress import Listener
     from kbkit.lookup import Node
+    from kbkit.pages import Page
     from kbkit.queries import Query
     from kbkit.search.filters import Given
     from kbkit.search.rerank import Reranker
+    from kbkit.search.results import SearchResults
     from kbkit.search.run import Queries, Search
     from kbkit.search.settings import Options
     from kbkit.sparql_syntax.rewrite import Rewritten
@@ -82,9 +85,22 @@ class KnowledgeBase:
         )
 
     def _repr_html_(self) -> str:
-        from kbkit.render import to_html
+        from kbkit import html_pages
+        from kbkit.overview import relations, types
 
-        return to_html(self.types(), f"{self.schema.name}: types") + to_html(self.relations(), "relations")
+        schema = self.schema
+        texts = sum(field.texts for field in schema.text_fields)
+        counts = [f"{schema.nodes:,} nodes", f"{schema.edges:,} edges", f"{texts:,} texts", str(self.directory.path)]
+        shown = {
+            "types": types(schema).drop("sql_name"),
+            "relations": relations(schema).drop("sql_name", "symmetric"),
+        }
+        tables = {caption: (frame.columns, frame.rows()) for caption, frame in shown.items()}
+        return html_pages.overview(schema.name, self.manifest.recipe["title"], counts, tables)
+
+    def page_data(self, node: int) -> dict[str, Any] | None:
+        """The page of a node as plain data, for notebooks; None once the KB is closed, or where it has no adjacency."""
+        return self.page(node).data if self._open and self.has("adjacency") else None
 
     def has(self, store: str) -> bool:
         """Whether the KB was built with a store."""
@@ -218,7 +234,13 @@ class KnowledgeBase:
         """A node with its attributes and texts; see :meth:`find` for ``reference``."""
         from kbkit.lookup import describe
 
-        return describe(self.tables, self.schema, self.find(reference))
+        return describe(self.tables, self.schema, self.find(reference)).beside(self)
+
+    def page(self, reference: str | int, most: int = 5) -> Page:
+        """The page of a node: attributes, texts, and neighbours by relation, direction and type, the first ``most``."""
+        from kbkit.pages import page
+
+        return page(self, reference, most)
 
     def neighbors(self, reference: str | int, relation: str | None = None, most: int | None = None) -> pl.DataFrame:
         """A node's neighbours: relation, direction (out or in), id, key, type, name, and the edge's attributes.
@@ -230,6 +252,42 @@ class KnowledgeBase:
 
         wanted = [self.schema.relation(relation)] if relation else list(self.schema.relations)
         return neighbors(self.tables, self.adjacency, wanted, self.find(reference), most)
+
+    def paths(
+        self,
+        start: str | int,
+        end: str | int,
+        max_steps: int = 4,
+        most: int = 10,
+        relations: Iterable[str] | None = None,
+        types: Iterable[str] | None = None,
+    ) -> Paths:
+        """The shortest paths between two nodes, whichever way edges run: a sequence, empty where none is short enough.
+
+        At most ``most``, those through nodes of few neighbours first (:mod:`kbkit.connections.paths`); only by
+        ``relations``, and between the ends only through nodes of ``types``, where these are given.
+        """
+        from kbkit.connections import paths
+
+        ends = (self.find(start), self.find(end))
+        return paths(self.tables, self.adjacency, self.schema, ends, max_steps, most, relations, types)
+
+    def around(
+        self,
+        node: str | int,
+        hops: int = 1,
+        most: int = 150,
+        relations: Iterable[str] | None = None,
+        types: Iterable[str] | None = None,
+    ) -> Neighbourhood:
+        """What lies within ``hops`` steps of a node, whichever way edges run; ``.write("graph.html")`` draws it.
+
+        At most ``most`` nodes are kept: the nearest, and where a hop has too many, some in turn from each relation and
+        node before. Only by ``relations`` and over nodes of ``types``, where these are given.
+        """
+        from kbkit.connections import around
+
+        return around(self.tables, self.adjacency, self.schema, self.find(node), hops, most, relations, types)
 
     def degrees(self, reference: str | int) -> list[tuple[Relation, str, int]]:
         """(relation, direction, number of neighbours) for every relation that the node has."""
@@ -327,7 +385,7 @@ class KnowledgeBase:
         rerank: str | Reranker | None = None,
         embedder: str | None = None,
         **options: Unpack[Options],
-    ) -> pl.DataFrame:
+    ) -> SearchResults:
         """Search names and texts: rank, id, key, type, name, score, a score per component, snippet.
 
         ``mode`` is ``bm25`` (words; ``"quoted"`` ones must occur), ``dense`` (meaning), ``multivector`` (meaning, long
@@ -339,7 +397,9 @@ class KnowledgeBase:
         best anew. ``embedder`` is the model that queries are to go to, at its address of today; another than the KB was
         built with is refused. ``options`` are :class:`kbkit.search.settings.Options`.
         """
-        return self._search(mode, k, within, type, rerank, embedder, options).one(query, explain)
+        from kbkit.search.results import SearchResults
+
+        return SearchResults(self._search(mode, k, within, type, rerank, embedder, options).one(query, explain))
 
     def search_many(
         self,
@@ -351,20 +411,21 @@ class KnowledgeBase:
         *,
         rerank: str | Reranker | None = None,
         embedder: str | None = None,
+        tell: Callable[[int, int], None] | None = None,
         **options: Unpack[Options],
     ) -> pl.DataFrame:
         """Search many queries with all cores: query, rank, id, key, type, name, score; see :meth:`search`.
 
         ``queries`` is a file (:func:`kbkit.measures.files.read_queries`), maps ids to texts, or is a list of texts
         (numbered from 1) or a frame with ``query`` and ``text``. Quotation marks are punctuation here, unless
-        ``quotes=True``.
+        ``quotes=True``. ``tell`` hears how many are done, and of how many.
         """
         from kbkit.measures.files import read_queries
 
         options.setdefault("quotes", False)
         if isinstance(queries, str | os.PathLike):
             queries = read_queries(queries)
-        return self._search(mode, k, within, type, rerank, embedder, options).many(queries)
+        return self._search(mode, k, within, type, rerank, embedder, options).many(queries, tell)
 
     def _search(
         self,
@@ -462,6 +523,12 @@ class KnowledgeBase:
         choices = [parts] if isinstance(parts, str) else list(parts)
         return sample(self.session, chosen, Request(n, seed, least, max_answers, weight, bounds), choices)
 
+    def sets(self) -> pl.DataFrame:
+        """The sets saved in the workspace: set, type, nodes, saved, generation, expression."""
+        from kbkit.overview import sets
+
+        return sets(self.workspace)
+
     def templates(self) -> pl.DataFrame:
         """The templates that ship with kbkit: template, fits (this KB), answer, expression, question, problem."""
         from kbkit.answers.catalogue import listed, shipped
@@ -495,8 +562,8 @@ class KnowledgeBase:
 
     # -- check --------------------------------------------------------------------------------------------------------
 
-    def check(self) -> list[tuple[str, str]]:
+    def check(self, tell: Callable[[str, int, int], None] | None = None) -> list[tuple[str, str]]:
         """Compare the stores with each other and the files with their checksums: (what, problem or nothing)."""
         from kbkit.check import check
 
-        return check(self)
+        return check(self, tell)

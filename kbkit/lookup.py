@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.schema import Relation, Schema
@@ -14,6 +15,13 @@ if TYPE_CHECKING:
     import polars as pl
 
     from kbkit.stores.adjacency import Adjacency
+
+
+class Pages(Protocol):
+    """An open KB, as far as a node's page in a notebook needs it."""
+
+    def page_data(self, node: int) -> dict[str, Any] | None:
+        """The page of a node, as plain data; None where that cannot be had."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +42,21 @@ class Node:
         """``type#key``, which names the node in every command."""
         return f"{self.type}#{self.key}"
 
+    def beside(self, pages: Pages) -> Node:
+        """The same node; a notebook shows its neighbours too, as long as ``pages`` lives."""
+        self.__dict__["_pages"] = weakref.ref(pages)  # no field: it is no part of what the node is
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_pages"}
+
     def _repr_html_(self) -> str:
-        import polars as pl
+        from kbkit import html_pages
 
-        from kbkit.render import cell, to_html
-
-        rows = [("reference", self.reference), *((k, cell(v)) for k, v in self.attributes.items()), *self.texts]
-        return to_html(pl.DataFrame(rows, schema=["", "value"], orient="row"), self.name)
+        data = {**vars(self), "reference": self.reference}
+        data["texts"] = [{"field": field, "text": text} for field, text in self.texts]
+        pages = self.__dict__.get("_pages", lambda: None)()
+        return html_pages.node((pages and pages.page_data(self.id)) or data)
 
 
 NODES_SQL = "SELECT id, key, type, name FROM nodes WHERE id IN (SELECT unnest($ids))"
@@ -57,6 +73,11 @@ _STEPS = (
     "lower(name) = lower($text)",
     "len(list_filter(aliases, lambda alias: lower(alias) = lower($text))) > 0",
 )
+
+
+def typed(text: str) -> str | int:
+    """A reference as a person types it: ``#17`` is the node of that id, anything else what :func:`find` takes."""
+    return int(text[1:]) if text[:1] == "#" and text[1:].isdecimal() else text
 
 
 def find(tables: Tables, schema: Schema, reference: str | int) -> int:

@@ -9,6 +9,7 @@ import polars as pl
 
 from kbkit.layout import Manifest, tree_bytes
 from kbkit.schema import Schema
+from kbkit.workspace import Workspace
 
 
 def info(schema: Schema, manifest: Manifest, folder: Path) -> dict[str, Any]:
@@ -57,6 +58,13 @@ def stark_row(schema: Schema) -> pl.DataFrame:
         "tokens": sum(f.tokens for f in schema.text_fields),
     }
     return pl.DataFrame([row])
+
+
+def sets(workspace: Workspace) -> pl.DataFrame:
+    """Saved sets: set, type (``*`` for any), nodes, saved (when), generation (in which), expression."""
+    columns = ["set", "type", "nodes", "saved", "generation", "expression"]
+    rows = [(s.name, s.type or "*", s.count, s.saved, s.generation, s.expression) for s in workspace.sets()]
+    return pl.DataFrame(rows, schema=columns, orient="row")
 
 
 def types(schema: Schema) -> pl.DataFrame:

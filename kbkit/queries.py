@@ -15,9 +15,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kbkit import assets
 from kbkit.errors import BadInputError, KbError, UnknownNameError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 ENDINGS = {"sql": ".sql", "sparql": ".rq"}
 PARAMETER_TYPES = ("text", "integer", "number", "iri", "node")
@@ -86,6 +90,22 @@ def shipped(kind: str) -> dict[str, Path]:
     root = assets.folder(kind)
     paths = sorted(root.glob(f"*/*{ENDINGS[kind]}"))
     return {path.relative_to(root).with_suffix("").as_posix(): path for path in paths}
+
+
+def all_shipped() -> list[Query]:
+    """The queries that ship with kbkit, those in SQL first."""
+    return [load(kind, name) for kind in ENDINGS for name in shipped(kind)]
+
+
+def listed() -> pl.DataFrame:
+    """The queries that ship with kbkit: language, query, answers, parameters (with their defaults)."""
+    import polars as pl
+
+    def signature(query: Query) -> str:
+        return ", ".join(p.name if p.default is None else f"{p.name}={p.default}" for p in query.parameters)
+
+    rows = [(query.kind, query.name, query.title, signature(query)) for query in all_shipped()]
+    return pl.DataFrame(rows, schema=["language", "query", "answers", "parameters"], orient="row")
 
 
 def load(kind: str, reference: str) -> Query:

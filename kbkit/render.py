@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
@@ -17,12 +18,29 @@ from kbkit.errors import KbError, UnknownNameError
 
 if TYPE_CHECKING:
     import polars as pl
+    from rich.console import Console
+    from rich.text import Text
 
 FORMATS = ("table", "json", "ndjson", "csv", "markdown", "parquet")
+ENDINGS = {
+    ".json": "json",
+    ".jsonl": "ndjson",
+    ".ndjson": "ndjson",
+    ".csv": "csv",
+    ".md": "markdown",
+    ".parquet": "parquet",
+    ".txt": "table",
+}
+"""What a file's ending says of its format."""
 TABLE_ROWS = 100
 """A table for the eye stops here and says so; every other format has all rows."""
+_TEXT_WIDTHS = (16, 8)
+"""To which a column of text may shrink: the first with which all columns fit."""
+_GAP = 3
+"""Columns of the screen between two of a table."""
 
 _TRAILING = re.compile(r"(?: |\x1b\[[0-9;]*m)+$")
+_TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -30,27 +48,28 @@ def write(frame: pl.DataFrame, kind: str | None = None, output: Path | None = No
     """Write ``frame`` to a file or standard output. Without ``kind``: by the file's ending, else a table on a terminal
     and ndjson in a pipe.
     """
-    kind = _kind(kind, output)
+    kind = kind_of(kind, output)
     if kind == "parquet":
         assert output is not None
         frame.write_parquet(output)
     elif output is None:
-        _write_text(frame, kind, sys.stdout)
+        write_text(frame, kind, sys.stdout)
     else:
         with output.open("w", encoding="utf-8", newline="") as stream:
-            _write_text(frame, kind, stream)
+            write_text(frame, kind, stream)
 
 
 def check(kind: str | None, output: Path | None) -> None:
     """Raise now what :func:`write` would raise of these when the work is done."""
-    _kind(kind, output)
+    kind_of(kind, output)
     if output is not None and not output.parent.is_dir():
         raise KbError(f"{output}: there is no folder {output.parent}", "make it first")
     if output is not None and output.is_dir():
         raise KbError(f"{output} is a folder", "name a file with -o FILE")
 
 
-def _kind(kind: str | None, output: Path | None) -> str:
+def kind_of(kind: str | None, output: Path | None) -> str:
+    """The format that is meant: the one named, what the file's ending says, or what suits standard output."""
     kind = kind or _default(output)
     if kind not in FORMATS:
         raise UnknownNameError("format", kind, FORMATS)
@@ -62,21 +81,13 @@ def _kind(kind: str | None, output: Path | None) -> str:
 def _default(output: Path | None) -> str:
     if output is None:
         return "table" if sys.stdout.isatty() else "ndjson"
-    endings = {
-        ".json": "json",
-        ".jsonl": "ndjson",
-        ".ndjson": "ndjson",
-        ".csv": "csv",
-        ".md": "markdown",
-        ".parquet": "parquet",
-        ".txt": "table",
-    }
-    if output.suffix not in endings:
+    if output.suffix not in ENDINGS:
         raise KbError(f"cannot tell the format of {output}", "--format names it: " + ", ".join(FORMATS))
-    return endings[output.suffix]
+    return ENDINGS[output.suffix]
 
 
-def _write_text(frame: pl.DataFrame, kind: str, stream: IO[str]) -> None:
+def write_text(frame: pl.DataFrame, kind: str, stream: IO[str]) -> None:
+    """Write all rows as text of a kind; a table shows the first."""
     if kind == "table":
         print_table(frame, stream)
     elif kind == "csv":
@@ -90,34 +101,92 @@ def _write_text(frame: pl.DataFrame, kind: str, stream: IO[str]) -> None:
         stream.write(markdown(frame))
 
 
-def print_table(frame: pl.DataFrame, stream: IO[str], *, count: bool = True) -> None:
-    """A table for the eye: numbers to the right, long text folded, at most ``TABLE_ROWS`` rows, then their count."""
-    from rich.box import SIMPLE_HEAD
+def width_of(stream: IO[str]) -> int:
+    """Columns of the terminal that ``stream`` leads to, or what ``COLUMNS`` says; 80 where nobody knows."""
     from rich.console import Console
-    from rich.table import Table
+
+    return Console(file=stream).width
+
+
+def has_styles(stream: IO[str]) -> bool:
+    """Whether ``stream`` leads to a terminal that shows bold and colours, and whose user wants them."""
+    return stream.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+
+def heading(text: str, stream: IO[str]) -> str:
+    """The text in bold, where ``stream`` can show it."""
+    return f"\x1b[1m{text}\x1b[0m" if text and has_styles(stream) else text
+
+
+def print_table(
+    frame: pl.DataFrame, stream: IO[str], *, count: bool = True, width: int | None = None, most: int = TABLE_ROWS
+) -> None:
+    """A table for the eye: numbers to the right, long text folded to ``width``, at most ``most`` rows, and how many
+    there are. Where numbers would not stay whole, each row is a list of its values.
+    """
+    from rich.console import Console
     from rich.text import Text
 
-    console = Console(file=stream, highlight=False)
-    table = Table(box=SIMPLE_HEAD, header_style="bold", show_edge=False, pad_edge=False)
-    rows = [[clean(cell(value)) for value in row] for row in frame.head(TABLE_ROWS).iter_rows()]
-    cells = [max(map(len, column), default=0) for column in zip(*rows, strict=True)] or [0] * frame.width
-    names = _headers(list(map(clean, frame.columns)), cells, console.width)
-    widths = [min(16, max(cell, *map(len, name.split("\n")))) for name, cell in zip(names, cells, strict=True)]
-    roomy = sum(widths) + 3 * len(widths) <= console.width
-    for name, dtype, width in zip(names, frame.dtypes, widths, strict=True):
-        justify: Any = "right" if dtype.is_numeric() else "left"
-        # Only long text folds, as long as there is room for the rest.
-        table.add_column(Text(name), justify=justify, overflow="fold", min_width=width if roomy else None)
-    for row in rows:
-        table.add_row(*map(Text, row))
+    console = Console(file=stream, highlight=False, width=width)
     with console.capture() as printed:
         if frame.width:
-            console.print(table)
-        if count or frame.height > TABLE_ROWS:
-            console.print(Text(_row_count(frame.height), style="dim"))
+            console.print(_grid(frame.head(most), console))
+        if count or frame.height > most:
+            console.print(Text(_row_count(frame.height, most), style="dim"))
     stream.write(
         "".join(_TRAILING.sub(lambda end: end[0].replace(" ", ""), line) + "\n" for line in printed.get().splitlines())
     )
+
+
+def _grid(frame: pl.DataFrame, console: Console) -> Any:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, header_style="bold", show_edge=False, pad_edge=False)
+    rows = [[clean(cell(value)) for value in row] for row in frame.iter_rows()]
+    cells = [max(map(len, column), default=0) for column in zip(*rows, strict=True)] or [0] * frame.width
+    names = _headers(list(map(clean, frame.columns)), cells, console.width)
+    titles = [max(map(len, name.split("\n"))) for name in names]
+    numeric = [dtype.is_numeric() for dtype in frame.dtypes]
+    for text in _TEXT_WIDTHS:
+        wide = zip(titles, cells, numeric, strict=True)
+        least = [max(title, size) if number else min(text, max(title, size)) for title, size, number in wide]
+        if sum(least) + _GAP * (len(least) - 1) <= console.width:
+            break
+    else:
+        return _records(list(map(clean, frame.columns)), rows)
+    for name, number, size in zip(names, numeric, least, strict=True):
+        # Only long text folds.
+        table.add_column(Text(name), justify="right" if number else "left", overflow="fold", min_width=size)
+    for row in rows:
+        table.add_row(*(_words(value, console) for value in row))
+    return table
+
+
+def _records(names: list[str], rows: list[list[str]]) -> Any:
+    """Rows one below the other, a line for each value."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for number, row in enumerate(rows, 1):
+        table.add_row(Text(f"row {number}", style="bold"), "")
+        for name, value in zip(names, row, strict=True):
+            table.add_row(Text(f"  {name}"), Text(value))
+    return table
+
+
+def _words(text: str, console: Console) -> Text:
+    """A cell; what a snippet has between ``**`` is bold where the terminal can show it."""
+    from rich.text import Text
+
+    parts = text.split("**")
+    if console.color_system is None or len(parts) < 3 or len(parts) % 2 == 0:
+        return Text(text)
+    return Text.assemble(*((part, "bold" if place % 2 else "") for place, part in enumerate(parts)))
 
 
 def _headers(names: list[str], cells: Sequence[int], room: int) -> list[str]:
@@ -139,9 +208,9 @@ def _broken(name: str, width: int) -> str:
     return "\n".join(lines)
 
 
-def _row_count(rows: int) -> str:
-    if rows > TABLE_ROWS:
-        return f"{TABLE_ROWS:,} of {rows:,} rows; other formats have all"
+def _row_count(rows: int, most: int) -> str:
+    if rows > most:
+        return f"{most:,} of {rows:,} rows; other formats have all"
     return f"{rows:,} row{'' if rows == 1 else 's'}"
 
 
@@ -187,8 +256,8 @@ def cell(value: Any) -> str:
 
 
 def clean(text: str) -> str:
-    """Text without control characters other than line break and tab."""
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+    """Text without control characters other than line break and tab, and without signs that turn a line round."""
+    return _TURNS.sub("", _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
 def _flat(frame: pl.DataFrame) -> pl.DataFrame:

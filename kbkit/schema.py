@@ -169,9 +169,14 @@ class Schema:
         """The node type called ``name``; raises :class:`UnknownNameError` with the closest names."""
         return _lookup("type", name, self._types)
 
+    @cached_property
+    def primary_types(self) -> tuple[NodeType, ...]:
+        """The types that are the primary one of some node, in the order of their id ranges."""
+        return tuple(t for t in self.node_types if t.count)
+
     def type_of(self, node: int) -> NodeType:
         """The primary type of a node, by its range."""
-        return self.node_types[bisect.bisect_left(self.node_types, node, key=lambda t: t.last)]
+        return self.primary_types[bisect.bisect_left(self.primary_types, node, key=lambda t: t.last)]
 
     def relation(self, name: str) -> Relation:
         """The relation called ``name``; raises :class:`UnknownNameError` with the closest names."""

@@ -416,7 +416,7 @@ def test_enums_are_plain_strings(kb: KnowledgeBase) -> None:
     ("text", "message"),
     [
         ("SELEC 1", 'Parser Error: syntax error at or near "SELEC"'),
-        ("SELECT * FROM nodez", 'Catalog Error: Table with name nodez does not exist! Did you mean "nodes"?'),
+        ("SELECT * FROM nodez", "Catalog Error: Table with name nodez does not exist!; did you mean 'nodes'?"),
         ("SELECT 'x'::INT", "Conversion Error: Could not convert string 'x' to INT32"),
         ("SELECT error('a\nb')", "Invalid Input Error: a b"),
     ],

@@ -184,6 +184,14 @@ class AnswerSet:
         return f"<AnswerSet {self.expression}{count}>"
 
     def _repr_html_(self) -> str:
-        from kbkit.render import to_html
+        from kbkit import html_pages
+        from kbkit.lookup import NODES_SQL
 
-        return to_html(self.nodes(), self.expression)
+        try:
+            first = self.ids[: html_pages.ROWS].tolist()
+            rows = self._session.stores.tables.rows(f"{NODES_SQL} ORDER BY id", {"ids": first})
+            proof = self.proofs(first[:1])[0].lines() if first and self._session.stores.has("adjacency") else []
+        except KbError as error:
+            return html_pages.failure(self.expression, str(error))
+        members = [(kind, key, name) for _, key, kind, name in rows]
+        return html_pages.answers(self.expression, self.type, len(self.ids), members, proof)

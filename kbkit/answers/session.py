@@ -36,6 +36,8 @@ class Session:
         self.moves = lru_cache(None)(self._moves)
         self.passing = lru_cache(64)(self._passing)
         self.found = lru_cache(1 << 14)(self._found)
+        self.held: dict[str, tuple[str | None, Ids]] = {}
+        """Sets that live as long as the session: the type of each, and its sorted ids."""
 
     @property
     def schema(self) -> Schema:
@@ -54,7 +56,8 @@ class Session:
 
     def saved_types(self) -> Mapping[str, str | None]:
         """The type of each saved set."""
-        return {s.name: s.type for s in self.stores.workspace.sets()}
+        held = {name: node_type for name, (node_type, _) in self.held.items()}
+        return {s.name: s.type for s in self.stores.workspace.sets()} | held
 
     def _found(self, node_type: str | None, pick: syntax.Name | syntax.Key) -> tuple[Node, ...]:
         """The nodes of a type that a name or key may mean: looking one up takes longer than most walks from it."""
@@ -117,11 +120,19 @@ class Session:
         return known, sorted(found.filter(pl.col("id").is_null())["iri"].to_list())
 
     def stored(self, name: str) -> Ids:
-        """Sorted ids of the members of a saved set that this generation has."""
+        """Sorted ids of the members of a saved or held set that this generation has."""
+        if name in self.held:
+            return self.held[name][1]
         return self.stored_nodes(name)["id"].to_numpy().astype(np.int32, copy=False)
 
     def stored_nodes(self, name: str) -> pl.DataFrame:
         """The same as nodes: id, type, key."""
+        import polars as pl
+
+        if name in self.held:
+            held = pl.DataFrame({"member": self.held[name][1]})
+            sql = "SELECT id, type, key FROM nodes WHERE id IN (SELECT member FROM kbkit_members) ORDER BY id"
+            return self.stores.tables.lookup(sql, frames={"kbkit_members": held})
         sql = (
             "SELECT n.id, m.type, m.key FROM nodes n JOIN kbkit_members m ON n.type = m.type AND n.key = m.key"
             " ORDER BY n.id"

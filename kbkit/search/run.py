@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +18,14 @@ from kbkit.search import rerank
 from kbkit.search.filters import Given, candidates
 from kbkit.search.hits import explained, hits
 from kbkit.search.parallel import each
-from kbkit.search.ranking import Ranked
+from kbkit.search.ranking import Ranked, Ranking
 from kbkit.search.rerank import Reranker
 from kbkit.search.retrieve import read, retrieve
 from kbkit.search.settings import Options, Settings, field_weights
 from kbkit.stores.text_query import TextQuery, check
+
+_AT_ONCE = 200
+"""Queries between two words of how many are done: each such part reads all vectors once."""
 
 Queries = Mapping[str, str] | Sequence[str] | pl.DataFrame
 
@@ -67,11 +70,18 @@ class Search:
         frame = hits(self.session, query, ranked)
         return explained(self.session, query, self.settings, ranked, frame) if explain else frame
 
-    def many(self, queries: Queries) -> pl.DataFrame:
-        """The hits of many queries: query, rank, id, key, type, name, score."""
+    def many(self, queries: Queries, tell: Callable[[int, int], None] | None = None) -> pl.DataFrame:
+        """The hits of many queries: query, rank, id, key, type, name, score; ``tell`` hears how many are done."""
         names, texts = _named(queries)
-        asked = each(lambda text: read(self.session, text, self.settings), texts)
-        rankings = [ranked.ranking for ranked in self._ranked(asked)]
+        rankings: list[Ranking] = []
+        for start in range(0, len(texts), _AT_ONCE if tell else len(texts)):
+            if tell:
+                tell(start, len(texts))
+            part = texts[start : start + _AT_ONCE] if tell else texts
+            asked = each(lambda text: read(self.session, text, self.settings), part)
+            rankings += [ranked.ranking for ranked in self._ranked(asked)]
+        if tell:
+            tell(len(texts), len(texts))
         counts = [len(ranking.ids) for ranking in rankings]
         frame = pl.DataFrame(
             {

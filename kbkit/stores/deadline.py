@@ -27,25 +27,30 @@ def run(work: Callable[[], T], stop: Callable[[], None], seconds: float | None =
     result: list[T] = []
     failure: list[BaseException] = []
     done = threading.Event()  # Thread.join may return early once Ctrl-C has interrupted it (Python 3.11)
+    given_up = threading.Event()
 
     def target() -> None:
         try:
-            result.append(work())
+            if not given_up.is_set():
+                result.append(work())
         except BaseException as error:  # noqa: BLE001 - handed to the caller below
             failure.append(error)
         finally:
             done.set()
 
     limit = time.monotonic() + seconds if seconds else None
-    threading.Thread(target=target, daemon=True).start()
+    thread = threading.Thread(target=target, daemon=True)
     try:
+        thread.start()
         while not done.wait(_STEP if limit is None else max(0.0, min(_STEP, limit - time.monotonic()))):
             if limit is not None and time.monotonic() >= limit:
                 raise Expired
     except BaseException:
-        stop()
-        while not done.wait(_STEP):  # again: an engine forgets what comes before it has begun
+        given_up.set()  # Ctrl-C may come while the thread starts
+        if thread.ident is not None:
             stop()
+            while not done.wait(_STEP):  # again: an engine forgets what comes before it has begun
+                stop()
         raise
     if failure:
         raise failure[0]

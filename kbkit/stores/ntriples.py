@@ -18,6 +18,21 @@ KB_KEY = KB_NAMESPACE + "key"
 TABLES_GRAPH = KB_NAMESPACE + "tables"
 """For RDF sources, the graph of what the tables made of the source: ``kb:name`` and an ``attr:`` for each attribute."""
 
+VOCABULARY = {
+    "rdf:type": "a type of the node, for tools that know no other predicate; or that this is the statement of an edge",
+    "kb:type": "a type of the node, primary or other",
+    "kb:key": "its key",
+    "rdfs:label": "its name",
+    "skos:altLabel": "one of its aliases",
+    "attr:": "an attribute, of a node or of an edge's statement; a list gives a triple for each element",
+    "text:": "a text, by its field",
+    "rel:": "an edge; parallel ones are one triple",
+    "rdf:subject": "head of an edge that has attributes, of the edge's statement",
+    "rdf:predicate": "relation of that edge",
+    "rdf:object": "tail of that edge",
+}
+"""The predicates of a KB that did not come from RDF, for the schema reference; a colon at the end stands for many."""
+
 _NUMBER = '"number of the statement"'  # a column that no attribute is called
 
 _SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")

@@ -15,6 +15,50 @@ if TYPE_CHECKING:
 _MOST_TABLES = 100
 """With more types that have attributes than this, one table holds all: each would cost time, and blocks on disk."""
 
+_ID = "the node's id"
+COLUMNS = {
+    "nodes": {
+        "id": "dense from 0, type by type; of this generation only",
+        "type": "primary type",
+        "key": "id in the source, unique within the type",
+        "name": "",
+        "aliases": "other names; never NULL",
+    },
+    "node_types": {"id": _ID, "type": "a type that it has besides its primary one"},
+    "edges": {
+        "head": "id of the node that it starts from",
+        "relation": "",
+        "tail": "id of the node that it leads to",
+        "*": "attribute of some relation; NULL for the others",
+    },
+    "texts": {
+        "id": _ID,
+        "field": "name of the text",
+        "position": "from 0, among the texts of the node and field",
+        "text": "",
+    },
+    "types": {
+        "type": "node type",
+        "iri": "its IRI",
+        "first_id": "smallest id of a node whose primary type it is",
+        "nodes": "how many have it as their primary type: ids from first_id on",
+        "other_nodes": "how many have it besides",
+        "sql_name": "its table or view",
+    },
+    "relations": {
+        "relation": "relation; a row for each pair of types that it joins",
+        "iri": "its IRI",
+        "head_type": "primary type of the heads",
+        "tail_type": "primary type of the tails",
+        "edges": "how many there are between them",
+        "is_symmetric": "whether each edge is stored both ways",
+        "sql_name": "its view",
+    },
+    "TYPE": {"id": _ID, "key": "as in nodes", "name": "as in nodes", "*": "attribute of the type"},
+    "RELATION": {"head": "as in edges", "tail": "as in edges", "*": "attribute of the relation"},
+}
+"""What the columns of the tables hold, for the schema reference; ``*`` are those that differ from KB to KB."""
+
 
 def build(staging: duckdb.DuckDBPyConnection, folder: Path, schema: Schema) -> dict[str, int]:
     """Write ``tables.duckdb`` from the staged tables ``kb_nodes``, ``kb_edges``, ``kb_texts`` and ``kb_node_types``.

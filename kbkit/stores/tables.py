@@ -10,6 +10,7 @@ primary one, and one table for each node type that has attributes; where many ha
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 import threading
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from kbkit.errors import KbError, QueryError, QueryTimeoutError
+from kbkit.errors import KbError, QueryError, QueryTimeoutError, suggest
 from kbkit.stores.deadline import Expired, run
 
 if TYPE_CHECKING:
@@ -142,6 +143,7 @@ class Tables:
             raise KbError(f"{path} cannot be opened: {first_line(error)}", "kbkit check says more") from error
         if not files:
             self._con.execute("SET enable_external_access = false")
+        self._con.execute("SET GLOBAL errors_as_json = true")  # which say where
         self._con.execute("SET lock_configuration = true")
 
     def close(self) -> None:
@@ -149,14 +151,24 @@ class Tables:
         self._con.close()
         self._spill.cleanup()
 
-    def arrow(self, text: str, params: Mapping[str, Any] | None = None, timeout: float | None = None) -> pa.Table:
-        """Run a user's SQL and return its last result; ``params`` are named (``$name``), ``timeout`` is in seconds.
+    def arrow(
+        self,
+        text: str,
+        params: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+        frames: Mapping[str, pl.DataFrame] | None = None,
+        on: duckdb.DuckDBPyConnection | None = None,
+    ) -> pa.Table:
+        """Run a user's SQL and return its last result, no column where it is no query; ``params`` are named
+        (``$name``), ``timeout`` is in seconds.
 
-        Types that Arrow or polars lack come as text. Raises :class:`QueryError` with DuckDB's first line,
-        :class:`QueryTimeoutError` at the limit.
+        ``frames`` are tables that the text may name; they hide those of the KB that are called the same. ``on`` is a
+        connection of :meth:`connect`. Types that Arrow or polars lack come as text. Raises :class:`QueryError` with
+        DuckDB's first line and the place, :class:`QueryTimeoutError` at the limit.
         """
-        cursor = self._cursor()
+        cursor = self._cursor() if on is None else on
         try:
+            _register(cursor, frames or {})
             if not self._files:
                 _refuse_writes(cursor, text)
             if "answer_" in text.lower():
@@ -167,13 +179,28 @@ class Tables:
         except duckdb.PermissionException as error:
             raise QueryError(first_line(error), "--allow-files lets SQL read and write files") from None
         except (duckdb.Error, RuntimeError, UnicodeEncodeError) as error:
-            raise QueryError(first_line(error)) from error
+            raise _refusal(_placed(cursor, text, params or {}, error), text) from error
         finally:
-            cursor.close()
+            if on is None:
+                cursor.close()
+            else:
+                for name in frames or ():
+                    on.unregister(name)
 
-    def frame(self, text: str, params: Mapping[str, Any] | None = None, timeout: float | None = None) -> pl.DataFrame:
+    def connect(self) -> duckdb.DuckDBPyConnection:
+        """A connection on which what is temporary (tables, variables, settings) outlives a statement."""
+        return self._cursor()
+
+    def frame(
+        self,
+        text: str,
+        params: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+        frames: Mapping[str, pl.DataFrame] | None = None,
+        on: duckdb.DuckDBPyConnection | None = None,
+    ) -> pl.DataFrame:
         """:meth:`arrow` as a polars frame, with plain strings for ENUMs."""
-        return to_frame(self.arrow(text, params, timeout))
+        return to_frame(self.arrow(text, params, timeout, frames, on))
 
     def lookup(
         self, text: str, params: Mapping[str, Any] | None = None, frames: Mapping[str, pl.DataFrame] | None = None
@@ -183,8 +210,7 @@ class Tables:
         """
         cursor = self._cursor()
         try:
-            for name, frame in (frames or {}).items():
-                cursor.register(name, frame.to_arrow())
+            _register(cursor, frames or {})
             return to_frame(cursor.sql(text, params=dict(params or {})).to_arrow_table())
         finally:
             cursor.close()
@@ -207,10 +233,11 @@ class Tables:
             return
         cursor.register("kbkit_sets", self._sets().to_arrow())
         cursor.execute(
-            "CREATE TEMP VIEW answer_sets AS SELECT name, expression, type, generation, saved, count FROM kbkit_sets"
+            "CREATE OR REPLACE TEMP VIEW answer_sets AS"
+            " SELECT name, expression, type, generation, saved, count FROM kbkit_sets"
         )
         cursor.execute(
-            "CREATE TEMP VIEW answer_members AS SELECT m.answer_set, n.id, m.type, m.key FROM"
+            "CREATE OR REPLACE TEMP VIEW answer_members AS SELECT m.answer_set, n.id, m.type, m.key FROM"
             " (SELECT answer_set, member.type, member.key FROM (SELECT name AS answer_set, unnest(members) AS member"
             " FROM kbkit_sets)) m LEFT JOIN nodes n ON n.type = m.type AND n.key = m.key"
         )
@@ -220,6 +247,12 @@ class Tables:
             cursor = self._con.cursor()
         cursor.execute("USE kb")
         return cursor
+
+
+def _register(cursor: duckdb.DuckDBPyConnection, frames: Mapping[str, pl.DataFrame]) -> None:
+    """Let SQL see frames as tables."""
+    for name, frame in frames.items():
+        cursor.register(name, frame.to_arrow())
 
 
 _READING = {
@@ -250,7 +283,7 @@ def _result(cursor: duckdb.DuckDBPyConnection, text: str, params: Mapping[str, A
     import pyarrow
 
     relation = cursor.sql(text, params=dict(params)) if params else cursor.sql(text)
-    if relation is None:
+    if relation is None or (relation.columns in _DONE and not _is_query(cursor, text)):
         return pyarrow.table({})
     kinds = [str(kind) for kind in relation.types]
     as_text = {i for i, kind in enumerate(kinds) if any(name in kind for name in _NO_ARROW)}
@@ -258,6 +291,16 @@ def _result(cursor: duckdb.DuckDBPyConnection, text: str, params: Mapping[str, A
     table = _as_text(relation, as_text).to_arrow_table()
     unspeakable = {i for i, kind in enumerate(kinds) if i not in as_text and _beyond_calendar(table.column(i))}
     return _as_text(relation, as_text | unspeakable).to_arrow_table() if unspeakable else table
+
+
+_DONE = (["Count"], ["Success"])
+"""Columns of what DuckDB says of a statement that is no query."""
+
+
+def _is_query(cursor: duckdb.DuckDBPyConnection, text: str) -> bool:
+    """Whether the last statement of a text has rows that it was asked for."""
+    statements = cursor.extract_statements(text)
+    return not statements or statements[-1].expected_result_type == [duckdb.ExpectedResultType.QUERY_RESULT]
 
 
 def _as_text(relation: duckdb.DuckDBPyRelation, columns: set[int]) -> duckdb.DuckDBPyRelation:
@@ -328,5 +371,44 @@ def closest_nodes(tables: Tables, name: str, node_type: str = "", most: int = 5)
 
 def first_line(error: Exception) -> str:
     """DuckDB's message without its dump of settings, on one line."""
-    text = re.split(r"\n\s*\n|\nPossible|\nLINE ", str(error), maxsplit=1)[0]
+    text = str(error)
+    said = _said(text)
+    if said:
+        text = f"{said['exception_type']} Error: {said['exception_message']}"
+    text = re.split(r"\n\s*\n|\nPossible|\nLINE |\nCandidate|\nDid you mean|\n\tCandidate", text, maxsplit=1)[0]
     return " ".join(text.split())
+
+
+def _said(message: str) -> dict[str, str]:
+    """What an error of a connection with ``errors_as_json`` says of itself; nothing for other errors."""
+    try:
+        said = json.loads(message.partition(" Error: ")[2])
+    except ValueError:
+        return {}
+    return said if isinstance(said, dict) and "exception_message" in said else {}
+
+
+def _placed(cursor: duckdb.DuckDBPyConnection, text: str, params: Mapping[str, Any], error: Exception) -> Exception:
+    """The error that says where it is: relations do not say where a name is unknown, statements do."""
+    if not isinstance(error, (duckdb.BinderException, duckdb.CatalogException)) or "position" in _said(str(error)):
+        return error
+    try:
+        cursor.execute("EXPLAIN " + text, dict(params))
+    except duckdb.Error as again:
+        said = _said(str(again))
+        if first_line(again) == first_line(error) and said.get("position", "").isdecimal():
+            said["position"] = str(int(said["position"]) - len("EXPLAIN "))
+            return type(error)(f"{said['exception_type']} Error: {json.dumps(said)}")
+    return error
+
+
+def _refusal(error: Exception, text: str) -> QueryError:
+    """DuckDB's error as the user's, with the place in ``text`` and the names that would be right."""
+    said = _said(str(error))
+    known = [name for name in said.get("candidates", "").split(",") if name]
+    hint = suggest(said["name"], known) if known and "name" in said else ""
+    if not said.get("position", "").isdecimal():
+        return QueryError(first_line(error), hint)
+    before = text.encode()[: int(said["position"])].decode(errors="ignore")  # DuckDB counts bytes
+    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+    return QueryError(first_line(error), hint, line=line, column=column)

@@ -17,9 +17,10 @@ import numpy as np
 import tantivy
 from numpy.typing import NDArray
 
+from kbkit import systems
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.schema import Schema, TextField
-from kbkit.stores import documents
+from kbkit.stores import documents, text_names
 from kbkit.stores.ids import Within, is_within
 from kbkit.stores.snippets import Token, snippet
 from kbkit.stores.stop_words import STOP_WORDS
@@ -30,26 +31,9 @@ if TYPE_CHECKING:
 
 FOLDER = "text"
 ANALYZERS = (
-    "english",
-    "simple",
-    "arabic",
-    "danish",
-    "dutch",
-    "finnish",
-    "french",
-    "german",
-    "greek",
-    "hungarian",
-    "italian",
-    "norwegian",
-    "portuguese",
-    "romanian",
-    "russian",
-    "spanish",
-    "swedish",
-    "tamil",
-    "turkish",
-)
+    "english", "simple", "arabic", "danish", "dutch", "finnish", "french", "german", "greek", "hungarian", "italian",
+    "norwegian", "portuguese", "romanian", "russian", "spanish", "swedish", "tamil", "turkish",
+)  # fmt: skip
 """Languages whose words are stemmed; ``simple`` only splits, lower-cases and drops accents."""
 
 NAME, RELATIONS = "name", "relations"
@@ -219,7 +203,7 @@ class Text:
         # Tantivy wants to write a lock file beside the index; on media that refuse, beside links to it.
         self._links = tempfile.TemporaryDirectory(prefix="kbkit-")
         for path in (path for path in folder.iterdir() if path.suffix != ".lock"):
-            (Path(self._links.name) / path.name).symlink_to(path.resolve())
+            systems.symlink_or_copy(path, Path(self._links.name) / path.name)
         return tantivy.Index.open(self._links.name)
 
     @property
@@ -285,6 +269,25 @@ class Text:
         phrase = " ".join(words)[:_LONGEST_NAME]
         close = tantivy.Query.fuzzy_term_query(self._index.schema, _WHOLE_NAME, phrase, distance, True, False)
         return np.sort(self._hits(tantivy.Query.const_score_query(close, 0.0), most)[0])
+
+    def names_starting(self, prefix: str, within: Within = None, most: int = 1_000) -> NDArray[np.int64]:
+        """Up to ``most`` nodes with a name or alias that starts with ``prefix``, by id; case and accents do not count.
+
+        The last word may be cut. Of the many names that start with one or two letters these are some, always the same.
+        """
+        return text_names.starting(self._look, _WHOLE_NAME, _joined(_PLAIN, prefix), prefix, within, most)
+
+    def names_holding(self, prefix: str, within: Within = None, most: int = 1_000) -> NDArray[np.int64]:
+        """Up to ``most`` nodes with these words one after another anywhere in a name, by id; the last may be cut.
+
+        Words are compared as the index has them: as stems, where it was built so.
+        """
+        words = self._analyzer.analyze(prefix), _PLAIN.analyze(prefix)
+        return text_names.holding(self._look, NAME, *words, within, most)
+
+    @property
+    def _look(self) -> text_names.Look:
+        return text_names.Look(self._index.schema, lambda *given: self._hits(*given)[0], self._only, self.documents)
 
     def frequency(self, word: str, fields: Iterable[str] | None = None) -> int:
         """Documents that hold an index word, in the field where they are most."""

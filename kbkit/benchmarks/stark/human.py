@@ -20,11 +20,11 @@ from kbkit.benchmarks.stark.dataset import HUMAN_TABLE
 from kbkit.benchmarks.stark.evaluate import are_references, check_seed
 from kbkit.benchmarks.stark.layout import ambiguous
 from kbkit.errors import BadInputError, KbError
-from kbkit.layout import exclusive
 from kbkit.measures import stark
 from kbkit.measures.json_files import records
 from kbkit.measures.reading import content
 from kbkit.schema import Relation
+from kbkit.systems import exclusive
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from kbkit.lookup import Node
 
 RECORDS = "human.jsonl"
-LONGEST_TEXT = 2_000
-"""Characters of a text that a page shows."""
 _EACH = 2
 """Neighbours of a relation, and relations of a neighbour, that paths go through."""
 _COLUMNS = ("id", "query", "answer_ids")
@@ -72,12 +70,6 @@ def _chosen(kb: KnowledgeBase, types: Sequence[str]) -> list[str]:
 
 def _names(node: Node) -> tuple[str, str]:
     return node.key, f"{node.type}#{node.key}"
-
-
-def cut(text: str) -> str:
-    """A text as a page shows it: the first ``LONGEST_TEXT`` characters."""
-    more = len(text) - LONGEST_TEXT
-    return text if more <= 0 else f"{text[:LONGEST_TEXT]} ... ({more:,} more characters)"
 
 
 def paths(kb: KnowledgeBase, node: Node, most: int = 8) -> list[str]:

@@ -1,0 +1,242 @@
+"""Some of a KB's relations as one undirected graph, read off the adjacency arrays.
+
+Whole sets of nodes at a time, in pieces of bounded size: a hub costs as much as it has neighbours, never more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kbkit.schema import Relation, Schema
+from kbkit.stores.adjacency import Adjacency, Csr, Ids
+from kbkit.stores.ids import distinct, is_in
+
+if TYPE_CHECKING:
+    from kbkit.stores.tables import Tables
+
+Marks = NDArray[np.uint8]
+"""For each node of the KB: 0 not reached, ``1 + steps`` where reached, ``CLOSED`` where no path goes."""
+
+CLOSED = 255
+_PIECE = 4_000_000
+"""Neighbours that are looked at in one go: some 50 MB."""
+_LONG_ROW = 10_000
+_MANY_MOVES = 64
+
+
+class Move(NamedTuple):
+    """A relation, followed forward or backward; ``label`` says what it is where its name is a code (``P31``)."""
+
+    relation: str
+    forward: bool
+    label: str = ""
+
+    @property
+    def shown(self) -> str:
+        """Its name, and what that means."""
+        return f"{self.relation}: {self.label}" if self.label else self.relation
+
+
+class Rows(NamedTuple):
+    """Nodes that have neighbours by one move, and where these are: ``csr.expand(starts, counts)``."""
+
+    move: Move
+    csr: Csr
+    nodes: Ids
+    starts: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+class Graph:
+    """The relations of ``relations`` (None: all) of one KB, without direction."""
+
+    def __init__(self, schema: Schema, adjacency: Adjacency, relations: Iterable[str] | None = None) -> None:
+        self.schema, self._adjacency = schema, adjacency
+        wanted = None if relations is None else {schema.relation(name).name for name in relations}
+        self._moves: list[Move] = []
+        self._known: list[tuple[Ids, list[Move]]] = []
+        self._by_type: dict[str, set[int]] = {t.name: set() for t in schema.node_types}
+        for relation in schema.relations:
+            if wanted is None or relation.name in wanted:
+                label = label_of(relation)
+                self._add(Move(relation.name, True, label), {s.head for s in relation.signatures})
+                if not relation.symmetric:  # a symmetric relation is stored both ways
+                    self._add(Move(relation.name, False, label), {s.tail for s in relation.signatures})
+
+    def _add(self, move: Move, types: Iterable[str]) -> None:
+        for name in types:
+            self._by_type[name].add(len(self._moves))
+        self._moves.append(move)
+
+    def csr(self, move: Move) -> Csr:
+        """The neighbours by a move."""
+        return self._adjacency.forward(move.relation) if move.forward else self._adjacency.backward(move.relation)
+
+    def moves(self, nodes: Ids) -> list[Move]:
+        """The moves that start from the primary types of sorted nodes, in the order of the schema."""
+        numbers: set[int] = set()
+        for name in types_of(self.schema, nodes):
+            numbers |= self._by_type[name]
+        return [self._moves[number] for number in sorted(numbers)]
+
+    def rows(self, nodes: Ids) -> list[Rows]:
+        """What leads on from sorted distinct nodes; moves by which none has neighbours are left out."""
+        moves = self._moves_known(nodes)
+        every = (_rows(move, self.csr(move), nodes) for move in moves)
+        found = [rows for rows in every if len(rows.nodes)]
+        if len(moves) > _MANY_MOVES:
+            self._known.append((nodes, [rows.move for rows in found]))
+        return found
+
+    def _moves_known(self, nodes: Ids) -> list[Move]:
+        """The moves to try: of a part of nodes that were asked for before, those that led on from these. So thousands
+        of relations are looked through once for a set, and not again for each step back.
+        """
+        for before, moves in self._known:
+            if len(nodes) <= len(before) and is_in(nodes, before).all():
+                return moves
+        return self.moves(nodes)
+
+    def degrees(self, nodes: Ids) -> NDArray[np.int64]:
+        """Neighbours of each of sorted distinct nodes, counted once a move."""
+        total = np.zeros(len(nodes), np.int64)
+        for rows in self.rows(nodes):
+            total[np.searchsorted(nodes, rows.nodes)] += rows.counts
+        return total
+
+    def pairs(self, some: Ids, others: Ids) -> tuple[Ids, Ids]:
+        """The distinct (one of ``some``, one of ``others``) that are neighbours, sorted; both given sorted.
+
+        Read from the side that has fewer neighbours, so that a hub on one side costs nothing.
+        """
+        near, far = self.rows(some), self.rows(others)
+        turned = work(far) < work(near)
+        known = some if turned else others
+        packed = [np.empty(0, np.int64)]
+        for piece in pieces(far if turned else near):
+            targets = piece.csr.expand(piece.starts, piece.counts)
+            hit = is_in(targets, known)
+            sources = np.repeat(piece.nodes, piece.counts)[hit].astype(np.int64)
+            ends = targets[hit].astype(np.int64)
+            packed.append(ends << 32 | sources if turned else sources << 32 | ends)
+        pairs = distinct(np.concatenate(packed))
+        return (pairs >> 32).astype(np.int32), (pairs & 0xFFFFFFFF).astype(np.int32)
+
+    def edges(self, nodes: Ids) -> list[tuple[str, Ids, Ids]]:
+        """(relation, heads, tails) of the distinct edges among sorted nodes, in the order of the schema."""
+        result = []
+        for rows in self.rows(nodes):
+            if rows.move.forward:
+                heads, tails = _within(rows, nodes)
+                if len(heads):
+                    result.append((rows.move.relation, heads, tails))
+        return result
+
+    def joining(self, pairs: Iterable[tuple[int, int]]) -> dict[tuple[int, int], tuple[Move, ...]]:
+        """The moves that lead from one node to the other, for each of a few pairs."""
+        wanted = sorted(set(pairs))
+        near: dict[int, list[Rows]] = {node: [] for node, _ in wanted}
+        for rows in self.rows(np.array(sorted(near), np.int32)):
+            for node in rows.nodes.tolist():
+                near[node].append(rows)
+        return {
+            (node, other): tuple(rows.move for rows in near[node] if _holds(rows.csr.neighbors(node), other))
+            for node, other in wanted
+        }
+
+
+def label_of(relation: Relation) -> str:
+    """What a relation is called, where its name tells people nothing (``P31``); else nothing."""
+    return "" if any(letter.islower() for letter in relation.name) else relation.label
+
+
+def types_of(schema: Schema, nodes: Ids) -> dict[str, int]:
+    """How many of sorted nodes have each primary type, in the order of the schema; those of none are left out."""
+    types = [t for t in schema.node_types if t.count]  # in the order of their ids
+    counts = np.diff(np.searchsorted(nodes, np.array([t.last for t in types], np.int32), "right"), prepend=0)
+    return {t.name: count for t, count in zip(types, counts.tolist(), strict=True) if count}
+
+
+def work(rows: Sequence[Rows]) -> int:
+    """How many neighbours there are to look at."""
+    return sum(int(part.counts.sum()) for part in rows)
+
+
+def pieces(rows: Sequence[Rows]) -> Iterator[Rows]:
+    """The same in pieces of at most ``_PIECE`` neighbours, or one node."""
+    for part in rows:
+        ends = np.cumsum(part.counts)
+        first = 0
+        while first < len(ends):
+            before = int(ends[first - 1]) if first else 0
+            last = max(first + 1, int(np.searchsorted(ends, before + _PIECE, "right")))
+            cut = slice(first, last)
+            yield Rows(part.move, part.csr, part.nodes[cut], part.starts[cut], part.counts[cut])
+            first = last
+
+
+def spread(rows: Sequence[Rows], marks: Marks, steps: int) -> Ids:
+    """Mark the neighbours that were not reached before as reached after ``steps``; returns them, sorted."""
+    for piece in pieces(rows):
+        targets = piece.csr.expand(piece.starts, piece.counts)
+        marks[targets[marks[targets] == 0]] = 1 + steps
+    return np.flatnonzero(marks == 1 + steps).astype(np.int32)
+
+
+def closed(schema: Schema, tables: Tables, types: Iterable[str] | None) -> Marks:
+    """Fresh marks, with nodes that have none of ``types`` (primary or other; None: any) closed."""
+    marks = np.zeros(schema.nodes, np.uint8)
+    if types is None:
+        return marks
+    known = [schema.type(name) for name in types]
+    marks[:] = CLOSED
+    for node_type in known:
+        marks[node_type.first : node_type.last + 1] = 0
+        if node_type.others:
+            sql = "SELECT id FROM node_types WHERE type = $type"
+            marks[tables.lookup(sql, {"type": node_type.name})["id"].to_numpy()] = 0
+    return marks
+
+
+def _rows(move: Move, csr: Csr, nodes: Ids) -> Rows:
+    """The rows of sorted nodes; from whichever is shorter, the nodes or the heads of a sparse block."""
+    if csr.heads is not None and len(csr.heads) < len(nodes):
+        place = np.minimum(np.searchsorted(nodes, csr.heads), len(nodes) - 1)
+        row = np.flatnonzero(nodes[place] == csr.heads)
+        start = csr.offsets[row]
+        return Rows(move, csr, csr.heads[row], start, csr.offsets[row + 1] - start)
+    if csr.heads is None:
+        first, last = np.searchsorted(nodes, (csr.first, csr.first + len(csr.offsets) - 1))
+        nodes = nodes[first:last]
+    start, count = csr.ranges(nodes)
+    held = count > 0
+    return Rows(move, csr, nodes[held], start[held], count[held])
+
+
+def _within(rows: Rows, nodes: Ids) -> tuple[Ids, Ids]:
+    """(heads, tails) of the neighbours that are among ``nodes``, sorted; in a long row these few are looked for."""
+    long = rows.counts > max(_LONG_ROW, len(nodes))
+    targets = rows.csr.expand(rows.starts[~long], rows.counts[~long])
+    hit = is_in(targets, nodes)
+    heads, tails = [np.repeat(rows.nodes[~long], rows.counts[~long])[hit]], [targets[hit]]
+    for node in rows.nodes[long].tolist():
+        row = rows.csr.neighbors(node)
+        found = nodes[is_in(nodes, row)] if len(nodes) > len(row) else nodes[_in_row(nodes, row)]
+        heads.append(np.full(len(found), node, np.int32))
+        tails.append(found)
+    head, tail = np.concatenate(heads), np.concatenate(tails)
+    order = np.lexsort((tail, head))
+    return head[order], tail[order]
+
+
+def _in_row(nodes: Ids, row: Ids) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = row[np.minimum(np.searchsorted(row, nodes), len(row) - 1)] == nodes
+    return found
+
+
+def _holds(row: Ids, node: int) -> bool:
+    return bool(len(row)) and bool(_in_row(np.array([node], np.int32), row)[0])

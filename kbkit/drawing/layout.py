@@ -1,0 +1,179 @@
+"""Where nodes and labels stand in a drawing.
+
+Nodes are placed by Vega's force transform (d3-force: https://d3js.org/d3-force), which vl-convert runs: charged dots
+that repel each other, joined by springs, from a fixed start, so that the same graph gives the same picture. A label
+takes the first free place beside its dot, the more important first; labels without one wait for a closer look.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Points = NDArray[np.float64]
+
+ZOOMS = (0.5, 0.65, 0.8, 1.0, 1.3, 1.6, 2.0, 2.5, 3.2, 4.0, 5.0, 6.5, 8.0)
+"""The magnifications at which labels are tried; above the last, all are shown."""
+MARGIN = (120.0, 40.0)
+"""Beside the outermost dots, and above and below: names stand there."""
+
+
+def positions(hops: Sequence[int], groups: Sequence[str], lines: Sequence[tuple[int, int]], size: Points) -> Points:
+    """Where each node stands (a row of x and y) on a canvas of ``size``.
+
+    ``hops`` ascend, the first node is the centre; those of one of ``groups`` start side by side; ``lines`` join them.
+    """
+    start = _start(hops, groups, lines)
+    if len(hops) == 1:
+        return size[None] / 2
+    nodes = [
+        {
+            "x": float(x),
+            "y": float(y),
+            "room": 24 if hops[i] else 44,
+            "home": 0,
+            **({"fx": 0, "fy": 0} if not i else {}),
+        }
+        for i, (x, y) in enumerate(start)
+    ]
+    return _scaled(_forced(nodes, lines), size)
+
+
+def _start(hops: Sequence[int], groups: Sequence[str], lines: Sequence[tuple[int, int]]) -> Points:
+    """Rings about the centre: the first by group, further ones behind the node that leads to them."""
+    parent: dict[int, int] = {}
+    for a, b in lines:
+        for here, there in ((a, b), (b, a)):
+            if hops[here] == hops[there] + 1:
+                parent[here] = min(parent.get(here, there), there)
+    angle = np.zeros(len(hops))
+    for hop in range(1, max(hops) + 1):
+        ring = [i for i in range(len(hops)) if hops[i] == hop]
+        ring.sort(key=lambda i: (angle[parent.get(i, 0)], groups[i], i))
+        angle[ring] = 2 * math.pi * np.arange(len(ring)) / len(ring)
+    radius = 110.0 * np.array(hops)
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+
+
+def _forced(nodes: list[dict[str, Any]], lines: Sequence[tuple[int, int]]) -> Points:
+    """What the forces make of a start."""
+    import vl_convert
+
+    links = [{"source": a, "target": b} for a, b in lines if a != b]
+    forces = [
+        {"force": "nbody", "strength": -340, "distanceMax": 900},
+        {"force": "link", "links": "links", "distance": 95, "iterations": 2},
+        {"force": "collide", "radius": {"expr": "datum.room"}, "iterations": 3},
+        {"force": "x", "x": "home", "strength": 0.05},
+        {"force": "y", "y": "home", "strength": 0.08},
+    ]
+    spec = {
+        "$schema": "https://vega.github.io/schema/vega/v6.json",
+        "data": [
+            {"name": "links", "values": links},
+            {
+                "name": "nodes",
+                "values": nodes,
+                "transform": [{"type": "force", "static": True, "iterations": 300, "forces": forces}],
+            },
+        ],
+        "marks": [
+            {
+                "type": "symbol",
+                "from": {"data": "nodes"},
+                "encode": {"enter": {"x": {"field": "x"}, "y": {"field": "y"}}},
+            }
+        ],
+    }
+    [marks] = vl_convert.vega_to_scenegraph(spec)["scenegraph"]["items"][0]["items"]
+    return np.array([(item["x"], item["y"]) for item in marks["items"]], float)
+
+
+def _scaled(points: Points, size: Points) -> Points:
+    """Points that fill the canvas, each way by its own measure, as long as the shape stays."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    room = (size - 2 * np.array(MARGIN)) / np.maximum(high - low, 1)
+    room = np.minimum(np.minimum(room, 1.5 * room.min()), 2.0)
+    placed: Points = np.round((points - (low + high) / 2) * room + size / 2, 1)
+    return placed
+
+
+@dataclass
+class Label:
+    """Text ``wide`` and ``high`` that names the point ``at``, a dot of ``radius``; ``centred`` ones stand on it. It is
+    not shown below the magnification ``least``, and rather stands ``away`` (x, y) from its point than elsewhere.
+    """
+
+    at: tuple[float, float]
+    wide: float
+    high: float
+    radius: float = 0
+    centred: bool = False
+    least: float = 0
+    away: tuple[float, float] = (1.0, 0.0)
+
+
+@dataclass
+class _Taken:
+    """Boxes (left, top, right, bottom) that are in use: of points ``at``, by how much they reach away from them."""
+
+    at: list[tuple[float, float]] = field(default_factory=list)
+    reach: list[tuple[float, float, float, float]] = field(default_factory=list)
+
+    def is_free(self, at: tuple[float, float], reach: tuple[float, ...], zoom: float, but: int) -> bool:
+        other = np.tile(np.array(self.at) * zoom, 2) + np.array(self.reach)
+        left, top, right, bottom = np.tile(np.array(at) * zoom, 2) + np.array(reach)
+        apart = (other[:, 0] >= right) | (other[:, 2] <= left) | (other[:, 1] >= bottom) | (other[:, 3] <= top)
+        if but >= 0:
+            apart[but] = True
+        return bool(apart.all())
+
+
+Placed = tuple[float, str, float, float]
+"""The magnification from which a label is shown, its alignment, and where it stands from its point."""
+
+
+def place(labels: Sequence[Label]) -> list[Placed]:
+    """Where each label stands, the first the most important. Labels of dots keep clear of all dots."""
+    dots = [label for label in labels if not label.centred]
+    taken = _Taken([d.at for d in dots], [(-d.radius, -d.radius, d.radius, d.radius) for d in dots])
+    number = {id(d): i for i, d in enumerate(dots)}
+    placed: dict[int, Placed] = {}
+    for zoom in ZOOMS:
+        for i, label in enumerate(labels):
+            if i in placed or zoom < label.least:
+                continue
+            for align, dx, dy, reach in _places(label):
+                if taken.is_free(label.at, reach, zoom, number.get(id(label), -1)):
+                    taken.at.append(label.at)
+                    taken.reach.append(reach)
+                    placed[i] = (zoom, align, dx, dy)
+                    break
+    last = 1.25 * ZOOMS[-1]
+    return [placed.get(i, (last, *_places(label)[0][:3])) for i, label in enumerate(labels)]
+
+
+def _places(label: Label) -> list[tuple[str, float, float, tuple[float, float, float, float]]]:
+    """(alignment, dx, dy of the text's middle line, box) to try in turn: on it; or beside it, where it leads away from
+    its lines first.
+    """
+    half, high = label.wide / 2, label.high / 2
+    if label.centred:
+        return [("center", 0.0, 0.0, (-half, -high, half, high))]
+    beside, below = label.radius + 4, label.radius + high + 2
+    sides: list[tuple[str, float, float, tuple[float, float, float, float]]] = [
+        ("left", beside, 0.0, (beside, -high, beside + label.wide, high)),
+        ("right", -beside, 0.0, (-beside - label.wide, -high, -beside, high)),
+        ("center", 0.0, below, (-half, below - high, half, below + high)),
+        ("center", 0.0, -below, (-half, -below - high, half, -below + high)),
+    ]
+    x, y = label.away
+    return sorted(
+        sides,
+        key=lambda side: -(math.copysign(1, side[1]) * x if side[2] == 0 else 0.7 * math.copysign(1, side[2]) * y),
+    )
