@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import struct
@@ -75,7 +76,7 @@ def test_svg_shows_titles_labels_and_bars(tmp_path: Path) -> None:
     assert [label for label in shown if label in ("first", NASTY)] == ["first", NASTY]
     said = [node.get("aria-label", "") for node in root.iter() if node.get("aria-roledescription") == "bar"]
     assert len(said) == 5  # null is no bar
-    assert any("how many: 10" in text and "first" in text and "25.0" in text for text in said)
+    assert any("how many: 10" in text and "first" in text and "25%" in text for text in said)
 
 
 def test_stacked_bars_stand_on_each_other(tmp_path: Path) -> None:
@@ -89,6 +90,70 @@ def test_stacked_bars_stand_on_each_other(tmp_path: Path) -> None:
 
     assert len(lefts("beside.svg")) == 2
     assert len(lefts("on.svg")) == 1
+
+
+def bars(root: ET.Element) -> list[tuple[float, float, float, float]]:
+    """Left, top, right and bottom of each bar, in the order of the rows, within its chart."""
+    found = []
+    for node in root.iter():
+        if node.get("aria-roledescription") == "bar":
+            [place] = re.findall(r"^M([\d.]+),([\d.]+)h([\d.]+)v([\d.]+)", node.get("d", ""))
+            left, top, width, height = map(float, place)
+            found.append((left, top, left + width, top + height))
+    return found
+
+
+def test_bars_lie_where_their_names_would_not_fit(tmp_path: Path) -> None:
+    names = [f"a name of some length {n}" for n in range(8)]
+    frame = pl.DataFrame({"x": names, "y": [8000 - n for n in range(8)]})
+    charts.write([Chart("t", frame, "x", "y")], tmp_path / "a.svg")
+    root = svg(tmp_path / "a.svg")
+    drawn = bars(root)
+    assert {left for left, *_ in drawn} == {0.0}
+    assert [top for _, top, *_ in drawn] == sorted({top for _, top, *_ in drawn})  # one below the other, in order
+    assert [label for label in labels(root) if label in names] == names
+    assert "7,993" in labels(root)  # each says how long it is
+    short = pl.DataFrame({"x": ["a", "b"], "y": [2, 1]})
+    for name, flat in (("up.svg", False), ("flat.svg", True)):
+        charts.write([Chart("t", short, "x", "y", flat=flat)], tmp_path / name)
+    assert {bottom for *_, bottom in bars(svg(tmp_path / "up.svg"))} == {220.0}  # they stand on the axis
+    assert {left for left, *_ in bars(svg(tmp_path / "flat.svg"))} == {0.0}
+
+
+def test_flat_bars_of_several_colours_do_not_overlap(tmp_path: Path) -> None:
+    rows = [(f"the name of group {n}", colour, 1.0) for n in range(6) for colour in ("r", "g", "b")]
+    frame = pl.DataFrame(rows, schema=["x", "c", "y"], orient="row")
+    charts.write([Chart("t", frame, "x", "y", "c")], tmp_path / "a.svg")
+    spans = sorted((top, bottom) for _, top, _, bottom in bars(svg(tmp_path / "a.svg")))
+    assert len(spans) == 18
+    assert all(bottom <= top + 0.01 for (_, bottom), (top, _) in itertools.pairwise(spans))
+
+
+def line_points(root: ET.Element) -> list[list[tuple[float, float]]]:
+    """The points of each line."""
+    drawn = [node.get("d", "") for node in root.iter() if node.get("aria-roledescription") == "line mark"]
+    return [[(float(x), float(y)) for x, y in re.findall(r"[ML](-?[\d.]+),(-?[\d.]+)", path)] for path in drawn]
+
+
+def test_lines_on_logarithmic_axes(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"x": [1, 10, 100, 1, 100], "y": [1.0, 0.1, 0.01, 1.0, 1.0], "of": ["a"] * 3 + [NASTY] * 2})
+    charts.write([Chart("t", frame, "x", "y", "of", lines=True, percent=True, log="xy")], tmp_path / "a.svg")
+    root = svg(tmp_path / "a.svg")
+    falling, level = line_points(root)
+    # A power law is a straight line: one step of ten is half the width and half the height.
+    assert falling == [(0, 0), (280, 110), (560, 220)]
+    assert level == [(0, 0), (560, 0)]
+    assert {"100%", "10%", "1%", "a", NASTY} <= set(labels(root))
+    charts.write([Chart("t", frame, "x", "y", "of", lines=True, log="x")], tmp_path / "b.svg")
+    assert [round(y, 1) for _, y in line_points(svg(tmp_path / "b.svg"))[0]] == [0, 198, 217.8]  # from zero
+
+
+def test_large_numbers_are_short_on_an_axis(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"x": ["a", "b"], "y": [39_802_116, 7]})
+    charts.write([Chart("t", frame, "x", "y", flat=True)], tmp_path / "a.svg")
+    shown = labels(svg(tmp_path / "a.svg"))
+    assert {"39,802,116", "7", "10M"} <= set(shown)
+    assert "10,000,000" not in shown
 
 
 def test_svg_has_the_same_bytes_for_the_same_charts(tmp_path: Path) -> None:

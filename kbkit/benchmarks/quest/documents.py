@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kbkit import systems
 from kbkit.benchmarks.documents import Document, read, types_with_text
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
@@ -106,7 +107,7 @@ def write(kb: KnowledgeBase, frame: pl.DataFrame, path: Path, without: Sequence[
                 silent += found.filter(pl.col("text") == "").height
                 file.write(found.select("title", "text").write_ndjson())
         frame.select("title", "type", "key").write_ndjson(nodes)
-        aside.replace(path)
+        systems.replace(aside, path)
     except OSError as error:
         raise KbError(f"{path} cannot be written: {error.strerror or error}") from None
     return silent

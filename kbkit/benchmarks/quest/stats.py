@@ -7,9 +7,12 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from kbkit.benchmarks.quest.dataset import TEMPLATES, Dataset, Example
+from kbkit.charts import Chart
 from kbkit.measures.summary import ALL
 
 _WORDS = r"\S+"
+BINS = ((1, 1), (2, 2), (3, 4), (5, 7), (8, 10), (11, 15), (16, 20), (21, 0))
+"""Numbers of answers that are counted together; the last has no end. The paper keeps queries with 2 to 20."""
 
 
 def read(dataset: Dataset, split: str = "") -> list[Example]:
@@ -108,6 +111,28 @@ def _spans(example: Example) -> Iterator[list[int]]:
         marked = (example.attributions or {}).get(title, ())
         spans = {span for one in marked for span in one.values() if isinstance(span, str)}
         yield [len(span.split()) for span in spans]
+
+
+def charts(examples: Sequence[Example]) -> list[Chart]:
+    """Table 1 as bars, and how many queries have so many answers."""
+    counts = templates(examples).filter(pl.col("template").ne_missing(ALL)).fill_null("none")
+    title = "Table 1: queries by template"
+    answers, share = spread(examples), "share of the queries"
+    return [
+        Chart(title, counts, "template", "queries", "domain", flat=True, stacked=True, x_title=" "),
+        Chart("Queries by their answers", answers, "answers", "share", percent=True, y_title=share),
+    ]
+
+
+def spread(examples: Sequence[Example]) -> pl.DataFrame:
+    """How many queries have so many answers: answers (a bin), queries, share; bins without any too."""
+    counts = [len(example.docs) for example in examples]
+    rows = []
+    for low, high in BINS:
+        held = sum(low <= count <= (high or count) for count in counts)
+        name = f"{low}+" if not high else str(low) if low == high else f"{low}-{high}"
+        rows.append((name, held, held / len(counts) if counts else None))
+    return pl.DataFrame(rows, schema={"answers": pl.String, "queries": pl.Int64, "share": pl.Float64}, orient="row")
 
 
 def remarks(dataset: Dataset, examples: Sequence[Example]) -> list[str]:
