@@ -1,0 +1,120 @@
+"""Words of DuckDB's SQL: which names need quotes, which keywords follow which clause, functions that people use."""
+
+from __future__ import annotations
+
+import re
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+RESERVED = frozenset(
+    """all analyse analyze and anti any array as asc asof asymmetric at authorization binary both by case cast check
+    collate collation column concurrently constraint create cross default deferrable desc describe distinct do else end
+    except false fetch for foreign freeze from full glob group having ilike in initially inner intersect into is isnull
+    join lambda lateral leading left like limit natural not notnull null offset on only or order outer overlaps pivot
+    pivot_longer pivot_wider placing positional primary qualify references returning right select semi show similar some
+    summarize symmetric table tablesample then to trailing true union unique unpack unpivot using variadic verbose when
+    where window with""".split()  # noqa: SIM905
+)
+"""Words that name a table or column only in quotes (duckdb_keywords(), reserved and type_function)."""
+
+START = ("SELECT", "FROM", "WITH", "DESCRIBE", "SUMMARIZE", "EXPLAIN", "SHOW TABLES", "PIVOT", "UNPIVOT", "VALUES")
+
+_ENDS = ("ORDER BY", "LIMIT", "UNION", "UNION ALL", "EXCEPT", "INTERSECT")
+_JOINS = ("JOIN", "LEFT JOIN", "CROSS JOIN", "SEMI JOIN", "ANTI JOIN", "FULL JOIN", "RIGHT JOIN")
+_TESTS = ("AND", "OR", "IN (", "NOT IN (", "LIKE", "ILIKE", "BETWEEN", "IS NULL", "IS NOT NULL")
+
+AFTER = {
+    "select": ("FROM", "AS", "OVER (", "FILTER (WHERE", *_TESTS, "WHEN", "THEN", "ELSE", "END"),
+    "from": ("WHERE", *_JOINS, "GROUP BY", *_ENDS, "AS", "SELECT", "USING SAMPLE"),
+    "join": ("ON", "USING (", "AS", *_JOINS, "WHERE"),
+    "using": ("WHERE", *_JOINS, "GROUP BY", *_ENDS),
+    "on": (*_TESTS, "WHERE", *_JOINS, "GROUP BY", *_ENDS),
+    "where": (*_TESTS, "GROUP BY", *_ENDS, "WHEN", "THEN", "ELSE", "END"),
+    "group": ("HAVING", "QUALIFY", *_ENDS),
+    "having": (*_TESTS, "QUALIFY", *_ENDS),
+    "qualify": (*_TESTS, *_ENDS),
+    "order": ("ASC", "DESC", "NULLS LAST", "NULLS FIRST", "LIMIT"),
+    "limit": ("OFFSET",),
+    "with": ("AS (", "AS MATERIALIZED ("),
+    "explain": ("SELECT", "FROM"),
+    "describe": (),
+    "": ("FROM", "WHERE", "SELECT"),
+}
+"""What goes on after something that is whole, by clause."""
+
+BEFORE = {
+    "select": ("DISTINCT", "CASE WHEN", "NOT", "NULL", "TRUE", "FALSE"),
+    "where": ("NOT", "EXISTS (", "CASE WHEN", "TRUE", "FALSE"),
+    "on": ("NOT",),
+    "having": ("NOT",),
+    "qualify": ("NOT",),
+    "group": ("ALL",),
+    "order": ("ALL",),
+    "with": ("RECURSIVE",),
+}
+"""What may stand in the place of a value, beside columns and functions."""
+
+PAIRS = {
+    "group": ("BY", "BY ALL"),
+    "order": ("BY", "BY ALL"),
+    "left": ("JOIN", "OUTER JOIN", "SEMI JOIN", "ANTI JOIN"),
+    **dict.fromkeys(("right", "full"), ("JOIN", "OUTER JOIN")),
+    **dict.fromkeys(("inner", "outer", "cross", "semi", "anti", "natural", "asof", "positional"), ("JOIN",)),
+    "is": ("NULL", "NOT NULL", "DISTINCT FROM"),
+    "union": ("ALL", "BY NAME", "SELECT", "FROM"),
+    **dict.fromkeys(("except", "intersect"), ("SELECT", "FROM")),
+    "nulls": ("LAST", "FIRST"),
+    "show": ("TABLES",),
+    "partition": ("BY",),
+    "filter": ("(WHERE",),
+}
+"""What follows the first word of a pair."""
+
+FUNCTIONS = {
+    **dict.fromkeys(("count", "sum", "avg", "min", "max", "median", "mode", "any_value"), "aggregate"),
+    **dict.fromkeys(("list", "string_agg", "arg_max", "arg_min", "stddev", "quantile_cont", "histogram"), "aggregate"),
+    **dict.fromkeys(("approx_count_distinct", "count_if", "bool_and", "bool_or", "corr", "first", "last"), "aggregate"),
+    **dict.fromkeys(("lower", "upper", "trim", "length", "substring", "replace", "concat", "concat_ws"), "text"),
+    **dict.fromkeys(("contains", "starts_with", "ends_with", "split_part", "string_split", "strip_accents"), "text"),
+    **dict.fromkeys(("regexp_matches", "regexp_extract", "regexp_replace", "levenshtein"), "text"),
+    **dict.fromkeys(("jaro_winkler_similarity", "format", "printf", "reverse", "repeat"), "text"),
+    **dict.fromkeys(
+        ("abs", "round", "floor", "ceil", "sqrt", "ln", "log", "exp", "power", "greatest", "least"), "number"
+    ),
+    **dict.fromkeys(("coalesce", "nullif", "ifnull", "cast", "try_cast", "typeof", "hash", "random"), "value"),
+    **dict.fromkeys(("unnest", "len", "list_contains", "list_filter", "list_transform", "list_sort"), "list"),
+    **dict.fromkeys(("list_distinct", "list_aggregate", "array_to_string", "flatten", "struct_pack"), "list"),
+    **dict.fromkeys(("year", "month", "date_trunc", "date_diff", "strftime", "strptime", "today"), "date"),
+    **dict.fromkeys(("row_number", "rank", "dense_rank", "lag", "lead", "ntile", "first_value"), "window"),
+}
+"""Functions that are offered, with their kind."""
+
+TYPES = ("VARCHAR", "BIGINT", "INTEGER", "DOUBLE", "DECIMAL(", "BOOLEAN", "DATE", "TIMESTAMP", "JSON")
+"""Types to cast to."""
+
+TABLE_FUNCTIONS = ("unnest", "range", "generate_series")
+
+
+def identifier(name: str) -> str:
+    """A name of a table or column, in quotes where it needs them."""
+    if _PLAIN.fullmatch(name) and name.casefold() not in RESERVED:
+        return name
+    return quoted(name)
+
+
+def quoted(name: str) -> str:
+    """A name in quotes."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A string literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def cased(keyword: str, typed: str, before: str) -> str:
+    """A keyword in small letters, where those typed so far are small."""
+    letters = (
+        typed if typed.strip('"') else " ".join(re.findall(r"(?i)\b(?:select|from|where|join|order by|with)\b", before))
+    )
+    return keyword.lower() if letters and letters == letters.lower() else keyword

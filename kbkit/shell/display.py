@@ -1,0 +1,170 @@
+"""Shows what statements gave: on the screen, page by page where it is long, or in a file."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from kbkit import render, systems
+from kbkit.errors import KbError
+from kbkit.shell.executor import Outcome, Printout
+from kbkit.shell.settings import Settings
+from kbkit.waiting import Waiting
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class _Screen(io.StringIO):
+    """Text that is to be shown on a terminal, and may be bold."""
+
+    def __init__(self, terminal: bool) -> None:
+        super().__init__()
+        self._terminal = terminal
+
+    def isatty(self) -> bool:
+        return self._terminal
+
+
+class Display:
+    """Where results go. ``pages`` says whether a person sits there who can leave a pager; ``quiet`` leaves remarks
+    out.
+    """
+
+    def __init__(self, settings: Settings, *, pages: bool = False, quiet: bool = False) -> None:
+        self.settings, self._pages, self._quiet = settings, pages, quiet
+        self._kept: Path | None = None
+
+    def show(self, outcome: Outcome) -> None:
+        """Show what a statement gave, its remark and its time."""
+        if outcome.value is not None:
+            if self.settings.output is not None:
+                self._keep(outcome)
+            else:
+                self._put(self._text(outcome))
+        if outcome.note:
+            self.remark(outcome.note)
+        if self.settings.timing and not outcome.script:
+            self.remark(f"{outcome.seconds:.3f} s")
+
+    def remark(self, text: str) -> None:
+        """A line beside results, on standard error."""
+        if not self._quiet:
+            sys.stdout.flush()
+            print(render.clean(text), file=sys.stderr, flush=True)  # noqa: T201 - it is what a screen is for
+
+    @contextlib.contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Say how long the block takes, where a person waits; Ctrl-C ends it."""
+        if not self._pages or self._quiet or not render.has_styles(sys.stderr):
+            yield
+            return
+        waiting = Waiting("running (Ctrl-C stops it)")
+        waiting.arm()
+        try:
+            yield
+        finally:
+            waiting.end()
+
+    @property
+    def width(self) -> int:
+        """Columns that there are."""
+        return self.settings.width or render.width_of(sys.stdout)
+
+    def _text(self, outcome: Outcome) -> str:
+        screen = _Screen(sys.stdout.isatty())
+        kind = self.settings.format or ("table" if sys.stdout.isatty() else "ndjson")
+        self._write(outcome, kind, screen, self.width)
+        return screen.getvalue()
+
+    def _write(self, outcome: Outcome, kind: str, stream: IO[str], width: int) -> None:
+        """Rows as ``kind``; pages and the like as text."""
+        if outcome.frame is not None:
+            self._rows(outcome.frame if outcome.shown is None else outcome.shown, outcome.frame, kind, stream, width)
+        elif isinstance(outcome.value, tuple):
+            for place, (title, part) in enumerate(outcome.value):
+                if kind in ("table", "markdown"):  # programs read the others
+                    stream.write("\n" * (place > 0) + (render.heading(title, stream) + "\n" if title else ""))
+                self._part(part, kind, stream, width)
+        else:
+            self._part(outcome.value, kind, stream, width)
+
+    def _part(self, value: Any, kind: str, stream: IO[str], width: int) -> None:
+        from kbkit.pages import Page, print_lines  # brings DuckDB, for which the first prompt is not to wait
+
+        if isinstance(value, Printout):
+            value.print(stream, width)
+        elif isinstance(value, Page) and self.settings.format in ("json", "ndjson"):
+            stream.write(json.dumps(value.data, ensure_ascii=False, default=str) + "\n")
+        elif isinstance(value, Page):
+            print_lines(value.lines(width, numbered=True), stream)
+        elif isinstance(value, str):
+            stream.write(render.clean(value) + "\n")
+        else:
+            self._rows(value, value, kind, stream, width)
+
+    def _rows(self, shown: pl.DataFrame, frame: pl.DataFrame, kind: str, stream: IO[str], width: int) -> None:
+        if kind == "table":
+            render.print_table(shown, stream, width=width, most=self.settings.rows)
+        else:
+            render.write_text(frame, kind, stream)
+
+    def _keep(self, outcome: Outcome) -> None:
+        """Add to the file that results go to; a Parquet file holds the last of them."""
+        path = self.settings.output
+        assert path is not None
+        kind = render.ENDINGS.get(path.suffix) or render.kind_of(self.settings.format, path)
+        try:
+            if kind == "parquet":
+                if outcome.frame is None:
+                    raise KbError(f"{path} takes rows only", ".output brings results back to the screen")
+                outcome.frame.write_parquet(path)
+                return
+            with path.open("a" if path == self._kept else "w", encoding="utf-8", newline="") as stream:
+                self._kept = path
+                self._write(outcome, kind, stream, self.settings.width or 100)
+        except OSError as error:
+            raise KbError(f"{path} cannot be written: {error.strerror or error}") from None
+
+    def _put(self, text: str) -> None:
+        size = shutil.get_terminal_size()
+        long = text.count("\n") >= size.lines - 1 and os.environ.get("TERM") != "dumb"  # no pager works there
+        setting = self.settings.pager
+        if self._pages and (setting == "on" or (setting == "auto" and long)) and _paged(text):
+            return
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+def _paged(text: str) -> bool:
+    """Show text in a pager; False where there is none."""
+    command = _pager()
+    if not command:
+        return False
+    handler = signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is the pager's affair
+    try:
+        environment = {"LESS": "-RFX", **os.environ}
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment, text=True, encoding="utf-8")
+        process.communicate(text)
+    except OSError:
+        return False
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    return True
+
+
+def _pager() -> list[str]:
+    """The words of ``$PAGER``, or the first pager there is."""
+    with contextlib.suppress(ValueError):  # a quotation that does not end
+        if words := systems.words(os.environ.get("PAGER", "")):
+            return words
+    return next(([name] for name in ("less", "more") if shutil.which(name)), [])

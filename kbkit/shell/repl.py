@@ -1,0 +1,310 @@
+"""The shell in a terminal (prompt_toolkit): the prompt, its keys, completion, colours and history."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prompt_toolkit import PromptSession, search
+from prompt_toolkit.application import Application, run_in_terminal
+from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+from prompt_toolkit.enums import DEFAULT_BUFFER
+from prompt_toolkit.filters import Condition, completion_is_selected, has_focus, is_searching
+from prompt_toolkit.formatted_text import FormattedText, to_plain_text
+from prompt_toolkit.history import FileHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.layout.processors import ConditionalProcessor, TabsProcessor
+from prompt_toolkit.output import create_output
+from prompt_toolkit.utils import is_dumb_terminal
+
+from kbkit.errors import KbError
+from kbkit.shell import languages, plain
+from kbkit.shell.executor import Executor, Quit
+from kbkit.shell.highlight import MOST, STYLE, StatementLexer, lexer
+from kbkit.shell.runner import Runner
+
+if TYPE_CHECKING:
+    from kbkit.shell.completion import Candidate
+    from kbkit.shell.vocabulary import Vocabulary
+
+HISTORY = "shell_history"
+"""The file in a KB's workspace that keeps its statements."""
+
+_MENU = 8
+"""Lines that the menu of candidates takes."""
+_LONGEST_KEPT = 100_000
+"""Characters of a statement that history keeps: to look through longer ones at every key would be slow."""
+_ENDS = {
+    "sql": "; or an empty line runs it",
+    "sparql": "; or an empty line runs it",
+    "answers": "Enter runs it",
+    "search": "Enter searches",
+    languages.COMMAND: "Enter runs it",
+}
+_OPEN = "not whole yet (a quote? a bracket?); Alt-Enter runs it, Ctrl-C clears it"
+
+
+class _History(FileHistory):
+    """A file of statements. One that cannot be read or written is no reason to stop."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path))
+        self._path = path
+
+    def load_history_strings(self) -> Iterable[str]:
+        with contextlib.suppress(OSError):
+            return list(super().load_history_strings()) if self._is_ours() else []
+        return []
+
+    def append_string(self, string: str) -> None:
+        if len(string) <= _LONGEST_KEPT:
+            super().append_string(string)
+
+    def store_string(self, string: str) -> None:
+        with contextlib.suppress(OSError):
+            self._path.parent.mkdir(exist_ok=True)  # the workspace; a KB that was deleted does not come back
+            if self._is_ours():
+                super().store_string(string)
+
+    def _is_ours(self) -> bool:
+        """Whether the file is one, or there is none yet: a device may have no end."""
+        return self._path.is_file() or not self._path.exists()
+
+
+class _Completer(Completer):
+    """Candidates from the pure function, for the KB that is open."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+        self._known: tuple[object, Vocabulary] | None = None
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
+        """What may stand at the cursor."""
+        text, at = document.text, document.cursor_position
+        if len(text) > MOST:
+            return
+        language = self._executor.language(text)
+        if not complete_event.completion_requested and _is_quiet(document, language):
+            return
+        with contextlib.suppress(Exception):  # a prompt without candidates is better than none
+            for found in self._candidates(text, at, language):
+                shown, meta = found.display or found.text, found.meta
+                yield Completion(found.text, start_position=found.start - at, display=shown, display_meta=meta)
+
+    def prepare(self) -> None:
+        """Import and open what the first keys and the first statement need, while a person thinks."""
+        _warm()
+        from kbkit.shell.completion import prepare
+
+        with contextlib.suppress(Exception):  # the KB may be closed by now
+            prepare(self._vocabulary())
+
+    def _candidates(self, text: str, at: int, language: str) -> list[Candidate]:
+        from kbkit.shell.completion import complete
+
+        return complete(text, at, self._vocabulary(), language)
+
+    def _vocabulary(self) -> Vocabulary:
+        from kbkit.shell.commands import words
+        from kbkit.shell.vocabulary import Vocabulary
+
+        if self._known is None or self._known[0] is not self._executor.kb:
+            self._known = (self._executor.kb, Vocabulary.of(self._executor.kb, words(), self._executor.columns))
+        return self._known[1]
+
+
+def _is_quiet(document: Document, language: str) -> bool:
+    """Whether a menu that nobody asked for would be in the way: of plain words, of a new line, of a whole statement.
+
+    The first word may become anything yet.
+    """
+    if language == "search" and re.search(r"\s", document.text.lstrip()):
+        return True
+    if not document.current_line_before_cursor.strip():
+        return True
+    return document.text_before_cursor.rstrip().endswith(";") and languages.is_complete(
+        document.text_before_cursor, language, blank_ends=False
+    )
+
+
+def _keys(runner: Runner, edit: Callable[[str], str]) -> KeyBindings:
+    keys = KeyBindings()
+    in_statement = has_focus(DEFAULT_BUFFER)  # and not in the line that Ctrl-R searches with
+
+    @keys.add("enter", filter=in_statement & ~completion_is_selected)
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if _is_whole(buffer.document, runner):
+            _accept(buffer)
+        else:
+            buffer.newline(copy_margin=False)
+
+    @keys.add("enter", filter=in_statement & completion_is_selected)
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.complete_state = None  # the candidate is in the line already
+
+    @keys.add("enter", filter=is_searching)
+    def _(event: KeyPressEvent) -> None:
+        search.accept_search()
+        event.current_buffer.cursor_position = len(event.current_buffer.text)  # so that Enter runs it
+
+    @keys.add("escape", "enter", filter=in_statement)
+    def _(event: KeyPressEvent) -> None:
+        _accept(event.current_buffer)
+
+    @keys.add("c-x", "c-e", filter=in_statement)
+    async def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        buffer.text = await run_in_terminal(lambda: edit(buffer.text))
+        buffer.cursor_position = len(buffer.text)
+
+    return keys
+
+
+def _is_whole(document: Document, runner: Runner) -> bool:
+    """Whether Enter runs the text: the cursor is in its last line, or its only one, and nothing is to follow."""
+    within = document.text_after_cursor.strip() and "\n" in document.text.strip()
+    return not within and runner.is_whole(document.text)
+
+
+def _accept(buffer: Buffer) -> None:
+    """Run the text, without the empty lines at its end: history is to have none."""
+    buffer.document = Document(buffer.text.rstrip())
+    buffer.validate_and_handle()
+
+
+class _Session(PromptSession[str]):
+    """A prompt that keeps room for the menu below it where there is any: a short terminal has to show the text."""
+
+    @property
+    def reserve_space_for_menu(self) -> int:
+        """Lines below the text."""
+        return max(0, min(_MENU, self.app.output.get_size().rows - 3))
+
+    @reserve_space_for_menu.setter
+    def reserve_space_for_menu(self, value: int) -> None:
+        """It follows from the terminal."""
+
+
+class Repl:
+    """The shell in a terminal."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner, self._executor = runner, runner.executor
+        self._session: PromptSession[str] = self._prompting()
+        self._kb = self._executor.kb
+
+    def run(self) -> None:
+        """Prompt until the user leaves."""
+        self._executor.history = self._past
+        while True:
+            try:
+                text = self._ask()
+            except KeyboardInterrupt:
+                continue
+            except EOFError:
+                return
+            try:
+                self._run(text)
+            except KeyboardInterrupt:
+                self._runner.tell(["stopped"])
+            except Quit:
+                return
+            if self._executor.kb is not self._kb:  # another KB has another history
+                self._kb, self._session = self._executor.kb, self._prompting()
+
+    def _run(self, text: str) -> None:
+        if text.strip():
+            self._runner.typed(text)
+        if self._runner.pending is not None:
+            self._runner.pending = self._edited(self._runner.pending)
+
+    def _past(self) -> list[str]:
+        return self._session.history.get_strings()
+
+    def _ask(self) -> str:
+        default, self._runner.pending = self._runner.pending or "", None
+        if not is_dumb_terminal():
+            return self._session.prompt(self._message(), default=default)  # made once, and not for every line and key
+        text = plain.ask(to_plain_text(self._message()), self._runner.is_whole, default)
+        self._session.history.append_string(text)
+        return text
+
+    def _prompting(self) -> PromptSession[str]:
+        executor = self._executor
+        completer = _Completer(executor)
+
+        def prepare(app: Application[str]) -> None:
+            app.after_render.remove_handler(prepare)
+            threading.Thread(target=completer.prepare, daemon=True).start()
+
+        session = _Session(
+            history=_History(executor.kb.workspace.folder / HISTORY),
+            lexer=StatementLexer(executor.language),
+            completer=completer,
+            complete_while_typing=True,
+            complete_in_thread=True,
+            auto_suggest=AutoSuggestFromHistory(),
+            key_bindings=_keys(self._runner, self._edited),
+            multiline=True,
+            prompt_continuation=_continuation,
+            bottom_toolbar=self._toolbar,
+            enable_suspend=True,
+            input_processors=[ConditionalProcessor(TabsProcessor(char1=" ", char2=" "), Condition(self._has_tabs))],
+            style=STYLE,
+            output=None if sys.stdout.isatty() else create_output(always_prefer_tty=True),
+        )
+        session.app.after_render.add_handler(prepare)  # once the prompt stands
+        return session
+
+    def _message(self) -> FormattedText:
+        mode = self._executor.settings.mode
+        fixed = [("class:mode", f" {mode}")] if mode != languages.AUTO else []
+        return FormattedText([("class:prompt", name(self._executor)), *fixed, ("class:prompt", "> ")])
+
+    def _has_tabs(self) -> bool:
+        return "\t" in self._session.default_buffer.text
+
+    def _toolbar(self) -> str:
+        text = self._session.default_buffer.text
+        if len(text) > MOST or not text.strip():
+            return "" if text.strip() else " .help   Tab completes   Ctrl-R finds a statement   Ctrl-D leaves"
+        language = self._executor.language(text)
+        if "\n" in text and not languages.is_complete(text + "\n", language, blank_ends=True):
+            return f" {language}: {_OPEN}"
+        return f" {language}: {_ENDS[language]}"
+
+    def _edited(self, text: str) -> str:
+        """What the user's editor makes of a text; the text itself where that fails."""
+        from kbkit.shell.editing import edited
+
+        try:
+            return edited(text)
+        except KbError as error:
+            self._runner.tell([str(error)])
+            return text
+
+
+def name(executor: Executor) -> str:
+    """What the prompt calls the KB: its directory without the ending."""
+    return executor.kb.directory.path.resolve().stem or executor.kb.schema.name
+
+
+def _continuation(width: int, _number: int, _wrapped: int) -> str:
+    return ("." * 3 + " ").rjust(width)[-width:] if width else ""
+
+
+def _warm() -> None:
+    """Import what is needed next."""
+    for language in ("sql", "answers", "command", "sparql"):
+        lexer(language)
+    import duckdb  # noqa: F401
+    import polars  # noqa: F401

@@ -1,0 +1,95 @@
+"""Says on standard error that something still runs, and for how long: for one long call into an engine."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress, Task
+
+PATIENCE = 0.6
+"""Seconds that a command may run before it says that it does."""
+
+
+def terminal() -> Console:
+    """Standard error as rich writes to it."""
+    from rich.console import Console
+
+    return Console(file=getattr(sys.stderr, "stream", sys.stderr))  # not through what watches for output
+
+
+def duration(seconds: float) -> str:
+    """A time for the eye: 7 s, 3 min 20 s, 2 h 5 min.
+
+    >>> duration(7.4), duration(200), duration(7_500)
+    ('7 s', '3 min 20 s', '2 h 5 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3_600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3_600} h {whole % 3_600 // 60} min"
+
+
+class Waiting:
+    """Says after a moment that a command still runs, and for how long; goes before anything is written.
+
+    For one long call into an engine, which tells nothing of how far it is.
+    """
+
+    def __init__(self, what: str, console: Callable[[], Console] = terminal, patience: float = PATIENCE) -> None:
+        self._what, self._console, self._patience = what, console, patience
+        self._guard = threading.Lock()
+        self._started = time.monotonic()
+        self._shown: Progress | None = None
+        self._timer: threading.Timer | None = None
+        self._over = False
+
+    def arm(self) -> None:
+        """Appear after a while."""
+        with self._guard:
+            if self._over:
+                return
+            self._timer = threading.Timer(self._patience, self._appear)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def end(self, *, for_good: bool = True) -> None:
+        """Vanish, or do not appear; ``for_good`` whatever comes."""
+        with self._guard:
+            self._over = self._over or for_good
+            timer, shown = self._timer, self._shown
+            self._timer = self._shown = None
+            if timer is not None:
+                timer.cancel()
+            if shown is not None:
+                shown.stop()
+
+    def _appear(self) -> None:
+        from rich.progress import Progress, SpinnerColumn, TextColumn
+
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), _elapsed(self._started))
+        console = self._console()
+        shown = Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
+        shown.add_task(self._what, total=None)
+        with self._guard:
+            if threading.current_thread() is self._timer:  # nobody has ended it meanwhile
+                self._shown = shown
+                shown.start()
+
+
+def _elapsed(started: float) -> Any:
+    from rich.progress import ProgressColumn
+    from rich.text import Text
+
+    class Elapsed(ProgressColumn):
+        def render(self, _: Task) -> Text:
+            return Text(duration(time.monotonic() - started))
+
+    return Elapsed()

@@ -1,0 +1,716 @@
+"""Every dot-command of the shell: what it does, and what it says of bad input."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import kbkit
+from kbkit import guidebook
+from kbkit.errors import KbError
+from kbkit.kb import KnowledgeBase
+from kbkit.shell.commands import COMMANDS, find, words
+from kbkit.shell.display import Display
+from kbkit.shell.executor import Executor, Outcome, Quit
+from kbkit.shell.runner import Runner
+from tests import kbs
+
+FRANCE = 'country:"France" -> [borders] -> country'
+
+
+@pytest.fixture(scope="module")
+def opened(world_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    """A copy of the world, since sets are saved in it."""
+    copy = tmp_path_factory.mktemp("commands") / "world.kb"
+    shutil.copytree(world_kb, copy)
+    with kbkit.open(copy) as kb:
+        yield kb
+
+
+@dataclass
+class Session:
+    """A shell without a prompt: ``run`` says its exit code, what it printed, and what it remarked."""
+
+    runner: Runner
+    read: Callable[[], tuple[str, str]]
+
+    def run(self, text: str) -> tuple[int, str, str]:
+        code = self.runner.script(text)
+        out, err = self.read()
+        return code, out, err
+
+    @property
+    def executor(self) -> Executor:
+        return self.runner.executor
+
+    def said(self, text: str) -> str:
+        """The line that a statement remarks; it prints nothing."""
+        code, out, err = self.run(text)
+        assert (code, out) == (0, "")
+        return err.rstrip("\n")
+
+    def printed(self, text: str) -> str:
+        """What a statement prints; it remarks nothing."""
+        code, out, err = self.run(text)
+        assert (code, err) == (0, "")
+        return out
+
+    def refused(self, text: str, code: int = 1) -> str:
+        """The last line that is told of a statement that fails."""
+        left, out, err = self.run(text)
+        assert (left, out) == (code, "")
+        return err.rstrip("\n").split("\n")[-1]
+
+
+def session(kb: KnowledgeBase, capsys: pytest.CaptureFixture[str]) -> Session:
+    executor = Executor(kb)
+    executor.settings.width = 80
+    return Session(Runner(executor, Display(executor.settings)), lambda: tuple(capsys.readouterr()))  # type: ignore[arg-type, return-value]
+
+
+@pytest.fixture
+def shell(opened: KnowledgeBase, capsys: pytest.CaptureFixture[str]) -> Session:
+    return session(opened, capsys)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# -- all of them ------------------------------------------------------------------------------------------------------
+
+EVERY = [
+    *("info", "schema", "show", "back", "path", "around", "queries", "templates", "sets", "why", "explain", "search"),
+    *("save", "output", "open", "read", "edit", "history", "mode", "format", "width", "rows", "pager", "timing"),
+    *("timeout", "help", "quit"),
+]
+
+
+def test_the_commands_are_these() -> None:
+    assert list(COMMANDS) == EVERY
+    assert list(words()) == EVERY
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_command_has_help(name: str, shell: Session) -> None:
+    entry = COMMANDS[name]
+    assert re.fullmatch(r"[A-Z].{10,70}\.", entry.help)
+    assert bool(entry.usage) == bool(entry.arguments) or name == "history"
+    shown = shell.printed(f".help {name}")
+    assert shown.startswith(f".{name} {entry.usage}".rstrip() + "\n\n" + entry.help)
+    assert max(map(len, shown.split("\n"))) <= 80
+    assert f".{name} {entry.usage}".rstrip() in shell.printed(".help")
+
+
+def test_the_guide_has_a_line_for_every_command() -> None:
+    if "shell" not in {guide.name for guide in guidebook.guides()}:
+        pytest.skip("there is no guide of the shell yet")
+    text = guidebook.load("shell")
+    assert [name for name in EVERY if not re.search(rf"\.{name}\b", text)] == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "name"),
+    [
+        *(("sch", "schema"), ("q", "quit"), ("exit", "quit"), ("h", "help"), ("he", "help"), ("t", None), ("s", None)),
+        *(("SHOW", "show"), ("Info", "info"), ("tem", "templates"), ("timi", "timing"), ("hi", "history"), ("", None)),
+        *(("shows", None), ("f", "format"), ("b", "back"), ("e", None), ("ed", "edit"), ("w", None), ("wi", "width")),
+    ],
+)
+def test_the_start_of_a_name_is_enough_where_it_is_one_command(typed: str, name: str | None) -> None:
+    if name is not None:
+        assert find(typed).name == name
+    else:
+        with pytest.raises(KbError, match=f"unknown command '.{typed}'"):
+            find(typed)
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        (".frobnicate", "unknown command '.frobnicate'; there are 27, among them .around, .back, .edit, .explain, .format"),  # noqa: E501
+        (".shw", "unknown command '.shw'; did you mean '.show'?"),
+        (".mode csv", "'csv' is no language; .format csv sets how results are written"),
+        (".s", "unknown command '.s'; there are .schema, .show, .sets, .search, .save"),
+        (".", "unknown command '.'; there are 27, among them .around, .back, .edit, .explain, .format"),
+        (".info x", ".info takes no argument; .help info tells what it does"),
+        (".quit now", ".quit takes no argument; .help quit tells what it does"),
+        (".back 2", ".back takes no argument; .help back tells what it does"),
+        (".back", "there is no page to go back to; .show NODE shows one"),
+        (".edit", "there is no prompt here, and no history; kbkit shell DIR in a terminal has both"),
+        (".history x", "there is no prompt here, and no history; kbkit shell DIR in a terminal has both"),
+        (".schema nope", "unknown type or relation 'nope'; there are 23, among them borders, capital, city, coast_on, continent"),  # noqa: E501
+        (".schema country city", "unknown type or relation 'country city'; did you mean 'country'?"),
+        (".show", "no node is named; .show NODE, e.g. by its name or type#key"),
+        (".show Frnce", "unknown node 'Frnce'; did you mean 'France' or 'French'?"),
+        (".show xyzzy", "unknown node 'xyzzy'; .search finds nodes by words"),
+        (".show #99999", "there is no node 99999; ids run from 0 to 1641"),
+        (".path France", "1 nodes, where two are expected; e.g. .path Nepal 'New Zealand'"),
+        (".path a b c", "3 nodes, where two are expected; e.g. .path Nepal 'New Zealand'"),
+        (".path 'a", "\"'a\" cannot be split into words: no closing quotation; quotes come in pairs"),
+        (".around", "a node, and a file if it is to be drawn, are expected; e.g. .around Nepal nepal.html"),
+        (".around a b c", "a node, and a file if it is to be drawn, are expected; e.g. .around Nepal nepal.html"),
+        (".queries most_connected limit=x", "parameter limit is 'x'; give an integer"),
+        (".queries most_connected foo=1", "unknown parameter 'foo' in query graph/most_connected; there are limit, type"),  # noqa: E501
+        (".queries most_connected limit", "'limit' is not NAME=VALUE; e.g. limit=10; quote values that have spaces"),
+        (".queries most_connected =3", "'=3' is not NAME=VALUE; e.g. limit=10; quote values that have spaces"),
+        (".why", "there is no last result yet; ask something first"),
+        (".explain", "there is no last result yet; ask something first"),
+        (".explain .show x", ".show is a dot-command; .help tells what it does"),
+        (".search -k", "-k has no value; e.g. .search -k 20 WORDS"),
+        (".search --mode", "--mode has no value; e.g. .search --mode bm25 WORDS"),
+        (".search -k x sea", "'x' is no number of hits; give a whole number from 1 on"),
+        (".search -k 0 sea", "'0' is no number of hits; give a whole number from 1 on"),
+        (".search --mode foo", "unknown mode 'foo'; there are bm25, dense, hybrid, multivector, relational"),
+        (".search --mode foo sea", "unknown mode 'foo'; there are bm25, dense, hybrid, multivector, relational"),
+        (".search --bogus 1 x", "unknown option '--bogus'; there are --k, --mode, --type, --within, -k, -m, -t, -w"),
+        (".search --within 'sea", "\"--within 'sea\" cannot be split into words: no closing quotation; quotes come in pairs"),  # noqa: E501
+        (".search --within _ sea", "there is no last result yet; ask something first"),
+        (".save", "no words, where one name or file is expected; e.g. .save neighbours, or .save neighbours.csv"),
+        (".save a b", "2 words, where one name or file is expected; e.g. .save neighbours, or .save neighbours.csv"),
+        (".save x", "there is no last result yet; ask something first"),
+        (".output a b", "2 words, where one path is expected; e.g. .output results.csv"),
+        (".open a b", "2 words, where one path is expected; e.g. .open my.kb"),
+        (".open nope.kb", "nope.kb does not exist; kbkit ingest makes one; kbkit demo makes a sample"),
+        (".read", "no words, where one path is expected; e.g. .read queries.sql"),
+        (".read nope.sql", "nope.sql cannot be read: No such file or directory"),
+        (".read .", ". cannot be read: Is a directory"),
+        (".mode foo", "unknown mode 'foo'; there are answers, auto, search, sparql, sql"),
+        (".mode sql now", "unknown mode 'sql now'; did you mean 'sql'?"),
+        (".format html", "unknown format 'html'; there are auto, csv, json, markdown, ndjson, table"),
+        (".format parquet", "unknown format 'parquet'; there are auto, csv, json, markdown, ndjson, table"),
+        (".width 19", "'19' is no width; give a whole number from 20 on"),
+        (".width x", "'x' is no width; give a whole number from 20 on"),
+        (".rows 0", "'0' is no number of rows; give a whole number from 1 on"),
+        (".rows -1", "'-1' is no number of rows; give a whole number from 1 on"),
+        (".pager maybe", "unknown value 'maybe'; there are auto, off, on"),
+        (".timing maybe", "unknown value 'maybe'; there are off, on"),
+        (".timeout x", "'x' is no time; give seconds, or 0 for never"),
+        (".timeout -1", "'-1' is no time; give seconds, or 0 for never"),
+        (".timeout nan", "'nan' is no time; give seconds, or 0 for never"),
+        (".timeout inf", "'inf' is no time; give seconds, or 0 for never"),
+        (".sets nope-at-all", "there is no saved set @nope-at-all; there are none"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_told_in_one_line(world: KnowledgeBase, capsys: pytest.CaptureFixture[str], statement: str, message: str) -> None:  # noqa: E501 # fmt: skip
+    assert session(world, capsys).refused(statement) == message
+
+
+def test_names_that_are_many_are_not_all_told(shell: Session) -> None:
+    assert shell.refused(".queries nope").startswith("unknown query 'nope'; there are ")
+    assert shell.refused(".templates nope").startswith("unknown template 'nope'; there are ")
+    assert shell.refused(".help nope") == "unknown topic 'nope'; did you mean 'open'?"
+    assert shell.refused(".help xyzzy").startswith("unknown topic 'xyzzy'; there are ")
+    assert shell.refused(".search --type nope sea").startswith("unknown type 'nope'; there are city, ")
+    assert shell.refused(".search --type nope").startswith("unknown type 'nope'; there are city, ")
+
+
+# -- look -------------------------------------------------------------------------------------------------------------
+
+
+def test_info_and_schema(shell: Session) -> None:
+    shown = shell.printed(".info")
+    assert shown.startswith("world: Countries of the world and what connects them\n1,642 nodes, 5,486 edges")
+    assert max(map(len, shown.split("\n"))) <= 80
+    shell.run(".format table")
+    shown = shell.printed(".schema")
+    assert shown.startswith("types\ntype")
+    assert "11 rows\n\nrelations\nrelation" in shown or re.search(r"11 rows\n\nrelations\n", shown)
+    assert shell.printed(".schema country").startswith("attributes\n")
+    assert shell.printed(".schema Country") == shell.printed(".schema `country`") == shell.printed(".sch country")
+    assert shell.printed(".schema [capital]") == shell.printed(".schema capital")
+    shell.run(".format ndjson")
+    rows = [json.loads(line) for line in shell.printed(".schema capital").splitlines()]
+    assert rows[0] == {"attribute": "role", "type": "VARCHAR", "label": ""}
+    assert rows[1]["relation"] == "capital"
+    assert rows[1]["edges"] == 209
+
+
+def test_show_takes_a_node_as_any_of_its_names(shell: Session) -> None:
+    shell.run("SELECT 1 AS a")
+    pages = {
+        shell.printed(f".show {text}")
+        for text in (
+            *("France", "country:France", "country#FRA", "FRA", "#58", "République française"),
+            *('"France"', "'France'", 'country:"France"', "country:'France'"),
+        )
+    }
+    assert len(pages) == 1
+    assert pages.pop().startswith("France\ncountry#FRA (id 58)\n")
+    assert shell.printed(".show New Zealand").startswith("New Zealand\n")
+    shell.run(".format json")
+    assert json.loads(shell.printed(".show New Zealand"))["reference"] == "country#NZL"
+
+
+def test_path_and_around(shell: Session, folder: Path) -> None:
+    assert "-> [borders] -> India" in shell.printed(".path Nepal 'india'")
+    assert "Germany  (country#DEU)" in shell.printed(".path France Germany")
+    assert "11 country, 1 city" in shell.printed(".around France")
+    note = shell.said(".around Nepal 'my nepal.svg'")
+    assert note.startswith("my nepal.svg: ")
+    assert (folder / "my nepal.svg").read_text(encoding="utf-8").lstrip().startswith("<")
+    assert "nepal.foo" in shell.refused(".around Nepal nepal.foo")
+
+
+def test_queries(shell: Session, folder: Path) -> None:
+    shell.run(".format csv")
+    assert "sql,world/landlocked," in shell.printed(".queries")
+    found = shell.printed(".queries graph/most_connected limit=3 type=country")
+    assert found.count("\n") == 4
+    assert shell.printed("SELECT count(*) AS n FROM _") == "n\n3\n"
+    assert shell.printed(".queries landlocked") == shell.printed(".queries world/landlocked")
+    (folder / "my own.rq").write_text(
+        "# Mine\n# $c (node): a country\nSELECT ?d { $c rel:capital ?d }\n", encoding="utf-8"
+    )
+    assert shell.printed('.queries "my own.rq" c=France').splitlines()[1].endswith("/city/paris")
+    assert "Paris" in shell.printed("_")
+
+
+def test_templates(shell: Session) -> None:
+    shell.run(".format csv")
+    assert shell.printed(".templates suggest").startswith("expression,groundings\n")
+    assert "landlocked" not in shell.printed(".templates")
+    assert "drug" in shell.printed(".templates prime/shared_carriers")
+    assert "drug" in shell.refused(".templates prime/shared_carriers drug=x drug2=y")
+
+
+def test_sets(shell: Session) -> None:
+    shell.run(".format csv")
+    shell.run(FRANCE)
+    assert shell.said(".save 'around France'") == "11 nodes are @`around France`"
+    assert "around France,country,11" in shell.printed(".sets")
+    assert shell.printed(".sets around France").count("\n") == 12
+    assert shell.printed("@`around France` & country{area_km2 > 1e6}").count("Brazil") == 1
+    shell.run('country:"Nepal"')
+    assert shell.said(".save nepal") == "1 node is @nepal"
+    assert shell.printed(".sets nepal") == shell.printed(".sets @nepal") == shell.printed("@nepal")
+
+
+# -- answers ----------------------------------------------------------------------------------------------------------
+
+
+def test_why(shell: Session) -> None:
+    shell.run(FRANCE)
+    assert shell.printed(".why") == shell.printed(".why 1") == "Andorra\n  France -> [borders] -> Andorra\n"
+    assert shell.printed(".why 11").startswith("Suriname\n")
+    assert shell.refused(".why 12") == "the last result has 11 rows, and no row 12"
+    assert shell.refused(".why 0") == "'0' is no row; give a whole number from 1 on"
+    assert shell.refused(".why x") == "'x' is no row; give a whole number from 1 on"
+    shell.run("SELECT id FROM country")
+    assert shell.refused(".why") == (
+        "rows of SQL and SPARQL have no proof; an answer expression's have: country -> [borders] -> country"
+    )
+    shell.run("flat-topped mountain above Cape Town")
+    assert shell.printed(".why").startswith("1. Table Mountain  (mountain#table-mountain) ")
+    assert "\n  bm25: 1 of " in shell.printed(".why 1")
+    shell.run(".search --mode relational mountains near Cape Town")
+    assert "Cape Town" in shell.printed(".why")
+
+
+def test_explain(shell: Session) -> None:
+    assert "Projection" in shell.printed(".explain SELECT name FROM country WHERE id = 3;").replace(
+        "PROJECTION", "Projection"
+    )
+    assert shell.printed(".explain SELECT ?c { ?c a ?t };") == "SELECT ?c { ?c a ?t }\n"
+    assert shell.executor.last is None
+    shown = shell.printed(f".explain {FRANCE};")
+    assert "FROM nodes" in shown
+    assert "SELECT DISTINCT ?answer" in shown
+    shell.run(FRANCE)
+    assert shell.printed(".explain") == shown
+    assert shell.run(".explain SELECT count(*) FROM _")[0] == 0
+    assert shell.executor.result().language == "answers"
+    assert "1. " in shell.printed(".explain landlocked mountains")
+    assert shell.run(".explain SELECT foo FROM country")[2].split("\n")[:2] == [
+        "  EXPLAIN SELECT foo FROM country",
+        "                 ^",
+    ]
+
+
+def test_search_takes_options_and_keeps_them(shell: Session) -> None:
+    assert shell.said(".search") == "searches take k 10"
+    assert shell.said(".search -k 3 --type country") == "searches take k 3, type country"
+    shell.run("high mountains")
+    assert shell.executor.result().frame.height == 3
+    assert set(shell.executor.result().frame["type"]) == {"country"}
+    shell.run(".search -k 2 --mode bm25 -t mountain high mountains")
+    assert set(shell.executor.result().frame["type"]) == {"mountain"}
+    shell.run(f".search --within '{FRANCE}' landlocked")
+    found = set(shell.executor.result().frame["name"])
+    assert "Switzerland" in found
+    assert len(found) == 3
+    shell.run(".search -w _ --k 50 landlocked")
+    assert set(shell.executor.result().frame["name"]) <= found
+    assert shell.said(".search") == "searches take k 3, type country"
+    before = dict(shell.executor.settings.search)
+    for bad in (".search --mode foo", ".search --type foo", ".search --within '->'", ".search -k 5 --mode foo"):
+        assert shell.run(bad)[0] == 1
+    assert shell.executor.settings.search == before
+
+
+# -- keep -------------------------------------------------------------------------------------------------------------
+
+ROWS = "SELECT range AS n, 'a|b' AS name, [1, 2] AS list FROM range(2);"
+CSV = 'n,name,list\n0,a|b,"[1, 2]"\n1,a|b,"[1, 2]"\n'
+NDJSON = '{"n":0,"name":"a|b","list":[1,2]}\n{"n":1,"name":"a|b","list":[1,2]}\n'
+JSON = '[{"n":0,"name":"a|b","list":[1,2]},\n {"n":1,"name":"a|b","list":[1,2]}]\n'
+MARKDOWN = "| n | name | list |\n| ---: | --- | --- |\n| 0 | a\\|b | 1, 2 |\n| 1 | a\\|b | 1, 2 |\n"
+TEXTS = {"csv": CSV, "ndjson": NDJSON, "jsonl": NDJSON, "json": JSON, "md": MARKDOWN}
+
+
+def test_save_writes_files(shell: Session, folder: Path) -> None:
+    shell.run(ROWS)
+    for ending, text in TEXTS.items():
+        assert shell.said(f".save 'my rows.{ending}'") == f"my rows.{ending}: 2 rows"
+        assert (folder / f"my rows.{ending}").read_text(encoding="utf-8") == text
+    shell.run(".save x.txt")
+    assert (folder / "x.txt").read_text(encoding="utf-8").endswith("2 rows\n")
+    shell.run(".save x.parquet")
+    assert pl.read_parquet(folder / "x.parquet").equals(shell.executor.result().frame)
+    shell.run("SELECT 1 AS a;")
+    assert shell.said(".save x.csv") == "x.csv: 1 row"
+    assert (folder / "x.csv").read_text(encoding="utf-8") == "a\n1\n"  # not added to
+
+
+def test_save_refuses_what_it_cannot_write(shell: Session, folder: Path) -> None:
+    shell.run(FRANCE)
+    (folder / "dir.csv").mkdir()
+    endings = "files end in .json, .jsonl, .ndjson, .csv, .md, .parquet, .txt"
+    assert shell.refused(".save no/x.csv") == "no/x.csv: there is no folder no; make it first"
+    assert shell.refused(".save dir.csv") == "dir.csv is a folder; name a file"
+    assert shell.refused(".save x.xlsx") == f"x.xlsx is no set's name, and its ending tells no format; {endings}"
+    assert shell.refused(".save a/b") == f"a/b is no set's name, and its ending tells no format; {endings}"
+    assert shell.refused(".save @") == "'' is no name for a set; give 1 to 100 printable characters"
+    shell.run("SELECT 1 AS a;")
+    assert shell.refused(".save numbers").startswith("the rows of the last result are no nodes; ")
+    assert list(folder.iterdir()) == [folder / "dir.csv"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "ndjson", "md"])
+def test_output_takes_results_until_it_ends(shell: Session, folder: Path, ending: str) -> None:
+    path = folder / f"out.{ending}"
+    path.write_text("old", encoding="utf-8")
+    assert shell.said(f".output {path.name}") == f"results go to {path.name}; .output brings them back"
+    assert path.read_text(encoding="utf-8") == ""
+    assert shell.run(ROWS + ROWS) == (0, "", "")
+    assert path.read_text(encoding="utf-8") == TEXTS[ending] * 2
+    assert shell.run(".show Paris") == (0, "", "")
+    assert path.read_text(encoding="utf-8").startswith(TEXTS[ending] * 2 + "Paris\ncity#paris")
+    assert shell.refused("SELECT foo FROM country;").startswith("Binder Error")
+    assert shell.said(".output") == "results come to the screen"
+    assert shell.printed(ROWS) == NDJSON
+    shell.run(f".output {path.name}")
+    shell.run(ROWS)
+    assert path.read_text(encoding="utf-8") == TEXTS[ending]
+
+
+def test_output_in_other_forms(shell: Session, folder: Path) -> None:
+    shell.run(f".output o.json\n{ROWS}\n.output o.txt\n{ROWS}\n.output")
+    assert (folder / "o.json").read_text(encoding="utf-8") == JSON
+    assert (folder / "o.txt").read_text(encoding="utf-8").endswith("2 rows\n")
+    shell.run(f".output o.parquet\n{ROWS}\nSELECT 7 AS a;")
+    assert pl.read_parquet(folder / "o.parquet").rows() == [(7,)]  # the last
+    assert shell.refused(".show Paris") == "o.parquet takes rows only; .output brings results back to the screen"
+    shell.run(f".output\n.format csv\n.output plain\n{ROWS}\n.output")
+    assert (folder / "plain").read_text(encoding="utf-8") == CSV
+
+
+def test_output_refuses_what_it_cannot_write(shell: Session, folder: Path) -> None:
+    (folder / "dir.csv").mkdir()
+    assert shell.refused(".output no/x.csv") == "no/x.csv: there is no folder no; make it first"
+    assert shell.refused(".output dir.csv") == "dir.csv is a folder; name a file"
+    assert shell.refused(".output x.foo").startswith("cannot tell the format of x.foo; ")
+    assert shell.executor.settings.output is None
+    shell.run(".output sub.csv")
+    (folder / "sub.csv").unlink()
+    (folder / "sub.csv").mkdir()
+    assert shell.refused(ROWS) == "sub.csv cannot be written: Is a directory"
+    assert shell.said(".output") == "results come to the screen"
+    assert shell.printed(ROWS) == NDJSON
+
+
+# -- read -------------------------------------------------------------------------------------------------------------
+
+
+def write(folder: Path, name: str, text: str) -> str:
+    (folder / name).write_bytes(text.encode())
+    return f".read '{name}'"
+
+
+def test_a_file_is_read_as_what_is_typed(shell: Session, folder: Path) -> None:
+    shell.run(".format csv")
+    text = 'SELECT 1 AS a;\r\ncountry:"France"\r\n-> [capital] -> city\r\n\r\nSELECT ?x { VALUES ?x { 3 } }\r\n\r\n.show Paris'  # noqa: E501
+    code, out, err = shell.run(write(folder, "all of it.txt", "\ufeff" + text))
+    assert (code, err) == (0, "")
+    assert out.startswith("a\n1\nid,type,key,name\n333,city,paris,Paris\nx\n3\nParis\ncity#paris")
+
+
+def test_a_file_of_one_language_needs_no_mode(shell: Session, folder: Path) -> None:
+    shell.run(".mode search")
+    shell.run(".format csv")
+    sql = "-- a comment; with a sign\nFROM country c\nSELECT c.key\nWHERE c.name = 'France';\n\nSELECT 2\n AS b"
+    assert shell.printed(write(folder, "q.sql", sql)) == "key\nFRA\nb\n2\n"
+    rq = "#defaultView:Map\nPREFIX a: <http://b;c>\n\nSELECT ?k\n\n{ VALUES ?k { 'x;' } }\n;"
+    assert shell.printed(write(folder, "q.rq", rq)) == "k\nx;\n"
+    assert shell.printed(write(folder, "q.sparql", rq)) == "k\nx;\n"
+    assert shell.executor.settings.mode == "search"
+
+
+def test_a_mode_that_a_file_sets_holds_for_what_follows(shell: Session, folder: Path) -> None:
+    shell.run(".format csv")
+    assert (
+        shell.run(write(folder, "m.txt", ".mode sql\nFROM country c\nSELECT c.key LIMIT\n1;\n.mode auto\n"))[1]
+        == "key\nAFG\n"
+    )
+    assert shell.run(".mode sql\nFROM country c\nSELECT c.key LIMIT\n1;\n.mode auto\n")[1] == "key\nAFG\n"
+
+
+def test_files_read_files(shell: Session, folder: Path) -> None:
+    shell.run(".format csv")
+    write(folder, "inner.txt", "SELECT 2 AS b;\n")
+    assert (
+        shell.printed(write(folder, "outer.txt", "SELECT 1 AS a;\n.read inner.txt\nSELECT 3 AS c;"))
+        == "a\n1\nb\n2\nc\n3\n"
+    )
+    message = "round.txt: files read one another, 10 deep; is there a circle?"
+    assert shell.refused(write(folder, "round.txt", ".read round.txt\n.mode")) == message
+    assert shell.printed(write(folder, "empty.txt", "")) == ""
+    assert shell.printed(write(folder, "comment.txt", "-- nothing\n\n# here\n")) == ""
+
+
+def test_what_follows_a_failure_in_a_file_does_not_run(shell: Session, folder: Path) -> None:
+    write(folder, "inner.sql", "-- first\nSELECT 2 AS b;\n\nSELECT name,\n  foo\nFROM country;\nSELECT 3 AS c;\n")
+    command = write(folder, "outer.txt", "SELECT 1 AS a;\n.read inner.sql\nSELECT 4 AS d;\n")
+    code, out, err = shell.run(command + "\nSELECT 5 AS e;")
+    assert code == 1
+    assert out == '{"a":1}\n{"b":2}\n'
+    lines = err.splitlines()
+    assert lines[:2] == ["    foo", "    ^"]
+    assert lines[2].startswith('inner.sql:5: Binder Error: Referenced column "foo" not found')
+    command = write(folder, "words.txt", "\n\n.frobnicate\n")
+    assert shell.refused(command).startswith("words.txt:3: unknown command '.frobnicate'")
+    command = write(folder, "q.rq", "# a\nSELECT ?x {\n ?x nope:x ?y }")
+    assert shell.refused(command).startswith("q.rq:3: the prefix nope: is declared nowhere")
+    command = write(folder, "q.sql", "-- a\n/* b\n */ SELECT\n foo;")
+    assert shell.refused(command).startswith("q.sql:4: Binder Error")
+
+
+def test_files_that_are_no_text(shell: Session, folder: Path) -> None:
+    (folder / "binary").write_bytes(b"\x00\xff\xfe\x80")
+    assert shell.refused(".read binary") == "binary is not UTF-8; convert it, e.g. with iconv"
+    (folder / "nul").write_bytes(b"SELECT\x00 1;\n")
+    code, out, err = shell.run(".read nul")
+    assert (code, out) == (1, "")
+    assert "\x00" not in err
+    (folder / "big").write_bytes(b"")
+    with (folder / "big").open("r+b") as stream:
+        stream.truncate(50_000_001)
+    assert shell.refused(".read big") == "big has more than 50 MB; kbkit sql and sparql take files"
+
+
+# -- open -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_copy(tmp_path: Path) -> Path:
+    out = tmp_path / "small.kb"
+    kbs.build(tmp_path / "v1", out, 1, stores=kbs.LIGHT)
+    return out
+
+
+ADA = "SELECT name FROM person WHERE key = 'a';"
+
+
+def test_a_kb_that_is_built_anew_is_told_once_and_opened_on_demand(
+    small_copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell = session(KnowledgeBase(small_copy), capsys)
+    assert shell.printed(ADA) == '{"name":"Ada v1"}\n'
+    kbs.build(tmp_path / "v2", small_copy, 2, stores=kbs.LIGHT)
+    code, out, err = shell.run(ADA)
+    assert (code, out) == (0, '{"name":"Ada v1"}\n')
+    assert err == f"{small_copy} was built anew (generation 0002); .open shows it\n"
+    assert shell.printed(ADA) == '{"name":"Ada v1"}\n'
+    assert "Ada v1" in shell.printed(".show a")
+    kbs.build(tmp_path / "v3", small_copy, 3, stores=kbs.LIGHT)
+    assert shell.run(ADA)[2] == f"{small_copy} was built anew (generation 0003); .open shows it\n"
+    assert shell.said(".open") == f"{small_copy}: 4 nodes, 3 edges"
+    assert shell.printed(ADA) == '{"name":"Ada v3"}\n'
+    shell.executor.close()
+
+
+def test_opening_another_kb_forgets_the_last_result(
+    small_copy: Path, tmp_path: Path, world_kb: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell = session(KnowledgeBase(small_copy), capsys)
+    shell.run(".rows 7\nperson")
+    shell.run(".show a")
+    assert shell.said(f".open '{world_kb}'") == f"{world_kb}: 1,642 nodes, 5,486 edges"
+    assert shell.refused("SELECT * FROM _;") == "there is no last result yet, which _ stands for; ask something first"
+    assert shell.refused(".back") == "there is no page to go back to; .show NODE shows one"
+    assert shell.executor.settings.rows == 7
+    assert shell.run(f".open {small_copy}\nperson")[1].count("\n") == 2  # what is a type is known at once
+    shell.executor.close()
+
+
+def test_a_kb_that_does_not_open_leaves_the_old_one(
+    small_copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell = session(KnowledgeBase(small_copy), capsys)
+    assert shell.refused(".path Bob Delft") == (
+        "no path of at most 4 steps joins them; kbkit path --max 6 looks further"
+    )
+    shell.run("person")
+    broken = tmp_path / "broken.kb"
+    shutil.copytree(small_copy, broken)
+    (broken / "CURRENT").write_text("0009", encoding="utf-8")
+    manifest = tmp_path / "manifest.kb"
+    shutil.copytree(small_copy, manifest)
+    (manifest / "generations" / "0001" / "manifest.json").write_text("{", encoding="utf-8")
+    for path in (broken, manifest, tmp_path, tmp_path / "nope.kb", tmp_path / "v1" / "nodes.csv"):
+        code, out, err = shell.run(f".open '{path}'")
+        assert (code, out) == (1, ""), path
+        assert err.count("\n") == 1, path
+        assert "internal" not in err
+    assert shell.printed("SELECT count(*) AS n FROM _;") == '{"n":2}\n'
+    shell.executor.close()
+
+
+def test_a_kb_that_is_deleted_under_the_shell(
+    small_copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell = session(KnowledgeBase(small_copy), capsys)
+    shell.run(ADA)
+    small_copy.rename(tmp_path / "elsewhere.kb")
+    code, out, err = shell.run(ADA)
+    assert (code, out) == (0, '{"name":"Ada v1"}\n')
+    assert err.endswith("; what is open still answers\n")
+    assert err.count("\n") == 1
+    assert shell.printed(ADA) == '{"name":"Ada v1"}\n'
+    assert shell.run(".open")[0] == 1
+    assert shell.printed(ADA) == '{"name":"Ada v1"}\n'
+    code, out, err = shell.run("lies on the Nile")  # a store that was never opened
+    assert code in (0, 1)
+    assert "internal" not in err
+    shell.executor.close()
+
+
+# -- settings ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("statement", "note"),
+    [
+        (".mode", "mode auto"),
+        (".mode SQL", "mode sql"),
+        (".format", "format auto"),
+        (".format CSV", "format csv"),
+        (".format auto", "format auto"),
+        (".width auto", "width auto"),
+        (".width 60", "width 60"),
+        (".rows", "rows 100"),
+        (".rows 5", "rows 5"),
+        (".pager", "pager auto"),
+        (".pager OFF", "pager off"),
+        (".timing off", "timing off"),
+        (".timeout", "timeout 60 s"),
+        (".timeout 2.5", "timeout 2.5 s"),
+        (".timeout 0", "timeout none"),
+    ],
+)
+def test_settings_say_what_they_are(shell: Session, statement: str, note: str) -> None:
+    assert shell.said(statement) == note
+
+
+def test_formats(shell: Session) -> None:
+    for name, text in {"csv": CSV, "ndjson": NDJSON, "json": JSON, "markdown": MARKDOWN}.items():
+        shell.run(f".format {name}")
+        assert shell.printed(ROWS) == text
+    shell.run(".format auto")
+    assert shell.printed(ROWS) == NDJSON  # in a pipe
+
+
+def test_rows_and_width_are_a_tables(shell: Session) -> None:
+    shell.run(".format table\n.rows 2\n.width 40")
+    out = shell.printed("SELECT * FROM country;")
+    assert out.endswith("2 of 197 rows; other formats have all\n")
+    assert max(map(len, out.split("\n"))) <= 40
+    assert max(map(len, shell.printed(".show France").split("\n"))) <= 40
+    shell.run(".format csv")
+    assert shell.printed("SELECT * FROM country;").count("\n") == 198
+
+
+def test_timing(shell: Session) -> None:
+    code, out, err = shell.run(".timing\nSELECT 1 AS a;")
+    assert (code, out) == (0, '{"a":1}\n')
+    assert re.fullmatch(r"timing on\n\d\.\d{3} s\n\d+\.\d{3} s\n", err)
+    assert re.search("timing off", shell.run(".timing")[2])
+    assert shell.printed("SELECT 1 AS a;") == '{"a":1}\n'
+
+
+def test_timeout_stops_a_query(shell: Session) -> None:
+    slow = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range % 7 = b.range % 11;"
+    shell.run(".timeout 0.05")
+    assert shell.refused(slow, 124) == "SQL stopped after 0.05 s; .timeout sets the limit"
+    assert shell.printed("SELECT 1 AS a;") == '{"a":1}\n'
+
+
+# -- the rest ---------------------------------------------------------------------------------------------------------
+
+
+def test_help(shell: Session) -> None:
+    everything = shell.printed(".help")
+    assert [name for name in EVERY if f"\n.{name}" not in everything] == []
+    assert "Ctrl-R" in shell.printed(".help shortcuts")
+    assert shell.printed(".help .show") == shell.printed(".h show") == shell.printed(".help SHOW")
+    assert shell.printed(".help answers").count("\n") > 40
+    guide = guidebook.guides()[0].name
+    assert len(shell.printed(f".help {guide}")) > 500
+
+
+def test_history_is_that_of_the_prompt(shell: Session) -> None:
+    past = ["SELECT 1;", ".show France", "SELECT\n2;", ".edit"]
+    shell.executor.history = lambda: past
+    assert shell.printed(".history") == "SELECT 1;\n.show France\nSELECT\n2;\n.edit\n"
+    assert shell.printed(".history select") == "SELECT 1;\nSELECT\n2;\n"
+    assert shell.printed(".history nope") == ""
+    shell.executor.history = lambda: [f"SELECT {i};" for i in range(60)]
+    assert shell.printed(".history").count("\n") == 50
+    shell.executor.history = lambda: ["SELECT \x1b[31m1;"]
+    assert shell.printed(".history") == "SELECT \N{REPLACEMENT CHARACTER}[31m1;\n"
+
+
+def test_edit_takes_the_last_statement(shell: Session) -> None:
+    shell.executor.history = lambda: ["SELECT 1;", "SELECT\n2;", ".edit"]
+    assert shell.run(".edit") == (0, "", "")
+    assert shell.runner.pending == "SELECT\n2;"
+    shell.executor.history = lambda: []
+    shell.run(".edit")
+    assert shell.runner.pending == ""
+
+
+@pytest.mark.parametrize("statement", [".quit", ".exit", ".q", ".QUIT", " .quit "])
+def test_quit_leaves(shell: Session, statement: str) -> None:
+    with pytest.raises(Quit):
+        shell.run(f"SELECT 1 AS a;\n{statement}\nSELECT 2 AS a;")
+    assert shell.read() == ('{"a":1}\n', "")
+
+
+def test_a_defect_of_ours_ends_no_session(shell: Session) -> None:
+    def fail(*_: object) -> Outcome:
+        raise RuntimeError("all\nwrong")
+
+    shell.executor.show = fail  # type: ignore[method-assign, assignment]
+    message = "internal error: RuntimeError: all wrong; please report it; kbkit --debug shell ... shows where"
+    assert shell.refused(".show France", 70) == message
+    assert shell.printed("SELECT 1 AS a;") == '{"a":1}\n'
