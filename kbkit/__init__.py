@@ -16,11 +16,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kbkit.errors import KbError
 
 if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
     from kbkit.ingestion.progress import Listener
     from kbkit.kb import KnowledgeBase
 
@@ -121,3 +123,20 @@ def update(
     delta = Delta(listed(nodes), listed(edges), listed(texts), listed(delete), columns or {}, skip_dangling)
     build(Path(path), delta, progress)
     return open(path)
+
+
+def load_ipython_extension(ipython: InteractiveShell) -> None:
+    """Give a notebook the magic ``%kb``; IPython calls this for ``%load_ext kbkit``."""
+    _magic().load(ipython)
+
+
+def unload_ipython_extension(ipython: InteractiveShell) -> None:
+    """Close the KB that ``%kb`` has open, and take the magic away."""
+    _magic().unload(ipython)
+
+
+def _magic() -> Any:
+    import importlib
+
+    # By name: a module that imports this one does not thereby depend on the shell and IPython.
+    return importlib.import_module("kbkit.notebook.magic")

@@ -1,0 +1,1 @@
+"""Notebooks: ``%load_ext kbkit`` gives the line and cell magic ``%kb``."""
