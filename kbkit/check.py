@@ -12,13 +12,17 @@ from kbkit.stores.sparql_text import string_literal
 if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
 
+Tell = Callable[[str, int, int], None]
 
-def check(kb: KnowledgeBase) -> list[tuple[str, str]]:
+
+def check(kb: KnowledgeBase, tell: Tell | None = None) -> list[tuple[str, str]]:
     """(what was checked, problem) for files and each store; the problem is empty when there is none.
 
     All compare distinct counts with the tables: (head, relation, tail) by relation, nodes, documents, vectors.
+    ``tell`` hears of a stage (``files`` in bytes, then ``stores``), how much of it is done, and of how much.
     """
-    files = check_files(kb.folder, kb.manifest)
+    told = tell or (lambda *_: None)
+    files = check_files(kb.folder, kb.manifest, lambda done, total: told("files", done, total))
     if kb.folder.name != kb.manifest.generation:
         files.append(f"the folder is called {kb.folder.name}, the manifest says {kb.manifest.generation}")
     result = [("files", _several(files))]
@@ -29,15 +33,16 @@ def check(kb: KnowledgeBase) -> list[tuple[str, str]]:
         "text": _text,
         "vectors": _vectors,
     }
-    for name, step in steps.items():
-        if name not in kb.manifest.stores:
-            continue
+    present = [name for name in steps if name in kb.manifest.stores]
+    for place, name in enumerate(present):
+        told("stores", place, len(present))
         try:
-            result.append((name, _several(step(kb))))
+            result.append((name, _several(steps[name](kb))))
         except KbError as error:
             result.append((name, str(error)))
         except Exception as error:  # noqa: BLE001 - a damaged store may fail in any way its engine knows
             result.append((name, f"cannot be read: {' '.join(str(error).split())[:200]}"))
+    told("stores", len(present), len(present))
     return result
 
 

@@ -253,15 +253,12 @@ def _number(name: str, value: str) -> float:
 
 def sets_list(kb: Kb, format: Format = None, output: Output = None) -> None:
     """List the saved sets: name, type, how many, when, in which generation, and the expression."""
-    import polars as pl
-
     from kbkit.kb import KnowledgeBase
     from kbkit.render import write
 
-    columns = ["set", "type", "nodes", "saved", "generation", "expression"]
     with KnowledgeBase(kb) as opened:
-        rows = [(s.name, s.type or "*", s.count, s.saved, s.generation, s.expression) for s in opened.workspace.sets()]
-    write(pl.DataFrame(rows, schema=columns, orient="row"), format, output)
+        frame = opened.sets()
+    write(frame, format, output)
 
 
 def sets_show(

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
-from kbkit import __version__
+from kbkit import __version__, systems
 from kbkit.cli import (
     answer,
     ask,
     build,
+    completion,
+    connect,
     explore,
     export,
     fetch,
@@ -24,9 +25,11 @@ from kbkit.cli import (
     measure,
     quest,
     search,
+    shell,
     spinach,
     stark,
 )
+from kbkit.cli.progress import watch
 from kbkit.errors import KbError
 
 
@@ -41,7 +44,7 @@ class State:
 app = typer.Typer(
     name="kbkit",
     no_args_is_help=True,
-    add_completion=True,
+    add_completion=False,  # kbkit completion is a command
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="Knowledge graphs whose nodes carry text: SQL, SPARQL, full text and vectors over one graph, in one folder.",
@@ -50,6 +53,8 @@ app = typer.Typer(
 build.register(app)
 fetch.register(app)
 look.register(app)
+connect.register(app)
+shell.register(app)
 ask.register(app)
 search.register(app)
 answer.register(app)
@@ -61,6 +66,7 @@ llm.register(app)
 explore.register(app)
 export.register(app)
 guides.register(app)
+completion.register(app)
 
 
 def _version(wanted: bool) -> None:
@@ -77,14 +83,28 @@ def _options(
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,  # noqa: ARG001
 ) -> None:
     context.obj.debug, context.obj.quiet = debug, quiet
+    talks = context.invoked_subcommand in ("shell", "mcp")  # these have the terminal to themselves
+    context.with_resource(watch(_running(context), quiet or talks))
+
+
+def _running(context: typer.Context) -> str:
+    """The command that was asked for, with that of its group: ``quest run``."""
+    name = context.invoked_subcommand or ""
+    group: Any = context.command
+    children = getattr(group.get_command(context, name), "commands", {})
+    return " ".join([name, *(word for word in sys.argv[1:] if word in children)][:2])
 
 
 def main() -> None:
     """Run the command line; a user's error is one line (and a hint) on standard error."""
     from typer.exceptions import TyperException
 
+    if completion.wanted():
+        completion.prepare(app)(prog_name="kbkit")
     state = State()
     for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(newline="\n")  # the same bytes on every system
         if isinstance(stream, io.TextIOWrapper) and "utf" not in stream.encoding.lower():
             stream.reconfigure(errors="replace")  # a terminal that cannot show a letter shows that it cannot
     try:
@@ -98,13 +118,18 @@ def main() -> None:
         _fail_usage(error)
     except (KeyboardInterrupt, typer.Abort):
         _fail("stopped", "", 130)
-    except BrokenPipeError:  # the reader has seen enough, as with head
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
     except Exception as error:
+        if isinstance(error, OSError) and systems.is_closed_pipe(error):
+            _leave_quietly()
         if state.debug:
             raise
         _fail(*_explain(error))
+
+
+def _leave_quietly() -> NoReturn:
+    """The reader of our output has seen enough, as with ``head``; 141 is what a shell reports of SIGPIPE."""
+    systems.discard_output()
+    sys.exit(141)
 
 
 def _fail_usage(error: Any) -> None:

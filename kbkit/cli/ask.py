@@ -105,21 +105,14 @@ def queries(
     output: Output = None,
 ) -> None:
     """List the shipped SQL and SPARQL queries, or print one."""
-    import polars as pl
-
     from kbkit import queries as files
     from kbkit.render import write
 
-    known = [files.load(kind, query) for kind in files.ENDINGS for query in files.shipped(kind)]
-    if name is not None:
-        hits = [query for query in known if name in (query.name, query.name.split("/")[1])]
-        if not hits:
-            raise UnknownNameError("query", name, [query.name for query in known])
-        typer.echo("\n".join(query.text for query in hits), nl=False)
+    if name is None:
+        write(files.listed(), format, output)
         return
-
-    def signature(query: files.Query) -> str:
-        return ", ".join(p.name if p.default is None else f"{p.name}={p.default}" for p in query.parameters)
-
-    rows = [(query.kind, query.name, query.title, signature(query)) for query in known]
-    write(pl.DataFrame(rows, schema=["language", "query", "answers", "parameters"], orient="row"), format, output)
+    known = files.all_shipped()
+    hits = [query for query in known if name in (query.name, query.name.split("/")[1])]
+    if not hits:
+        raise UnknownNameError("query", name, [query.name for query in known])
+    typer.echo("\n".join(query.text for query in hits), nl=False)

@@ -159,7 +159,7 @@ def generate(
 
         def tell(stage: str, done: int, total: int) -> None:
             if listener is not None:
-                listener(Event(stage, done, total))
+                listener(Event(stage, done, total, stage))
 
         counts = write(shape, out, scale=scale, seed=seed, texts=texts, progress=tell)
     typer.echo(

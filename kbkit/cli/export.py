@@ -58,4 +58,4 @@ def export(
 
 def _folder(out: Path) -> str:
     """A path that ``ingest`` takes for a folder and not for a recipe's name."""
-    return str(out) if "/" in str(out) else f"./{out}"
+    return str(out) if len(out.parts) > 1 else f"./{out}"

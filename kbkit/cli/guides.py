@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kbkit import assets
-from kbkit.errors import UnknownNameError
+from kbkit import guidebook
+from kbkit.cli.options import Format, Output
+
+_NO_PAGER = ("", "cat")
+"""What PAGER is where somebody wants none."""
 
 
 def register(app: typer.Typer) -> None:
@@ -17,22 +23,62 @@ def register(app: typer.Typer) -> None:
 
 
 def docs(
-    guide: Annotated[str | None, typer.Argument(help="A guide; without one, the list of them.")] = None,
+    guide: Annotated[
+        str | None, typer.Argument(help="A guide, or one section of it: answers#saved-sets; without one, the list.")
+    ] = None,
+    find: Annotated[
+        str, typer.Option(metavar="WORD", help="List the sections that hold it, or all of the words.")
+    ] = "",
+    pager: Annotated[bool, typer.Option("--pager/--no-pager", help="Page what is longer than the screen.")] = True,
+    format: Format = None,
+    output: Output = None,
 ) -> None:
-    """Read the guides that ship with kbkit."""
-    known = {path.stem: path for path in sorted(assets.guides().glob("*.md"))}
-    if guide is None:
-        for name, path in known.items():
-            title = path.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
-            typer.echo(f"{name:<10} {title}")
+    """Read the guides that ship with kbkit; rendered on a terminal, as Markdown in a pipe.
+
+    Long ones go through $PAGER.
+    """
+    if find:
+        _find(find, guide or "", format, output)
+    elif guide is None:
+        _list()
+    else:
+        _show(guidebook.load(guide), pager)
+
+
+def _list() -> None:
+    if sys.stdout.isatty():
+        typer.echo(guidebook.contents(), nl=False)
         return
-    if guide not in known:
-        raise UnknownNameError("guide", guide, known)
-    text = known[guide].read_text(encoding="utf-8")
+    for guide in guidebook.guides():
+        typer.echo(f"{guide.name:<16} {guide.title}")
+
+
+def _find(words: str, guide: str, format: str | None, output: Path | None) -> None:
+    import polars as pl
+
+    from kbkit import render
+
+    rows = [(section.address, line) for section, line in guidebook.find(words, guide)]
+    render.write(pl.DataFrame(rows, schema={"section": pl.String, "line": pl.String}, orient="row"), format, output)
+
+
+def _show(text: str, pager: bool) -> None:
     if not sys.stdout.isatty():
         typer.echo(text, nl=False)
         return
-    from rich.console import Console
-    from rich.markdown import Markdown
+    size = shutil.get_terminal_size()
+    plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    page = guidebook.render(text, size.columns, colour=not plain)
+    wanted = pager and sys.stdin.isatty() and os.environ.get("PAGER") not in _NO_PAGER
+    if wanted and page.count("\n") >= size.lines:
+        _page(page)
+    else:
+        typer.echo(page, nl=False)
 
-    Console().print(Markdown(text))
+
+def _page(text: str) -> None:
+    """Through $PAGER, else less or more; less as git calls it: with colours, and the text stays on the screen."""
+    import pydoc
+
+    os.environ.setdefault("LESS", "FRX")
+    pydoc.pager(text)

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+import sys
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kbkit.cli.options import Format, Kb, Output, on_screen
+from kbkit.cli.plots import Plot, draw
+
+if TYPE_CHECKING:
+    from kbkit.charts import Chart
+    from kbkit.kb import KnowledgeBase
 
 
 def register(app: typer.Typer) -> None:
@@ -18,39 +24,49 @@ def register(app: typer.Typer) -> None:
 
 
 def info(
+    context: typer.Context,
     kb: Kb,
     stark: Annotated[bool, typer.Option("--stark", help="Only a row of the STaRK paper's Table 2.")] = False,
+    plot: Plot = None,
     format: Format = None,
     output: Output = None,
 ) -> None:
     """What a KB holds: types, relations, counts, average degree, tokens, sizes on disk, build times, versions."""
-    from kbkit.cli.pages import info_frame, print_info
     from kbkit.kb import KnowledgeBase
     from kbkit.overview import stark_row
+    from kbkit.pages import info_frame, print_info
     from kbkit.render import write
 
     with KnowledgeBase(kb) as opened:
+        draw(context, plot, lambda: _charts(opened))
         if stark:
             write(stark_row(opened.schema), format, output)
             return
         data = opened.info()
     if on_screen(format, output):
-        print_info(data)
+        print_info(data, sys.stdout)
     elif format == "json" and output is None:
         typer.echo(json.dumps(data, indent=1, ensure_ascii=False, default=str))
     else:
         write(info_frame(data), format, output)
 
 
-def check(kb: Kb, format: Format = None, output: Output = None) -> None:
+def _charts(kb: KnowledgeBase) -> list[Chart]:
+    from kbkit.kb_charts import charts
+
+    return charts(kb)
+
+
+def check(context: typer.Context, kb: Kb, format: Format = None, output: Output = None) -> None:
     """Check that the stores agree and that all files are as they were written. Exits with 1 when something is wrong."""
     import polars as pl
 
+    from kbkit.cli.models import stages
     from kbkit.kb import KnowledgeBase
     from kbkit.render import write
 
-    with KnowledgeBase(kb) as opened:
-        found = opened.check()
+    with KnowledgeBase(kb) as opened, stages(context, None) as tell:
+        found = opened.check(tell)
     frame = pl.DataFrame(
         [(what, "wrong" if problem else "ok", problem) for what, problem in found],
         schema=["what", "result", "problem"],
@@ -65,22 +81,24 @@ def show(
     kb: Kb,
     node: Annotated[str, typer.Argument(help="A name, a key, type:name, type#key, or an id as #ID.")],
     relation: Annotated[str | None, typer.Option("--relation", "-r", help="All neighbours by this relation.")] = None,
-    most: Annotated[int, typer.Option("-n", help="Neighbours to show of each relation.")] = 5,
+    most: Annotated[int, typer.Option("-n", help="Neighbours to show of each relation, direction and type.")] = 5,
+    full: Annotated[bool, typer.Option("--full", help="All of each text.")] = False,
     format: Format = None,
     output: Output = None,
 ) -> None:
-    """A node's page: attributes, texts, neighbours by relation with counts."""
-    from kbkit.cli.pages import page, print_page
+    """A node's page: attributes, texts, neighbours by relation and type with counts."""
     from kbkit.kb import KnowledgeBase
-    from kbkit.render import write
+    from kbkit.lookup import typed
+    from kbkit.pages import print_lines
+    from kbkit.render import width_of, write
 
-    reference: str | int = int(node[1:]) if node[:1] == "#" and node[1:].isdecimal() else node
+    reference = typed(node)
     with KnowledgeBase(kb) as opened:
         if relation is not None or format in ("csv", "markdown", "parquet") or output is not None:
             write(opened.neighbors(reference, relation), format, output)
             return
-        data: dict[str, Any] = page(opened, reference, most)
+        page = opened.page(reference, most)
     if on_screen(format, output):
-        print_page(data)
+        print_lines(page.lines(width_of(sys.stdout), full=full), sys.stdout)
     else:
-        typer.echo(json.dumps(data, indent=None if format != "json" else 1, ensure_ascii=False, default=str))
+        typer.echo(json.dumps(page.data, indent=None if format != "json" else 1, ensure_ascii=False, default=str))

@@ -12,6 +12,7 @@ import typer
 from kbkit.cli import quest_make
 from kbkit.cli.models import Budget, Llm, Price, PromptFiles, Workers
 from kbkit.cli.options import Format, Kb, Output, on_screen
+from kbkit.cli.plots import Plot, draw
 from kbkit.errors import KbError
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def stats(
     dataset: Folder,
     split: Annotated[str, typer.Option("--split", metavar="NAME", help="Only train, val or test.")] = "",
     table: Table = None,
+    plot: Plot = None,
     format: Format = None,
     output: Output = None,
 ) -> None:
@@ -61,6 +63,7 @@ def stats(
     _check_table(table, (1, 2), format, output)
     opened = Dataset.open(dataset)
     examples = statistics.read(opened, split)
+    draw(context, plot, lambda: statistics.charts(examples))
     tables = [
         (1, "queries by template and domain", statistics.templates(examples)),
         (2, "by domain", statistics.domains(opened, examples)),

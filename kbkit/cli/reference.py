@@ -1,6 +1,6 @@
-"""Writes the command reference from the commands themselves: ``python -m kbkit.cli.reference``.
+"""Writes the references from what they describe: ``python -m kbkit.cli.reference [commands|schema]``.
 
-The result is ``kbkit/guides/commands.md``; a test fails when it is stale.
+``--write`` puts both where they ship, ``kbkit/guides/commands.md`` and ``schema.md``; a test fails when one is stale.
 """
 
 from __future__ import annotations
@@ -11,17 +11,22 @@ from typing import Any
 
 import typer
 
+from kbkit import assets
+from kbkit.cli import schema_reference
 from kbkit.cli.app import app
+from kbkit.errors import UnknownNameError
 
 _WIDTH = 100
 
 
 def render() -> str:
-    """The reference, in Markdown."""
+    """The reference of commands, in Markdown, and of those that the shell has of its own."""
     parts = [
         "# Commands",
-        "Made by `python -m kbkit.cli.reference > kbkit/guides/commands.md`; do not edit.",
+        "Made by `python -m kbkit.cli.reference --write`; do not edit.",
         *(f"## {title}\n\n```text\n{text}\n```" for title, text in _pages()),
+        "## In the shell",
+        *_shell(),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -42,5 +47,33 @@ def _help(command: Any, name: str) -> str:
     return "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
 
 
+def _shell() -> Iterator[str]:
+    """The dot-commands of ``kbkit shell``, in the order of its help."""
+    from kbkit.shell.commands import COMMANDS
+
+    yield "What `kbkit shell` knows beside statements."
+    for command in COMMANDS.values():
+        lines = [f".{command.name} {command.usage}".rstrip(), f"    {command.help}"]
+        lines += [f"    {line}".rstrip() for line in command.detail.splitlines()]
+        yield "\n".join(["```text", *lines, "```"])
+
+
+REFERENCES = {"commands": render, "schema": schema_reference.render}
+"""By the name of the guide."""
+
+
+def main(arguments: list[str]) -> None:
+    """Print one reference, or write all of them."""
+    if arguments == ["--write"]:
+        for name, made in REFERENCES.items():
+            path = assets.guides() / f"{name}.md"
+            path.write_text(made(), encoding="utf-8", newline="\n")
+        return
+    [name] = arguments or ["commands"]
+    if name not in REFERENCES:
+        raise UnknownNameError("reference", name, REFERENCES)
+    sys.stdout.write(REFERENCES[name]())
+
+
 if __name__ == "__main__":
-    sys.stdout.write(render())
+    main(sys.argv[1:])

@@ -75,6 +75,7 @@ def search(
     import polars as pl
 
     from kbkit.kb import KnowledgeBase
+    from kbkit.pages import explained
     from kbkit.render import write
 
     options = _options(fields, fusion, weight, average, rerank_depth)
@@ -84,26 +85,13 @@ def search(
     if not on_screen(format, output):
         write(frame, format, output)
     elif explain:
-        _print_explained(frame, linked)
+        for line in explained(frame, linked):
+            typer.echo(line)
+        typer.echo(f"{frame.height:,} hit{'' if frame.height == 1 else 's'}")
     else:
         # For the eye: what was found and where; other formats have all columns.
         reference = pl.format("{}#{}", "type", "key").alias("node")
         write(frame.select("rank", "name", reference, "score", "snippet"), format, output)
-
-
-def _print_explained(frame: pl.DataFrame, linked: pl.DataFrame | None) -> None:
-    """Each hit with the lines that say why, as an indented page; first what the query names."""
-    from kbkit.render import clean
-
-    if linked is not None:
-        for text, how, kind, key, name in linked.select("text", "how", "type", "key", "name").iter_rows():
-            typer.echo(clean(f"{text}: {name}  ({kind}#{key}, {how})"))
-        typer.echo("" if linked.height else "the query names no node\n")
-    for rank, name, kind, key, score, why in frame.select("rank", "name", "type", "key", "score", "why").iter_rows():
-        typer.echo(clean(f"{rank}. {name}  ({kind}#{key}) {score:.4g}"))
-        for line in why:
-            typer.echo(clean(f"  {line}"))
-    typer.echo(f"{frame.height:,} hit{'' if frame.height == 1 else 's'}")
 
 
 def run(
@@ -132,6 +120,7 @@ def run(
     tag: Annotated[str | None, typer.Option(help="The run's tag; by default the mode.")] = None,
 ) -> None:
     """Search a file of queries, and write what was found as a run for `kbkit measure ranking`."""
+    from kbkit.cli.progress import counting
     from kbkit.kb import KnowledgeBase
     from kbkit.measures.files import check_run, read_queries, write_run
 
@@ -142,8 +131,13 @@ def run(
     check_run(out, tag or mode)  # before the work is done
     wanted = read_queries(queries, split)
     started = time.perf_counter()
-    with KnowledgeBase(kb) as opened, reranker(context, opened, rerank, budget, price) as judge:
-        found = opened.search_many(wanted, k, mode, within, type, rerank=judge, embedder=embedder, **options)
+    hidden = context.obj.quiet or (rerank or "").startswith("llm:")  # whose calls have a bar of their own
+    with (
+        KnowledgeBase(kb) as opened,
+        reranker(context, opened, rerank, budget, price) as judge,
+        counting(hidden, "queries") as tell,
+    ):
+        found = opened.search_many(wanted, k, mode, within, type, rerank=judge, embedder=embedder, tell=tell, **options)
         named = _named(found, names)
     write_run(named, out, tag or mode)
     if not context.obj.quiet:

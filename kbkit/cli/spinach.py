@@ -12,6 +12,7 @@ import typer
 
 from kbkit.cli.models import Budget, Llm, Price, PromptFiles, Workers
 from kbkit.cli.options import Format, Kb, Output
+from kbkit.cli.plots import Plot, draw
 from kbkit.errors import KbError
 
 if TYPE_CHECKING:
@@ -62,25 +63,19 @@ def stats(
     table: Table = None,
     per_query: PerQuery = False,
     paper: PaperName = None,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the figures: .html, .svg or .png.")
-    ] = None,
+    plot: Plot = None,
     format: Format = None,
     output: Output = None,
 ) -> None:
     """What queries are like: their sizes (Table 1), unique patterns (6), unique properties (7), the paper's beside."""
-    from kbkit import charts
     from kbkit.benchmarks.spinach import files
     from kbkit.benchmarks.spinach import stats as statistics
 
     _check_table(table, _STATS, format, output, whole=per_query)
-    if plot is not None:
-        charts.check(plot)
     datasets = [files.read(path) for path in file]
     described = statistics.describe(datasets, paper)
     _remark(context, statistics.remarks(described))
-    if plot is not None:
-        charts.write(statistics.charts(described), plot)
+    draw(context, plot, lambda: statistics.charts(described))
     if per_query:
         _render(statistics.per_query(described), format, output)
         return

@@ -12,6 +12,7 @@ import typer
 
 from kbkit.cli.models import Budget, Llm, Price, PromptFiles, Workers
 from kbkit.cli.options import Format, Kb, Output, on_screen
+from kbkit.cli.plots import Plot, draw
 from kbkit.cli.stark_make import make
 from kbkit.errors import KbError
 
@@ -59,27 +60,21 @@ def register(app: typer.Typer) -> None:
 def stats(
     context: typer.Context,
     dataset: Annotated[list[Path], typer.Argument(metavar="DATASET...", help="Folders with stark_qa/ and split/.")],
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the figures: .html, .svg or .png.")
-    ] = None,
+    plot: Plot = None,
     format: Format = None,
     output: Output = None,
 ) -> None:
     """What datasets hold: Tables 3 and 4 of the paper, the lengths of figure 4 and the parts of figure 5."""
-    from kbkit import charts
     from kbkit.benchmarks.stark import stats as statistics
     from kbkit.benchmarks.stark.dataset import read_all
     from kbkit.render import check
     from kbkit.render import write as render
 
     check(format, output)
-    if plot is not None:
-        charts.check(plot)
     datasets = read_all(dataset)
     found = statistics.statistics(datasets)
     _remark(context, statistics.remarks(datasets))
-    if plot is not None:
-        charts.write(statistics.charts(found), plot)
+    draw(context, plot, lambda: statistics.charts(found))
     if on_screen(format, output):
         _print_statistics(found)
     else:
@@ -198,11 +193,12 @@ def _results(context: typer.Context, runner: Runner, modes: list[str], calls: Ca
     # Calls draw bars of their own, and there is one terminal.
     with bars(context.obj.quiet or calls is not None) as listen:
         for mode in modes:
-            if listen:
-                listen(Event(mode, 0, 1))
-            yield runner.result(mode)
-            if listen:
-                listen(Event(mode, 1, 1))
+
+            def tell(done: int, total: int, mode: str = mode) -> None:
+                if listen:
+                    listen(Event(mode, done, total, "queries"))
+
+            yield runner.result(mode, tell)
 
 
 def evaluate(
@@ -270,12 +266,11 @@ def write(
 def _show(kb: KnowledgeBase, drawn: int) -> Node:
     """Print a node's page, long texts cut, with some paths of two steps."""
     from kbkit.benchmarks.stark import human
-    from kbkit.cli.pages import page, print_page
-    from kbkit.render import clean
+    from kbkit.pages import print_lines
+    from kbkit.render import clean, width_of
 
     node = kb.node(drawn)
-    data = page(kb, drawn, NEIGHBORS)
-    print_page({**data, "texts": [{**text, "text": human.cut(text["text"])} for text in data["texts"]]})
+    print_lines(kb.page(drawn, NEIGHBORS).lines(width_of(sys.stdout)), sys.stdout)
     paths = human.paths(kb, node)
     if paths:
         typer.secho("\npaths", bold=True)

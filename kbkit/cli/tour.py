@@ -31,7 +31,7 @@ def tour(path: Path) -> None:
         typer.echo("\n".join(map(str, found.proofs(list(found)))))
         _head("By words and meaning together", f'kbkit search {path} "{_SEARCH}" --type country -k 5')
         print_table(kb.search(_SEARCH, k=5, type="country").select("rank", "name", "score", "snippet"), sys.stdout)
-    more = (f"kbkit info {path}", f"kbkit show {path} France", "kbkit queries", "kbkit docs answers", "kbkit --help")
+    more = (f"kbkit shell {path}", f"kbkit show {path} France", "kbkit queries", "kbkit docs start", "kbkit --help")
     _head("More", "\n$ ".join(more))
 
 

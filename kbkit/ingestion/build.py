@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kbkit import embed
+from kbkit import embed, systems
 from kbkit.embed import Prefixes
 from kbkit.errors import BadInputError, InterruptedBuildError, KbError, UnknownNameError
 from kbkit.ingestion import archives, files
@@ -21,7 +21,7 @@ from kbkit.ingestion.jobs import Jobs
 from kbkit.ingestion.progress import Listener, Progress
 from kbkit.ingestion.stage import Report, stage
 from kbkit.ingestion.steps import one_line_errors, publish, recorded_settings, staging, versions
-from kbkit.layout import STORES, KbDirectory, Manifest, StoreRecord, fingerprint, link_tree, now, remove_tree
+from kbkit.layout import STORES, KbDirectory, Manifest, StoreRecord, fingerprint, link_tree, now
 from kbkit.schema import Schema
 from kbkit.stores import deadline, table_build, tables, triples
 from kbkit.stores.document_vectors import Settings as VectorSettings
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 BUILT_FROM_TABLES = ("adjacency", "triples", "vectors", "text")
 """The stores that are built from the tables: the one that most needs first, then the slowest first."""
 
+_LOAD_STEPS = 6
+"""The recipe's SQL, nodes, edges, texts, the schema, and the tables written."""
 _KEPT = "what was read is kept: the same command goes on with it"
 
 S = TypeVar("S", TextSettings, VectorSettings)
@@ -83,12 +85,16 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
         started = time.perf_counter()
         parts = directory.partial if recipe.converted else None
         with _kept_when_stopped(parts), staging(folder, found, parts=parts) as (con, local):
+            steps = iter(range(1, _LOAD_STEPS + 1))
+
+            def step() -> None:
+                progress.tell("load", next(steps), _LOAD_STEPS)
 
             def load() -> tuple[dict[str, Any], Schema, dict[str, int], Path | None]:
                 converted = convert(recipe, local, options, directory.partial, progress)
-                report = _load(con, recipe, request, local, options, converted)
+                report = _load(con, recipe, request, local, options, converted, step)
                 schema = describe(con, recipe)
-                progress.tell("load", 1, 2)
+                step()
                 counts = table_build.build(con, folder, schema)
                 left_out = {**report.to_json(), **(converted.left_out if converted else {})}
                 return left_out, schema, counts, _keep_quads(con, recipe.rdf_quads, folder, converted)
@@ -98,7 +104,7 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
                 con.interrupt()
 
             report, schema, counts, quads = deadline.run(load, stop)
-        progress.tell("load", 2, 2)
+        step()
         manifest = Manifest(
             schema=schema,
             generation=folder.name,
@@ -118,7 +124,7 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
         with _kept_when_stopped(parts):
             Jobs(folder, manifest, quads, embedder, request.text, request.vectors, progress).run(stores)
         final = publish(directory, folder, manifest, progress)
-        remove_tree(directory.partial)
+        systems.remove_tree(directory.partial)
         return final
 
 
@@ -146,7 +152,7 @@ def _kept_when_stopped(parts: Path | None) -> Iterator[None]:
         raise InterruptedBuildError("stopped", _KEPT) from None
     except BadInputError:
         if parts is not None:
-            remove_tree(parts)
+            systems.remove_tree(parts)
         raise
     except KbError as error:
         if parts is None:
@@ -244,8 +250,9 @@ def _load(
     found: Mapping[str, Sequence[Path]],
     options: Mapping[str, str],
     converted: Converted | None,
+    step: Callable[[], None],
 ) -> Report:
-    """Run the recipe's SQL and check what it made."""
+    """Run the recipe's SQL and check what it made; ``step`` is called when that is done, and for each kind of row."""
     try:
         for name, value in options.items():
             con.execute(f"SET VARIABLE {tables.quote(name)} = {tables.literal(value)}")
@@ -253,7 +260,9 @@ def _load(
         if converted is not None:
             create_views(con, recipe, converted)
         con.execute(recipe.sql)
-        return stage(con, recipe, skip_dangling=request.skip_dangling, merge_duplicates=request.merge_duplicates)
+        step()
+        skip, merge = request.skip_dangling, request.merge_duplicates
+        return stage(con, recipe, skip_dangling=skip, merge_duplicates=merge, step=step)
     except tables.Error as error:
         given = [path for taken in found.values() for path in taken]
         raise files.source_error(error, recipe.folder / "load.sql", given) from error

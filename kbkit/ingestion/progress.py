@@ -11,11 +11,15 @@ from kbkit.errors import InterruptedBuildError
 
 @dataclass(frozen=True)
 class Event:
-    """``done`` of ``total`` units of ``stage`` (``load``, a store's name, ``publish``); both 0 when it starts."""
+    """``done`` of ``total`` units of ``stage`` (``load``, a store's name, ``publish``); both 0 when it starts.
+
+    ``unit`` is what is counted, in the plural, where the stage's name does not tell.
+    """
 
     stage: str
     done: int
     total: int
+    unit: str = ""
 
 
 Listener = Callable[[Event], None]

@@ -10,6 +10,7 @@ type by type (the recipe's order, then first appearance), within a type in the o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -56,16 +57,29 @@ class Report:
         return asdict(self)
 
 
-def stage(con: duckdb.DuckDBPyConnection, recipe: Recipe, *, skip_dangling: bool, merge_duplicates: bool) -> Report:
-    """Check the recipe's tables and give every node its id; raises :class:`BadInputError` for what cannot be kept."""
+def stage(
+    con: duckdb.DuckDBPyConnection,
+    recipe: Recipe,
+    *,
+    skip_dangling: bool,
+    merge_duplicates: bool,
+    step: Callable[[], None] = lambda: None,
+) -> Report:
+    """Check the recipe's tables and give every node its id; raises :class:`BadInputError` for what cannot be kept.
+
+    ``step`` is called when nodes are done, and when edges and texts are.
+    """
     present = {row[0] for row in con.execute("SELECT table_name FROM information_schema.tables").fetchall()}
     for name in ("nodes", "edges"):
         if name not in present:
             raise BadInputError(f"{recipe.folder / 'load.sql'} makes no table {name!r}", "see kbkit recipe new")
     report = Report()
     report.merged_nodes = _nodes(con, recipe, merge=merge_duplicates)
+    step()
     report.dangling_edges, report.duplicate_edges = _edges(con, recipe, skip=skip_dangling)
+    step()
     report.dangling_texts = _texts(con, recipe, present, skip=skip_dangling)
+    step()
     return report
 
 

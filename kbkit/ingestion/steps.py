@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kbkit import systems
 from kbkit.errors import BadInputError, InterruptedBuildError, KbError
 from kbkit.ingestion import archives
 from kbkit.ingestion.archives import Found
 from kbkit.ingestion.progress import Progress
-from kbkit.layout import KbDirectory, Manifest, remove_tree
+from kbkit.layout import KbDirectory, Manifest
 from kbkit.stores import tables, triples
 from kbkit.stores.document_vectors import Settings as VectorSettings
 from kbkit.stores.text import Settings as TextSettings
@@ -46,9 +47,9 @@ def staging(
         raise BadInputError(archives.original(error.message, found, local), error.hint) from error
     finally:
         con.close()
-        remove_tree(unpacked)
+        systems.remove_tree(unpacked)
         for path in folder.glob("staging.duckdb*"):
-            remove_tree(path) if path.is_dir() else path.unlink()
+            systems.remove_tree(path) if path.is_dir() else systems.remove(path)
 
 
 def recorded_settings(manifest: Manifest) -> tuple[TextSettings, VectorSettings]:
@@ -63,7 +64,7 @@ def recorded_settings(manifest: Manifest) -> tuple[TextSettings, VectorSettings]
 def publish(directory: KbDirectory, folder: Path, manifest: Manifest, progress: Progress) -> Path:
     """Make the folder the live generation; returns where it is then."""
     progress.tell("publish")
-    final = directory.publish(folder, manifest)
+    final = directory.publish(folder, manifest, lambda done, total: progress.tell("checksums", done, total))
     progress.tell("publish", 1, 1)
     return final
 

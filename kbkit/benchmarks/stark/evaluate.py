@@ -8,7 +8,7 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -210,15 +210,15 @@ class Runner:
         """A search of the task's nodes, checked and ready."""
         return Search.of(self.session, mode, self.k, self.task.within, None, None, {"quotes": False})
 
-    def hits(self, mode: str) -> pl.DataFrame:
-        """The hits of all questions: query, rank, id, key, type, name, score."""
+    def hits(self, mode: str, tell: Callable[[int, int], None] | None = None) -> pl.DataFrame:
+        """The hits of all questions: query, rank, id, key, type, name, score; ``tell`` hears how many are done."""
         if mode not in self._hits:
-            self._hits[mode] = self.search(mode).many(self.task.gold.queries.select("query", "text"))
+            self._hits[mode] = self.search(mode).many(self.task.gold.queries.select("query", "text"), tell)
         return self._hits[mode]
 
-    def result(self, mode: str) -> Result:
-        """The mode's run, and its latency over the first ``timed`` questions."""
-        run = as_run(self.hits(mode), references=self.task.references)
+    def result(self, mode: str, tell: Callable[[int, int], None] | None = None) -> Result:
+        """The mode's run, and its latency over the first ``timed`` questions; ``tell`` hears how many are searched."""
+        run = as_run(self.hits(mode, tell), references=self.task.references)
         return Result(mode, run, latency(self.search(mode), self.task.texts[: self.timed]))
 
 
@@ -304,7 +304,7 @@ def write(result: Result, folder: Path, about: Mapping[str, Any]) -> Path:
         write_run(result.run, path, re.sub(r"\s+", "", result.name))
         others = [record for record in _told(folder) if _is_of_another(record, path)]
         text = json.dumps([*others, told], indent=1, ensure_ascii=False) + "\n"
-        (folder / RESULTS).write_text(text, encoding="utf-8")
+        (folder / RESULTS).write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise KbError(f"{error.filename or folder} cannot be written: {error.strerror or error}") from None
     return path

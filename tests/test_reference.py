@@ -1,0 +1,109 @@
+"""The references that ship are what the program says of itself now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import kbkit
+from kbkit.cli import reference, schema_reference
+from kbkit.errors import UnknownNameError
+
+GUIDES = Path(kbkit.__file__).parent / "guides"
+HOW = "python -m kbkit.cli.reference --write mends it"
+
+
+@pytest.fixture(scope="module")
+def schema() -> str:
+    return schema_reference.render()
+
+
+def section(text: str, title: str) -> str:
+    """What stands below a heading, up to the next."""
+    _, _, rest = text.partition(f"\n#{title}\n")
+    return rest.partition("\n#")[0]
+
+
+def keys(text: str) -> list[str]:
+    """The first column of a table."""
+    return [line.split("|")[1].strip(" `") for line in text.splitlines() if line.startswith("| `")]
+
+
+def test_the_schema_reference_is_what_kbs_hold(schema: str) -> None:
+    assert (GUIDES / "schema.md").read_text(encoding="utf-8") == schema, HOW
+
+
+def test_it_is_the_same_each_time(schema: str) -> None:
+    assert schema_reference.render() == schema
+
+
+@pytest.mark.parametrize("table", ["nodes", "node_types", "edges", "texts", "types", "relations"])
+def test_every_column_of_a_table(schema: str, world: kbkit.KnowledgeBase, table: str) -> None:
+    found = world.sql(f"SELECT * FROM {table} LIMIT 0").columns
+    assert keys(section(schema, f"## {table}")) == found
+
+
+def test_every_key_of_a_manifest(schema: str, world: kbkit.KnowledgeBase) -> None:
+    import json
+
+    data = json.loads((world.folder / "manifest.json").read_text(encoding="utf-8"))
+    assert set(keys(section(schema, "# manifest.json"))) == set(data)
+    assert set(keys(section(schema, "## `schema`"))) == set(data["schema"])
+    assert set(keys(section(schema, "## `schema.relations`"))) == set(data["schema"]["relations"][0])
+    assert set(keys(section(schema, "## `stores.NAME`"))) == set(data["stores"]["text"])
+
+
+def test_every_predicate_of_a_kb(schema: str, world: kbkit.KnowledgeBase) -> None:
+    """Each that the sample has is one of those, or begins like one."""
+    known = keys(section(schema, "# RDF"))
+    prefixes = world.schema.prefixes()
+    told = tuple(prefixes[prefix] + local for prefix, sign, local in (name.partition(":") for name in known) if sign)
+    found = world.sparql("SELECT DISTINCT ?p { ?s ?p ?o }")["p"].to_list()
+    assert [iri for iri in found if not iri.startswith(told)] == []
+
+
+def test_every_key_that_a_shipped_recipe_has(schema: str) -> None:
+    import tomllib
+
+    from kbkit import assets
+
+    recipes = [tomllib.loads(p.read_text(encoding="utf-8")) for p in assets.folder("ingest").glob("*/recipe.toml")]
+    assert len(recipes) > 5
+    plain = {key for recipe in recipes for key, value in recipe.items() if not isinstance(value, dict | list)}
+    assert plain <= set(keys(section(schema, "# recipe.toml")))
+    for name in ("files", "options", "relations", "texts", "types", "roles"):
+        used = {key for recipe in recipes for table in recipe.get(name, {}).values() for key in table}
+        assert used <= set(keys(section(schema, f"## `[{name}.NAME]`"))), name
+
+
+def test_every_dot_command() -> None:
+    from kbkit.shell.commands import COMMANDS
+
+    text = reference.render().partition("## In the shell")[2]
+    for command in COMMANDS.values():
+        assert f"```text\n.{command.name} {command.usage}".rstrip() in text
+        assert command.help in text
+
+
+def test_a_column_that_nobody_described(world: kbkit.KnowledgeBase) -> None:
+    with pytest.raises(KeyError):
+        schema_reference._columns(world, "nodes", {"id": "known"})
+
+
+def test_it_prints_one_and_writes_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = {"commands": lambda: "the commands\n", "schema": lambda: "the schema\n"}
+    monkeypatch.setattr(reference, "REFERENCES", made)
+    monkeypatch.setattr("kbkit.assets.guides", lambda: tmp_path)
+    reference.main([])
+    reference.main(["schema"])
+    assert capsys.readouterr().out == "the commands\nthe schema\n"
+    reference.main(["--write"])
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == {
+        "commands.md": b"the commands\n",
+        "schema.md": b"the schema\n",
+    }
+    with pytest.raises(UnknownNameError):
+        reference.main(["other"])
