@@ -8,7 +8,6 @@ change. The recipe ``table`` reads what :func:`generate` writes.
 from __future__ import annotations
 
 import contextlib
-import shutil
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kbkit import systems
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.generate_words import Ints, Prose, compose, count_words, strings
 
@@ -230,12 +230,12 @@ def _publishing(out: Path) -> Iterator[Path]:
                 undo.callback(_remove_folder, folder)
             out.mkdir(parents=True, exist_ok=True)
             work = Path(tempfile.mkdtemp(prefix=".generating-", dir=out))
-            undo.callback(shutil.rmtree, work, ignore_errors=True)
+            undo.callback(systems.remove_tree, work)
             yield work
             for path in (work / name for name in FILES):
                 if path.exists():
                     undo.callback((out / path.name).unlink, missing_ok=True)
-                    path.rename(out / path.name)
+                    systems.rename(path, out / path.name)
             work.rmdir()
         except OSError as error:
             raise KbError(f"cannot write {out}: {error.strerror or error}", "nothing was kept") from error

@@ -20,8 +20,9 @@ from tests.console import here
 ROOT = Path(__file__).parents[1]
 GUIDES = ROOT / "kbkit" / "guides"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+GENERATED = ("commands", "schema")
 PAGES = {"README": README} | {
-    path.stem: path.read_text(encoding="utf-8") for path in sorted(GUIDES.glob("*.md")) if path.stem != "commands"
+    path.stem: path.read_text(encoding="utf-8") for path in sorted(GUIDES.glob("*.md")) if path.stem not in GENERATED
 }
 
 
@@ -59,6 +60,32 @@ def terminal(command: str, folder: Path) -> str:
     os.close(lead)
     _, remarks = process.communicate()
     return plain(printed.decode().replace("\r\n", "\n") + remarks.decode())
+
+
+def is_session(command: str) -> bool:
+    """Whether a command is answered by what is typed at the shell's prompt."""
+    return command.startswith("kbkit shell ") and not re.search(" -c | < |[|]", command)
+
+
+def session(command: str, shown: str, folder: Path) -> str:
+    """What a person sees who types into the shell, on a plain terminal, what the page shows at its prompts."""
+    import pexpect
+
+    prompt = re.match(r"\S+> ", shown)[0]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    size = {"COLUMNS": "100", "LINES": "1000"}
+    environment = {**os.environ, **size, "PATH": path, "TERM": "dumb", "NO_COLOR": "1", "PYTHONUTF8": "1"}
+    program, *arguments = shlex.split(command)
+    shell = pexpect.spawn(program, arguments, cwd=str(folder), env=environment, encoding="utf-8")
+    shell.delaybeforesend = None
+    printed = ""
+    rest = "... ".rjust(len(prompt))
+    for asked, typed in re.findall(rf"^({re.escape(prompt)}|{re.escape(rest)})(.*)", shown, flags=re.MULTILINE):
+        shell.expect_exact(asked, timeout=60)
+        printed += shell.before + asked
+        shell.send(typed + "\n")
+    shell.expect(pexpect.EOF, timeout=60)
+    return plain((printed + shell.before).replace("\r", ""))
 
 
 def plain(text: str) -> str:
@@ -107,10 +134,13 @@ def folder(page: str, world_kb: Path, tmp_path_factory: pytest.TempPathFactory) 
 def test_commands_print_what_the_page_says(page: str, folder: Path) -> None:
     checker = doctest.OutputChecker()
     shown = [step for step in steps(page) if not step[0].startswith("cat ")]
-    assert len(shown) >= (20 if page == README else 8)
+    assert len(shown) >= (20 if page == README else 0 if page == PAGES["notebook"] else 8)
     for number, (command, expected) in enumerate(shown):
-        typed = page == README and number == 0  # one is enough: how a command starts is the same for all
-        printed = (terminal if typed else printed_by)(command, folder)
+        if is_session(command):
+            printed = session(command, expected, folder)
+        else:
+            typed = page == README and number == 0  # one is enough: how a command starts is the same for all
+            printed = (terminal if typed else printed_by)(command, folder)
         same = checker.check_output(expected + "\n", printed + "\n", doctest.ELLIPSIS)
         assert same, f"$ {command}\n{printed}\n--- the page says\n{expected}"
 
