@@ -17,7 +17,9 @@ import hashlib
 import os
 import shlex
 import shutil
+import signal
 import sys
+import threading
 import time
 import urllib.parse
 from collections.abc import Callable, Iterator
@@ -152,6 +154,19 @@ def drop_lock(handle: IO[Any], path: Path) -> None:
             handle.close()
         path.unlink()
     handle.close()
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Ctrl-C does nothing while the block runs, in the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 # -- names in a folder ------------------------------------------------------------------------------------------------

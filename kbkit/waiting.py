@@ -64,12 +64,12 @@ class Waiting:
         """Vanish, or do not appear; ``for_good`` whatever comes."""
         with self._guard:
             self._over = self._over or for_good
-            timer, shown = self._timer, self._shown
-            self._timer = self._shown = None
+            timer, self._timer = self._timer, None
             if timer is not None:
                 timer.cancel()
-            if shown is not None:
-                shown.stop()
+            if self._shown is not None:
+                self._shown.stop()
+                self._shown = None
 
     def _appear(self) -> None:
         from rich.progress import Progress, SpinnerColumn, TextColumn

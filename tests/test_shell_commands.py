@@ -92,7 +92,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 EVERY = [
     *("info", "schema", "show", "back", "path", "around", "queries", "templates", "sets", "why", "explain", "search"),
     *("save", "output", "open", "read", "edit", "history", "mode", "format", "width", "rows", "pager", "timing"),
-    *("timeout", "help", "quit"),
+    *("timeout", "set", "help", "quit"),
 ]
 
 
@@ -105,7 +105,7 @@ def test_the_commands_are_these() -> None:
 def test_every_command_has_help(name: str, shell: Session) -> None:
     entry = COMMANDS[name]
     assert re.fullmatch(r"[A-Z].{10,70}\.", entry.help)
-    assert bool(entry.usage) == bool(entry.arguments) or name == "history"
+    assert bool(entry.usage) == bool(entry.arguments) or name in ("history", "set")
     shown = shell.printed(f".help {name}")
     assert shown.startswith(f".{name} {entry.usage}".rstrip() + "\n\n" + entry.help)
     assert max(map(len, shown.split("\n"))) <= 80
@@ -138,11 +138,11 @@ def test_the_start_of_a_name_is_enough_where_it_is_one_command(typed: str, name:
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        (".frobnicate", "unknown command '.frobnicate'; there are 27, among them .around, .back, .edit, .explain, .format"),  # noqa: E501
+        (".frobnicate", "unknown command '.frobnicate'; there are 28, among them .around, .back, .edit, .explain, .format"),  # noqa: E501
         (".shw", "unknown command '.shw'; did you mean '.show'?"),
         (".mode csv", "'csv' is no language; .format csv sets how results are written"),
-        (".s", "unknown command '.s'; there are .schema, .show, .sets, .search, .save"),
-        (".", "unknown command '.'; there are 27, among them .around, .back, .edit, .explain, .format"),
+        (".s", "unknown command '.s'; there are .schema, .show, .sets, .search, .save, .set"),
+        (".", "unknown command '.'; there are 28, among them .around, .back, .edit, .explain, .format"),
         (".info x", ".info takes no argument; .help info tells what it does"),
         (".quit now", ".quit takes no argument; .help quit tells what it does"),
         (".back 2", ".back takes no argument; .help back tells what it does"),
@@ -714,3 +714,24 @@ def test_a_defect_of_ours_ends_no_session(shell: Session) -> None:
     message = "internal error: RuntimeError: all wrong; please report it; kbkit --debug shell ... shows where"
     assert shell.refused(".show France", 70) == message
     assert shell.printed("SELECT 1 AS a;") == '{"a":1}\n'
+
+
+# -- set ---------------------------------------------------------------------------------------------------------------
+
+
+def test_set_gives_values_to_parameters_and_slots_that_a_statement_names(shell: Session) -> None:
+    def rows(text: str) -> list[tuple[object, ...]]:
+        frame = shell.executor.run(text).frame
+        assert frame is not None
+        return frame.rows()
+
+    assert shell.executor.run(".set c=Portugal n=2 'l=New York'").note == "c = Portugal, n = 2, l = New York"
+    assert [row[3] for row in rows("country:<c> -> [borders] -> country")] == ["Spain"]
+    assert len(rows("SELECT name FROM lake ORDER BY name LIMIT $n")) == 2
+    assert rows("SELECT $n + 1 AS a, $l AS b, '$n' AS c") == [(3, "New York", "$n")]
+    assert len(rows("SELECT ?x { ?x rdfs:label $c }")) == 1
+    assert shell.executor.run(".set c=").note == "n = 2, l = New York"
+    refused = "slot <c> has no value; .set c=... gives it the name of country, or #key"
+    assert shell.refused("country:<c> -> [borders] -> country") == refused
+    assert shell.executor.run(".set n= l=").note == "nothing is set"
+    assert shell.refused(".set c") == "'c' is not NAME=VALUE; e.g. limit=10; quote values that have spaces"

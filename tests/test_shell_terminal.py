@@ -17,6 +17,7 @@ from tests.terminal import ALT_ENTER, BACKSPACE, DOWN, ENTER, LEFT, TAB, UP, She
 
 SCRIPT = Path(sys.executable).with_name("kbkit")
 PLAIN = {"PAGER": "cat"}
+SLOW = "SELECT count(*) FROM range(100000000000) a, range(1000) b;"
 HELP = ".help   Tab completes   Ctrl-R finds a statement   Ctrl-D leaves"
 BORDERS = """\
  n   name          node
@@ -49,7 +50,9 @@ def kb(world_kb: Path, tmp_path: Path) -> Path:
 @pytest.fixture(scope="module")
 def open_shell(world_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
     """A shell that many tests share: it starts once."""
-    with Shell(copied(world_kb, tmp_path_factory.mktemp("shared") / "world.kb"), rows=40, env=PLAIN) as shell:
+    folder = tmp_path_factory.mktemp("shared")
+    (folder / "slow.sql").write_text(f"SELECT 'before' AS x;\n{SLOW}\nSELECT 'after' AS x;")
+    with Shell(copied(world_kb, folder / "world.kb"), rows=40, cwd=folder, env=PLAIN) as shell:
         yield shell
 
 
@@ -145,12 +148,9 @@ def test_breaking_a_query(shell: Shell, statement: str) -> None:
     assert shell.ask("SELECT 1 AS one;") == "one\n───\n  1\n1 row"
 
 
-def test_breaking_a_file(shell: Shell, tmp_path: Path) -> None:
+def test_breaking_a_file(shell: Shell) -> None:
     """Ctrl-C stops the file, too, and not only one of its statements."""
-    file = tmp_path / "slow.sql"
-    slow = "SELECT count(*) FROM range(100000000000) a, range(1000) b;"
-    file.write_text(f"SELECT 'before' AS x;\n{slow}\nSELECT 'after' AS x;")
-    shell.typed(f".read {file}")
+    shell.typed(".read slow.sql")
     shell.enter()
     shell.wait("before\n1 row")
     shell.breaks()

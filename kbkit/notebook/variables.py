@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import datetime
 import decimal
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.lookup import Node
-from kbkit.shell.languages import masked
+from kbkit.shell.parameters import named
 
-_PARAMETER = re.compile(r"\$([^\W\d]\w*+)(?!\$)")
-_SLOT = re.compile(r"(?<!-)<\s*([^\W\d][\w/]*)\s*>")
 _PLAIN = (str, int, float, bool, datetime.date, datetime.time, datetime.timedelta, decimal.Decimal, bytes)
 
 
@@ -24,10 +21,7 @@ def values(kb: KnowledgeBase, statement: str, language: str, names: Mapping[str,
     A :class:`Node` is its id in SQL, its IRI in SPARQL, and its key in an expression. Raises :class:`KbError` for what
     is no value, and for a name that the notebook lacks; in SPARQL that one is a variable of the query.
     """
-    if language not in ("sql", "sparql", "answers"):
-        return {}
-    signs = masked(statement, language)
-    wanted = dict.fromkeys((_SLOT if language == "answers" else _PARAMETER).findall(signs))
+    wanted = named(statement, language)
     for name in wanted:
         if name not in names and language != "sparql":
             sign = f"<{name}>" if language == "answers" else f"${name}"

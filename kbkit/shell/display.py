@@ -43,6 +43,7 @@ class Display:
     def __init__(self, settings: Settings, *, pages: bool = False, quiet: bool = False) -> None:
         self.settings, self._pages, self._quiet = settings, pages, quiet
         self._kept: Path | None = None
+        self._waiting: Waiting | None = None
 
     def show(self, outcome: Outcome) -> None:
         """Show what a statement gave, its remark and its time."""
@@ -68,12 +69,20 @@ class Display:
         if not self._pages or self._quiet or not render.has_styles(sys.stderr):
             yield
             return
-        waiting = Waiting("running (Ctrl-C stops it)")
-        waiting.arm()
+        self._waiting = Waiting("running (Ctrl-C stops it)")
         try:
+            self._waiting.arm()
             yield
         finally:
-            waiting.end()
+            self.settle()
+
+    def settle(self) -> None:
+        """Take away what says that something runs; a Ctrl-C meanwhile comes too late to matter."""
+        if self._waiting is None:
+            return
+        with systems.undisturbed():
+            self._waiting.end()
+            self._waiting = None
 
     @property
     def width(self) -> int:

@@ -13,7 +13,9 @@ from typing import IO, TYPE_CHECKING, Any
 from kbkit import sparql
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
+from kbkit.parameters import read
 from kbkit.shell import languages
+from kbkit.shell.parameters import named
 from kbkit.shell.settings import Settings
 from kbkit.shell.vocabulary import LAST, Columns
 
@@ -76,7 +78,8 @@ class Executor:
     """An open KB, the settings, the last result, and the pages that were looked at.
 
     ``links`` are the nodes that a number alone leads to: those of the last page, or of the last result's rows.
-    ``history`` gives the statements before this one, where there is a prompt.
+    ``values`` are those of parameters and slots, as text; ``history`` gives the statements before this one, where there
+    is a prompt.
     """
 
     kb: KnowledgeBase
@@ -85,6 +88,7 @@ class Executor:
     links: Sequence[str | int] = ()
     visited: list[str | int] = field(default_factory=list)
     history: Callable[[], Sequence[str]] | None = None
+    values: dict[str, str] = field(default_factory=dict)
     ran: str = ""
     """The text that was handed to an engine last: places in its errors are places in this."""
     _told: str = ""
@@ -155,7 +159,15 @@ class Executor:
             from kbkit.shell.commands import run
 
             return self._timed(run(self, statement), started)
-        return self._timed(self.ask(statement, language, values or {}), started)
+        given = self.given(statement, language) if values is None else values
+        return self._timed(self.ask(statement, language, given), started)
+
+    def given(self, statement: str, language: str) -> dict[str, Any]:
+        """The values that were set of the parameters that a statement names; what looks like a number is one."""
+        names = [name for name in named(statement, language) if name in self.values]
+        if language == "answers":
+            return {name: self.values[name] for name in names}
+        return {name: read(self.kb, language, name, "", self.values[name]) for name in names}
 
     @staticmethod
     def _timed(outcome: Outcome, started: float) -> Outcome:

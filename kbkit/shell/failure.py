@@ -15,6 +15,7 @@ _HINTS = {
     "name a file with -o FILE": "name a file",
 }
 """What hints for the command line are in the shell."""
+_SLOT = re.compile(r"-p '([^'=]+)=\.\.\.'")
 _PLACE = re.compile(r"^line \d+, column \d+: ")
 _LEAST, _BEFORE, _CUT = 20, 0.6, "..."
 _LONGEST = 2_000
@@ -39,7 +40,7 @@ def lines(error: KbError, ran: str, width: int = 80, where: Where | None = None)
     """
     line, column = place(error, ran)
     file = "" if where is None else Where(where.source, where.line + max(line, 1) - 1)
-    hint = _HINTS.get(error.hint, error.hint)
+    hint = _SLOT.sub(r".set \1=...", _HINTS.get(error.hint, error.hint))
     said = clean(f"{file}{_message(error)}" + (f"; {hint}" if hint else "")).replace("\n", " ")
     said = said if len(said) <= _LONGEST else f"{said[:_LONGEST]}{_CUT}"
     text = ran.split("\n")[line - 1].rstrip("\r") if 0 < line <= ran.count("\n") + 1 else ""

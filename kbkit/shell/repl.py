@@ -207,6 +207,7 @@ class Repl:
         self._executor.history = self._past
         while True:
             try:
+                self._runner.display.settle()  # Ctrl-C may have come when a statement had just ended
                 text = self._ask()
             except KeyboardInterrupt:
                 continue

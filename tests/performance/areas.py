@@ -61,6 +61,7 @@ AREAS: dict[str, tuple[Job, ...]] = {
         Job("duckdb", "opening:peer", LOADED),
         Job("oxigraph", "opening:peer", GRAPH),
     ),
+    "shell": (Job("kbkit", "shell:kbkit", ("data:text_kb",), ("pexpect",)),),
     "sql": _small("sql"),
     "memory": _small("memory"),
     "ingest": (

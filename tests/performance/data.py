@@ -78,8 +78,16 @@ def kb(scale: float) -> Path:
 
 def whole_kb(scale: float, engine: str = "") -> Path:
     """The KB with all its stores."""
-    out = kb(scale)
-    for store in ("text", "vectors"):
+    return _with(kb(scale), "text", "vectors")
+
+
+def text_kb(scale: float, engine: str = "") -> Path:
+    """The KB with its full text."""
+    return _with(kb(scale), "text")
+
+
+def _with(out: Path, *stores: str) -> Path:
+    for store in stores:
         with kbkit.open(out) as opened:
             missing = store not in opened.manifest.stores
         if missing:

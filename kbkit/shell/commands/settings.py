@@ -94,3 +94,19 @@ def timeout(executor: Executor, argument: str) -> Outcome:
         executor.settings.timeout = seconds or None
     limit = executor.settings.timeout
     return Outcome(COMMAND, note=f"timeout {'none' if limit is None else f'{limit:g} s'}")
+
+
+@command("[NAME=VALUE ...]")
+def set_(executor: Executor, argument: str) -> Outcome:
+    """Values of $parameters and <slots> from now on.
+
+    `.set c=France n=3` is for `country:<c> -> country` and `LIMIT $n`; quotes hold together what has spaces, `c=` takes
+    a value away. What looks like a number is one in SQL and SPARQL. `.set` alone says what is set.
+    """
+    for name, value in arguments.pairs(arguments.words(argument)).items():
+        if value:
+            executor.values[name] = value
+        else:
+            executor.values.pop(name, None)
+    said = ", ".join(f"{name} = {value}" for name, value in executor.values.items())
+    return Outcome(COMMAND, note=said or "nothing is set")
