@@ -110,7 +110,7 @@ def width_of(stream: IO[str]) -> int:
 
 def has_styles(stream: IO[str]) -> bool:
     """Whether ``stream`` leads to a terminal that shows bold and colours, and whose user wants them."""
-    return stream.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def heading(text: str, stream: IO[str]) -> str:

@@ -66,19 +66,11 @@ def _show(text: str, pager: bool) -> None:
     if not sys.stdout.isatty():
         typer.echo(text, nl=False)
         return
+    from kbkit.pager import paged
+    from kbkit.render import has_styles
+
     size = shutil.get_terminal_size()
-    plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
-    page = guidebook.render(text, size.columns, colour=not plain)
+    page = guidebook.render(text, size.columns, colour=has_styles(sys.stdout))
     wanted = pager and sys.stdin.isatty() and os.environ.get("PAGER") not in _NO_PAGER
-    if wanted and page.count("\n") >= size.lines:
-        _page(page)
-    else:
+    if not (wanted and page.count("\n") >= size.lines and paged(page)):
         typer.echo(page, nl=False)
-
-
-def _page(text: str) -> None:
-    """Through $PAGER, else less or more; less as git calls it: with colours, and the text stays on the screen."""
-    import pydoc
-
-    os.environ.setdefault("LESS", "FRX")
-    pydoc.pager(text)

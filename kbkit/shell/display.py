@@ -7,8 +7,6 @@ import io
 import json
 import os
 import shutil
-import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from kbkit import render, systems
 from kbkit.errors import KbError
+from kbkit.pager import paged
 from kbkit.shell.executor import Outcome, Printout
 from kbkit.shell.settings import Settings
 from kbkit.waiting import Waiting
@@ -148,32 +147,7 @@ class Display:
         size = shutil.get_terminal_size()
         long = text.count("\n") >= size.lines - 1 and os.environ.get("TERM") != "dumb"  # no pager works there
         setting = self.settings.pager
-        if self._pages and (setting == "on" or (setting == "auto" and long)) and _paged(text):
+        if self._pages and (setting == "on" or (setting == "auto" and long)) and paged(text):
             return
         sys.stdout.write(text)
         sys.stdout.flush()
-
-
-def _paged(text: str) -> bool:
-    """Show text in a pager; False where there is none."""
-    command = _pager()
-    if not command:
-        return False
-    handler = signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is the pager's affair
-    try:
-        environment = {"LESS": "-RFX", **os.environ}
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment, text=True, encoding="utf-8")
-        process.communicate(text)
-    except OSError:
-        return False
-    finally:
-        signal.signal(signal.SIGINT, handler)
-    return True
-
-
-def _pager() -> list[str]:
-    """The words of ``$PAGER``, or the first pager there is."""
-    with contextlib.suppress(ValueError):  # a quotation that does not end
-        if words := systems.words(os.environ.get("PAGER", "")):
-            return words
-    return next(([name] for name in ("less", "more") if shutil.which(name)), [])

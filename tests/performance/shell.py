@@ -46,7 +46,7 @@ def _first_prompt(path: Path) -> float:
 
     started = time.perf_counter()
     shell = pexpect.spawn(KBKIT, ["shell", str(path)], env={**os.environ, "TERM": "xterm"}, dimensions=(30, 100))
-    shell.expect_exact(path.stem.encode(), timeout=30)
+    shell.expect_exact(path.resolve().stem.encode(), timeout=30)
     taken = 1000 * (time.perf_counter() - started)
     shell.close(force=True)
     return taken
@@ -79,7 +79,7 @@ def _names(kb: object) -> Iterator[Figure]:
 
     for letters in LETTERS:
         typed = [f'*:"{name[:letters]}' for name in rows["name"].to_list()[: 10 * STARTS] if '"' not in name]
-        yield _figure(f"names by {letters} letters", look_up, typed, goal=50.0)
+        yield _figure(f"names by their first {letters}", look_up, typed, goal=50.0)
 
 
 def _figure(what: str, action: object, arguments: Sequence[object], goal: float | None = None) -> Figure:
