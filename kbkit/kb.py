@@ -98,10 +98,6 @@ class KnowledgeBase:
         tables = {caption: (frame.columns, frame.rows()) for caption, frame in shown.items()}
         return html_pages.overview(schema.name, self.manifest.recipe["title"], counts, tables)
 
-    def page_data(self, node: int) -> dict[str, Any] | None:
-        """The page of a node as plain data, for notebooks; None once the KB is closed, or where it has no adjacency."""
-        return self.page(node).data if self._open and self.has("adjacency") else None
-
     def has(self, store: str) -> bool:
         """Whether the KB was built with a store."""
         return store in self.manifest.stores
@@ -234,7 +230,7 @@ class KnowledgeBase:
         """A node with its attributes and texts; see :meth:`find` for ``reference``."""
         from kbkit.lookup import describe
 
-        return describe(self.tables, self.schema, self.find(reference)).beside(self)
+        return describe(self.tables, self.schema, self.find(reference))
 
     def page(self, reference: str | int, most: int = 5) -> Page:
         """The page of a node: attributes, texts, and neighbours by relation, direction and type, the first ``most``."""

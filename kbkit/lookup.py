@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.schema import Relation, Schema
@@ -15,13 +14,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from kbkit.stores.adjacency import Adjacency
-
-
-class Pages(Protocol):
-    """An open KB, as far as a node's page in a notebook needs it."""
-
-    def page_data(self, node: int) -> dict[str, Any] | None:
-        """The page of a node, as plain data; None where that cannot be had."""
 
 
 @dataclass(frozen=True)
@@ -42,21 +34,12 @@ class Node:
         """``type#key``, which names the node in every command."""
         return f"{self.type}#{self.key}"
 
-    def beside(self, pages: Pages) -> Node:
-        """The same node; a notebook shows its neighbours too, as long as ``pages`` lives."""
-        self.__dict__["_pages"] = weakref.ref(pages)  # no field: it is no part of what the node is
-        return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_pages"}
-
     def _repr_html_(self) -> str:
         from kbkit import html_pages
 
         data = {**vars(self), "reference": self.reference}
         data["texts"] = [{"field": field, "text": text} for field, text in self.texts]
-        pages = self.__dict__.get("_pages", lambda: None)()
-        return html_pages.node((pages and pages.page_data(self.id)) or data)
+        return html_pages.node(data)
 
 
 NODES_SQL = "SELECT id, key, type, name FROM nodes WHERE id IN (SELECT unnest($ids))"
