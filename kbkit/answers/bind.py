@@ -12,7 +12,8 @@ from kbkit.answers.parse import ExpressionError
 from kbkit.answers.syntax import Key, Name, Slot, Value, picked, quoted
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.schema import Schema
-from kbkit.stores.tables import Error, Tables, closest_nodes, first_line, literal
+from kbkit.stores.sql_errors import first_line
+from kbkit.stores.tables import Error, Tables, closest_nodes, literal
 
 if TYPE_CHECKING:
     from kbkit.answers.session import Session

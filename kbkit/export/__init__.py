@@ -21,7 +21,8 @@ from kbkit.errors import BadInputError, KbError, QueryError, UnknownNameError
 from kbkit.export import folder, kgtk, lines, rebuild
 from kbkit.ingestion.progress import Event, Listener
 from kbkit.layout import tree_bytes
-from kbkit.stores.tables import FILE, Error, Tables, first_line
+from kbkit.stores.sql_errors import first_line
+from kbkit.stores.tables import FILE, Error, Tables
 
 if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase

@@ -17,7 +17,8 @@ from kbkit.errors import BadInputError, UnknownNameError, suggest
 from kbkit.ingestion import archives
 from kbkit.ingestion.recipe import FileSpec, Recipe
 from kbkit.readers import reader
-from kbkit.stores.tables import RaisedError, first_line, literal, quote
+from kbkit.stores.sql_errors import first_line
+from kbkit.stores.tables import RaisedError, literal, quote
 
 if TYPE_CHECKING:
     import duckdb

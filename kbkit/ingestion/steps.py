@@ -18,6 +18,7 @@ from kbkit.ingestion.progress import Progress
 from kbkit.layout import KbDirectory, Manifest
 from kbkit.stores import tables, triples
 from kbkit.stores.document_vectors import Settings as VectorSettings
+from kbkit.stores.sql_errors import first_line
 from kbkit.stores.text import Settings as TextSettings
 
 if TYPE_CHECKING:
@@ -92,5 +93,5 @@ def one_line_errors() -> Iterator[None]:
         if full or "No space left" in text or "File too large" in text or "Disk quota" in text:
             raise KbError("the disk is full; nothing was changed", "make room, or name another --out") from error
         if isinstance(error, (OSError, tables.Error)):
-            raise BadInputError(f"the build failed: {tables.first_line(error)}") from error
+            raise BadInputError(f"the build failed: {first_line(error)}") from error
         raise
