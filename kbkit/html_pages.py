@@ -109,6 +109,12 @@ def table(columns: Sequence[str], rows: Rows, *, counts: bool = False) -> str:
     return _laid_out(head, [[_td(value, counts) for value in row] for row in shown]) + more
 
 
+def neighbourhood(title: str, columns: Sequence[str], rows: Rows, image: str) -> str:
+    """How many nodes lie around one, as a table, and a drawing of them (an ``src``; empty for none)."""
+    drawn = f'<img src="{html.escape(image)}">' if image else ""
+    return _page(_line(text(title)), table(columns, rows, counts=True), drawn)
+
+
 def text(value: Any, most: int = _CELL) -> str:
     """A value as escaped text, cut to ``most`` letters, without control characters."""
     whole = value if isinstance(value, str) else cell(value)

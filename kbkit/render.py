@@ -1,11 +1,10 @@
-"""Rows -> table, json, ndjson, csv, markdown, parquet or html.
+"""Rows -> table, json, ndjson, csv, markdown or parquet.
 
 Text of a KB is data: control characters (terminal escapes among them) never reach a screen, and markup is not obeyed.
 """
 
 from __future__ import annotations
 
-import html
 import json
 import os
 import re
@@ -227,17 +226,6 @@ def markdown(frame: pl.DataFrame) -> str:
 def _pipeless(text: str) -> str:
     """One cell of a GitHub table: pipes escaped, and what would escape the escape."""
     return text.replace("\n", " ").replace("\\|", "\\\\|").replace("|", "\\|")
-
-
-def to_html(frame: pl.DataFrame, caption: str = "") -> str:
-    """An HTML table; everything is escaped."""
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in frame.columns)
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell(value))}</td>" for value in row) + "</tr>"
-        for row in frame.head(TABLE_ROWS).iter_rows()
-    )
-    title = f"<caption>{html.escape(caption)}</caption>" if caption else ""
-    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 def cell(value: Any) -> str:

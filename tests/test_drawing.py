@@ -185,7 +185,7 @@ def test_hostile_names_in_a_picture(hostile: Neighbourhood) -> None:
 
 def test_a_notebook_gets_an_image_in_which_nothing_runs(hostile: Neighbourhood, small: KnowledgeBase) -> None:
     shown = hostile._repr_html_()
-    assert re.findall(r"<(\w+)", re.sub(r"<table>.*</table>", "", shown)) == ["img"]
+    assert set(re.findall(r"<(\w+)", re.sub(r"<table>.*</table>", "", shown))) == {"div", "style", "img"}
     image = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', shown)
     assert image
     assert base64.b64decode(image[1]).decode() == hostile._repr_svg_()
@@ -467,5 +467,5 @@ def test_without_the_extra(france: Neighbourhood, tmp_path: Path, monkeypatch: p
         drawing.check(tmp_path / "a.svg")
     assert str(caught.value) == "drawings need vl-convert; python -m pip install 'kbkit[plot]'"
     assert france._repr_svg_() is None
-    assert france._repr_html_().startswith("<table>")
+    assert "<table>" in france._repr_html_()
     france.write(tmp_path / "a.graphml")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import datetime as dt
-import html.parser
 import io
 import json
 import math
@@ -19,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kbkit.errors import KbError, UnknownNameError
-from kbkit.render import FORMATS, TABLE_ROWS, cell, clean, markdown, to_html, write
+from kbkit.render import FORMATS, TABLE_ROWS, cell, clean, markdown, write
 
 SCRIPT = Path(sys.executable).with_name("kbkit")
 ESCAPES = "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x9b2J \x08\x7f\r\x00"
@@ -175,17 +174,6 @@ def test_markdown_cells(text: str) -> None:
 @pytest.mark.parametrize("text", ["a\\|b", "\\|"])
 def test_markdown_cells_with_backslashes(text: str) -> None:
     assert cells(markdown(pl.DataFrame({"x": [text], "n": [1]})).splitlines()[2]) == [text, "1"]
-
-
-def test_html_is_escaped() -> None:
-    evil = "<script>alert('x')</script>\"&"
-    page = to_html(pl.DataFrame({evil: [evil], "l": [[evil]]}), evil)
-    tags: list[str] = []
-    parser = html.parser.HTMLParser()
-    parser.handle_starttag = lambda tag, _: tags.append(tag)  # type: ignore[method-assign]
-    parser.feed(page)
-    assert set(tags) == {"table", "caption", "thead", "tbody", "tr", "th", "td"}
-    assert page.count("&lt;script&gt;") == 4
 
 
 @pytest.mark.parametrize(

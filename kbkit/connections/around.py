@@ -107,13 +107,12 @@ class Neighbourhood:
     def _repr_html_(self) -> str:
         import base64
 
-        from kbkit.render import to_html
+        from kbkit import html_pages
 
         drawn = self._repr_svg_()
         # As an image: whatever a name holds, nothing in it runs.
-        data = base64.b64encode(drawn.encode()).decode() if drawn else ""
-        image = f'<img src="data:image/svg+xml;base64,{data}">' if drawn else ""
-        return to_html(self.found, str(self)) + image
+        image = f"data:image/svg+xml;base64,{base64.b64encode(drawn.encode()).decode()}" if drawn else ""
+        return html_pages.neighbourhood(str(self), self.found.columns, self.found.rows(), image)
 
 
 def around(
