@@ -109,13 +109,7 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
             schema=schema,
             generation=folder.name,
             created=now(),
-            recipe={
-                "name": recipe.name,
-                "title": recipe.title,
-                "licence": recipe.licence,
-                "options": options,
-                "symmetric": [name for name, spec in recipe.relations.items() if spec.symmetric],
-            },
+            recipe=_recorded(recipe, options),
             sources=[{"name": p.name, **fingerprint(p)} for p in archives.sources(found)],
             report=report,
             versions=versions(),
@@ -126,6 +120,17 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
         final = publish(directory, folder, manifest, progress)
         systems.remove_tree(directory.partial)
         return final
+
+
+def _recorded(recipe: recipes.Recipe, options: Mapping[str, Any]) -> dict[str, Any]:
+    """What the manifest keeps of the recipe."""
+    return {
+        "name": recipe.name,
+        "title": recipe.title,
+        "licence": recipe.licence,
+        "options": options,
+        "symmetric": [name for name, spec in recipe.relations.items() if spec.symmetric],
+    }
 
 
 def dry_run(request: Request) -> Sequence[tuple[str, str]]:
