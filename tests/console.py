@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,3 +68,13 @@ def here(
     code = left.value.code or 0
     assert isinstance(code, int)
     return Done(code, out.buffer.getvalue().decode(), err.buffer.getvalue().decode())  # type: ignore[attr-defined]
+
+
+def read_all(terminal: int) -> str:
+    """All that comes out of the near end of a pseudo-terminal, which is closed then."""
+    printed = b""
+    with contextlib.suppress(OSError):  # Linux reports the end of a terminal as an error
+        while part := os.read(terminal, 65536):
+            printed += part
+    os.close(terminal)
+    return printed.decode().replace("\r\n", "\n")

@@ -35,20 +35,6 @@ EDGES = st.lists(st.tuples(st.integers(0, 9), st.sampled_from(RELATIONS), st.int
 
 
 @pytest.fixture(scope="module")
-def world_kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample with the two stores that are read here: the others take seconds."""
-    out = tmp_path_factory.mktemp("kb") / "world.kb"
-    kbkit.ingest("world", out=out, stores=["tables", "adjacency"]).close()
-    return out
-
-
-@pytest.fixture(scope="module")
-def world(world_kb: Path) -> Iterator[KnowledgeBase]:
-    with kbkit.open(world_kb) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
 def ten(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
     """Ten nodes; the tests bring edges of their own."""
     folder = tmp_path_factory.mktemp("ten")

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from kbkit.cli import reference
-from tests.console import here
+from tests.console import here, read_all
 
 ROOT = Path(__file__).parents[1]
 GUIDES = ROOT / "kbkit" / "guides"
@@ -48,18 +48,9 @@ def terminal(command: str, folder: Path) -> str:
     streams = {"stdin": subprocess.DEVNULL, "stdout": follow, "stderr": subprocess.PIPE}
     process = subprocess.Popen(["sh", "-c", command], cwd=folder, env=environment, **streams)
     os.close(follow)
-    printed = b""
-    while True:
-        try:
-            part = os.read(lead, 65536)
-        except OSError:  # Linux reports the end of a terminal as an error
-            break
-        if not part:
-            break
-        printed += part
-    os.close(lead)
+    printed = read_all(lead)
     _, remarks = process.communicate()
-    return plain(printed.decode().replace("\r\n", "\n") + remarks.decode())
+    return plain(printed + remarks.decode())
 
 
 def is_session(command: str) -> bool:

@@ -48,20 +48,6 @@ GRAPHML = "{http://graphml.graphdrawing.org/xmlns}"
 
 
 @pytest.fixture(scope="module")
-def world_kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample with the two stores that are read here: the others take seconds."""
-    out = tmp_path_factory.mktemp("kb") / "world.kb"
-    kbkit.ingest("world", out=out, stores=["tables", "adjacency"]).close()
-    return out
-
-
-@pytest.fixture(scope="module")
-def world(world_kb: Path) -> Iterator[KnowledgeBase]:
-    with kbkit.open(world_kb) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Neighbourhood]:
     """The first name in the middle of the others, two relations, a loop."""
     folder = tmp_path_factory.mktemp("hostile")

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from kbkit import assets, guidebook
 from kbkit.errors import KbError, UnknownNameError
 from tests.conftest import SCRIPT, Run
+from tests.console import read_all
 
 NAMES = sorted(path.stem for path in assets.guides().glob("*.md"))
 CHECKOUT = Path(__file__).parents[1] / "kbkit" / "guides"
@@ -266,18 +267,9 @@ def on_a_terminal(*arguments: str, env: dict[str, str]) -> str:
     environment = {**os.environ, "TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "80", "LINES": "24", **env}
     process = subprocess.Popen([str(SCRIPT), *arguments], stdin=follow, stdout=follow, stderr=follow, env=environment)
     os.close(follow)
-    printed = b""
-    while True:
-        try:
-            part = os.read(lead, 65536)
-        except OSError:  # Linux reports the end of a terminal as an error
-            break
-        if not part:
-            break
-        printed += part
-    os.close(lead)
+    printed = read_all(lead)
     assert process.wait() == 0
-    return ESCAPE.sub("", printed.decode()).replace("\r\n", "\n")
+    return ESCAPE.sub("", printed)
 
 
 def test_long_pages_go_through_the_pager() -> None:
