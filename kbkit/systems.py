@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
-import hashlib
 import os
 import shlex
 import shutil
@@ -295,6 +294,8 @@ def file_name(name: str) -> str:
     capitals (macOS and Windows take ``Big`` and ``big`` for one), after a name that Windows keeps for a device, and
     after what is cut because it is long.
     """
+    import hashlib  # here, because every command waits for this module
+
     encoded = urllib.parse.quote(name, safe="")
     capitals = any("A" <= letter <= "Z" for letter in name)
     if capitals or encoded.split(".")[0].lower() in _RESERVED or len(encoded) > _LONGEST_NAME:
