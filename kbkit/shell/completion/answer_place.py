@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-ANY = "*"
 TypeOf: TypeAlias = Callable[[str], str | None]
 
 _SIGN = re.compile(
