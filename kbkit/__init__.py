@@ -23,7 +23,7 @@ from kbkit.errors import KbError
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from kbkit.ingestion.progress import Listener
+    from kbkit.display.progress import Listener
     from kbkit.kb import KnowledgeBase
 
 __version__ = "0.1.0"
@@ -68,13 +68,13 @@ def ingest(
     model is known to want. ``relations`` lets searches find nodes by the names of what they are joined to; documents
     longer than ``chunk_words`` are also embedded in chunks that overlap by ``chunk_overlap`` words, by default a
     quarter (0 words: no chunks). ``stores`` leaves out those that are not named (``kbkit build`` adds them later).
-    ``progress`` is called with a :class:`kbkit.ingestion.progress.Event`, one at a time, from any thread.
+    ``progress`` is called with a :class:`kbkit.display.progress.Event`, one at a time, from any thread.
     """
-    from kbkit.embed import Prefixes
+    from kbkit.directory.manifest import STORES
     from kbkit.ingestion.build import Request
     from kbkit.ingestion.build import ingest as build
-    from kbkit.layout import STORES
     from kbkit.stores.document_vectors import Settings as VectorSettings
+    from kbkit.stores.embedders import Prefixes
     from kbkit.stores.text import Settings as TextSettings
 
     request = Request(

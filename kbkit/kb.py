@@ -5,41 +5,44 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
-from kbkit.errors import KbError
-from kbkit.layout import KbDirectory, Manifest
+from kbkit.directory.generations import KbDirectory
+from kbkit.directory.manifest import Manifest
 from kbkit.schema import Relation, Schema
+from kbkit.stores import Stores
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from kbkit.agent.actions import Explorer
     from kbkit.answers.answer_set import AnswerSet
     from kbkit.answers.catalogue import Template
+    from kbkit.answers.engines import Engine
     from kbkit.answers.session import Session
     from kbkit.answers.syntax import Value
-    from kbkit.connections import Neighbourhood, Paths
-    from kbkit.embed import Embedder
-    from kbkit.engines import Engine
-    from kbkit.explore.actions import Explorer
+    from kbkit.assets.queries import Query
+    from kbkit.directory.workspace import Workspace
+    from kbkit.display.progress import Listener
     from kbkit.export import Written
-    from kbkit.ingestion.progress import Listener
-    from kbkit.lookup import Node
-    from kbkit.pages import Page
-    from kbkit.queries import Query
+    from kbkit.graph.neighbourhoods import Neighbourhood
+    from kbkit.graph.nodes import Node
+    from kbkit.graph.pages import Page
+    from kbkit.graph.paths import Paths
     from kbkit.search.filters import Given
+    from kbkit.search.hits import SearchResults
     from kbkit.search.rerank import Reranker
-    from kbkit.search.results import SearchResults
     from kbkit.search.run import Queries, Search
     from kbkit.search.settings import Options
-    from kbkit.sparql_syntax.rewrite import Rewritten
+    from kbkit.sparql.rewrite import Rewritten
     from kbkit.stores.adjacency import Adjacency
+    from kbkit.stores.embedders import Embedder
     from kbkit.stores.tables import Tables
     from kbkit.stores.text import Text
     from kbkit.stores.triples import Triples
     from kbkit.stores.vectors import Vectors
-    from kbkit.workspace import Workspace
 
 S = TypeVar("S")
 
@@ -51,15 +54,7 @@ class KnowledgeBase:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.directory = KbDirectory(path)
-        self._pin = self.directory.pin()
-        try:
-            self.manifest = Manifest.read(self._pin.folder)
-        except KbError:
-            self._pin.close()
-            raise
-        self.folder = self._pin.folder
-        self._open: list[Any] = []
+        self.stores = Stores(path)
 
     def __enter__(self) -> KnowledgeBase:
         return self
@@ -70,13 +65,8 @@ class KnowledgeBase:
         self.close()
 
     def close(self) -> None:
-        """Close every store and let go of the generation. Closing twice is harmless."""
-        for store in self._open:
-            store.close()
-        self._open.clear()
-        for name in ("tables", "adjacency", "triples", "text", "vectors", "embedder", "session"):
-            self.__dict__.pop(name, None)
-        self._pin.close()
+        """Close every store and release the generation. Closing twice is harmless."""
+        self.stores.close()
 
     def __repr__(self) -> str:
         return (
@@ -85,8 +75,8 @@ class KnowledgeBase:
         )
 
     def _repr_html_(self) -> str:
-        from kbkit import html_pages
-        from kbkit.overview import relations, types
+        from kbkit.display import html as html_pages
+        from kbkit.graph.overview import relations, types
 
         schema = self.schema
         texts = sum(field.texts for field in schema.text_fields)
@@ -99,120 +89,90 @@ class KnowledgeBase:
         return html_pages.overview(schema.name, self.manifest.recipe["title"], counts, tables)
 
     def has(self, store: str) -> bool:
-        """Whether the KB was built with a store."""
-        return store in self.manifest.stores
+        """Return whether the KB was built with a store."""
+        return self.stores.has(store)
 
     # -- stores -------------------------------------------------------------------------------------------------------
 
-    @cached_property
+    @property
+    def directory(self) -> KbDirectory:
+        """The KB directory."""
+        return self.stores.directory
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the open generation."""
+        return self.stores.folder
+
+    @property
+    def manifest(self) -> Manifest:
+        """The manifest of the open generation."""
+        return self.stores.manifest
+
+    @property
     def tables(self) -> Tables:
         """The DuckDB store."""
-        from kbkit.stores import tables
+        return self.stores.tables
 
-        return self._keep(tables.Tables(self.folder / tables.FILE, sets=self.workspace.frame))
-
-    @cached_property
+    @property
     def adjacency(self) -> Adjacency:
         """The adjacency arrays."""
-        from kbkit.stores import adjacency
+        return self.stores.adjacency
 
-        self.manifest.store("adjacency")
-        return self._keep(adjacency.Adjacency(self.folder / adjacency.FOLDER, [r.name for r in self.schema.relations]))
-
-    @cached_property
+    @property
     def triples(self) -> Triples:
         """The Oxigraph store."""
-        from kbkit.stores import triples
+        return self.stores.triples
 
-        self.manifest.store("triples")
-        return self._keep(triples.Triples(self.folder / triples.FOLDER, self.schema.prefixes()))
-
-    @cached_property
+    @property
     def text(self) -> Text:
         """The Tantivy index."""
-        from kbkit.stores import text
+        return self.stores.text
 
-        settings = text.Settings.recorded(self.manifest.store("text").settings)
-        return self._keep(text.Text(self.folder / text.FOLDER, self.schema, settings))
-
-    @cached_property
+    @property
     def vectors(self) -> Vectors:
-        """The vectors."""
-        from kbkit.stores import vectors
+        """The embeddings of the nodes' documents."""
+        return self.stores.vectors
 
-        self.manifest.store("vectors")
-        return self._keep(vectors.Vectors(self.folder / vectors.FOLDER))
-
-    @cached_property
+    @property
     def embedder(self) -> Embedder:
-        """The model that the vectors were made with."""
-        from kbkit import embed
-
-        settings = self.manifest.store("vectors").settings
-        return self._fitting(embed.recorded(settings))
-
-    def _use_embedder(self, name: str) -> None:
-        """Take the model by another name (an endpoint may have moved); refuse another model."""
-        from kbkit import embed
-
-        settings = self.manifest.store("vectors").settings
-        if not embed.same_model(name, settings["embedder"]):
-            raise KbError(
-                f"the vectors of this KB were made with {settings['embedder']}, so queries cannot go to {name}",
-                f"kbkit build DIR vectors --embedder {name} makes them anew",
-            )
-        if name != getattr(self.__dict__.get("embedder"), "name", settings["embedder"]):
-            self.__dict__["embedder"] = self._fitting(embed.recorded({**settings, "embedder": name}))
-
-    def _fitting(self, model: Embedder) -> Embedder:
-        dimension = self.manifest.store("vectors").settings["dimension"]
-        if model.dimension != dimension:
-            raise KbError(
-                f"embedder {model.name} gives {model.dimension} dimensions, the KB was built with {dimension}",
-                "kbkit build DIR vectors embeds it anew",
-            )
-        return model
+        """The model that computed the vectors."""
+        return self.stores.embedder
 
     @property
     def workspace(self) -> Workspace:
-        """What users add: saved sets."""
-        from kbkit.workspace import Workspace
+        """The user's saved sets and runs."""
+        return self.stores.workspace
 
-        return Workspace(self.directory.path / "workspace")
-
-    @cached_property
+    @property
     def session(self) -> Session:
-        """What answers run on."""
+        """The state that answer expressions share."""
         from kbkit.answers.session import Session
 
-        return Session(self, self.manifest.generation)
-
-    def _keep(self, store: S) -> S:
-        self._open.append(store)
-        return store
+        return Session.of(self.stores)
 
     # -- look ---------------------------------------------------------------------------------------------------------
 
     @property
     def schema(self) -> Schema:
         """Node types, relations, attributes, text fields."""
-        return self.manifest.schema
+        return self.stores.schema
 
     def info(self) -> dict[str, Any]:
         """The KB as plain data: counts, average degree (2 edges / nodes), tokens, sizes, times, versions."""
-        from kbkit.overview import info
+        from kbkit.graph.overview import info
 
         return info(self.schema, self.manifest, self.folder)
 
     def types(self) -> pl.DataFrame:
         """Node types: type, nodes, other_nodes (with another primary type), attributes, sql_name, description."""
-        from kbkit.overview import types
+        from kbkit.graph.overview import types
 
         return types(self.schema)
 
     def relations(self) -> pl.DataFrame:
         """Relations by signature: relation, head_type, tail_type, edges, symmetric, attributes, sql_name, label."""
-        from kbkit.overview import relations
+        from kbkit.graph.overview import relations
 
         return relations(self.schema)
 
@@ -222,21 +182,19 @@ class KnowledgeBase:
         Tried in that order, names first as written, then without regard to case. Raises :class:`UnknownNameError` with
         the closest names, and :class:`KbError` when several nodes fit.
         """
-        from kbkit.lookup import find
-
-        return find(self.tables, self.schema, reference)
+        return self.stores.nodes.find(reference)
 
     def node(self, reference: str | int) -> Node:
         """A node with its attributes and texts; see :meth:`find` for ``reference``."""
-        from kbkit.lookup import describe
+        from kbkit.graph.nodes import describe
 
-        return describe(self.tables, self.schema, self.find(reference))
+        return describe(self.stores, reference)
 
     def page(self, reference: str | int, most: int = 5) -> Page:
         """The page of a node: attributes, texts, and neighbours by relation, direction and type, the first ``most``."""
-        from kbkit.pages import page
+        from kbkit.graph.pages import page
 
-        return page(self, reference, most)
+        return page(self.stores, reference, most)
 
     def neighbors(self, reference: str | int, relation: str | None = None, most: int | None = None) -> pl.DataFrame:
         """A node's neighbours: relation, direction (out or in), id, key, type, name, and the edge's attributes.
@@ -244,10 +202,9 @@ class KnowledgeBase:
         ``most`` limits each relation and direction. A symmetric relation shows as out only. Parallel edges that differ
         in their attributes are rows of their own.
         """
-        from kbkit.lookup import neighbors
+        from kbkit.graph.nodes import neighbors
 
-        wanted = [self.schema.relation(relation)] if relation else list(self.schema.relations)
-        return neighbors(self.tables, self.adjacency, wanted, self.find(reference), most)
+        return neighbors(self.stores, reference, relation, most)
 
     def paths(
         self,
@@ -260,13 +217,12 @@ class KnowledgeBase:
     ) -> Paths:
         """The shortest paths between two nodes, whichever way edges run: a sequence, empty where none is short enough.
 
-        At most ``most``, those through nodes of few neighbours first (:mod:`kbkit.connections.paths`); only by
+        At most ``most``, those through nodes of few neighbours first (:mod:`kbkit.graph.paths`); only by
         ``relations``, and between the ends only through nodes of ``types``, where these are given.
         """
-        from kbkit.connections import paths
+        from kbkit.graph.paths import paths
 
-        ends = (self.find(start), self.find(end))
-        return paths(self.tables, self.adjacency, self.schema, ends, max_steps, most, relations, types)
+        return paths(self.stores, start, end, max_steps, most, relations, types)
 
     def around(
         self,
@@ -281,21 +237,15 @@ class KnowledgeBase:
         At most ``most`` nodes are kept: the nearest, and where a hop has too many, some in turn from each relation and
         node before. Only by ``relations`` and over nodes of ``types``, where these are given.
         """
-        from kbkit.connections import around
+        from kbkit.graph.neighbourhoods import neighbourhood
 
-        return around(self.tables, self.adjacency, self.schema, self.find(node), hops, most, relations, types)
+        return neighbourhood(self.stores, node, hops, most, relations, types)
 
     def degrees(self, reference: str | int) -> list[tuple[Relation, str, int]]:
         """(relation, direction, number of neighbours) for every relation that the node has."""
-        node = self.find(reference)
-        result = []
-        for relation in self.schema.relations:
-            sides = [("out", self.adjacency.forward(relation.name)), ("in", self.adjacency.backward(relation.name))]
-            for direction, csr in sides[:1] if relation.symmetric else sides:
-                count = len(csr.neighbors(node))
-                if count:
-                    result.append((relation, direction, count))
-        return result
+        from kbkit.graph.nodes import degrees
+
+        return degrees(self.stores, reference)
 
     # -- ask ----------------------------------------------------------------------------------------------------------
 
@@ -319,22 +269,22 @@ class KnowledgeBase:
         ``most`` caps the rows. Raises :class:`QuerySyntaxError` with line and column, :class:`QueryTimeoutError`, and
         :class:`QueryError`.
         """
-        from kbkit.sparql import frame
+        from kbkit.questions.run import sparql
 
-        return frame(self, text, timeout, dialect, most, params)
+        return sparql(self.stores, text, timeout, dialect, most, params)
 
     def rewrite(self, text: str, dialect: str | None = None, most: int | None = None, **params: Any) -> Rewritten:
         """The query as the engine gets it (``text``), and what was changed in words (``notes``); see :meth:`sparql`."""
-        from kbkit.sparql import rewrite
+        from kbkit.questions.run import rewrite
 
-        return rewrite(self, text, dialect, most, params)
+        return rewrite(self.stores, text, dialect, most, params)
 
     @cached_property
     def explore(self) -> Explorer:
         """The actions by which a person, or a model, finds its way: search, entry, examples, sparql."""
-        from kbkit.explore.actions import Explorer
+        from kbkit.agent.actions import Explorer
 
-        return Explorer(self)
+        return Explorer(self.stores)
 
     def run(
         self,
@@ -344,12 +294,12 @@ class KnowledgeBase:
         *,
         allow_files: bool = False,
     ) -> pl.DataFrame:
-        """Run a query file (:func:`kbkit.queries.load`) with parameters as text, each read by its declared type.
+        """Run a query file (:func:`kbkit.assets.queries.load`) with parameters as text, each read by its declared type.
 
         Where a query declares none, values that look like numbers are numbers. ``allow_files`` lets SQL read and write
         files.
         """
-        from kbkit.parameters import read_all
+        from kbkit.assets.parameters import read_all
 
         params = read_all(self, query, given or {})
         if query.kind == "sparql":
@@ -393,9 +343,7 @@ class KnowledgeBase:
         best anew. ``embedder`` is the model that queries are to go to, at its address of today; another than the KB was
         built with is refused. ``options`` are :class:`kbkit.search.settings.Options`.
         """
-        from kbkit.search.results import SearchResults
-
-        return SearchResults(self._search(mode, k, within, type, rerank, embedder, options).one(query, explain))
+        return self._search(mode, k, within, type, rerank, embedder, options).one(query, explain)
 
     def search_many(
         self,
@@ -433,17 +381,17 @@ class KnowledgeBase:
         embedder: str | None,
         options: Options,
     ) -> Search:
-        from kbkit.search.run import Search
+        from kbkit.questions.run import search
 
         if embedder is not None:
-            self._use_embedder(embedder)
-        return Search.of(self.session, mode, k, within, type_name, rerank, options)
+            self.stores.use_embedder(embedder)
+        return search(self.stores, mode, k, within, type_name, rerank, options)
 
     def linked(self, question: str) -> pl.DataFrame:
         """The nodes that a question names, as mode ``relational`` takes it: text, how (exact, stemmed, fuzzy), weight,
         id, key, type, name. A row a node; several nodes may bear one name.
         """
-        from kbkit.search.link import linked
+        from kbkit.questions.link import linked
 
         return linked(self.session, question)
 
@@ -465,17 +413,9 @@ class KnowledgeBase:
         ``sparql``; all give the same set.
         Raises :class:`kbkit.answers.ExpressionError`, which says where the expression is wrong.
         """
-        from kbkit.answers.answer_set import AnswerSet
-        from kbkit.answers.parse import parse
+        from kbkit.answers.answer_set import answers
 
-        values = {**(slots or {}), **named}
-        if isinstance(expression, str) and values and "/" in expression and "<" not in expression:
-            from kbkit.answers.catalogue import shipped
-
-            expression = next((template for template in shipped() if template.id == expression), expression)
-        if isinstance(expression, str):
-            return AnswerSet(self.session, parse(expression), values, engine, expression, timeout)
-        return AnswerSet(self.session, expression.tree(), values, engine, expression.expression, timeout)
+        return answers(self.stores, expression, engine, timeout, {**(slots or {}), **named})
 
     def answers_many(
         self, template: str | Template, bindings: pl.DataFrame | Mapping[str, Sequence[Any]]
@@ -521,7 +461,7 @@ class KnowledgeBase:
 
     def sets(self) -> pl.DataFrame:
         """The sets saved in the workspace: set, type, nodes, saved, generation, expression."""
-        from kbkit.overview import sets
+        from kbkit.graph.overview import sets
 
         return sets(self.workspace)
 
@@ -554,12 +494,12 @@ class KnowledgeBase:
         """Write the KB as ``parquet``, ``csv``, ``ntriples`` or ``kgtk``; see :func:`kbkit.export.export`."""
         from kbkit.export import export
 
-        return export(self, to, out, flat=flat, gzip=gzip, replace=replace, progress=progress)
+        return export(self.stores, to, out, flat=flat, gzip=gzip, replace=replace, progress=progress)
 
     # -- check --------------------------------------------------------------------------------------------------------
 
     def check(self, tell: Callable[[str, int, int], None] | None = None) -> list[tuple[str, str]]:
         """Compare the stores with each other and the files with their checksums: (what, problem or nothing)."""
-        from kbkit.check import check
+        from kbkit.stores.check import check
 
-        return check(self, tell)
+        return check(self.stores, tell)

@@ -9,12 +9,11 @@ import bisect
 import dataclasses
 import graphlib
 import urllib.parse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
-from kbkit import wikibase
 from kbkit.errors import UnknownNameError
 
 T = TypeVar("T")
@@ -33,6 +32,73 @@ STANDARD_PREFIXES = {
     "skos": "http://www.w3.org/2004/02/skos/core#",
     "kb": KB_NAMESPACE,
 }
+
+
+class Wikibase:
+    """Namespaces of Wikibase's RDF, and the prefixes that the Wikidata Query Service declares for every query.
+
+    Source: https://www.mediawiki.org/wiki/Wikibase/Indexing/RDF_Dump_Format
+    """
+
+    ENTITY = "http://www.wikidata.org/entity/"
+    PROP = "http://www.wikidata.org/prop/"
+    GENID = "http://www.wikidata.org/.well-known/genid/"
+    """Values that are known to exist and not what they are (somevalue): the query service makes IRIs of them."""
+
+    ONTOLOGY = "http://wikiba.se/ontology#"
+    GEO = "http://www.opengis.net/ont/geosparql#"
+    GEOF = "http://www.opengis.net/def/function/geosparql/"
+    SCHEMA = "http://schema.org/"
+    BLAZEGRAPH = "http://www.bigdata.com/rdf#"
+    HINT = "http://www.bigdata.com/queryHints#"
+    MWAPI = "https://www.mediawiki.org/ontology#API/"
+    GAS = "http://www.bigdata.com/rdf/gas#"
+
+    PREFIXES: ClassVar[Mapping[str, str]] = {
+        "wd": ENTITY,
+        "wds": ENTITY + "statement/",
+        "wdv": "http://www.wikidata.org/value/",
+        "wdref": "http://www.wikidata.org/reference/",
+        "wdata": "http://www.wikidata.org/wiki/Special:EntityData/",
+        "wdt": PROP + "direct/",
+        "wdtn": PROP + "direct-normalized/",
+        "p": PROP,
+        "ps": PROP + "statement/",
+        "psv": PROP + "statement/value/",
+        "psn": PROP + "statement/value-normalized/",
+        "pq": PROP + "qualifier/",
+        "pqv": PROP + "qualifier/value/",
+        "pqn": PROP + "qualifier/value-normalized/",
+        "pr": PROP + "reference/",
+        "prv": PROP + "reference/value/",
+        "prn": PROP + "reference/value-normalized/",
+        "wdno": PROP + "novalue/",
+        "wikibase": ONTOLOGY,
+        "bd": BLAZEGRAPH,
+        "hint": HINT,
+        "mwapi": MWAPI,
+        "gas": GAS,
+        "schema": SCHEMA,
+        "prov": "http://www.w3.org/ns/prov#",
+        "geo": GEO,
+        "geof": GEOF,
+        "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+        "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+        "xsd": "http://www.w3.org/2001/XMLSchema#",
+        "owl": "http://www.w3.org/2002/07/owl#",
+        "skos": "http://www.w3.org/2004/02/skos/core#",
+        "dct": "http://purl.org/dc/terms/",
+        "cc": "http://creativecommons.org/ns#",
+        "ontolex": "http://www.w3.org/ns/lemon/ontolex#",
+        "fn": "http://www.w3.org/2005/xpath-functions#",
+        "foaf": "http://xmlns.com/foaf/0.1/",
+        "dbo": "http://dbpedia.org/ontology/",
+        "mediawiki": "https://www.mediawiki.org/ontology#",
+        "sesame": "http://www.openrdf.org/schema/sesame#",
+        "dc": "http://purl.org/dc/elements/1.1/",
+        "bds": "http://www.bigdata.com/rdf/search#",
+    }
+    """Prefix -> namespace, as the Wikidata Query Service supplies them without being asked."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +258,7 @@ class Schema:
         types = {} if self.rdf_source else {t.name: self.node_namespace(t.name) for t in self.node_types}
         usable = {name: iri for name, iri in types.items() if name.isascii() and name.replace("_", "").isalnum()}
         letters = {name: iri for name, iri in usable.items() if name[0].isalpha() and not name.endswith("_")}
-        theirs = wikibase.PREFIXES if self.dialect == "wikidata" else {}
+        theirs = Wikibase.PREFIXES if self.dialect == "wikidata" else {}
         return {**letters, **own, **theirs, **STANDARD_PREFIXES}
 
     def node_namespace(self, type_name: str) -> str:

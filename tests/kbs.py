@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 import kbkit
-from kbkit.ingestion.progress import Event
+from kbkit.display.progress import Event
 from kbkit.kb import KnowledgeBase
 
 STORES = ("tables", "adjacency", "triples", "text", "vectors")

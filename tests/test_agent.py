@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kbkit
+from kbkit.agent import reply as replies
+from kbkit.agent import trace
+from kbkit.agent.agent import Agent, Answer, Settings, Turn
+from kbkit.agent.reply import Wanted
+from kbkit.agent.state import State, Step
 from kbkit.errors import BadInputError, KbError
-from kbkit.explore import reply as replies
-from kbkit.explore import trace
-from kbkit.explore.agent import Agent, Answer, Settings, Turn
-from kbkit.explore.reply import Wanted
-from kbkit.explore.state import State, Step
 from kbkit.kb import KnowledgeBase
 from kbkit.llm import prompts, recording
 from kbkit.llm.cache import Cache
@@ -62,7 +62,7 @@ def calls(server: Server, path: Path | None = None, **options: Any) -> Calls:
 def ask(kb: KnowledgeBase, script: Sequence[Said], **settings: Any) -> tuple[Answer, Server]:
     """The answer to the question by a model that says these things; all of them are asked for."""
     with Server(*script) as server:
-        answer = Agent(kb, calls(server), Settings(**settings)).ask(QUESTION)
+        answer = Agent(kb.stores, calls(server), Settings(**settings)).ask(QUESTION)
     assert server.script == []
     return answer, server
 
@@ -296,7 +296,7 @@ def test_settings_that_cannot_be(settings: dict[str, Any], message: str) -> None
 
 def test_an_empty_question(world: KnowledgeBase) -> None:
     with Server() as server, pytest.raises(KbError, match=r"^the question is empty; ask something$"):
-        Agent(world, calls(server)).ask(" ")
+        Agent(world.stores, calls(server)).ask(" ")
 
 
 # -- errors of the model ----------------------------------------------------------------------------------------------
@@ -308,7 +308,7 @@ def heard(
     """What the listener had heard when the error came."""
     states: list[State] = []
     with Server(*script) as server, pytest.raises(error) as caught:
-        Agent(world, calls(server, **options)).ask(QUESTION, listen=states.append)
+        Agent(world.stores, calls(server, **options)).ask(QUESTION, listen=states.append)
     return states[-1], str(caught.value)
 
 
@@ -329,15 +329,15 @@ def test_a_model_that_fails(world: KnowledgeBase) -> None:
 def test_a_model_that_fails_while_it_prunes(world: KnowledgeBase) -> None:
     """It is no error of the action, which the model would be told of."""
     with Server(ENTRY, status(401, "no key")) as server, pytest.raises(KbError, match=r"answered 401"):
-        Agent(world, calls(server), Settings(prune=10)).ask(QUESTION)
+        Agent(world.stores, calls(server), Settings(prune=10)).ask(QUESTION)
 
 
 def test_the_cache_pays_for_a_question_once(world: KnowledgeBase, tmp_path: Path) -> None:
     script = [SEARCH, SEARCH, ENTRY, GOOD, STOP]
     with Server(*script) as server:
-        first = Agent(world, calls(server, tmp_path / "llm.sqlite")).ask(QUESTION)
+        first = Agent(world.stores, calls(server, tmp_path / "llm.sqlite")).ask(QUESTION)
         again = calls(server, tmp_path / "llm.sqlite")
-        second = Agent(world, again).ask(QUESTION)
+        second = Agent(world.stores, again).ask(QUESTION)
     assert (again.account.calls, again.account.cached) == (5, 5)
     assert taken(first) == taken(second)
     assert (first.usage, first.rows.rows()) == (second.usage, second.rows.rows())
@@ -346,15 +346,15 @@ def test_the_cache_pays_for_a_question_once(world: KnowledgeBase, tmp_path: Path
 def test_a_recording_replays_without_network(world: KnowledgeBase, tmp_path: Path) -> None:
     cache = tmp_path / "llm.sqlite"
     with Server(SEARCH, SEARCH, ENTRY, kept("rdf:type"), GOOD, STOP) as server:
-        first = Agent(world, calls(server, cache), Settings(prune=200)).ask(QUESTION)
+        first = Agent(world.stores, calls(server, cache), Settings(prune=200)).ask(QUESTION)
     recording.write(Cache(cache).rows(), tmp_path / "calls.jsonl")
     replayed = Calls([Replay("m", tmp_path / "calls.jsonl")], Cache(None))
-    second = Agent(world, replayed, Settings(prune=200)).ask(QUESTION)
+    second = Agent(world.stores, replayed, Settings(prune=200)).ask(QUESTION)
     assert taken(first) == taken(second)
     assert [step.observation for step in first.trace] == [step.observation for step in second.trace]
     assert first.rows.rows() == second.rows.rows()
     with pytest.raises(KbError, match="lacks a call of m"):
-        Agent(world, replayed).ask("Which countries border Spain?")
+        Agent(world.stores, replayed).ask("Which countries border Spain?")
 
 
 # -- function calling -------------------------------------------------------------------------------------------------
@@ -407,7 +407,7 @@ def test_other_errors_are_no_refusal_of_functions(world: KnowledgeBase) -> None:
 
 def heard_error(world: KnowledgeBase, step: Said) -> tuple[int, str]:
     with Server(step) as server, pytest.raises(KbError) as caught:
-        Agent(world, calls(server)).ask(QUESTION)
+        Agent(world.stores, calls(server)).ask(QUESTION)
     return len(server.requests), str(caught.value)
 
 
@@ -789,7 +789,7 @@ def test_steps_are_shown_without_control_characters(capsys: pytest.CaptureFixtur
 
 def test_history_is_shown_to_the_model(world: KnowledgeBase) -> None:
     with Server(GOOD, STOP) as server:
-        Agent(world, calls(server)).ask("And Portugal?", [Turn("Spain?", "SELECT 1", ["| x |"])])
+        Agent(world.stores, calls(server)).ask("And Portugal?", [Turn("Spain?", "SELECT 1", ["| x |"])])
     assert server.requests[0].inputs["history"] == [{"question": "Spain?", "sparql": "SELECT 1", "rows": ["| x |"]}]
 
 
@@ -807,7 +807,7 @@ def test_one_agent_answers_many_at_once(world: KnowledgeBase) -> None:
         return "Thought: done\nAction: stop()"
 
     with Server(otherwise=by(model)) as server:
-        agent = Agent(world, calls(server))
+        agent = Agent(world.stores, calls(server))
         with ThreadPoolExecutor(4) as pool:
             answers = list(pool.map(agent.ask, [f"Question {number}" for number in range(8)]))
     assert [answer.rows.item() for answer in answers] == list(range(8))

@@ -136,10 +136,7 @@ EXPRESSIONS = [t for name in ("tiny.txt", "world.txt", "awkward.txt") for t, _, 
 
 @pytest.mark.parametrize(
     "text",
-    [
-        pytest.param(text, id=text)
-        for text in [*EXPRESSIONS, 'a -> [`x -> y`|`<z`] -> `b``c`#"<x"']
-    ],
+    [pytest.param(text, id=text) for text in [*EXPRESSIONS, 'a -> [`x -> y`|`<z`] -> `b``c`#"<x"']],
 )
 def test_an_expression_prints_back(text: str) -> None:
     tree = parse(text)

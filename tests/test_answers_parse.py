@@ -10,20 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kbkit.answers import ExpressionError, parse
-from kbkit.answers.syntax import (
-    Combine,
-    Condition,
-    Edge,
-    Expression,
-    Key,
-    Name,
-    Nodes,
-    Path,
-    Saved,
-    Slot,
-    Step,
-    Where,
-)
+from kbkit.answers.syntax import Combine, Condition, Edge, Expression, Key, Name, Nodes, Path, Saved, Slot, Step, Where
 
 QUICK = settings(derandomize=True, deadline=None, max_examples=300)
 A, B, C, D = Nodes("a"), Nodes("b"), Nodes("c"), Nodes("d")

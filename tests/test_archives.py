@@ -56,9 +56,7 @@ def test_an_error_names_the_file_in_the_archive(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["../nodes.csv", "a/../../nodes.csv", "/etc/nodes.csv"])
 def test_names_that_reach_outside_are_refused(tmp_path: Path, name: str) -> None:
     path = packed(tmp_path / "sly.zip", more={name: b"key\na\n"})
-    assert refused(path, tmp_path) == (
-        f"TMP/sly.zip holds the unsafe name {name!r}; an archive must not reach outside"
-    )
+    assert refused(path, tmp_path) == (f"TMP/sly.zip holds the unsafe name {name!r}; an archive must not reach outside")
 
 
 def test_damaged_archives_are_refused(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from kbkit import charts
-from kbkit.charts import Chart
+from kbkit.display import charts
+from kbkit.display.charts import Chart
 from kbkit.errors import KbError
 
 NASTY = '</script><script>alert("1")</script> a.b[c] <b>&amp;'

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
-from kbkit import kb_charts
 from kbkit.benchmarks.quest import stats as quest_stats
 from kbkit.benchmarks.quest.dataset import Example
+from kbkit.graph import charts as kb_charts
 from kbkit.kb import KnowledgeBase
 from tests.console import Done
 

@@ -92,13 +92,16 @@ def test_every_offer_is_for_a_parameter_that_there_is() -> None:
 
 
 def test_offers_are_what_the_code_knows() -> None:
-    from kbkit import export, layout, queries, render
+    from kbkit import export
     from kbkit.answers import catalogue
+    from kbkit.assets import queries
     from kbkit.cli import completion
-    from kbkit.generate import SHAPES
+    from kbkit.directory import generations as layout
+    from kbkit.display import render
+    from kbkit.executor import languages
     from kbkit.ingestion import recipe
+    from kbkit.ingestion.generate import SHAPES
     from kbkit.search import settings
-    from kbkit.shell import languages
 
     def offer(name: str) -> list[str]:
         return list(completion._OFFERS[name](""))

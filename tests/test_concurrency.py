@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import kbkit
+from kbkit.display.progress import Event
 from kbkit.errors import LockedError
-from kbkit.ingestion.progress import Event
 from kbkit.kb import KnowledgeBase
 from tests import kbs
 from tests.console import here

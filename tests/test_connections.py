@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
@@ -20,8 +21,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
-from kbkit.connections import Paths, around, graph, paths
 from kbkit.errors import BadInputError, KbError, UnknownNameError
+from kbkit.graph import steps as graph
+from kbkit.graph.neighbourhoods import neighbourhood
+from kbkit.graph.paths import Paths, paths
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Relation, Schema, Signature
 from kbkit.stores import adjacency
@@ -126,7 +129,8 @@ def test_random_paths(
     expected = oracle.paths(start, end, longest)
     with TemporaryDirectory() as folder:
         arrays, schema = built(Path(folder), edges, ten.schema)
-        found = paths(ten.tables, arrays, schema, (start, end), longest, most, relations, types)
+        stores = SimpleNamespace(tables=ten.tables, nodes=ten.stores.nodes, adjacency=arrays, schema=schema)
+        found = paths(stores, start, end, longest, most, relations, types)
     assert [tuple(node.id for node in path.nodes) for path in found] == expected[:most]
     assert found.total == len(expected)
     if found.separate:
@@ -149,8 +153,9 @@ def test_random_neighbourhoods(
     within = oracle.hops(center, hops)
     with TemporaryDirectory() as folder:
         arrays, schema = built(Path(folder), edges, ten.schema)
-        found = around(ten.tables, arrays, schema, center, hops, most, relations, types)
-        again = around(ten.tables, arrays, schema, center, hops, most, relations, types)
+        stores = SimpleNamespace(tables=ten.tables, nodes=ten.stores.nodes, adjacency=arrays, schema=schema)
+        found = neighbourhood(stores, center, hops, most, relations, types)
+        again = neighbourhood(stores, center, hops, most, relations, types)
     kept = dict(found.nodes.select("id", "hop").iter_rows())
     assert kept.items() <= within.items()
     assert len(kept) == min(most, len(within))
@@ -435,9 +440,7 @@ def test_numbers_are_exact_up_to_what_a_double_holds(tmp_path: Path) -> None:
     """Twenty diamonds in a row: 2 ** 20 paths, of which few are looked at."""
     nodes = ["n0"] + [f"{side}{i}" for i in range(20) for side in ("a", "b", "n")]
     nodes[3::3] = [f"n{i + 1}" for i in range(20)]
-    edges = [
-        line for i in range(20) for side in "ab" for line in (f"n{i},to,{side}{i}", f"{side}{i},to,n{i + 1}")
-    ]
+    edges = [line for i in range(20) for side in "ab" for line in (f"n{i},to,{side}{i}", f"{side}{i},to,n{i + 1}")]
     (tmp_path / "nodes.csv").write_text("key,type,name\n" + "".join(f"{n},t,{n}\n" for n in nodes))
     (tmp_path / "edges.csv").write_text("head,relation,tail\n" + "\n".join(edges) + "\n")
     with kbkit.ingest("table", tmp_path, out=tmp_path / "x.kb", stores=["tables", "adjacency"]) as kb:

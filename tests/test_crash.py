@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import kbkit
-from kbkit.ingestion.progress import Event
+from kbkit.display.progress import Event
 from tests import kbs
 from tests.console import here
 

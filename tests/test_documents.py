@@ -159,4 +159,4 @@ def test_readme_links_lead_somewhere() -> None:
 
 def test_command_reference_is_up_to_date() -> None:
     written = (GUIDES / "commands.md").read_text(encoding="utf-8")
-    assert written == reference.render(), "run python -m kbkit.cli.reference > kbkit/guides/commands.md"
+    assert written == reference.render(), "run python -m kbkit.cli.reference > kbkit/assets/guides/commands.md"

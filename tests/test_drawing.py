@@ -22,12 +22,12 @@ import numpy as np
 import pytest
 
 import kbkit
-from kbkit import drawing
-from kbkit.connections import Neighbourhood
-from kbkit.drawing import layout, text
-from kbkit.drawing.page import html as page_of
-from kbkit.drawing.spec import still
+from kbkit.display import drawing
+from kbkit.display.drawing import layout, text
+from kbkit.display.drawing.page import html as page_of
+from kbkit.display.drawing.spec import still
 from kbkit.errors import KbError
+from kbkit.graph.neighbourhoods import Neighbourhood
 from kbkit.kb import KnowledgeBase
 
 NAMES = [
@@ -234,9 +234,7 @@ def test_graphml(hostile: Neighbourhood, france: Neighbourhood, tmp_path: Path) 
         declared = {key.get("id"): (key.get("for"), key.get("attr.type")) for key in root.iter(f"{GRAPHML}key")}
         assert declared["hop"] == ("node", "int")
         assert declared["relation"] == ("edge", "string")
-        nodes = {
-            node.get("id"): {data.get("key"): data.text for data in node} for node in root.iter(f"{GRAPHML}node")
-        }
+        nodes = {node.get("id"): {data.get("key"): data.text for data in node} for node in root.iter(f"{GRAPHML}node")}
         assert nodes == expected_nodes(graph)
         edges = [(e.get("source"), e[0].text, e.get("target")) for e in root.iter(f"{GRAPHML}edge")]
         assert edges == [(f"n{h}", text.fit(r), f"n{t}") for h, r, t in graph.edges.iter_rows()]

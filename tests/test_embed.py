@@ -20,11 +20,11 @@ import numpy as np
 import pytest
 
 import kbkit
-from kbkit import embed
 from kbkit.cli.app import State, app
-from kbkit.embed import Prefixes
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.ingestion.build import Change, Request, ingest, rebuild
+from kbkit.stores import embedders as embed
+from kbkit.stores.embedders import Prefixes
 from tests import kbs
 
 NODES = 130

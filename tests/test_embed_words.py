@@ -7,15 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kbkit import assets, embed
+from kbkit import assets
+from kbkit.stores import embedders as embed
 
 WORDS = ["river", "don't", "Straße,", "naïve", "日本語", "a\tb", "x-1.5", ""]
 TEXTS = st.lists(
     st.one_of(
         st.text(max_size=40),
-        st.lists(st.sampled_from(WORDS), max_size=12).map(
-            " ".join
-        ),
+        st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join),
     ),
     max_size=5,
 )

@@ -20,7 +20,7 @@ import pyoxigraph as ox
 import pytest
 
 import kbkit
-from kbkit.engines.sparql_endpoint import Endpoint, known
+from kbkit.answers.engines.sparql_endpoint import Endpoint, known
 from kbkit.errors import KbError, QueryError, QueryTimeoutError
 from kbkit.export import export
 from kbkit.kb import KnowledgeBase

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import kbkit
-from kbkit.engines import spark as engine
-from kbkit.engines.spark import Spark
-from kbkit.engines.spark_sql import TYPES, spark_type, to_spark
+from kbkit.answers.engines import spark as engine
+from kbkit.answers.engines.spark import Spark
+from kbkit.answers.engines.spark_sql import TYPES, spark_type, to_spark
 from kbkit.errors import KbError, QueryTimeoutError
 from kbkit.kb import KnowledgeBase
 from tests.test_answers_cases import REFUSED, awkward, read  # noqa: F401 - a fixture
@@ -295,7 +295,7 @@ def test_a_type_that_spark_lacks() -> None:
 
 def test_nothing_heavy_is_imported_before_the_first_query(tmp_path: Path) -> None:
     code = (
-        "import sys, kbkit.engines.spark as s, kbkit.engines.sparql_endpoint; s.Spark('/x');"
+        "import sys, kbkit.answers.engines.spark as s, kbkit.answers.engines.sparql_endpoint; s.Spark('/x');"
         "print([m for m in ('pyspark', 'sqlglot', 'polars', 'duckdb') if m in sys.modules])"
     )
     done: Any = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -10,33 +10,40 @@ import duckdb
 import pytest
 
 import kbkit
+from kbkit.agent import describe, entries
+from kbkit.agent.actions import Explorer
+from kbkit.agent.agent import Agent
+from kbkit.agent.results import Entry, Found, Hit
+from kbkit.agent.values import time
 from kbkit.errors import KbError, UnknownNameError
-from kbkit.explore import describe, entries
-from kbkit.explore.actions import Explorer
-from kbkit.explore.agent import Agent
-from kbkit.explore.mcp_tools import Limits, tools
-from kbkit.explore.results import Entry, Found, Hit
-from kbkit.explore.values import time
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.cache import Cache
 from kbkit.llm.calls import Calls
 from kbkit.llm.client import Reply, Request
+from kbkit.mcp.tools import Limits, tools
+
+
+def kb_of(explorer: Explorer) -> KnowledgeBase:
+    """The open KB that an explorer works on."""
+    kb = KnowledgeBase.__new__(KnowledgeBase)
+    kb.stores = explorer.stores
+    return kb
 
 
 @pytest.fixture(scope="module")
 def explorer(world: KnowledgeBase) -> Explorer:
-    return Explorer(world)
+    return Explorer(world.stores)
 
 
 @pytest.fixture(scope="module")
 def table(small: KnowledgeBase) -> Explorer:
-    return Explorer(small)
+    return Explorer(small.stores)
 
 
 @pytest.fixture(scope="module")
 def rdf(rdf_kb: Path) -> Iterator[Explorer]:
     with kbkit.open(rdf_kb) as kb:
-        yield Explorer(kb)
+        yield Explorer(kb.stores)
 
 
 def ids(hits: list[Hit]) -> list[str]:
@@ -146,14 +153,14 @@ def test_a_kb_without_search_indexes(tmp_path: Path) -> None:
     folder = Path(__file__).parent / "tiny"
     files = {name: folder / f"{name}.csv" for name in ("nodes", "edges", "texts")}
     with kbkit.ingest("table", out=tmp_path / "bare.kb", files=files, stores=["tables"]) as kb:
-        bare = Explorer(kb)
+        bare = Explorer(kb.stores)
         assert ids(bare.search("fluorouracil").entities) == ["drug:1"]
         assert ids(bare.search("insulyn").entities)[0] == "<http://example.org/table/gene%2Fprotein/g3>"
         assert bare.entry("drug:1").edges["rel:targets"]
         with pytest.raises(KbError, match=r"^this KB has no store 'triples'"):
             bare.sparql("ASK {}")
         with pytest.raises(KbError, match=r"^this KB has no store 'triples'; kbkit build DIR triples adds it$"):
-            Agent(kb, Calls([Scripted()], Cache(None)))
+            Agent(kb.stores, Calls([Scripted()], Cache(None)))
 
 
 # -- entries ----------------------------------------------------------------------------------------------------------
@@ -215,7 +222,7 @@ def test_a_node_may_be_written_in_many_ways(explorer: Explorer, written: str) ->
 def test_every_id_that_is_shown_is_read_back(table: Explorer, rdf: Explorer) -> None:
     """Keys with signs, letters of all scripts, IRIs: also in SPARQL they are the node."""
     for explorer in (table, rdf):
-        kb = explorer.kb
+        kb = kb_of(explorer)
         for node in range(kb.schema.nodes):
             found = kb.node(node)
             written = explorer.names.node(found.type, found.key)
@@ -287,7 +294,7 @@ def test_examples_of_a_relation(explorer: Explorer, written: str) -> None:
         query = (
             f"ASK {{ ?s rdf:subject {head} ; rdf:predicate rel:member_of ; rdf:object {tail} ; attr:since {since} }}"
         )
-        assert explorer.kb.sparql(query)["ask"].item()
+        assert kb_of(explorer).sparql(query)["ask"].item()
     assert found == explorer.examples(written)
     assert found.text.count("\n- ") == 5
 
@@ -296,7 +303,8 @@ def test_examples_of_attributes(explorer: Explorer) -> None:
     found = explorer.examples("attr:area_km2").examples
     assert len(found) == 5
     node = found[0]["subject"].rpartition("(")[2].rstrip(")")
-    assert f"{explorer.kb.node(explorer.names.find(node)).attributes['area_km2']:g}" == f"{float(found[0]['value']):g}"
+    area = kb_of(explorer).node(explorer.names.find(node)).attributes["area_km2"]
+    assert f"{area:g}" == f"{float(found[0]['value']):g}"
     assert all("attr:role" in example["Qualifiers"] for example in explorer.examples("attr:role").examples)
 
 
@@ -431,7 +439,7 @@ def wikidata(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
     (generation / "manifest.json").write_text(json.dumps(manifest))
     _add_tables(generation / "tables.duckdb")
     with kbkit.open(folder / "w.kb") as kb:
-        yield Explorer(kb)
+        yield Explorer(kb.stores)
 
 
 def _add_tables(path: Path) -> None:
@@ -514,7 +522,7 @@ def test_properties_of_wikidata_are_searched_apart(wikidata: Explorer) -> None:
 
 
 def test_what_a_model_is_told_of_wikidata(wikidata: Explorer) -> None:
-    about = describe.kb(wikidata.kb, wikidata.names)
+    about = describe.kb(wikidata.stores, wikidata.names)
     assert "Wikidata Query Service" in about["notes"][0]
     assert "relations" not in about
 
@@ -525,7 +533,7 @@ def test_what_a_model_is_told_of_wikidata(wikidata: Explorer) -> None:
 @pytest.fixture(scope="module")
 def sample(wikidata_kb: Path) -> Iterator[Explorer]:
     with kbkit.open(wikidata_kb) as kb:
-        yield Explorer(kb)
+        yield Explorer(kb.stores)
 
 
 def test_an_entry_of_the_sample(sample: Explorer) -> None:
@@ -545,7 +553,7 @@ def test_an_entry_of_the_sample(sample: Explorer) -> None:
 
 
 def test_entries_and_properties_of_the_sample(sample: Explorer) -> None:
-    kb = sample.kb
+    kb = kb_of(sample)
     properties = 0
     for node in range(0, kb.schema.nodes, 4):
         found = kb.node(node)
@@ -612,7 +620,7 @@ def test_a_question_on_wikidata(sample: Explorer) -> None:
     actions = ('search_wikidata("Douglas Adams")', 'get_property_examples("P69")', 'get_wikidata_entry("Q42")')
     said = [f"Thought: t\n>> {action}" for action in (*actions, f'execute_sparql("""{query}""")', "stop()")]
     model = Scripted(*said)
-    answer = Agent(sample.kb, Calls([model], Cache(None))).ask("Where did Douglas Adams go to school?")
+    answer = Agent(sample.stores, Calls([model], Cache(None))).ask("Where did Douglas Adams go to school?")
     assert answer.rows["schoolLabel"].to_list() == ["Brentwood School", "St John's College"]
     assert [step.action for step in answer.trace] == ["search", "examples", "entry", "sparql", "stop"]
     assert "Wikidata Query Service" in model.asked[0]["kb"]["notes"][0]
@@ -624,7 +632,7 @@ def test_the_examples_of_tools_fit_each_kb(
 ) -> None:
     """Each description of a tool for other agents ends with a call that gives something."""
     for where in (explorer, table, rdf, sample):
-        for tool in tools(where.kb, Limits()):
+        for tool in tools(kb_of(where), Limits()):
             _, sign, example = tool.does.partition("Example: ")
             if sign:
                 arguments = json.loads(example)
@@ -665,7 +673,7 @@ def test_times_are_written_by_their_precision(value: str, precision: int | None,
 
 
 def test_what_a_model_is_told_of_a_kb(explorer: Explorer) -> None:
-    about = describe.kb(explorer.kb, explorer.names)
+    about = describe.kb(explorer.stores, explorer.names)
     assert about["name"] == "Countries of the world and what connects them"
     assert about["relations"]["rel:borders"] == "has a land border with: country -> country; 638 edges, both ways"
     assert about["types"]["type:river"] == "293 nodes; has attr:length_km"
@@ -675,13 +683,13 @@ def test_what_a_model_is_told_of_a_kb(explorer: Explorer) -> None:
 
 def test_the_note_on_full_text_is_true(explorer: Explorer, sample: Explorer) -> None:
     for where, words, found in ((explorer, "Paris", "city:paris"), (sample, "Douglas Adams", "wd:Q42")):
-        [note] = [note for note in describe.kb(where.kb, where.names)["notes"] if "kb:search" in note]
+        [note] = [note for note in describe.kb(where.stores, where.names)["notes"] if "kb:search" in note]
         pattern = note.partition(" finds")[0].replace("words", words)
         assert f"| {found} |" in where.sparql(f"SELECT ?x {{ {pattern} }}").shown
 
 
 def test_the_note_on_attributes_of_edges_is_true(explorer: Explorer) -> None:
-    [note] = [note for note in describe.kb(explorer.kb, explorer.names)["notes"] if "attr:NAME ?value" in note]
+    [note] = [note for note in describe.kb(explorer.stores, explorer.names)["notes"] if "attr:NAME ?value" in note]
     pattern = note.partition(": ")[2].replace("rel:NAME", "rel:capital").replace("attr:NAME", "attr:role")
     found = explorer.sparql(f"SELECT ?value {{ {pattern} FILTER(?tail = city:paris) }}")
     assert found.shown[2:] == ["| capital |"]

@@ -19,11 +19,11 @@ import pyoxigraph as ox
 import pytest
 
 import kbkit
+from kbkit.display.progress import Event
 from kbkit.errors import KbError
 from kbkit.export import export
 from kbkit.export.folder import partition
 from kbkit.export.kgtk import symbol
-from kbkit.ingestion.progress import Event
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, Schema, merged_attributes
 from kbkit.stores.tables import quote

@@ -23,10 +23,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kbkit
+from kbkit.display.progress import Event
 from kbkit.errors import BadInputError, KbError, UnknownNameError
-from kbkit.fetch import Fetched, InterruptedFetchError, fetch
 from kbkit.ingestion import recipe as recipes
-from kbkit.ingestion.progress import Event
+from kbkit.ingestion.fetch import Fetched, InterruptedFetchError, fetch
 
 DATA = random.Random(7).randbytes(200_000)
 OTHER = random.Random(8).randbytes(200_000)
@@ -610,7 +610,7 @@ def test_redirects_that_are_not_followed(site: Site, get: Get, tmp_path: Path, t
 
 
 def test_a_secure_address_leads_to_no_insecure_one() -> None:
-    from kbkit import fetch as module
+    from kbkit.ingestion import fetch as module
 
     job: Any = type("Job", (), {"download": recipes.Download("https://a.org/x"), "by_hand": ""})
     assert module._redirected(job, "https://a.org/x", "/y") == "https://a.org/y"

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 import kbkit
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
-from kbkit.search.fuse import fuse, scaled
-from kbkit.search.ranking import EMPTY, Ranking
+from kbkit.search.ranking import EMPTY, Ranking, fuse, scaled
 from kbkit.search.settings import Settings
 
 QUERY = "long river in Africa"

@@ -14,8 +14,8 @@ import pytest
 
 import kbkit
 from kbkit.errors import KbError, UnknownNameError
-from kbkit.generate import SHAPES, End, Relation, Shape, _draw_pairs, generate
-from kbkit.generate_words import compose
+from kbkit.ingestion.generate import SHAPES, End, Relation, Shape, _draw_pairs, generate
+from kbkit.ingestion.generate_words import compose
 
 TABLE_2 = {
     "amazon": (4, 5, 1_035_542, 9_443_802, 592_067_882),

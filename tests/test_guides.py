@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbkit import assets, guidebook
+from kbkit import assets
+from kbkit.assets import guidebook
 from kbkit.errors import KbError, UnknownNameError
 from tests.conftest import SCRIPT, Run
 from tests.console import read_all
@@ -186,7 +187,9 @@ def test_links_lead_to_files_and_sections_that_are_there(name: str) -> None:
 
 
 def test_a_page_on_a_plain_screen() -> None:
-    assert guidebook.render(PAGE, 80, colour=False) == """A page: of a kind
+    assert (
+        guidebook.render(PAGE, 80, colour=False)
+        == """A page: of a kind
 
 It links to answers (kbkit docs answers), ingest/README.md and DuckDB
 (https://duckdb.org), as `a & b` says.
@@ -209,6 +212,7 @@ Steps
 
 Two.
 """
+    )
 
 
 def test_colours_are_escapes_and_nothing_else() -> None:

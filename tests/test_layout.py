@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from kbkit import layout, systems
+from kbkit.directory import generations as layout
+from kbkit.directory import systems
+from kbkit.directory.generations import KbDirectory
+from kbkit.directory.manifest import Manifest
 from kbkit.errors import KbError, LockedError, NotAKbError
-from kbkit.layout import KbDirectory, Manifest
 from kbkit.schema import NodeType, Schema
 
 

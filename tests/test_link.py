@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import kbkit
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
-from kbkit.search.link import LONGEST, MOST_SENSES, Linked, link
+from kbkit.questions.link import LONGEST, MOST_SENSES, Linked, link
 
 NODES = """\
 key,type,name,aliases,types

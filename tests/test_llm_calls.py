@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
+from kbkit.display.progress import Event
 from kbkit.errors import KbError, UnknownNameError
-from kbkit.ingestion.progress import Event
 from kbkit.llm import reading, threads
 from kbkit.llm.cache import Cache
 from kbkit.llm.calls import Answer, BudgetError, Calls

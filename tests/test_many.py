@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import kbkit
 from kbkit.answers.catalogue import find
 from kbkit.errors import KbError
-from kbkit.generate import generate
+from kbkit.ingestion.generate import generate
 from kbkit.kb import KnowledgeBase
 
 SCHEMA = {"binding": pl.UInt32, "node": pl.Int32}
@@ -144,9 +144,7 @@ BOUND_FILTERS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "expression", [*SEVERAL, *BOUND_FILTERS]
-)
+@pytest.mark.parametrize("expression", [*SEVERAL, *BOUND_FILTERS])
 @pytest.mark.parametrize("form", [dict, pl.DataFrame])
 def test_several_slots(world: KnowledgeBase, expression: str, form: Any) -> None:
     names = world.sql("SELECT name FROM language ORDER BY id")["name"].to_list()[::7]

@@ -14,7 +14,7 @@ from kbkit.answers import pairs, walk, walk_many
 from kbkit.answers.catalogue import find
 from kbkit.answers.many import share
 from kbkit.answers.walk_many import count_many, count_up_to
-from kbkit.generate import generate
+from kbkit.ingestion.generate import generate
 from kbkit.kb import KnowledgeBase
 from kbkit.stores.adjacency import Csr, Heavy
 

@@ -14,9 +14,9 @@ import pytest
 
 import kbkit
 from kbkit.errors import KbError
-from kbkit.explore import mcp_server
-from kbkit.explore.mcp_server import Limits, serve, server
 from kbkit.kb import KnowledgeBase
+from kbkit.mcp import server as mcp_server
+from kbkit.mcp.server import Limits, serve, server
 from tests.conftest import SCRIPT
 
 mcp = pytest.importorskip("mcp")
@@ -187,9 +187,7 @@ def test_time_caps(world: KnowledgeBase, name: str) -> None:
     assert "stopped after 0.3 s" in text
 
 
-def test_waiting_for_the_worker_is_not_a_call_s_own_time(
-    world: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_waiting_for_the_worker_is_not_a_call_s_own_time(world: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     """Five queries that each use up their time take longer than any of them may."""
     monkeypatch.setattr(mcp_server, "_GRACE", 1.0)
     query = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"

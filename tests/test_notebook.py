@@ -23,10 +23,10 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import kbkit
-from kbkit import html_pages
+from kbkit.display import html as html_pages
 from kbkit.kb import KnowledgeBase
 from kbkit.notebook.magic import questions
-from kbkit.search.results import SearchResults
+from kbkit.search.hits import SearchResults
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -290,7 +290,7 @@ def session(folder: Path, *cells: str) -> list[dict[str, Any]]:
 
 LOCKED = """
 import pathlib
-from kbkit import systems
+from kbkit.directory import systems
 def free(path):
     with open(next(pathlib.Path(path).glob("generations/*/lock")), "rb") as handle:
         return systems.lock(handle, shared=False)
@@ -321,7 +321,7 @@ CELLS = {
     "typed": "x = %kb FROM (SELECT typeof($n) AS n, typeof($most) AS most, $name AS name, $text AS text, $timeout AS t, $number AS four, $node AS node)",  # noqa: E501
     "typed used": "x.rows()",
     "list": "%kb FROM country SELECT name WHERE key IN (SELECT unnest($keys)) ORDER BY name",
-    "quoted": "%kb FROM (SELECT '$n' AS a, \"$most\" AS b FROM (SELECT 1 AS \"$most\")) -- $nothing",
+    "quoted": '%kb FROM (SELECT \'$n\' AS a, "$most" AS b FROM (SELECT 1 AS "$most")) -- $nothing',
     "SPARQL parameters": "%kb SELECT ?n ?other { $node rel:borders ?c . ?c rdfs:label ?n } ORDER BY ?n LIMIT 5",
     "slots": "c = 'France'\nfrench = %kb country:<c> -> [borders] -> country",
     "slots used": "french.expression, len(french)",
@@ -506,6 +506,6 @@ def test_one_kb_at_a_time_and_no_lock_left(cells: dict[str, dict[str, Any]]) -> 
 
 
 def test_a_notebook_without_the_magic_imports_no_ipython() -> None:
-    code = "import sys, kbkit, kbkit.kb, kbkit.html_pages; print('IPython' in sys.modules)"
+    code = "import sys, kbkit, kbkit.kb, kbkit.display.html; print('IPython' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

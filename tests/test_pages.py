@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import kbkit
+from kbkit.graph.pages import Line, Page, explained, print_info, print_lines
 from kbkit.kb import KnowledgeBase
-from kbkit.pages import Line, Page, explained, print_info, print_lines
 
 LONG = "word " * 400
 ODD = [

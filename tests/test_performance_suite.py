@@ -233,9 +233,7 @@ def test_measures_by_hand() -> None:
 # -- an area as a whole ------------------------------------------------------------------------------------------------
 
 
-def test_an_area_end_to_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_an_area_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("KBKIT_BENCH", str(tmp_path / "bench"))
     main(["answers", "--scale", "0.0005", "--engine", "kbkit", "--json", str(tmp_path / "f")])
     assert "answers, scale 0.0005" in capfd.readouterr().out

@@ -16,8 +16,8 @@ from rich.console import Console
 
 from kbkit.cli import progress
 from kbkit.cli.progress import bars, duration, rate
-from kbkit.generate import generate
-from kbkit.ingestion.progress import Event
+from kbkit.display.progress import Event
+from kbkit.ingestion.generate import generate
 
 SCRIPT = Path(sys.executable).with_name("kbkit")
 

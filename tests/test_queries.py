@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import kbkit
-from kbkit import queries
+from kbkit.assets import queries
+from kbkit.assets.queries import Parameter, Query
 from kbkit.errors import BadInputError, KbError, UnknownNameError
-from kbkit.queries import Parameter, Query
 
 SQL = """-- Neighbours of a node.
 -- One row for each.

@@ -458,8 +458,6 @@ def test_a_literal_with_every_escape_comes_back_from_sql_and_sparql(tmp_path: Pa
         assert_sound(kb)
 
 
-
-
 def test_control_characters_come_back(tmp_path: Path) -> None:
     text = "\b\f\v\x01\x1f\x7f"
     _write_literals(tmp_path / "odd.nt", [text])

@@ -78,7 +78,7 @@ def test_every_key_that_a_shipped_recipe_has(schema: str) -> None:
 
 
 def test_every_dot_command() -> None:
-    from kbkit.shell.commands import COMMANDS
+    from kbkit.executor.commands import COMMANDS
 
     text = reference.render().partition("## In the shell")[2]
     for command in COMMANDS.values():

@@ -16,9 +16,9 @@ import pytest
 
 import kbkit
 from kbkit.kb import KnowledgeBase
-from kbkit.search import relational
-from kbkit.search.link import link
-from kbkit.search.relational import connections, paths
+from kbkit.questions import relational
+from kbkit.questions.link import link
+from kbkit.questions.relational import connections, paths
 from tests.performance.known_items import known_items, questions
 
 RECIPE = """\

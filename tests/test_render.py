@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kbkit.display.render import FORMATS, TABLE_ROWS, cell, clean, markdown, write
 from kbkit.errors import KbError, UnknownNameError
-from kbkit.render import FORMATS, TABLE_ROWS, cell, clean, markdown, write
 
 SCRIPT = Path(sys.executable).with_name("kbkit")
 ESCAPES = "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x9b2J \x08\x7f\r\x00"

@@ -18,7 +18,7 @@ import kbkit
 from kbkit.answers import catalogue, parse, syntax
 from kbkit.answers.catalogue import Template
 from kbkit.errors import KbError
-from kbkit.generate import generate
+from kbkit.ingestion.generate import generate
 from kbkit.kb import KnowledgeBase
 
 Set = frozenset[int]

@@ -13,9 +13,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import kbkit
-from kbkit.embed import load
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
+from kbkit.stores.embedders import load
 from kbkit.stores.text import analyzer
 from kbkit.stores.text_query import TextQuery, parse
 

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import kbkit
-from kbkit import embed
 from kbkit.cli.app import State, app
 from kbkit.errors import KbError, NotAKbError, UnknownNameError
 from kbkit.ingestion import recipe
 from kbkit.ingestion.build import Change, rebuild
 from kbkit.kb import KnowledgeBase
+from kbkit.stores import embedders as embed
 from kbkit.stores.document_vectors import Settings, chunked
 from kbkit.stores.documents import NAMES_SHOWN, relations_sql, whole_sql
 from tests import kbs

@@ -13,12 +13,12 @@ import polars as pl
 import pytest
 
 import kbkit
-from kbkit import guidebook
+from kbkit.assets import guidebook
 from kbkit.errors import KbError
+from kbkit.executor.commands import COMMANDS, find, words
+from kbkit.executor.executor import Executor, Outcome, Quit
 from kbkit.kb import KnowledgeBase
-from kbkit.shell.commands import COMMANDS, find, words
 from kbkit.shell.display import Display
-from kbkit.shell.executor import Executor, Outcome, Quit
 from kbkit.shell.runner import Runner
 from tests import kbs
 

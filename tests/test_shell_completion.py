@@ -19,12 +19,12 @@ from kbkit.answers.resolve import resolve
 from kbkit.answers.syntax import Key, Name, Nodes
 from kbkit.answers.syntax import Path as PathTree
 from kbkit.errors import KbError
+from kbkit.executor.completion import LANGUAGES, MOST, Candidate, complete, prepare, sql_words
+from kbkit.executor.completion.files import files
+from kbkit.executor.completion.ranking import Item, layered, plainly, ranked, shown
+from kbkit.executor.vocabulary import Argument, CommandWords, Named, Vocabulary, Word
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, NodeType, Relation, Schema, Signature
-from kbkit.shell.completion import LANGUAGES, MOST, Candidate, complete, prepare, sql_words
-from kbkit.shell.completion.files import files
-from kbkit.shell.completion.ranking import Item, layered, plainly, ranked, shown
-from kbkit.shell.vocabulary import Argument, CommandWords, Named, Vocabulary, Word
 
 COMMANDS = {
     words.name: words
@@ -815,11 +815,11 @@ def test_hostile_names_are_written_so_that_they_are_read_back(hostile: Vocabular
     assert {p.pick.text for p in picks if isinstance(p.pick, Name) and not p.pick.all} == set(HOSTILE)
     assert {p.pick.text for p in picks if isinstance(p.pick, Key)} == {"1", "#2 \n"}
     assert [p.pick.text for p in picks if isinstance(p.pick, Name) and p.pick.all] == ["twice"]
-    for c in offered("`a \"b\"` -> [¦] -> *", hostile, "answers"):
+    for c in offered('`a "b"` -> [¦] -> *', hostile, "answers"):
         path = parse('`a "b"` -> [' + c.text + "] -> *")
         assert isinstance(path, PathTree)
         assert path.elements[1].edges[0].relation in {f"r {name}" for name in HOSTILE}  # type: ignore[union-attr]
-    for c in offered("`a \"b\"`{¦", hostile, "answers"):
+    for c in offered('`a "b"`{¦', hostile, "answers"):
         if not c.text.endswith("("):
             parse(f'`a "b"`{{{c.text} = 1}}')
     for c in offered("@¦", hostile, "answers"):
@@ -866,7 +866,6 @@ def test_what_a_menu_shows() -> None:
     assert shown("a\nb\tc\x1b[0m\u202e d") == "a b c [0m d"
     assert len(shown("x" * 10_000)) == 80
     assert shown("\x00\n") == ""
-
 
 
 def test_ways_agree_with_what_an_expression_resolves_to(words: Vocabulary) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbkit.shell.languages import (
+from kbkit.executor.languages import (
     COMMAND,
     LANGUAGES,
     Statement,
@@ -371,7 +371,7 @@ def test_every_query_file_is_of_its_language(kind: str, ending: str) -> None:
 
 def _catalogue() -> list[str]:
     found = []
-    for file in sorted((ROOT / "kbkit/answers/templates").glob("*.toml")):
+    for file in sorted((ROOT / "kbkit/assets/templates").glob("*.toml")):
         for entries in tomllib.loads(file.read_text(encoding="utf-8")).values():
             if isinstance(entries, list) and isinstance(entries[0], dict):
                 found += [e["expression"] for e in entries if "{" not in e["expression"]]

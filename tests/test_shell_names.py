@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
+from kbkit.executor.lookups import Lookups, plain
 from kbkit.kb import KnowledgeBase
-from kbkit.shell.lookups import Lookups, plain
 from kbkit.stores import text_names
 
 NODES = """type,key,name,aliases

@@ -10,11 +10,11 @@ import pytest
 
 import kbkit
 from kbkit.errors import KbError, QueryError
+from kbkit.executor.executor import Executor, Outcome
+from kbkit.executor.settings import Settings
+from kbkit.graph.pages import Page
 from kbkit.kb import KnowledgeBase
-from kbkit.pages import Page
 from kbkit.shell import failure
-from kbkit.shell.executor import Executor, Outcome
-from kbkit.shell.settings import Settings
 
 FRANCE = 'country:"France" -> [borders] -> country'
 NEIGHBOURS = ["Andorra", "Belgium", "Brazil", "Switzerland", "Germany", "Spain"]

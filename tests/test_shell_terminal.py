@@ -67,7 +67,7 @@ def shell(open_shell: Shell) -> Iterator[Shell]:
 
 
 def test_a_whole_session(kb: Path, tmp_path: Path) -> None:
-    (tmp_path / "more.kbq").write_text("SELECT 6 * 7 AS answer;\n\ncountry:\"Spain\" -> [capital] -> city\n")
+    (tmp_path / "more.kbq").write_text('SELECT 6 * 7 AS answer;\n\ncountry:"Spain" -> [capital] -> city\n')
     with Shell(kb, rows=30, columns=80, cwd=tmp_path, env=PLAIN) as shell:
         shell.wait(HELP)
         shell.typed('country:"Fra')
@@ -584,10 +584,10 @@ def test_the_first_prompt_waits_for_no_engine(world_kb: Path) -> None:
     program = f"""
 import sys
 from kbkit.shell.display import Display
-from kbkit.shell.executor import Executor
+from kbkit.executor.executor import Executor
 from kbkit.shell.repl import Repl
 from kbkit.shell.runner import Runner
-from kbkit.shell.settings import Settings
+from kbkit.executor.settings import Settings
 settings = Settings()
 Repl(Runner(Executor.open({str(world_kb)!r}, settings), Display(settings)))
 print(*(name for name in {HEAVY!r} if name in sys.modules))

@@ -16,9 +16,9 @@ import polars as pl
 import pytest
 
 import kbkit
-from kbkit import queries
+from kbkit.assets import queries
+from kbkit.assets.queries import Query
 from kbkit.kb import KnowledgeBase
-from kbkit.queries import Query
 from kbkit.schema import iri_escape
 from kbkit.stores.sparql_text import parameters as named_in_sparql
 

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kbkit import queries
+from kbkit.assets import queries
 from kbkit.errors import QuerySyntaxError
-from kbkit.sparql_syntax import parse, to_text
-from kbkit.sparql_syntax.tree import Node, children, nodes, tokens
+from kbkit.sparql.parse import parse
+from kbkit.sparql.printing import to_text
+from kbkit.sparql.tree import Node, children, nodes, tokens
 from kbkit.stores.sparql_text import bind
 
 STORE = ox.Store()

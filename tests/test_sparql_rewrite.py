@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kbkit.errors import BadInputError, KbError, QuerySyntaxError, UnknownNameError
-from kbkit.sparql_syntax.rewrite import Rewritten, rewrite
+from kbkit.schema import Wikibase
+from kbkit.sparql.rewrite import Rewritten, rewrite
 from kbkit.stores.sparql_worker import FUNCTIONS
-from kbkit.wikibase import PREFIXES
 from tests.conftest import Run
 
 ENTITY = "http://www.wikidata.org/entity/"
@@ -44,7 +44,7 @@ wd:Q142 rdfs:label "France"@en . wd:Q183 rdfs:label "Germany"@en, "Deutschland"@
 wd:Q1 rdfs:label "Adam"@en ; skos:altLabel "Ad"@en . wd:Q515 rdfs:label "city"@en .
 """
 STORE = ox.Store()
-STORE.update(f"INSERT DATA {{ {DATA} }}", prefixes=PREFIXES)
+STORE.update(f"INSERT DATA {{ {DATA} }}", prefixes=Wikibase.PREFIXES)
 
 
 def plain(term: ox.Literal | ox.NamedNode | None) -> str | None:
@@ -53,7 +53,7 @@ def plain(term: ox.Literal | ox.NamedNode | None) -> str | None:
 
 def run(text: str) -> list[tuple[str | None, ...]]:
     """The rows of a query as it is, in their order; numbers to six digits."""
-    solutions = STORE.query(text, prefixes=PREFIXES, custom_functions=FUNCTIONS)
+    solutions = STORE.query(text, prefixes=Wikibase.PREFIXES, custom_functions=FUNCTIONS)
     return [tuple(plain(term) for term in row) for row in solutions]  # type: ignore[union-attr, arg-type]
 
 
@@ -66,7 +66,7 @@ def ask(text: str, **options: object) -> list[tuple[str | None, ...]]:
 
 def named(text: str) -> list[str]:
     """The rows with their columns by name, sorted: SELECT * leaves the order of columns open."""
-    solutions = STORE.query(text, prefixes=PREFIXES, custom_functions=FUNCTIONS)
+    solutions = STORE.query(text, prefixes=Wikibase.PREFIXES, custom_functions=FUNCTIONS)
     names = sorted(variable.value for variable in solutions.variables)  # type: ignore[union-attr]
     return sorted(str([(name, str(row[name])) for name in names]) for row in solutions)  # type: ignore[union-attr, arg-type]
 
@@ -131,7 +131,8 @@ def test_descriptions_and_aliases() -> None:
 def test_several_aliases_are_one_string_and_rows_stay() -> None:
     store = ox.Store()
     store.update(
-        'INSERT DATA { wd:Q1 wdt:P1 wd:Q2, wd:Q3 ; skos:altLabel "a"@en, "b"@en . _:x wdt:P1 wd:Q4 }', prefixes=PREFIXES
+        'INSERT DATA { wd:Q1 wdt:P1 wd:Q2, wd:Q3 ; skos:altLabel "a"@en, "b"@en . _:x wdt:P1 wd:Q4 }',
+        prefixes=Wikibase.PREFIXES,
     )
     done = rewrite(
         f"SELECT ?x ?xAltLabel {{ ?x wdt:P1 _:o FILTER(ISIRI(?x)) OPTIONAL {{ ?y wdt:P2 ?x }} {EN} }}", "wikidata"
@@ -280,7 +281,7 @@ GRAPHS = ox.Store()
 GRAPHS.update(
     "INSERT DATA { GRAPH <urn:1> { wd:Q1 wdt:P31 wd:Q515 ; skos:altLabel 'a'@en . wd:Q515 wdt:P279 wd:Q2 }"
     " GRAPH <urn:2> { wd:Q1 wdt:P31 wd:Q515 ; skos:altLabel 'b'@en } }",
-    prefixes=PREFIXES,
+    prefixes=Wikibase.PREFIXES,
 )
 
 
@@ -321,7 +322,7 @@ def test_labels_agree_with_a_plain_lookup(values: list[str], languages: list[str
     """An oracle in Python; rows are neither lost nor multiplied, whatever may be unbound."""
     known = {
         (quad.subject.value, quad.object.language): quad.object.value
-        for quad in STORE.quads_for_pattern(None, ox.NamedNode(PREFIXES["rdfs"] + "label"), None)
+        for quad in STORE.quads_for_pattern(None, ox.NamedNode(Wikibase.PREFIXES["rdfs"] + "label"), None)
     }
 
     def name(term: str) -> str | None:
@@ -546,7 +547,7 @@ def test_a_path_turned_round_shows_no_more() -> None:
     described = rewrite(f"DESCRIBE * {pattern}", "wikidata").text
     assert {str(triple) for triple in STORE.query(described)} == {  # type: ignore[union-attr]
         str(triple)
-        for triple in STORE.query(f"DESCRIBE * {pattern}", prefixes=PREFIXES)  # type: ignore[union-attr]
+        for triple in STORE.query(f"DESCRIBE * {pattern}", prefixes=Wikibase.PREFIXES)  # type: ignore[union-attr]
     }
     solutions = STORE.query(rewrite("SELECT * { [] wdt:P31/wdt:P279* wd:Q99 }", "wikidata").text)
     assert list(solutions.variables) == []  # type: ignore[union-attr]

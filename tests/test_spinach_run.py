@@ -14,18 +14,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import kbkit
+from kbkit.agent.agent import Settings
 from kbkit.benchmarks.spinach import check, evaluate, execute, files, paper, run, runs
 from kbkit.benchmarks.spinach.execute import Executed
 from kbkit.benchmarks.spinach.files import Question
 from kbkit.benchmarks.spinach.runs import Record, Run
+from kbkit.directory.systems import exclusive
 from kbkit.errors import BadInputError, KbError, LockedError
-from kbkit.explore.agent import Settings
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.account import BudgetError
 from kbkit.llm.calls import Calls
 from kbkit.llm.models import open_calls, open_models
 from kbkit.measures.rows import Result
-from kbkit.systems import exclusive
 from tests.conftest import Done
 from tests.llm_server import Seen, Sent, Server, by, completion, status
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kbkit.benchmarks.spinach import files, paper, patterns, stats
 from kbkit.benchmarks.spinach.features import features
 from kbkit.errors import BadInputError, KbError
-from kbkit.sparql_syntax import parse
+from kbkit.sparql.parse import parse
 from tests.conftest import Done
 
 Here = Callable[..., Done]
@@ -240,7 +240,7 @@ FORM = "SELECT ?a WHERE { ?a wdt:P31 wd:Q5 . FILTER(?a > 3 && ?b = 'x') } LIMIT 
 @pytest.mark.parametrize(
     "same",
     [
-        "select ?zz where { ?zz wdt:P1 wd:Q77 . filter(?q > -12.5 && ?b = \"\"\"long\"\"\") } limit 7",
+        'select ?zz where { ?zz wdt:P1 wd:Q77 . filter(?q > -12.5 && ?b = """long""") } limit 7',
         "# title\nSELECT ?a WHERE{?a wdt:P31 wd:Q5 .FILTER(?a>3&&?b='x')}LIMIT 5 # end",
         f"PREFIX wd: <{ENTITY}> SELECT $a WHERE {{ $a <{DIRECT}P9> wd:Q5 . FILTER($a > 3 && $b = 'x') }} LIMIT 5",
         f"PREFIX e: <{ENTITY}>\nSELECT ?a WHERE {{ ?b wdt:P1 e:Q5 . FILTER(?a > 3 && ?b = 'x') }} LIMIT 1",

@@ -477,7 +477,7 @@ TEXT_FORMATS = ("table", "json", "ndjson", "csv", "markdown")
 def test_every_type_renders_in_every_format(
     kb: KnowledgeBase, tmp_path: Path, expression: str, value: object, shown: object
 ) -> None:
-    from kbkit.render import write
+    from kbkit.display.render import write
 
     frame = kb.sql(f"SELECT {expression} AS v, 'end' AS e")
     for kind in (*TEXT_FORMATS, "parquet"):

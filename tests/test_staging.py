@@ -503,8 +503,6 @@ def test_every_type_and_relation_can_be_asked_by_its_name_in_sql(
         store.close()
 
 
-
-
 @pytest.mark.parametrize(
     ("nodes", "edges"),
     [

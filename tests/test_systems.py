@@ -25,10 +25,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
-from kbkit import systems
+from kbkit.directory import systems
+from kbkit.directory.generations import KbDirectory
+from kbkit.directory.workspace import Workspace
 from kbkit.errors import LockedError
-from kbkit.layout import KbDirectory
-from kbkit.workspace import Workspace
 from tests.test_layout import names, publish
 
 PACKAGE = Path(kbkit.__file__).parent
@@ -88,7 +88,7 @@ HOLDER = """
 import sys
 from pathlib import Path
 import pytest
-from kbkit import systems
+from kbkit.directory import systems
 from tests.test_systems import Kernel, become_windows
 
 patch = pytest.MonkeyPatch()

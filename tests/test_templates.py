@@ -13,11 +13,12 @@ import polars as pl
 import pytest
 
 import kbkit
-from kbkit import assets, queries
+from kbkit import assets
 from kbkit.answers import catalogue, compiled, parse, syntax
 from kbkit.answers.catalogue import Template, shipped
+from kbkit.assets import queries
 from kbkit.errors import BadInputError, KbError, UnknownNameError
-from kbkit.generate import generate
+from kbkit.ingestion.generate import generate
 from kbkit.kb import KnowledgeBase
 from kbkit.stores.sparql_text import parameters as named_in_sparql
 

@@ -214,8 +214,11 @@ def test_every_store_follows_and_known_vectors_are_taken_over(tiny_kb: Path, tmp
         tiny_kb,
         nodes=write(tmp_path / "n.csv", nodes, "key type name year"),
         edges=write(tmp_path / "e.csv", [{"head": "g9", "relation": "interacts", "tail": "g2"}], "head relation tail"),
-        texts=write(tmp_path / "t.csv", [{"key": "g9", "field": "summary", "text": "Mends the ends of chromosomes."}],
-                    "key field text"),
+        texts=write(
+            tmp_path / "t.csv",
+            [{"key": "g9", "field": "summary", "text": "Mends the ends of chromosomes."}],
+            "key field text",
+        ),
         delete=write(tmp_path / "d.csv", [{"key": "g3", "type": "gene/protein"}], "key type"),
     ) as kb:
         assert kb.manifest.generation == "0002"
@@ -371,5 +374,3 @@ def test_the_command(here: Run, tiny_kb: Path, tmp_path: Path) -> None:
     assert here("answers", tiny_kb, 'drug:"Novum"', "-f", "csv").stdout.splitlines()[1].split(",")[2] == "d9"
     absent = here("update", tiny_kb, "--texts", tmp_path / "none.csv")
     assert absent.stderr == f"kbkit: {tmp_path / 'none.csv'} does not exist; name files\n"
-
-

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import kbkit
-from kbkit.embed import load, unit
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import NodeType, Schema
 from kbkit.stores import vectors
 from kbkit.stores.document_vectors import Settings, chunked
+from kbkit.stores.embedders import load, unit
 from kbkit.stores.ids import Within
 from kbkit.stores.vectors import Vectors, mean_of_top, top
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kbkit import whole_files
+from kbkit.directory import files as whole_files
 from kbkit.errors import KbError
 
 

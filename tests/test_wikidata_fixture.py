@@ -18,8 +18,8 @@ import pyarrow.parquet
 import pyoxigraph as ox
 import pytest
 
-from kbkit import wikibase
 from kbkit.readers.wikidata.convert import convert
+from kbkit.schema import Wikibase
 from tests.samples.wikidata import make
 
 FOLDER = Path(make.__file__).parent
@@ -150,7 +150,7 @@ def expected(name: str) -> list[ox.Triple]:
     return [ox.Triple(quad.subject, quad.predicate, quad.object) for quad in ox.parse(text, ox.RdfFormat.TURTLE)]
 
 
-HASHED = {"value": wikibase.PREFIXES["wdv"], "ref": wikibase.PREFIXES["wdref"], "some": wikibase.GENID}
+HASHED = {"value": Wikibase.PREFIXES["wdv"], "ref": Wikibase.PREFIXES["wdref"], "some": Wikibase.GENID}
 
 
 def pattern(wanted: list[ox.Triple]) -> str:
@@ -186,7 +186,7 @@ NAMES = sorted(path.stem for path in (FOLDER / "expected").glob("*.ttl"))
 
 def test_expectations_are_about_statements_of_the_file() -> None:
     ids = {statement["id"].replace("$", "-") for statement in STATEMENTS}
-    namespace = wikibase.PREFIXES["wds"]
+    namespace = Wikibase.PREFIXES["wds"]
     named = {node.value for name in NAMES for triple in expected(name) for node in triple if hasattr(node, "value")}
     used = {value.removeprefix(namespace) for value in named if value.startswith(namespace)}
     assert used <= ids
@@ -203,7 +203,7 @@ def test_the_converter_says_what_is_expected(name: str, triples: ox.Store) -> No
 def test_the_converter_says_no_more_of_a_statement(name: str, triples: ox.Store) -> None:
     """Statements whose rank is expected are expected in full, but for normalized values."""
     wanted = expected(name)
-    rank = ox.NamedNode(wikibase.ONTOLOGY + "rank")
+    rank = ox.NamedNode(Wikibase.ONTOLOGY + "rank")
     for statement in {triple.subject for triple in wanted if triple.predicate == rank}:
         told = Counter(quad.predicate.value for quad in triples.quads_for_pattern(statement, None, None))
         hoped = Counter(triple.predicate.value for triple in wanted if triple.subject == statement)
@@ -229,7 +229,7 @@ def test_the_converter_says_no_more_of_a_statement(name: str, triples: ox.Store)
     ],
 )
 def test_the_converter_does_not_say(absent: str, triples: ox.Store) -> None:
-    assert not triples.query("ASK { " + absent + " }", prefixes=wikibase.PREFIXES)
+    assert not triples.query("ASK { " + absent + " }", prefixes=Wikibase.PREFIXES)
 
 
 # Queries over it.

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from kbkit.readers.wikidata import literals, sites, units
 from kbkit.readers.wikidata.convert import convert
-from kbkit.wikibase import GENID, PREFIXES
+from kbkit.schema import Wikibase
 
 GREGORIAN, JULIAN = "http://www.wikidata.org/entity/Q1985727", "http://www.wikidata.org/entity/Q1985786"
 
@@ -75,8 +75,8 @@ def first_quads(folder: Path) -> str:
     return gzip.decompress((folder / "parts" / "parts" / "000000" / "quads.nt.gz").read_bytes()).decode()
 
 
-NAMESPACES = sorted(((iri, prefix) for prefix, iri in PREFIXES.items()), key=lambda pair: -len(pair[0]))
-NAMESPACES.append((GENID, "genid"))
+NAMESPACES = sorted(((iri, prefix) for prefix, iri in Wikibase.PREFIXES.items()), key=lambda pair: -len(pair[0]))
+NAMESPACES.append((Wikibase.GENID, "genid"))
 
 
 def shortened(line: str) -> str:

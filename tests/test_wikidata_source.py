@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 import kbkit
+from kbkit.directory.generations import KbDirectory
+from kbkit.display.progress import Event
 from kbkit.errors import InterruptedBuildError, KbError
-from kbkit.ingestion.progress import Event
 from kbkit.kb import KnowledgeBase
-from kbkit.layout import KbDirectory
 from tests.conftest import Run
 from tests.samples.wikidata import make
 

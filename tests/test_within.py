@@ -21,16 +21,16 @@ from hypothesis import strategies as st
 
 import kbkit
 from kbkit.answers.session import Session
-from kbkit.embed import Prefixes
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
+from kbkit.questions import relational
+from kbkit.questions.link import link
 from kbkit.schema import NodeType, Schema
-from kbkit.search import relational
-from kbkit.search.link import link
 from kbkit.search.ranking import Ranking
-from kbkit.search.retrieve import retrieve
+from kbkit.search.run import Search
 from kbkit.search.settings import LEGS, MODES, Settings
 from kbkit.stores import text, vectors
+from kbkit.stores.embedders import Prefixes
 from kbkit.stores.ids import Within, both, compact, is_in, is_within
 from kbkit.stores.text import Text
 from kbkit.stores.text_query import TextQuery, parse
@@ -223,7 +223,7 @@ WITHIN: list[tuple[int, str]] = [
 
 def check(corpus: Corpus, mode: str, within: Within, k: int) -> None:
     members = set(range(NODES)) if within is None else set(map(int, within))
-    [ranked] = retrieve(corpus.session, [TextQuery(QUERY)], Settings(mode, k, within))
+    [ranked] = Search(corpus.session, Settings(mode, k, within), None).retrieve([TextQuery(QUERY)])
     wanted = expected(corpus, mode, members, k)
     assert ranked.ranking.ids.tolist() == [node for node, _ in wanted]
     np.testing.assert_allclose(ranked.ranking.scores, [score for _, score in wanted], rtol=1e-5, atol=1e-7)

@@ -12,21 +12,42 @@ import numpy as np
 from kbkit.answers import syntax
 from kbkit.answers.algebra import Plan, Stored, operators
 from kbkit.answers.bind import Bindings, bind
+from kbkit.answers.parse import parse
 from kbkit.answers.session import Session
 from kbkit.answers.syntax import Expression, Value, combine
 from kbkit.answers.to_sparql import to_sparql
 from kbkit.answers.to_sql import to_sql
 from kbkit.answers.walk import walk
 from kbkit.errors import KbError, UnknownNameError
+from kbkit.stores import Stores
 from kbkit.stores.adjacency import Ids
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from kbkit.answers.catalogue import Template
+    from kbkit.answers.engines import Engine
     from kbkit.answers.why import Why
-    from kbkit.engines import Engine
 
 ENGINES = ("walk", "sql", "sparql")
+
+
+def answers(
+    stores: Stores,
+    expression: str | Template,
+    engine: str | Engine = "walk",
+    timeout: float | None = None,
+    slots: Mapping[str, Value] | None = None,
+) -> AnswerSet:
+    """Return the answers of an expression or a template; see :meth:`kbkit.kb.KnowledgeBase.answers`."""
+    session, values = Session.of(stores), slots or {}
+    if isinstance(expression, str) and values and "/" in expression and "<" not in expression:
+        from kbkit.answers.catalogue import shipped
+
+        expression = next((template for template in shipped() if template.id == expression), expression)
+    if isinstance(expression, str):
+        return AnswerSet(session, parse(expression), values, engine, expression, timeout)
+    return AnswerSet(session, expression.tree(), values, engine, expression.expression, timeout)
 
 
 class AnswerSet:
@@ -101,13 +122,9 @@ class AnswerSet:
 
     def __contains__(self, node: object) -> bool:
         """Whether a node is a member: an id, or a reference as ``kb.find`` takes it."""
-        from kbkit.lookup import find
-
         if not isinstance(node, (int, str, np.integer)):
             return False
-        number = (
-            int(node) if not isinstance(node, str) else find(self._session.stores.tables, self._session.schema, node)
-        )
+        number = int(node) if not isinstance(node, str) else self._session.stores.nodes.find(node)
         place = int(np.searchsorted(self.ids, number))
         return place < len(self.ids) and int(self.ids[place]) == number
 
@@ -164,9 +181,7 @@ class AnswerSet:
 
     def why(self, node: int | str) -> Why:
         """A proof that a node is a member, by a shortest path; raises :class:`KbError` when it is none."""
-        from kbkit.lookup import find
-
-        return self.proofs([find(self._session.stores.tables, self._session.schema, node)])[0]
+        return self.proofs([self._session.stores.nodes.find(node)])[0]
 
     def proofs(self, nodes: Sequence[int]) -> list[Why]:
         """The proofs of several members, by their ids."""
@@ -184,8 +199,8 @@ class AnswerSet:
         return f"<AnswerSet {self.expression}{count}>"
 
     def _repr_html_(self) -> str:
-        from kbkit import html_pages
-        from kbkit.lookup import NODES_SQL
+        from kbkit.display import html as html_pages
+        from kbkit.stores.nodes import NODES_SQL
 
         try:
             first = self.ids[: html_pages.ROWS].tolist()

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kbkit import assets
 from kbkit.answers import syntax
 from kbkit.answers.parse import ExpressionError, parse
 from kbkit.answers.resolve import resolve
@@ -96,7 +97,7 @@ def _answer(tree: Expression) -> str | None:
 @cache
 def shipped() -> tuple[Template, ...]:
     """The templates that ship with kbkit, catalogue by catalogue."""
-    folder = Path(__file__).with_name("templates")
+    folder = assets.templates()
     return tuple(template for path in sorted(folder.glob("*.toml")) for template in load(path))
 
 

@@ -15,7 +15,7 @@ from kbkit.answers.resolve import resolve
 from kbkit.answers.syntax import Slot
 from kbkit.answers.to_sparql import to_sparql
 from kbkit.answers.to_sql import to_sql
-from kbkit.generate import SHAPES
+from kbkit.ingestion.generate import SHAPES
 from kbkit.schema import NodeType, Relation, Schema, Signature, iri_escape
 
 TOPIC = "stark"

@@ -28,9 +28,9 @@ Move = tuple[str, bool]
 class Session:
     """One open KB's answers: caches of plans, nodes by name, filtered nodes and nodes that have a type besides."""
 
-    def __init__(self, stores: Stores, generation: str) -> None:
+    def __init__(self, stores: Stores) -> None:
         self.stores = stores
-        self.generation = generation
+        self.generation = stores.manifest.generation
         self.plan = lru_cache(1024)(self._plan)
         self.others = lru_cache(None)(self._others)
         self.moves = lru_cache(None)(self._moves)
@@ -38,6 +38,11 @@ class Session:
         self.found = lru_cache(1 << 14)(self._found)
         self.held: dict[str, tuple[str | None, Ids]] = {}
         """Sets that live as long as the session: the type of each, and its sorted ids."""
+
+    @staticmethod
+    def of(stores: Stores) -> Session:
+        """Return the session of an open KB, the same one each time."""
+        return stores.shared(Session)
 
     @property
     def schema(self) -> Schema:

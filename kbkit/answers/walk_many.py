@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit import systems
 from kbkit.answers.algebra import All, And, Hop, Minus, Move, Operator, Or, Pick, Plan, Where, parameters
 from kbkit.answers.bind import Bindings, Constant
 from kbkit.answers.pairs import Pairs, are_in, ids_of, neighbors, pack, rows_only, unique
 from kbkit.answers.session import Session
 from kbkit.answers.to_sql import constant_sql, identifier, test_sql
 from kbkit.answers.walk import Walk, any_of, by_parts
+from kbkit.directory import systems
 from kbkit.stores.adjacency import Ids
 from kbkit.stores.ids import Mask
 

@@ -232,7 +232,7 @@ def _length(found: tuple[float, _Proof]) -> float:
 
 
 def _shown_value(value: object) -> str:
-    from kbkit.render import cell
+    from kbkit.display.render import cell
 
     return cell(value)
 

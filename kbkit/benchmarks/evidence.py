@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit import embed
 from kbkit.benchmarks.documents import Document, Span
 from kbkit.kb import KnowledgeBase
+from kbkit.stores import embedders as embed
 
 NAME = "name"
 """The field of a span that is the node's name."""

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kbkit import systems
+from kbkit.directory import systems
+from kbkit.directory.systems import exclusive
 from kbkit.errors import BadInputError, KbError
-from kbkit.systems import exclusive
 
 Row = dict[str, Any]
 Work = Callable[[list[Row]], list[Row]]

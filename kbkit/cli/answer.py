@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from kbkit.answers.answer_set import AnswerSet
     from kbkit.answers.catalogue import Template
-    from kbkit.engines import Engine
+    from kbkit.answers.engines import Engine
 
 Values = Annotated[
     list[str] | None, typer.Option("-p", "--param", metavar="SLOT=VALUE", help="What a <slot> is: a name, or #key.")
@@ -73,9 +73,9 @@ def answers(
 ) -> None:
     """Which nodes are the answer, and why: follows relations, joins sets. `kbkit docs answers` has the notation."""
     from kbkit.answers.syntax import Saved
+    from kbkit.display.render import write
     from kbkit.errors import UnknownNameError
     from kbkit.kb import KnowledgeBase
-    from kbkit.render import write
 
     if print_ not in (None, "sql", "sparql"):
         raise UnknownNameError("language", print_ or "", ("sql", "sparql"))
@@ -104,14 +104,14 @@ def _engine(name: str, parquet: str | None, master: str, url: str | None) -> Ite
     if url is not None:
         if name != "walk" or parquet is not None:
             raise KbError(f"--endpoint {url} is an engine of its own", "leave --engine and --parquet out")
-        from kbkit.engines.sparql_endpoint import Endpoint
+        from kbkit.answers.engines.sparql_endpoint import Endpoint
 
         yield Endpoint(url)
     elif name == "spark":
         if parquet is None:
             hint = "--parquet PATH names it; kbkit export DIR --to parquet writes it"
             raise KbError("--engine spark reads a Parquet export", hint)
-        from kbkit.engines.spark import Spark
+        from kbkit.answers.engines.spark import Spark
 
         with Spark(parquet, master) as spark:
             yield spark
@@ -140,7 +140,7 @@ def _own(paths: list[Path] | None) -> list[Template]:
 
 def _print_proofs(found: AnswerSet) -> None:
     """Each answer with its proof, as an indented page."""
-    from kbkit.render import TABLE_ROWS, clean
+    from kbkit.display.render import TABLE_ROWS, clean
 
     nodes = found.nodes()
     first = nodes.head(TABLE_ROWS)
@@ -178,8 +178,8 @@ def templates(
 ) -> None:
     """List templates (expressions with slots); with a KB, say which fit; `templates suggest DIR` makes some for it."""
     from kbkit.answers import catalogue
+    from kbkit.display.render import write
     from kbkit.kb import KnowledgeBase
-    from kbkit.render import write
 
     if what == "suggest":
         if kb is None:
@@ -232,8 +232,8 @@ def sample(
     output: Output = None,
 ) -> None:
     """Draw groundings of a template: values for its slots whose answers are neither too few nor too many."""
+    from kbkit.display.render import write
     from kbkit.kb import KnowledgeBase
-    from kbkit.render import write
 
     wanted = _wanted(expression, template, own)
     with KnowledgeBase(kb) as opened:
@@ -253,8 +253,8 @@ def _number(name: str, value: str) -> float:
 
 def sets_list(kb: Kb, format: Format = None, output: Output = None) -> None:
     """List the saved sets: name, type, how many, when, in which generation, and the expression."""
+    from kbkit.display.render import write
     from kbkit.kb import KnowledgeBase
-    from kbkit.render import write
 
     with KnowledgeBase(kb) as opened:
         frame = opened.sets()
@@ -269,8 +269,8 @@ def sets_show(
 ) -> None:
     """The members of a saved set that the live generation has."""
     from kbkit.answers.syntax import Saved
+    from kbkit.display.render import write
     from kbkit.kb import KnowledgeBase
-    from kbkit.render import write
 
     with KnowledgeBase(kb) as opened:
         write(opened.answers(str(Saved(name))).nodes(), format, output)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from kbkit import __version__, systems
+from kbkit import __version__
 from kbkit.cli import (
     answer,
     ask,
@@ -30,6 +30,7 @@ from kbkit.cli import (
     stark,
 )
 from kbkit.cli.progress import watch
+from kbkit.directory import systems
 from kbkit.errors import KbError
 
 
@@ -160,7 +161,7 @@ def _check_arguments() -> None:
 
 
 def _fail(message: str, hint: str, code: int) -> None:
-    from kbkit.render import clean
+    from kbkit.display.render import clean
 
     typer.echo(clean(f"kbkit: {message}" + (f"; {hint}" if hint else "")).replace("\n", " "), err=True)
     sys.exit(code)

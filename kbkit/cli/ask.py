@@ -11,7 +11,7 @@ from kbkit.cli.options import Format, Kb, Output, Timeout, pairs
 from kbkit.errors import KbError, UnknownNameError
 
 if TYPE_CHECKING:
-    from kbkit.queries import Query
+    from kbkit.assets.queries import Query
 
 QueryName = Annotated[
     str | None,
@@ -41,8 +41,8 @@ def sql(
     output: Output = None,
 ) -> None:
     """Run SQL: a file, a shipped query by name, or text."""
+    from kbkit.display.render import write
     from kbkit.kb import KnowledgeBase
-    from kbkit.render import write
 
     chosen = _chosen("sql", query, text, timeout)
     with KnowledgeBase(kb) as opened:
@@ -73,9 +73,9 @@ def sparql(
 
     SERVICE kb:search { ?x kb:matches "words" } searches the KB's texts.
     """
+    from kbkit.assets.parameters import read_all
+    from kbkit.display.render import write
     from kbkit.kb import KnowledgeBase
-    from kbkit.parameters import read_all
-    from kbkit.render import write
 
     chosen = _chosen("sparql", query, text, timeout)
     with KnowledgeBase(kb) as opened:
@@ -89,7 +89,7 @@ def sparql(
 
 def _chosen(kind: str, query: str | None, text: str | None, timeout: float) -> Query:
     """The query that the arguments name."""
-    from kbkit import queries as files
+    from kbkit.assets import queries as files
 
     if (query is None) == (text is None):
         raise KbError("name one query, or give its text with -c", f"kbkit {kind} DIR -c 'SELECT ...'")
@@ -105,8 +105,8 @@ def queries(
     output: Output = None,
 ) -> None:
     """List the shipped SQL and SPARQL queries, or print one."""
-    from kbkit import queries as files
-    from kbkit.render import write
+    from kbkit.assets import queries as files
+    from kbkit.display.render import write
 
     if name is None:
         write(files.listed(), format, output)

@@ -12,8 +12,8 @@ from kbkit.cli.options import Format, Kb, Output, pairs, split_options
 from kbkit.errors import KbError
 
 if TYPE_CHECKING:
-    from kbkit.embed import Prefixes
     from kbkit.ingestion.build import Request
+    from kbkit.stores.embedders import Prefixes
 
 QueryPrefix = Annotated[
     str | None, typer.Option(help="What the embedder wants before a query; known for well-known models.")
@@ -74,10 +74,10 @@ def demo(
     """Build the sample KB that ships with kbkit, and show what can be asked of it."""
     from kbkit.cli.progress import bars
     from kbkit.cli.tour import tour
+    from kbkit.directory.generations import KbDirectory
     from kbkit.ingestion.build import Request
     from kbkit.ingestion.build import ingest as run
     from kbkit.kb import KnowledgeBase
-    from kbkit.layout import KbDirectory
 
     started = time.perf_counter()
     if KbDirectory(out).exists():
@@ -99,8 +99,8 @@ def recipes(
     """List the sources that kbkit can ingest, or all about one: files, options, licence, where to get it."""
     import polars as pl
 
+    from kbkit.display.render import write
     from kbkit.ingestion import recipe
-    from kbkit.render import write
 
     if name is None:
         known = [recipe.load(n) for n in recipe.names()]
@@ -152,8 +152,8 @@ def generate(
 ) -> None:
     """Write an invented graph in the shape of a STaRK KB, as the files that `kbkit ingest table` reads."""
     from kbkit.cli.progress import bars
-    from kbkit.generate import generate as write
-    from kbkit.ingestion.progress import Event
+    from kbkit.display.progress import Event
+    from kbkit.ingestion.generate import generate as write
 
     with bars(quiet=context.obj.quiet) as listener:
 
@@ -241,8 +241,8 @@ def _estimate(request: Request) -> None:
     """Print what an ingest would make."""
     import polars as pl
 
+    from kbkit.display.render import write
     from kbkit.ingestion.build import dry_run
-    from kbkit.render import write
 
     write(pl.DataFrame(dry_run(request), schema=["estimate", "figure"], orient="row"), None, None)
 
@@ -317,14 +317,14 @@ def update(
 
 
 def _prefixes(query: str | None, document: str | None) -> Prefixes | None:
-    from kbkit.embed import Prefixes
+    from kbkit.stores.embedders import Prefixes
 
     return None if query is None and document is None else Prefixes(query, document)
 
 
 def gc(context: typer.Context, kb: Kb) -> None:
     """Remove generations that nobody reads any more, and what killed builds left."""
-    from kbkit.layout import KbDirectory
+    from kbkit.directory.generations import KbDirectory
 
     removed = KbDirectory(kb).collect()
     if not context.obj.quiet:
@@ -337,8 +337,8 @@ def _summary(context: typer.Context, out: Path, started: float) -> None:
     """One line on what was built, and one for each thing merged, dropped or skipped."""
     if context.obj.quiet:
         return
+    from kbkit.directory.generations import tree_bytes
     from kbkit.kb import KnowledgeBase
-    from kbkit.layout import tree_bytes
 
     with KnowledgeBase(out) as kb:
         schema, report, size = kb.schema, kb.manifest.report, tree_bytes(kb.folder)

@@ -78,7 +78,7 @@ def _recipes(_: str) -> Iterable[str]:
 
 def _queries(*kinds: str) -> Callable[[str], Iterable[str]]:
     def offered(_: str) -> Iterable[str]:
-        from kbkit.queries import shipped
+        from kbkit.assets.queries import shipped
 
         return [name for kind in kinds for name in shipped(kind)]
 
@@ -95,7 +95,9 @@ def _templates(_: str) -> Iterable[str]:
     """Their ids, without reading what they say: a catalogue's grammar takes longer than a key press."""
     import tomllib
 
-    for path in sorted((Path(__file__).parents[1] / "answers" / "templates").glob("*.toml")):
+    from kbkit import assets
+
+    for path in sorted(assets.templates().glob("*.toml")):
         for row in tomllib.loads(path.read_text(encoding="utf-8")).get("template", ()):
             yield f"{path.stem}/{row['id']}"
 

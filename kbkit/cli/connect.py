@@ -11,7 +11,7 @@ import typer
 from kbkit.cli.options import Format, Kb, Output, on_screen
 
 if TYPE_CHECKING:
-    from kbkit.connections import Paths
+    from kbkit.graph.paths import Paths
 
 Relations = Annotated[
     list[str] | None,
@@ -46,9 +46,9 @@ def path(
     from B. Other formats have a row for each node of a path, and each relation that leads to it: path, step (0 is
     FROM), relation, direction (out, or in for an edge against the arrow), id, key, type, name.
     """
+    from kbkit.display.render import check, width_of, write
     from kbkit.kb import KnowledgeBase
-    from kbkit.lookup import typed
-    from kbkit.render import check, width_of, write
+    from kbkit.stores.nodes import typed
 
     if not on_screen(format, output):
         check(format, output)
@@ -64,8 +64,8 @@ def path(
 
 def _none(found: Paths, longest: int, restricted: bool) -> None:
     """Say that there is no path, and what would find one."""
-    from kbkit.connections.paths import MOST_STEPS
     from kbkit.errors import KbError
+    from kbkit.graph.paths import MOST_STEPS
 
     ends = f"{found.start.name} ({found.start.reference}) and {found.end.name} ({found.end.reference})"
     wider = "more relations and types may" if restricted else ""
@@ -91,11 +91,11 @@ def around(
     output: Output = None,
 ) -> None:
     """What lies around a node: how many nodes of each type within some steps, or a drawing of them (--out)."""
-    from kbkit.drawing import ENDINGS, check
+    from kbkit.display.drawing import ENDINGS, check
+    from kbkit.display.render import check as check_output
+    from kbkit.display.render import clean, width_of, write
     from kbkit.kb import KnowledgeBase
-    from kbkit.lookup import typed
-    from kbkit.render import check as check_output
-    from kbkit.render import clean, width_of, write
+    from kbkit.stores.nodes import typed
 
     if out is not None:
         check(out)

@@ -15,9 +15,9 @@ from kbkit.cli.options import Format, Kb, Output, Timeout, on_screen
 from kbkit.errors import KbError
 
 if TYPE_CHECKING:
-    from kbkit.explore.agent import Answer, Turn
-    from kbkit.explore.state import State
-    from kbkit.explore.trace import Trace
+    from kbkit.agent.agent import Answer, Turn
+    from kbkit.agent.state import State
+    from kbkit.agent.trace import Trace
 
 MaxRows = Annotated[int, typer.Option("--max-rows", metavar="N", help="Rows that are taken of a query, at most.")]
 
@@ -52,9 +52,9 @@ def ask(
     output: Output = None,
 ) -> None:
     """Answer a question with SPARQL: a model explores the KB, and its last query's rows are the answer."""
-    from kbkit.explore.agent import Agent, Settings
+    from kbkit.agent.agent import Agent, Settings
+    from kbkit.display.render import check
     from kbkit.kb import KnowledgeBase
-    from kbkit.render import check
 
     if not llm or list(llm) == ["none"]:
         raise KbError("no language model is named", "--llm MODEL@URL names one")
@@ -70,7 +70,7 @@ def ask(
     with KnowledgeBase(kb) as known, opened(context, known, llm, budget, price, prompt) as calls:
         assert calls is not None
         calls.listen = None  # one call after another: the steps say how far it is
-        agent = Agent(known, calls, settings)
+        agent = Agent(known.stores, calls, settings)
         with _kept(trace, question, history, before) as kept:
             show = not context.obj.quiet and sys.stderr.isatty()
 
@@ -94,7 +94,7 @@ def _seconds(timeout: float) -> float | None:
 
 def _conversation(go_on: Path | None, trace: Path | None) -> tuple[list[Turn], str]:
     """The turns before, and what stays in the trace's file: all of it, where that is the file that is continued."""
-    from kbkit.explore import trace as files
+    from kbkit.agent import trace as files
 
     if go_on is None:
         return [], ""
@@ -106,8 +106,8 @@ def _conversation(go_on: Path | None, trace: Path | None) -> tuple[list[Turn], s
 @contextlib.contextmanager
 def _kept(path: Path | None, question: str, history: list[Turn], before: str) -> Iterator[Trace | None]:
     """The trace's file, if one is wanted; what ends the work early is its last record."""
-    from kbkit.explore.state import State
-    from kbkit.explore.trace import Trace
+    from kbkit.agent.state import State
+    from kbkit.agent.trace import Trace
 
     if path is None:
         yield None
@@ -126,8 +126,8 @@ def _kept(path: Path | None, question: str, history: list[Turn], before: str) ->
 
 def _print_step(state: State) -> None:
     """The step that was just taken, on standard error."""
-    from kbkit.explore.names import line
-    from kbkit.render import clean
+    from kbkit.agent.names import line
+    from kbkit.display.render import clean
 
     step = state.trace[-1]
     typer.echo("", err=True)
@@ -140,7 +140,7 @@ def _print_step(state: State) -> None:
 
 def _write(answer: Answer, format: str | None, output: Path | None, *, quiet: bool) -> None:
     """The query (beside the rows where a person reads, else on standard error), and its rows."""
-    from kbkit.render import clean, write
+    from kbkit.display.render import clean, write
 
     on_page = on_screen(format, output)
     if answer.sparql and (on_page or not quiet):
@@ -159,8 +159,8 @@ def mcp(
     timeout: Timeout = 60,
 ) -> None:
     """Serve a KB to agents over standard input and output (Model Context Protocol): read-only tools."""
-    from kbkit.explore.mcp_server import Limits, serve
     from kbkit.kb import KnowledgeBase
+    from kbkit.mcp.server import Limits, serve
 
     limits = Limits(max_rows, _seconds(timeout))
     with KnowledgeBase(kb) as known:

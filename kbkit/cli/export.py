@@ -45,7 +45,7 @@ def export(
 
     started = time.perf_counter()
     with KnowledgeBase(kb) as opened, bars(context.obj.quiet) as listener:
-        done = write(opened, to, out, flat=flat, gzip=gzip, replace=replace, progress=listener)
+        done = write(opened.stores, to, out, flat=flat, gzip=gzip, replace=replace, progress=listener)
     if context.obj.quiet or done.out == "-":
         return
     again = f"; kbkit ingest {_folder(out)} --out again.kb builds it again" if flat else ""

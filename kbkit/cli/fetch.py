@@ -32,9 +32,9 @@ def fetch(
     ] = None,
 ) -> None:
     """Download the files of a source from where they are published; goes on where it was stopped."""
-    from kbkit import fetch as files
     from kbkit.cli.progress import bars
     from kbkit.errors import KbError
+    from kbkit.ingestion import fetch as files
     from kbkit.ingestion import recipe
 
     if format and not list_:
@@ -63,7 +63,7 @@ def _default_folder(source: str, recipe: Path) -> Path:
 def _list(plan: Sequence[tuple[Download, Path]], format: str | None) -> None:
     import polars as pl
 
-    from kbkit.render import write
+    from kbkit.display.render import write
 
     rows = [(d.part or None, str(path), d.bytes, path.exists(), d.url, d.help or None) for d, path in plan]
     kinds = {"part": pl.String, "file": pl.String, "bytes": pl.Int64, "there": pl.Boolean}

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from kbkit import guidebook
+from kbkit.assets import guidebook
 from kbkit.cli.options import Format, Output
 
 _NO_PAGER = ("", "cat")
@@ -56,7 +56,7 @@ def _list() -> None:
 def _find(words: str, guide: str, format: str | None, output: Path | None) -> None:
     import polars as pl
 
-    from kbkit import render
+    from kbkit.display import render
 
     rows = [(section.address, line) for section, line in guidebook.find(words, guide)]
     render.write(pl.DataFrame(rows, schema={"section": pl.String, "line": pl.String}, orient="row"), format, output)
@@ -66,8 +66,8 @@ def _show(text: str, pager: bool) -> None:
     if not sys.stdout.isatty():
         typer.echo(text, nl=False)
         return
-    from kbkit.pager import paged
-    from kbkit.render import has_styles
+    from kbkit.display.pager import paged
+    from kbkit.display.render import has_styles
 
     size = shutil.get_terminal_size()
     page = guidebook.render(text, size.columns, colour=has_styles(sys.stdout))

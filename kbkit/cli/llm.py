@@ -63,7 +63,7 @@ def calls(kb: Kb, format: Format = None, output: Output = None) -> None:
     """The calls that a KB keeps: model, calls, tokens read (input) and written (output)."""
     import polars as pl
 
-    from kbkit.render import write
+    from kbkit.display.render import write
 
     columns = {"model": pl.String, "calls": pl.Int64, "input": pl.Int64, "output": pl.Int64}
     write(pl.DataFrame(_kept(kb).summary(), schema=columns, orient="row"), format, output)
@@ -99,7 +99,7 @@ def _calls(count: int) -> str:
 
 
 def _say(context: typer.Context, line: str) -> None:
-    from kbkit.render import clean
+    from kbkit.display.render import clean
 
     if not context.obj.quiet:
         typer.echo(clean(line), err=True)

@@ -12,7 +12,7 @@ from kbkit.cli.options import Format, Kb, Output, on_screen
 from kbkit.cli.plots import Plot, draw
 
 if TYPE_CHECKING:
-    from kbkit.charts import Chart
+    from kbkit.display.charts import Chart
     from kbkit.kb import KnowledgeBase
 
 
@@ -32,10 +32,10 @@ def info(
     output: Output = None,
 ) -> None:
     """What a KB holds: types, relations, counts, average degree, tokens, sizes on disk, build times, versions."""
+    from kbkit.display.render import write
+    from kbkit.graph.overview import stark_row
+    from kbkit.graph.pages import info_frame, print_info
     from kbkit.kb import KnowledgeBase
-    from kbkit.overview import stark_row
-    from kbkit.pages import info_frame, print_info
-    from kbkit.render import write
 
     with KnowledgeBase(kb) as opened:
         draw(context, plot, lambda: _charts(opened))
@@ -52,9 +52,9 @@ def info(
 
 
 def _charts(kb: KnowledgeBase) -> list[Chart]:
-    from kbkit.kb_charts import charts
+    from kbkit.graph.charts import charts
 
-    return charts(kb)
+    return charts(kb.stores)
 
 
 def check(context: typer.Context, kb: Kb, format: Format = None, output: Output = None) -> None:
@@ -62,8 +62,8 @@ def check(context: typer.Context, kb: Kb, format: Format = None, output: Output 
     import polars as pl
 
     from kbkit.cli.models import stages
+    from kbkit.display.render import write
     from kbkit.kb import KnowledgeBase
-    from kbkit.render import write
 
     with KnowledgeBase(kb) as opened, stages(context, None) as tell:
         found = opened.check(tell)
@@ -87,10 +87,10 @@ def show(
     output: Output = None,
 ) -> None:
     """A node's page: attributes, texts, neighbours by relation and type with counts."""
+    from kbkit.display.render import width_of, write
+    from kbkit.graph.pages import print_lines
     from kbkit.kb import KnowledgeBase
-    from kbkit.lookup import typed
-    from kbkit.pages import print_lines
-    from kbkit.render import width_of, write
+    from kbkit.stores.nodes import typed
 
     reference = typed(node)
     with KnowledgeBase(kb) as opened:

@@ -86,9 +86,9 @@ def sets(
     if false_positives is None:
         _write(context, scores, answers.queries, by, per_query, format, output)
         return
+    from kbkit.display.render import write
     from kbkit.kb import KnowledgeBase
     from kbkit.measures import false_positives as errors
-    from kbkit.render import write
 
     _refuse_both(by, per_query)
     with KnowledgeBase(false_positives) as kb:
@@ -147,9 +147,9 @@ def compare(
     output: Output = None,
 ) -> None:
     """Whether two runs differ: means, difference with its 95 % interval, p-values of two paired tests."""
+    from kbkit.display.render import write
     from kbkit.measures import compare as tests
     from kbkit.measures import files, ranking
-    from kbkit.render import write
 
     _refuse_both(by, per_query)
     answers = files.read_gold(gold, split)
@@ -213,8 +213,8 @@ def _write(
     output: Path | None,
 ) -> None:
     """Print means, or each query's scores with the columns that it can be grouped by."""
+    from kbkit.display.render import write
     from kbkit.measures.summary import summary, undefined
-    from kbkit.render import write
 
     if not per_query:
         _remark(context, undefined(scores))

@@ -93,7 +93,7 @@ def reranker(
 def stages(context: typer.Context, calls: Calls | None) -> Iterator[Callable[[str, int, int], None]]:
     """Draws how far each stage of a run is; where models are asked, beside their own bars."""
     from kbkit.cli.progress import bars
-    from kbkit.ingestion.progress import Event
+    from kbkit.display.progress import Event
 
     with contextlib.ExitStack() as stack:
         listen = calls.listen if calls else stack.enter_context(bars(context.obj.quiet))
@@ -132,7 +132,7 @@ def _refuse(**options: object) -> None:
 
 
 def _report(calls: Calls, quiet: bool) -> None:
-    from kbkit.render import clean
+    from kbkit.display.render import clean
 
     calls.close()
     for line in [] if quiet else calls.account.lines():

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from kbkit.charts import Chart
+    from kbkit.display.charts import Chart
 
 
 def _checked(path: Path | None) -> Path | None:
     """Refuse, before any work, a file that cannot be written when it is done."""
     if path is not None:
-        from kbkit import charts
+        from kbkit.display import charts
 
         charts.check(path)
     return path
@@ -31,8 +31,8 @@ def draw(context: typer.Context, path: Path | None, charts: Callable[[], Sequenc
     """Draw ``charts()`` to ``path``, and say so; nothing where none was asked for."""
     if path is None:
         return
-    from kbkit.charts import write
-    from kbkit.render import clean
+    from kbkit.display.charts import write
+    from kbkit.display.render import clean
 
     drawn = charts()
     write(drawn, path)

@@ -11,8 +11,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import IO, TYPE_CHECKING, Any
 
-from kbkit.ingestion.progress import Event, Listener
-from kbkit.waiting import Waiting, duration, terminal
+from kbkit.display.progress import Event, Listener
+from kbkit.display.waiting import Waiting, duration, terminal
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -243,7 +243,7 @@ def purity(
     The overlap is the share of A that lies in B. Shares that are not given: 0.95 for both recalls, as in the paper.
     """
     from kbkit.benchmarks.quest import purity as module
-    from kbkit.render import write
+    from kbkit.display.render import write
 
     recalls_a, recalls_b = recall_a or [0.95], recall_b or [0.95]
     if kb is None:
@@ -272,7 +272,7 @@ def purity(
 
 def _check_table(table: int | None, known: Sequence[int], format: str | None, output: Path | None) -> None:
     """Raise now what :func:`_write` would raise when the work is done."""
-    from kbkit.render import check
+    from kbkit.display.render import check
 
     if table is not None and table not in known:
         raise KbError(f"there is no Table {table} here", f"there are {', '.join(map(str, known))}")
@@ -286,7 +286,7 @@ def _write(tables: Sequence[Titled], chosen: int | None, format: str | None, out
     """One table in any format; several for the eye, in Markdown, or as records that say their ``table``."""
     import polars as pl
 
-    from kbkit.render import print_table, write
+    from kbkit.display.render import print_table, write
 
     kept = [found for found in tables if chosen in (None, found[0])]
     seen = on_screen(format, output)
@@ -310,7 +310,7 @@ def _write(tables: Sequence[Titled], chosen: int | None, format: str | None, out
 
 def _print_by_system(frame: pl.DataFrame) -> None:
     """Each system above its rows, which are too wide to begin with its name."""
-    from kbkit.render import clean, print_table
+    from kbkit.display.render import clean, print_table
 
     for place, ((system,), rows) in enumerate(frame.group_by("system", maintain_order=True)):
         typer.echo(f"{chr(10) if place else ''}{clean(str(system))}")
@@ -318,7 +318,7 @@ def _print_by_system(frame: pl.DataFrame) -> None:
 
 
 def _remark(context: typer.Context, lines: Iterable[str]) -> None:
-    from kbkit.render import clean
+    from kbkit.display.render import clean
 
     if not context.obj.quiet:
         for line in lines:

@@ -171,7 +171,7 @@ def _print(made: Made, settings: Settings) -> None:
 
     import polars as pl
 
-    from kbkit.render import clean, print_table
+    from kbkit.display.render import clean, print_table
 
     report = made.report
     for title, frame in (("categories", pl.DataFrame(report["families"])), ("shapes", _shapes(report["shapes"]))):

@@ -1,6 +1,6 @@
 """Writes the references from what they describe: ``python -m kbkit.cli.reference [commands|schema]``.
 
-``--write`` puts both where they ship, ``kbkit/guides/commands.md`` and ``schema.md``; a test fails when one is stale.
+``--write`` writes both guides, ``commands.md`` and ``schema.md``; a test fails when one is stale.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _help(command: Any, name: str) -> str:
 
 def _shell() -> Iterator[str]:
     """The dot-commands of ``kbkit shell``, in the order of its help."""
-    from kbkit.shell.commands import COMMANDS
+    from kbkit.executor.commands import COMMANDS
 
     yield "What `kbkit shell` knows beside statements."
     for command in COMMANDS.values():

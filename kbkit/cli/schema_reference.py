@@ -39,22 +39,23 @@ def render() -> str:
 
 
 def _directory() -> Iterator[str]:
-    from kbkit import layout
 
     yield "# Schema reference"
     yield (
         "What every KB holds. Made by `python -m kbkit.cli.reference --write`; do not edit. Types and examples are"
         " those of the sample (`kbkit demo`)."
     )
+    from kbkit.directory import generations
+
     yield "## The directory"
-    yield from _prose(layout.__doc__)
+    yield from _prose(generations.__doc__)
 
 
 # -- tables -----------------------------------------------------------------------------------------------------------
 
 
 def _tables(kb: KnowledgeBase) -> Iterator[str]:
-    from kbkit import workspace
+    from kbkit.directory import workspace
     from kbkit.stores import table_build, tables
 
     yield "## Tables"
@@ -147,12 +148,13 @@ def _adjacency(kb: KnowledgeBase) -> Iterator[str]:
 
 
 def _manifest() -> Iterator[str]:
-    from kbkit import layout, schema
+    from kbkit import schema
+    from kbkit.directory import manifest
 
     yield "## manifest.json"
     classes: dict[str, type] = {
-        "": layout.Manifest,
-        "stores.NAME": layout.StoreRecord,
+        "": manifest.Manifest,
+        "stores.NAME": manifest.StoreRecord,
         "schema": schema.Schema,
         "schema.node_types": schema.NodeType,
         "schema.relations": schema.Relation,

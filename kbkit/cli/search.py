@@ -74,9 +74,9 @@ def search(
     """Search names and texts by words, by meaning, by both, or with the graph's relations too."""
     import polars as pl
 
+    from kbkit.display.render import write
+    from kbkit.graph.pages import explained
     from kbkit.kb import KnowledgeBase
-    from kbkit.pages import explained
-    from kbkit.render import write
 
     options = _options(fields, fusion, weight, average, rerank_depth)
     with KnowledgeBase(kb) as opened, reranker(context, opened, rerank, budget, price) as judge:

@@ -33,13 +33,13 @@ def shell(
 
     Statements may come from a pipe, too: echo 'lake{area_km2 > 50000}' | kbkit shell world.kb
     """
+    from kbkit.display.render import check
     from kbkit.errors import UnknownNameError
-    from kbkit.render import check
-    from kbkit.shell import languages
+    from kbkit.executor import languages
+    from kbkit.executor.executor import Executor
+    from kbkit.executor.settings import Settings
     from kbkit.shell.display import Display
-    from kbkit.shell.executor import Executor
     from kbkit.shell.runner import Runner
-    from kbkit.shell.settings import Settings
 
     if mode not in (languages.AUTO, *languages.LANGUAGES):
         raise UnknownNameError("mode", mode, (languages.AUTO, *languages.LANGUAGES))
@@ -67,7 +67,7 @@ def _talk(runner: Runner) -> int:
 def _read(runner: Runner, texts: list[str] | None) -> int:
     """Run what -c or the pipe holds; the code of the first statement that fails."""
     from kbkit.errors import KbError
-    from kbkit.shell.executor import Quit
+    from kbkit.executor.executor import Quit
 
     try:
         if texts is None:

@@ -103,8 +103,8 @@ def check(
     """How many queries of a file the KB accepts, runs within the limit, and answers; and why not the others."""
     from kbkit.benchmarks.spinach import check as checking
     from kbkit.benchmarks.spinach import files
+    from kbkit.display.render import check as check_render
     from kbkit.kb import KnowledgeBase
-    from kbkit.render import check as check_render
 
     check_render(format, output)
     if out is not None:
@@ -152,10 +152,10 @@ def run(
 
     A run that was stopped goes on where it was. At the end its scores are shown, as `spinach eval` does.
     """
+    from kbkit.agent.agent import Settings
     from kbkit.benchmarks.spinach import files, runs
     from kbkit.benchmarks.spinach import run as running
     from kbkit.cli.models import opened
-    from kbkit.explore.agent import Settings
     from kbkit.kb import KnowledgeBase
 
     dataset = files.read(file, sparql=False, question=True)
@@ -263,7 +263,7 @@ def _bar(context: typer.Context, stage: str) -> Iterator[Callable[[int, int], No
 
 
 def _told(listen: Callable[..., None] | None, stage: str) -> Callable[[int, int], None]:
-    from kbkit.ingestion.progress import Event
+    from kbkit.display.progress import Event
 
     return lambda done, total: listen(Event(stage, done, total)) if listen else None
 
@@ -272,7 +272,7 @@ def _check_table(
     table: int | None, known: Sequence[int], format: str | None, output: Path | None, *, whole: bool
 ) -> None:
     """Raise now what :func:`_write` would raise when the work is done; ``whole`` if one table is asked for anyway."""
-    from kbkit.render import check as check_render
+    from kbkit.display.render import check as check_render
 
     names = ", ".join(map(str, known))
     if table is not None and whole:
@@ -290,7 +290,7 @@ def _write(tables: Sequence[Titled], chosen: int | None, format: str | None, out
     import polars as pl
 
     from kbkit.cli.options import on_screen
-    from kbkit.render import print_table
+    from kbkit.display.render import print_table
 
     if chosen is not None:
         _render(next(frame for number, _, frame in tables if number == chosen), format, output)
@@ -308,13 +308,13 @@ def _write(tables: Sequence[Titled], chosen: int | None, format: str | None, out
 
 
 def _render(frame: pl.DataFrame, format: str | None, output: Path | None) -> None:
-    from kbkit.render import write
+    from kbkit.display.render import write
 
     write(frame, format, output)
 
 
 def _remark(context: typer.Context, lines: Iterable[str]) -> None:
-    from kbkit.render import clean
+    from kbkit.display.render import clean
 
     if not context.obj.quiet:
         for line in lines:

@@ -19,9 +19,9 @@ from kbkit.errors import KbError
 if TYPE_CHECKING:
     from kbkit.benchmarks.stark.evaluate import Result, Runner
     from kbkit.benchmarks.stark.stats import Statistics
+    from kbkit.graph.nodes import Node
     from kbkit.kb import KnowledgeBase
     from kbkit.llm.calls import Calls
-    from kbkit.lookup import Node
     from kbkit.measures.frames import Gold
 
 NEIGHBORS = 5
@@ -67,8 +67,8 @@ def stats(
     """What datasets hold: Tables 3 and 4 of the paper, the lengths of figure 4 and the parts of figure 5."""
     from kbkit.benchmarks.stark import stats as statistics
     from kbkit.benchmarks.stark.dataset import read_all
-    from kbkit.render import check
-    from kbkit.render import write as render
+    from kbkit.display.render import check
+    from kbkit.display.render import write as render
 
     check(format, output)
     datasets = read_all(dataset)
@@ -82,7 +82,7 @@ def stats(
 
 
 def _print_statistics(found: Statistics) -> None:
-    from kbkit.render import print_table
+    from kbkit.display.render import print_table
 
     for place, (title, frame) in enumerate(found.sections()):
         typer.secho(f"{title}\n" if not place else f"\n{title}\n", bold=True, nl=False)
@@ -126,8 +126,8 @@ def run(
     from kbkit.benchmarks.stark import evaluate as stark
     from kbkit.benchmarks.stark import rerank as reranking
     from kbkit.cli.models import opened
+    from kbkit.display.render import check
     from kbkit.kb import KnowledgeBase
-    from kbkit.render import check
 
     check(format, output)
     gold = stark.questions(dataset, split, sample, seed)
@@ -165,7 +165,7 @@ def _kept(
 ) -> Iterator[Callable[[Result], None]]:
     """Writes each result that it is given; at the end, also where a budget is spent, prints their table."""
     from kbkit.benchmarks.stark import evaluate as stark
-    from kbkit.render import write as render
+    from kbkit.display.render import write as render
 
     if out is not None:
         stark.check(out)
@@ -188,7 +188,7 @@ def _kept(
 def _results(context: typer.Context, runner: Runner, modes: list[str], calls: Calls | None) -> Iterator[Result]:
     """The run of each mode as it is done, with a bar for each."""
     from kbkit.cli.progress import bars
-    from kbkit.ingestion.progress import Event
+    from kbkit.display.progress import Event
 
     # Calls draw bars of their own, and there is one terminal.
     with bars(context.obj.quiet or calls is not None) as listen:
@@ -213,9 +213,9 @@ def evaluate(
 ) -> None:
     """Score runs on a split of a dataset: Hit@1, Hit@5, R@20 and MRR in percent, a row a run (Tables 6 and 7)."""
     from kbkit.benchmarks.stark import evaluate as stark
+    from kbkit.display.render import check
+    from kbkit.display.render import write as render
     from kbkit.measures.ranking import remarks
-    from kbkit.render import check
-    from kbkit.render import write as render
 
     check(format, output)
     gold = stark.questions(dataset, split, sample, seed)
@@ -266,8 +266,8 @@ def write(
 def _show(kb: KnowledgeBase, drawn: int) -> Node:
     """Print a node's page, long texts cut, with some paths of two steps."""
     from kbkit.benchmarks.stark import human
-    from kbkit.pages import print_lines
-    from kbkit.render import clean, width_of
+    from kbkit.display.render import clean, width_of
+    from kbkit.graph.pages import print_lines
 
     node = kb.node(drawn)
     print_lines(kb.page(drawn, NEIGHBORS).lines(width_of(sys.stdout)), sys.stdout)
@@ -296,7 +296,7 @@ def _query(node: Node) -> str | None:
 
 def _line() -> str | None:
     """The next line of the input, without white space around it; None at its end."""
-    from kbkit.render import clean
+    from kbkit.display.render import clean
 
     typer.echo("query> ", nl=False)
     try:
@@ -313,7 +313,7 @@ def _line() -> str | None:
 
 
 def _remark(context: typer.Context, lines: Iterable[str]) -> None:
-    from kbkit.render import clean
+    from kbkit.display.render import clean
 
     if not context.obj.quiet:
         for line in lines:

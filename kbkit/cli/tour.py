@@ -7,8 +7,8 @@ from pathlib import Path
 
 import typer
 
+from kbkit.display.render import print_table
 from kbkit.kb import KnowledgeBase
-from kbkit.render import print_table
 
 _SQL = "SELECT name, area_km2 FROM lake ORDER BY area_km2 DESC LIMIT 5"
 _SPARQL = """SELECT ?name ?since {

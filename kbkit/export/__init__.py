@@ -16,16 +16,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from kbkit import systems
+from kbkit.directory import systems
+from kbkit.directory.generations import tree_bytes
+from kbkit.display.progress import Event, Listener
 from kbkit.errors import BadInputError, KbError, QueryError, UnknownNameError
 from kbkit.export import folder, kgtk, lines, rebuild
-from kbkit.ingestion.progress import Event, Listener
-from kbkit.layout import tree_bytes
 from kbkit.stores.sql_errors import first_line
 from kbkit.stores.tables import FILE, Error, Tables
 
 if TYPE_CHECKING:
-    from kbkit.kb import KnowledgeBase
+    from kbkit.stores import Stores
 
 FORMATS = ("parquet", "csv", "ntriples", "kgtk")
 
@@ -45,7 +45,7 @@ class Written:
 
 
 def export(
-    kb: KnowledgeBase,
+    stores: Stores,
     to: str,
     out: str | os.PathLike[str],
     *,
@@ -67,17 +67,17 @@ def export(
     for option, given, choices in (("--flat", flat, ("parquet", "csv")), ("--gzip", gzip, ("csv",))):
         if given and to not in choices:
             raise KbError(f"{option} goes with {' and '.join(choices)}, not with {to}")
-    opened = Tables(kb.folder / FILE, files=True)
+    opened = Tables(stores.folder / FILE, files=True)
     try:
         with _one_line_errors():
             if to in ("parquet", "csv"):
-                size = _folder(kb, opened, Path(out), to, replace, flat, gzip, _teller(progress))
+                size = _folder(stores, opened, Path(out), to, replace, flat, gzip, _teller(progress))
             else:
-                size = _lines(kb, opened, str(out), to, replace, _teller(progress))
+                size = _lines(stores, opened, str(out), to, replace, _teller(progress))
     finally:
         opened.close()
-    texts = sum(field.texts for field in kb.schema.text_fields)
-    return Written(str(out), kb.schema.nodes, kb.schema.edges, texts, size)
+    texts = sum(field.texts for field in stores.schema.text_fields)
+    return Written(str(out), stores.schema.nodes, stores.schema.edges, texts, size)
 
 
 def _teller(progress: Listener | None) -> folder.Tell:
@@ -92,9 +92,9 @@ def _teller(progress: Listener | None) -> folder.Tell:
 
 
 def _folder(
-    kb: KnowledgeBase, opened: Tables, out: Path, to: str, replace: bool, flat: bool, gzip: bool, tell: folder.Tell
+    stores: Stores, opened: Tables, out: Path, to: str, replace: bool, flat: bool, gzip: bool, tell: folder.Tell
 ) -> int:
-    _check_place(kb, out)
+    _check_place(stores, out)
     if out.exists() and not out.is_dir():
         raise KbError(f"{out} is a file", f"{to} writes a folder: name a new one")
     if out.is_dir() and (held := sorted(path.name for path in out.iterdir())):
@@ -107,13 +107,13 @@ def _folder(
     with _aside(out) as place:
         place.mkdir()
         if flat:
-            folder.write_flat(opened, kb.schema, place, form, tell)
-            rebuild.write_recipe(kb.schema, kb.manifest.recipe, place, form)
+            folder.write_flat(opened, stores.schema, place, form, tell)
+            rebuild.write_recipe(stores.schema, stores.manifest.recipe, place, form)
         else:
-            folder.write_parts(opened, kb.schema, place, form, tell)
+            folder.write_parts(opened, stores.schema, place, form, tell)
         about = {"kbkit_export": 1, "format": to, "layout": "flat" if flat else "partitioned"}
         # Last: without it the folder is no export.
-        text = json.dumps({**about, "schema": kb.schema.to_json()}, indent=1, ensure_ascii=False)
+        text = json.dumps({**about, "schema": stores.schema.to_json()}, indent=1, ensure_ascii=False)
         (place / "schema.json").write_text(text + "\n", encoding="utf-8", newline="\n")
         return tree_bytes(place)
 
@@ -128,10 +128,10 @@ def _is_export(path: Path) -> bool:
 # -- lines ------------------------------------------------------------------------------------------------------------
 
 
-def _lines(kb: KnowledgeBase, opened: Tables, out: str, to: str, replace: bool, tell: folder.Tell) -> int:
+def _lines(stores: Stores, opened: Tables, out: str, to: str, replace: bool, tell: folder.Tell) -> int:
     def write(handle: IO[bytes]) -> None:
         handle.write(kgtk.HEADER if to == "kgtk" else b"")
-        queries = kgtk.queries(opened, kb.schema) if to == "kgtk" else lines.queries(kb.schema, kb.folder)
+        queries = kgtk.queries(opened, stores.schema) if to == "kgtk" else lines.queries(stores.schema, stores.folder)
         lines.write(opened, list(queries), handle, lambda done, total: tell(to, done, total))
 
     if out == "-":
@@ -139,11 +139,11 @@ def _lines(kb: KnowledgeBase, opened: Tables, out: str, to: str, replace: bool, 
         sys.stdout.buffer.flush()
         return 0
     path = Path(out)
-    ending = ".nq" if to == "ntriples" and kb.schema.rdf_source else _ENDINGS[to]
+    ending = ".nq" if to == "ntriples" and stores.schema.rdf_source else _ENDINGS[to]
     if not path.name.lower().endswith((ending, ending + ".gz")):
         why = "this KB came from RDF, and its statements are N-Quads" if ending == ".nq" else f"{to} writes one file"
         raise BadInputError(f"{path} does not end in {ending} or {ending}.gz", why)
-    _check_place(kb, path)
+    _check_place(stores, path)
     if path.is_dir():
         raise KbError(f"{path} is a folder", f"{to} writes one file: name a new one")
     if path.exists() and not replace:
@@ -156,10 +156,10 @@ def _lines(kb: KnowledgeBase, opened: Tables, out: str, to: str, replace: bool, 
 # -- both -------------------------------------------------------------------------------------------------------------
 
 
-def _check_place(kb: KnowledgeBase, out: Path) -> None:
+def _check_place(stores: Stores, out: Path) -> None:
     if not out.absolute().parent.is_dir():
         raise KbError(f"{out.absolute().parent} does not exist", "make that folder first")
-    if kb.directory.path.resolve() in out.resolve().parents:
+    if stores.directory.path.resolve() in out.resolve().parents:
         raise KbError(f"{out} lies inside the KB", "a KB holds nothing but its stores: name a place beside it")
 
 

@@ -10,21 +10,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kbkit import embed, systems
-from kbkit.embed import Prefixes
+from kbkit.directory import systems
+from kbkit.directory.generations import KbDirectory, fingerprint, link_tree, now
+from kbkit.directory.manifest import STORES, Manifest, StoreRecord
+from kbkit.display.progress import Listener, Progress
 from kbkit.errors import BadInputError, InterruptedBuildError, KbError, UnknownNameError
 from kbkit.ingestion import archives, files
 from kbkit.ingestion import recipe as recipes
 from kbkit.ingestion.conversion import convert, create_views, estimate, keep_quads
 from kbkit.ingestion.describe import describe
 from kbkit.ingestion.jobs import Jobs
-from kbkit.ingestion.progress import Listener, Progress
 from kbkit.ingestion.stage import Report, stage
 from kbkit.ingestion.steps import one_line_errors, publish, recorded_settings, staging, versions
-from kbkit.layout import STORES, KbDirectory, Manifest, StoreRecord, fingerprint, link_tree, now
 from kbkit.schema import Schema
 from kbkit.stores import deadline, table_build, tables, triples
+from kbkit.stores import embedders as embed
 from kbkit.stores.document_vectors import Settings as VectorSettings
+from kbkit.stores.embedders import Prefixes
 from kbkit.stores.text import Settings as TextSettings
 from kbkit.stores.text import check_analyzer
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kbkit.display.progress import Progress
 from kbkit.errors import KbError
-from kbkit.ingestion.progress import Progress
 from kbkit.ingestion.recipe import Recipe
 from kbkit.readers import converter
 from kbkit.stores.tables import literal, quote, write_lines

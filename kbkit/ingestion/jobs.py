@@ -8,13 +8,13 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from kbkit import embed
-from kbkit.embed import Embedder
+from kbkit.directory.manifest import Manifest, StoreRecord
+from kbkit.display.progress import Progress
 from kbkit.errors import KbError
-from kbkit.ingestion.progress import Progress
-from kbkit.layout import Manifest, StoreRecord
 from kbkit.stores import deadline, tables
+from kbkit.stores import embedders as embed
 from kbkit.stores.document_vectors import Settings as VectorSettings
+from kbkit.stores.embedders import Embedder
 from kbkit.stores.text import Settings as TextSettings
 
 _AT_ONCE = 2

@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kbkit import systems
+from kbkit.directory import systems
+from kbkit.directory.generations import KbDirectory
+from kbkit.directory.manifest import Manifest
+from kbkit.display.progress import Progress
 from kbkit.errors import BadInputError, InterruptedBuildError, KbError
 from kbkit.ingestion import archives
 from kbkit.ingestion.archives import Found
-from kbkit.ingestion.progress import Progress
-from kbkit.layout import KbDirectory, Manifest
 from kbkit.stores import tables, triples
 from kbkit.stores.document_vectors import Settings as VectorSettings
 from kbkit.stores.sql_errors import first_line

@@ -13,20 +13,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kbkit import embed
+from kbkit.directory.generations import KbDirectory, fingerprint, link_tree, now
+from kbkit.directory.manifest import Manifest, StoreRecord
+from kbkit.display.progress import Listener, Progress
 from kbkit.errors import BadInputError, KbError
 from kbkit.ingestion import files
 from kbkit.ingestion import recipe as recipes
 from kbkit.ingestion.delta import apply
 from kbkit.ingestion.describe import describe
 from kbkit.ingestion.jobs import Jobs
-from kbkit.ingestion.progress import Listener, Progress
 from kbkit.ingestion.recipe import FileSpec, Recipe, RelationSpec
 from kbkit.ingestion.stage import Report, stage
 from kbkit.ingestion.steps import one_line_errors, publish, recorded_settings, staging, versions
-from kbkit.layout import KbDirectory, Manifest, StoreRecord, fingerprint, link_tree, now
 from kbkit.schema import Schema
 from kbkit.stores import deadline, table_build, tables
+from kbkit.stores import embedders as embed
 
 if TYPE_CHECKING:
     import duckdb

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kbkit.display.progress import Event, Listener
 from kbkit.errors import KbError, UnknownNameError
-from kbkit.ingestion.progress import Event, Listener
 from kbkit.llm import prompts as prompt_files
 from kbkit.llm import reading, threads
 from kbkit.llm.account import Account, BudgetError, Prices, Tally

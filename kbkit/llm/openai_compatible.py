@@ -16,9 +16,9 @@ import urllib.parse
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from kbkit import endpoint
 from kbkit.errors import KbError, QueryTimeoutError
 from kbkit.llm.client import Reply, Request, Tool, Usage
+from kbkit.stores import endpoint
 
 TIMEOUT = 120.0
 RETRIES = 5

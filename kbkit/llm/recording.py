@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kbkit import systems
+from kbkit.directory import systems
 from kbkit.errors import BadInputError, KbError
 from kbkit.llm.client import Message, Reply, Request, Usage
 

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class, needs_local_scope, no_var_expand
 
+from kbkit.display.render import clean
 from kbkit.errors import KbError
-from kbkit.render import clean
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from kbkit.executor.executor import Executor, Outcome
+    from kbkit.executor.languages import Statement
     from kbkit.kb import KnowledgeBase
-    from kbkit.shell.executor import Executor, Outcome
-    from kbkit.shell.languages import Statement
 
 _QUESTION = re.compile(r"(\s*(?:[\w\s,.]+=\s*)?)%kb[ \t]+(.*\?)\s*$")
 _INTO = re.compile(r"\s*([^\W\d]\w*)\s*<<[ \t]*(.*)", re.DOTALL)
@@ -83,7 +83,7 @@ class KbMagics(Magics):
         return self._each(_statements(text, executor), names)
 
     def _open(self, path: Path) -> KnowledgeBase:
-        from kbkit.shell.executor import Executor
+        from kbkit.executor.executor import Executor
 
         opened = Executor.open(path)  # first, so that a wrong path leaves the old one open
         self.close()
@@ -97,7 +97,7 @@ class KbMagics(Magics):
 
     def _each(self, statements: Iterable[Statement], names: dict[str, Any], depth: int = 0) -> Any:
         """Run statements; the value of the last is handed back, those before are shown."""
-        from kbkit.shell.executor import Quit
+        from kbkit.executor.executor import Quit
 
         if depth > _MOST_SCRIPTS:
             raise KbError(f"{_MOST_SCRIPTS} files read one another", "does one read itself?")
@@ -126,7 +126,7 @@ def _statements(text: str, executor: Executor) -> Iterator[Statement]:
     """The statements of a cell: as in a script, but expressions and words to search for go on to the next empty line or
     dot-command.
     """
-    from kbkit.shell import languages
+    from kbkit.executor import languages
 
     mode, types, rest = executor.settings.mode, executor.types, ""
     for block in re.split(r"\n(?=[ \t]*(?:\n|\.[a-z]))", text):
@@ -167,7 +167,7 @@ def _path(text: str) -> Path | None:
 
 def _value(outcome: Outcome) -> Any:
     """What a notebook has of an outcome: text is printed, remarks go to standard error."""
-    from kbkit.shell.executor import Printout
+    from kbkit.executor.executor import Printout
 
     if outcome.note:
         _remark(outcome.note)
@@ -184,7 +184,7 @@ def _show(value: Any) -> None:
     """Show a value in the middle of a cell; text is printed."""
     from IPython.display import display
 
-    from kbkit.shell.executor import Printout
+    from kbkit.executor.executor import Printout
 
     if isinstance(value, Printout):
         value.print(sys.stdout, _WIDTH)

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from kbkit.errors import KbError
+from kbkit.executor.parameters import named
+from kbkit.graph.nodes import Node
 from kbkit.kb import KnowledgeBase
-from kbkit.lookup import Node
-from kbkit.shell.parameters import named
 
 _PLAIN = (str, int, float, bool, datetime.date, datetime.time, datetime.timedelta, decimal.Decimal, bytes)
 

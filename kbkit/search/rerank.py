@@ -12,12 +12,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from kbkit.answers.session import Session
-from kbkit.embed import first_line, sentence_transformers
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.llm.calls import Calls
 from kbkit.llm.models import open_calls, open_models
 from kbkit.search.ranking import Ranked, Ranking
 from kbkit.stores import documents
+from kbkit.stores.embedders import first_line, sentence_transformers
 
 KINDS = ("cross-encoder:MODEL", "llm:MODEL@URL")
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -13,16 +12,16 @@ import polars as pl
 from kbkit.answers.session import Session
 from kbkit.errors import BadInputError, KbError
 from kbkit.llm.cache import FILE as CACHE_FILE
-from kbkit.lookup import NODES_SQL
 from kbkit.search import rerank
 from kbkit.search.filters import Given, candidates
-from kbkit.search.hits import explained, hits
-from kbkit.search.parallel import each
-from kbkit.search.ranking import Ranked, Ranking
+from kbkit.search.hits import SearchResults, hits, positions
+from kbkit.search.ranking import Ranked, Ranking, fuse
 from kbkit.search.rerank import Reranker
-from kbkit.search.retrieve import read, retrieve
+from kbkit.search.retrievers import Asked, corrected, each, legs
 from kbkit.search.settings import Options, Settings, field_weights
-from kbkit.stores.text_query import TextQuery, check
+from kbkit.stores.ids import both
+from kbkit.stores.nodes import NODES_SQL
+from kbkit.stores.text_query import TextQuery, check, parse
 
 _AT_ONCE = 200
 """Queries between two words of how many are done: each such part reads all vectors once."""
@@ -38,8 +37,9 @@ class Search:
     settings: Settings
     reranker: Reranker | None
 
-    @staticmethod
+    @classmethod
     def of(
+        cls,
         session: Session,
         mode: str,
         k: int,
@@ -47,28 +47,28 @@ class Search:
         node_type: str | None,
         reranker: str | Reranker | None,
         options: Options,
-    ) -> Search:
+    ) -> Self:
         """Read what a user says; see :meth:`kbkit.kb.KnowledgeBase.search`."""
         rest: Options = {**options}
         fields = rest.pop("fields", ())
         settings = Settings(mode, k, **rest)  # type: ignore[arg-type] # which has no fields now
         if fields and not settings.uses("bm25"):
             raise KbError(f"fields are for full text, which mode {mode} does not use", "leave them out")
-        settings = dataclasses.replace(
+        settings = replace(
             settings,
             within=candidates(session, within, node_type),
             fields=field_weights(session.stores.text, fields) if fields else None,
         )
         if isinstance(reranker, str):
             reranker = rerank.load(reranker, cache=session.stores.workspace.folder / CACHE_FILE)
-        return Search(session, settings, reranker)
+        return cls(session, settings, reranker)
 
-    def one(self, text: str, explain: bool) -> pl.DataFrame:
+    def one(self, text: str, explain: bool = False) -> SearchResults:
         """The hits of one query: rank, id, key, type, name, score, a score per component, snippet; ``why`` if asked."""
-        query = read(self.session, text, self.settings)
-        [ranked] = self._ranked([query])
-        frame = hits(self.session, query, ranked)
-        return explained(self.session, query, self.settings, ranked, frame) if explain else frame
+        query = self.read(text)
+        [ranked] = self._reranked([query])
+        frame = hits(self.session.stores, query, ranked)
+        return SearchResults(self.explained(query, ranked, frame) if explain else frame)
 
     def many(self, queries: Queries, tell: Callable[[int, int], None] | None = None) -> pl.DataFrame:
         """The hits of many queries: query, rank, id, key, type, name, score; ``tell`` hears how many are done."""
@@ -78,8 +78,8 @@ class Search:
             if tell:
                 tell(start, len(texts))
             part = texts[start : start + _AT_ONCE] if tell else texts
-            asked = each(lambda text: read(self.session, text, self.settings), part)
-            rankings += [ranked.ranking for ranked in self._ranked(asked)]
+            asked = each(self.read, part)
+            rankings += [ranked.ranking for ranked in self._reranked(asked)]
         if tell:
             tell(len(texts), len(texts))
         counts = [len(ranking.ids) for ranking in rankings]
@@ -96,13 +96,54 @@ class Search:
             "query", "rank", "id", "key", "type", "name", "score"
         )
 
-    def _ranked(self, queries: Sequence[TextQuery]) -> list[Ranked]:
+    def read(self, text: str) -> TextQuery:
+        """Check and parse a query, and correct it where none of its words is in the index."""
+        check(text)
+        query = parse(text, self.settings.quotes)
+        if not self.settings.uses("bm25"):
+            return query
+        return corrected(self.session.stores, query, self.settings.fields)
+
+    def retrieve(self, queries: Sequence[TextQuery], k: int | None = None) -> list[Ranked]:
+        """Rank the ``k`` best nodes for each query, all queries at once unless quotations restrict some of them."""
+        settings = replace(self.settings, k=min(k or self.settings.k, self.session.schema.nodes))
+        asked = Asked.of(self.session.stores, queries, settings)
+        if not any(query.required for query in queries):
+            return self.rank(asked, settings)
+        return [self.rank(one, self._narrowed(one.queries[0], settings))[0] for one in asked.one_by_one()]
+
+    def _narrowed(self, query: TextQuery, settings: Settings) -> Settings:
+        """Turn what a query requires into a filter, which holds for every retriever."""
+        if not query.required:
+            return settings
+        required = self.session.stores.text.matching(query, settings.fields)
+        return replace(settings, within=both(settings.within, required))
+
+    def rank(self, asked: Asked, settings: Settings) -> list[Ranked]:
+        """Run the mode's retrievers, and fuse what they find."""
+        found = legs(self.session.stores, asked, settings)
+        if settings.mode in found:
+            return [Ranked(ranking, {settings.mode: ranking}) for ranking in found[settings.mode](settings.k)]
+        depth = max(settings.k, settings.depth)
+        rankings = each(lambda leg: leg(depth), list(found.values()))
+        return [fused(dict(zip(found, parts, strict=True)), settings) for parts in zip(*rankings, strict=True)]
+
+    def explained(self, query: TextQuery, ranked: Ranked, frame: pl.DataFrame) -> pl.DataFrame:  # noqa: ARG002
+        """Add a column ``why`` to the hits of a query."""
+        return frame.with_columns(pl.Series("why", positions(ranked, frame), dtype=pl.List(pl.String)))
+
+    def _reranked(self, queries: Sequence[TextQuery]) -> list[Ranked]:
         if self.reranker is None:
-            return retrieve(self.session, queries, self.settings)
+            return self.retrieve(queries)
         k = self.settings.k
-        deeper = dataclasses.replace(self.settings, k=max(k, self.settings.rerank_depth))
-        found = zip(queries, retrieve(self.session, queries, deeper), strict=True)
+        found = zip(queries, self.retrieve(queries, max(k, self.settings.rerank_depth)), strict=True)
         return [rerank.rerank(self.session, query.text, ranked, self.reranker, k) for query, ranked in found]
+
+
+def fused(parts: dict[str, Ranking], settings: Settings) -> Ranked:
+    """Fuse the rankings of one query."""
+    weights = [settings.weights[leg] for leg in parts]
+    return Ranked(fuse(list(parts.values()), weights, settings.k, settings.fusion, settings.rrf_k), parts)
 
 
 def _named(queries: Queries) -> tuple[list[str], list[str]]:

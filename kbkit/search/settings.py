@@ -9,7 +9,7 @@ from typing import TypedDict
 import numpy as np
 
 from kbkit.errors import KbError, UnknownNameError
-from kbkit.search.fuse import METHODS, RRF_K
+from kbkit.search.ranking import METHODS, RRF_K
 from kbkit.stores.ids import Within
 from kbkit.stores.text import Text
 

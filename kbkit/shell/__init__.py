@@ -1,4 +1,1 @@
-"""The shell: statements in four languages and dot-commands on one KB.
-
-``executor`` runs them and knows of no terminal; ``completion`` and ``languages`` are pure; ``repl`` is the terminal.
-"""
+"""The interactive shell: the terminal around :mod:`kbkit.executor`."""

@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from kbkit import render, systems
+from kbkit.directory import systems
+from kbkit.display import render
+from kbkit.display.pager import paged
+from kbkit.display.waiting import Waiting
 from kbkit.errors import KbError
-from kbkit.pager import paged
-from kbkit.shell.executor import Outcome, Printout
-from kbkit.shell.settings import Settings
-from kbkit.waiting import Waiting
+from kbkit.executor.executor import Outcome, Printout
+from kbkit.executor.settings import Settings
 
 if TYPE_CHECKING:
     import polars as pl
@@ -107,7 +108,7 @@ class Display:
             self._part(outcome.value, kind, stream, width)
 
     def _part(self, value: Any, kind: str, stream: IO[str], width: int) -> None:
-        from kbkit.pages import Page, print_lines  # brings DuckDB, for which the first prompt is not to wait
+        from kbkit.graph.pages import Page, print_lines  # brings DuckDB, for which the first prompt is not to wait
 
         if isinstance(value, Printout):
             value.print(stream, width)

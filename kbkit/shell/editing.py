@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from kbkit import systems
+from kbkit.directory import systems
 from kbkit.errors import KbError
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from kbkit.display.render import clean
 from kbkit.errors import KbError
-from kbkit.render import clean
 
 _HINTS = {
     "--timeout sets the limit": ".timeout sets the limit",

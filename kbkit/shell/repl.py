@@ -26,14 +26,15 @@ from prompt_toolkit.output import create_output
 from prompt_toolkit.utils import is_dumb_terminal
 
 from kbkit.errors import KbError
-from kbkit.shell import languages, plain
-from kbkit.shell.executor import Executor, Quit
+from kbkit.executor import languages
+from kbkit.executor.executor import Executor, Quit
+from kbkit.shell import plain
 from kbkit.shell.highlight import MOST, STYLE, StatementLexer, lexer
 from kbkit.shell.runner import Runner
 
 if TYPE_CHECKING:
-    from kbkit.shell.completion import Candidate
-    from kbkit.shell.vocabulary import Vocabulary
+    from kbkit.executor.completion import Candidate
+    from kbkit.executor.vocabulary import Vocabulary
 
 HISTORY = "shell_history"
 """The file in a KB's workspace that keeps its statements."""
@@ -102,19 +103,19 @@ class _Completer(Completer):
     def prepare(self) -> None:
         """Import and open what the first keys and the first statement need, while a person thinks."""
         _warm()
-        from kbkit.shell.completion import prepare
+        from kbkit.executor.completion import prepare
 
         with contextlib.suppress(Exception):  # the KB may be closed by now
             prepare(self._vocabulary())
 
     def _candidates(self, text: str, at: int, language: str) -> list[Candidate]:
-        from kbkit.shell.completion import complete
+        from kbkit.executor.completion import complete
 
         return complete(text, at, self._vocabulary(), language)
 
     def _vocabulary(self) -> Vocabulary:
-        from kbkit.shell.commands import words
-        from kbkit.shell.vocabulary import Vocabulary
+        from kbkit.executor.commands import words
+        from kbkit.executor.vocabulary import Vocabulary
 
         if self._known is None or self._known[0] is not self._executor.kb:
             self._known = (self._executor.kb, Vocabulary.of(self._executor.kb, words(), self._executor.columns))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 
-from kbkit import systems
+from kbkit.directory import systems
+from kbkit.display.render import clean
 from kbkit.errors import KbError
-from kbkit.render import clean
-from kbkit.shell import failure, languages
+from kbkit.executor import languages
+from kbkit.executor.executor import Executor, Outcome, Quit
+from kbkit.shell import failure
 from kbkit.shell.display import Display
-from kbkit.shell.executor import Executor, Outcome, Quit
 from kbkit.shell.failure import Where
 
 _MOST_NESTED = 10

@@ -17,7 +17,7 @@ import numpy as np
 import tantivy
 from numpy.typing import NDArray
 
-from kbkit import systems
+from kbkit.directory import systems
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.schema import Schema, TextField
 from kbkit.stores import documents, text_names

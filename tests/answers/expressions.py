@@ -45,9 +45,7 @@ class Writer:
         if choice == 7:
             return self.where(wanted, depth)
         sign = self.rng.choice([" - ", " & ", " | ", "-", "&"])
-        parts = [
-            self.inside(wanted, depth - 1) for _ in range(2 if self.one_in(2) else 3)
-        ]
+        parts = [self.inside(wanted, depth - 1) for _ in range(2 if self.one_in(2) else 3)]
         if self.one_in(8):
             parts[-1] = self.inside(None, depth - 1)
         return sign.join(parts)

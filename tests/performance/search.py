@@ -10,7 +10,7 @@ import numpy as np
 
 import kbkit
 from kbkit.kb import KnowledgeBase
-from kbkit.search.retrieve import retrieve
+from kbkit.search.run import Search
 from kbkit.search.settings import MODES, Settings
 from kbkit.stores.text_query import TextQuery
 from tests.performance import data
@@ -74,7 +74,7 @@ def hybrid(scale: float, engine: str) -> Iterator[Figure]:
         settings = Settings("hybrid", K)
 
         def search(query: str) -> Any:
-            return retrieve(kb.session, [TextQuery(query)], settings)[0].ranking.ids
+            return Search(kb.session, settings, None).retrieve([TextQuery(query)])[0].ranking.ids
 
         yield timed("hybrid, top 100", search, queries, places, goal=15.0)
 

@@ -53,8 +53,8 @@ def _first_prompt(path: Path) -> float:
 
 
 def _completion(kb: object) -> Iterator[Figure]:
-    from kbkit.shell.completion import complete, prepare
-    from kbkit.shell.vocabulary import Vocabulary
+    from kbkit.executor.completion import complete, prepare
+    from kbkit.executor.vocabulary import Vocabulary
 
     vocabulary = Vocabulary.of(kb)  # type: ignore[arg-type]
     prepare(vocabulary)
@@ -68,8 +68,8 @@ def _completion(kb: object) -> Iterator[Figure]:
 
 def _names(kb: object) -> Iterator[Figure]:
     """Names of nodes as they are typed in quotes: of real names the first letters."""
-    from kbkit.shell.completion import complete
-    from kbkit.shell.vocabulary import Vocabulary
+    from kbkit.executor.completion import complete
+    from kbkit.executor.vocabulary import Vocabulary
 
     vocabulary = Vocabulary.of(kb)  # type: ignore[arg-type]
     rows = kb.sql("SELECT name FROM nodes USING SAMPLE reservoir(200 ROWS) REPEATABLE (1)")  # type: ignore[attr-defined]

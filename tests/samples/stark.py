@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from kbkit.generate import SHAPES
+from kbkit.ingestion.generate import SHAPES
 
 NODES_OF_A_TYPE = 4
 TYPES = {

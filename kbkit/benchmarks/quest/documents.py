@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kbkit import systems
 from kbkit.benchmarks.documents import Document, read, types_with_text
+from kbkit.directory import systems
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
 

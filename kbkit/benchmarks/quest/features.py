@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kbkit.benchmarks.quest.dataset import Example
 from kbkit.kb import KnowledgeBase
-from kbkit.search.fuse import RRF_K
+from kbkit.search.ranking import RRF_K
 
 Matrix = NDArray[np.float64]
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kbkit import whole_files
 from kbkit.benchmarks.quest.grammar import grammar
 from kbkit.benchmarks.stages import Row
+from kbkit.directory import files as whole_files
 from kbkit.measures.json_files import BESIDE
 
 SPLITS = ("train", "val", "test")

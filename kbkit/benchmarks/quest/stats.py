@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from kbkit.benchmarks.quest.dataset import TEMPLATES, Dataset, Example
-from kbkit.charts import Chart
+from kbkit.display.charts import Chart
 from kbkit.measures.summary import ALL
 
 _WORDS = r"\S+"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kbkit.errors import KbError, QueryError, QuerySyntaxError, QueryTimeoutError
 from kbkit.measures.rows import Result
-from kbkit.sparql_syntax import parse
+from kbkit.sparql.parse import parse
 
 if TYPE_CHECKING:
     import polars as pl

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from lark import Token, Tree
 
-from kbkit import wikibase
-from kbkit.sparql_syntax.tree import Node, ParseTree, child, children, nodes, tokens
+from kbkit.schema import Wikibase
+from kbkit.sparql.tree import Node, ParseTree, child, children, nodes, tokens
 
 _HEADS = ("select_query", "sub_select", "ask_query", "construct_query", "describe_query")
 _BRACKETS = "blank_node_property_list_path"
@@ -28,8 +28,8 @@ _IRIS = ("IRIREF", "PNAME_LN", "PNAME_NS")
 _NUMBERS = ("NUMBER", "SIGNED_NUMBER")
 _LABELS = ("Label", "Description")
 """How names of variables end that the label service fills; the authors leave such columns out."""
-_LABEL_SERVICE = wikibase.ONTOLOGY + "label"
-_PARAMETER = wikibase.BLAZEGRAPH + "serviceParam"
+_LABEL_SERVICE = Wikibase.ONTOLOGY + "label"
+_PARAMETER = Wikibase.BLAZEGRAPH + "serviceParam"
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Query:
 
     def __init__(self, tree: ParseTree) -> None:
         self.tree = tree
-        self._prefixes = dict(wikibase.PREFIXES)
+        self._prefixes = dict(Wikibase.PREFIXES)
         for declared in nodes(tree, "prefix_decl"):
             name, iri = declared.children[-2:]
             self._prefixes[str(name).removesuffix(":")] = str(iri)[1:-1]
@@ -95,7 +95,7 @@ class Query:
     def _is_instruction(self, triple: Triple) -> bool:
         """Whether a clause speaks to the engine or a service, and not of the data."""
         subject = self.iri(triple.subject)
-        return subject.startswith(wikibase.HINT) or subject == _PARAMETER
+        return subject.startswith(Wikibase.HINT) or subject == _PARAMETER
 
 
 def _pairs(properties: ParseTree) -> Iterator[tuple[Node, Node]]:
@@ -216,7 +216,7 @@ def wikidata_id(iri: str) -> str:
 
 
 _SPACES = tuple(
-    sorted({space for space in wikibase.PREFIXES.values() if space.startswith(wikibase.PROP)} | {wikibase.ENTITY})
+    sorted({space for space in Wikibase.PREFIXES.values() if space.startswith(Wikibase.PROP)} | {Wikibase.ENTITY})
 )
 
 

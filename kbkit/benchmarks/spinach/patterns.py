@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from lark import Token
 
-from kbkit import wikibase
 from kbkit.benchmarks.spinach.features import Query, properties, wikidata_id
-from kbkit.sparql_syntax.tree import ParseTree, children, tokens
+from kbkit.schema import Wikibase
+from kbkit.sparql.tree import ParseTree, children, tokens
 
 _ONE_OF_ALL = {"VAR": "?", "NUMBER": "0", "SIGNED_NUMBER": "0", "INTEGER": "0", "STRING": '""'}
 """What stands for every variable, number and string."""
-_PREFIXES = sorted(wikibase.PREFIXES.items(), key=lambda item: -len(item[1]))
+_PREFIXES = sorted(Wikibase.PREFIXES.items(), key=lambda item: -len(item[1]))
 """The longest namespace first, as some begin with others."""
 
 

@@ -11,18 +11,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kbkit import systems
+from kbkit.agent.agent import POLICY, PRUNE, Agent, Answer
+from kbkit.agent.agent import Settings as AgentSettings
 from kbkit.benchmarks.spinach import paper
 from kbkit.benchmarks.spinach.execute import Executed, execute, rows_of
 from kbkit.benchmarks.spinach.files import Dataset, Question
 from kbkit.benchmarks.spinach.runs import GOLD, PREDICTED, RunFile
 from kbkit.benchmarks.stages import Row
+from kbkit.directory import systems
+from kbkit.directory.generations import fingerprint
+from kbkit.directory.systems import exclusive
 from kbkit.errors import KbError
-from kbkit.explore.agent import POLICY, PRUNE, Agent, Answer
-from kbkit.explore.agent import Settings as AgentSettings
-from kbkit.layout import fingerprint
 from kbkit.llm.account import BudgetError
-from kbkit.systems import exclusive
 
 if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
@@ -109,7 +109,7 @@ class _Asking:
 
     def __init__(self, kb: KnowledgeBase, plan: Plan, calls: Calls) -> None:
         self._kb, self._plan, self._calls = kb, plan, calls
-        self._agent = Agent(kb, calls, plan.agent)
+        self._agent = Agent(kb.stores, calls, plan.agent)
         self._guard = threading.Lock()
         self._errors = 0
 

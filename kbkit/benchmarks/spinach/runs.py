@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kbkit import systems
 from kbkit.benchmarks.spinach.files import result
 from kbkit.benchmarks.stages import Row, Stage
+from kbkit.directory import systems
 from kbkit.errors import BadInputError, KbError
 from kbkit.llm import threads
 from kbkit.measures.reading import content, load

@@ -14,9 +14,9 @@ from kbkit.benchmarks.spinach import paper, patterns
 from kbkit.benchmarks.spinach.features import Features, features
 from kbkit.benchmarks.spinach.files import Dataset, Question
 from kbkit.benchmarks.spinach.paper import Published
-from kbkit.charts import Chart
+from kbkit.display.charts import Chart
 from kbkit.errors import QuerySyntaxError
-from kbkit.sparql_syntax import parse
+from kbkit.sparql.parse import parse
 
 HERE, PAPER, DIFFERENCE = "here", "paper", "difference"
 """What a row's figures are: of the file, printed in the paper, the first less the second."""

@@ -14,23 +14,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kbkit import whole_files
 from kbkit.benchmarks.leaks import leaks
 from kbkit.benchmarks.stark.dataset import HUMAN_TABLE
 from kbkit.benchmarks.stark.evaluate import are_references, check_seed
 from kbkit.benchmarks.stark.layout import ambiguous
+from kbkit.directory import files as whole_files
+from kbkit.directory.systems import exclusive
 from kbkit.errors import BadInputError, KbError
 from kbkit.measures import stark
 from kbkit.measures.json_files import records
 from kbkit.measures.reading import content
 from kbkit.schema import Relation
-from kbkit.systems import exclusive
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from kbkit.graph.nodes import Node
     from kbkit.kb import KnowledgeBase
-    from kbkit.lookup import Node
 
 RECORDS = "human.jsonl"
 _EACH = 2

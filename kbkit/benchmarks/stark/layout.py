@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from kbkit import whole_files
 from kbkit.benchmarks.splits import assign, parts
+from kbkit.directory import files as whole_files
 from kbkit.kb import KnowledgeBase
 
 SPLITS = ("train", "val", "test")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from kbkit.benchmarks.stark.dataset import QUERIES, Dataset
-from kbkit.charts import Chart
+from kbkit.display.charts import Chart
 from kbkit.measures.stark import PARTS
 
 WORDS, ANSWERS = "words", "answers"

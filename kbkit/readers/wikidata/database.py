@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from kbkit import systems
+from kbkit.directory import systems
 
 _MEMORY = "1GB"
 

@@ -16,7 +16,7 @@ from kbkit.readers.wikidata import parts
 from kbkit.readers.wikidata.database import connect, copy, files, literal, parquet, write_lines
 from kbkit.readers.wikidata.options import Options
 from kbkit.readers.wikidata.passes import Made
-from kbkit.wikibase import ENTITY, PREFIXES, SCHEMA
+from kbkit.schema import Wikibase
 
 _KIND = """CASE WHEN id LIKE '%-F%' THEN 'form' WHEN id LIKE '%-S%' THEN 'sense'
  WHEN id[1] = 'P' THEN 'property' WHEN id[1] = 'L' THEN 'lexeme' WHEN id[1] = 'M' THEN 'mediainfo' ELSE 'item' END"""
@@ -117,8 +117,8 @@ def _quads(con: duckdb.DuckDBPyConnection, folder: Path, laid: Laid, *, stubs: b
 _ESCAPED = r"""replace(replace(replace(replace(replace(
  regexp_replace(value, '[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]', ' ', 'g'),
  '\', '\\'), '"', '\"'), chr(10), '\n'), chr(13), '\r'), chr(9), '\t')"""
-_TERM_LINE = f"""'<{ENTITY}' || id || '> '
- || CASE term WHEN 'label' THEN '<{PREFIXES["rdfs"]}label>' ELSE '<{SCHEMA}description>' END
+_TERM_LINE = f"""'<{Wikibase.ENTITY}' || id || '> '
+ || CASE term WHEN 'label' THEN '<{Wikibase.PREFIXES["rdfs"]}label>' ELSE '<{Wikibase.SCHEMA}description>' END
  || ' "' || {_ESCAPED} || '"@' || language || ' .'"""
 
 _READABLE = {
@@ -137,12 +137,12 @@ def _normalized(tables: Mapping[str, Sequence[Path]]) -> str:
     encoded = "url_encode(trim(value))"
     for code, sign in _READABLE.items():
         encoded = f"replace({encoded}, '{code}', '{sign}')"
-    node = f"'<{PREFIXES['wds']}' || regexp_replace({{id}}, '[^A-Za-z0-9_-]', '-', 'g') || '>'"
+    node = f"'<{Wikibase.PREFIXES['wds']}' || regexp_replace({{id}}, '[^A-Za-z0-9_-]', '-', 'g') || '>'"
     # The dollar sign of the formatter is taken for what it is: replace() knows no patterns.
     address = f"'<' || replace(formatter, '$1', {encoded}) || '> .'"
 
     def lines(subject: str, prefix: str, table: str, condition: str) -> str:
-        return f"""SELECT {subject} || ' <{PREFIXES[prefix]}' || v.property || '> ' || {address} AS line
+        return f"""SELECT {subject} || ' <{Wikibase.PREFIXES[prefix]}' || v.property || '> ' || {address} AS line
             FROM {parquet(tables[table])} v JOIN formatters f ON v.property = f.property
             WHERE v.datatype = 'external-id' AND v.snak = 'value' AND {condition}"""
 
@@ -151,6 +151,6 @@ def _normalized(tables: Mapping[str, Sequence[Path]]) -> str:
           SELECT subject AS property, first(value) AS formatter FROM {parquet(tables["statements"])}
           WHERE property = 'P1921' AND best AND snak = 'value' AND contains(value, '$1')
             AND regexp_full_match(value, {literal(_FORMATTER)}) GROUP BY subject)
-        {lines(f"'<{ENTITY}' || subject || '>'", "wdtn", "statements", "best")}
+        {lines(f"'<{Wikibase.ENTITY}' || subject || '>'", "wdtn", "statements", "best")}
         UNION ALL {lines(node.format(id="id"), "psn", "statements", "true")}
         UNION ALL {lines(node.format(id="statement"), "pqn", "qualifiers", "true")}"""

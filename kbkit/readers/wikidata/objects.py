@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from kbkit.readers.wikidata import units, values
-from kbkit.readers.wikidata.literals import (
+from kbkit.readers.wikidata.literals import (  # fmt: skip
     amount,
     date_time,
     iri,
@@ -17,11 +17,11 @@ from kbkit.readers.wikidata.literals import (
     raw_url,
     text_literal,
     wiki_url,
-)  # fmt: skip
-from kbkit.wikibase import ENTITY, GEO, ONTOLOGY, PREFIXES
+)
+from kbkit.schema import Wikibase
 
-XSD = PREFIXES["xsd"]
-TYPE = f"<{PREFIXES['rdf']}type>"
+XSD = Wikibase.PREFIXES["xsd"]
+TYPE = f"<{Wikibase.PREFIXES['rdf']}type>"
 MATHML = "http://www.w3.org/1998/Math/MathML"
 MEDIA = "http://commons.wikimedia.org/wiki/Special:FilePath/"
 COMMONS_DATA = "http://commons.wikimedia.org/data/main/"
@@ -57,14 +57,14 @@ def _node(kind: str, facts: list[tuple[str, str]], normal: Node | None = None) -
     """A node named by what it holds."""
     content = "\n".join(f"{name} {value}" for name, value in facts)
     code = hashlib.md5(f"{kind}\n{content}".encode(), usedforsecurity=False).hexdigest()
-    name = f"<{PREFIXES['wdv']}{code}>"
-    lines = [f"{name} {TYPE} <{ONTOLOGY}{kind}> .\n"]
-    lines += [f"{name} {TYPE if fact == 'a' else f'<{ONTOLOGY}{fact}>'} {value} .\n" for fact, value in facts]
+    name = f"<{Wikibase.PREFIXES['wdv']}{code}>"
+    lines = [f"{name} {TYPE} <{Wikibase.ONTOLOGY}{kind}> .\n"]
+    lines += [f"{name} {TYPE if fact == 'a' else f'<{Wikibase.ONTOLOGY}{fact}>'} {value} .\n" for fact, value in facts]
     return Node(name, lines, normal)
 
 
 def _entity(content: Any) -> Object:
-    return Object(f"<{ENTITY}{values.target(content)}>")
+    return Object(f"<{Wikibase.ENTITY}{values.target(content)}>")
 
 
 def _time(content: Any) -> Object:
@@ -80,7 +80,7 @@ def _time_object(time: str, precision: int, zone: int, calendar: str) -> Object:
         ("timeValue", text),
         ("timePrecision", f'"{precision}"^^<{XSD}integer>'),
         ("timeTimezone", f'"{zone}"^^<{XSD}integer>'),
-        ("timeCalendarModel", f"<{ENTITY}{calendar}>"),
+        ("timeCalendarModel", f"<{Wikibase.ENTITY}{calendar}>"),
     ]
     return Object(text, _node("TimeValue", facts))
 
@@ -94,8 +94,8 @@ def _quantity(content: Any) -> Object:
     if changed[0] is not None:
         base = changed[0][1]
         normal = node if base == unit else _quantity_node([pair and pair[0] for pair in changed], base)
-        lines = [*node.lines, f"{node.name} <{ONTOLOGY}quantityNormalized> {normal.name} .\n"]
-        own = f"{normal.name} <{ONTOLOGY}quantityNormalized> {normal.name} .\n"
+        lines = [*node.lines, f"{node.name} <{Wikibase.ONTOLOGY}quantityNormalized> {normal.name} .\n"]
+        own = f"{normal.name} <{Wikibase.ONTOLOGY}quantityNormalized> {normal.name} .\n"
         normal = Node(normal.name, [*normal.lines, own])
         node = Node(node.name, lines, normal)
     return Object(f'"{numbers[0]}"^^<{XSD}decimal>', node)
@@ -106,22 +106,22 @@ def _quantity_node(numbers: list[str | None], unit: str) -> Node:
     facts = [
         (name, f'"{number}"^^<{XSD}decimal>') for name, number in zip(names, numbers, strict=True) if number is not None
     ]
-    return _node("QuantityValue", [*facts, ("quantityUnit", f"<{ENTITY}{'Q199' if unit == '1' else unit}>")])
+    return _node("QuantityValue", [*facts, ("quantityUnit", f"<{Wikibase.ENTITY}{'Q199' if unit == '1' else unit}>")])
 
 
 def _coordinate(content: Any) -> Object:
     latitude, longitude = plain_number(content["latitude"]), plain_number(content["longitude"])
     globe, precision = values.globe(content), content.get("precision")
-    where = "" if globe == values.EARTH else f"<{ENTITY}{globe}> "
+    where = "" if globe == values.EARTH else f"<{Wikibase.ENTITY}{globe}> "
     facts = [
         ("geoLatitude", f'"{latitude}"^^<{XSD}double>'),
         ("geoLongitude", f'"{longitude}"^^<{XSD}double>'),
         ("geoPrecision", f'"{_AUTO_PRECISION if precision is None else plain_number(precision)}"^^<{XSD}double>'),
-        ("geoGlobe", f"<{ENTITY}{globe}>"),
+        ("geoGlobe", f"<{Wikibase.ENTITY}{globe}>"),
     ]
     if precision is None:
-        facts.append(("a", f"<{ONTOLOGY}GeoAutoPrecision>"))
-    text = f'"{where}Point({longitude} {latitude})"^^<{GEO}wktLiteral>'
+        facts.append(("a", f"<{Wikibase.ONTOLOGY}GeoAutoPrecision>"))
+    text = f'"{where}Point({longitude} {latitude})"^^<{Wikibase.GEO}wktLiteral>'
     return Object(text, _node("GlobecoordinateValue", facts))
 
 

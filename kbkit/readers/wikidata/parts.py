@@ -15,7 +15,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kbkit import systems
+from kbkit.directory import systems
 
 _TEXT, _FLAG, _NUMBER, _DOUBLE = pa.string(), pa.bool_(), pa.int32(), pa.float64()
 _VALUE = [

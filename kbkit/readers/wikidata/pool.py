@@ -14,7 +14,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
-from kbkit import systems
+from kbkit.directory import systems
 from kbkit.errors import BadInputError, KbError
 from kbkit.readers.wikidata.options import Options
 from kbkit.readers.wikidata.worker import Job, Request, receive, send, task

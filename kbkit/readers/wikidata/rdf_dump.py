@@ -20,13 +20,16 @@ from kbkit.readers.wikidata.entity import Languages
 from kbkit.readers.wikidata.literals import iri, language_tag
 from kbkit.readers.wikidata.objects import TYPE
 from kbkit.readers.wikidata.worker import Request
-from kbkit.wikibase import ENTITY, GENID, ONTOLOGY, PREFIXES, PROP, SCHEMA
+from kbkit.schema import Wikibase
 
 Triple = tuple[str, str, str]
 
-LABEL, ALIAS = f"<{PREFIXES['rdfs']}label>", f"<{PREFIXES['skos']}altLabel>"
-DESCRIPTION, LEMMA = f"<{SCHEMA}description>", f"<{ONTOLOGY}lemma>"
-REPRESENTATION, DEFINITION = f"<{PREFIXES['ontolex']}representation>", f"<{PREFIXES['skos']}definition>"
+LABEL, ALIAS = f"<{Wikibase.PREFIXES['rdfs']}label>", f"<{Wikibase.PREFIXES['skos']}altLabel>"
+DESCRIPTION, LEMMA = f"<{Wikibase.SCHEMA}description>", f"<{Wikibase.ONTOLOGY}lemma>"
+REPRESENTATION, DEFINITION = (
+    f"<{Wikibase.PREFIXES['ontolex']}representation>",
+    f"<{Wikibase.PREFIXES['skos']}definition>",
+)
 TERMS = {
     LABEL: "label", LEMMA: "label", REPRESENTATION: "label", DESCRIPTION: "description", DEFINITION: "description",
     ALIAS: "alias",
@@ -34,14 +37,14 @@ TERMS = {
 """Predicates of terms, which are kept in the chosen languages only."""
 
 _PAGES = ("<https://www.wikidata.org/wiki/Special:EntityData/", "<http://www.wikidata.org/wiki/Special:EntityData/")
-_IN_ENTITY, _IN_STATEMENT = f"<{ENTITY}", f"<{PREFIXES['wds']}"
-_IN_VALUE, _IN_REFERENCE = f"<{PREFIXES['wdv']}", f"<{PREFIXES['wdref']}"
-_IN_PROP, _IN_ONTOLOGY, _WIKIDATA = f"<{PROP}", f"<{ONTOLOGY}", "<http://www.wikidata.org/"
-_GROUP = f"<{ONTOLOGY}wikiGroup>"
-_OF_PAGE = (f"<{SCHEMA}version>", f"<{SCHEMA}dateModified>")
-_DOUBLED = (f"<{SCHEMA}name>", f"<{PREFIXES['skos']}prefLabel>")
+_IN_ENTITY, _IN_STATEMENT = f"<{Wikibase.ENTITY}", f"<{Wikibase.PREFIXES['wds']}"
+_IN_VALUE, _IN_REFERENCE = f"<{Wikibase.PREFIXES['wdv']}", f"<{Wikibase.PREFIXES['wdref']}"
+_IN_PROP, _IN_ONTOLOGY, _WIKIDATA = f"<{Wikibase.PROP}", f"<{Wikibase.ONTOLOGY}", "<http://www.wikidata.org/"
+_GROUP = f"<{Wikibase.ONTOLOGY}wikiGroup>"
+_OF_PAGE = (f"<{Wikibase.SCHEMA}version>", f"<{Wikibase.SCHEMA}dateModified>")
+_DOUBLED = (f"<{Wikibase.SCHEMA}name>", f"<{Wikibase.PREFIXES['skos']}prefLabel>")
 _COMMON_TYPES = frozenset(
-    f"<{ONTOLOGY}{name}>" for name in ("Item", "Lexeme", "Form", "Sense", "Statement", "Reference", "Value")
+    f"<{Wikibase.ONTOLOGY}{name}>" for name in ("Item", "Lexeme", "Form", "Sense", "Statement", "Reference", "Value")
 )
 _TAGGED = re.compile(r'"@([A-Za-z0-9-]+)$')
 _PLACE = re.compile(r"^Parser error[^:]*: |\(line [0-9]+\)$")
@@ -122,7 +125,7 @@ def munged(subject: str, predicate: str, value: str, name: str, languages: Langu
     elif not subject.startswith(_WIKIDATA):
         subject = iri(subject[1:-1]) or subject
     if value[0] == "_":
-        value = f"<{GENID}{value[2:]}>"
+        value = f"<{Wikibase.GENID}{value[2:]}>"
     elif value[0] == "<":
         if not value.startswith(_WIKIDATA):
             value = iri(value[1:-1]) or f'"{value[1:-1]}"'
@@ -163,4 +166,4 @@ def property_of(predicate: str) -> tuple[str, str]:
     return _SPACES.get(space + "/", ""), name
 
 
-_SPACES = {iri: prefix for prefix, iri in PREFIXES.items() if iri.startswith(PROP)}
+_SPACES = {iri: prefix for prefix, iri in Wikibase.PREFIXES.items() if iri.startswith(Wikibase.PROP)}

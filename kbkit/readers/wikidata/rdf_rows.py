@@ -15,12 +15,12 @@ from urllib.parse import unquote, unquote_plus
 from kbkit.readers.wikidata.entity import Languages
 from kbkit.readers.wikidata.objects import COMMONS_DATA, MATHML, MEDIA, TYPE, XSD
 from kbkit.readers.wikidata.rdf_dump import TERMS, Group, Triple, property_of, text
-from kbkit.wikibase import ENTITY, GENID, GEO, ONTOLOGY, PREFIXES, SCHEMA
+from kbkit.schema import Wikibase
 
-_RANK, _BEST = f"<{ONTOLOGY}rank>", f"<{ONTOLOGY}BestRank>"
-_ABOUT, _NAME, _PART = f"<{SCHEMA}about>", f"<{SCHEMA}name>", f"<{SCHEMA}isPartOf>"
-_KIND = f"<{ONTOLOGY}propertyType>"
-_IN_ENTITY = f"<{ENTITY}"
+_RANK, _BEST = f"<{Wikibase.ONTOLOGY}rank>", f"<{Wikibase.ONTOLOGY}BestRank>"
+_ABOUT, _NAME, _PART = f"<{Wikibase.SCHEMA}about>", f"<{Wikibase.SCHEMA}name>", f"<{Wikibase.SCHEMA}isPartOf>"
+_KIND = f"<{Wikibase.ONTOLOGY}propertyType>"
+_IN_ENTITY = f"<{Wikibase.ENTITY}"
 _POINT = re.compile(r"(?:<http://www\.wikidata\.org/entity/(Q[0-9]+)> )?Point\(([-+0-9.eE]+) ([-+0-9.eE]+)\)")
 _ID = re.compile(r"[A-Z][0-9]+(-[A-Z][0-9]+)?")
 _KINDS = {"Q": "item", "P": "property", "L": "lexeme", "M": "mediainfo"}
@@ -30,7 +30,7 @@ _PROJECTS = {"wikipedia": "wiki"}
 
 VALUES = ("node", "precision", "calendar", "lower", "upper", "unit", "globe")
 _OF_NODES = {
-    f"<{ONTOLOGY}{name}>": (column, kind)
+    f"<{Wikibase.ONTOLOGY}{name}>": (column, kind)
     for name, column, kind in (
         ("timePrecision", "precision", int), ("timeCalendarModel", "calendar", str), ("quantityUnit", "unit", str),
         ("quantityLowerBound", "lower", float), ("quantityUpperBound", "upper", float), ("geoGlobe", "globe", str),
@@ -57,12 +57,12 @@ def value_columns(value: str) -> tuple[Any, ...]:
     """The columns from ``snak`` to ``language`` for an object; ``datatype`` as it looks from the value alone."""
     datatype, shown, target = "string", "", None
     amount = latitude = longitude = globe = unit = language = None
-    if value.startswith(f"<{GENID}"):
+    if value.startswith(f"<{Wikibase.GENID}"):
         return _SOME_VALUE
     if value.startswith("<"):
         shown = value[1:-1]
-        if shown.startswith(ENTITY) and _ID.fullmatch(shown[len(ENTITY) :]):
-            shown = target = shown[len(ENTITY) :]
+        if shown.startswith(Wikibase.ENTITY) and _ID.fullmatch(shown[len(Wikibase.ENTITY) :]):
+            shown = target = shown[len(Wikibase.ENTITY) :]
             sub = {"form": "wikibase-form", "sense": "wikibase-sense"}.get(kind_of(shown))
             datatype = sub or _BY_ID.get(shown[0], "wikibase-item")
         elif shown.startswith(MEDIA):
@@ -82,7 +82,7 @@ def value_columns(value: str) -> tuple[Any, ...]:
             datatype, amount, shown = "quantity", float(shown), shown.removeprefix("+")
         elif kind == MATHML:
             datatype = "math"
-        elif kind == f"{GEO}wktLiteral" and (point := _POINT.fullmatch(shown)):
+        elif kind == f"{Wikibase.GEO}wktLiteral" and (point := _POINT.fullmatch(shown)):
             datatype, globe = "globe-coordinate", point[1] or "Q2"
             longitude, latitude = float(point[2]), float(point[3])
             shown = f"Point({point[2]} {point[3]})"
@@ -127,7 +127,7 @@ class Tables:
                 self._statement(name, prop, value, others.get(value, []))
             elif space == "wdt" and prop not in full:
                 self._truthy(name, prop, value_columns(value), value)
-            elif predicate == TYPE and value.startswith(f"<{PREFIXES['wdno']}"):
+            elif predicate == TYPE and value.startswith(f"<{Wikibase.PREFIXES['wdno']}"):
                 prop = value[1:-1].rpartition("/")[2]
                 if prop not in full:
                     self._truthy(name, prop, _NO_VALUE, value)
@@ -148,7 +148,7 @@ class Tables:
         self.rows["statements"].append((f"{name}${prop}${code}", name, prop, "normal", True, *columns, None))
 
     def _statement(self, name: str, prop: str, node: str, said: list[tuple[str, str]]) -> None:
-        own = node[len(PREFIXES["wds"]) + 1 : -1]
+        own = node[len(Wikibase.PREFIXES["wds"]) + 1 : -1]
         own = f"{own[: len(name)]}${own[len(name) + 1 :]}"
         rank, best, main, full = "normal", False, "", None
         qualifiers: list[tuple[str, tuple[Any, ...]]] = []
@@ -159,7 +159,7 @@ class Tables:
                 rank = value.rsplit("#", 1)[-1].removesuffix("Rank>").lower()
             elif predicate == TYPE:
                 best = best or value == _BEST
-                if value.startswith(f"<{PREFIXES['wdno']}"):
+                if value.startswith(f"<{Wikibase.PREFIXES['wdno']}"):
                     qualifiers.append((value[1:-1].rpartition("/")[2], _NO_VALUE))
             elif space == "ps":
                 main = value

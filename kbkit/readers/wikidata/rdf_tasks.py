@@ -19,7 +19,7 @@ from kbkit.readers.wikidata.rdf_dump import Group, groups, property_of
 from kbkit.readers.wikidata.rdf_rows import VALUES, Tables, kind_of, value_columns
 from kbkit.readers.wikidata.selection import chosen
 from kbkit.readers.wikidata.worker import Request, folder_of
-from kbkit.wikibase import ENTITY, PREFIXES, SCHEMA
+from kbkit.schema import Wikibase
 
 _TEXT = pa.string()
 _NODE = pa.field("node", _TEXT)
@@ -42,9 +42,9 @@ that chosen entities lead to. ``rdf_finish`` keeps those that are used.
 """
 
 _WIKIDATA = "<http://www.wikidata.org/"
-_IN_ENTITY = f"<{ENTITY}"
-_SHARED = (f"<{PREFIXES['wdv']}", f"<{PREFIXES['wdref']}")
-_PART = f"<{SCHEMA}isPartOf>"
+_IN_ENTITY = f"<{Wikibase.ENTITY}"
+_SHARED = (f"<{Wikibase.PREFIXES['wdv']}", f"<{Wikibase.PREFIXES['wdref']}")
+_PART = f"<{Wikibase.SCHEMA}isPartOf>"
 _BAD = (ValueError, KeyError, IndexError, OverflowError)
 _ID = re.compile(r"[QPLM][1-9][0-9]*(-[A-Z][0-9]+)?")
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from kbkit import systems
+from kbkit.directory import systems
 from kbkit.errors import BadInputError
 from kbkit.readers.wikidata.options import Options
 

@@ -3,7 +3,7 @@
 The model: https://www.mediawiki.org/wiki/Wikibase/Indexing/RDF_Dump_Format. As the query service does on loading, types
 that hold for nearly everything are left out (``wikibase:Item``, ``Statement``, ``Reference``; those of value nodes
 stay), and what dumps say of an entity's page is said of the entity. Known differences: value nodes are named by a hash
-of our own; somevalue is an IRI under ``kbkit.wikibase.GENID``, one for a statement's ``ps:`` and ``wdt:``; formulas are
+of our own; somevalue is an IRI under ``Wikibase.GENID``, one for a statement's ``ps:`` and ``wdt:``; formulas are
 TeX, not MathML; units are normalized where ``units`` knows them; OWL's declarations of predicates are not written.
 """
 
@@ -21,20 +21,23 @@ from kbkit.readers.wikidata import objects, sites, values
 from kbkit.readers.wikidata.entity import Entity, Languages, Statement
 from kbkit.readers.wikidata.literals import text_literal
 from kbkit.readers.wikidata.objects import TYPE, XSD, Node, Object
-from kbkit.wikibase import ENTITY, GENID, ONTOLOGY, PREFIXES, SCHEMA
+from kbkit.schema import Wikibase
 
-_LABEL = f"<{PREFIXES['rdfs']}label>"
-_ALIAS = f"<{PREFIXES['skos']}altLabel>"
-_DEFINITION = f"<{PREFIXES['skos']}definition>"
-_DESCRIPTION = f"<{SCHEMA}description>"
-_DERIVED = f"<{PREFIXES['prov']}wasDerivedFrom>"
-_SAME = f"<{PREFIXES['owl']}sameAs>"
-_ONTOLEX = PREFIXES["ontolex"]
+_LABEL = f"<{Wikibase.PREFIXES['rdfs']}label>"
+_ALIAS = f"<{Wikibase.PREFIXES['skos']}altLabel>"
+_DEFINITION = f"<{Wikibase.PREFIXES['skos']}definition>"
+_DESCRIPTION = f"<{Wikibase.SCHEMA}description>"
+_DERIVED = f"<{Wikibase.PREFIXES['prov']}wasDerivedFrom>"
+_SAME = f"<{Wikibase.PREFIXES['owl']}sameAs>"
+_ONTOLEX = Wikibase.PREFIXES["ontolex"]
 _LEXICAL = {"lexeme": "LexicalEntry", "form": "Form", "sense": "LexicalSense"}
-_NAMES = {"lexeme": f"<{ONTOLOGY}lemma>", "form": f"<{_ONTOLEX}representation>"}
-_OF_LEXEMES = ((f"<{PREFIXES['dct']}language>", "language"), (f"<{ONTOLOGY}lexicalCategory>", "lexicalCategory"))
-_RANKS = {name: f"<{ONTOLOGY}{name.capitalize()}Rank>" for name in entities.RANKS}
-_IN_ENTITY = f"<{ENTITY}"
+_NAMES = {"lexeme": f"<{Wikibase.ONTOLOGY}lemma>", "form": f"<{_ONTOLEX}representation>"}
+_OF_LEXEMES = (
+    (f"<{Wikibase.PREFIXES['dct']}language>", "language"),
+    (f"<{Wikibase.ONTOLOGY}lexicalCategory>", "lexicalCategory"),
+)
+_RANKS = {name: f"<{Wikibase.ONTOLOGY}{name.capitalize()}Rank>" for name in entities.RANKS}
+_IN_ENTITY = f"<{Wikibase.ENTITY}"
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -58,7 +61,7 @@ class Predicates(NamedTuple):
 @lru_cache(1 << 15)
 def predicates(name: str) -> Predicates:
     """Those of the property ``P31``."""
-    return Predicates(*(f"<{PREFIXES[prefix]}{name}>" for prefix in Predicates._fields))
+    return Predicates(*(f"<{Wikibase.PREFIXES[prefix]}{name}>" for prefix in Predicates._fields))
 
 
 class Writer:
@@ -77,7 +80,7 @@ class Writer:
         """Add what is said of an entity; each line once."""
         lines: list[str] = []
         kind = entities.kind(entity)
-        subject = f"<{ENTITY}{values.entity_id(entity['id'])}>"
+        subject = f"<{Wikibase.ENTITY}{values.entity_id(entity['id'])}>"
         self._page(entity, kind, subject, lines)
         self._entity(entity, kind, subject, lines)
         if kind == "lexeme":
@@ -88,7 +91,9 @@ class Writer:
 
     def add_redirect(self, name: str, target: str) -> None:
         """Say that an entity has been merged into another."""
-        self.own.append(f"<{ENTITY}{values.entity_id(name)}> {_SAME} <{ENTITY}{values.entity_id(target)}> .\n")
+        self.own.append(
+            f"<{Wikibase.ENTITY}{values.entity_id(name)}> {_SAME} <{Wikibase.ENTITY}{values.entity_id(target)}> .\n"
+        )
 
     def take(self) -> tuple[list[str], list[str]]:
         """Hand over the lines collected so far."""
@@ -99,10 +104,10 @@ class Writer:
     def _page(self, entity: Entity, kind: str, subject: str, lines: list[str]) -> None:
         """Version and counts, which the query service has on the entity."""
         if isinstance(entity.get("lastrevid"), int):
-            lines.append(f'{subject} <{SCHEMA}version> "{entity["lastrevid"]}"^^<{XSD}integer> .\n')
+            lines.append(f'{subject} <{Wikibase.SCHEMA}version> "{entity["lastrevid"]}"^^<{XSD}integer> .\n')
         if isinstance(entity.get("modified"), str):
             when = text_literal(entity["modified"])
-            lines.append(f"{subject} <{SCHEMA}dateModified> {when}^^<{XSD}dateTime> .\n")
+            lines.append(f"{subject} <{Wikibase.SCHEMA}dateModified> {when}^^<{XSD}dateTime> .\n")
         claims = entities.claims(entity)
         external = sum(
             len(statements)
@@ -113,7 +118,7 @@ class Writer:
         if kind == "item":
             counts["sitelinks"] = len(entity.get("sitelinks") or ())
         for name, count in counts.items():
-            lines.append(f'{subject} <{ONTOLOGY}{name}> "{count}"^^<{XSD}integer> .\n')
+            lines.append(f'{subject} <{Wikibase.ONTOLOGY}{name}> "{count}"^^<{XSD}integer> .\n')
 
     def _entity(self, entity: Entity, kind: str, subject: str, lines: list[str]) -> None:
         name = _NAMES.get(kind, _LABEL)
@@ -130,7 +135,7 @@ class Writer:
         elif kind == "property":
             _property(entity, subject, lines)
         elif kind != "item":
-            lines.append(f"{subject} {TYPE} <{ONTOLOGY}{kind.capitalize()}> .\n")
+            lines.append(f"{subject} {TYPE} <{Wikibase.ONTOLOGY}{kind.capitalize()}> .\n")
         for prop, statements in entities.claims(entity).items():
             names = predicates(values.property_id(prop))
             self.properties.add(prop)
@@ -140,13 +145,13 @@ class Writer:
 
     def _statement(self, statement: Statement, subject: str, names: Predicates, best: str, lines: list[str]) -> None:
         own = entities.statement_id(statement, subject.rsplit("/", 1)[-1][:-1])
-        node = f"<{PREFIXES['wds']}{_NOT_IN_NAMES.sub('-', own)}>"
+        node = f"<{Wikibase.PREFIXES['wds']}{_NOT_IN_NAMES.sub('-', own)}>"
         rank, snak = statement.get("rank", "normal"), statement["mainsnak"]
         lines.append(f"{subject} {names.p} {node} .\n")
-        lines.append(f"{node} <{ONTOLOGY}rank> {_RANKS[rank]} .\n")
+        lines.append(f"{node} <{Wikibase.ONTOLOGY}rank> {_RANKS[rank]} .\n")
         said = self._snak(snak, node, names.ps, names.psv, names.psn, names.wdno, own, lines)
         if rank == best:
-            lines.append(f"{node} {TYPE} <{ONTOLOGY}BestRank> .\n")
+            lines.append(f"{node} {TYPE} <{Wikibase.ONTOLOGY}BestRank> .\n")
             lines.append(f"{subject} {TYPE} {names.wdno} .\n" if said is None else f"{subject} {names.wdt} {said} .\n")
         if statement.get("qualifiers"):
             order = statement.get("qualifiers-order")
@@ -167,7 +172,7 @@ class Writer:
             return None
         if snak["snaktype"] == "somevalue":
             code = hashlib.md5(f"{place} {simple}".encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
-            made = Object(f"<{GENID}{code}>")
+            made = Object(f"<{Wikibase.GENID}{code}>")
         else:
             made = objects.of(values.datatype(snak), snak["datavalue"])
         lines.append(f"{node} {simple} {made.text} .\n")
@@ -189,7 +194,7 @@ class Writer:
         if not isinstance(code, str) or not code.isalnum() or not code.isascii():
             content = json.dumps(snaks, sort_keys=True).encode()
             code = hashlib.sha1(content, usedforsecurity=False).hexdigest()
-        node = f"<{PREFIXES['wdref']}{code}>"
+        node = f"<{Wikibase.PREFIXES['wdref']}{code}>"
         if node not in self._seen:
             self._seen.add(node)
             lines: list[str] = []
@@ -204,17 +209,19 @@ class Writer:
 
     def _lexeme(self, entity: Entity, subject: str, lines: list[str]) -> None:
         for predicate, name in (
-            (f"<{PREFIXES['dct']}language>", "language"),
-            (f"<{ONTOLOGY}lexicalCategory>", "lexicalCategory"),
+            (f"<{Wikibase.PREFIXES['dct']}language>", "language"),
+            (f"<{Wikibase.ONTOLOGY}lexicalCategory>", "lexicalCategory"),
         ):
             if entity.get(name):
-                lines.append(f"{subject} {predicate} <{ENTITY}{values.entity_id(entity[name])}> .\n")
+                lines.append(f"{subject} {predicate} <{Wikibase.ENTITY}{values.entity_id(entity[name])}> .\n")
         for kind, part in entities.sub_entities(entity):
-            own = f"<{ENTITY}{values.entity_id(part['id'])}>"
+            own = f"<{Wikibase.ENTITY}{values.entity_id(part['id'])}>"
             lines.append(f"{subject} <{_ONTOLEX}{'lexicalForm' if kind == 'form' else 'sense'}> {own} .\n")
             self._entity(part, kind, own, lines)
             for feature in part.get("grammaticalFeatures") or ():
-                lines.append(f"{own} <{ONTOLOGY}grammaticalFeature> <{ENTITY}{values.entity_id(feature)}> .\n")
+                lines.append(
+                    f"{own} <{Wikibase.ONTOLOGY}grammaticalFeature> <{Wikibase.ENTITY}{values.entity_id(feature)}> .\n"
+                )
 
     def _sitelinks(self, entity: Entity, subject: str, lines: list[str]) -> None:
         for name, link in (entity.get("sitelinks") or {}).items():
@@ -222,14 +229,14 @@ class Writer:
             if site is None:
                 continue
             page, home = f"<{sites.page(site, link['title'])}>", f"<{site.address}>"
-            lines.append(f"{page} {TYPE} <{SCHEMA}Article> .\n")
-            lines.append(f"{page} <{SCHEMA}about> {subject} .\n")
-            lines.append(f'{page} <{SCHEMA}inLanguage> "{site.language}" .\n')
-            lines.append(f"{page} <{SCHEMA}isPartOf> {home} .\n")
-            lines.append(f"{page} <{SCHEMA}name> {text_literal(link['title'])}@{site.language} .\n")
+            lines.append(f"{page} {TYPE} <{Wikibase.SCHEMA}Article> .\n")
+            lines.append(f"{page} <{Wikibase.SCHEMA}about> {subject} .\n")
+            lines.append(f'{page} <{Wikibase.SCHEMA}inLanguage> "{site.language}" .\n')
+            lines.append(f"{page} <{Wikibase.SCHEMA}isPartOf> {home} .\n")
+            lines.append(f"{page} <{Wikibase.SCHEMA}name> {text_literal(link['title'])}@{site.language} .\n")
             for badge in link.get("badges") or ():
-                lines.append(f"{page} <{ONTOLOGY}badge> <{ENTITY}{values.entity_id(badge)}> .\n")
-            self._share(Node(home, [f'{home} <{ONTOLOGY}wikiGroup> "{site.group}" .\n']))
+                lines.append(f"{page} <{Wikibase.ONTOLOGY}badge> <{Wikibase.ENTITY}{values.entity_id(badge)}> .\n")
+            self._share(Node(home, [f'{home} <{Wikibase.ONTOLOGY}wikiGroup> "{site.group}" .\n']))
 
 
 def _property(entity: Entity, subject: str, lines: list[str]) -> None:
@@ -245,12 +252,15 @@ def _property(entity: Entity, subject: str, lines: list[str]) -> None:
             "directClaimNormalized": "wdtn", "statementValueNormalized": "psn", "qualifierValueNormalized": "pqn",
             "referenceValueNormalized": "prn",
         }  # fmt: skip
-    lines.append(f"{subject} {TYPE} <{ONTOLOGY}Property> .\n")
-    lines.append(f"{subject} <{ONTOLOGY}propertyType> <{ONTOLOGY}{words}> .\n")
-    lines += [f"{subject} <{ONTOLOGY}{term}> <{PREFIXES[prefix]}{name}> .\n" for term, prefix in made.items()]
+    lines.append(f"{subject} {TYPE} <{Wikibase.ONTOLOGY}Property> .\n")
+    lines.append(f"{subject} <{Wikibase.ONTOLOGY}propertyType> <{Wikibase.ONTOLOGY}{words}> .\n")
+    lines += [
+        f"{subject} <{Wikibase.ONTOLOGY}{term}> <{Wikibase.PREFIXES[prefix]}{name}> .\n"
+        for term, prefix in made.items()
+    ]
 
 
 def terms(name: str, rows: list[tuple[str, str, str]]) -> list[str]:
     """The lines of (term, language, value) rows: for an entity of which nothing else is taken."""
     known = {"label": _LABEL, "description": _DESCRIPTION, "alias": _ALIAS}
-    return [f"<{ENTITY}{name}> {known[term]} {text_literal(value)}@{tag} .\n" for term, tag, value in rows]
+    return [f"<{Wikibase.ENTITY}{name}> {known[term]} {text_literal(value)}@{tag} .\n" for term, tag, value in rows]

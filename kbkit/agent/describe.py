@@ -1,0 +1,99 @@
+"""What a model is told of a KB before it begins: what it holds, how its SPARQL is written, what can be done."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+from kbkit.agent import reply
+from kbkit.agent.names import Names, line
+from kbkit.errors import KbError, UnknownNameError
+
+if TYPE_CHECKING:
+    from kbkit.stores import Stores
+
+ACTIONS = {
+    "search": ("text", "finds entities and properties by words in their names, other names and descriptions"),
+    "entry": ("id", "shows an entity's own page: its properties with values and qualifiers, labels beside ids"),
+    "examples": ("property", "shows examples of how a property is used, with qualifiers, by its id"),
+    "sparql": ("query", "runs a SPARQL query; shows how many rows it gave, and the first and last of them"),
+    "stop": ("", "ends the work: the last query that was run is the answer"),
+}
+"""Action -> its argument and what it does."""
+
+NEEDED = ("sparql", "stop")
+LISTED = 60
+"""Types and relations that are listed; the others are found by search."""
+
+_WIKIDATA = (
+    "This is a part of Wikidata. Queries are written as for the Wikidata Query Service, and its prefixes are known.",
+    "wdt:P31 leads to values of the best rank; p:P31 to statements, from there ps:P31 to the value, pq:P580 to a"
+    " qualifier.",
+    "SERVICE wikibase:label gives labels; wikibase:around and wikibase:box find places. No other server is called.",
+    "Instances of a class, also of its subclasses: ?x wdt:P31/wdt:P279* wd:Q5 .",
+)
+_TABLES = (
+    "?x a type:NAME . are the nodes of a type; rdfs:label is the name, skos:altLabel another name.",
+    "The prefixes below are known to every query, beside rdf:, rdfs:, xsd:, owl: and skos:.",
+)
+_STATEMENTS = (
+    "Attributes of an edge stand on a statement about it: ?s rdf:subject ?head ; rdf:predicate rel:NAME ;"
+    " rdf:object ?tail ; attr:NAME ?value ."
+)
+_FULL_TEXT = (
+    'SERVICE kb:search { ?x kb:matches "words" ; kb:limit 20 } finds entities by words in their names and texts; the'
+    " words are constant."
+)
+_RDF = (
+    "The KB holds the RDF of its source, as it was published; ids are IRIs.",
+    "?x a CLASS . are the nodes of a class; rdfs:label is mostly the name.",
+)
+
+
+def actions(without: Collection[str]) -> list[dict[str, str]]:
+    """The actions as a model is told of them, ``without`` some. Raises :class:`KbError` for one that must be there."""
+    for name in without:
+        if name not in ACTIONS:
+            raise UnknownNameError("action", name, [known for known in ACTIONS if known not in NEEDED])
+        if name in NEEDED:
+            raise KbError(f"nothing can be answered without {name}", "leave out search, entry or examples")
+    return [
+        {"name": name, "argument": argument, "form": reply.form(name), "does": does}
+        for name, (argument, does) in ACTIONS.items()
+        if name not in without
+    ]
+
+
+def kb(opened: Stores, names: Names) -> dict[str, Any]:
+    """What the KB holds: of Wikidata how it is asked, of others also types with attributes, and relations."""
+    schema = opened.schema
+    full_text = [_FULL_TEXT] if opened.has("text") else []
+    about: dict[str, Any] = {"name": line(opened.manifest.recipe.get("title") or schema.name)}
+    if names.wikidata:
+        return {**about, "notes": [*_WIKIDATA, *full_text]}
+    about["notes"] = [*(_RDF if schema.rdf_source else _TABLES), *full_text]
+    if any(relation.attributes for relation in schema.relations) and not schema.rdf_source:
+        about["notes"].append(_STATEMENTS)
+    if not schema.rdf_source:
+        about["prefixes"] = {name: iri for name, iri in names.prefixes.items() if iri.startswith(schema.base)}
+    types = sorted(schema.node_types, key=lambda t: -t.members)
+    about["types"] = {names.type(t.name): _type(names, t) for t in types[:LISTED]}
+    relations = sorted(schema.relations, key=lambda r: -r.edges)
+    about["relations"] = {known.id: _relation(known) for known in (names.relation(r.name) for r in relations[:LISTED])}
+    for kind, listed in (("types", types), ("relations", relations)):
+        if len(listed) > LISTED:
+            about["notes"].append(f"Only {LISTED} of {len(listed)} {kind} are listed.")
+    return about
+
+
+def _type(names: Names, node_type: Any) -> str:
+    about = f"{node_type.members:,} nodes"
+    if node_type.description:
+        about += f": {line(node_type.description)}"
+    if node_type.attributes:
+        about += "; has " + ", ".join(names.attribute(a.name) for a in node_type.attributes)
+    return about
+
+
+def _relation(known: Any) -> str:
+    return f"{line(known.label)}: {known.about}" if known.label else known.about

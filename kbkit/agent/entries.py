@@ -1,0 +1,201 @@
+"""Entries and examples from the tables of any KB: attributes, edges with their attributes, what leads to a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kbkit.agent.names import Names, Property, line
+from kbkit.agent.results import Edges, Entry, Examples
+from kbkit.display.render import cell
+from kbkit.graph.nodes import describe
+from kbkit.schema import STANDARD_PREFIXES, Relation, iri_escape
+from kbkit.stores.tables import quote
+
+if TYPE_CHECKING:
+    from kbkit.graph.nodes import Node
+    from kbkit.stores import Stores
+
+VALUES = 20
+"""Values of one property that an entry shows."""
+INCOMING = 3
+EXAMPLES = 5
+
+_COUNT, _PLACE = '"number of edges"', '"place among edges"'  # columns that no attribute is called
+_RDF_TYPE = STANDARD_PREFIXES["rdf"] + "type"
+_ALIAS = STANDARD_PREFIXES["skos"] + "altLabel"
+_ALIASES = 5
+
+
+def entry(stores: Stores, names: Names, node: int) -> Entry:
+    """A node: its types, attributes, texts, outgoing edges, and by relation how many edges come in, and from where."""
+    found = describe(stores, node)
+    edges = _own(stores, names, found) | _outgoing(stores, names, node)
+    incoming = came_in(stores, names, node, INCOMING)
+    if incoming:
+        edges["incoming"] = incoming
+    return Entry(names.node(found.type, found.key), found.name, _about(found), edges)
+
+
+def _about(node: Node) -> str:
+    text = f"; {node.texts[0][1]}" if node.texts else ""
+    return line(node.type + text)
+
+
+def _own(stores: Stores, names: Names, node: Node) -> Edges:
+    """What is the node's own: types, aliases, attributes, and texts beside the first (the description has that)."""
+    types = [names.type(name) for name in (node.type, *node.other_types)]
+    edges: Edges = {names.short(_RDF_TYPE): _one_or_all(types)}
+    if node.aliases:
+        edges[f"also called ({names.short(_ALIAS)})"] = cut(
+            [line(a) for a in node.aliases], len(node.aliases), _ALIASES
+        )
+    for name, value in node.attributes.items():
+        values = value if isinstance(value, list) else [value]
+        edges[names.attribute(name)] = cut([line(cell(v)) for v in values[:VALUES]], len(values))
+    for field, text in node.texts[1:]:
+        predicate = field if stores.schema.rdf_source else names.short(f"{stores.schema.base}text/{iri_escape(field)}")
+        edges.setdefault(predicate, line(text))
+    return edges
+
+
+def _outgoing(stores: Stores, names: Names, node: int) -> Edges:
+    """Relations with the nodes they lead to, and the edges' attributes as qualifiers."""
+    attributes = dict.fromkeys(a.name for relation in stores.schema.relations for a in relation.attributes)
+    frame = stores.tables.lookup(_edges_sql("head", "tail", attributes), {"node": node, "most": VALUES})
+    by_relation: dict[str, list[dict[str, Any]]] = {}
+    for row in frame.iter_rows(named=True):
+        by_relation.setdefault(row["relation"], []).append(row)
+    edges: Edges = {}
+    for name, rows in by_relation.items():
+        relation = stores.schema.relation(name)
+        pairs = [(names.titled_node(r["type"], r["key"], r["name"]), _qualifiers(names, relation, r)) for r in rows]
+        edges[names.relation(name).title] = gathered(pairs, rows[0]["kbkit_count"])
+    return edges
+
+
+def _edges_sql(here: str, there: str, attributes: Iterable[str]) -> str:
+    """Edges of ``$node``, the first ``$most`` of each relation, with the nodes at their other end."""
+    columns = "".join(f", e.{quote(name)} AS {quote('at ' + name)}" for name in attributes)
+    return (
+        f"SELECT e.relation, e.{_COUNT} AS kbkit_count, n.type, n.key, n.name{columns} FROM (SELECT *,"
+        f" count(*) OVER (PARTITION BY relation) AS {_COUNT},"
+        f" row_number() OVER (PARTITION BY relation ORDER BY {there}) AS {_PLACE}"
+        f" FROM edges WHERE {here} = $node) e JOIN nodes n ON n.id = e.{there}"
+        f" WHERE e.{_PLACE} <= $most ORDER BY e.relation, e.{_PLACE}"
+    )
+
+
+def _qualifiers(names: Names, relation: Relation, row: Mapping[str, Any]) -> dict[str, str]:
+    held = [(a.name, row[f"at {a.name}"]) for a in relation.attributes]
+    return {names.attribute(name): line(cell(value)) for name, value in held if value is not None}
+
+
+def came_in(stores: Stores, names: Names, node: int, shown: int) -> Edges:
+    """By relation, how many edges lead to a node, and the first that they come from. Symmetric ones lead out too."""
+    one_way = [relation.name for relation in stores.schema.relations if not relation.symmetric]
+    sql = "SELECT relation::VARCHAR AS name, count(*) FROM edges WHERE tail = $node GROUP BY relation ORDER BY relation"
+    counts = {name: count for name, count in stores.tables.rows(sql, {"node": node}) if name in set(one_way)}
+    first: dict[str, list[str]] = {}
+    if shown and counts:
+        for row in stores.tables.lookup(_edges_sql("tail", "head", ()), {"node": node, "most": shown}).iter_rows(
+            named=True
+        ):
+            first.setdefault(row["relation"], []).append(names.titled_node(row["type"], row["key"], row["name"]))
+    return {
+        names.relation(name).title: cut(first[name], count, shown)
+        if name in first
+        else f"{count:,} edge{'' if count == 1 else 's'}"
+        for name, count in counts.items()
+    }
+
+
+# -- properties -------------------------------------------------------------------------------------------------------
+
+
+def property_entry(names: Names, known: Property) -> Entry:
+    """A relation or attribute: what it joins, how many edges there are, which attributes they have."""
+    edges: Edges = {}
+    if known.relation is not None:
+        relation = known.relation
+        types = [f"{names.type(s.head)} -> {names.type(s.tail)} ({s.edges:,} edges)" for s in relation.signatures]
+        edges["joins"] = cut(types[:VALUES], len(types))
+        if relation.attributes:
+            edges["its edges have"] = [f"{names.attribute(a.name)} ({a.type})" for a in relation.attributes]
+    return Entry(known.id, known.label, known.about, edges)
+
+
+def examples(stores: Stores, names: Names, known: Property) -> Examples:
+    """Edges of a relation, or nodes and edges that have an attribute, drawn from all of them, the same each time."""
+    if known.relation is not None:
+        found = _edge_examples(stores, names, known.relation)
+    else:
+        found = _attribute_examples(stores, names, known.name)
+    return Examples(known.id, known.label, known.about, found)
+
+
+def _edge_examples(stores: Stores, names: Names, relation: Relation, holding: str = "") -> list[dict[str, Any]]:
+    """Edges, those first that have attributes; only such as are ``holding`` one."""
+    attributes = [a.name for a in relation.attributes]
+    columns = "".join(f", e.{quote(name)} AS {quote('at ' + name)}" for name in attributes)
+    given = "".join(f"{quote(name)} IS NULL, " for name in attributes)
+    where = f" WHERE {quote(holding)} IS NOT NULL" if holding else ""
+    frame = stores.tables.lookup(
+        "SELECT h.type AS head_type, h.key AS head_key, h.name AS head_name, t.type, t.key, t.name"
+        f"{columns} FROM (SELECT * FROM {quote(relation.table)}{where} ORDER BY {given}hash(head, tail), head, tail"
+        f" LIMIT {EXAMPLES}) e JOIN nodes h ON h.id = e.head JOIN nodes t ON t.id = e.tail"
+        " ORDER BY hash(e.head, e.tail), e.head, e.tail"
+    )
+    found = []
+    for row in frame.iter_rows(named=True):
+        example = {
+            "subject": names.titled_node(row["head_type"], row["head_key"], row["head_name"]),
+            "value": names.titled_node(row["type"], row["key"], row["name"]),
+        }
+        qualifiers = _qualifiers(names, relation, row)
+        found.append(example | ({"Qualifiers": qualifiers} if qualifiers else {}))
+    return found
+
+
+def _attribute_examples(stores: Stores, names: Names, attribute: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    column = quote(attribute)
+    for node_type in (t for t in stores.schema.node_types if attribute in {a.name for a in t.attributes}):
+        rows = stores.tables.rows(
+            f"SELECT n.type, n.key, n.name, a.{column} FROM {quote(node_type.table)} a JOIN nodes n USING (id)"
+            f" WHERE a.{column} IS NOT NULL ORDER BY hash(id), id LIMIT {EXAMPLES}"
+        )
+        found += [
+            {"subject": names.titled_node(kind, key, name), "value": line(cell(value))}
+            for kind, key, name, value in rows
+        ]
+    for relation in (r for r in stores.schema.relations if attribute in {a.name for a in r.attributes}):
+        found += _edge_examples(stores, names, relation, attribute)
+    return found[:EXAMPLES]
+
+
+# -- the paper's compact form -----------------------------------------------------------------------------------------
+
+
+def gathered(pairs: Sequence[tuple[str, Mapping[str, Any]]], count: int) -> Any:
+    """Values with their qualifiers: a value, a list of values, or where some have qualifiers ``{value: {"Qualifiers":
+    [...]}}``. ``count`` is how many there are where these are the first only.
+    """
+    if not any(qualifiers for _, qualifiers in pairs):
+        return cut([value for value, _ in pairs], count)
+    result: dict[str, Any] = {}
+    for value, qualifiers in pairs:
+        held = result.setdefault(value, {})
+        if qualifiers:
+            held.setdefault("Qualifiers", []).append(dict(qualifiers))
+    return result | ({"...": f"{count - len(pairs):,} more"} if count > len(pairs) else {})
+
+
+def cut(values: Sequence[str], count: int, most: int = VALUES) -> Any:
+    """One value as it is, several as a list, the first of many with a note of how many more there are."""
+    shown = list(values[:most])
+    return _one_or_all(shown) if len(shown) == count else [*shown, f"... and {count - len(shown):,} more"]
+
+
+def _one_or_all(values: list[str]) -> Any:
+    return values[0] if len(values) == 1 else values

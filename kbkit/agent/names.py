@@ -1,0 +1,256 @@
+"""How the things of a KB are written for a model, and read back: as SPARQL has them, so that what it reads it can ask.
+
+A node is ``country:FRA``, a relation ``rel:borders``, an attribute ``attr:area_km2``; where no prefix fits, the IRI in
+angle brackets. In a KB of Wikidata they are ``Q42`` and ``P69``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import re
+import urllib.parse
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from kbkit.display.render import clean
+from kbkit.errors import KbError, UnknownNameError
+from kbkit.schema import Relation, iri_escape
+
+if TYPE_CHECKING:
+    from kbkit.stores import Stores
+
+_LOCAL = re.compile(r"(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2})(?:[A-Za-z0-9_.-]|%[0-9A-Fa-f]{2})*(?<!\.)")
+_ENTITY = re.compile(r"[QPLM][1-9][0-9]*(?:-[FS][1-9][0-9]*)?")
+_SEARCH = "search finds properties by words"
+_IRI = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*://|urn:)[^\x00-\x20<>\"{}|\\^`]+")
+_NAMESAKES = 8
+_LONGEST = 300
+"""Letters of a text that a model is shown."""
+
+
+@dataclass(frozen=True)
+class Property:
+    """A relation, or an attribute of node types or relations (``owners``), with the ``types`` of its values."""
+
+    id: str
+    name: str
+    label: str
+    relation: Relation | None = None
+    types: tuple[str, ...] = ()
+    owners: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The label with the id behind it."""
+        return titled(self.label, self.id)
+
+    @property
+    def about(self) -> str:
+        """What it joins, or what has it."""
+        if self.relation is None:
+            return f"attribute ({', '.join(self.types)}) of {_listed(self.owners)}"
+        relation = self.relation
+        joined = _listed([f"{s.head} -> {s.tail}" for s in relation.signatures])
+        more = f"; its edges have {', '.join(a.name for a in relation.attributes)}" if relation.attributes else ""
+        return f"{joined}; {relation.edges:,} edges{', both ways' if relation.symmetric else ''}{more}"
+
+
+class Names:
+    """The names of one KB."""
+
+    def __init__(self, stores: Stores) -> None:
+        self._stores, self._schema = stores, stores.schema
+        self.wikidata = stores.schema.dialect == "wikidata"
+
+    @cached_property
+    def prefixes(self) -> dict[str, str]:
+        """Prefix -> namespace, as the KB's SPARQL knows them."""
+        return self._schema.prefixes()
+
+    @cached_property
+    def _namespaces(self) -> list[tuple[str, str]]:
+        """(namespace, prefix), the longest first; of two prefixes for one the first."""
+        unique: dict[str, str] = {}
+        for prefix, namespace in self.prefixes.items():
+            unique.setdefault(namespace, prefix)
+        return sorted(unique.items(), key=lambda pair: -len(pair[0]))
+
+    # -- written ------------------------------------------------------------------------------------------------------
+
+    def short(self, iri: str) -> str:
+        """An IRI as SPARQL takes it: a prefixed name, or the IRI in angle brackets."""
+        for namespace, prefix in self._namespaces:
+            if iri.startswith(namespace) and _LOCAL.fullmatch(iri, len(namespace)):
+                return f"{prefix}:{iri[len(namespace) :]}"
+        return f"<{iri}>"
+
+    def shortened(self, value: Any) -> Any:
+        """A value of a query's result: an IRI as :meth:`short` has it, all else as it is."""
+        return self.short(value) if isinstance(value, str) and _IRI.fullmatch(value) else value
+
+    def node(self, type_name: str, key: str) -> str:
+        """The id of a node."""
+        return key if self.wikidata else self.short(self._schema.node_iri(type_name, key))
+
+    def titled_node(self, type_name: str, key: str, name: str) -> str:
+        """Its name with the id behind it."""
+        return titled(name, self.node(type_name, key))
+
+    def attribute(self, name: str) -> str:
+        """The id of an attribute."""
+        return name if self.wikidata else self.short(f"{self._schema.base}attr/{iri_escape(name)}")
+
+    def type(self, name: str) -> str:
+        """The id of a node type."""
+        return self.short(self._schema.type(name).iri)
+
+    def relation(self, name: str) -> Property:
+        """A relation."""
+        known = self._schema.relation(name)
+        return Property(known.name if self.wikidata else self.short(known.iri), known.name, known.label, known)
+
+    # -- properties ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def properties(self) -> tuple[Property, ...]:
+        """All relations, then all attributes, each once."""
+        relations = [self.relation(relation.name) for relation in self._schema.relations]
+        owners: dict[str, dict[str, list[str]]] = {}
+        having = [(owner.name, owner.attributes) for owner in self._schema.node_types]
+        having += [(owner.name, owner.attributes) for owner in self._schema.relations]
+        for name, held in having:
+            for attribute in held:
+                owners.setdefault(attribute.name, {}).setdefault(attribute.type, []).append(name)
+        attributes = [
+            Property(self.attribute(name), name, "", types=tuple(owned), owners=tuple(itertools.chain(*owned.values())))
+            for name, owned in owners.items()
+        ]
+        return (*relations, *attributes)
+
+    def property(self, text: str) -> Property | None:
+        """The relation or attribute that is written so: by id, IRI, name or label; None where there is none."""
+        wanted = self._expanded(text.strip())
+        for way in (lambda p: (p.id, p.name), lambda p: (p.label,)):
+            for known in self.properties:
+                if any(wanted == self._expanded(name) or text.strip() == name for name in way(known) if name):
+                    return known
+        return None
+
+    def known_property(self, text: str) -> Property:
+        """The same; raises :class:`UnknownNameError` with the closest."""
+        found = self.property(text)
+        if found is not None:
+            return found
+        ids = {name: known.id for known in reversed(self.properties) for name in (known.label, known.name) if name}
+        local = text.strip("<> ").rpartition(":")[2]
+        close = difflib.get_close_matches(local, list(ids), 5)
+        hint = f"did you mean {' or '.join(dict.fromkeys(ids[name] for name in close))}?" if close else _SEARCH
+        raise UnknownNameError("property", text, ids.values(), hint=hint)
+
+    # -- read back ----------------------------------------------------------------------------------------------------
+
+    def find(self, text: str) -> int:
+        """The node that is written so: an id as above, an IRI, or what :meth:`kbkit.kb.Stores.find` takes."""
+        given = text.strip()
+        if not given:
+            raise KbError("no entry is named", "give an id that search shows")
+        iri = self._expanded(given)
+        if self.wikidata:
+            entity = iri.rpartition("/")[2].upper()
+            given = entity if is_entity(entity) else given
+        elif (node := self._by_iri(iri)) is not None:
+            return node
+        try:
+            return self._stores.nodes.find(given)
+        except UnknownNameError as error:
+            if error.choices:
+                raise
+            close = [] if self.wikidata else self._close_keys(iri)
+            hint = f"did you mean {' or '.join(close)}?" if close else "search finds ids by words"
+            raise UnknownNameError("node", given, close, hint=hint) from None
+
+    def written(self, text: str) -> tuple[list[int], bool]:
+        """The nodes that have this id or key, and whether it can be nothing else: a key alone may be a word too."""
+        given = text.strip()
+        iri = self._expanded(given)
+        sure = "://" in iri
+        if self.wikidata:
+            entity = (iri.rpartition("/")[2] if sure else given).upper()
+            return self._all("key = $key", {"key": entity}) if is_entity(entity) else [], True
+        if (node := self._by_iri(iri)) is not None:
+            return [node], sure
+        type_name, _, key = given.partition("#")
+        if found := self._all("type = $type AND key = $key", {"type": type_name, "key": key}):
+            return found, True
+        return self._all("key = $key", {"key": given}), False
+
+    def written_property(self, text: str) -> Property | None:
+        """The relation or attribute that has this id, as it is shown or as an IRI."""
+        iri = self._expanded(text.strip())
+        return next((known for known in self.properties if "://" in iri and self._expanded(known.id) == iri), None)
+
+    def _expanded(self, text: str) -> str:
+        """The IRI of a prefixed name or of one in angle brackets; other text as it is."""
+        if text.startswith("<") and text.endswith(">"):
+            return text[1:-1]
+        prefix, sign, local = text.partition(":")
+        return self.prefixes[prefix] + local if sign and prefix in self.prefixes else text
+
+    def _by_iri(self, iri: str) -> int | None:
+        """The node of an IRI."""
+        if self._schema.rdf_source:
+            return self._exact("key = $key", {"key": iri.removeprefix(self._schema.key_base)})
+        for node_type in self._schema.node_types:
+            namespace = self._schema.node_namespace(node_type.name)
+            if iri.startswith(namespace):
+                key = urllib.parse.unquote(iri[len(namespace) :])
+                return self._exact("type = $type AND key = $key", {"type": node_type.name, "key": key})
+        return None
+
+    def _close_keys(self, iri: str) -> list[str]:
+        """The nodes of a type whose keys come close to that of an IRI, as ids with names."""
+        for node_type in self._schema.node_types:
+            namespace = self._schema.node_namespace(node_type.name)
+            if iri.startswith(namespace) and not self._schema.rdf_source:
+                rows = self._stores.tables.rows(
+                    "SELECT type, key, name FROM nodes WHERE type = $type AND"
+                    " jaro_winkler_similarity(lower(key), lower($key)) >= 0.8"
+                    " ORDER BY jaro_winkler_similarity(lower(key), lower($key)) DESC, key LIMIT 5",
+                    {"type": node_type.name, "key": urllib.parse.unquote(iri[len(namespace) :])},
+                )
+                return [self.titled_node(*row) for row in rows]
+        return []
+
+    def _exact(self, where: str, params: dict[str, str]) -> int | None:
+        return next(iter(self._all(where, params)), None)
+
+    def _all(self, where: str, params: dict[str, str]) -> list[int]:
+        rows = self._stores.tables.rows(f"SELECT id FROM nodes WHERE {where} ORDER BY id LIMIT {_NAMESAKES}", params)
+        return [int(node) for (node,) in rows]
+
+
+def is_entity(text: str) -> bool:
+    """Whether a text is written like an id of Wikidata's."""
+    return _ENTITY.fullmatch(text) is not None
+
+
+def titled(label: str, name: str) -> str:
+    """A label with an id behind it; the id alone where that is all, or where it says the same."""
+    label = line(label)
+    local = name.strip("<>").rpartition(":")[2]
+    return name if not label or label in (name, local) else f"{label} ({name})"
+
+
+def line(text: str, most: int = _LONGEST) -> str:
+    """Text of a KB on one line, without control characters, and cut where it is long."""
+    flat = " ".join(clean(text).split())
+    return flat if len(flat) <= most else flat[: most - 3].rstrip() + "..."
+
+
+def _listed(names: Iterable[str], most: int = 6) -> str:
+    known = list(names)
+    more = f" and {len(known) - most} more" if len(known) > most else ""
+    return ", ".join(known[:most]) + more

@@ -1,0 +1,194 @@
+"""Search for entities (names first, then texts) and for properties (relations and attributes)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kbkit.agent.names import Names, Property, titled
+from kbkit.agent.results import Found, Hit
+from kbkit.answers.answer_set import answers
+from kbkit.errors import KbError
+from kbkit.questions.run import search
+from kbkit.stores.snippets import snippet
+from kbkit.stores.tables import closest_nodes
+
+if TYPE_CHECKING:
+    from kbkit.answers.answer_set import AnswerSet
+    from kbkit.stores import Stores
+
+ENTITIES, PROPERTIES = 8, 4
+"""How many are shown at most (the SPINACH paper, section 4.1)."""
+PROPERTY = "property"
+"""The node type of Wikidata's properties."""
+
+_NEAR = "near in meaning only"
+_NAMESAKES = 200
+_ALIAS = "len(list_filter(aliases, lambda alias: lower(alias) = lower($text))) > 0"
+_WORD = re.compile(r"[^\W_]+")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_STEM = 4
+_LEAST = 0.5
+"""The share of a search's words that a property has to hold."""
+
+
+class Searcher:
+    """Searches of one KB."""
+
+    def __init__(self, stores: Stores, names: Names) -> None:
+        self._stores, self._names = stores, names
+        self._items: AnswerSet | None = None
+
+    def search(self, text: str) -> Found:
+        """What goes by these words; an id gives what has it."""
+        if not text.strip():
+            raise KbError("the search is empty", "give some words")
+        nodes, sure = self._names.written(text)
+        if nodes and sure:
+            return self._sorted(nodes)
+        if self._names.wikidata:
+            properties = self._typed(text, PROPERTY, PROPERTIES)
+            return Found(self._entities(text, self._not_properties(), ENTITIES), properties)
+        if known := self._names.written_property(text):
+            return Found([], [_property(known)])
+        return Found(self._entities(text, None, ENTITIES, nodes), self._properties(text))
+
+    def _sorted(self, nodes: Sequence[int]) -> Found:
+        """Nodes, Wikidata's properties apart."""
+        hits = self._hits(nodes)
+        if not self._names.wikidata:
+            return Found(hits, [])
+        known = {hit.id: hit for hit in hits if hit.id.startswith("P")}
+        return Found([hit for hit in hits if hit.id not in known], list(known.values()))
+
+    # -- entities -----------------------------------------------------------------------------------------------------
+
+    def _not_properties(self) -> AnswerSet:
+        if self._items is None:
+            self._items = answers(self._stores, f"* - {PROPERTY}")
+        return self._items
+
+    def _typed(self, text: str, type_name: str, most: int) -> list[Hit]:
+        return self._entities(text, answers(self._stores, type_name), most)
+
+    def _entities(self, text: str, within: AnswerSet | None, most: int, first: Sequence[int] = ()) -> list[Hit]:
+        """Nodes of that name, then those whose names hold all the words, then those whose texts hold many of them;
+        where there are none, what is near in meaning. ``first`` go before.
+        """
+        ids = [*first, *self._named(text, within, most)]
+        if self._stores.has("text"):
+            ids += self._all_words(text, within, 3 * most)
+            ids += self._found(text, within, most, "bm25")
+            if not ids and self._stores.has("vectors"):
+                return self._near(text, within, most)
+        elif not ids:
+            named = closest_nodes(self._stores.tables, text, most=3 * most)
+            close = [self._stores.nodes.find(reference) for _, reference in named]
+            ids = [node for node in close if within is None or node in set(within.ids.tolist())]
+        return self._hits(list(dict.fromkeys(ids))[:most])
+
+    def _named(self, text: str, within: AnswerSet | None, most: int) -> list[int]:
+        """Nodes whose name or alias this is: as names before as aliases, then those with the most edges."""
+        where = f"lower(name) = lower($text) OR {_ALIAS}"
+        params: dict[str, Any] = {"text": " ".join(text.split())}
+        if self._stores.has("text"):
+            words = [word.plain for word in self._stores.text.tokens(text)]
+            where = "id IN (SELECT unnest($ids))"
+            params["ids"] = self._stores.text.named(words, stemmed=False, most=_NAMESAKES).tolist() if words else []
+        sql = f"SELECT id, lower(name) <> lower($text) FROM nodes WHERE {where} ORDER BY 2, 1 LIMIT {_NAMESAKES}"
+        rows = self._stores.tables.rows(sql, params)
+        kept = set(within.ids.tolist()) if within is not None and rows else set()
+        ids = [(node, aliased) for node, aliased in rows if within is None or node in kept]
+        degrees = self._degrees([node for node, _ in ids]) if len(ids) > 1 else {}
+        return [node for node, _ in sorted(ids, key=lambda row: (row[1], -degrees.get(row[0], 0)))][:most]
+
+    def _degrees(self, ids: Sequence[int]) -> dict[int, int]:
+        sql = (
+            "SELECT id, count(*) FROM (SELECT head AS id FROM edges UNION ALL SELECT tail FROM edges)"
+            " WHERE id IN (SELECT unnest($ids)) GROUP BY id"
+        )
+        return dict(self._stores.tables.rows(sql, {"ids": list(ids)}))
+
+    def _found(self, text: str, within: AnswerSet | None, most: int, mode: str) -> list[int]:
+        frame = search(self._stores, mode, most, within, options={"quotes": False}).one(text)
+        return [int(node) for node in frame["id"].to_list()]
+
+    def _near(self, text: str, within: AnswerSet | None, most: int) -> list[Hit]:
+        """What is near in meaning, which something always is: it says so. Nodes that are called by their ids only tell
+        nothing.
+        """
+        nameless = self._names.wikidata or self._stores.schema.rdf_source
+        hits = self._hits(self._found(text, within, most, "dense"))
+        named = [hit for hit in hits if hit.name and not (nameless and titled(hit.name, hit.id) == hit.id)]
+        return [hit._replace(description=f"{_NEAR}; {hit.description}".removesuffix("; ")) for hit in named]
+
+    def _all_words(self, text: str, within: AnswerSet | None, most: int) -> list[int]:
+        """Nodes whose name, or whose aliases, hold every word that tells something."""
+        words = set(self._stores.text.words(text))
+        if not words:
+            return []
+        ids = (
+            search(self._stores, "bm25", most, within, options={"fields": ["name"], "quotes": False})
+            .one(text)["id"]
+            .to_list()
+        )
+        rows = self._stores.tables.rows(
+            "SELECT id, concat_ws(' ', name, array_to_string(aliases, ' ')) FROM nodes"
+            " WHERE id IN (SELECT unnest($ids))",
+            {"ids": ids},
+        )
+        holds = {node for node, named in rows if words <= set(self._stores.text.words(named))}
+        return [node for node in ids if node in holds]
+
+    def _hits(self, ids: Sequence[int]) -> list[Hit]:
+        """Ids with names and descriptions: a text's beginning, and outside Wikidata the type."""
+        rows = self._stores.tables.rows(
+            "SELECT n.id, type, key, name, (SELECT arg_min(text, (field::VARCHAR, position)) FROM texts x"
+            " WHERE x.id = n.id) FROM nodes n WHERE id IN (SELECT unnest($ids))",
+            {"ids": list(ids)},
+        )
+        known = {node: rest for node, *rest in rows}
+        return [self._hit(*known[node]) for node in ids]
+
+    def _hit(self, type_name: str, key: str, name: str, text: str | None) -> Hit:
+        about = snippet(text, (), ()) if text else ""
+        if not self._names.wikidata:
+            about = f"{type_name}; {about}" if about else type_name
+        return Hit(self._names.node(type_name, key), name, about)
+
+    # -- properties of a KB that is not Wikidata's --------------------------------------------------------------------
+
+    def _properties(self, text: str) -> list[Hit]:
+        """Relations and attributes whose names or labels hold most of the words."""
+        wanted = _words(text)
+        scored = [(_score(wanted, known), known) for known in self._names.properties] if wanted else []
+        best = sorted((pair for pair in scored if pair[0] >= _LEAST), key=lambda pair: -pair[0])
+        return [_property(known) for _, known in best[:PROPERTIES]]
+
+
+def _property(known: Property) -> Hit:
+    return Hit(known.id, known.label, known.about)
+
+
+def _score(wanted: Sequence[str], known: Property) -> float:
+    """The share of the words that the name or label holds, and less than that for what else these hold."""
+    own = _words(f"{known.name} {known.label}")
+    found = sum(any(_alike(word, other) for other in own) for word in wanted)
+    return found / len(wanted) + 0.1 * found / max(1, len(own))
+
+
+def _words(text: str) -> list[str]:
+    found: Iterable[str] = (word.casefold() for word in _WORD.findall(_CAMEL.sub(" ", text)))
+    return list(dict.fromkeys(word for word in found if word not in _IDLE)) or [text.strip().casefold()]
+
+
+_IDLE = frozenset(("a", "an", "the", "of", "in", "on", "is", "to", "has", "with", "by", "at", "and", "or"))
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two words are the same, or one begins like the other (borders, bordering)."""
+    if one == other:
+        return True
+    shared = min(len(one), len(other))
+    return shared >= _STEM and one[: max(_STEM, shared - 2)] == other[: max(_STEM, shared - 2)]

@@ -1,0 +1,80 @@
+"""Statements of Wikidata's tables in words: times by their precision, quantities with units, entities with ids."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from kbkit.agent.names import line, titled
+
+_TIME = re.compile(r"([+-]?)(\d+)-(\d\d)-(\d\d)(?:T.*)?", re.DOTALL)
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July",
+    "August", "September", "October", "November", "December",
+)  # fmt: skip
+_EARTH = "Q2"
+_DAY, _YEAR, _DECADE = 11, 9, 8
+_SPANS = {7: (100, "century"), 6: (1000, "millennium")}
+_NONE = {"novalue": "no value", "somevalue": "unknown value"}
+
+
+def entities(row: Mapping[str, Any]) -> list[str]:
+    """The ids that a statement or qualifier names, whose labels :func:`written` wants."""
+    named = (row["property"], row["target"], row["unit"], row["globe"])
+    return [name for name in named if name and name != "1"]
+
+
+def written(row: Mapping[str, Any], labels: Mapping[str, str]) -> str:
+    """The value of a statement or qualifier (a row of these tables)."""
+
+    def named(key: str) -> str:
+        return titled(labels.get(key, ""), key)
+
+    if row["snak"] in _NONE:
+        return _NONE[row["snak"]]
+    if row["target"]:
+        return named(row["target"])
+    value, kind = line(row["value"] or ""), row["datatype"]
+    if kind == "time":
+        return time(value, row["precision"])
+    if kind == "quantity" and row["unit"] not in (None, "", "1"):
+        return f"{value} {named(row['unit'])}"
+    if kind == "globe-coordinate" and row["globe"] not in (None, _EARTH):
+        return f"{value} on {named(row['globe'])}"
+    return f"{value} ({row['language']})" if kind == "monolingualtext" and row["language"] else value
+
+
+def time(value: str, precision: int | None) -> str:
+    """A time of the tables in words: ``4 February 2023``, ``1950s``, ``5th century BCE``; what is none as it stands.
+
+    ``precision`` is Wikibase's: 11 a day, 10 a month, 9 a year, 8 a decade, 7 a century, 6 a millennium, below that
+    ten thousand years and more. Years before the common era are counted as XSD 1.1 does (0000 is 1 BCE), those that are
+    known less exactly than to the year as they are.
+    """
+    found = _TIME.fullmatch(value)
+    if not found or (found[1] == "+" and not int(found[2])):
+        return value
+    year, month, day = int(found[2]), int(found[3]), int(found[4])
+    exact = _DAY if precision is None else precision
+    early = found[1] == "-" or (not year and exact >= _YEAR)
+    return _in_words(year + (early and exact >= _YEAR), month, day, exact) + (" BCE" if early else "")
+
+
+def _in_words(year: int, month: int, day: int, exact: int) -> str:
+    dated = exact > _YEAR and 1 <= month <= 12
+    if dated:
+        return f"{f'{day} ' if exact >= _DAY and day else ''}{_MONTHS[month - 1]} {year}"
+    if exact >= _YEAR:
+        return str(year)
+    if exact == _DECADE:
+        return f"{year // 10 * 10}s"
+    if exact in _SPANS:
+        span, word = _SPANS[exact]
+        return f"{_ordinal(-(-year // span) or 1)} {word}"
+    return f"about the year {year:,}"
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"

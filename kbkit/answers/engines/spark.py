@@ -1,0 +1,330 @@
+"""Apache Spark over the Parquet export of a KB: for graphs, or intermediate results, that outgrow one machine.
+
+The export is what ``kbkit export DIR --to parquet`` writes, in any place that Spark reads: ``nodes/type=T/``,
+``edges/relation=R/``, ``node_types`` and ``schema.json``. Spark sees the tables that a query names as temporary views,
+and gives back ids with their keys, which have to be those of the open KB.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import logging
+import os
+import shutil
+import threading
+import urllib.parse
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kbkit.answers.algebra import Stored, Where, operators
+from kbkit.answers.engines.spark_sql import Closure, quoted, spark_type, to_spark
+from kbkit.errors import KbError, QueryError, QueryTimeoutError
+from kbkit.schema import Attribute, NodeType, Relation, Schema
+from kbkit.stores.deadline import Expired, run
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from kbkit.answers.algebra import Plan
+    from kbkit.answers.answer_set import AnswerSet
+    from kbkit.answers.session import Session
+    from kbkit.stores.adjacency import Ids
+
+LOG_OPTION = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
+"""What makes a Java process of Spark say errors only."""
+
+_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.extraJavaOptions": LOG_OPTION,
+}
+_LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+_SESSION = {
+    "spark.sql.variable.substitute": "false",  # ${...} in a constant is text
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
+}
+_ROUNDS = 16
+"""A closure's result is laid together after so many rounds, lest every round add partitions to it."""
+
+
+class Spark:
+    """An engine for ``kb.answers``; starts nothing before the first query. One query runs at a time.
+
+    ``parquet`` is the export's folder as Spark names it (``/data/x``, ``hdfs://...``, ``s3a://...``), ``master`` as
+    Spark does (``local[*]``, ``spark://HOST:7077``, ``yarn``); a Spark session that the process has already is used
+    in its place. ``settings`` are Spark's own (``{"spark.executor.memory": "16g"}``).
+    """
+
+    name = "spark"
+
+    def __init__(self, parquet: str, master: str = "local[*]", settings: Mapping[str, str] | None = None) -> None:
+        if master.startswith("sc://"):
+            raise KbError("Spark Connect (sc://) is not supported", "name the cluster's master: spark://HOST:7077")
+        self.parquet, self.master = parquet.rstrip("/") or "/", master
+        self._settings = dict(settings or {})
+        self._guard = threading.Lock()
+        self._views: set[str] = set()
+        self._owner: Any = None
+
+    def __enter__(self) -> Spark:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop Spark, if this engine started it."""
+        self.__dict__.pop("_spark", None)
+        self.__dict__.pop("_export", None)
+        self._views.clear()
+        if self._owner is not None:
+            self._owner.stop()
+            self._owner = None
+
+    def ids(self, answers: AnswerSet, session: Session, timeout: float | None = None) -> Ids:
+        """See :class:`kbkit.answers.engines.Engine`.
+
+        Raises :class:`KbError` if Spark or the export is missing or the export belongs to another build,
+        :class:`QueryError` for a query that Spark rejects, :class:`QueryTimeoutError` at the time limit.
+        """
+        _check_types(answers.plan)
+        with self._guard, _errors(self.parquet):
+            spark = self._spark
+            self._check_export(session.schema)
+            saved = {op.name for op in operators(answers.plan.root) if isinstance(op, Stored)}
+            members = {name: session.stored(name) for name in saved}
+            tag = f"kbkit-{id(self)}"
+            work = functools.partial(self._run, answers.sql, session.schema, members, tag)
+            try:
+                found = run(work, lambda: spark.interruptTag(tag), timeout)
+            except Expired:
+                raise QueryTimeoutError(f"Spark stopped after {timeout:g} s", "--timeout sets the limit") from None
+        return self._known(found, session)
+
+    # -- running ------------------------------------------------------------------------------------------------------
+
+    def _run(self, sql: str, schema: Schema, members: Mapping[str, Ids], tag: str) -> pa.Table:
+        compiled = to_spark(sql)
+        spark = self._spark
+        spark.addTag(tag)  # of this thread
+        for table in sorted(compiled.tables):
+            self._define(table, schema)
+        if members:
+            self._define_sets(members)
+        for closure in compiled.closures:
+            self._close_over(closure)
+        return spark.sql(f"SELECT id, key FROM (\n{compiled.text}\n)").toArrow()
+
+    def _close_over(self, closure: Closure) -> None:
+        """Follow a relation until it leads to nothing new; each round is kept, so that none is computed twice."""
+        spark = self._spark
+        reached = new = spark.sql(closure.start).toDF("id").distinct().localCheckpoint()
+        partitions = max(1, new.rdd.getNumPartitions())
+        for number in range(1, 1 << 31):
+            new.createOrReplaceTempView(quoted(closure.frontier))
+            new = spark.sql(closure.step).toDF("id").distinct().join(reached, "id", "left_anti").localCheckpoint()
+            if new.isEmpty():
+                break
+            reached = reached.union(new)
+            if number % _ROUNDS == 0:
+                reached = reached.coalesce(partitions).localCheckpoint()
+        reached.createOrReplaceTempView(quoted(closure.name))
+
+    def _known(self, found: pa.Table, session: Session) -> Ids:
+        """The ids, if the KB has the same nodes there."""
+        import polars as pl
+
+        frame = pl.DataFrame(pl.from_arrow(found))
+        same = session.stores.tables.lookup(
+            "SELECT count(*) AS n FROM kbkit_found f JOIN nodes n ON n.id = f.id AND n.key = f.key",
+            frames={"kbkit_found": frame},
+        )
+        if same["n"].item() != frame.height:
+            raise self._stale()
+        return np.sort(frame["id"].to_numpy().astype(np.int32))
+
+    # -- the export as views ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _export(self) -> tuple[Schema, dict[str, dict[str, str]]]:
+        """The export's schema, and its folders by part (nodes, edges) and name, whichever way that is escaped."""
+        text = self._spark.read.text(f"{self.parquet}/schema.json", wholetext=True).first()[0]
+        try:
+            data = json.loads(text)
+            schema = Schema.from_json(data.get("schema", data))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise KbError(f"{self.parquet}/schema.json is no schema of kbkit", _HINT) from None
+        return schema, {part: self._folders(part) for part in ("nodes", "edges")}
+
+    def _folders(self, part: str) -> dict[str, str]:
+        gateway = self._spark.sparkContext
+        path = gateway._jvm.org.apache.hadoop.fs.Path(f"{self.parquet}/{part}")
+        system = path.getFileSystem(gateway._jsc.hadoopConfiguration())
+        if not system.exists(path):
+            return {}
+        names = [status.getPath().getName() for status in system.listStatus(path)]
+        return {urllib.parse.unquote(n.partition("=")[2]): f"{self.parquet}/{part}/{n}" for n in names if "=" in n}
+
+    def _check_export(self, schema: Schema) -> None:
+        """Refuse an export of another build: ids are those of one generation."""
+        exported, _ = self._export
+        if [(t.name, t.first, t.count) for t in exported.node_types] != [
+            (t.name, t.first, t.count) for t in schema.node_types
+        ]:
+            raise self._stale()
+
+    def _stale(self) -> KbError:
+        return KbError(f"{self.parquet} is an export of another KB, or of another build of this one", _HINT)
+
+    def _define(self, table: str, schema: Schema) -> None:
+        """Make the view of a table, unless it is there."""
+        if table in self._views or table == "answer_members":
+            return
+        types = {t.table: t for t in schema.node_types}
+        relations = {r.table: r for r in schema.relations}
+        if table == "nodes":
+            frame = self._all_nodes(schema)
+        elif table in types:
+            frame = self._nodes_of(types[table])
+        else:
+            frame = self._edges_of(relations[table])
+        frame.createOrReplaceTempView(quoted(table))
+        self._views.add(table)
+
+    def _all_nodes(self, schema: Schema) -> Any:
+        """``nodes(id, type, key, name)``; the type follows from the id."""
+        from pyspark.sql import functions as f
+
+        kind: Any = None
+        for t in schema.node_types:
+            if t.count:
+                kind = (f if kind is None else kind).when(f.col("id") <= t.last, f.lit(t.name))
+        frame = self._read(list(self._export[1]["nodes"].values()), ())
+        return frame.select("id", (f.lit(None) if kind is None else kind).alias("type"), "key", "name")
+
+    def _nodes_of(self, node_type: NodeType) -> Any:
+        """The nodes that have the type, as their primary one or besides."""
+        folders = self._export[1]["nodes"]
+        own = self._read([folders[node_type.name]] if node_type.name in folders else [], node_type.attributes)
+        if not node_type.others:
+            return own
+        from pyspark.sql import functions as f
+
+        others = self._read([folders[name] for name in node_type.overlaps if name in folders], node_type.attributes)
+        types = self._spark.read.schema("id bigint, type string").parquet(f"{self.parquet}/node_types*")
+        return own.unionByName(others.join(types.where(f.col("type") == f.lit(node_type.name)), "id", "left_semi"))
+
+    def _edges_of(self, relation: Relation) -> Any:
+        exported = {r.name: r.edges for r in self._export[0].relations}
+        if exported.get(relation.name) != relation.edges:
+            raise self._stale()
+        folders = self._export[1]["edges"]
+        paths = [folders[relation.name]] if relation.name in folders else []
+        return self._frame(paths, [("head", "bigint"), ("tail", "bigint")])
+
+    def _read(self, paths: list[str], attributes: tuple[Attribute, ...]) -> Any:
+        columns = [("id", "bigint"), ("key", "string"), ("name", "string")]
+        columns += [(a.name, kind) for a in attributes if (kind := spark_type(a.type))]
+        return self._frame(paths, columns)
+
+    def _frame(self, paths: list[str], columns: list[tuple[str, str]]) -> Any:
+        """Columns of Parquet files, NULL where a file lacks one; the schema is given, so that no file is opened yet."""
+        from pyspark.sql import types
+
+        schema = types.StructType([types.StructField(name, types.DataType.fromDDL(kind)) for name, kind in columns])
+        return self._spark.read.schema(schema).parquet(*paths) if paths else self._spark.createDataFrame([], schema)
+
+    def _define_sets(self, members: Mapping[str, Ids]) -> None:
+        """``answer_members`` with the saved sets that a query names."""
+        from pyspark.sql import functions as f
+
+        spark = self._spark
+        nodes = spark.table("nodes").select("id", "type", "key")
+        parts = [
+            nodes.join(spark.createDataFrame([(int(i),) for i in ids], "id bigint"), "id", "left_semi").select(
+                f.lit(name).alias("answer_set"), "type", "key"
+            )
+            for name, ids in members.items()
+        ]
+        whole = parts[0]
+        for part in parts[1:]:
+            whole = whole.union(part)
+        whole.createOrReplaceTempView("answer_members")
+
+    # -- the session --------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _spark(self) -> Any:
+        """A session of our own, with its own views and settings."""
+        try:
+            import sqlglot  # noqa: F401 - translates the query
+            from pyspark.sql import SparkSession
+        except ImportError:
+            raise KbError("Spark is not installed", "python -m pip install 'kbkit[spark]'") from None
+        there = SparkSession.getActiveSession()
+        if there is None:
+            _check_java()
+            builder = SparkSession.builder.master(self.master).appName("kbkit")
+            local = self.master == "local" or self.master.startswith("local[")
+            for name, value in {**_SETTINGS, **(_LOOPBACK if local else {}), **self._settings}.items():
+                builder = builder.config(name, value)
+            there = self._owner = builder.getOrCreate()
+        logging.getLogger("SQLQueryContextLogger").disabled = True  # what Spark refuses is said once, in one line
+        spark = there.newSession()
+        for name, value in {**_SESSION, **_session_settings(self._settings)}.items():
+            spark.conf.set(name, value)
+        return spark
+
+
+_HINT = "kbkit export DIR --to parquet --out PATH writes it anew"
+
+
+def _session_settings(settings: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in settings.items() if name.startswith("spark.sql.")}
+
+
+def _check_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    if not (shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")):
+        raise KbError(
+            f"Spark needs Java 17 or later, and there is none in {home}" if home else "Spark needs Java 17 or later",
+            "install it, or set JAVA_HOME to where it is",
+        )
+
+
+def _check_types(plan: Plan) -> None:
+    for operator in operators(plan.root):
+        for test in operator.tests if isinstance(operator, Where) else ():
+            if spark_type(test.sql_type) is None:
+                raise KbError(
+                    f"Spark cannot test {test.attribute}, which is of type {test.sql_type}",
+                    "the engines walk and sql can",
+                )
+
+
+@contextlib.contextmanager
+def _errors(parquet: str) -> Iterator[None]:
+    """Spark's errors in one line."""
+    try:
+        yield
+    except KbError:
+        raise
+    except Exception as error:
+        raised = type(error).__module__.split(".")[0]
+        if raised not in ("pyspark", "py4j"):
+            raise
+        text = " ".join(str(error).split("\n", 1)[0].split())
+        if "PATH_NOT_FOUND" in text:
+            raise KbError(f"{parquet} is no Parquet export of a KB", _HINT) from None
+        raise QueryError(f"Spark: {text[:300]}") from None

@@ -1,0 +1,37 @@
+"""Where the files that ship with kbkit are, in an installed wheel or in a checkout.
+
+Recipes and queries are at the top level of the repository, where people look for them; a wheel carries them inside this
+folder. Guides, prompts, templates and models are always here.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_HERE = Path(__file__).parent
+
+
+def folder(name: str) -> Path:
+    """Return the folder ``ingest``, ``sql`` or ``sparql``."""
+    installed = _HERE / name
+    return installed if installed.is_dir() else _HERE.parent.parent / name
+
+
+def guides() -> Path:
+    """Return the folder of guides."""
+    return _HERE / "guides"
+
+
+def model(name: str) -> Path:
+    """Return the folder of an embedding model that ships with kbkit."""
+    return _HERE / "models" / name
+
+
+def prompts() -> Path:
+    """Return the folder of prompts for language models."""
+    return _HERE / "prompts"
+
+
+def templates() -> Path:
+    """Return the folder of catalogues of answer templates."""
+    return _HERE / "templates"

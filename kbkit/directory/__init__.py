@@ -1,0 +1,1 @@
+"""The KB directory: generations, manifest, locks, workspace, atomic files. All system-specific code is here."""

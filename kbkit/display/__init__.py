@@ -1,0 +1,1 @@
+"""Rows, charts, drawings, progress and pages on a screen or in a file."""

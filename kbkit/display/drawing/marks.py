@@ -1,0 +1,208 @@
+"""What is drawn of nodes and lines, and how a page answers to the mouse; in the words of Vega."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kbkit.display.drawing.layout import MARGIN
+
+_INK, _LINE, _WEAK, _EDGE_TEXT = "#1d2733", "#9aa4af", "#cfd5db", "#56616d"
+_HEAD = "M0,0L-2,0.75L-1.6,0L-2,-0.75Z"
+"""An arrow head that points to the right, with its tip at the place of the mark."""
+
+Mark = dict[str, Any]
+
+_WHOLE = {"width": {"signal": "width"}, "height": {"signal": "height"}}
+
+
+def _sized(expression: str) -> dict[str, str]:
+    return {"signal": expression}
+
+
+def marks(*, live: bool) -> list[Mark]:
+    """Lines below, then their names, dots, and the names of these."""
+    drawn = [*_lines(live), *_names_of_lines(live), _dots(live), *_names_of_dots(live)]
+    if not live:
+        return drawn
+    ground = {"type": "rect", "name": "ground", "encode": _ground()}
+    # What is moved or magnified beyond the edge does not cover the title.
+    return [{"type": "group", "clip": True, "encode": {"update": _WHOLE}, "marks": [ground, *drawn]}]
+
+
+def _ground() -> Mark:
+    """What is taken hold of to move the whole."""
+    return {"update": {**_WHOLE, "fill": {"value": "transparent"}, "cursor": {"value": "grab"}}}
+
+
+def _faint(live: bool, near: str) -> Mark:
+    """Opacity: less for what is not ``near`` the node that the mouse is on."""
+    return {"signal": f"over === null || {near} ? 1 : 0.13"} if live else {"value": 1}
+
+
+_BESIDE = "datum.s === over || datum.t === over"
+
+
+def _lines(live: bool) -> list[Mark]:
+    ends = {
+        "x": _sized("datum.X1 + datum.ux * datum.a.r"),
+        "y": _sized("datum.Y1 + datum.uy * datum.a.r"),
+        "x2": _sized("datum.X2 - datum.ux * datum.b.r"),
+        "y2": _sized("datum.Y2 - datum.uy * datum.b.r"),
+    }
+    faint = _faint(live, _BESIDE)
+    rule = {
+        **ends,
+        "stroke": _sized(f"datum.strong ? '{_LINE}' : '{_WEAK}'"),
+        "strokeWidth": _sized("datum.strong ? 1.2 : 0.8"),
+        "opacity": faint,
+    }
+    ring = {
+        "x": _sized("datum.X1 + datum.a.r"),
+        "y": _sized("datum.Y1 - datum.a.r"),
+        "size": {"value": 180},
+        "stroke": {"value": _LINE},
+        "fill": {"value": "transparent"},
+        "opacity": faint,
+        **(_told() if live else {}),
+    }
+    drawn = [
+        {"type": "rule", "name": "lines", "interactive": False, "from": {"data": "joined"}, "encode": {"update": rule}},
+        _heads("onward", "X2", "-", "b", faint),
+        _heads("backward", "X1", "+", "a", faint),
+        {"type": "symbol", "name": "loops", "from": {"data": "looped"}, "encode": {"update": ring}},
+    ]
+    if live:  # a line of one pixel is hard to hit
+        touch = {**ends, "stroke": {"value": "black"}, "strokeOpacity": {"value": 0}, "strokeWidth": {"value": 11}}
+        drawn.append(
+            {"type": "rule", "name": "touch", "from": {"data": "joined"}, "encode": {"update": {**touch, **_told()}}}
+        )
+    return drawn
+
+
+def _told() -> Mark:
+    return {"tooltip": {"field": "told"}}
+
+
+def _heads(data: str, x: str, sign: str, end: str, faint: Mark) -> Mark:
+    turn = "0" if end == "b" else "180"
+    place = {
+        "x": _sized(f"datum.{x} {sign} datum.ux * (datum.{end}.r + 1)"),
+        "y": _sized(f"datum.{x.replace('X', 'Y')} {sign} datum.uy * (datum.{end}.r + 1)"),
+        "angle": _sized(f"{turn} + atan2(datum.uy, datum.ux) * 180 / PI"),
+        "shape": {"value": _HEAD},
+        "size": {"field": "head"},
+        "fill": _sized("datum.strong ? '#7f8a96' : '#aeb7c0'"),
+        "opacity": faint,
+    }
+    return {
+        "type": "symbol",
+        "name": data,
+        "interactive": False,
+        "from": {"data": f"to_{'second' if end == 'b' else 'first'}"},
+        "encode": {"update": place},
+    }
+
+
+def _dots(live: bool) -> Mark:
+    place: Mark = {
+        "x": {"field": "X"},
+        "y": {"field": "Y"},
+        "size": _sized("4 * datum.r * datum.r"),
+        "fill": {"scale": "colour", "field": "group"},
+        "stroke": _sized(f"datum.level === 0 ? '{_INK}' : 'white'"),
+        "strokeWidth": _sized("datum.level === 0 ? 3 : 1.5"),
+    }
+    if live:
+        place |= {"cursor": {"value": "pointer"}, "opacity": _faint(live, _NEAR), **_told()}
+    return {"type": "symbol", "name": "dots", "from": {"data": "placed"}, "encode": {"update": place}}
+
+
+_NEAR = "indexof(near, datum.i) >= 0"
+
+
+def _names_of_dots(live: bool) -> list[Mark]:
+    place = {
+        "x": _sized("datum.X + datum.dx"),
+        "y": _sized("datum.Y + datum.dy"),
+        "align": {"field": "align"},
+        "baseline": {"value": "middle"},
+        "text": {"field": "name"},
+        "fontSize": {"field": "letters"},
+        "fontWeight": _sized("datum.level === 0 ? 'bold' : 'normal'"),
+        "opacity": _faint(live, _NEAR),
+    }
+    return _with_halo("names", "named", place, _INK)
+
+
+def _names_of_lines(live: bool) -> list[Mark]:
+    place = {
+        "x": _sized("(datum.X1 + datum.X2) / 2"),
+        "y": _sized("(datum.Y1 + datum.Y2) / 2"),
+        "align": {"value": "center"},
+        "baseline": {"value": "middle"},
+        "text": {"field": "name"},
+        "fontSize": {"value": 9.5},
+        "fontStyle": {"value": "italic"},
+        "opacity": _faint(live, _BESIDE),
+    }
+    return _with_halo("relations", "worded", place, _EDGE_TEXT)
+
+
+def _with_halo(name: str, data: str, place: Mark, ink: str) -> list[Mark]:
+    """Text on a white seam, so that lines below do not cross it out."""
+    seam = {"fill": {"value": "white"}, "stroke": {"value": "white"}, "strokeWidth": {"value": 3.5}}
+    layers = ((name + "_seam", seam), (name, {"fill": {"value": ink}}))
+    return [
+        {
+            "type": "text",
+            "name": called,
+            "interactive": False,
+            "from": {"data": data},
+            "encode": {"update": {**place, **look, "strokeJoin": {"value": "round"}}},
+        }
+        for called, look in layers
+    ]
+
+
+def live_signals(wide: int, high: int) -> list[dict[str, Any]]:
+    """Wheel: zoom about the mouse; double click: all. Drag: the ground moves everything, a dot itself. Hover: ``over``
+    is a node's number, ``near`` those of its neighbours. ``view`` is magnification, and the shift of the middle.
+    """
+
+    def on(events: object, update: str) -> dict[str, Any]:
+        return {"events": events, "update": update}
+
+    drag = "[@{}:pointerdown, window:pointerup] > window:pointermove!"
+    # From one wheel to the next deltas differ: some count pixels, some lines.
+    turned = "clamp(view[0] * pow(1.0015, -event.deltaY * pow(16, event.deltaMode)), 0.3, 16) / view[0]"
+    zoomed = (
+        "[view[0] * wheel[0], wheel[1] - wheel[0] * (wheel[1] - view[1]), wheel[2] - wheel[0] * (wheel[2] - view[2])]"
+    )
+    panned = "[view[0], down[2] + x() - down[0], down[3] + y() - down[1]]"
+    beside, above = (2 * margin for margin in MARGIN)  # names do not shrink with the rest
+    fit = f"min((width - {beside}) / {wide - beside}, (height - {above}) / {high - above})"
+    return [
+        {"name": "wheel", "value": [1, 0, 0], "on": [on("wheel!", f"[{turned}, x() - width / 2, y() - height / 2]")]},
+        {"name": "down", "value": [0, 0, 0, 0], "on": [on("@ground:pointerdown", "[x(), y(), view[1], view[2]]")]},
+        {
+            "name": "view",
+            "value": [1, 0, 0],
+            "on": [on({"signal": "wheel"}, zoomed), on(drag.format("ground"), panned), on("dblclick", "[1, 0, 0]")],
+        },
+        {"name": "scale", "update": f"view[0] * clamp({fit}, 0.3, 2)"},
+        {"name": "ox", "update": f"width / 2 + view[1] - scale * {wide / 2}"},
+        {"name": "oy", "update": f"height / 2 + view[2] - scale * {high / 2}"},
+        {"name": "held", "value": None, "on": [on("@dots:pointerdown", "datum"), on("window:pointerup", "null")]},
+        {
+            "name": "moved",
+            "value": None,
+            "on": [on(drag.format("dots"), "{x: (x() - ox) / scale, y: (y() - oy) / scale}")],
+        },
+        {"name": "over", "value": None, "on": [on("@dots:pointerover", "datum.i"), on("@dots:pointerout", "null")]},
+        {"name": "near", "value": [], "on": [on("@dots:pointerover", "datum.near"), on("@dots:pointerout", "[]")]},
+    ]
+
+
+def still_signals() -> list[dict[str, Any]]:
+    """The same view, which nothing changes."""
+    return [{"name": "ox", "value": 0}, {"name": "oy", "value": 0}, {"name": "scale", "value": 1}]

@@ -1,0 +1,1 @@
+"""The logic of one prompt for shell, notebook and web: languages, commands, execution, completion. No UI."""

@@ -1,0 +1,174 @@
+"""Dot-commands: their names, and their arguments by what these may be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from kbkit.display.render import FORMATS
+from kbkit.executor import languages
+from kbkit.executor.completion import answers, search, sparql, sql
+from kbkit.executor.completion.files import files
+from kbkit.executor.completion.names import MOST, about, ambiguous
+from kbkit.executor.completion.ranking import Candidate, Item, Pool, candidate, layered, plainly, ranked
+from kbkit.executor.vocabulary import Argument, CommandWords, Vocabulary, Word
+
+_COMMAND = re.compile(r"\s*\.(\w*)")
+_WORD = re.compile(r"""(?:\\.|'[^']*(?:'|\Z)|"(?:\\.|[^"\\])*(?:"|\Z)|[^\s\\'"]|\\\Z)+""", re.S)
+_SQL = re.compile(r"(?i)\s*(?:from|with|describe|summarize)\s+\w*\Z")
+_REFERENCE = re.compile(r"[^:#]+[:#]")
+
+_STATEMENTS = {
+    "sql": sql.complete,
+    "sparql": sparql.complete,
+    "answers": answers.complete,
+    "search": search.complete,
+}
+_CHOICES = {
+    Argument.SWITCH: ("on", "off"),
+    Argument.LANGUAGE: ("auto", *languages.LANGUAGES),
+    Argument.FORMAT: (*(kind for kind in FORMATS if kind != "parquet"), "auto"),
+}
+_WHOLE = (Argument.NODE, Argument.EXPRESSION, Argument.STATEMENT, Argument.TYPE_OR_RELATION, Argument.RELATION)
+"""Arguments that go on to the end of the line, spaces and all."""
+
+
+def complete(text: str, at: int, vocabulary: Vocabulary) -> list[Candidate]:
+    """What may stand at the cursor of a dot-command."""
+    command = _COMMAND.match(text)
+    if command is None or at < command.start(1):
+        return []
+    if at <= command.end():
+        return _names(text[command.start(1) : at], command.start(1) - 1, vocabulary)
+    known = _known(vocabulary, command[1])
+    if known is None or not known.arguments or not text[command.end()].isspace():
+        return []
+    return _argument(known, text, command.end(), at, vocabulary)
+
+
+def _names(typed: str, start: int, vocabulary: Vocabulary) -> list[Candidate]:
+    items = [Item(words.name, _written(words), words.help, 0, "", f".{words.name}") for words in _commands(vocabulary)]
+    return plainly(typed, items, start)
+
+
+def _commands(vocabulary: Vocabulary) -> list[CommandWords]:
+    return [CommandWords(w.name.removeprefix("."), w.arguments, w.help) for w in vocabulary.commands.values()]
+
+
+def _written(words: CommandWords) -> str:
+    takes = any(argument is not Argument.NONE for argument in words.arguments)
+    return f".{words.name}{' ' * takes}"
+
+
+def _known(vocabulary: Vocabulary, name: str) -> CommandWords | None:
+    """The command of this name, or the only one that starts so."""
+    known = {words.name: words for words in _commands(vocabulary)}
+    if name in known:
+        return known[name]
+    starting = [words for words in known.values() if name and words.name.startswith(name.lower())]
+    return starting[0] if len(starting) == 1 else None
+
+
+def _argument(known: CommandWords, text: str, begin: int, at: int, vocabulary: Vocabulary) -> list[Candidate]:
+    """The argument that the cursor is in: the last one goes on to the end, where it may have spaces."""
+    words = list(_WORD.finditer(text, begin, at))
+    if words and words[-1].end() == at:
+        number, start = len(words) - 1, words[-1].start()
+    else:
+        number, start = len(words), at
+    for i, kind in enumerate(known.arguments[: number + 1]):
+        if kind in _WHOLE:
+            start = words[i].start() if i < len(words) else at
+            return _of_kind(kind, text, start, at, vocabulary)
+    if number >= len(known.arguments):
+        return []
+    return _of_kind(known.arguments[number], text, start, at, vocabulary)
+
+
+def _of_kind(kind: Argument, text: str, start: int, at: int, vocabulary: Vocabulary) -> list[Candidate]:
+    typed = text[start:at]
+    if kind in (Argument.EXPRESSION, Argument.STATEMENT):
+        return _statement(kind, text, start, at, vocabulary)
+    if kind in (Argument.FILE, Argument.KB):
+        return files(typed, start, kind is Argument.KB)
+    if kind is Argument.NODE:
+        return _nodes(typed, start, vocabulary)
+    if kind in _CHOICES:
+        return plainly(typed, map(Item, _CHOICES[kind]), start)
+    return _listed(kind, typed, start, vocabulary)
+
+
+def _listed(kind: Argument, typed: str, start: int, vocabulary: Vocabulary) -> list[Candidate]:
+    """Things of which there is a list."""
+    if kind in (Argument.RELATION, Argument.TYPE_OR_RELATION):
+        types, relations = vocabulary.kept("names", lambda: _pools(vocabulary))
+        return layered(typed, start, *((relations,) if kind is Argument.RELATION else (types, relations)))
+    commands = [Item(words.name, "", words.help) for words in _commands(vocabulary)]
+    if kind is Argument.COMMAND:
+        return _dotted(typed, start, commands)
+    lists: dict[Argument, Callable[[], Iterable[Word]]] = {
+        Argument.QUERY: vocabulary.queries,
+        Argument.TEMPLATE: vocabulary.templates,
+        Argument.SET: vocabulary.sets,
+        Argument.TOPIC: vocabulary.topics,
+    }
+    if kind not in lists:
+        return []
+    if kind is Argument.SET and typed.startswith("@"):
+        typed, start = typed[1:], start + 1
+    items = [Item(word.name, "", word.help) for word in lists[kind]()]
+    if kind is Argument.TOPIC:
+        return _dotted(typed, start, commands) if typed.startswith(".") else layered(typed, start, items, commands)
+    return ranked(typed, items, start)
+
+
+def _pools(vocabulary: Vocabulary) -> tuple[Pool, Pool]:
+    schema = vocabulary.schema
+    types = Pool(Item(t.name, "", f"type, {t.members:,} nodes", t.members) for t in schema.node_types)
+    return types, Pool(Item(r.name, "", f"relation, {r.edges:,} edges", r.edges, r.label) for r in schema.relations)
+
+
+def _dotted(typed: str, start: int, commands: Iterable[Item]) -> list[Candidate]:
+    dot = len(typed) - len(typed.removeprefix("."))
+    return plainly(typed[dot:], commands, start + dot)
+
+
+def _statement(kind: Argument, text: str, start: int, at: int, vocabulary: Vocabulary) -> list[Candidate]:
+    """A statement after a command, in the language that it is in; a word alone may be a type."""
+    rest, place = text[start:], at - start
+    if kind is Argument.EXPRESSION:
+        language = "answers"
+    else:
+        types = [t.name for t in vocabulary.schema.node_types]
+        language = "sql" if _SQL.match(rest) else languages.recognize(rest, types)
+    found = _STATEMENTS[language](rest, place, vocabulary) if language in _STATEMENTS else []
+    if kind is Argument.STATEMENT and language == "search" and " " not in rest:
+        found = [*answers.complete(rest, place, vocabulary), *sql.complete(rest, place, vocabulary), *found]
+    return [Candidate(c.text, c.start + start, c.display, c.meta) for c in found]
+
+
+def _nodes(typed: str, start: int, vocabulary: Vocabulary) -> list[Candidate]:
+    """Nodes by name, ``type:name`` or ``type#key``."""
+    before = _REFERENCE.match(typed)
+    node_type = vocabulary.type(before[0][:-1]) if before else None
+    if before is None or node_type is None:
+        bare = typed.lstrip("\"'")
+        return _named(bare, start, None, "", vocabulary)
+    rest = typed[before.end() :]
+    if before[0].endswith(":"):
+        return _named(rest, start, node_type, before[0], vocabulary)
+    nodes = vocabulary.keys(rest, node_type, MOST)
+    return [candidate(f"{before[0]}{node.key}", start, node.key, node.name) for node in nodes if node.key.isprintable()]
+
+
+def _named(typed: str, start: int, node_type: str | None, before: str, vocabulary: Vocabulary) -> list[Candidate]:
+    nodes = vocabulary.names(typed, node_type, MOST) if typed or node_type else []
+    several = ambiguous(nodes)
+    found: dict[str, Candidate] = {}
+    for node in nodes:
+        # A number leads to a row of the last result, and what spaces or signs surround would be cut.
+        plain = node.name.isprintable() and node.name == node.name.strip() and not node.name.isdecimal()
+        text = f"{before}{node.name}" if plain and node.name not in several else f"{node.type}#{node.key}"
+        shown = node.name if node.name not in several else f"{node.name} ({node.type}#{node.key})"
+        found.setdefault(text, candidate(text, start, shown, about(node)))
+    return [c for c in found.values() if c.text.isprintable()]

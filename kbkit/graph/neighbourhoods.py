@@ -1,0 +1,208 @@
+"""A node's neighbourhood: what lies within some steps, whichever way edges run, and as much of it as can be drawn."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kbkit.display.drawing import svg, write
+from kbkit.display.drawing.model import Drawing
+from kbkit.display.render import clean
+from kbkit.errors import BadInputError, KbError
+from kbkit.graph.steps import Graph, closed, label_of, pieces, spread, types_of
+from kbkit.schema import Schema
+from kbkit.stores import Stores
+from kbkit.stores.adjacency import Ids
+from kbkit.stores.ids import is_in
+from kbkit.stores.nodes import NODES_SQL
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from kbkit.stores.tables import Tables
+
+MOST_HOPS = 100
+
+_FIRST_LINES = """
+SELECT id, first(trim(split_part(trim(text, E' \\n\\r\\t'), chr(10), 1)[:240]) ORDER BY field, position) AS line
+FROM texts WHERE id IN (SELECT unnest($ids)) GROUP BY id"""
+
+
+@dataclass(frozen=True, repr=False)
+class Neighbourhood:
+    """``nodes``: id, key, type, name, hop (steps from the ``center``, an id), line (the first of its text); the nearest
+    come first, then by id. ``edges``: head, relation, tail: all among these nodes. ``found``: hop, type, nodes, kept:
+    how many there are, and how many of them are in ``nodes``. ``symmetric`` names the relations stored both ways;
+    ``labels`` say what relations are whose names are codes.
+    """
+
+    center: int
+    nodes: pl.DataFrame
+    edges: pl.DataFrame
+    found: pl.DataFrame
+    symmetric: frozenset[str] = frozenset()
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def left_out(self) -> int:
+        """Nodes that lie within the steps and are not in ``nodes``."""
+        return int(self.found["nodes"].sum()) - self.nodes.height
+
+    @property
+    def title(self) -> str:
+        """What it is, in a line."""
+        hops = int(self.found["hop"].max())  # type: ignore[arg-type]
+        name = clean(self.nodes["name"][0]).replace("\n", " ")
+        return f"{name} and what lies within {hops} step{'s' * (hops != 1)}"
+
+    @property
+    def summary(self) -> str:
+        """How many nodes and edges it has, and how many nodes were left out."""
+        nodes, edges = self.nodes.height, self.edges.height
+        shown = f"{nodes:,} node{'s' * (nodes != 1)}, {edges:,} edge{'s' * (edges != 1)}"
+        return shown + (f"; {self.left_out:,} more node{'s' * (self.left_out != 1)} left out" if self.left_out else "")
+
+    def lines(self, width: int = 80) -> list[str]:
+        """For the eye: how many nodes of each type lie how many steps away, folded to ``width`` columns."""
+        lines = [self.title]
+        for (hop,), part in self.found.group_by("hop", maintain_order=True):
+            if hop:
+                counts = [f"{count:,} {clean(name)}" for name, count in part.select("type", "nodes").iter_rows()]
+                told = f"{hop} step{'s' * (hop != 1)}: {int(part['nodes'].sum()):,} nodes: {', '.join(counts)}"
+                lines += textwrap.wrap(told, max(width, 20), initial_indent="  ", subsequent_indent=6 * " ")
+        return [*lines, f"kept: {self.summary}"]
+
+    def __str__(self) -> str:
+        return f"{self.title}: {self.summary}"
+
+    def __repr__(self) -> str:
+        return f"<Neighbourhood {self}>"
+
+    def drawing(self) -> Drawing:
+        """Return the graph to draw."""
+        return Drawing(self.title, self.summary, self.center, self.nodes, self.edges, self.symmetric, self.labels)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write a drawing (.html, .svg, .png: the extra ``plot``) or the graph (.graphml, .dot) to a file.
+
+        The same neighbourhood gives the same bytes, except in .png. Raises :class:`KbError` for another ending, where
+        the extra is missing, for a drawing of too many nodes, and where the disk refuses.
+        """
+        write(self.drawing(), Path(path))
+
+    def _repr_svg_(self) -> str | None:
+        """The drawing, for a notebook; None where the extra is missing or it would be too large."""
+        try:
+            return svg(self.drawing())
+        except KbError:
+            return None
+
+    def _repr_html_(self) -> str:
+        import base64
+
+        from kbkit.display import html as html_pages
+
+        drawn = self._repr_svg_()
+        # As an image: whatever a name holds, nothing in it runs.
+        image = f"data:image/svg+xml;base64,{base64.b64encode(drawn.encode()).decode()}" if drawn else ""
+        return html_pages.neighbourhood(str(self), self.found.columns, self.found.rows(), image)
+
+
+def neighbourhood(
+    stores: Stores,
+    node: str | int,
+    hops: int = 1,
+    most: int = 150,
+    relations: Iterable[str] | None = None,
+    types: Iterable[str] | None = None,
+) -> Neighbourhood:
+    """Return the neighbourhood of a node; see :meth:`kbkit.kb.KnowledgeBase.around`."""
+    import polars as pl
+
+    if not 1 <= hops <= MOST_HOPS:
+        raise BadInputError(f"no neighbourhood of {hops} steps can be looked at", f"1 to {MOST_HOPS} can")
+    if most < 1:
+        raise BadInputError(f"{most} nodes cannot be kept", "1 or more can")
+    tables, schema, center = stores.tables, stores.schema, stores.nodes.find(node)
+    graph = Graph(schema, stores.adjacency, relations)
+    marks = closed(schema, tables, types)
+    marks[center] = 1
+    fronts = [np.array([center], np.int32)]
+    while len(fronts) <= hops and len(fronts[-1]):
+        fronts.append(spread(graph.rows(fronts[-1]), marks, len(fronts)))
+    kept = _chosen(graph, fronts, most)
+    edges = [
+        pl.DataFrame({"head": heads, "tail": tails}).select("head", relation=pl.lit(relation), tail="tail")
+        for relation, heads, tails in graph.edges(np.sort(np.concatenate(kept)))
+    ]
+    kinds = {"head": pl.Int32, "relation": pl.String, "tail": pl.Int32}
+    return Neighbourhood(
+        center,
+        _described(tables, kept),
+        pl.concat(edges) if edges else pl.DataFrame(schema=kinds),
+        _counted(schema, fronts, kept),
+        frozenset(r.name for r in schema.relations if r.symmetric),
+        {r.name: label for r in schema.relations if (label := label_of(r))},
+    )
+
+
+def _chosen(graph: Graph, fronts: Sequence[Ids], most: int) -> list[Ids]:
+    """Of each front the nodes to keep: all of those that fit, and a fair choice of the first that does not."""
+    kept: list[Ids] = []
+    room = most
+    for position, front in enumerate(fronts):
+        if len(front) > room:
+            kept.append(_fair(graph, fronts[position - 1], front, room))
+            return [*kept, *(front[:0] for front in fronts[position + 1 :])]
+        kept.append(front)
+        room -= len(front)
+    return kept
+
+
+def _fair(graph: Graph, before: Ids, front: Ids, room: int) -> Ids:
+    """``room`` nodes of ``front``: in turn from each node before and each relation of it, the first by id.
+
+    So neither a relation with a million edges nor a neighbour with many crowds out the others.
+    """
+    ranks, ids = [np.empty(0, np.int64)], [front[:0]]
+    for piece in pieces(graph.rows(before)):
+        targets = piece.csr.expand(piece.starts, piece.counts)
+        hit = is_in(targets, front)
+        row = np.repeat(np.arange(len(piece.nodes)), piece.counts)[hit]
+        first = np.flatnonzero(np.diff(row, prepend=-1))
+        rank = np.arange(len(row)) - np.repeat(first, np.diff(first, append=len(row)))
+        ranks.append(rank[rank < room])
+        ids.append(targets[hit][rank < room])
+    in_turn = np.concatenate(ids)[np.argsort(np.concatenate(ranks), kind="stable")]
+    _, first = np.unique(in_turn, return_index=True)
+    return np.sort(in_turn[np.sort(first)[:room]])
+
+
+def _described(tables: Tables, kept: Sequence[Ids]) -> pl.DataFrame:
+    """id, key, type, name, hop, line of the nodes kept."""
+    import polars as pl
+
+    ids = np.concatenate(kept)
+    hops = np.repeat(np.arange(len(kept)), [len(front) for front in kept])
+    wanted = {"ids": ids.tolist()}
+    frame = pl.DataFrame({"id": ids, "hop": hops}).join(tables.lookup(NODES_SQL, wanted), on="id", how="left")
+    frame = frame.join(tables.lookup(_FIRST_LINES, wanted), on="id", how="left", maintain_order="left")
+    return frame.select("id", "key", "type", "name", "hop", "line").sort("hop", "id")
+
+
+def _counted(schema: Schema, fronts: Sequence[Ids], kept: Sequence[Ids]) -> pl.DataFrame:
+    """hop, type, nodes, kept; types in the order of the schema."""
+    import polars as pl
+
+    rows = []
+    for hop, (front, mine) in enumerate(zip(fronts, kept, strict=True)):
+        shown = types_of(schema, mine)
+        rows += [(hop, name, count, shown.get(name, 0)) for name, count in types_of(schema, front).items()]
+    kinds = {"hop": pl.Int64, "type": pl.String, "nodes": pl.Int64, "kept": pl.Int64}
+    return pl.DataFrame(rows, kinds, orient="row")

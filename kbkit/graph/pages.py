@@ -1,0 +1,283 @@
+"""The pages that people read: a node with its neighbours, and what a KB holds. Data first, then lines of text."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from kbkit.display.render import cell, clean, heading, print_table, width_of
+from kbkit.graph.nodes import degrees, describe
+from kbkit.stores.nodes import NODES_SQL
+from kbkit.stores.tables import quote
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from kbkit.schema import Relation
+    from kbkit.stores import Stores
+
+NEIGHBORS = 5
+"""Neighbours that a page shows of each group, where nobody says how many."""
+_TEXT_LINES, _TEXTS = 12, 3
+_COUNTED = ("store", "bytes", "seconds")
+_SCALARS = ("title", "licence", "generation", "created", "nodes", "edges", "average_degree", "texts", "tokens")
+
+
+class Line(NamedTuple):
+    """A line of a page; headings are bold where the screen can be."""
+
+    text: str
+    is_heading: bool = False
+
+
+# -- a node -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Page:
+    """A node's page. ``data`` is plain: id, reference, name, aliases, other_types, attributes, texts (field, text), and
+    relations: one for each relation, direction (out, in) and type of neighbour, with their count and the first of them.
+    """
+
+    data: dict[str, Any]
+
+    @property
+    def links(self) -> list[str]:
+        """References of the neighbours shown, in their order: the first is number 1."""
+        return [neighbor["reference"] for group in self.data["relations"] for neighbor in group["neighbors"]]
+
+    def lines(self, width: int = 80, *, full: bool = False, numbered: bool = False) -> list[Line]:
+        """The page as text, folded to ``width``. Long texts are cut unless ``full``; ``numbered`` counts links."""
+        return [*_about(self.data, width), *_texts(self.data, width, full), *_groups(self.data, width, numbered)]
+
+    def __str__(self) -> str:
+        return "\n".join(line.text for line in self.lines())
+
+    def _repr_html_(self) -> str:
+        from kbkit.display.html import node
+
+        return node(self.data)
+
+    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
+        printer.text(str(self))
+
+
+def page(stores: Stores, reference: str | int, most: int = NEIGHBORS) -> Page:
+    """The page of a node, with the first ``most`` neighbours of each group."""
+    node = describe(stores, reference)
+    labels = {a.name: a.label for a in stores.schema.type(node.type).attributes if a.label}
+    return Page(
+        {
+            "id": node.id,
+            "reference": node.reference,
+            "name": node.name,
+            "aliases": node.aliases,
+            "other_types": node.other_types,
+            "attributes": node.attributes,
+            **({"attribute_labels": {n: labels[n] for n in node.attributes if n in labels}} if labels else {}),
+            "texts": [{"field": field, "text": text} for field, text in node.texts],
+            "relations": _relations(stores, node.id, most),
+        }
+    )
+
+
+def _relations(stores: Stores, node: int, most: int) -> list[dict[str, Any]]:
+    """Neighbours by relation, direction and primary type: how many, and the first of them."""
+    types = stores.schema.primary_types
+    lasts = np.array([t.last for t in types])
+    most = max(most, 0)
+    groups, shown = [], []
+    for relation, direction, _ in degrees(stores, node):
+        rows = (
+            stores.adjacency.forward(relation.name) if direction == "out" else stores.adjacency.backward(relation.name)
+        )
+        ids = rows.neighbors(node)
+        kinds = np.searchsorted(lasts, ids)
+        for kind in np.unique(kinds).tolist():
+            mine = ids[kinds == kind]
+            groups.append((relation, direction, types[kind].name, mine[:most].tolist(), len(mine)))
+            shown += groups[-1][3]
+    names = {i: (key, name) for i, key, _, name in stores.tables.rows(NODES_SQL, {"ids": list(set(shown))})}
+    result = []
+    for relation, direction, kind, ids, count in groups:
+        edges = _edge_attributes(stores, relation, direction, node, ids)
+        neighbors = [
+            {"reference": f"{kind}#{names[i][0]}", "name": names[i][1], **attributes}
+            for i in ids
+            for attributes in edges.get(i, [{}])
+        ]
+        code = {"label": relation.label} if relation.label and _is_code(relation.name) else {}
+        about = {"relation": relation.name, **code, "direction": direction, "type": kind, "count": count}
+        result.append({**about, "neighbors": neighbors[:most]})
+    return result
+
+
+def _edge_attributes(
+    stores: Stores, relation: Relation, direction: str, node: int, ids: Sequence[int]
+) -> dict[int, list[dict[str, Any]]]:
+    """The attributes of the edges to each neighbour, of parallel edges one after another."""
+    if not relation.attributes or not ids:
+        return {}
+    here, there = ("head", "tail") if direction == "out" else ("tail", "head")
+    columns = ", ".join(quote(a.name) for a in relation.attributes)
+    sql = (
+        f"SELECT {there}, {columns} FROM {quote(relation.table)}"
+        f" WHERE {here} = $node AND {there} IN (SELECT unnest($ids)) ORDER BY ALL LIMIT 1000"
+    )
+    result: dict[int, list[dict[str, Any]]] = {}
+    for neighbor, *values in stores.tables.rows(sql, {"node": node, "ids": list(ids)}):
+        named = zip(relation.attributes, values, strict=True)
+        result.setdefault(neighbor, []).append({a.name: value for a, value in named if value is not None})
+    return result
+
+
+def _is_code(name: str) -> bool:
+    """Whether a relation's name tells people nothing, as ``P31``."""
+    return not any(letter.islower() for letter in name)
+
+
+def _about(data: dict[str, Any], width: int) -> Iterator[Line]:
+    more = f", also {', '.join(data['other_types'])}" if data["other_types"] else ""
+    yield from _folded(data["name"], width, is_heading=True)
+    yield from _folded(f"{data['reference']}{more} (id {data['id']})", width)
+    if data["aliases"]:
+        yield from _folded("also called " + ", ".join(data["aliases"]), width)
+    for name, value in data["attributes"].items():
+        label = data.get("attribute_labels", {}).get(name)
+        yield from _folded(f"{label} ({name}): {cell(value)}" if label else f"{name}: {cell(value)}", width, 2)
+
+
+def _texts(data: dict[str, Any], width: int, full: bool) -> Iterator[Line]:
+    """Each text under its field's name; of many of one field the first."""
+    seen: dict[str, int] = {}
+    for text in data["texts"]:
+        field = text["field"]
+        seen[field] = seen.get(field, 0) + 1
+        if full or seen[field] <= _TEXTS:
+            yield Line("")
+            yield from _folded(field, width, is_heading=True)
+            lines = list(_folded(text["text"], width, 2))
+            cut = len(lines) > _TEXT_LINES + 1 and not full
+            yield from lines[:_TEXT_LINES] if cut else lines
+            if cut:
+                yield Line(f"  ... {len(lines) - _TEXT_LINES:,} more lines")
+    for field, count in seen.items():
+        if not full and count > _TEXTS:
+            yield Line("")
+            yield Line(f"... and {count - _TEXTS:,} more texts of {clean(field)}")
+
+
+def _groups(data: dict[str, Any], width: int, numbered: bool) -> Iterator[Line]:
+    number = 0
+    digits = len(str(sum(len(group["neighbors"]) for group in data["relations"])))
+    for group in data["relations"]:
+        yield Line("")
+        arrow = "->" if group["direction"] == "out" else "<-"
+        label = f"  ({group['label']})" if "label" in group else ""
+        title = f"{arrow} [{group['relation']}] {arrow} {group['type']}: {group['count']:,}{label}"
+        yield from _folded(title, width, is_heading=True)
+        for neighbor in group["neighbors"]:
+            number += 1
+            extra = "".join(f"; {k} {cell(v)}" for k, v in neighbor.items() if k not in ("reference", "name"))
+            lead = f"{number:>{digits}}  " if numbered else ""
+            yield from _folded(f"{neighbor['name']}  ({neighbor['reference']}{extra})", width, 2, lead)
+        more = group["count"] - len(group["neighbors"])
+        if more > 0:
+            yield Line(f"{' ' * (2 + (digits + 2) * numbered)}... and {more:,} more")
+
+
+def explained(frame: pl.DataFrame, linked: pl.DataFrame | None) -> Iterator[str]:
+    """Hits with the lines that say why each is one, as an indented page; first what the query names, if that counts."""
+    if linked is not None:
+        for text, how, kind, key, name in linked.select("text", "how", "type", "key", "name").iter_rows():
+            yield clean(f"{text}: {name}  ({kind}#{key}, {how})")
+        yield "" if linked.height else "the query names no node\n"
+    for rank, name, kind, key, score, why in frame.select("rank", "name", "type", "key", "score", "why").iter_rows():
+        yield clean(f"{rank}. {name}  ({kind}#{key}) {score:.4g}")
+        yield from (clean(f"  {line}") for line in why)
+
+
+def _folded(text: str, width: int, indent: int = 0, lead: str = "", *, is_heading: bool = False) -> Iterator[Line]:
+    """Text of a KB as lines of at most ``width``, ``lead`` before the first."""
+    margin = " " * indent
+    for paragraph in clean(text).split("\n"):
+        rest = margin + " " * len(lead)
+        folded = textwrap.wrap(
+            paragraph,
+            max(width, 20),
+            initial_indent=margin + lead,
+            subsequent_indent=rest,
+            break_on_hyphens=False,  # keys have some, and are there to be copied
+        )
+        yield from (Line(line.rstrip(), is_heading) for line in folded or [""])
+
+
+def print_lines(lines: Sequence[Line], stream: IO[str]) -> None:
+    """Write a page's lines; headings are bold on a terminal."""
+    stream.write("".join(f"{heading(line.text, stream) if line.is_heading else line.text}\n" for line in lines))
+
+
+def print_text(lines: Iterable[str], stream: IO[str]) -> None:
+    """Write lines of text."""
+    stream.writelines(f"{line}\n" for line in lines)
+
+
+# -- a KB -------------------------------------------------------------------------------------------------------------
+
+
+def info_frame(data: dict[str, Any]) -> pl.DataFrame:
+    """``kb.info()`` as rows of (item, value)."""
+    import polars as pl
+
+    rows = [(name, cell(data[name])) for name in _SCALARS]
+    rows += [(f"type {t['type']}", str(t["nodes"])) for t in data["types"]]
+    rows += [
+        (f"relation {r['head_type']} {r['relation']} {r['tail_type']}", str(r["edges"])) for r in data["relations"]
+    ]
+    rows += [(f"store {s['store']} {key}", cell(s[key])) for s in data["stores"] for key in s if key != "store"]
+    rows += [(f"version {name}", version) for name, version in data["versions"].items()]
+    return pl.DataFrame(rows, schema=["item", "value"], orient="row")
+
+
+def print_info(data: dict[str, Any], stream: IO[str], width: int | None = None) -> None:
+    """``kb.info()`` for the eye."""
+    import polars as pl
+
+    def say(text: str) -> None:
+        print_lines(list(_folded(text, width or width_of(stream))), stream)
+
+    def section(title: str, frame: pl.DataFrame) -> None:
+        print_lines([Line(""), Line(title, is_heading=True)], stream)
+        print_table(frame, stream, count=False, width=width)
+
+    say(f"{data['name']}: {data['title']}")
+    say(
+        f"{data['nodes']:,} nodes, {data['edges']:,} edges, average degree {data['average_degree']:g};"
+        f" {data['texts']:,} texts, {data['tokens']:,} tokens"
+    )
+    say(f"licence {data['licence']}; generation {data['generation']} of {data['created']}")
+    for name, drop in (("types", ("sql_name",)), ("relations", ("sql_name",))):
+        if data[name]:
+            section(name, pl.DataFrame(data[name]).drop(*drop))
+    if data["candidate_types"]:
+        say("")
+        say("questions of the source ask for: " + ", ".join(data["candidate_types"]))
+    if data["text_fields"]:
+        section("text fields", pl.DataFrame(data["text_fields"]))
+    section("stores", pl.DataFrame([_store(s) for s in data["stores"]]))
+    say("")
+    say(", ".join(f"{name} {version}" for name, version in data["versions"].items()))
+
+
+def _store(record: dict[str, Any]) -> dict[str, Any]:
+    settings = (f"{k} {cell(v)}" for k, v in record.items() if k not in _COUNTED and v not in ("", False))
+    return {
+        "store": record["store"],
+        "MB": round(record["bytes"] / 1e6, 1),
+        "seconds": record["seconds"],
+        "settings": ", ".join(settings),
+    }

@@ -1,0 +1,325 @@
+"""Shortest paths between two nodes: breadth first from both ends, then the best paths of the layers between.
+
+A path is a sequence of nodes; several relations between two neighbours are one step. Paths are ordered by the sum of
+the degrees of the nodes between, least first, because a path through a hub says little; then by their ids.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kbkit.display.render import clean
+from kbkit.errors import BadInputError
+from kbkit.graph.steps import CLOSED, Graph, Marks, Move, Rows, closed, spread, work
+from kbkit.stores import Stores
+from kbkit.stores.adjacency import Ids
+from kbkit.stores.nodes import NODES_SQL
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from kbkit.stores.tables import Tables
+
+MOST_STEPS = 100
+
+
+class Place(NamedTuple):
+    """A node of a path."""
+
+    id: int
+    key: str
+    type: str
+    name: str
+
+    @property
+    def reference(self) -> str:
+        """``type#key``, which names the node in every command."""
+        return f"{self.type}#{self.key}"
+
+    def __str__(self) -> str:
+        return _line(f"{self.name}  ({self.reference})")
+
+
+def _line(text: str) -> str:
+    return clean(text).replace("\n", " ").replace("\t", " ")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step to ``node`` by all ``relations`` that lead there: (name, whether it is followed from head to tail)."""
+
+    relations: tuple[Move, ...]
+    node: Place
+
+    @property
+    def label(self) -> str:
+        """The relations as in an expression: ``-> [a|^b] ->``, ``^`` for those that run the other way; ``<- [b] <-``
+        where all do.
+        """
+        onward = any(move.forward for move in self.relations)
+        names = [("" if move.forward or not onward else "^") + move.shown for move in self.relations]
+        arrow = "->" if onward else "<-"
+        return _line(f"{arrow} [{'|'.join(names)}] {arrow}")
+
+
+@dataclass(frozen=True, repr=False)
+class Path:
+    """A path from ``start``; ``steps`` has one entry an edge."""
+
+    start: Place
+    steps: tuple[Step, ...]
+
+    @property
+    def nodes(self) -> tuple[Place, ...]:
+        """All nodes, both ends included."""
+        return (self.start, *(step.node for step in self.steps))
+
+    def lines(self, width: int = 0) -> list[str]:
+        """The path as text, a line a node; folded to ``width`` columns (0: not at all)."""
+        lines = [str(self.start), *(f"  {step.label} {step.node}" for step in self.steps)]
+        if not width:
+            return lines
+        return [part for line in lines for part in textwrap.wrap(line, max(width, 20), subsequent_indent=6 * " ")]
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    __repr__ = __str__  # what a person at a prompt wants to see
+
+
+@dataclass(frozen=True, repr=False)
+class Paths(Sequence[Path]):
+    """The first of the shortest paths, in order; empty where none is short enough.
+
+    ``total`` is how many there are in all (exact up to 2**53). ``separate`` says that no path joins the two at all,
+    however long.
+    """
+
+    start: Place
+    end: Place
+    listed: tuple[Path, ...] = ()
+    total: int = 0
+    separate: bool = False
+
+    @property
+    def steps(self) -> int:
+        """The length of each."""
+        return len(self.listed[0]) if self.listed else 0
+
+    @overload
+    def __getitem__(self, index: int) -> Path: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Path, ...]: ...
+    def __getitem__(self, index: int | slice) -> Path | tuple[Path, ...]:
+        return self.listed[index]
+
+    def __len__(self) -> int:
+        return len(self.listed)
+
+    def __iter__(self) -> Iterator[Path]:
+        return iter(self.listed)
+
+    @property
+    def summary(self) -> str:
+        """How many there are, and how long."""
+        if not self.listed:
+            return "no path"
+        steps = f"{self.steps} step{'s' * (self.steps != 1)}"
+        told = f"{self.total:,} shortest path{'s' * (self.total != 1)} of {steps}"
+        return told if self.total == len(self.listed) else f"{told}; the first {len(self.listed):,} are shown"
+
+    def lines(self, width: int = 0) -> list[str]:
+        """All paths, an empty line after each, and how many there are; folded to ``width`` columns (0: not at all)."""
+        return [*(line for path in self.listed for line in (*path.lines(width), "")), self.summary]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    __repr__ = __str__  # what a person at a prompt wants to see
+
+    def frame(self) -> pl.DataFrame:
+        """Columns path, step (0 is the start), relation, direction (out: from head to tail; in), id, key, type,
+        name of the node that the step leads to; a row for each relation of a step.
+        """
+        import polars as pl
+
+        rows: list[tuple[object, ...]] = []
+        for number, path in enumerate(self.listed, 1):
+            rows.append((number, 0, None, None, *path.start))
+            for position, step in enumerate(path.steps, 1):
+                rows += [(number, position, r, "out" if out else "in", *step.node) for r, out, _ in step.relations]
+        kinds = {"path": pl.Int64, "step": pl.Int64, "relation": pl.String, "direction": pl.String, "id": pl.Int32}
+        return pl.DataFrame(rows, {**kinds, **dict.fromkeys(("key", "type", "name"), pl.String)}, orient="row")
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+def paths(
+    stores: Stores,
+    start: str | int,
+    end: str | int,
+    max_steps: int = 4,
+    most: int = 10,
+    relations: Iterable[str] | None = None,
+    types: Iterable[str] | None = None,
+) -> Paths:
+    """The ``most`` first shortest paths between two nodes; see :meth:`kbkit.kb.KnowledgeBase.paths`."""
+    tables, schema, ends = stores.tables, stores.schema, (stores.nodes.find(start), stores.nodes.find(end))
+    if ends[0] == ends[1]:
+        same = _named(tables, ends[:1])[ends[0]]
+        raise BadInputError(f"both ends are {same.name} ({same.reference})", "name another node to go to")
+    _check(max_steps, most)
+    graph = Graph(schema, stores.adjacency, relations)
+    marks = closed(schema, tables, types)
+    layers, separate = _meet(graph, ends, max_steps, marks)
+    sequences, count = ([], 0) if layers is None else _best(graph, layers, most)
+    names = _named(tables, sorted({*ends, *(node for sequence in sequences for node in sequence)}))
+    joins = graph.joining(pair for sequence in sequences for pair in itertools.pairwise(sequence))
+    listed = tuple(
+        Path(
+            names[nodes[0]],
+            tuple(Step(joins[pair], names[pair[1]]) for pair in itertools.pairwise(nodes)),
+        )
+        for nodes in sequences
+    )
+    return Paths(names[ends[0]], names[ends[1]], listed, count, separate)
+
+
+def _check(max_steps: int, most: int) -> None:
+    if not 1 <= max_steps <= MOST_STEPS:
+        raise BadInputError(f"paths of at most {max_steps} steps cannot be looked for", f"1 to {MOST_STEPS} can")
+    if most < 1:
+        raise BadInputError(f"{most} paths cannot be shown", "1 or more can")
+
+
+def _named(tables: Tables, ids: Sequence[int]) -> dict[int, Place]:
+    return {row[0]: Place(*row) for row in tables.rows(NODES_SQL, {"ids": list(ids)})}
+
+
+class _Side:
+    """What has been reached from one end: ``fronts[i]`` after ``i`` steps, sorted."""
+
+    def __init__(self, graph: Graph, node: int, marks: Marks) -> None:
+        self._graph, self.marks = graph, marks
+        self.fronts: list[Ids] = [np.array([node], np.int32)]
+        self._rows: list[Rows] | None = None
+        marks[node] = 1
+
+    def rows(self) -> list[Rows]:
+        """What leads on from the last front."""
+        if self._rows is None:
+            self._rows = self._graph.rows(self.fronts[-1])
+        return self._rows
+
+    def advance(self) -> Ids:
+        self.fronts.append(spread(self.rows(), self.marks, len(self.fronts)))
+        self._rows = None
+        return self.fronts[-1]
+
+
+Layers = list[tuple[Ids, Ids]]
+"""For each step of the shortest paths, the distinct (node before, node after), sorted."""
+
+
+def _meet(graph: Graph, ends: tuple[int, int], max_steps: int, marks: Marks) -> tuple[Layers | None, bool]:
+    """The steps of all shortest paths, or None where there are none of ``max_steps``, and whether there are none at
+    all. The side with less to look at goes on.
+    """
+    for node in ends:  # they need not be of the types that are walked through
+        marks[node] = 0
+    sides = [_Side(graph, node, marks.copy()) for node in ends]
+    for _ in range(max_steps):
+        less, more = sorted(sides, key=lambda side: work(side.rows()))
+        reached = less.advance()
+        if not len(reached):
+            return None, True
+        seen = more.marks[reached]
+        met = reached[(seen > 0) & (seen != CLOSED)]
+        if len(met):
+            return _layers(graph, sides[0].fronts[:-1], met) + [
+                _turned(pair) for pair in reversed(_layers(graph, sides[1].fronts[:-1], met))
+            ], False
+    return None, False
+
+
+def _layers(graph: Graph, fronts: Sequence[Ids], met: Ids) -> Layers:
+    """The steps from the first front to where the sides met, without those that lead elsewhere."""
+    layers: Layers = []
+    for front in reversed(fronts):
+        pair = graph.pairs(front, met)
+        layers.append(pair)
+        met = np.unique(pair[0])
+    return layers[::-1]
+
+
+def _turned(pair: tuple[Ids, Ids]) -> tuple[Ids, Ids]:
+    order = np.lexsort((pair[0], pair[1]))
+    return pair[1][order], pair[0][order]
+
+
+class _Layer(NamedTuple):
+    """The nodes before a step, sorted; the first of each one's edges; least cost from each node on (its own included)
+    and the number of ways.
+    """
+
+    nodes: Ids
+    first: NDArray[np.int64]
+    cost: NDArray[np.int64]
+    ways: NDArray[np.float64]
+
+
+def _best(graph: Graph, layers: Layers, most: int) -> tuple[list[tuple[int, ...]], int]:
+    """The ``most`` best paths as ids, and how many there are."""
+    levels = [_Layer(layers[-1][1][:1], np.zeros(1, np.int64), np.zeros(1, np.int64), np.ones(1))]
+    for position in range(len(layers) - 1, -1, -1):
+        before, after = layers[position]
+        first = np.flatnonzero(np.diff(before, prepend=-1))
+        nodes = before[first]
+        place = np.searchsorted(levels[0].nodes, after)
+        own = graph.degrees(nodes) if position else np.zeros(1, np.int64)
+        cost = own + np.minimum.reduceat(levels[0].cost[place], first)
+        levels.insert(0, _Layer(nodes, first, cost, np.add.reduceat(levels[0].ways[place], first)))
+    return _enumerate(layers, levels, most), int(levels[0].ways[0])
+
+
+def _enumerate(layers: Layers, levels: Sequence[_Layer], most: int) -> list[tuple[int, ...]]:
+    """Best first, where what is still to come is known exactly: at most ``most`` times the length are looked at."""
+    found: list[tuple[int, ...]] = []
+    queue: list[tuple[int, tuple[int, ...]]] = [(int(levels[0].cost[0]), (int(levels[0].nodes[0]),))]
+    while queue and len(found) < most:
+        total, path = heapq.heappop(queue)
+        position = len(path) - 1
+        if position == len(layers):
+            found.append(path)
+            continue
+        here, then = levels[position], levels[position + 1]
+        row = int(np.searchsorted(here.nodes, path[-1]))
+        last = int(here.first[row + 1]) if row + 1 < len(here.first) else len(layers[position][1])
+        after = layers[position][1][here.first[row] : last]
+        cost = then.cost[np.searchsorted(then.nodes, after)]
+        extra = total - int(cost.min())  # what the nodes so far cost
+        for number in _least(cost, most).tolist():  # `after` is sorted, so ties go by id
+            heapq.heappush(queue, (extra + int(cost[number]), (*path, int(after[number]))))
+    return found
+
+
+def _least(cost: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Positions of the ``most`` least, in order; the first of equals."""
+    near = np.arange(len(cost))
+    if len(cost) > most:
+        near = np.flatnonzero(cost <= np.partition(cost, most - 1)[most - 1])
+    return near[np.argsort(cost[near], kind="stable")][:most]

@@ -1,0 +1,1 @@
+"""The exploration actions as a Model Context Protocol server."""

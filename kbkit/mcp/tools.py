@@ -1,0 +1,224 @@
+"""The tools that ``kbkit mcp`` offers: what each does, its arguments, an example that fits the KB, and its work."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kbkit.agent import describe
+from kbkit.agent.actions import Explorer
+from kbkit.agent.names import line
+from kbkit.agent.results import Outcome, table
+from kbkit.errors import KbError
+from kbkit.stores.tables import quote
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from kbkit.kb import KnowledgeBase
+
+SHOWN = 20
+"""Rows that a tool shows where its caller does not say."""
+_LONGEST_TEXT = 4_000
+_LONGEST_ENTRY = 24_000
+_COLUMNS, _FEW = 25, 10
+_NODES = "SELECT id, type, key, name FROM nodes WHERE id IN (SELECT unnest($ids)) ORDER BY id"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """``rows`` that a tool may show or take of a query, ``timeout`` in seconds (None: no limit)."""
+
+    rows: int = 1_000
+    timeout: float | None = 60.0
+
+    def __post_init__(self) -> None:
+        if self.rows < 1:
+            raise KbError(f"the limit of rows is {self.rows}", "it is 1 or more")
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool: ``arguments`` are the properties of its JSON schema, the first of them required."""
+
+    name: str
+    does: str
+    arguments: Mapping[str, Mapping[str, Any]]
+    work: Callable[..., str]
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of its arguments."""
+        required = [name for name in self.arguments if name != "limit"]
+        properties = {name: dict(kind) for name, kind in self.arguments.items()}
+        return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+def tools(kb: KnowledgeBase, limits: Limits) -> list[Tool]:
+    """The tools of a KB; those whose store it was built without are left out."""
+    work, example = _Work(kb, limits), _Examples(kb)
+    text = {"type": "string", "minLength": 1}
+    limit = {"limit": {"type": "integer", "minimum": 1, "maximum": limits.rows, "default": min(SHOWN, limits.rows)}}
+    found = [
+        Tool("schema", "What the KB holds: types, relations, attributes, prefixes, SQL tables, and how it is queried."
+             " Call this first.", {}, work.schema),
+        Tool("search", "Find entities (at most 8) and properties (at most 4: relations and attributes) by words in"
+             f" their names, other names and texts. Example: {example.search}", {"text": text}, work.search),
+        Tool("entry", "One entity's own page: its properties with values and qualifiers, labels beside ids. The id is"
+             f" one that another tool showed, or a name. Example: {example.entry}", {"id": text}, work.entry),
+        Tool("show", "As entry, with all of the entity's texts.", {"id": text}, work.show),
+        Tool("examples", "A few examples of how a property (relation or attribute) is used, by its id."
+             f" Example: {example.examples}", {"property": text}, work.examples),
+        Tool("sql", "Run one SELECT of DuckDB's SQL on the KB's tables, which the tool schema lists. Read-only."
+             f" Example: {example.sql}", {"query": text, **limit}, work.sql),
+    ]  # fmt: skip
+    if kb.has("triples"):
+        does = "Run a SPARQL query. Says results, empty, syntax error with its place, or timeout. Read-only."
+        found.append(Tool("sparql", f"{does} Example: {example.sparql}", {"query": text, **limit}, work.sparql))
+    if kb.has("adjacency"):
+        does = (
+            'The nodes that a path of relations leads to, e.g. type:"name" -> [relation] -> type; sets are joined by'
+            " & | and -."
+        )
+        found.append(Tool("answers", f"{does} Example: {example.answers}", {"expression": text, **limit}, work.answers))
+    return found
+
+
+class _Work:
+    """What the tools do. Errors are :class:`KbError`."""
+
+    def __init__(self, kb: KnowledgeBase, limits: Limits) -> None:
+        self._kb, self._limits, self._explorer = kb, limits, Explorer(kb.stores)
+
+    def schema(self) -> str:
+        about = describe.kb(self._kb.stores, self._explorer.names) | {"sql": _sql_tables(self._kb)}
+        return json.dumps(about, ensure_ascii=False, indent=1)
+
+    def search(self, text: str) -> str:
+        return self._explorer.search(text).text
+
+    def entry(self, id: str) -> str:  # noqa: A002
+        return self._explorer.entry(id).within(_LONGEST_ENTRY).text
+
+    def show(self, id: str) -> str:  # noqa: A002
+        entry = self._explorer.entry(id).within(_LONGEST_ENTRY)
+        try:
+            texts = self._kb.node(self._explorer.names.find(id)).texts
+        except KbError:  # a relation or attribute has none
+            texts = []
+        return "\n\n".join([entry.text, *(f"{field}: {line(text, _LONGEST_TEXT)}" for field, text in texts)])
+
+    def examples(self, property: str) -> str:  # noqa: A002
+        return self._explorer.examples(property).text
+
+    def sparql(self, query: str, limit: int = SHOWN) -> str:
+        found = self._explorer.sparql(query, self._limits.timeout, self._limits.rows)
+        if found.kind not in ("results", "empty"):
+            raise KbError(found.said)
+        if found.frame is None or not found.frame.height:
+            return found.said
+        return self._table(found.frame, limit, found.cut, self._explorer.names.shortened)
+
+    def sql(self, query: str, limit: int = SHOWN) -> str:
+        most = self._limits.rows
+        text = f"SELECT * FROM (\n{query.strip().rstrip(';')}\n) LIMIT {most + 1}"
+        frame = self._kb.sql(text, self._limits.timeout)
+        return self._table(frame.head(most), limit, frame.height > most)
+
+    def answers(self, expression: str, limit: int = SHOWN) -> str:
+        ids = self._kb.answers(expression).ids
+        shown = self._kb.tables.lookup(_NODES, {"ids": ids[:limit].tolist()})
+        names = self._explorer.names
+        lines = [f"- {names.titled_node(kind, key, name)}" for _, kind, key, name in shown.iter_rows()]
+        more = f"; the first {limit}:" if len(ids) > limit else ":" if lines else ""
+        return "\n".join([f"{len(ids):,} answer{'' if len(ids) == 1 else 's'}{more}", *lines])
+
+    def _table(
+        self, frame: pl.DataFrame, limit: int, cut: bool, shortened: Callable[[Any], Any] = lambda value: value
+    ) -> str:
+        count = Outcome("results", "", frame, cut=cut).count
+        more = f"; the first {limit}:" if frame.height > limit else ":" if frame.height else ""
+        lines = table(frame.head(limit), shortened, max(limit, 1)) if frame.height else []
+        return "\n".join([count + more, *lines])
+
+
+def _sql_tables(kb: KnowledgeBase) -> dict[str, Any]:
+    """The tables that SQL sees, each with its columns: those of the largest types and relations, and all others."""
+    schema = kb.schema
+    most = _FEW if schema.dialect == "wikidata" else describe.LISTED
+    columns = kb.tables.rows(
+        "SELECT table_name, list(column_name ORDER BY column_index) FROM duckdb_columns()"
+        " WHERE database_name = 'kb' AND NOT internal GROUP BY table_name"
+    )
+    by_name = dict(columns)
+    types = sorted(schema.node_types, key=lambda t: -t.members)[:most]
+    relations = sorted(schema.relations, key=lambda r: -r.edges)[:most]
+    special = {t.table for t in schema.node_types} | {r.table for r in schema.relations}
+    names = [*sorted(by_name.keys() - special), *(t.table for t in types), *(r.table for r in relations)]
+    return {quote(name): _columns(by_name[name]) for name in names if name in by_name}
+
+
+def _columns(names: Sequence[str]) -> str:
+    more = f", and {len(names) - _COLUMNS} more" if len(names) > _COLUMNS else ""
+    return ", ".join(map(quote, names[:_COLUMNS])) + more
+
+
+class _Examples:
+    """Calls that fit the KB: with its largest relation, and a node from there. Names of the KB are data, also here."""
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self._kb, self._names = kb, Explorer(kb.stores).names
+        relation = max(kb.schema.relations, key=lambda r: r.edges, default=None)
+        self._relation = relation
+        sql = "SELECT id, type, key, name FROM nodes ORDER BY id LIMIT 1"
+        if relation is not None:
+            sql = (
+                "SELECT n.id, n.type, n.key, n.name FROM nodes n WHERE id ="
+                f" (SELECT min(head) FROM {quote(relation.table)})"
+            )
+        rows = kb.tables.rows(sql)
+        self._node = rows[0] if rows else (0, "", "", "")
+
+    @property
+    def search(self) -> str:
+        return _call(text=self._node[3])
+
+    @property
+    def entry(self) -> str:
+        return _call(id=self._names.node(self._node[1], self._node[2]))
+
+    @property
+    def examples(self) -> str:
+        if self._relation is None:
+            return _call(property="rdfs:label")
+        return _call(property=self._names.relation(self._relation.name).id)
+
+    @property
+    def sparql(self) -> str:
+        if self._relation is None:
+            return _call(query="SELECT ?x ?name WHERE { ?x rdfs:label ?name } LIMIT 10")
+        known = self._names.relation(self._relation.name)
+        edge = f"wdt:{known.id}" if self._names.wikidata else known.id
+        return _call(query=f"SELECT ?x ?y WHERE {{ ?x {edge} ?y }} LIMIT 10")
+
+    @property
+    def sql(self) -> str:
+        if self._relation is None:
+            return _call(query="SELECT type, count(*) FROM nodes GROUP BY type")
+        table_name = quote(self._relation.table)
+        joined = "JOIN nodes a ON a.id = r.head JOIN nodes b ON b.id = r.tail"
+        return _call(query=f"SELECT a.name, b.name FROM {table_name} r {joined} LIMIT 10")
+
+    @property
+    def answers(self) -> str:
+        if self._relation is None:
+            return _call(expression="*")
+        signature = max(self._relation.signatures, key=lambda s: s.edges)
+        return _call(expression=f"`{signature.head}` -> [`{self._relation.name}`] -> `{signature.tail}`")
+
+
+def _call(**arguments: str) -> str:
+    """Arguments as JSON on one line."""
+    return json.dumps({name: line(value, 400) for name, value in arguments.items()}, ensure_ascii=False)

@@ -1,0 +1,1 @@
+"""Questions in plain English: linking names to nodes, relational search, proofs. No language model."""

@@ -1,6 +1,0 @@
-"""The dot-commands, by what they are for. To add one, decorate a function with ``command`` in one of these files."""
-
-from kbkit.shell.commands import look, answers, keep, settings, help  # noqa: A004, F401, I001 - the order of help
-from kbkit.shell.commands.registry import COMMANDS, Command, find, run, words
-
-__all__ = ["COMMANDS", "Command", "find", "run", "words"]

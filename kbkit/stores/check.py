@@ -1,0 +1,137 @@
+"""Whether the stores of a KB agree and its files are as they were written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from kbkit.directory.generations import check_files
+from kbkit.errors import KbError
+from kbkit.stores.sparql_text import string_literal
+
+if TYPE_CHECKING:
+    from kbkit.stores import Stores
+
+Tell = Callable[[str, int, int], None]
+
+
+def check(stores: Stores, tell: Tell | None = None) -> list[tuple[str, str]]:
+    """(what was checked, problem) for files and each store; the problem is empty when there is none.
+
+    All compare distinct counts with the tables: (head, relation, tail) by relation, nodes, documents, vectors.
+    ``tell`` hears of a stage (``files`` in bytes, then ``stores``), how much of it is done, and of how much.
+    """
+    told = tell or (lambda *_: None)
+    files = check_files(stores.folder, stores.manifest, lambda done, total: told("files", done, total))
+    if stores.folder.name != stores.manifest.generation:
+        files.append(f"the folder is called {stores.folder.name}, the manifest says {stores.manifest.generation}")
+    result = [("files", _several(files))]
+    steps: dict[str, Callable[[Stores], list[str]]] = {
+        "tables": _tables,
+        "adjacency": _adjacency,
+        "triples": _triples,
+        "text": _text,
+        "vectors": _vectors,
+    }
+    present = [name for name in steps if name in stores.manifest.stores]
+    for place, name in enumerate(present):
+        told("stores", place, len(present))
+        try:
+            result.append((name, _several(steps[name](stores))))
+        except KbError as error:
+            result.append((name, str(error)))
+        except Exception as error:  # noqa: BLE001 - a damaged store may fail in any way its engine knows
+            result.append((name, f"cannot be read: {' '.join(str(error).split())[:200]}"))
+    told("stores", len(present), len(present))
+    return result
+
+
+def _tables(stores: Stores) -> list[str]:
+    rows = stores.tables.rows("SELECT type, count(*), min(id), max(id) FROM nodes GROUP BY type")
+    found = {kind: (count, first, last) for kind, count, first, last in rows}
+    expected = {t.name: (t.count, t.first, t.last) for t in stores.schema.node_types if t.count}
+    problems = _differences("nodes of type", expected, found)
+    edges = dict(stores.tables.rows("SELECT relation, count(*) FROM edges GROUP BY relation"))
+    problems += _differences("edges of relation", {r.name: r.edges for r in stores.schema.relations}, edges)
+    signatures = stores.tables.rows(
+        "SELECT relation, h.type, t.type, count(*) FROM edges JOIN nodes h ON h.id = head JOIN nodes t ON t.id = tail"
+        " GROUP BY ALL"
+    )
+    expected_signatures = {
+        f"{r.name} ({s.head}, {s.tail})": s.edges for r in stores.schema.relations for s in r.signatures
+    }
+    problems += _differences("edges of", expected_signatures, {f"{r} ({h}, {t})": n for r, h, t, n in signatures})
+    texts = dict(stores.tables.rows("SELECT field, count(*) FROM texts GROUP BY field"))
+    problems += _differences("texts of field", {f.name: f.texts for f in stores.schema.text_fields}, texts)
+    problems += _recorded(
+        stores, "tables", {"nodes": stores.schema.nodes, "edges": stores.schema.edges, "texts": sum(texts.values())}
+    )
+    [(outside,)] = stores.tables.rows(
+        "SELECT count(*) FROM edges WHERE head NOT BETWEEN 0 AND $last OR tail NOT BETWEEN 0 AND $last",
+        {"last": stores.schema.nodes - 1},
+    )
+    return problems + ([f"{outside:,} edges to ids that do not exist"] if outside else [])
+
+
+def _adjacency(stores: Stores) -> list[str]:
+    pairs = dict(
+        stores.tables.rows(
+            "SELECT relation, count(*) FROM (SELECT DISTINCT head, relation, tail FROM edges) GROUP BY relation"
+        )
+    )
+    expected = {name: (count, count) for name, count in pairs.items()}
+    problems = _recorded(stores, "adjacency", {"pairs": sum(pairs.values())})
+    return problems + _differences("neighbours of relation", expected, stores.adjacency.pairs())
+
+
+def _triples(stores: Stores) -> list[str]:
+    # A predicate of an RDF source may have literals too, and values that are known to exist only.
+    node = f"isIRI(?o) && (?p = kb:type || STRSTARTS(STR(?o), {string_literal(stores.schema.key_base)}))"
+    where = f"?s ?p ?o FILTER({node})" if stores.schema.rdf_source else "?s ?p ?o"
+    query = f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {where} }} GROUP BY ?p"
+    frame = stores.triples.frame(query, timeout=None)
+    found = dict(zip(frame["p"].to_list(), frame["n"].to_list(), strict=True))
+    problems = _differences(
+        "triples of",
+        {r.iri: r.pairs for r in stores.schema.relations},
+        {r.iri: found.get(r.iri, 0) for r in stores.schema.relations},
+    )
+    [(types,)] = stores.tables.rows("SELECT (SELECT count(*) FROM nodes) + (SELECT count(*) FROM node_types)")
+    [count] = stores.triples.frame(
+        "SELECT (COUNT(*) AS ?n) { { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } } }", timeout=None
+    )["n"]
+    problems += _recorded(stores, "triples", {"triples": count})
+    return problems + _differences("triples of", {"kb:type": types}, {"kb:type": found.get("urn:kbkit:type", 0)})
+
+
+def _text(stores: Stores) -> list[str]:
+    documents = {"documents": stores.text.documents}
+    return _recorded(stores, "text", documents) + _differences(
+        "number of", {"documents": stores.schema.nodes}, documents
+    )
+
+
+def _vectors(stores: Stores) -> list[str]:
+    shape = (stores.schema.nodes, stores.manifest.stores["vectors"].settings["dimension"])
+    expected = {"matrix": shape, "LanceDB rows": stores.schema.nodes}
+    problems = _recorded(stores, "vectors", {"vectors": stores.vectors.rows(), "chunks": len(stores.vectors.chunks)})
+    if len(stores.vectors.chunk_nodes) != len(stores.vectors.chunks):
+        problems.append(f"{len(stores.vectors.chunk_nodes):,} nodes of {len(stores.vectors.chunks):,} chunks")
+    return problems + _differences(
+        "shape of", expected, {"matrix": stores.vectors.matrix.shape, "LanceDB rows": stores.vectors.rows()}
+    )
+
+
+def _recorded(stores: Stores, store: str, found: Mapping[str, object]) -> list[str]:
+    """Compare with the counts that the manifest records for a store."""
+    recorded = stores.manifest.stores[store].counts
+    return _differences(f"{store}:", {name: recorded.get(name) for name in found}, found)
+
+
+def _differences(what: str, expected: Mapping[str, object], found: Mapping[str, object]) -> list[str]:
+    names = [name for name in {**expected, **found} if expected.get(name) != found.get(name)]
+    return [f"{what} {name}: {found.get(name, 'none')}, not {expected.get(name, 'none')}" for name in names]
+
+
+def _several(problems: list[str]) -> str:
+    return "; ".join(problems[:3]) + (f"; and {len(problems) - 3} more" if len(problems) > 3 else "")
