@@ -1,48 +1,106 @@
-"""Errors a user sees: one line that says what is wrong and what would be right.
+"""Errors that a user can cause, and the hints that say how to fix them.
 
-Every error that a user can cause is a :class:`KbError`; the command line prints its message and hint
-and exits with its code. Any other exception is a defect of kbkit.
+Every such error is a :class:`KbError`. Any other exception is a bug in kbkit. The library never writes command-line
+flags or shell commands into an error: hints name parameters (:class:`Option`) and commands (:class:`Command`), and each
+front end spells these in its own way with a :class:`Speller`.
 """
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Option:
+    """A parameter that a hint mentions, by its Python name, and the value to give it (empty: a switch)."""
+
+    name: str
+    value: str = ""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that a hint mentions: its words without the program's name (``build KB text``)."""
+
+    words: str
+
+
+Part = str | Option | Command
+"""A hint is a sequence of texts, options and commands."""
+
+
+class Speller(Protocol):
+    """How a front end writes options and commands."""
+
+    def option(self, option: Option) -> str: ...  # noqa: D102
+    def command(self, command: Command) -> str: ...  # noqa: D102
+
+
+class PythonSpeller:
+    """Options as keyword arguments, commands as typed in a terminal."""
+
+    def option(self, option: Option) -> str:
+        """Spell ``timeout``, or ``timeout=5``."""
+        return f"{option.name}={option.value}" if option.value else option.name
+
+    def command(self, command: Command) -> str:
+        """Spell ``kbkit build KB text``."""
+        return f"kbkit {command.words}"
+
+
+PYTHON = PythonSpeller()
 
 
 class KbError(Exception):
-    """Something the user can mend.
+    """An error that the user can fix.
 
-    ``message`` says what is wrong and where; ``hint`` (may be empty) says what would be right;
-    ``exit_code`` is what the command line exits with.
+    ``message`` says what is wrong and where, ``hints`` are the parts of the sentence that says what to do, ``hint`` is
+    that sentence as a Python user reads it (empty: none), ``exit_code`` is the exit status of the command line.
     """
 
     exit_code = 1
 
-    def __init__(self, message: str, hint: str = "") -> None:
+    def __init__(self, message: str, *hints: Part) -> None:
         super().__init__(message)
         self.message = message
-        self.hint = hint
+        self.hints = hints
+
+    @property
+    def hint(self) -> str:
+        """The hint, as a Python user reads it."""
+        return self.hint_for(PYTHON)
+
+    def hint_for(self, speller: Speller) -> str:
+        """Return the hint in the words of a front end."""
+        return "".join(_spelled(part, speller) for part in self.hints)
+
+    def text_for(self, speller: Speller) -> str:
+        """Return message and hint as sentences, in the words of a front end."""
+        return " ".join(sentence(part) for part in (self.message, self.hint_for(speller)) if part)
 
     def __str__(self) -> str:
-        return f"{self.message}; {self.hint}" if self.hint else self.message
+        return self.text_for(PYTHON)
 
 
 class UnknownNameError(KbError):
-    """A name that does not exist, with the closest ones that do."""
+    """A name that does not exist. The hint lists the closest names, unless another one is given."""
 
-    def __init__(self, kind: str, name: str, choices: Iterable[str], where: str = "", hint: str = "") -> None:
+    def __init__(self, kind: str, name: str, choices: Iterable[str], where: str = "", *hints: Part) -> None:
         known = list(choices)
-        super().__init__(f"unknown {kind} {name!r}{' in ' + where if where else ''}", hint or suggest(name, known))
+        message = f"Unknown {kind} {name!r}{' in ' + where if where else ''}"
+        super().__init__(message, *([hint for hint in hints if hint] or [suggest(name, known)]))
         self.kind, self.name, self.choices = kind, name, known
 
 
 class BadInputError(KbError):
-    """A source file, recipe or value that cannot be used as it is."""
+    """A source file, recipe or value that cannot be used."""
 
 
 class NotAKbError(KbError):
-    """A path that is no KB, or one that this version cannot read."""
+    """A path that is not a KB, or a KB that this version cannot read."""
 
 
 class LockedError(KbError):
@@ -50,40 +108,51 @@ class LockedError(KbError):
 
 
 class QueryError(KbError):
-    """A query that the engine refused; ``line`` and ``column``, from 1, say where (0: not known)."""
+    """A query that the engine rejected, at ``line`` and ``column`` (from 1; 0 if unknown)."""
 
-    def __init__(self, message: str, hint: str = "", *, line: int = 0, column: int = 0) -> None:
-        super().__init__(message, hint)
+    def __init__(self, message: str, *hints: Part, line: int = 0, column: int = 0) -> None:
+        super().__init__(message, *hints)
         self.line, self.column = line, column
 
 
 class QuerySyntaxError(QueryError):
-    """A query that cannot be read."""
+    """A query with a syntax error."""
 
 
 class QueryTimeoutError(KbError):
-    """A query that was stopped at its time limit."""
+    """A query that exceeded its time limit."""
 
     exit_code = 124  # as timeout(1)
 
 
 class InterruptedBuildError(KbError):
-    """A build that the user stopped; the generation that was live still is."""
+    """A build that the user interrupted; the live generation is unchanged."""
 
     exit_code = 130  # as a shell reports SIGINT
 
 
-def suggest(name: str, choices: Iterable[str], most: int = 5) -> str:
-    """Say which of ``choices`` come closest to ``name``; all of them when they are few."""
+def _spelled(part: Part, speller: Speller) -> str:
+    if isinstance(part, Option):
+        return speller.option(part)
+    return speller.command(part) if isinstance(part, Command) else part
+
+
+def sentence(text: str) -> str:
+    """Return ``text`` with a final period unless it already ends a sentence."""
+    return text if text.endswith((".", "?", "!", ":")) else f"{text}."
+
+
+def suggest(name: str, choices: Iterable[str], limit: int = 5) -> str:
+    """Return a hint with the ``choices`` closest to ``name``, or with all of them if there are few."""
     known = sorted(set(choices))
     if not known:
-        return "there are none"
+        return "None exist"
     folded: dict[str, str] = {}
     for choice in known:
         folded.setdefault(choice.casefold(), choice)
-    close = [folded[match] for match in difflib.get_close_matches(name.casefold(), list(folded), most, 0.6)]
+    close = [folded[match] for match in difflib.get_close_matches(name.casefold(), list(folded), limit, 0.6)]
     if close:
-        return "did you mean " + " or ".join(map(repr, close)) + "?"
+        return "Did you mean " + " or ".join(map(repr, close)) + "?"
     if len(known) <= 12:
-        return "there are " + ", ".join(known)
-    return f"there are {len(known)}, among them " + ", ".join(known[:most])
+        return "Valid names: " + ", ".join(known)
+    return f"There are {len(known)}, for example " + ", ".join(known[:limit])

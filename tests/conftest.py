@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -14,7 +15,11 @@ from hypothesis import settings
 import kbkit
 from kbkit.kb import KnowledgeBase
 from tests import console
+from tests import wording as wordings
 from tests.console import Done
+from tests.wording import wording
+
+__all__ = ["wording"]
 
 # Half the usual examples, so that the suite stays short; HYPOTHESIS_PROFILE=thorough looks longer.
 # No deadline: a loaded machine is no defect.
@@ -27,6 +32,23 @@ SCRIPT = Path(sys.executable).with_name("kbkit")
 
 
 Run = Callable[..., Done]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-wording", action="store_true", help="Write the snapshots of wording.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    wordings.start(config)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    wordings.finish(session.config)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    wordings.gather(node.config, getattr(node, "workeroutput", {}))
 
 
 @pytest.fixture(scope="session")

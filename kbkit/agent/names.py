@@ -148,7 +148,7 @@ class Names:
         local = text.strip("<> ").rpartition(":")[2]
         close = difflib.get_close_matches(local, list(ids), 5)
         hint = f"did you mean {' or '.join(dict.fromkeys(ids[name] for name in close))}?" if close else _SEARCH
-        raise UnknownNameError("property", text, ids.values(), hint=hint)
+        raise UnknownNameError("property", text, ids.values(), "", hint)
 
     # -- read back ----------------------------------------------------------------------------------------------------
 
@@ -170,7 +170,7 @@ class Names:
                 raise
             close = [] if self.wikidata else self._close_keys(iri)
             hint = f"did you mean {' or '.join(close)}?" if close else "search finds ids by words"
-            raise UnknownNameError("node", given, close, hint=hint) from None
+            raise UnknownNameError("node", given, close, "", hint) from None
 
     def written(self, text: str) -> tuple[list[int], bool]:
         """The nodes that have this id or key, and whether it can be nothing else: a key alone may be a word too."""

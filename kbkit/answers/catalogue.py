@@ -139,7 +139,7 @@ def _template(path: Path, row: Mapping[str, Any], paper: str, parts: tuple[str, 
     try:
         template.tree()
     except ExpressionError as error:
-        raise BadInputError(f"{where}: {error.message}", error.hint) from None
+        raise BadInputError(f"{where}: {error.message}", *error.hints) from None
     return template
 
 
@@ -148,7 +148,7 @@ def find(name: str, own: Sequence[Template] = ()) -> Template:
     known = [*own, *shipped()]
     hits = [t for t in known if t.id == name] or [t for t in known if t.id.split("/", 1)[1] == name]
     if not hits:
-        raise UnknownNameError("template", name, [t.id for t in known], hint="")
+        raise UnknownNameError("template", name, [t.id for t in known])
     if len(hits) > 1:
         raise KbError(f"several templates are called {name!r}", "name one of " + ", ".join(t.id for t in hits))
     return hits[0]

@@ -30,8 +30,9 @@ from kbkit.cli import (
     stark,
 )
 from kbkit.cli.progress import watch
+from kbkit.cli.spelling import SPELLER
 from kbkit.directory import systems
-from kbkit.errors import KbError
+from kbkit.errors import KbError, sentence
 
 
 @dataclass
@@ -118,7 +119,7 @@ def main() -> None:
     except TyperException as error:
         _fail_usage(error)
     except (KeyboardInterrupt, typer.Abort):
-        _fail("stopped", "", 130)
+        _fail("Interrupted.", 130)
     except Exception as error:
         if isinstance(error, OSError) and systems.is_closed_pipe(error):
             _leave_quietly()
@@ -140,17 +141,17 @@ def _fail_usage(error: Any) -> None:
         typer.echo(message)
         sys.exit(2)
     context = getattr(error, "ctx", None)
-    _fail(message.rstrip("."), f"{context.command_path if context else 'kbkit'} --help tells more", error.exit_code)
+    _fail(f"{sentence(message)} See {context.command_path if context else 'kbkit'} --help.", error.exit_code)
 
 
-def _explain(error: Exception) -> tuple[str, str, int]:
-    """Message, hint and exit code."""
+def _explain(error: Exception) -> tuple[str, int]:
+    """Return the error's text and exit code."""
     if isinstance(error, KbError):
-        return error.message, error.hint, error.exit_code
+        return error.text_for(SPELLER), error.exit_code
     if isinstance(error, OSError):
-        return f"{error.filename + ': ' if error.filename else ''}{error.strerror or error}", "", 1
+        return sentence(f"{error.filename + ': ' if error.filename else ''}{error.strerror or error}"), 1
     what = " ".join(str(error).split())
-    return f"internal error: {type(error).__name__}: {what}", "please report it; kbkit --debug ... shows where", 70
+    return f"Internal error: {type(error).__name__}: {what}. Please report it; kbkit --debug shows the traceback.", 70
 
 
 def _check_arguments() -> None:
@@ -160,8 +161,8 @@ def _check_arguments() -> None:
             raise KbError(f"the argument {shown!r} is not valid UTF-8", "convert it, e.g. with iconv")
 
 
-def _fail(message: str, hint: str, code: int) -> None:
+def _fail(text: str, code: int) -> None:
     from kbkit.display.render import clean
 
-    typer.echo(clean(f"kbkit: {message}" + (f"; {hint}" if hint else "")).replace("\n", " "), err=True)
+    typer.echo(clean(f"kbkit: {text}").replace("\n", " "), err=True)
     sys.exit(code)

@@ -164,7 +164,7 @@ def _kept_when_stopped(parts: Path | None) -> Iterator[None]:
     except KbError as error:
         if parts is None:
             raise
-        raise KbError(error.message, f"{error.hint}; {_KEPT}" if error.hint else _KEPT) from error
+        raise KbError(error.message, *error.hints, f". {_KEPT}" if error.hints else _KEPT) from error
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ def staging(
         )
         yield con, local
     except BadInputError as error:
-        raise BadInputError(archives.original(error.message, found, local), error.hint) from error
+        raise BadInputError(archives.original(error.message, found, local), *error.hints) from error
     finally:
         con.close()
         systems.remove_tree(unpacked)

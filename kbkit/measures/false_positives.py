@@ -102,7 +102,7 @@ def _naming(query: object) -> Iterator[None]:
     try:
         yield
     except KbError as error:
-        raise KbError(f"query {query!r}: {error.message}", error.hint) from None
+        raise KbError(f"query {query!r}: {error.message}", *error.hints) from None
 
 
 def _tree(expression: object) -> Expression:

@@ -36,7 +36,7 @@ def parse_measure(text: str) -> Measure:
     if not at and base in _WHOLE:
         return Measure(base, _WHOLE[base], 0)
     if not at or base not in _CUT or not re.fullmatch("[0-9]{1,20}", k):
-        raise UnknownNameError("measure", text, CHOICES, hint=f"there are {', '.join(CHOICES)}, for a number K")
+        raise UnknownNameError("measure", text, CHOICES, "", f"there are {', '.join(CHOICES)}, for a number K")
     if not 1 <= int(k) <= MAX_K:
         raise KbError(f"measure {text}: K is {int(k)}", f"it is from 1 to {MAX_K:,}")
     trec = _CUT[base] if base == "mrr" else f"{_CUT[base]}_{int(k)}"

@@ -73,7 +73,7 @@ def _measured(record: Record) -> tuple[float, float] | tuple[None, None]:
     try:
         return _score(record.predicted, record.gold)
     except KbError as error:
-        raise KbError(f"query {record.query!r}: {error.message}", error.hint) from None
+        raise KbError(f"query {record.query!r}: {error.message}", *error.hints) from None
 
 
 def queries(records: Sequence[Record]) -> pl.DataFrame:

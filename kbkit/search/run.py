@@ -163,7 +163,7 @@ def _named(queries: Queries) -> tuple[list[str], list[str]]:
         try:
             check(text)
         except KbError as error:
-            raise BadInputError(f"query {name!r}: {error.message}", error.hint) from None
+            raise BadInputError(f"query {name!r}: {error.message}", *error.hints) from None
     return names, texts
 
 

@@ -6,16 +6,9 @@ import re
 from dataclasses import dataclass
 
 from kbkit.display.render import clean
-from kbkit.errors import KbError
+from kbkit.errors import KbError, sentence
+from kbkit.shell.spelling import SPELLER
 
-_HINTS = {
-    "--timeout sets the limit": ".timeout sets the limit",
-    "kbkit search finds nodes by words": ".search finds nodes by words",
-    "--allow-files lets SQL read and write files": "kbkit sql --allow-files reads and writes files",
-    "name a file with -o FILE": "name a file",
-}
-"""What hints for the command line are in the shell."""
-_SLOT = re.compile(r"-p '([^'=]+)=\.\.\.'")
 _PLACE = re.compile(r"^line \d+, column \d+: ")
 _LEAST, _BEFORE, _CUT = 20, 0.6, "..."
 _LONGEST = 2_000
@@ -40,8 +33,8 @@ def lines(error: KbError, ran: str, width: int = 80, where: Where | None = None)
     """
     line, column = place(error, ran)
     file = "" if where is None else Where(where.source, where.line + max(line, 1) - 1)
-    hint = _SLOT.sub(r".set \1=...", _HINTS.get(error.hint, error.hint))
-    said = clean(f"{file}{_message(error)}" + (f"; {hint}" if hint else "")).replace("\n", " ")
+    text = " ".join(sentence(part) for part in (_message(error), error.hint_for(SPELLER)) if part)
+    said = clean(f"{file}{text}").replace("\n", " ")
     said = said if len(said) <= _LONGEST else f"{said[:_LONGEST]}{_CUT}"
     text = ran.split("\n")[line - 1].rstrip("\r") if 0 < line <= ran.count("\n") + 1 else ""
     if not text.strip() or column < 1:

@@ -62,7 +62,7 @@ def _find(tables: Tables, schema: Schema, reference: str | int) -> int:
     kind, text, _ = _readings(schema, reference)[0]
     close = closest_names(tables, text, kind)
     hint = f"did you mean {' or '.join(map(repr, close))}?" if close else "kbkit search finds nodes by words"
-    raise UnknownNameError("node", text, close, where=f"type {kind}" if kind else "", hint=hint)
+    raise UnknownNameError("node", text, close, f"type {kind}" if kind else "", hint)
 
 
 def _readings(schema: Schema, reference: str) -> list[tuple[str, str, Sequence[str]]]:

@@ -124,7 +124,7 @@ def predict(kb: KnowledgeBase, corpus: Corpus, examples: Sequence[Example], read
         try:
             ids = kb.answers(reading.expressions[example.id]).ids
         except KbError as error:
-            raise KbError(f"query {example.id!r}: {error.message}", error.hint) from None
+            raise KbError(f"query {example.id!r}: {error.message}", *error.hints) from None
         kept = ids[is_in(ids, searched[example.domain])]
         scores = -np.arange(1.0, len(kept) + 1)
         parts.append(pl.DataFrame({"query": [example.id] * len(kept), "id": kept, "score": scores}))

@@ -265,7 +265,7 @@ def _row(result: Result, gold: Gold) -> dict[str, Any]:
     try:
         scores = ranking.measure(result.run, gold, MEASURES.values())
     except KbError as error:
-        raise KbError(f"{result.name}: {error.message}", error.hint) from None
+        raise KbError(f"{result.name}: {error.message}", *error.hints) from None
     means = {shown: scores[name].mean() for shown, name in MEASURES.items()}
     return {
         "run": result.name,

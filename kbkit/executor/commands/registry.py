@@ -59,7 +59,7 @@ def find(name: str) -> Command:
         return starting[0]
     choices = [command.name for command in starting or COMMANDS.values()]
     hint = f"there are .{', .'.join(choices)}" if starting else ""
-    raise UnknownNameError("command", f".{name}", [f".{name}" for name in choices], hint=hint)
+    raise UnknownNameError("command", f".{name}", [f".{name}" for name in choices], "", hint)
 
 
 def run(executor: Executor, statement: str) -> Outcome:
