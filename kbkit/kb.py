@@ -190,56 +190,56 @@ class KnowledgeBase:
 
         return describe(self.stores, reference)
 
-    def page(self, reference: str | int, most: int = 5) -> Page:
-        """The page of a node: attributes, texts, and neighbours by relation, direction and type, the first ``most``."""
+    def page(self, reference: str | int, limit: int = 5) -> Page:
+        """Return a node's page: attributes, texts, and the first ``limit`` neighbours by relation, direction and type."""
         from kbkit.graph.pages import page
 
-        return page(self.stores, reference, most)
+        return page(self.stores, reference, limit)
 
-    def neighbors(self, reference: str | int, relation: str | None = None, most: int | None = None) -> pl.DataFrame:
+    def neighbors(self, reference: str | int, relation: str | None = None, limit: int | None = None) -> pl.DataFrame:
         """A node's neighbours: relation, direction (out or in), id, key, type, name, and the edge's attributes.
 
-        ``most`` limits each relation and direction. A symmetric relation shows as out only. Parallel edges that differ
+        ``limit`` limits each relation and direction. A symmetric relation shows as out only. Parallel edges that differ
         in their attributes are rows of their own.
         """
         from kbkit.graph.nodes import neighbors
 
-        return neighbors(self.stores, reference, relation, most)
+        return neighbors(self.stores, reference, relation, limit)
 
     def paths(
         self,
         start: str | int,
         end: str | int,
         max_steps: int = 4,
-        most: int = 10,
+        limit: int = 10,
         relations: Iterable[str] | None = None,
         types: Iterable[str] | None = None,
     ) -> Paths:
         """The shortest paths between two nodes, whichever way edges run: a sequence, empty where none is short enough.
 
-        At most ``most``, those through nodes of few neighbours first (:mod:`kbkit.graph.paths`); only by
+        At most ``limit``, those through nodes of few neighbours first (:mod:`kbkit.graph.paths`); only by
         ``relations``, and between the ends only through nodes of ``types``, where these are given.
         """
         from kbkit.graph.paths import paths
 
-        return paths(self.stores, start, end, max_steps, most, relations, types)
+        return paths(self.stores, start, end, max_steps, limit, relations, types)
 
     def around(
         self,
         node: str | int,
         hops: int = 1,
-        most: int = 150,
+        limit: int = 150,
         relations: Iterable[str] | None = None,
         types: Iterable[str] | None = None,
     ) -> Neighbourhood:
         """What lies within ``hops`` steps of a node, whichever way edges run; ``.write("graph.html")`` draws it.
 
-        At most ``most`` nodes are kept: the nearest, and where a hop has too many, some in turn from each relation and
+        At most ``limit`` nodes are kept: the nearest, and where a hop has too many, some in turn from each relation and
         node before. Only by ``relations`` and over nodes of ``types``, where these are given.
         """
         from kbkit.graph.neighbourhoods import neighbourhood
 
-        return neighbourhood(self.stores, node, hops, most, relations, types)
+        return neighbourhood(self.stores, node, hops, limit, relations, types)
 
     def degrees(self, reference: str | int) -> list[tuple[Relation, str, int]]:
         """(relation, direction, number of neighbours) for every relation that the node has."""
@@ -259,25 +259,25 @@ class KnowledgeBase:
         timeout: float | None = 60.0,
         *,
         dialect: str | None = None,
-        most: int | None = None,
+        limit: int | None = None,
         **params: Any,
     ) -> pl.DataFrame:
         """Run SPARQL with the KB's prefixes; ``$name`` stands for the keyword argument ``name``.
 
         A string between ``<`` and ``>`` is an IRI, any other a literal. ``timeout`` is in seconds; None waits for ever.
         ``dialect`` is ``sparql``, or ``wikidata`` for queries of the Wikidata Query Service; by default that of the KB.
-        ``most`` caps the rows. Raises :class:`QuerySyntaxError` with line and column, :class:`QueryTimeoutError`, and
+        ``limit`` caps the rows. Raises :class:`QuerySyntaxError` with line and column, :class:`QueryTimeoutError`, and
         :class:`QueryError`.
         """
         from kbkit.questions.run import sparql
 
-        return sparql(self.stores, text, timeout, dialect, most, params)
+        return sparql(self.stores, text, timeout, dialect, limit, params)
 
-    def rewrite(self, text: str, dialect: str | None = None, most: int | None = None, **params: Any) -> Rewritten:
+    def rewrite(self, text: str, dialect: str | None = None, limit: int | None = None, **params: Any) -> Rewritten:
         """The query as the engine gets it (``text``), and what was changed in words (``notes``); see :meth:`sparql`."""
         from kbkit.questions.run import rewrite
 
-        return rewrite(self.stores, text, dialect, most, params)
+        return rewrite(self.stores, text, dialect, limit, params)
 
     @cached_property
     def explore(self) -> Explorer:
@@ -355,21 +355,21 @@ class KnowledgeBase:
         *,
         rerank: str | Reranker | None = None,
         embedder: str | None = None,
-        tell: Callable[[int, int], None] | None = None,
+        progress: Callable[[int, int], None] | None = None,
         **options: Unpack[Options],
     ) -> pl.DataFrame:
         """Search many queries with all cores: query, rank, id, key, type, name, score; see :meth:`search`.
 
         ``queries`` is a file (:func:`kbkit.measures.files.read_queries`), maps ids to texts, or is a list of texts
         (numbered from 1) or a frame with ``query`` and ``text``. Quotation marks are punctuation here, unless
-        ``quotes=True``. ``tell`` hears how many are done, and of how many.
+        ``quotes=True``. ``progress`` hears how many are done, and of how many.
         """
         from kbkit.measures.files import read_queries
 
         options.setdefault("quotes", False)
         if isinstance(queries, str | os.PathLike):
             queries = read_queries(queries)
-        return self._search(mode, k, within, type, rerank, embedder, options).many(queries, tell)
+        return self._search(mode, k, within, type, rerank, embedder, options).many(queries, progress)
 
     def _search(
         self,
@@ -471,13 +471,13 @@ class KnowledgeBase:
 
         return listed(shipped(), self.schema)
 
-    def suggest_templates(self, most: int = 20, seed: int = 0) -> pl.DataFrame:
+    def suggest_templates(self, limit: int = 20, seed: int = 0) -> pl.DataFrame:
         """One- and two-hop metapaths and meeting pairs of the schema, those first that have the most groundings with 1
         to 20 answers: template, expression, answer, question (to be edited), groundings (estimated).
         """
         from kbkit.answers.suggest import suggest
 
-        return suggest(self.session, most, seed)
+        return suggest(self.session, limit, seed)
 
     # -- export -------------------------------------------------------------------------------------------------------
 
@@ -498,8 +498,8 @@ class KnowledgeBase:
 
     # -- check --------------------------------------------------------------------------------------------------------
 
-    def check(self, tell: Callable[[str, int, int], None] | None = None) -> list[tuple[str, str]]:
+    def check(self, progress: Callable[[str, int, int], None] | None = None) -> list[tuple[str, str]]:
         """Compare the stores with each other and the files with their checksums: (what, problem or nothing)."""
         from kbkit.stores.check import check
 
-        return check(self.stores, tell)
+        return check(self.stores, progress)

@@ -115,7 +115,7 @@ class Oracle:
             if tree.name not in self.graph.saved:
                 raise RefusedError(f"no set {tree.name}")
             return self.graph.saved[tree.name]
-        if isinstance(tree, syntax.Where):
+        if isinstance(tree, syntax.Filter):
             inside = self.set(tree.source)
             return self.passing(inside, tree.conditions)
         if isinstance(tree, syntax.Path):

@@ -44,8 +44,8 @@ def categories(kb: KnowledgeBase) -> dict[str, tuple[str, frozenset[str]]]:
     return found
 
 
-def queries(known: dict[str, tuple[str, frozenset[str]]], most: int) -> Iterator[dict[str, Any]]:
-    """Up to ``most`` records a shape, every one with 2 to 20 answers."""
+def queries(known: dict[str, tuple[str, frozenset[str]]], limit: int) -> Iterator[dict[str, Any]]:
+    """Up to ``limit`` records a shape, every one with 2 to 20 answers."""
     for template, expression, original, text, arity in SHAPES:
         count = 0
         pairs = itertools.combinations(sorted(known), 2) if arity == 2 else ((name, name) for name in sorted(known))
@@ -54,7 +54,7 @@ def queries(known: dict[str, tuple[str, frozenset[str]]], most: int) -> Iterator
             members = {"_": first, "_ or _": first | second, "_ that are also _": first & second}.get(
                 template, first - second if first & second else frozenset()
             )
-            if place % 7 == 0 and 2 <= len(members) <= 20 and count < most:
+            if place % 7 == 0 and 2 <= len(members) <= 20 and count < limit:
                 count += 1
                 names = [(x, a), (y, b)][:arity]
                 yield {
@@ -76,11 +76,11 @@ def documents(kb: KnowledgeBase) -> list[dict[str, str]]:
     return rows.to_dicts()
 
 
-def write(kb: KnowledgeBase, folder: Path, most: int = 15) -> Path:
+def write(kb: KnowledgeBase, folder: Path, limit: int = 15) -> Path:
     """The dataset: records in turn to train, val and test, test twice as often."""
     folder.mkdir(parents=True, exist_ok=True)
     parts: dict[str, list[dict[str, Any]]] = {"train": [], "test": [], "val": []}
-    for place, record in enumerate(queries(categories(kb), most)):
+    for place, record in enumerate(queries(categories(kb), limit)):
         split = ("train", "test", "val", "test")[place % 4]
         parts[split].append({"id": str(place), "split": split, **record})
     for split, records in parts.items():

@@ -179,7 +179,7 @@ def test_all_rows_up_to_the_cap(world: KnowledgeBase) -> None:
     answer, server = ask(world, [runs(many), STOP])
     assert (answer.rows.height, answer.cut) == (197, False)
     assert len(server.requests[1].inputs["steps"][0]["observation"]["rows"]) == 2 + 5 + 1 + 5
-    answer, _ = ask(world, [runs(many), STOP], most=50)
+    answer, _ = ask(world, [runs(many), STOP], limit=50)
     assert (answer.rows.height, answer.cut) == (50, True)
 
 

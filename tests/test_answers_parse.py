@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kbkit.answers import ExpressionError, parse
-from kbkit.answers.syntax import Combine, Condition, Edge, Expression, Key, Name, Nodes, Path, Saved, Slot, Step, Where
+from kbkit.answers.syntax import Combine, Condition, Edge, Expression, Filter, Key, Name, Nodes, Path, Saved, Slot, Step
 
 QUICK = settings(derandomize=True, deadline=None, max_examples=300)
 A, B, C, D = Nodes("a"), Nodes("b"), Nodes("c"), Nodes("d")
@@ -26,8 +26,8 @@ def step(*edges: Edge, negated: bool = False) -> Path:
     return Path((A, Step(edges, negated), B), ("->", "->"))
 
 
-def where(*conditions: Condition) -> Where:
-    return Where(A, conditions)
+def where(*conditions: Condition) -> Filter:
+    return Filter(A, conditions)
 
 
 TREES: dict[str, Expression] = {
@@ -90,7 +90,7 @@ TREES: dict[str, Expression] = {
     "(a -> b) -> c": path(path(A, "->", B), "->", C),
     "(a & b) -> c": path(Combine("&", (A, B)), "->", C),
     "a -> (b | c) -> d": path(A, "->", Combine("|", (B, C)), "->", D),
-    "a -> b{x = 1} -> c": path(A, "->", Where(B, (Condition("x", "=", (1,)),)), "->", C),
+    "a -> b{x = 1} -> c": path(A, "->", Filter(B, (Condition("x", "=", (1,)),)), "->", C),
     # relations
     "a -> [r] -> b": step(Edge("r")),
     "a -> [ r ] -> b": step(Edge("r")),
@@ -143,9 +143,9 @@ TREES: dict[str, Expression] = {
     'a{x in ("b", true)}': where(Condition("x", "in", ("b", True))),
     "a{missing(x), not missing(y)}": where(Condition("x", "missing"), Condition("y", "missing", negated=True)),
     "a{`x y` = 1, `в` = 2}": where(Condition("x y", "=", (1,)), Condition("в", "=", (2,))),
-    "(a & b){x = 1}": Where(Combine("&", (A, B)), (Condition("x", "=", (1,)),)),
-    "@x{x = 1}": Where(Saved("x"), (Condition("x", "=", (1,)),)),
-    "a:<s>{x = <s>}": Where(Nodes("a", Slot("s")), (Condition("x", "=", (Slot("s"),)),)),
+    "(a & b){x = 1}": Filter(Combine("&", (A, B)), (Condition("x", "=", (1,)),)),
+    "@x{x = 1}": Filter(Saved("x"), (Condition("x", "=", (1,)),)),
+    "a:<s>{x = <s>}": Filter(Nodes("a", Slot("s")), (Condition("x", "=", (Slot("s"),)),)),
     # words of the language as names
     "all:all('all')": Nodes("all", Name("all", all=True)),
     "in -> [not] -> missing": path(Nodes("in"), "->", "[not]", "->", Nodes("missing")),
@@ -175,7 +175,7 @@ def test_what_a_tree_remembers_of_places() -> None:
     assert isinstance(tree, Path)
     steps, end = tree.elements[1:]
     assert isinstance(steps, Step)
-    assert isinstance(end, Where)
+    assert isinstance(end, Filter)
     assert (tree.at, steps.at, [e.at for e in steps.edges]) == (0, 6, [7, 9])
     assert (end.at, end.conditions[0].at) == (15, 17)
 
@@ -295,7 +295,7 @@ def paths(draw: st.DrawFn, inner: st.SearchStrategy[Expression]) -> Path:
 def larger(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
     parts = st.lists(inner, min_size=2, max_size=3).map(tuple)
     return st.one_of(
-        st.builds(Where, inner, st.lists(conditions(), min_size=1, max_size=3).map(tuple)),
+        st.builds(Filter, inner, st.lists(conditions(), min_size=1, max_size=3).map(tuple)),
         paths(inner),
         st.builds(Combine, st.sampled_from("&|-"), parts),
     )

@@ -117,10 +117,10 @@ def sizes(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-@given(edges=EDGES, ends=st.permutations(range(10)), longest=st.integers(1, 6), most=st.integers(1, 6),
+@given(edges=EDGES, ends=st.permutations(range(10)), longest=st.integers(1, 6), limit=st.integers(1, 6),
        relations=NARROWED, types=TYPED)  # fmt: skip
 def test_random_paths(
-    ten: KnowledgeBase, sizes: None, edges: list[Edge], ends: list[int], longest: int, most: int,
+    ten: KnowledgeBase, sizes: None, edges: list[Edge], ends: list[int], longest: int, limit: int,
     relations: list[str] | None, types: list[str] | None,
 ) -> None:  # fmt: skip
     edges = both_ways(edges)
@@ -130,8 +130,8 @@ def test_random_paths(
     with TemporaryDirectory() as folder:
         arrays, schema = built(Path(folder), edges, ten.schema)
         stores = SimpleNamespace(tables=ten.tables, nodes=ten.stores.nodes, adjacency=arrays, schema=schema)
-        found = paths(stores, start, end, longest, most, relations, types)
-    assert [tuple(node.id for node in path.nodes) for path in found] == expected[:most]
+        found = paths(stores, start, end, longest, limit, relations, types)
+    assert [tuple(node.id for node in path.nodes) for path in found] == expected[:limit]
     assert found.total == len(expected)
     if found.separate:
         assert not oracle.paths(start, end, 10)
@@ -142,10 +142,10 @@ def test_random_paths(
             assert len(step.relations) == len(joining)
 
 
-@given(edges=EDGES, center=st.integers(0, 9), hops=st.integers(1, 4), most=st.integers(1, 12),
+@given(edges=EDGES, center=st.integers(0, 9), hops=st.integers(1, 4), limit=st.integers(1, 12),
        relations=NARROWED, types=TYPED)  # fmt: skip
 def test_random_neighbourhoods(
-    ten: KnowledgeBase, sizes: None, edges: list[Edge], center: int, hops: int, most: int,
+    ten: KnowledgeBase, sizes: None, edges: list[Edge], center: int, hops: int, limit: int,
     relations: list[str] | None, types: list[str] | None,
 ) -> None:  # fmt: skip
     edges = both_ways(edges)
@@ -154,12 +154,12 @@ def test_random_neighbourhoods(
     with TemporaryDirectory() as folder:
         arrays, schema = built(Path(folder), edges, ten.schema)
         stores = SimpleNamespace(tables=ten.tables, nodes=ten.stores.nodes, adjacency=arrays, schema=schema)
-        found = neighbourhood(stores, center, hops, most, relations, types)
-        again = neighbourhood(stores, center, hops, most, relations, types)
+        found = neighbourhood(stores, center, hops, limit, relations, types)
+        again = neighbourhood(stores, center, hops, limit, relations, types)
     kept = dict(found.nodes.select("id", "hop").iter_rows())
     assert kept.items() <= within.items()
-    assert len(kept) == min(most, len(within))
-    assert sorted(kept.values()) == sorted(within.values())[:most]  # the nearest
+    assert len(kept) == min(limit, len(within))
+    assert sorted(kept.values()) == sorted(within.values())[:limit]  # the nearest
     among = {(h, r, t) for h, r, t in oracle.edges if h in kept and t in kept}
     assert sorted(found.edges.iter_rows()) == sorted(among)
     counted = {(hop, TYPES[n]) for n, hop in within.items()}
@@ -187,7 +187,7 @@ def test_paths_of_the_world(world: KnowledgeBase) -> None:
 
 
 def test_hubs_come_last_and_the_rest_is_counted(world: KnowledgeBase) -> None:
-    found = world.paths("France", "Japan", most=3)
+    found = world.paths("France", "Japan", limit=3)
     sql = "SELECT count(*) AS n FROM member_of m JOIN organisation o ON m.tail = o.id WHERE o.key = $key"
     degree = {key: world.sql(sql, key=key)["n"][0] for key in ("oecd", "g7", "g20")}
     assert [path.nodes[1].key for path in found] == sorted(degree, key=degree.__getitem__)
@@ -241,7 +241,7 @@ def test_restricted_paths(world: KnowledgeBase) -> None:
         ({"end": "france"}, "both ends are France (country#FRA); name another node to go to"),
         ({"max_steps": 0}, "paths of at most 0 steps cannot be looked for; 1 to 100 can"),
         ({"max_steps": 101}, "paths of at most 101 steps cannot be looked for; 1 to 100 can"),
-        ({"most": 0}, "0 paths cannot be shown; 1 or more can"),
+        ({"limit": 0}, "0 paths cannot be shown; 1 or more can"),
     ],
 )
 def test_paths_that_cannot_be_asked_for(world: KnowledgeBase, given_: dict[str, Any], message: str) -> None:
@@ -273,7 +273,7 @@ def test_a_path_longer_than_a_byte_counts_for_one_side(tmp_path: Path) -> None:
 
 
 def test_edges_are_what_sql_says(world: KnowledgeBase) -> None:
-    found = world.around("France", most=1000)
+    found = world.around("France", limit=1000)
     ids = found.nodes["id"].to_list()
     sql = "SELECT tail AS id FROM edges WHERE head = $n UNION SELECT head FROM edges WHERE tail = $n"
     near = world.sql(sql, n=ids[0])
@@ -291,7 +291,7 @@ def test_edges_are_what_sql_says(world: KnowledgeBase) -> None:
 
 def test_a_choice_is_fair_to_relations(world: KnowledgeBase) -> None:
     relations = {(relation.name, side): count for relation, side, count in world.degrees("France")}
-    found = world.around("France", most=1 + len(relations))
+    found = world.around("France", limit=1 + len(relations))
     rows = world.neighbors("France").filter(pl.col("id").is_in(found.nodes["id"].to_list()))
     assert set(rows.select("relation", "direction").unique().iter_rows()) == set(relations)
     left = f"{found.left_out} more nodes left out"
@@ -299,7 +299,7 @@ def test_a_choice_is_fair_to_relations(world: KnowledgeBase) -> None:
 
 
 def test_a_neighbourhood_in_lines(world: KnowledgeBase) -> None:
-    found = world.around("Moselle", 2, types=["river", "sea"], most=3)
+    found = world.around("Moselle", 2, types=["river", "sea"], limit=3)
     assert found.lines() == [
         "Moselle and what lies within 2 steps",
         f"  1 step: {steps(found, 1)}",
@@ -327,7 +327,7 @@ def test_a_lonely_node(small: KnowledgeBase) -> None:
     [
         ({"hops": 0}, "no neighbourhood of 0 steps can be looked at; 1 to 100 can"),
         ({"hops": 101}, "no neighbourhood of 101 steps can be looked at; 1 to 100 can"),
-        ({"most": 0}, "0 nodes cannot be kept; 1 or more can"),
+        ({"limit": 0}, "0 nodes cannot be kept; 1 or more can"),
     ],
 )
 def test_neighbourhoods_that_cannot_be_asked_for(world: KnowledgeBase, given_: dict[str, Any], message: str) -> None:
@@ -444,7 +444,7 @@ def test_numbers_are_exact_up_to_what_a_double_holds(tmp_path: Path) -> None:
     (tmp_path / "nodes.csv").write_text("key,type,name\n" + "".join(f"{n},t,{n}\n" for n in nodes))
     (tmp_path / "edges.csv").write_text("head,relation,tail\n" + "\n".join(edges) + "\n")
     with kbkit.ingest("table", tmp_path, out=tmp_path / "x.kb", stores=["tables", "adjacency"]) as kb:
-        found = kb.paths("n0", "n20", max_steps=40, most=4)
+        found = kb.paths("n0", "n20", max_steps=40, limit=4)
         assert (found.total, found.steps) == (2**20, 40)
         assert math.prod(len(path) for path in found) == 40**4
         assert len({tuple(node.key for node in path.nodes) for path in found}) == 4

@@ -66,7 +66,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Neighbourhood]
 
 @pytest.fixture(scope="module")
 def france(world: KnowledgeBase) -> Neighbourhood:
-    return world.around("France", most=30)
+    return world.around("France", limit=30)
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +116,7 @@ def test_the_picture_says_what_it_is(svg: ET.Element, france: Neighbourhood) -> 
 
 
 def test_a_crowded_picture_leaves_names_out(world: KnowledgeBase) -> None:
-    crowded = world.around("Germany", 2, most=120)
+    crowded = world.around("Germany", 2, limit=120)
     placed = next(data["values"] for data in still(crowded)["data"] if data["name"] == "placed")
     with_room = [row["name"] for row in placed if row["zoom"] <= 1]
     assert 40 < len(with_room) < 120
@@ -137,7 +137,7 @@ def test_types_that_begin_alike_have_colours_of_their_own(tmp_path: Path) -> Non
 def test_the_same_graph_gives_the_same_bytes(world: KnowledgeBase, tmp_path: Path) -> None:
     pages = []
     for name in ("a", "b"):
-        found = world.around("Moselle", 2, most=25)
+        found = world.around("Moselle", 2, limit=25)
         for ending in ("svg", "graphml", "dot"):
             found.write(tmp_path / f"{name}.{ending}")
         pages.append(page_of(found))
@@ -195,7 +195,7 @@ def test_labels_do_not_overlap() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "most", "expected"),
+    ("given", "limit", "expected"),
     [
         ("short", 10, "short"),
         ("exactly ten", 11, "exactly ten"),
@@ -206,8 +206,8 @@ def test_labels_do_not_overlap() -> None:
         ("right \u202e to left", 20, "right to left"),
     ],
 )
-def test_short(given: str, most: int, expected: str) -> None:
-    assert text.short(given, most) == expected
+def test_short(given: str, limit: int, expected: str) -> None:
+    assert text.short(given, limit) == expected
 
 
 # -- graphs for other programs ----------------------------------------------------------------------------------------

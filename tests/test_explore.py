@@ -348,9 +348,9 @@ def test_iris_without_a_prefix_stand_in_brackets(explorer: Explorer) -> None:
 
 
 def test_a_row_cap(explorer: Explorer) -> None:
-    found = explorer.sparql("SELECT ?x { ?x a type:country }", most=50)
+    found = explorer.sparql("SELECT ?x { ?x a type:country }", limit=50)
     assert (found.rows, found.cut, found.count) == (50, True, "more than 50 rows")
-    exact = explorer.sparql("SELECT ?x { ?x a type:country }", most=197)
+    exact = explorer.sparql("SELECT ?x { ?x a type:country }", limit=197)
     assert (exact.rows, exact.cut) == (197, False)
 
 

@@ -159,8 +159,8 @@ def test_degrees_are_skewed(tmp_path: Path) -> None:
     cited = degrees("cites", "tail")
     assert cited[0] > 20 * cited.mean()
     # What is popular in one relation is so in others.
-    most = [set(edges.filter(relation=r)["tail"].value_counts(sort=True)["tail"][:100]) for r in ("cites", "writes")]
-    assert len(most[0] & most[1]) > 10  # by chance, one
+    limit = [set(edges.filter(relation=r)["tail"].value_counts(sort=True)["tail"][:100]) for r in ("cites", "writes")]
+    assert len(limit[0] & limit[1]) > 10  # by chance, one
 
 
 def test_same_seed_same_graph_another_seed_another(tmp_path: Path) -> None:

@@ -87,12 +87,12 @@ def test_several_calls_at_once() -> None:
 
 
 def test_no_more_calls_at_once_than_workers() -> None:
-    guard, now, most, meeting = threading.Lock(), [0], [0], threading.Barrier(2)
+    guard, now, limit, meeting = threading.Lock(), [0], [0], threading.Barrier(2)
 
     def counted(server: Server, seen: Seen) -> Sent:
         with guard:
             now[0] += 1
-            most[0] = max(most[0], now[0])
+            limit[0] = max(limit[0], now[0])
         meeting.wait(30)
         with guard:
             now[0] -= 1
@@ -100,7 +100,7 @@ def test_no_more_calls_at_once_than_workers() -> None:
 
     with Server(otherwise=counted) as server:
         ask(calls(server, workers=2), "abcdefghij")
-    assert most[0] == 2
+    assert limit[0] == 2
 
 
 def test_two_models() -> None:

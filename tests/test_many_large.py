@@ -45,7 +45,7 @@ def lowered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pairs, "_LONG", 0)
     monkeypatch.setattr(walk, "_FEW", 0)
     whole = Heavy.of
-    monkeypatch.setattr(Heavy, "of", staticmethod(lambda csr: whole(csr, most=5)))
+    monkeypatch.setattr(Heavy, "of", staticmethod(lambda csr: whole(csr, limit=5)))
 
 
 def bindings(kb: KnowledgeBase, text: str, rows: int) -> dict[str, np.ndarray]:
@@ -71,14 +71,14 @@ def test_one_by_one_is_the_same(mag: KnowledgeBase, template: object, lowered: N
         assert many.filter(binding=row)["node"].to_list() == one.ids.tolist()
 
 
-@pytest.mark.parametrize("most", [0, 3, 20])
-def test_counting_up_to_a_bound(mag: KnowledgeBase, template: object, most: int, lowered: None) -> None:
+@pytest.mark.parametrize("limit", [0, 3, 20])
+def test_counting_up_to_a_bound(mag: KnowledgeBase, template: object, limit: int, lowered: None) -> None:
     plan = mag.session.resolved(template)
     columns = bindings(mag, template, 200)
     given = {p.name: columns[p.given.name] for p in plan.parameters if not p.value}
     counts = count_many(plan, mag.session, share(mag.session, plan), given, 200)
-    capped = count_up_to(plan, mag.session, share(mag.session, plan), given, 200, most)
-    assert capped.tolist() == np.minimum(counts, most + 1).tolist()
+    capped = count_up_to(plan, mag.session, share(mag.session, plan), given, 200, limit)
+    assert capped.tolist() == np.minimum(counts, limit + 1).tolist()
     assert counts.sum() > 0
 
 
@@ -94,14 +94,14 @@ rows = st.lists(st.lists(st.integers(0, 30), max_size=12, unique=True), min_size
 
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)
 @given(rows, st.integers(1, 200), st.data())
-def test_heavy_nodes(table: list[list[int]], most: int, data: st.DataObject) -> None:
+def test_heavy_nodes(table: list[list[int]], limit: int, data: st.DataObject) -> None:
     """``meet`` is what a loop over the rows says of the heavy nodes, by both of its ways."""
     offsets = np.concatenate(([0], np.cumsum([len(row) for row in table])))
     targets = np.array([t for row in table for t in sorted(row)], np.int32)
-    heavy = Heavy.of(Csr(10, None, offsets, targets), most)
+    heavy = Heavy.of(Csr(10, None, offsets, targets), limit)
     kept = set(heavy.nodes.tolist())
     smallest = min((len(table[n - 10]) for n in kept), default=0)
-    assert len(kept) == min(most, len(table))
+    assert len(kept) == min(limit, len(table))
     assert all(len(row) <= smallest for n, row in enumerate(table, 10) if n not in kept)
     sources = data.draw(st.lists(st.tuples(st.integers(0, 4), st.sampled_from(sorted(kept))), unique=True))
     asked = sorted(data.draw(st.lists(st.tuples(st.integers(0, 4), st.integers(-5, 40)), max_size=30)))

@@ -207,11 +207,11 @@ def as_rows(cells: list[list[int]]) -> list[dict[str, dict[str, str]]]:
 @pytest.mark.parametrize("seed", range(24))
 def test_the_dense_assignment_of_scipy_gives_the_same(seed: int) -> None:
     random = np.random.default_rng(seed)
-    distinct, most = int(random.choice([3, 12, 80])), int(random.choice([2, 4, 11]))
+    distinct, limit = int(random.choice([3, 12, 80])), int(random.choice([2, 4, 11]))
     sizes = random.integers(20, 90, 2)
 
     def cells(count: int) -> list[list[int]]:
-        widths = random.integers(1, most + 1, count) if seed % 2 else [most] * count
+        widths = random.integers(1, limit + 1, count) if seed % 2 else [limit] * count
         return [random.integers(0, distinct, width).tolist() for width in widths]
 
     gold, predicted = cells(sizes[0]), cells(sizes[1])

@@ -317,11 +317,11 @@ CELLS = {
     """,
     "kb": "kb = %kb",
     "kb used": "node = kb.node('Nepal'); import numpy as np; number = np.int64(4); type(kb).__name__",
-    "SQL parameters": "%kb FROM country SELECT name WHERE area_km2 > $most ORDER BY name LIMIT $n",
-    "typed": "x = %kb FROM (SELECT typeof($n) AS n, typeof($most) AS most, $name AS name, $text AS text, $timeout AS t, $number AS four, $node AS node)",  # noqa: E501
+    "SQL parameters": "%kb FROM country SELECT name WHERE area_km2 > $limit ORDER BY name LIMIT $n",
+    "typed": "x = %kb FROM (SELECT typeof($n) AS n, typeof($limit) AS most, $name AS name, $text AS text, $timeout AS t, $number AS four, $node AS node)",  # noqa: E501
     "typed used": "x.rows()",
     "list": "%kb FROM country SELECT name WHERE key IN (SELECT unnest($keys)) ORDER BY name",
-    "quoted": '%kb FROM (SELECT \'$n\' AS a, "$most" AS b FROM (SELECT 1 AS "$most")) -- $nothing',
+    "quoted": '%kb FROM (SELECT \'$n\' AS a, "$limit" AS b FROM (SELECT 1 AS "$limit")) -- $nothing',
     "SPARQL parameters": "%kb SELECT ?n ?other { $node rel:borders ?c . ?c rdfs:label ?n } ORDER BY ?n LIMIT 5",
     "slots": "c = 'France'\nfrench = %kb country:<c> -> [borders] -> country",
     "slots used": "french.expression, len(french)",

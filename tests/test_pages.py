@@ -71,15 +71,15 @@ def test_groups_are_those_that_sql_counts(world: KnowledgeBase, reference: str) 
         assert all(neighbor["reference"].startswith(f"{group['type']}#") for neighbor in group["neighbors"])
 
 
-@pytest.mark.parametrize("most", [0, -3, 1, 7, 1000])
-def test_as_many_neighbours_as_are_wanted(world: KnowledgeBase, most: int) -> None:
-    page = world.page("country#FRA", most)
+@pytest.mark.parametrize("limit", [0, -3, 1, 7, 1000])
+def test_as_many_neighbours_as_are_wanted(world: KnowledgeBase, limit: int) -> None:
+    page = world.page("country#FRA", limit)
     for group in page.data["relations"]:
-        assert len(group["neighbors"]) == min(group["count"], max(most, 0))
+        assert len(group["neighbors"]) == min(group["count"], max(limit, 0))
     assert [g["count"] for g in page.data["relations"]] == [g["count"] for g in world.page(58).data["relations"]]
     text = str(page)
-    assert ("... and 11 more" in text) == (most <= 0)
-    assert ("... and" not in text) == (most == 1000)
+    assert ("... and 11 more" in text) == (limit <= 0)
+    assert ("... and" not in text) == (limit == 1000)
 
 
 def test_a_page_says_what_the_node_is(world: KnowledgeBase) -> None:

@@ -133,7 +133,7 @@ def notes(job: Job, *, number: int = 0, timeout: float = 60.0) -> list[str]:
 def test_what_cannot_run_is_a_row_that_says_why() -> None:
     job = Job("peer", "small:start")
     assert notes(Job("peer", "small:start", needs=("no_such_package",))) == ["skipped: pip install no_such_package"]
-    assert notes(Job("peer", "small:start", most=0.01)) == [
+    assert notes(Job("peer", "small:start", limit=0.01)) == [
         "skipped: run up to scale 0.01, beyond which it takes too much time or memory"
     ]
     assert notes(job, number=99) == ["failed in run: IndexError: tuple index out of range"]

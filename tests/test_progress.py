@@ -304,6 +304,6 @@ def test_progress_of_check_and_run_as_libraries_tell_it(world_kb: Path) -> None:
         assert [done for stage, done, _ in told if stage == "stores"] == [0, 1, 2, 3, 4, 5]
         counted: list[tuple[int, int]] = []
         texts = [f"query {n}" for n in range(401)]
-        found = kb.search_many(texts, 3, "dense", tell=lambda *event: counted.append(event))
+        found = kb.search_many(texts, 3, "dense", progress=lambda *event: counted.append(event))
         assert counted == [(0, 401), (200, 401), (400, 401), (401, 401)]
         assert found.equals(kb.search_many(texts, 3, "dense"))

@@ -85,7 +85,7 @@ a2,wrote,d1
 def drugs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
     folder = tmp_path_factory.mktemp("drugs")
     kinds = {"d": ("drug", 8), "g": ("gene", 3), "a": ("person", 3)}
-    rows = [f"{kind},{letter}{n},{letter.upper()}{n}" for letter, (kind, most) in kinds.items() for n in range(1, most)]
+    rows = [f"{kind},{letter}{n},{letter.upper()}{n}" for letter, (kind, end) in kinds.items() for n in range(1, end)]
     (folder / "nodes.csv").write_text("type,key,name\n" + "\n".join([*rows, "person,a3,A3"]), encoding="utf-8")
     (folder / "edges.csv").write_text(BOTH_WAYS, encoding="utf-8")
     with kbkit.ingest("table", folder, out=folder / "drugs.kb", stores=["adjacency"]) as kb:

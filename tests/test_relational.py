@@ -312,19 +312,19 @@ def test_steps_that_are_too_wide_tell_nothing(
         assert scores(kb, question) == pytest.approx(oracle.connected(named(kb, question))), question
 
 
-@pytest.mark.parametrize("most", [1, 7])
+@pytest.mark.parametrize("limit", [1, 7])
 def test_steps_from_the_fewest_nodes_are_tried_first(
-    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, most: int
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, limit: int
 ) -> None:
     linked = link(kb.session, f"what storm of {kb.node('person#p0').name}")
     everything = paths(kb.session, linked)
-    monkeypatch.setattr(relational, "MOST_STEPS", most)
+    monkeypatch.setattr(relational, "MOST_STEPS", limit)
     found = paths(kb.session, linked)
     firsts = {path.moves: len(path.nodes) for path in found if len(path.moves) == 1}
     assert firsts == {path.moves: len(path.nodes) for path in everything if len(path.moves) == 1}
     seconds = [path for path in found if len(path.moves) == 2]
-    assert len(seconds) <= most
-    assert most < 7 or seconds
+    assert len(seconds) <= limit
+    assert limit < 7 or seconds
     all_seconds = [path.moves for path in everything if len(path.moves) == 2]
     assert [path.moves for path in seconds] == all_seconds[: len(seconds)]
     widths = [firsts[(path.moves[0],)] for path in seconds]

@@ -656,8 +656,8 @@ def light(words: Vocabulary) -> Vocabulary:
     """The same schema; names from a list, not from the stores: this is about the text."""
     nodes = [Named("France", "country", "FRA"), Named('a "b"', "city", "x y"), Named("a\nb", "sea", "1")]
 
-    def names(typed: str, node_type: str | None, most: int) -> list[Named]:
-        return [n for n in nodes if node_type in (None, n.type) and n.name.startswith(typed)][:most]
+    def names(typed: str, node_type: str | None, limit: int) -> list[Named]:
+        return [n for n in nodes if node_type in (None, n.type) and n.name.startswith(typed)][:limit]
 
     return Vocabulary(words.schema, COMMANDS, names, names, words.sets)
 
@@ -772,7 +772,7 @@ def hostile() -> Vocabulary:
     nodes = [Named(name, HOSTILE[0], f"k {name}", name) for name in HOSTILE]
     nodes += [Named("twice", HOSTILE[0], "1"), Named("twice", HOSTILE[0], "#2 \n")]
 
-    def names(typed: str, node_type: str | None, most: int) -> list[Named]:
+    def names(typed: str, node_type: str | None, limit: int) -> list[Named]:
         return [n for n in nodes if n.name.startswith(typed)]
 
     words = [Word(name, name, name) for name in HOSTILE]
@@ -892,11 +892,11 @@ def test_thousands_of_relations() -> None:
         for i in range(5_000)
     )
     known = Vocabulary(Schema("many", "http://x/", types, relations, ()))
-    most = [f"r_{i}" for i in range(4_999, 4_949, -1)]
-    assert [c.text for c in offered("type_0 -> [¦", known, "answers")] == most
+    limit = [f"r_{i}" for i in range(4_999, 4_949, -1)]
+    assert [c.text for c in offered("type_0 -> [¦", known, "answers")] == limit
     assert [c.text for c in offered("type_0 -> [¦] -> type_0", known, "answers")][:3] == ["r_4800", "^r_4800", "r_4500"]
-    assert [c.text for c in offered("* -> [¦", known, "answers")] == most
-    assert [c.text for c in offered("ASK { ?s rel:¦", known, "sparql")] == [f"rel:{name}" for name in most]
+    assert [c.text for c in offered("* -> [¦", known, "answers")] == limit
+    assert [c.text for c in offered("ASK { ?s rel:¦", known, "sparql")] == [f"rel:{name}" for name in limit]
     assert [c.text for c in offered("type_0 -> [¦] -> type_7", known, "answers")][:2] == ["r_4807", "r_4507"]
     assert offered("type_7 -> ¦", known, "answers")[0].text == "type_0"
     assert [c.text for c in offered("FROM r_12¦", known, "sql")][:2] == ["r_1299", "r_1298"]

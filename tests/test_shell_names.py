@@ -208,13 +208,13 @@ def test_every_prefix_of_every_name_against_reading_all_names(
 
 
 @given(st.text(max_size=30), st.integers(0, 5))
-def test_no_text_is_too_strange_to_look_for(named: KnowledgeBase, prefix: str, most: int) -> None:
+def test_no_text_is_too_strange_to_look_for(named: KnowledgeBase, prefix: str, limit: int) -> None:
     """Whatever starts so by the plain reading is found, and nothing else."""
     found = named.text.names_starting(prefix).tolist()
     if prefix.isascii():
         assert found == brute(named, prefix)
-    assert named.text.names_starting(prefix, None, most).tolist() == found[:most]
-    named.text.names_holding(prefix, None, most)
+    assert named.text.names_starting(prefix, None, limit).tolist() == found[:limit]
+    named.text.names_holding(prefix, None, limit)
 
 
 def test_long_prefixes(named: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:

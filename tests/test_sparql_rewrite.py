@@ -691,7 +691,7 @@ def test_the_query_service_asked_by_its_address() -> None:
 )
 def test_rows_at_most(query: str, end: str, noted: bool) -> None:
     for dialect in ("sparql", "wikidata"):
-        done = rewrite(query, dialect, most=10)
+        done = rewrite(query, dialect, limit=10)
         assert done.text.rstrip().endswith(end)
         assert done.notes == (("at most 10 rows",) if noted else ())
         assert ("LIMIT 99" in done.text) == ("LIMIT 99" in query)
@@ -723,12 +723,12 @@ def test_full_text(dialect: str) -> None:
 )
 def test_what_only_the_engine_reads_is_left_to_it(pattern: str) -> None:
     text = f"SELECT * {{ {pattern} }}"
-    done = rewrite(text, "sparql", most=3)
+    done = rewrite(text, "sparql", limit=3)
     assert done.text == text
     assert done.notes[0].startswith("taken as it is, with no cap in it: line 1, column ")
     STORE.query(text)
     with pytest.raises(QuerySyntaxError):
-        rewrite(f"{text} # service", "sparql", most=3)
+        rewrite(f"{text} # service", "sparql", limit=3)
 
 
 def test_notes_stand_on_one_line_each() -> None:
@@ -896,7 +896,7 @@ def test_errors_of_the_dialect_sparql_and_of_options() -> None:
     with pytest.raises(UnknownNameError, match="unknown dialect 'wikipedia'"):
         rewrite("ASK {}", "wikipedia")
     with pytest.raises(BadInputError, match="a cap of -1 rows is negative"):
-        rewrite("ASK {}", "sparql", most=-1)
+        rewrite("ASK {}", "sparql", limit=-1)
 
 
 @settings(deadline=None)

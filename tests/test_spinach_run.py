@@ -119,12 +119,12 @@ def test_stages(kb: KnowledgeBase) -> None:
     assert stage("SELECT ?a { ?a nosuch:prefix ?b }") == ("engine", False, False, 0)
     heavy = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
     assert stage(heavy, timeout=0.2) == ("time", True, False, 0)
-    assert stage("SELECT ?a { ?a a type:country }", most=5) == ("done", True, True, 5)
+    assert stage("SELECT ?a { ?a a type:country }", limit=5) == ("done", True, True, 5)
 
 
 def test_rows_that_are_kept(kb: KnowledgeBase) -> None:
-    assert execute.execute(kb, ANDORRA, most=2).cut is False
-    assert execute.execute(kb, ANDORRA, most=1).cut is True
+    assert execute.execute(kb, ANDORRA, limit=2).cut is False
+    assert execute.execute(kb, ANDORRA, limit=1).cut is True
 
 
 def test_check(kb: KnowledgeBase, dataset: files.Dataset) -> None:

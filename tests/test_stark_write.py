@@ -103,7 +103,7 @@ def test_paths_by_hand(kb: KnowledgeBase) -> None:
         "The Night-Train! <- [directed] <- Ines Roy -> [directed] -> Snow",
         "The Night-Train! -> [has genre] -> crime <- [has genre] <- Étoile du Nord",
     ]
-    assert human.paths(kb, kb.node("film#7"), most=1) == [
+    assert human.paths(kb, kb.node("film#7"), limit=1) == [
         "The Night-Train! <- [directed] <- Ines Roy -> [directed] -> Snow"
     ]
     assert human.paths(kb, kb.node("film#f3")) == []

@@ -234,12 +234,12 @@ SEGMENTS = st.lists(
 
 @given(SEGMENTS, st.integers(1, 9))
 @example([[0.5, 0.5, 0.5, 0.25], [0.5]], 2)
-def test_mean_of_top(segments: list[list[float]], most: int) -> None:
+def test_mean_of_top(segments: list[list[float]], limit: int) -> None:
     scores = np.array([score for segment in segments for score in segment], np.float32)
     starts = np.cumsum([0, *map(len, segments[:-1])])
     before = scores.copy()
-    expected = [sum(best) / len(best) for segment in segments if (best := sorted(segment, reverse=True)[:most])]
-    np.testing.assert_allclose(mean_of_top(scores, starts, most), expected, atol=1e-6)
+    expected = [sum(best) / len(best) for segment in segments if (best := sorted(segment, reverse=True)[:limit])]
+    np.testing.assert_allclose(mean_of_top(scores, starts, limit), expected, atol=1e-6)
     np.testing.assert_array_equal(scores, before)
 
 

@@ -539,9 +539,9 @@ def test_several_pieces_and_processes(many, tmp_path, monkeypatch) -> None:
     assert told[-1] == (many.stat().st_size,) * 2
 
 
-def command(path: Path, folder: Path, most: int, **options: str) -> subprocess.CompletedProcess[str]:
+def command(path: Path, folder: Path, limit: int, **options: str) -> subprocess.CompletedProcess[str]:
     """Convert in a process of its own, which has no guard, and kills itself when so many parts are whole."""
-    arguments = [str(path), str(folder), str(most), json.dumps(options)]
+    arguments = [str(path), str(folder), str(limit), json.dumps(options)]
     return subprocess.run([sys.executable, "-c", CONVERT, *arguments], capture_output=True, text=True, check=False)
 
 
@@ -608,12 +608,12 @@ def test_the_caller_stops(many, tmp_path, monkeypatch) -> None:
     start = pool.Pool._start
     monkeypatch.setattr(pool.Pool, "_start", lambda self: (start(self), started.extend(self._all)))
 
-    def tell(done: int, total: int) -> None:
+    def progress(done: int, total: int) -> None:
         if done > total / 4:
             raise StopError
 
     with pytest.raises(StopError):
-        convert([many], {}, tmp_path / "parts", tell)
+        convert([many], {}, tmp_path / "parts", progress)
     assert len(started) == pool.workers()
     assert all(process.poll() is not None for process in started)
 

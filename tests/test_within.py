@@ -477,11 +477,11 @@ def brute_relational(kb: KnowledgeBase, question: str, members: list[int], k: in
     "question", ["rivers of Egypt", "Which countries border France?", "long river in Africa", "nile"]
 )
 @pytest.mark.parametrize("size", [1, 100, 1_642])
-@pytest.mark.parametrize("most", [3, 1_000])
+@pytest.mark.parametrize("limit", [3, 1_000])
 def test_relational_within(
-    kb: KnowledgeBase, question: str, size: int, most: int, monkeypatch: pytest.MonkeyPatch
+    kb: KnowledgeBase, question: str, size: int, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(relational, "CANDIDATES", most)
+    monkeypatch.setattr(relational, "CANDIDATES", limit)
     members = np.sort(np.random.default_rng(size).choice(1_642, size, replace=False)).tolist()
     for k in (1, 15, 200):
         wanted = brute_relational(kb, question, members, k)

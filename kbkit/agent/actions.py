@@ -69,25 +69,25 @@ class Explorer:
             raise KbError(f"{found.key} is an item and no property", "properties are called P and a number")
         return wikidata.examples(self.stores, node)
 
-    def sparql(self, query: str, timeout: float | None = TIMEOUT, most: int = ROWS) -> Outcome:
+    def sparql(self, query: str, timeout: float | None = TIMEOUT, limit: int = ROWS) -> Outcome:
         """Run a query, and say plainly what became of it: results, empty, a syntax error with its place, a timeout.
 
-        ``timeout`` is in seconds; at most ``most`` rows are taken. Errors of the query are outcomes, never raised.
+        ``timeout`` is in seconds; at most ``limit`` rows are taken. Errors of the query are outcomes, never raised.
         """
         if not query.strip():
             return Outcome("syntax", query, message="the query is empty")
         try:
-            frame = sparql(self.stores, query, timeout, most=most + 1)
+            frame = sparql(self.stores, query, timeout, limit=limit + 1)
         except QueryTimeoutError as error:
             return Outcome("timeout", query, message=f"{line(error.message)}; make the query simpler")
         except QueryError as error:
-            return self._refused(query, error, most + 1)
+            return self._refused(query, error, limit + 1)
         if not frame.height:
             return Outcome("empty", query, frame)
-        kept = frame.head(most)
-        return Outcome("results", query, kept, table(kept, self.names.shortened), cut=frame.height > most)
+        kept = frame.head(limit)
+        return Outcome("results", query, kept, table(kept, self.names.shortened), cut=frame.height > limit)
 
-    def _refused(self, query: str, error: QueryError, most: int) -> Outcome:
+    def _refused(self, query: str, error: QueryError, limit: int) -> Outcome:
         """A query that cannot be read (with line and column), or that the engine does not take."""
         message = line(str(error))
         if isinstance(error, QuerySyntaxError):
@@ -97,7 +97,7 @@ class Explorer:
         if not found:
             return Outcome("error", query, message=message)
         said = _plainly(message[found.end() :])
-        if rewrite(self.stores, query, most=most).text == query:
+        if rewrite(self.stores, query, limit=limit).text == query:
             return Outcome("syntax", query, message=f"line {found[1]}, column {found[2]}: {said}")
         return Outcome("syntax", query, message=said)  # the place is one of the text that the engine had
 

@@ -44,7 +44,7 @@ class Settings:
     * ``without``: actions that it does not have (search, entry, examples)
     * ``fold``: the last steps whose observations are shown whole; older ones are a line each
     * ``prune``: letters of an entry's JSON from which a model shortens it; 0 for never
-    * ``timeout``: seconds a query; ``most``: rows that are taken of one
+    * ``timeout``: seconds a query; ``limit``: rows that are taken of one
     """
 
     actions: int = 15
@@ -53,10 +53,10 @@ class Settings:
     fold: int = 6
     prune: int = 4_000
     timeout: float | None = TIMEOUT
-    most: int = ROWS
+    limit: int = ROWS
 
     def __post_init__(self) -> None:
-        for name, least in (("actions", 1), ("total", 1), ("fold", 1), ("prune", 0), ("most", 1)):
+        for name, least in (("actions", 1), ("total", 1), ("fold", 1), ("prune", 0), ("limit", 1)):
             if getattr(self, name) < least:
                 raise KbError(f"{name} is {getattr(self, name)}", f"it is {least} or more")
         if self.timeout is not None and self.timeout <= 0:
@@ -186,7 +186,7 @@ class Agent:
 
     def _run(self, action: str, argument: str) -> Result:
         if action == "sparql":
-            return self._explorer.sparql(argument, self.settings.timeout, self.settings.most)
+            return self._explorer.sparql(argument, self.settings.timeout, self.settings.limit)
         if action == "entry":
             return self._explorer.entry(argument)
         if action == "examples":

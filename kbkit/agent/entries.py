@@ -62,7 +62,7 @@ def _own(stores: Stores, names: Names, node: Node) -> Edges:
 def _outgoing(stores: Stores, names: Names, node: int) -> Edges:
     """Relations with the nodes they lead to, and the edges' attributes as qualifiers."""
     attributes = dict.fromkeys(a.name for relation in stores.schema.relations for a in relation.attributes)
-    frame = stores.tables.lookup(_edges_sql("head", "tail", attributes), {"node": node, "most": VALUES})
+    frame = stores.tables.lookup(_edges_sql("head", "tail", attributes), {"node": node, "limit": VALUES})
     by_relation: dict[str, list[dict[str, Any]]] = {}
     for row in frame.iter_rows(named=True):
         by_relation.setdefault(row["relation"], []).append(row)
@@ -75,14 +75,14 @@ def _outgoing(stores: Stores, names: Names, node: int) -> Edges:
 
 
 def _edges_sql(here: str, there: str, attributes: Iterable[str]) -> str:
-    """Edges of ``$node``, the first ``$most`` of each relation, with the nodes at their other end."""
+    """Edges of ``$node``, the first ``$limit`` of each relation, with the nodes at their other end."""
     columns = "".join(f", e.{quote(name)} AS {quote('at ' + name)}" for name in attributes)
     return (
         f"SELECT e.relation, e.{_COUNT} AS kbkit_count, n.type, n.key, n.name{columns} FROM (SELECT *,"
         f" count(*) OVER (PARTITION BY relation) AS {_COUNT},"
         f" row_number() OVER (PARTITION BY relation ORDER BY {there}) AS {_PLACE}"
         f" FROM edges WHERE {here} = $node) e JOIN nodes n ON n.id = e.{there}"
-        f" WHERE e.{_PLACE} <= $most ORDER BY e.relation, e.{_PLACE}"
+        f" WHERE e.{_PLACE} <= $limit ORDER BY e.relation, e.{_PLACE}"
     )
 
 
@@ -98,7 +98,7 @@ def came_in(stores: Stores, names: Names, node: int, shown: int) -> Edges:
     counts = {name: count for name, count in stores.tables.rows(sql, {"node": node}) if name in set(one_way)}
     first: dict[str, list[str]] = {}
     if shown and counts:
-        for row in stores.tables.lookup(_edges_sql("tail", "head", ()), {"node": node, "most": shown}).iter_rows(
+        for row in stores.tables.lookup(_edges_sql("tail", "head", ()), {"node": node, "limit": shown}).iter_rows(
             named=True
         ):
             first.setdefault(row["relation"], []).append(names.titled_node(row["type"], row["key"], row["name"]))
@@ -191,9 +191,9 @@ def gathered(pairs: Sequence[tuple[str, Mapping[str, Any]]], count: int) -> Any:
     return result | ({"...": f"{count - len(pairs):,} more"} if count > len(pairs) else {})
 
 
-def cut(values: Sequence[str], count: int, most: int = VALUES) -> Any:
+def cut(values: Sequence[str], count: int, limit: int = VALUES) -> Any:
     """One value as it is, several as a list, the first of many with a note of how many more there are."""
-    shown = list(values[:most])
+    shown = list(values[:limit])
     return _one_or_all(shown) if len(shown) == count else [*shown, f"... and {count - len(shown):,} more"]
 
 

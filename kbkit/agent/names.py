@@ -244,13 +244,13 @@ def titled(label: str, name: str) -> str:
     return name if not label or label in (name, local) else f"{label} ({name})"
 
 
-def line(text: str, most: int = _LONGEST) -> str:
+def line(text: str, limit: int = _LONGEST) -> str:
     """Text of a KB on one line, without control characters, and cut where it is long."""
     flat = " ".join(clean(text).split())
-    return flat if len(flat) <= most else flat[: most - 3].rstrip() + "..."
+    return flat if len(flat) <= limit else flat[: limit - 3].rstrip() + "..."
 
 
-def _listed(names: Iterable[str], most: int = 6) -> str:
+def _listed(names: Iterable[str], limit: int = 6) -> str:
     known = list(names)
-    more = f" and {len(known) - most} more" if len(known) > most else ""
-    return ", ".join(known[:most]) + more
+    more = f" and {len(known) - limit} more" if len(known) > limit else ""
+    return ", ".join(known[:limit]) + more

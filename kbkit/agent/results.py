@@ -105,10 +105,10 @@ class Entry:
         """Letters of the edges' JSON."""
         return len(json.dumps(self.edges, ensure_ascii=False))
 
-    def within(self, most: int) -> Entry:
+    def within(self, limit: int) -> Entry:
         """The entry with its first properties, at least one, up to so many letters of JSON."""
         sizes = (len(json.dumps([name, value], ensure_ascii=False)) for name, value in self.edges.items())
-        places = [place for place, size in enumerate(itertools.accumulate(sizes)) if place == 0 or size <= most]
+        places = [place for place, size in enumerate(itertools.accumulate(sizes)) if place == 0 or size <= limit]
         return self.kept(list(self.edges)[: len(places)])
 
 
@@ -198,12 +198,12 @@ class Outcome:
 Result = Found | Entry | Examples | Outcome
 
 
-def table(frame: pl.DataFrame, shortened: Any, most: int = 2 * SHOWN_ROWS) -> list[str]:
-    """A Markdown table's lines: all rows up to ``most``, else the first and last ``most / 2`` with dots between."""
-    rows = frame.rows() if frame.height <= most else [*frame.head(most // 2).rows(), *frame.tail(most // 2).rows()]
+def table(frame: pl.DataFrame, shortened: Any, limit: int = 2 * SHOWN_ROWS) -> list[str]:
+    """A Markdown table's lines: all rows up to ``limit``, else the first and last ``most / 2`` with dots between."""
+    rows = frame.rows() if frame.height <= limit else [*frame.head(limit // 2).rows(), *frame.tail(limit // 2).rows()]
     cells = [[_cell(shortened(value)) for value in row] for row in rows]
-    if frame.height > most:
-        cells.insert(most // 2, ["..."] * frame.width)
+    if frame.height > limit:
+        cells.insert(limit // 2, ["..."] * frame.width)
     head = [_cell(name) for name in frame.columns]
     return [_row(head), _row(["---"] * frame.width), *map(_row, cells)]
 

@@ -69,39 +69,39 @@ class Searcher:
             self._items = answers(self._stores, f"* - {PROPERTY}")
         return self._items
 
-    def _typed(self, text: str, type_name: str, most: int) -> list[Hit]:
-        return self._entities(text, answers(self._stores, type_name), most)
+    def _typed(self, text: str, type_name: str, limit: int) -> list[Hit]:
+        return self._entities(text, answers(self._stores, type_name), limit)
 
-    def _entities(self, text: str, within: AnswerSet | None, most: int, first: Sequence[int] = ()) -> list[Hit]:
+    def _entities(self, text: str, within: AnswerSet | None, limit: int, first: Sequence[int] = ()) -> list[Hit]:
         """Nodes of that name, then those whose names hold all the words, then those whose texts hold many of them;
         where there are none, what is near in meaning. ``first`` go before.
         """
-        ids = [*first, *self._named(text, within, most)]
+        ids = [*first, *self._named(text, within, limit)]
         if self._stores.has("text"):
-            ids += self._all_words(text, within, 3 * most)
-            ids += self._found(text, within, most, "bm25")
+            ids += self._all_words(text, within, 3 * limit)
+            ids += self._found(text, within, limit, "bm25")
             if not ids and self._stores.has("vectors"):
-                return self._near(text, within, most)
+                return self._near(text, within, limit)
         elif not ids:
-            named = closest_nodes(self._stores.tables, text, most=3 * most)
+            named = closest_nodes(self._stores.tables, text, limit=3 * limit)
             close = [self._stores.nodes.find(reference) for _, reference in named]
             ids = [node for node in close if within is None or node in set(within.ids.tolist())]
-        return self._hits(list(dict.fromkeys(ids))[:most])
+        return self._hits(list(dict.fromkeys(ids))[:limit])
 
-    def _named(self, text: str, within: AnswerSet | None, most: int) -> list[int]:
+    def _named(self, text: str, within: AnswerSet | None, limit: int) -> list[int]:
         """Nodes whose name or alias this is: as names before as aliases, then those with the most edges."""
         where = f"lower(name) = lower($text) OR {_ALIAS}"
         params: dict[str, Any] = {"text": " ".join(text.split())}
         if self._stores.has("text"):
             words = [word.plain for word in self._stores.text.tokens(text)]
             where = "id IN (SELECT unnest($ids))"
-            params["ids"] = self._stores.text.named(words, stemmed=False, most=_NAMESAKES).tolist() if words else []
+            params["ids"] = self._stores.text.named(words, stemmed=False, limit=_NAMESAKES).tolist() if words else []
         sql = f"SELECT id, lower(name) <> lower($text) FROM nodes WHERE {where} ORDER BY 2, 1 LIMIT {_NAMESAKES}"
         rows = self._stores.tables.rows(sql, params)
         kept = set(within.ids.tolist()) if within is not None and rows else set()
         ids = [(node, aliased) for node, aliased in rows if within is None or node in kept]
         degrees = self._degrees([node for node, _ in ids]) if len(ids) > 1 else {}
-        return [node for node, _ in sorted(ids, key=lambda row: (row[1], -degrees.get(row[0], 0)))][:most]
+        return [node for node, _ in sorted(ids, key=lambda row: (row[1], -degrees.get(row[0], 0)))][:limit]
 
     def _degrees(self, ids: Sequence[int]) -> dict[int, int]:
         sql = (
@@ -110,26 +110,26 @@ class Searcher:
         )
         return dict(self._stores.tables.rows(sql, {"ids": list(ids)}))
 
-    def _found(self, text: str, within: AnswerSet | None, most: int, mode: str) -> list[int]:
-        frame = search(self._stores, mode, most, within, options={"quotes": False}).one(text)
+    def _found(self, text: str, within: AnswerSet | None, limit: int, mode: str) -> list[int]:
+        frame = search(self._stores, mode, limit, within, options={"quotes": False}).one(text)
         return [int(node) for node in frame["id"].to_list()]
 
-    def _near(self, text: str, within: AnswerSet | None, most: int) -> list[Hit]:
+    def _near(self, text: str, within: AnswerSet | None, limit: int) -> list[Hit]:
         """What is near in meaning, which something always is: it says so. Nodes that are called by their ids only tell
         nothing.
         """
         nameless = self._names.wikidata or self._stores.schema.rdf_source
-        hits = self._hits(self._found(text, within, most, "dense"))
+        hits = self._hits(self._found(text, within, limit, "dense"))
         named = [hit for hit in hits if hit.name and not (nameless and titled(hit.name, hit.id) == hit.id)]
         return [hit._replace(description=f"{_NEAR}; {hit.description}".removesuffix("; ")) for hit in named]
 
-    def _all_words(self, text: str, within: AnswerSet | None, most: int) -> list[int]:
+    def _all_words(self, text: str, within: AnswerSet | None, limit: int) -> list[int]:
         """Nodes whose name, or whose aliases, hold every word that tells something."""
         words = set(self._stores.text.words(text))
         if not words:
             return []
         ids = (
-            search(self._stores, "bm25", most, within, options={"fields": ["name"], "quotes": False})
+            search(self._stores, "bm25", limit, within, options={"fields": ["name"], "quotes": False})
             .one(text)["id"]
             .to_list()
         )

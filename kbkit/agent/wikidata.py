@@ -36,8 +36,8 @@ def entry(stores: Stores, names: Names, node: int) -> Entry:
     rows = stores.tables.lookup(
         f"SELECT {_COLUMNS} FROM (SELECT *, count(*) OVER (PARTITION BY property) AS count, row_number() OVER"
         f" (PARTITION BY property ORDER BY {_RANKED}, rowid) AS place FROM statements"
-        " WHERE subject = $key AND rank <> 'deprecated') WHERE place <= $most",
-        {"key": found.key, "most": VALUES},
+        " WHERE subject = $key AND rank <> 'deprecated') WHERE place <= $limit",
+        {"key": found.key, "limit": VALUES},
     ).rows(named=True)
     rows.sort(key=lambda row: _place(row["property"], row["datatype"]))
     qualifiers = _qualifiers_of(stores, rows)

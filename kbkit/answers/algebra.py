@@ -23,7 +23,7 @@ class All:
 
 
 @dataclass(frozen=True)
-class Pick:
+class Lookup:
     """The nodes that the parameter ``parameter`` names."""
 
     type: str | None
@@ -50,7 +50,7 @@ class Test:
 
 
 @dataclass(frozen=True)
-class Where:
+class Filter:
     """The nodes of ``source`` that pass all tests."""
 
     source: Operator
@@ -82,7 +82,7 @@ class Hop:
 
 
 @dataclass(frozen=True)
-class And:
+class Intersection:
     """The nodes in all parts."""
 
     type: str | None
@@ -90,7 +90,7 @@ class And:
 
 
 @dataclass(frozen=True)
-class Or:
+class Union:
     """The nodes in any part."""
 
     type: str | None
@@ -98,7 +98,7 @@ class Or:
 
 
 @dataclass(frozen=True)
-class Minus:
+class Difference:
     """The nodes of ``left`` that are not in ``right``."""
 
     left: Operator
@@ -110,7 +110,7 @@ class Minus:
         return self.left.type
 
 
-Operator: TypeAlias = All | Pick | Stored | Where | Hop | And | Or | Minus
+Operator: TypeAlias = All | Lookup | Stored | Filter | Hop | Intersection | Union | Difference
 
 
 @dataclass(frozen=True)
@@ -152,35 +152,35 @@ def conjunction(parts: list[Operator]) -> Operator:
     kept: list[Operator] = []
     removed: list[Operator] = []
     for part in dict.fromkeys(parts):
-        if isinstance(part, Minus) and isinstance(part.left, All) and part.left.type in typed:
+        if isinstance(part, Difference) and isinstance(part.left, All) and part.left.type in typed:
             removed.append(part.right)
         elif not (isinstance(part, All) and (part.type is None or part.type in typed)):
             kept.append(part)
     if not kept:
         return parts[0] if len(set(parts)) == 1 else _negated_only(parts, removed)
-    whole = kept[0] if len(kept) == 1 else And(node_type, tuple(kept))
+    whole = kept[0] if len(kept) == 1 else Intersection(node_type, tuple(kept))
     if not removed:
         return whole
-    return Minus(whole, removed[0] if len(removed) == 1 else Or(node_type, tuple(removed)))
+    return Difference(whole, removed[0] if len(removed) == 1 else Union(node_type, tuple(removed)))
 
 
 def _whole(part: Operator) -> bool:
-    return isinstance(part, All) or (isinstance(part, Minus) and isinstance(part.left, All))
+    return isinstance(part, All) or (isinstance(part, Difference) and isinstance(part.left, All))
 
 
 def _negated_only(parts: list[Operator], removed: list[Operator]) -> Operator:
     if not removed:
         return next(part for part in [*parts, All(None)] if part.type is not None or part == All(None))
-    return And(parts[0].type, tuple(dict.fromkeys(parts)))
+    return Intersection(parts[0].type, tuple(dict.fromkeys(parts)))
 
 
 def inputs(operator: Operator) -> tuple[Operator, ...]:
     """The operators that it works on."""
-    if isinstance(operator, (And, Or)):
+    if isinstance(operator, (Intersection, Union)):
         return operator.parts
-    if isinstance(operator, (Where, Hop)):
+    if isinstance(operator, (Filter, Hop)):
         return (operator.source,)
-    if isinstance(operator, Minus):
+    if isinstance(operator, Difference):
         return (operator.left, operator.right)
     return ()
 
@@ -196,8 +196,8 @@ def parameters(operator: Operator) -> set[str]:
     """Names of the parameters that an operator and those below it use."""
     found: set[str] = set()
     for part in operators(operator):
-        if isinstance(part, Pick):
+        if isinstance(part, Lookup):
             found.add(part.parameter)
-        elif isinstance(part, Where):
+        elif isinstance(part, Filter):
             found.update(name for test in part.tests for name in test.parameters)
     return found

@@ -84,7 +84,7 @@ def _answer(tree: Expression) -> str | None:
     """The type that a tree's answers are written with."""
     if isinstance(tree, syntax.Combine):
         return _answer(tree.parts[0])
-    if isinstance(tree, syntax.Where):
+    if isinstance(tree, syntax.Filter):
         return _answer(tree.source)
     if isinstance(tree, syntax.Path):
         place = tree.arrows.index("<-") if "<-" in tree.arrows else -1

@@ -15,6 +15,7 @@ from kbkit.answers.syntax import (
     Condition,
     Edge,
     Expression,
+    Filter,
     Key,
     Name,
     Nodes,
@@ -22,7 +23,6 @@ from kbkit.answers.syntax import (
     Saved,
     Slot,
     Step,
-    Where,
     depth,
     walk,
 )
@@ -232,8 +232,8 @@ class _Builder(lark.Transformer[lark.Token, Any]):
         found: Expression = _set(parts[0])
         return found
 
-    def where(self, parts: list[Any]) -> Where:
-        return Where(parts[0], tuple(parts[1:]))
+    def where(self, parts: list[Any]) -> Filter:
+        return Filter(parts[0], tuple(parts[1:]))
 
     def type(self, parts: list[lark.Token]) -> lark.Token:
         return parts[0]

@@ -10,17 +10,17 @@ from kbkit.answers import syntax
 from kbkit.answers.algebra import (
     All,
     Constant,
+    Difference,
+    Filter,
     Hop,
-    Minus,
+    Lookup,
     Move,
     Operator,
-    Or,
     Parameter,
-    Pick,
     Plan,
     Stored,
     Test,
-    Where,
+    Union,
     conjunction,
 )
 from kbkit.answers.parse import ExpressionError
@@ -67,7 +67,7 @@ class _Resolver:
                 if tree.name not in self.saved:
                     raise self.error(f"there is no saved set @{tree.name}", suggest(tree.name, self.saved), tree.at)
                 return Stored(self.saved[tree.name], tree.name)
-            case syntax.Where():
+            case syntax.Filter():
                 return self.where(self.set(tree.source), tree.conditions)
             case Path():
                 return self.path(tree)
@@ -78,7 +78,7 @@ class _Resolver:
         node_type = None if nodes.type is None else self.type(nodes.type, nodes.at)
         if nodes.pick is None:
             return All(node_type)
-        return Pick(node_type, self.parameter(nodes.pick, node_type, nodes.at, False, node_type or "node"))
+        return Lookup(node_type, self.parameter(nodes.pick, node_type, nodes.at, False, node_type or "node"))
 
     def type(self, name: str, at: int) -> str:
         try:
@@ -103,14 +103,14 @@ class _Resolver:
         if tree.op == "&":
             return conjunction(parts)
         if tree.op == "|":
-            return Or(whole, tuple(dict.fromkeys(parts)))
-        removed = parts[1] if len(parts) == 2 else Or(None, tuple(parts[1:]))
-        return Minus(parts[0], removed)
+            return Union(whole, tuple(dict.fromkeys(parts)))
+        removed = parts[1] if len(parts) == 2 else Union(None, tuple(parts[1:]))
+        return Difference(parts[0], removed)
 
     # -- attributes ---------------------------------------------------------------------------------------------------
 
     def where(self, source: Operator, conditions: Sequence[syntax.Condition]) -> Operator:
-        return Where(source, tuple(self.test(source.type, condition) for condition in conditions))
+        return Filter(source, tuple(self.test(source.type, condition) for condition in conditions))
 
     def test(self, node_type: str | None, condition: syntax.Condition) -> Test:
         known = dict(OWN_ATTRIBUTES)
@@ -208,7 +208,7 @@ class _Resolver:
 
     def restrict(self, reached: list[Operator], element: syntax.Expression) -> Operator:
         """What was reached by all arms and is in the set that ``element`` stands for."""
-        if isinstance(element, syntax.Where):
+        if isinstance(element, syntax.Filter):
             return self.where(self.restrict(reached, element.source), element.conditions)
         if isinstance(element, Nodes) and element.pick is None:
             return conjunction(reached)
@@ -221,7 +221,7 @@ class _Resolver:
             moves = [self.move(edge, source.type, target) for edge in step.edges]
         check = target is not None and any(self.may_lack(move, source.type, target) for move in moves)
         hop = Hop(source, tuple(dict.fromkeys(moves)), target, check)
-        return Minus(All(target), hop) if step is not None and step.negated else hop
+        return Difference(All(target), hop) if step is not None and step.negated else hop
 
     def inferred(self, source: str | None, target: str | None, at: int) -> Move:
         choices = self.choices(source, target)

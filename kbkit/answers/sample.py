@@ -17,7 +17,7 @@ from kbkit.answers.algebra import Parameter, Plan
 from kbkit.answers.constraints import Request
 from kbkit.answers.many import share
 from kbkit.answers.session import Session
-from kbkit.answers.set_pairs import Given, Lots, Pair, Sets
+from kbkit.answers.set_pairs import Given, Pair, Sampler, Sets
 from kbkit.answers.shapes import Chance, Part, Shapes, candidates_of
 from kbkit.answers.syntax import Slot
 from kbkit.answers.walk_many import count_up_to
@@ -81,10 +81,10 @@ def draw_parts(session: Session, shape: syntax.Expression, parts: Sequence[Plan]
 
 def draw_sets(sets: Sets, shape: syntax.Expression, request: Request) -> Drawn:
     """The same of a shape whose letters may be any of ``sets``, which have one value each."""
-    return _drawn(Lots(request, np.random.default_rng(request.seed)), sets, shape)
+    return _drawn(Sampler(request, np.random.default_rng(request.seed)), sets, shape)
 
 
-def _drawn(lots: Lots, sets: Sets, shape: syntax.Expression) -> Drawn:
+def _drawn(lots: Sampler, sets: Sets, shape: syntax.Expression) -> Drawn:
     drawn = _of_letters(lots, sets, shape).draw(lots.request.count, final=True)
     return Drawn(drawn.slots, drawn.values, drawn.answers, drawn.kinds)
 
@@ -94,7 +94,7 @@ def only_slot(plan: Plan) -> Parameter:
     return next(p for p in plan.parameters if isinstance(p.given, Slot))
 
 
-def _of_letters(lots: Lots, sets: Sets, shape: syntax.Expression) -> Given | Pair:
+def _of_letters(lots: Sampler, sets: Sets, shape: syntax.Expression) -> Given | Pair:
     if isinstance(shape, syntax.Saved):
         return Given(lots, replace(sets, slots=(shape.name,)))  # the same sets under another name
     assert isinstance(shape, syntax.Combine)
@@ -142,8 +142,8 @@ def _count(chance: Chance, names: list[str], values: NDArray[np.int32]) -> NDArr
     """How many answers each grounding has; beyond the range, that it has more."""
     columns = {name: np.ascontiguousarray(values[:, i]) for i, name in enumerate(names)}
     shared = share(chance.session, chance.plan)
-    most = chance.request.max_answers
-    return count_up_to(chance.plan, chance.session, shared, columns, len(values), most)
+    limit = chance.request.max_answers
+    return count_up_to(chance.plan, chance.session, shared, columns, len(values), limit)
 
 
 def _slot(parameter: Parameter) -> str:

@@ -28,7 +28,7 @@ _WORK = 5_000_000
 
 
 @dataclass
-class Lots:
+class Sampler:
     """One draw: what was asked for, and the random numbers."""
 
     request: Request
@@ -53,7 +53,7 @@ class Lots:
 
     def settled(self, identity: NDArray[np.uint64]) -> NDArray[np.float64]:
         """Uniform keys that depend on the seed and on what is drawn: the same grounding, found twice, has one key."""
-        return mixed(identity ^ np.uint64(self.request.seed * 0x9E3779B97F4A7C15 & (1 << 64) - 1)) / 2.0**64
+        return splitmix64(identity ^ np.uint64(self.request.seed * 0x9E3779B97F4A7C15 & (1 << 64) - 1)) / 2.0**64
 
 
 @dataclass
@@ -101,7 +101,7 @@ class Source(Protocol):
 class Given:
     """Sets that are there already."""
 
-    chance: Lots
+    chance: Sampler
     sets: Sets
 
     @property
@@ -122,7 +122,7 @@ class Given:
 class Pair:
     """A set operation of two sides; ``exchangeable`` when both draw from the same sets."""
 
-    chance: Lots
+    chance: Sampler
     op: str
     left: Source
     right: Source
@@ -151,11 +151,11 @@ class Pair:
     def identity(self, left: Sets, right: Sets, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.uint64]:
         """The same for pairs that mean the same: ``&`` and ``|`` do not care for order or parentheses."""
         if self.op == "-":
-            return mixed(left.identity[i] * np.uint64(3) + right.identity[j])
+            return splitmix64(left.identity[i] * np.uint64(3) + right.identity[j])
         sides = []
         for side, sets, rows in ((self.left, left, i), (self.right, right, j)):
             same = isinstance(side, Pair) and side.op == self.op
-            sides.append(sets.identity[rows] if same else mixed(sets.identity[rows] + np.uint64(ord(self.op))))
+            sides.append(sets.identity[rows] if same else splitmix64(sets.identity[rows] + np.uint64(ord(self.op))))
         return sides[0] + sides[1]
 
     def choose(
@@ -237,7 +237,7 @@ def _repeats(left: Sets, right: Sets, i: NDArray[np.int64], j: NDArray[np.int64]
     return mask
 
 
-def mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def splitmix64(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Well-mixed bits (the finalizer of SplitMix64, Steele et al. 2014)."""
     values = values + np.uint64(0x9E3779B97F4A7C15)
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -9,10 +9,22 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.answers.algebra import And, Hop, Minus, Operator, Or, Parameter, Pick, Plan, Where, operators, parameters
+from kbkit.answers.algebra import (
+    Difference,
+    Filter,
+    Hop,
+    Intersection,
+    Lookup,
+    Operator,
+    Parameter,
+    Plan,
+    Union,
+    operators,
+    parameters,
+)
 from kbkit.answers.many import share
 from kbkit.answers.session import Session
-from kbkit.answers.set_pairs import POOL, Given, Lots, Pair, Sets, matrix_of, mixed
+from kbkit.answers.set_pairs import POOL, Given, Pair, Sampler, Sets, matrix_of, splitmix64
 from kbkit.answers.syntax import Slot
 from kbkit.answers.walk_many import Answers, walk_many
 from kbkit.errors import KbError
@@ -23,7 +35,7 @@ _MOST_PAIRS = 20_000_000
 
 
 @dataclass
-class Chance(Lots):
+class Chance(Sampler):
     """A draw from a KB: the values of a plan's slots."""
 
     session: Session
@@ -34,7 +46,7 @@ def candidates_of(session: Session, operator: Operator, slot: Parameter) -> tupl
     """The nodes a slot may stand for, and their degrees in the relations followed from them."""
     ids = session.members(slot.type)
     degrees = np.zeros(len(ids))
-    hops = [op for op in operators(operator) if isinstance(op, Hop) and op.source == Pick(slot.type, slot.name)]
+    hops = [op for op in operators(operator) if isinstance(op, Hop) and op.source == Lookup(slot.type, slot.name)]
     for hop in dict.fromkeys(hops):
         for move in hop.moves:
             degrees += session.move(move.relation, move.forward).ranges(ids)[1]
@@ -55,15 +67,15 @@ class Shapes:
         if len(slots) == 1:
             return Part(self.chance, slots[0].name, [(self.chance.plan, operator, slots[0])])
         match operator:
-            case And() | Or():
-                return self.joined(operator, "&" if isinstance(operator, And) else "|")
-            case Minus():
+            case Intersection() | Union():
+                return self.joined(operator, "&" if isinstance(operator, Intersection) else "|")
+            case Difference():
                 return self.without(operator)
-            case Hop() | Where():
+            case Hop() | Filter():
                 return Inner(self.chance, operator, self.of(operator.source))
         raise AssertionError(operator)
 
-    def joined(self, operator: And | Or, op: str) -> Shape:
+    def joined(self, operator: Intersection | Union, op: str) -> Shape:
         """Pairs of the parts with slots, one after the other."""
         free = [part for part in operator.parts if not self.slots(part)]
         bound = [part for part in operator.parts if self.slots(part)]
@@ -72,12 +84,12 @@ class Shapes:
             whole = self.pair(op, whole, self.of(part))
         return Inner(self.chance, operator, whole) if free else whole
 
-    def without(self, operator: Minus) -> Shape:
+    def without(self, operator: Difference) -> Shape:
         """Pairs of the left side and each set taken from it that has slots of its own."""
         left = {p.name for p in self.slots(operator.left)}
         if not left:
             return Inner(self.chance, operator, self.of(operator.right))
-        taken = operator.right.parts if isinstance(operator.right, Or) else (operator.right,)
+        taken = operator.right.parts if isinstance(operator.right, Union) else (operator.right,)
         paired = [part for part in taken if not {p.name for p in self.slots(part)} <= left]
         whole = self.of(operator.left)
         for part in paired:
@@ -142,7 +154,7 @@ class Part:
             kind[used][:, None],
             degrees[used],
             sizes,
-            mixed(packed),
+            splitmix64(packed),
             matrix_of(sizes, node, session.schema.nodes),
             done < len(order),
         )

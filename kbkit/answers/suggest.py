@@ -51,8 +51,8 @@ class _Way:
         return clause(self.label, source, of_head=self.symmetric or not self.move.forward)
 
 
-def suggest(session: Session, most: int, seed: int = 0, min_answers: int = 1, max_answers: int = 20) -> pl.DataFrame:
-    """The ``most`` best: template (an id), expression, answer, question (to be edited), groundings (an estimate of how
+def suggest(session: Session, limit: int, seed: int = 0, min_answers: int = 1, max_answers: int = 20) -> pl.DataFrame:
+    """The ``limit`` best: template (an id), expression, answer, question (to be edited), groundings (an estimate of how
     many have ``min_answers`` to ``max_answers`` answers), best first.
     """
     import polars as pl
@@ -66,7 +66,7 @@ def suggest(session: Session, most: int, seed: int = 0, min_answers: int = 1, ma
             rows.append((*_worded(kind, first, second), count))
     columns = {**dict.fromkeys(("template", "expression", "answer", "question"), pl.String), "groundings": pl.Int64}
     frame = pl.DataFrame(rows, schema=columns, orient="row").with_columns(_distinct_ids())
-    return frame.sort("groundings", "expression", descending=[True, False]).head(most)
+    return frame.sort("groundings", "expression", descending=[True, False]).head(limit)
 
 
 def _distinct_ids() -> pl.Expr:

@@ -97,7 +97,7 @@ class Saved:
 
 
 @dataclass(frozen=True)
-class Where:
+class Filter:
     """The nodes of ``source`` that meet all conditions."""
 
     source: Expression
@@ -178,7 +178,7 @@ class Combine:
         return f"({part})" if inside else str(part)
 
 
-Expression: TypeAlias = Nodes | Saved | Where | Path | Combine
+Expression: TypeAlias = Nodes | Saved | Filter | Path | Combine
 
 PRECEDENCE = {"-": 1, "&": 2, "|": 3}
 """Tightest first; a path binds tighter than all of them."""
@@ -197,7 +197,7 @@ def walk(tree: Expression) -> Iterator[object]:
     while stack:
         part = stack.pop()
         yield part
-        if isinstance(part, (Nodes, Where, Path, Combine, Step, Condition)):
+        if isinstance(part, (Nodes, Filter, Path, Combine, Step, Condition)):
             inner = [getattr(part, f.name) for f in fields(part)]
             for value in reversed(inner):
                 stack.extend(reversed(value) if isinstance(value, tuple) else [value])
@@ -214,7 +214,7 @@ def depth(tree: Expression) -> int:
     while stack:
         part, level = stack.pop()
         match part:
-            case Where():
+            case Filter():
                 stack.append((part.source, level + 1))
             case Path():
                 level += len(part.elements)
@@ -231,8 +231,8 @@ def fill(tree: Expression, values: Mapping[str, Value]) -> Expression:
         if isinstance(tree.pick, Slot) and tree.pick.name in values:
             return replace(tree, pick=picked(values[tree.pick.name]))
         return tree
-    if isinstance(tree, Where):
-        return Where(fill(tree.source, values), tuple(_fill_condition(c, values) for c in tree.conditions))
+    if isinstance(tree, Filter):
+        return Filter(fill(tree.source, values), tuple(_fill_condition(c, values) for c in tree.conditions))
     if isinstance(tree, Path):
         elements = (e if isinstance(e, Step) else fill(e, values) for e in tree.elements)
         return replace(tree, elements=tuple(elements))
@@ -246,8 +246,8 @@ def put(tree: Expression, sets: Mapping[str, Expression]) -> Expression:
     match tree:
         case Saved():
             return sets.get(tree.name, tree)
-        case Where():
-            return Where(put(tree.source, sets), tree.conditions)
+        case Filter():
+            return Filter(put(tree.source, sets), tree.conditions)
         case Path():
             return replace(tree, elements=tuple(e if isinstance(e, Step) else put(e, sets) for e in tree.elements))
         case Combine():

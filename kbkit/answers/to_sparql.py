@@ -12,7 +12,20 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from kbkit.answers.algebra import All, And, Hop, Minus, Move, Operator, Or, Pick, Plan, Stored, Test, Where
+from kbkit.answers.algebra import (
+    All,
+    Difference,
+    Filter,
+    Hop,
+    Intersection,
+    Lookup,
+    Move,
+    Operator,
+    Plan,
+    Stored,
+    Test,
+    Union,
+)
 from kbkit.answers.bind import Bindings, Constant
 from kbkit.answers.to_sql import wrapped
 from kbkit.schema import KB_NAMESPACE, STANDARD_PREFIXES, Schema, iri_escape
@@ -66,18 +79,18 @@ class _Sparql:
         match operator:
             case All():
                 return [self.is_a(node, operator.type)]
-            case Pick() | Stored():
+            case Lookup() | Stored():
                 return [self.values(operator, node)]
-            case Where():
+            case Filter():
                 return [*self.pattern(operator.source, node), *self.tests(operator, node)]
             case Hop():
                 return self.hop(operator, node)
-            case And():
+            case Intersection():
                 first, *rest = sorted(operator.parts, key=self.rank)
                 return [*self.pattern(first, node), *(line for part in rest for line in self.also(part, node))]
-            case Or():
+            case Union():
                 return self.union([self.pattern(part, node) for part in operator.parts])
-            case Minus():
+            case Difference():
                 return [*self.pattern(operator.left, node), *self.filter(self.no(operator.right, node))]
         raise AssertionError(operator)
 
@@ -94,15 +107,15 @@ class _Sparql:
     def rank(self, operator: Operator) -> int:
         """How early an operator should produce its nodes: those that start from few nodes first."""
         match operator:
-            case Pick() | Stored():
+            case Lookup() | Stored():
                 return 0
-            case Hop() | Where():
+            case Hop() | Filter():
                 return min(90, 1 + self.rank(operator.source))
-            case And():
+            case Intersection():
                 return min(self.rank(part) for part in operator.parts)
-            case Or():
+            case Union():
                 return max(self.rank(part) for part in operator.parts)
-            case Minus():
+            case Difference():
                 return self.rank(operator.left)
             case _:
                 return 99
@@ -132,12 +145,12 @@ class _Sparql:
     def condition(self, operator: Operator, node: str) -> str:
         """A boolean expression that tests whether ``node`` is one of the operator's nodes."""
         match operator:
-            case Pick():
+            case Lookup():
                 return f"({node} IN ({', '.join(self.iris(operator))}))"
-            case And() | Or():
-                sign = " && " if isinstance(operator, And) else " || "
+            case Intersection() | Union():
+                sign = " && " if isinstance(operator, Intersection) else " || "
                 return f"({sign.join(self.condition(part, node) for part in operator.parts)})"
-            case Minus():
+            case Difference():
                 return f"({self.condition(operator.left, node)} && {self.no(operator.right, node)})"
             case _:
                 lines = self.tested(operator, node)
@@ -147,7 +160,7 @@ class _Sparql:
 
     def no(self, operator: Operator, node: str) -> str:
         """A boolean expression that ``node`` is none of the operator's nodes."""
-        if isinstance(operator, Pick):
+        if isinstance(operator, Lookup):
             return f"({node} NOT IN ({', '.join(self.iris(operator))}))"
         condition = self.condition(operator, node)
         return f"NOT {condition}" if condition.startswith("EXISTS") else f"(!{condition})"
@@ -159,7 +172,7 @@ class _Sparql:
                 return [self.is_a(node, operator.type)]
             case Stored():
                 return [self.values(operator, node)]
-            case Where():
+            case Filter():
                 return [*self.tested(operator.source, node), *self.tests(operator, node)]
             case Hop():
                 start = self.term(operator.source)
@@ -198,7 +211,7 @@ class _Sparql:
         what = self.variable("type") if node_type is None else self.short(self.schema.type(node_type).iri)
         return f"{node} kb:type {what} ."
 
-    def values(self, operator: Pick | Stored, node: str) -> str:
+    def values(self, operator: Lookup | Stored, node: str) -> str:
         if isinstance(operator, Stored):
             listed = " ".join(self.short(iri) for iri in self.members[operator.name])
             return f"VALUES {node} {{ {listed} }}"
@@ -208,19 +221,19 @@ class _Sparql:
 
     def term(self, operator: Operator) -> str | None:
         """What stands for a single named node in a triple; None for any other set."""
-        if not isinstance(operator, Pick):
+        if not isinstance(operator, Lookup):
             return None
         iris = self.iris(operator)
         return iris[0] if len(iris) == 1 else None
 
-    def iris(self, pick: Pick) -> list[str]:
+    def iris(self, pick: Lookup) -> list[str]:
         if self.bound is None:
             return [f"${pick.parameter}"]
         nodes = self.bound[pick.parameter]
         assert not isinstance(nodes, Constant)
         return [self.short(self.schema.node_iri(node.type, node.key)) for node in nodes]
 
-    def tests(self, where: Where, node: str) -> list[str]:
+    def tests(self, where: Filter, node: str) -> list[str]:
         return [line for test in where.tests for line in self.test(test, node)]
 
     def test(self, test: Test, node: str) -> list[str]:

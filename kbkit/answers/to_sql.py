@@ -10,7 +10,20 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from kbkit.answers.algebra import All, And, Hop, Minus, Move, Operator, Or, Pick, Plan, Stored, Test, Where
+from kbkit.answers.algebra import (
+    All,
+    Difference,
+    Filter,
+    Hop,
+    Intersection,
+    Lookup,
+    Move,
+    Operator,
+    Plan,
+    Stored,
+    Test,
+    Union,
+)
 from kbkit.answers.bind import Bindings, Constant, Node
 from kbkit.schema import Schema
 from kbkit.stores.tables import literal, quote
@@ -117,28 +130,28 @@ class _Sql:
 
     def body(self, operator: Operator) -> str:
         match operator:
-            case Pick():
+            case Lookup():
                 return self.pick(operator)
             case Stored():
                 return (
                     "SELECT n.id FROM answer_members m JOIN nodes n ON n.type = m.type AND n.key = m.key"
                     f" WHERE m.answer_set = {literal(operator.name)}"
                 )
-            case Where():
+            case Filter():
                 return self.where(operator)
             case Hop():
                 return self.hop(operator)
-            case And():
+            case Intersection():
                 first, *rest = (self.table(part) for part in operator.parts)
                 return f"SELECT id FROM {first} WHERE " + _all([f"id IN (SELECT id FROM {t})" for t in rest])
-            case Or():
+            case Union():
                 return "\n  UNION ".join(f"SELECT id FROM {self.table(part)}" for part in operator.parts)
-            case Minus():
+            case Difference():
                 left, right = self.table(operator.left), self.table(operator.right)
                 return f"SELECT l.id FROM {left} l ANTI JOIN {right} r ON r.id = l.id"
         raise AssertionError(operator)
 
-    def pick(self, pick: Pick) -> str:
+    def pick(self, pick: Lookup) -> str:
         name = pick.parameter
         table = self.table(All(pick.type))
         nodes = None if self.bound is None else self.bound[name]
@@ -155,7 +168,7 @@ class _Sql:
         rows = " OR ".join(f"(type = {literal(n.type)} AND key = {literal(n.key)})" for n in nodes)
         return f"SELECT id FROM nodes WHERE {rows}{note}"
 
-    def where(self, where: Where) -> str:
+    def where(self, where: Filter) -> str:
         table = self.table(All(where.type))
         tests = [test_sql(test, [self.value(name, test) for name in test.parameters]) for test in where.tests]
         if not isinstance(where.source, All):

@@ -12,7 +12,19 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.answers.algebra import All, And, Hop, Minus, Move, Operator, Or, Pick, Plan, Stored, Where
+from kbkit.answers.algebra import (
+    All,
+    Difference,
+    Filter,
+    Hop,
+    Intersection,
+    Lookup,
+    Move,
+    Operator,
+    Plan,
+    Stored,
+    Union,
+)
 from kbkit.answers.bind import Bindings, Constant
 from kbkit.answers.session import Session
 from kbkit.answers.to_sql import constant_sql, test_sql
@@ -45,18 +57,18 @@ class Walk:
 
     def _ids(self, operator: Operator) -> Ids:
         match operator:
-            case Pick():
+            case Lookup():
                 return self.picked(operator)
             case Hop():
                 return self.hop(operator)
-            case And():
+            case Intersection():
                 return self.intersection(operator.parts)
-            case Or():
+            case Union():
                 return unique(np.concatenate([self.ids(part) for part in operator.parts]))
-            case Minus():
+            case Difference():
                 left = self.ids(operator.left)
                 return left[~self.contains(operator.right, left)] if len(left) else left
-            case Where():
+            case Filter():
                 return self.where(operator)
             case All():
                 return self.session.members(operator.type)
@@ -64,13 +76,13 @@ class Walk:
                 return self.session.stored(operator.name)
         raise AssertionError(operator)
 
-    def picked(self, pick: Pick) -> Ids:
+    def picked(self, pick: Lookup) -> Ids:
         """The ids that a parameter names."""
         nodes = self.bound[pick.parameter]
         assert not isinstance(nodes, Constant)
         return np.array(sorted(node.id for node in nodes), np.int32)
 
-    def where(self, where: Where) -> Ids:
+    def where(self, where: Filter) -> Ids:
         """The nodes of the source that pass."""
         condition = self.condition(where)
         if isinstance(where.source, All):
@@ -78,7 +90,7 @@ class Walk:
         ids = self.ids(where.source)
         return ids[self.passes(where, ids)]
 
-    def condition(self, where: Where) -> str:
+    def condition(self, where: Filter) -> str:
         """The tests as one SQL condition."""
         tests = (
             test_sql(test, [constant_sql(self.bound[name], test.sql_type) for name in test.parameters])
@@ -86,7 +98,7 @@ class Walk:
         )
         return " AND ".join(tests)
 
-    def passes(self, where: Where, ids: Ids) -> Mask:
+    def passes(self, where: Filter, ids: Ids) -> Mask:
         """A mask of the ids that pass the tests of ``where``."""
         if not len(ids):
             return np.zeros(0, bool)
@@ -116,7 +128,7 @@ class Walk:
     def cost(self, operator: Operator) -> float:
         """About how many edges it takes to make the operator's set; exact where its source is small."""
         match operator:
-            case Pick():
+            case Lookup():
                 return 1
             case Stored():
                 return 100
@@ -128,13 +140,13 @@ class Walk:
                     source = self.ids(operator.source)
                     return before + sum(self._degree(move, source) for move in operator.moves)
                 return before * 10
-            case And():
+            case Intersection():
                 return min(map(self.cost, operator.parts))
-            case Or():
+            case Union():
                 return sum(map(self.cost, operator.parts))
-            case Minus():
+            case Difference():
                 return self.cost(operator.left)
-            case Where():
+            case Filter():
                 return self.cost(operator.source) + 1000
             case All():
                 return 1e7 + self.session.schema.nodes
@@ -164,7 +176,7 @@ class Walk:
                 return self.session.has_type(ids, operator.type)
             case Hop():
                 return self._reached(operator, ids)
-            case Pick() | Stored():
+            case Lookup() | Stored():
                 return is_in(ids, self.ids(operator))
         return by_parts(self, operator, ids)
 
@@ -194,7 +206,7 @@ class Members(Protocol):
     """Something that knows which members are in the set of an operator: ids, or pairs of row and id."""
 
     def contains(self, operator: Operator, members: Any, /) -> Mask: ...  # noqa: D102
-    def passes(self, where: Where, members: Any, /) -> Mask: ...  # noqa: D102
+    def passes(self, where: Filter, members: Any, /) -> Mask: ...  # noqa: D102
 
 
 def by_parts(run: Members, operator: Operator, members: NDArray[Any]) -> Mask:
@@ -202,16 +214,16 @@ def by_parts(run: Members, operator: Operator, members: NDArray[Any]) -> Mask:
     the members that it decides.
     """
     match operator:
-        case And() | Or():
-            both = isinstance(operator, And)
+        case Intersection() | Union():
+            both = isinstance(operator, Intersection)
             mask = np.full(len(members), both)
             for part in operator.parts:
                 open_ = np.flatnonzero(mask) if both else np.flatnonzero(~mask)
                 mask[open_] = run.contains(part, members[open_])
-        case Minus():
+        case Difference():
             mask = run.contains(operator.left, members)
             mask[mask] = ~run.contains(operator.right, members[mask])
-        case Where():
+        case Filter():
             mask = run.contains(operator.source, members)
             mask[mask] = run.passes(operator, members[mask])
         case _:

@@ -15,7 +15,19 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.answers.algebra import All, And, Hop, Minus, Move, Operator, Or, Pick, Plan, Where, parameters
+from kbkit.answers.algebra import (
+    All,
+    Difference,
+    Filter,
+    Hop,
+    Intersection,
+    Lookup,
+    Move,
+    Operator,
+    Plan,
+    Union,
+    parameters,
+)
 from kbkit.answers.bind import Bindings, Constant
 from kbkit.answers.pairs import Pairs, are_in, ids_of, neighbors, pack, rows_only, unique
 from kbkit.answers.session import Session
@@ -64,21 +76,21 @@ def count_many(plan: Plan, session: Session, shared: Bindings, columns: Columns,
     return _counted(session, shared, columns, rows, lambda block: block.counts(block.pairs(plan.root)))
 
 
-def count_up_to(plan: Plan, session: Session, shared: Bindings, columns: Columns, rows: int, most: int) -> Counts:
+def count_up_to(plan: Plan, session: Session, shared: Bindings, columns: Columns, rows: int, limit: int) -> Counts:
     """The same, but ``most + 1`` stands for all larger counts: rows that have more among a few of their nodes are not
     counted to the end.
     """
-    rounds = (2 * most + 20, 20 * most) if most <= _FEW_ANSWERS else ()
+    rounds = (2 * limit + 20, 20 * limit) if limit <= _FEW_ANSWERS else ()
 
     def count(block: _Block) -> Counts:
-        counts = np.full(block.rows, most + 1)
+        counts = np.full(block.rows, limit + 1)
         open_ = np.arange(block.rows)
         for enough in rounds:
             rest = block.select(open_)
-            open_ = open_[rest.counts(rest.some(plan.root, enough)) <= most]
+            open_ = open_[rest.counts(rest.some(plan.root, enough)) <= limit]
         if len(open_):
             rest = block.select(open_)
-            counts[open_] = np.minimum(rest.counts(rest.pairs(plan.root)), most + 1)
+            counts[open_] = np.minimum(rest.counts(rest.pairs(plan.root)), limit + 1)
         return counts
 
     return _counted(session, shared, columns, rows, count)
@@ -128,18 +140,18 @@ class _Block:
             ids = self.constant.ids(operator)
             return pack(np.repeat(np.arange(self.rows), len(ids)), np.tile(ids, self.rows))
         match operator:
-            case Pick():
+            case Lookup():
                 return pack(np.arange(self.rows), self.column(operator.parameter))
             case Hop():
                 return self.hop(operator)
-            case And():
+            case Intersection():
                 return self.intersection(operator)
-            case Or():
+            case Union():
                 return unique(np.concatenate([self.pairs(part) for part in operator.parts]))
-            case Minus():
+            case Difference():
                 left = self.pairs(operator.left)
                 return left[~self.contains(operator.right, left)]
-            case Where():
+            case Filter():
                 return self.where(operator)
         raise AssertionError(operator)
 
@@ -182,16 +194,16 @@ class _Block:
         match operator:
             case Hop() if not any(move.closure for move in operator.moves):
                 return self._some_reached(operator, enough)
-            case And():
+            case Intersection():
                 first, *rest = operator.parts
                 found = self.some(first, enough)
                 for part in rest:
                     found = found[self.surely(part, found)]
                 return found
-            case Minus():
+            case Difference():
                 left = self.some(operator.left, enough)
                 return left[~self.contains(operator.right, left)]
-            case Or():
+            case Union():
                 return self.some(operator.parts[0], enough)
             case _:
                 return self.pairs(operator)
@@ -237,22 +249,22 @@ class _Block:
                 source = self.pairs(operator.source)
                 counts = sum(self.session.move(m.relation, m.forward).ranges(ids_of(source))[1] for m in operator.moves)
                 return before + np.bincount(source >> 32, weights=counts, minlength=self.rows)
-            case And():
+            case Intersection():
                 least: Floats = np.min([self.costs(part) for part in operator.parts], axis=0)
                 return least
-            case Or():
+            case Union():
                 whole: Floats = np.sum([self.costs(part) for part in operator.parts], axis=0)
                 return whole
-            case Minus():
+            case Difference():
                 return self.costs(operator.left)
-            case Where():
+            case Filter():
                 return self.costs(operator.source) + 1000
             case _:
                 return np.ones(self.rows)
 
     # -- membership ---------------------------------------------------------------------------------------------------
 
-    def intersection(self, both: And) -> Pairs:
+    def intersection(self, both: Intersection) -> Pairs:
         costs = np.stack([self.costs(part) for part in both.parts])
         best = costs.argmin(axis=0)
         if (best == best[0]).all():
@@ -285,7 +297,7 @@ class _Block:
         if id(operator) in self._known:
             return are_in(pairs, self._known[id(operator)])
         match operator:
-            case Pick():
+            case Lookup():
                 picked: Mask = ids_of(pairs) == self.column(operator.parameter)[pairs >> 32]
                 return picked
             case Hop():
@@ -336,7 +348,7 @@ class _Block:
 
     def _among(self, operator: Operator, rows: NDArray[np.int64], ids: Ids) -> Mask:
         """A mask of the (row, id), in any order and with repeats, that are in the operator's set."""
-        if isinstance(operator, Pick) and not self.is_constant(operator):
+        if isinstance(operator, Lookup) and not self.is_constant(operator):
             picked: Mask = ids == self.column(operator.parameter)[rows]
             return picked
         if self.is_constant(operator):
@@ -362,13 +374,13 @@ class _Block:
 
     # -- filters ------------------------------------------------------------------------------------------------------
 
-    def where(self, where: Where) -> Pairs:
+    def where(self, where: Filter) -> Pairs:
         if self.is_constant(where.source):
             return self._select(where, f"{self._table(where.type)} ON")
         pairs = self.pairs(where.source)
         return pairs[self.passes(where, pairs)]
 
-    def passes(self, where: Where, pairs: Pairs) -> Mask:
+    def passes(self, where: Filter, pairs: Pairs) -> Mask:
         """A mask of the pairs whose node passes the tests, with the values of its row."""
         import polars as pl
 
@@ -384,7 +396,7 @@ class _Block:
     def _table(self, node_type: str | None) -> str:
         return "nodes" if node_type is None else identifier(self.session.schema.type(node_type).table)
 
-    def _select(self, where: Where, source: str, asked: pl.DataFrame | None = None) -> Pairs:
+    def _select(self, where: Filter, source: str, asked: pl.DataFrame | None = None) -> Pairs:
         """The pairs that pass; ``source`` is SQL that joins nodes to ``g``, which holds the rows' values."""
         import polars as pl
 

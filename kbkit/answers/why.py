@@ -12,7 +12,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kbkit.answers.algebra import All, And, Hop, Minus, Move, Operator, Or, Pick, Plan, Stored, Where, operators
+from kbkit.answers.algebra import (
+    All,
+    Difference,
+    Filter,
+    Hop,
+    Intersection,
+    Lookup,
+    Move,
+    Operator,
+    Plan,
+    Stored,
+    Union,
+    operators,
+)
 from kbkit.answers.bind import Bindings, Constant
 from kbkit.answers.session import Session
 from kbkit.answers.syntax import Edge, identifier, quoted
@@ -125,14 +138,14 @@ class _Prover:
         match operator:
             case Hop():
                 return min((self.step(operator, move, node) for move in operator.moves), key=_length)[1]
-            case And():
+            case Intersection():
                 return reduce(_Proof.__add__, (self.prove(part, node) for part in operator.parts))
-            case Or():
+            case Union():
                 proofs = [self.prove(part, node) for part in operator.parts if self.holds(part, node)]
                 return min(proofs, key=lambda proof: len(proof.triples))
-            case Minus():
+            case Difference():
                 return self.prove(operator.left, node) + self.disprove(operator.right, node)
-            case Where():
+            case Filter():
                 return self.prove(operator.source, node) + _Proof(facts=tuple(self.facts(operator, node)))
             case Stored():
                 return _Proof(facts=((node, f"in @{operator.name}"),))
@@ -171,11 +184,11 @@ class _Prover:
     def varies(self, operator: Operator) -> bool:
         """Whether proofs of an operator may differ in length."""
         return any(
-            isinstance(op, (Or, Minus)) or (isinstance(op, Hop) and any(m.closure for m in op.moves))
+            isinstance(op, (Union, Difference)) or (isinstance(op, Hop) and any(m.closure for m in op.moves))
             for op in operators(operator)
         )
 
-    def facts(self, where: Where, node: int) -> list[tuple[int, str]]:
+    def facts(self, where: Filter, node: int) -> list[tuple[int, str]]:
         table = "nodes" if where.type is None else quote(self.session.schema.type(where.type).table)
         columns = ", ".join(quote(test.attribute) for test in where.tests)
         [row] = self.session.stores.tables.rows(f"SELECT {columns} FROM {table} WHERE id = $id", {"id": node})
@@ -192,18 +205,18 @@ class _Prover:
 
     def _triples_against(self, operator: Operator, node: int) -> _Proof:
         match operator:
-            case Minus():
+            case Difference():
                 if not self.holds(operator.left, node):
                     return self._triples_against(operator.left, node)
                 return self.prove(operator.right, node)
-            case And():
+            case Intersection():
                 part = next(part for part in operator.parts if not self.holds(part, node))
                 return self._triples_against(part, node)
-            case Or():
+            case Union():
                 return reduce(_Proof.__add__, (self._triples_against(part, node) for part in operator.parts))
-            case Where() if not self.holds(operator.source, node):
+            case Filter() if not self.holds(operator.source, node):
                 return self._triples_against(operator.source, node)
-            case Hop() if any(isinstance(op, Minus) for op in operators(operator.source)):
+            case Hop() if any(isinstance(op, Difference) for op in operators(operator.source)):
                 return self._no_source(operator, node)
             case _:
                 return _Proof()
@@ -242,23 +255,23 @@ def describe(operator: Operator, bound: Bindings) -> str:
     match operator:
         case All():
             return _type(operator.type)
-        case Pick():
+        case Lookup():
             nodes = bound[operator.parameter]
             assert not isinstance(nodes, Constant)
             name = quoted(nodes[0].name)
             return f"{_type(operator.type)}:{name if len(nodes) == 1 else f'all({name})'}"
         case Stored():
             return f"@{identifier(operator.name)}"
-        case Where():
+        case Filter():
             tests = ", ".join(_described_test(test, bound) for test in operator.tests)
             return f"{_inside(operator.source, bound)}{{{tests}}}"
         case Hop():
             edges = "|".join(str(Edge(m.relation, not m.forward, m.closure)) for m in operator.moves)
             return f"{_inside(operator.source, bound)} -> [{edges}] -> {_type(operator.type)}"
-        case Minus():
+        case Difference():
             return f"{_inside(operator.left, bound)} - {_inside(operator.right, bound)}"
         case _:
-            sign = " & " if isinstance(operator, And) else " | "
+            sign = " & " if isinstance(operator, Intersection) else " | "
             return sign.join(_inside(part, bound) for part in operator.parts)
 
 
@@ -268,7 +281,7 @@ def _type(node_type: str | None) -> str:
 
 def _inside(operator: Operator, bound: Bindings) -> str:
     text = describe(operator, bound)
-    return text if isinstance(operator, (All, Pick, Stored, Where)) else f"({text})"
+    return text if isinstance(operator, (All, Lookup, Stored, Filter)) else f"({text})"
 
 
 def _described_test(test: object, bound: Bindings) -> str:

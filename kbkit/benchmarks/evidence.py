@@ -49,9 +49,9 @@ class Matcher:
         """The distinct telling words of a text, stemmed."""
         return self._words(text)
 
-    def is_shared(self, words: Iterable[str], most: float) -> bool:
-        """Whether each word occurs in two documents of the KB at least, and in a share of ``most`` at most."""
-        return all(2 <= self._text.frequency(word) <= max(2, most * self._text.documents) for word in words)
+    def is_shared(self, words: Iterable[str], limit: float) -> bool:
+        """Whether each word occurs in two documents of the KB at least, and in a share of ``limit`` at most."""
+        return all(2 <= self._text.frequency(word) <= max(2, limit * self._text.documents) for word in words)
 
     def _weight(self, word: str) -> float:
         """BM25's inverse document frequency of an index word."""

@@ -172,7 +172,7 @@ def templates(
     ] = None,
     own: Own = None,
     part: Parts = None,
-    most: Annotated[int, typer.Option("-n", help="Templates to suggest.")] = 20,
+    limit: Annotated[int, typer.Option("-n", help="Templates to suggest.")] = 20,
     format: Format = None,
     output: Output = None,
 ) -> None:
@@ -184,10 +184,10 @@ def templates(
     if what == "suggest":
         if kb is None:
             raise KbError("suggest templates for which KB?", "kbkit templates suggest DIR")
-        if most < 1:
-            raise KbError(f"{most} templates", "ask for 1 or more")
+        if limit < 1:
+            raise KbError(f"{limit} templates", "ask for 1 or more")
         with KnowledgeBase(kb) as opened:
-            frame = opened.suggest_templates(most)
+            frame = opened.suggest_templates(limit)
         if output is not None and output.suffix == ".toml":
             catalogue.write(frame, output, f"Templates for {kb.name}")
         else:
@@ -219,7 +219,7 @@ def sample(
     least: Annotated[
         int | None, typer.Option("--min", help="Answers at least; by default 1, for QUEST's shapes 2.")
     ] = None,
-    most: Annotated[int, typer.Option("--max", help="Answers at most.")] = 20,
+    limit: Annotated[int, typer.Option("--max", help="Answers at most.")] = 20,
     weight: Annotated[
         str, typer.Option("--weight", help="uniform, or popular: towards nodes of high degree.")
     ] = "uniform",
@@ -238,7 +238,7 @@ def sample(
     wanted = _wanted(expression, template, own)
     with KnowledgeBase(kb) as opened:
         constraints = {name: _number(name, value) for name, value in pairs(constraint or [], "--constraint").items()}
-        frame = opened.sample(wanted, number, seed, least, most, weight, part or [], constraints)
+        frame = opened.sample(wanted, number, seed, least, limit, weight, part or [], constraints)
     if frame.height < number:
         typer.echo(f"only {frame.height:,} groundings qualify", err=True)
     write(frame.select("expression", "answers") if on_screen(format, output) else frame, format, output)

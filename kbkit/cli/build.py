@@ -157,11 +157,11 @@ def generate(
 
     with bars(quiet=context.obj.quiet) as listener:
 
-        def tell(stage: str, done: int, total: int) -> None:
+        def progress(stage: str, done: int, total: int) -> None:
             if listener is not None:
                 listener(Event(stage, done, total, stage))
 
-        counts = write(shape, out, scale=scale, seed=seed, texts=texts, progress=tell)
+        counts = write(shape, out, scale=scale, seed=seed, texts=texts, progress=progress)
     typer.echo(
         f"{out}: {counts['nodes']:,} nodes, {counts['edges']:,} edges, {counts['texts']:,} texts;"
         f" kbkit ingest table {out} --out {shape}.kb loads it"

@@ -34,7 +34,7 @@ def path(
     start: Annotated[str, typer.Argument(metavar="FROM", help="A name, a key, type:name, type#key, or an id as #ID.")],
     end: Annotated[str, typer.Argument(metavar="TO", help="The same.")],
     longest: Annotated[int, typer.Option("--max", help="Steps of the longest path to look for.")] = 4,
-    most: Annotated[int, typer.Option("-n", help="Paths to show.")] = 10,
+    limit: Annotated[int, typer.Option("-n", help="Paths to show.")] = 10,
     relation: Relations = None,
     type: Types = None,
     format: Format = None,
@@ -53,7 +53,7 @@ def path(
     if not on_screen(format, output):
         check(format, output)
     with KnowledgeBase(kb) as opened:
-        found = opened.paths(typed(start), typed(end), longest, most, relation, type)
+        found = opened.paths(typed(start), typed(end), longest, limit, relation, type)
     if not found:
         _none(found, longest, bool(relation or type))
     if on_screen(format, output):
@@ -86,7 +86,7 @@ def around(
     ] = None,
     relation: Relations = None,
     type: Types = None,
-    most: Annotated[int, typer.Option(help="Nodes to keep: the nearest; of too many, some of each relation.")] = 150,
+    limit: Annotated[int, typer.Option(help="Nodes to keep: the nearest; of too many, some of each relation.")] = 150,
     format: Format = None,
     output: Output = None,
 ) -> None:
@@ -102,7 +102,7 @@ def around(
     if out is None and not on_screen(format, output):
         check_output(format, output)
     with KnowledgeBase(kb) as opened:
-        found = opened.around(typed(node), hops, most, relation, type)
+        found = opened.around(typed(node), hops, limit, relation, type)
     if out is not None:
         found.write(out)
         if not context.obj.quiet:

@@ -64,7 +64,7 @@ def ask(
         total=2 * actions,
         without=tuple(dict.fromkeys(without or ())),
         timeout=_seconds(timeout),
-        most=max_rows,
+        limit=max_rows,
     )
     history, before = _conversation(go_on, trace)
     with KnowledgeBase(kb) as known, opened(context, known, llm, budget, price, prompt) as calls:

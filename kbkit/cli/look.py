@@ -65,8 +65,8 @@ def check(context: typer.Context, kb: Kb, format: Format = None, output: Output 
     from kbkit.display.render import write
     from kbkit.kb import KnowledgeBase
 
-    with KnowledgeBase(kb) as opened, stages(context, None) as tell:
-        found = opened.check(tell)
+    with KnowledgeBase(kb) as opened, stages(context, None) as progress:
+        found = opened.check(progress)
     frame = pl.DataFrame(
         [(what, "wrong" if problem else "ok", problem) for what, problem in found],
         schema=["what", "result", "problem"],
@@ -81,7 +81,7 @@ def show(
     kb: Kb,
     node: Annotated[str, typer.Argument(help="A name, a key, type:name, type#key, or an id as #ID.")],
     relation: Annotated[str | None, typer.Option("--relation", "-r", help="All neighbours by this relation.")] = None,
-    most: Annotated[int, typer.Option("-n", help="Neighbours to show of each relation, direction and type.")] = 5,
+    limit: Annotated[int, typer.Option("-n", help="Neighbours to show of each relation, direction and type.")] = 5,
     full: Annotated[bool, typer.Option("--full", help="All of each text.")] = False,
     format: Format = None,
     output: Output = None,
@@ -97,7 +97,7 @@ def show(
         if relation is not None or format in ("csv", "markdown", "parquet") or output is not None:
             write(opened.neighbors(reference, relation), format, output)
             return
-        page = opened.page(reference, most)
+        page = opened.page(reference, limit)
     if on_screen(format, output):
         print_lines(page.lines(width_of(sys.stdout), full=full), sys.stdout)
     else:

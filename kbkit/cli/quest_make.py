@@ -67,7 +67,7 @@ def make(
     number: Number = 350,
     seed: Seed = 0,
     least: Least = 2,
-    most: Most = 20,
+    limit: Most = 20,
     category: Category = None,
     category_file: CategoryFile = None,
     phrases: Phrases = None,
@@ -101,7 +101,7 @@ def make(
             count=number,
             seed=seed,
             min_answers=least,
-            max_answers=most,
+            max_answers=limit,
             categories=tuple(category or ()),
             files=tuple(category_file or ()),
             patterns=read_patterns(phrases) if phrases else {},
@@ -113,9 +113,9 @@ def make(
         )
         with (
             opened(context, base, llm, budget, price, prompt, workers) as calls,
-            stages(context, calls) as tell,
+            stages(context, calls) as progress,
         ):
-            made = quest.make(base, out, settings, calls, tell, replace=replace)
+            made = quest.make(base, out, settings, calls, progress, replace=replace)
     if not context.obj.quiet:
         _print(made, settings)
 

@@ -135,9 +135,11 @@ def run(
     with (
         KnowledgeBase(kb) as opened,
         reranker(context, opened, rerank, budget, price) as judge,
-        counting(hidden, "queries") as tell,
+        counting(hidden, "queries") as progress,
     ):
-        found = opened.search_many(wanted, k, mode, within, type, rerank=judge, embedder=embedder, tell=tell, **options)
+        found = opened.search_many(
+            wanted, k, mode, within, type, rerank=judge, embedder=embedder, progress=progress, **options
+        )
         named = _named(found, names)
     write_run(named, out, tag or mode)
     if not context.obj.quiet:

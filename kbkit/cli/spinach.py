@@ -110,8 +110,8 @@ def check(
     if out is not None:
         check_render(None, out)
     dataset = files.read(file)
-    with KnowledgeBase(kb) as base, _bar(context, "queries") as tell:
-        checked = list(checking.check(base, dataset, timeout or None, max_rows, tell))
+    with KnowledgeBase(kb) as base, _bar(context, "queries") as progress:
+        checked = list(checking.check(base, dataset, timeout or None, max_rows, progress))
     _render(checking.counts(checked), format, output)
     if out is not None:
         _render(checking.details(checked), None, out)
@@ -159,14 +159,14 @@ def run(
     from kbkit.kb import KnowledgeBase
 
     dataset = files.read(file, sparql=False, question=True)
-    agent = Settings(actions, total, tuple(without or ()), timeout=timeout or None, most=max_rows)
+    agent = Settings(actions, total, tuple(without or ()), timeout=timeout or None, limit=max_rows)
     plan = running.Plan(agent, limit, unscored)
     with KnowledgeBase(kb) as base, opened(context, base, llm, budget, price, prompt, workers) as calls:
         if calls is None:
             raise KbError("the agent needs a language model", "name one with --llm MODEL@URL")
         listen, calls.listen = calls.listen, None  # a bar for questions, and none for the calls of each
-        tell = _told(listen, "questions")
-        running.run(base, dataset, out, plan, calls, workers=workers, replace=replace, progress=tell)
+        progress = _told(listen, "questions")
+        running.run(base, dataset, out, plan, calls, workers=workers, replace=replace, progress=progress)
     _show(context, [runs.read(out)], paper, None, None, None)
 
 
@@ -201,10 +201,10 @@ def evaluate(
     _show(context, found, paper, table, format, output, per_query=per_query)
 
 
-def _executor(kb: KnowledgeBase, timeout: float, most: int) -> Callable[[str], Executed]:
+def _executor(kb: KnowledgeBase, timeout: float, limit: int) -> Callable[[str], Executed]:
     from kbkit.benchmarks.spinach.execute import execute
 
-    return lambda text: execute(kb, text, timeout or None, most)
+    return lambda text: execute(kb, text, timeout or None, limit)
 
 
 def _with_gold(context: typer.Context, run: Run, gold: Path | None, execute: Callable[[str], Executed] | None) -> Run:

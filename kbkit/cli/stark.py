@@ -194,11 +194,11 @@ def _results(context: typer.Context, runner: Runner, modes: list[str], calls: Ca
     with bars(context.obj.quiet or calls is not None) as listen:
         for mode in modes:
 
-            def tell(done: int, total: int, mode: str = mode) -> None:
+            def progress(done: int, total: int, mode: str = mode) -> None:
                 if listen:
                     listen(Event(mode, done, total, "queries"))
 
-            yield runner.result(mode, tell)
+            yield runner.result(mode, progress)
 
 
 def evaluate(

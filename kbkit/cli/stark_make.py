@@ -89,9 +89,9 @@ def make(
     with (
         KnowledgeBase(kb) as base,
         opened(context, base, llm, budget, price, prompt, workers) as calls,
-        stages(context, calls) as tell,
+        stages(context, calls) as progress,
     ):
-        made = stark.make(base, out, settings, calls, tell, replace=replace)
+        made = stark.make(base, out, settings, calls, progress, replace=replace)
     for line in [] if context.obj.quiet else _lines(made):
         typer.echo(line)
 

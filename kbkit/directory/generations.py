@@ -34,7 +34,7 @@ _BUILDING = ".building"
 _PARTIAL = "partial"
 _RETRIES = 50
 
-Tell = Callable[[int, int], object]
+Progress = Callable[[int, int], object]
 """Hears how much is done, and of how much."""
 
 
@@ -133,15 +133,15 @@ class KbDirectory:
         finally:
             self._remove_traces(made)
 
-    def publish(self, folder: Path, manifest: Manifest, tell: Tell = _silent) -> Path:
+    def publish(self, folder: Path, manifest: Manifest, progress: Progress = _silent) -> Path:
         """Make the built ``folder`` the live generation: checksums, fsync, rename, swap CURRENT; tidy older ones.
 
-        ``tell`` hears of the bytes that were checked.
+        ``progress`` hears of the bytes that were checked.
         """
         known = manifest.files
         manifest.generation = folder.name.removesuffix(_BUILDING)
         present = _files(folder)
-        made = _fingerprints(folder, [name for name in present if not known.get(name)], tell)
+        made = _fingerprints(folder, [name for name in present if not known.get(name)], progress)
         manifest.files = {name: known.get(name) or made[name] for name in present}
         manifest.write(folder)
         systems.sync_tree(folder)
@@ -260,24 +260,24 @@ def _files(folder: Path) -> list[str]:
     return sorted(p.relative_to(folder).as_posix() for p in files)
 
 
-def _fingerprints(folder: Path, names: Sequence[str], tell: Tell) -> dict[str, dict[str, Any]]:
-    """Size and sha256 of each file of a folder; ``tell`` hears of their bytes."""
+def _fingerprints(folder: Path, names: Sequence[str], progress: Progress) -> dict[str, dict[str, Any]]:
+    """Size and sha256 of each file of a folder; ``progress`` hears of their bytes."""
     total, done, found = sum((folder / name).stat().st_size for name in names), 0, {}
     for name in names:
-        tell(done, total)
+        progress(done, total)
         found[name] = fingerprint(folder / name)
         done += found[name]["bytes"]
-    tell(total, total)
+    progress(total, total)
     return found
 
 
-def check_files(folder: Path, manifest: Manifest, tell: Tell = _silent) -> list[str]:
+def check_files(folder: Path, manifest: Manifest, progress: Progress = _silent) -> list[str]:
     """What is wrong with the generation's files, one line each; empty when all checksums hold.
 
-    ``tell`` hears of the bytes that were read, and of how many there are.
+    ``progress`` hears of the bytes that were read, and of how many there are.
     """
     present = set(_files(folder))
     problems = [f"{name} is missing" for name in manifest.files if name not in present]
     problems += [f"{name} is not in the manifest" for name in sorted(present - set(manifest.files))]
-    found = _fingerprints(folder, sorted(present & set(manifest.files)), tell)
+    found = _fingerprints(folder, sorted(present & set(manifest.files)), progress)
     return problems + [f"{name} differs from its checksum" for name in found if found[name] != manifest.files[name]]

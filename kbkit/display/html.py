@@ -115,12 +115,12 @@ def neighbourhood(title: str, columns: Sequence[str], rows: Rows, image: str) ->
     return _page(_line(text(title)), table(columns, rows, counts=True), drawn)
 
 
-def text(value: Any, most: int = _CELL) -> str:
-    """A value as escaped text, cut to ``most`` letters, without control characters."""
+def text(value: Any, limit: int = _CELL) -> str:
+    """A value as escaped text, cut to ``limit`` letters, without control characters."""
     whole = value if isinstance(value, str) else cell(value)
     # Half a surrogate pair is no text, and would break the notebook's file.
-    kept = clean(whole[:most]).encode("utf-8", "replace").decode()
-    return html.escape(kept) + "…" * (len(whole) > most)
+    kept = clean(whole[:limit]).encode("utf-8", "replace").decode()
+    return html.escape(kept) + "…" * (len(whole) > limit)
 
 
 def _page(*parts: str) -> str:

@@ -118,9 +118,9 @@ def heading(text: str, stream: IO[str]) -> str:
 
 
 def print_table(
-    frame: pl.DataFrame, stream: IO[str], *, count: bool = True, width: int | None = None, most: int = TABLE_ROWS
+    frame: pl.DataFrame, stream: IO[str], *, count: bool = True, width: int | None = None, limit: int = TABLE_ROWS
 ) -> None:
-    """A table for the eye: numbers to the right, long text folded to ``width``, at most ``most`` rows, and how many
+    """A table for the eye: numbers to the right, long text folded to ``width``, at most ``limit`` rows, and how many
     there are. Where numbers would not stay whole, each row is a list of its values.
     """
     from rich.console import Console
@@ -129,9 +129,9 @@ def print_table(
     console = Console(file=stream, highlight=False, width=width)
     with console.capture() as printed:
         if frame.width:
-            console.print(_grid(frame.head(most), console))
-        if count or frame.height > most:
-            console.print(Text(_row_count(frame.height, most), style="dim"))
+            console.print(_grid(frame.head(limit), console))
+        if count or frame.height > limit:
+            console.print(Text(_row_count(frame.height, limit), style="dim"))
     stream.write(
         "".join(_TRAILING.sub(lambda end: end[0].replace(" ", ""), line) + "\n" for line in printed.get().splitlines())
     )
@@ -198,18 +198,18 @@ def _headers(names: list[str], cells: Sequence[int], room: int) -> list[str]:
 def _broken(name: str, width: int) -> str:
     """A name in lines of at most ``width`` characters, or of its longest part between signs."""
     parts = re.findall("[^_@]*[_@]+|[^_@]+", name)
-    most = max([width, *map(len, parts)])
+    limit = max([width, *map(len, parts)])
     lines = [""]
     for part in parts:
-        if lines[-1] and len(lines[-1] + part) > most:
+        if lines[-1] and len(lines[-1] + part) > limit:
             lines.append("")
         lines[-1] += part
     return "\n".join(lines)
 
 
-def _row_count(rows: int, most: int) -> str:
-    if rows > most:
-        return f"{most:,} of {rows:,} rows; other formats have all"
+def _row_count(rows: int, limit: int) -> str:
+    if rows > limit:
+        return f"{limit:,} of {rows:,} rows; other formats have all"
     return f"{rows:,} row{'' if rows == 1 else 's'}"
 
 

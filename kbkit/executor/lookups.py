@@ -72,7 +72,7 @@ class Lookups:
     # -- nodes ----------------------------------------------------------------------------------------------------
 
     @_quiet
-    def names(self, typed: str, type_name: str | None, most: int) -> list[Row]:
+    def names(self, typed: str, type_name: str | None, limit: int) -> list[Row]:
         """Nodes (of a type) whose name or alias starts with what is typed, then those that hold it further on.
 
         Among them those with a name of just these words come first, then those with most neighbours.
@@ -82,23 +82,25 @@ class Lookups:
         count = self._schema.nodes if node_type is None else node_type.members
         rare = len(typed) == 1 and count <= _FEW and self._schema.nodes > _MANY
         if self._kb.has("text") and typed and not rare:
-            return self._from_index(typed, node_type, most)
-        return self._from_tables(typed, node_type, most) if count <= (_FEW if typed else _LISTED) else []
+            return self._from_index(typed, node_type, limit)
+        return self._from_tables(typed, node_type, limit) if count <= (_FEW if typed else _LISTED) else []
 
-    def _from_index(self, typed: str, node_type: NodeType | None, most: int) -> list[Row]:
+    def _from_index(self, typed: str, node_type: NodeType | None, limit: int) -> list[Row]:
         import numpy as np
 
         within, phrase = self._within(node_type), plain(typed)
         if not phrase:
             return []
-        same = self._kb.text.named([phrase], stemmed=False, most=_CANDIDATES)
+        same = self._kb.text.named([phrase], stemmed=False, limit=_CANDIDATES)
         starting = self._kb.text.names_starting(typed, within, _CANDIDATES)
         same = same[np.isin(same, starting)]  # of the type
-        ids = list(dict.fromkeys([*self._popular(same, node_type)[:most], *self._popular(starting, node_type)[:most]]))
-        if len(ids) < most and len(phrase) > 1:
+        ids = list(
+            dict.fromkeys([*self._popular(same, node_type)[:limit], *self._popular(starting, node_type)[:limit]])
+        )
+        if len(ids) < limit and len(phrase) > 1:
             held = self._kb.text.names_holding(typed, within, _HELD)
-            ids += self._popular(held[~np.isin(held, starting)], node_type)[: most - len(ids)]
-        return self._sorted(self._rows(ids[:most]), typed, most)
+            ids += self._popular(held[~np.isin(held, starting)], node_type)[: limit - len(ids)]
+        return self._sorted(self._rows(ids[:limit]), typed, limit)
 
     def _rows(self, ids: Sequence[int]) -> list[Any]:
         """(id, key, type, name, aliases) of nodes, in their order."""
@@ -106,7 +108,7 @@ class Lookups:
         place = {node: i for i, node in enumerate(ids)}
         return sorted(self._kb.tables.rows(sql, {"ids": list(ids)}), key=lambda row: place[row[0]]) if ids else []
 
-    def _from_tables(self, typed: str, node_type: NodeType | None, most: int) -> list[Row]:
+    def _from_tables(self, typed: str, node_type: NodeType | None, limit: int) -> list[Row]:
         import numpy as np
 
         words = plain(typed).split()
@@ -122,9 +124,9 @@ class Lookups:
         sql = f"SELECT id, key, type, name, aliases FROM nodes WHERE {where} ORDER BY id LIMIT {_FEW}"
         rows = {row[0]: row for row in self._kb.tables.rows(sql, params)}
         order = self._popular(np.fromiter(rows, np.int64, len(rows)), node_type)
-        return self._sorted([rows[node] for node in order], typed, most)
+        return self._sorted([rows[node] for node in order], typed, limit)
 
-    def _sorted(self, rows: Sequence[Any], typed: str, most: int) -> list[Row]:
+    def _sorted(self, rows: Sequence[Any], typed: str, limit: int) -> list[Row]:
         """Rows (likeliest first) that fit: same name, name that starts so, alias that does, word further on."""
         start = plain(typed)
         if start and typed and not typed[-1].isalnum():
@@ -134,7 +136,7 @@ class Lookups:
             place, alias = _place(start, name, aliases or ())
             if place < len(groups):
                 groups[place].append((name, kind, key, alias))
-        return [row for group in groups for row in group][:most]
+        return [row for group in groups for row in group][:limit]
 
     def _where(self, node_type: NodeType | None) -> tuple[str, dict[str, Any]]:
         if node_type is None:
@@ -184,11 +186,11 @@ class Lookups:
         return sorted(self._schema.relations, key=lambda r: -r.edges)[:_MOST_RELATIONS]
 
     @_quiet
-    def keys(self, typed: str, type_name: str | None, most: int) -> list[Row]:
+    def keys(self, typed: str, type_name: str | None, limit: int) -> list[Row]:
         """Nodes (of a type) whose key starts so, in the order of their keys."""
         where, params = self._where(None if type_name is None else self._schema.type(type_name))
         sql = (
-            f"SELECT name, type, key FROM nodes WHERE {where} AND starts_with(key, $typed) ORDER BY key LIMIT {most:d}"
+            f"SELECT name, type, key FROM nodes WHERE {where} AND starts_with(key, $typed) ORDER BY key LIMIT {limit:d}"
         )
         return [(*row, "") for row in self._kb.tables.rows(sql, {**params, "typed": typed[:_LONGEST]})]
 

@@ -80,7 +80,7 @@ def export(
     return Written(str(out), stores.schema.nodes, stores.schema.edges, texts, size)
 
 
-def _teller(progress: Listener | None) -> folder.Tell:
+def _teller(progress: Listener | None) -> folder.Progress:
     def tell(stage: str, done: int, total: int) -> None:
         if progress is not None:
             progress(Event(stage, done, total))
@@ -92,7 +92,7 @@ def _teller(progress: Listener | None) -> folder.Tell:
 
 
 def _folder(
-    stores: Stores, opened: Tables, out: Path, to: str, replace: bool, flat: bool, gzip: bool, tell: folder.Tell
+    stores: Stores, opened: Tables, out: Path, to: str, replace: bool, flat: bool, gzip: bool, tell: folder.Progress
 ) -> int:
     _check_place(stores, out)
     if out.exists() and not out.is_dir():
@@ -128,7 +128,7 @@ def _is_export(path: Path) -> bool:
 # -- lines ------------------------------------------------------------------------------------------------------------
 
 
-def _lines(stores: Stores, opened: Tables, out: str, to: str, replace: bool, tell: folder.Tell) -> int:
+def _lines(stores: Stores, opened: Tables, out: str, to: str, replace: bool, tell: folder.Progress) -> int:
     def write(handle: IO[bytes]) -> None:
         handle.write(kgtk.HEADER if to == "kgtk" else b"")
         queries = kgtk.queries(opened, stores.schema) if to == "kgtk" else lines.queries(stores.schema, stores.folder)

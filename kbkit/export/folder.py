@@ -24,7 +24,7 @@ from kbkit.export.columns import Value, as_csv, as_parquet, present
 from kbkit.schema import Attribute, NodeType, Schema, merged_attributes
 from kbkit.stores.tables import Tables, literal, quote
 
-Tell = Callable[[str, int, int], None]
+Progress = Callable[[str, int, int], None]
 """Hears of a stage, how many of its parts are done, and of how many."""
 
 _TEXT_ROWS = 10_000
@@ -55,26 +55,26 @@ class Form:
         tables.arrow(f"COPY ({query}) TO {literal(str(path))} ({self.options}{group})")
 
 
-def write_parts(tables: Tables, schema: Schema, place: Path, form: Form, tell: Tell) -> None:
+def write_parts(tables: Tables, schema: Schema, place: Path, form: Form, progress: Progress) -> None:
     """Write the partitioned layout into the folder ``place``."""
     attributes = merged_attributes(t.attributes for t in schema.node_types)
     types = [t for t in schema.node_types if t.count]
     for number, node_type in enumerate(types):
-        tell("nodes", number, len(types))
+        progress("nodes", number, len(types))
         query = _nodes(node_type, "n.id, n.key, n.name", attributes, form)
         form.copy(tables, f"{query} ORDER BY id", place / "nodes" / partition("type", node_type.name) / "part-0")
-    tell("nodes", len(types), len(types))
+    progress("nodes", len(types), len(types))
     edges = merged_attributes(r.attributes for r in schema.relations)
     ends = (
         "e.head, e.tail, h.key AS head_key, t.key AS tail_key, h.type::VARCHAR AS head_type,"
         " t.type::VARCHAR AS tail_type"
     )
     for number, relation in enumerate(schema.relations):
-        tell("edges", number, len(schema.relations))
+        progress("edges", number, len(schema.relations))
         query = f"{_edges(ends, edges, form)} WHERE e.relation = {literal(relation.name)}"
         form.copy(tables, query, place / "edges" / partition("relation", relation.name) / "part-0")
-    tell("edges", len(schema.relations), len(schema.relations))
-    tell("texts", 0, 1)
+    progress("edges", len(schema.relations), len(schema.relations))
+    progress("texts", 0, 1)
     query = (
         "SELECT x.id, n.key, n.type::VARCHAR AS type, x.field, x.position, x.text FROM texts x JOIN nodes n USING (id)"
     )
@@ -82,12 +82,12 @@ def write_parts(tables: Tables, schema: Schema, place: Path, form: Form, tell: T
     form.copy(tables, "SELECT id, type::VARCHAR AS type FROM node_types", place / "node_types" / "part-0")
     for name in schema.extra_tables:
         form.copy(tables, f"FROM {quote(name)}", place / name / "part-0")
-    tell("texts", 1, 1)
+    progress("texts", 1, 1)
 
 
-def write_flat(tables: Tables, schema: Schema, place: Path, form: Form, tell: Tell) -> None:
+def write_flat(tables: Tables, schema: Schema, place: Path, form: Form, progress: Progress) -> None:
     """Write the flat layout into the folder ``place``."""
-    tell("nodes", 0, 1)
+    progress("nodes", 0, 1)
     attributes = merged_attributes(t.attributes for t in schema.node_types)
     parts = [
         _nodes(node_type, "n.id, n.type::VARCHAR AS type, n.key, n.name", attributes, form)
@@ -96,15 +96,15 @@ def write_flat(tables: Tables, schema: Schema, place: Path, form: Form, tell: Te
     ]
     # Ids are numbered anew by the order of the rows.
     form.copy(tables, f"SELECT * EXCLUDE (id) FROM ({' UNION ALL '.join(parts)}) ORDER BY id", place / "nodes")
-    tell("nodes", 1, 1)
-    tell("edges", 0, 1)
+    progress("nodes", 1, 1)
+    progress("edges", 0, 1)
     ends = (
         "h.type::VARCHAR AS head_type, h.key AS head, e.relation::VARCHAR AS relation, t.type::VARCHAR AS tail_type,"
         " t.key AS tail"
     )
     form.copy(tables, _edges(ends, merged_attributes(r.attributes for r in schema.relations), form), place / "edges")
-    tell("edges", 1, 1)
-    tell("texts", 0, 1)
+    progress("edges", 1, 1)
+    progress("texts", 0, 1)
     query = "SELECT n.type::VARCHAR AS type, n.key, x.field, x.text FROM texts x JOIN nodes n USING (id)"
     several = tables.rows("SELECT 1 FROM texts WHERE position > 0 LIMIT 1")
     # Sorting moves all texts: only where a node has several of one field, whose order is their order in the file.
@@ -112,7 +112,7 @@ def write_flat(tables: Tables, schema: Schema, place: Path, form: Form, tell: Te
     form.copy(tables, query + order, place / "texts", _TEXT_ROWS)
     for name in schema.extra_tables:
         form.copy(tables, f"FROM {quote(name)}", place / name)
-    tell("texts", 1, 1)
+    progress("texts", 1, 1)
 
 
 def partition(column: str, value: str) -> str:

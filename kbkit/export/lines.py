@@ -57,13 +57,13 @@ def opened(path: Path, *, compress: bool) -> Iterator[IO[bytes]]:
             yield packed  # type: ignore[misc]
 
 
-def write(tables: Tables, texts: Sequence[str], handle: IO[bytes], tell: Callable[[int, int], None]) -> None:
-    """Write what the queries ``texts`` give, one column each, end to end; ``tell`` hears how many are done."""
+def write(tables: Tables, texts: Sequence[str], handle: IO[bytes], progress: Callable[[int, int], None]) -> None:
+    """Write what the queries ``texts`` give, one column each, end to end; ``progress`` hears how many are done."""
     for number, text in enumerate(texts):
-        tell(number, len(texts))
+        progress(number, len(texts))
         for batch in tables.batches(text, _ROWS):
             handle.write(_joined(batch.column(0)))
-    tell(len(texts), len(texts))
+    progress(len(texts), len(texts))
 
 
 def _joined(column: pa.Array) -> pa.Buffer:

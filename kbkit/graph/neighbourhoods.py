@@ -118,7 +118,7 @@ def neighbourhood(
     stores: Stores,
     node: str | int,
     hops: int = 1,
-    most: int = 150,
+    limit: int = 150,
     relations: Iterable[str] | None = None,
     types: Iterable[str] | None = None,
 ) -> Neighbourhood:
@@ -127,8 +127,8 @@ def neighbourhood(
 
     if not 1 <= hops <= MOST_HOPS:
         raise BadInputError(f"no neighbourhood of {hops} steps can be looked at", f"1 to {MOST_HOPS} can")
-    if most < 1:
-        raise BadInputError(f"{most} nodes cannot be kept", "1 or more can")
+    if limit < 1:
+        raise BadInputError(f"{limit} nodes cannot be kept", "1 or more can")
     tables, schema, center = stores.tables, stores.schema, stores.nodes.find(node)
     graph = Graph(schema, stores.adjacency, relations)
     marks = closed(schema, tables, types)
@@ -136,7 +136,7 @@ def neighbourhood(
     fronts = [np.array([center], np.int32)]
     while len(fronts) <= hops and len(fronts[-1]):
         fronts.append(spread(graph.rows(fronts[-1]), marks, len(fronts)))
-    kept = _chosen(graph, fronts, most)
+    kept = _chosen(graph, fronts, limit)
     edges = [
         pl.DataFrame({"head": heads, "tail": tails}).select("head", relation=pl.lit(relation), tail="tail")
         for relation, heads, tails in graph.edges(np.sort(np.concatenate(kept)))
@@ -152,10 +152,10 @@ def neighbourhood(
     )
 
 
-def _chosen(graph: Graph, fronts: Sequence[Ids], most: int) -> list[Ids]:
+def _chosen(graph: Graph, fronts: Sequence[Ids], limit: int) -> list[Ids]:
     """Of each front the nodes to keep: all of those that fit, and a fair choice of the first that does not."""
     kept: list[Ids] = []
-    room = most
+    room = limit
     for position, front in enumerate(fronts):
         if len(front) > room:
             kept.append(_fair(graph, fronts[position - 1], front, room))

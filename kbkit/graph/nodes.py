@@ -58,7 +58,7 @@ def describe(stores: Stores, reference: str | int) -> Node:
 
 
 def neighbors(
-    stores: Stores, reference: str | int, relation: str | None = None, most: int | None = None
+    stores: Stores, reference: str | int, relation: str | None = None, limit: int | None = None
 ) -> pl.DataFrame:
     """See :meth:`kbkit.kb.KnowledgeBase.neighbors`. Only edges with attributes are read from the tables."""
     import polars as pl
@@ -71,7 +71,7 @@ def neighbors(
     for known in relations:
         sides = (("out", adjacency.forward), ("in", adjacency.backward))
         for direction, rows in sides[:1] if known.symmetric else sides:
-            ids = rows(known.name).neighbors(node)[:most]
+            ids = rows(known.name).neighbors(node)[:limit]
             if not len(ids):
                 continue
             if known.attributes:
@@ -79,8 +79,8 @@ def neighbors(
                 columns = "".join(", " + quote(a.name) for a in known.attributes)
                 edges = tables.lookup(
                     f"SELECT {there} AS id{columns} FROM {quote(known.table)} WHERE {here} = $id"
-                    " ORDER BY ALL LIMIT $most",
-                    {"id": node, "most": most or 2**62},
+                    " ORDER BY ALL LIMIT $limit",
+                    {"id": node, "limit": limit or 2**62},
                 )
             else:
                 edges = pl.DataFrame({"id": pl.Series(ids, dtype=pl.Int32)})

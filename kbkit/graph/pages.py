@@ -66,8 +66,8 @@ class Page:
         printer.text(str(self))
 
 
-def page(stores: Stores, reference: str | int, most: int = NEIGHBORS) -> Page:
-    """The page of a node, with the first ``most`` neighbours of each group."""
+def page(stores: Stores, reference: str | int, limit: int = NEIGHBORS) -> Page:
+    """The page of a node, with the first ``limit`` neighbours of each group."""
     node = describe(stores, reference)
     labels = {a.name: a.label for a in stores.schema.type(node.type).attributes if a.label}
     return Page(
@@ -80,16 +80,16 @@ def page(stores: Stores, reference: str | int, most: int = NEIGHBORS) -> Page:
             "attributes": node.attributes,
             **({"attribute_labels": {n: labels[n] for n in node.attributes if n in labels}} if labels else {}),
             "texts": [{"field": field, "text": text} for field, text in node.texts],
-            "relations": _relations(stores, node.id, most),
+            "relations": _relations(stores, node.id, limit),
         }
     )
 
 
-def _relations(stores: Stores, node: int, most: int) -> list[dict[str, Any]]:
+def _relations(stores: Stores, node: int, limit: int) -> list[dict[str, Any]]:
     """Neighbours by relation, direction and primary type: how many, and the first of them."""
     types = stores.schema.primary_types
     lasts = np.array([t.last for t in types])
-    most = max(most, 0)
+    limit = max(limit, 0)
     groups, shown = [], []
     for relation, direction, _ in degrees(stores, node):
         rows = (
@@ -99,7 +99,7 @@ def _relations(stores: Stores, node: int, most: int) -> list[dict[str, Any]]:
         kinds = np.searchsorted(lasts, ids)
         for kind in np.unique(kinds).tolist():
             mine = ids[kinds == kind]
-            groups.append((relation, direction, types[kind].name, mine[:most].tolist(), len(mine)))
+            groups.append((relation, direction, types[kind].name, mine[:limit].tolist(), len(mine)))
             shown += groups[-1][3]
     names = {i: (key, name) for i, key, _, name in stores.tables.rows(NODES_SQL, {"ids": list(set(shown))})}
     result = []
@@ -112,7 +112,7 @@ def _relations(stores: Stores, node: int, most: int) -> list[dict[str, Any]]:
         ]
         code = {"label": relation.label} if relation.label and _is_code(relation.name) else {}
         about = {"relation": relation.name, **code, "direction": direction, "type": kind, "count": count}
-        result.append({**about, "neighbors": neighbors[:most]})
+        result.append({**about, "neighbors": neighbors[:limit]})
     return result
 
 

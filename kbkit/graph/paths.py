@@ -173,20 +173,20 @@ def paths(
     start: str | int,
     end: str | int,
     max_steps: int = 4,
-    most: int = 10,
+    limit: int = 10,
     relations: Iterable[str] | None = None,
     types: Iterable[str] | None = None,
 ) -> Paths:
-    """The ``most`` first shortest paths between two nodes; see :meth:`kbkit.kb.KnowledgeBase.paths`."""
+    """The ``limit`` first shortest paths between two nodes; see :meth:`kbkit.kb.KnowledgeBase.paths`."""
     tables, schema, ends = stores.tables, stores.schema, (stores.nodes.find(start), stores.nodes.find(end))
     if ends[0] == ends[1]:
         same = _named(tables, ends[:1])[ends[0]]
         raise BadInputError(f"both ends are {same.name} ({same.reference})", "name another node to go to")
-    _check(max_steps, most)
+    _check(max_steps, limit)
     graph = Graph(schema, stores.adjacency, relations)
     marks = closed(schema, tables, types)
     layers, separate = _meet(graph, ends, max_steps, marks)
-    sequences, count = ([], 0) if layers is None else _best(graph, layers, most)
+    sequences, count = ([], 0) if layers is None else _best(graph, layers, limit)
     names = _named(tables, sorted({*ends, *(node for sequence in sequences for node in sequence)}))
     joins = graph.joining(pair for sequence in sequences for pair in itertools.pairwise(sequence))
     listed = tuple(
@@ -199,11 +199,11 @@ def paths(
     return Paths(names[ends[0]], names[ends[1]], listed, count, separate)
 
 
-def _check(max_steps: int, most: int) -> None:
+def _check(max_steps: int, limit: int) -> None:
     if not 1 <= max_steps <= MOST_STEPS:
         raise BadInputError(f"paths of at most {max_steps} steps cannot be looked for", f"1 to {MOST_STEPS} can")
-    if most < 1:
-        raise BadInputError(f"{most} paths cannot be shown", "1 or more can")
+    if limit < 1:
+        raise BadInputError(f"{limit} paths cannot be shown", "1 or more can")
 
 
 def _named(tables: Tables, ids: Sequence[int]) -> dict[int, Place]:
@@ -282,8 +282,8 @@ class _Layer(NamedTuple):
     ways: NDArray[np.float64]
 
 
-def _best(graph: Graph, layers: Layers, most: int) -> tuple[list[tuple[int, ...]], int]:
-    """The ``most`` best paths as ids, and how many there are."""
+def _best(graph: Graph, layers: Layers, limit: int) -> tuple[list[tuple[int, ...]], int]:
+    """The ``limit`` best paths as ids, and how many there are."""
     levels = [_Layer(layers[-1][1][:1], np.zeros(1, np.int64), np.zeros(1, np.int64), np.ones(1))]
     for position in range(len(layers) - 1, -1, -1):
         before, after = layers[position]
@@ -293,14 +293,14 @@ def _best(graph: Graph, layers: Layers, most: int) -> tuple[list[tuple[int, ...]
         own = graph.degrees(nodes) if position else np.zeros(1, np.int64)
         cost = own + np.minimum.reduceat(levels[0].cost[place], first)
         levels.insert(0, _Layer(nodes, first, cost, np.add.reduceat(levels[0].ways[place], first)))
-    return _enumerate(layers, levels, most), int(levels[0].ways[0])
+    return _enumerate(layers, levels, limit), int(levels[0].ways[0])
 
 
-def _enumerate(layers: Layers, levels: Sequence[_Layer], most: int) -> list[tuple[int, ...]]:
-    """Best first, where what is still to come is known exactly: at most ``most`` times the length are looked at."""
+def _enumerate(layers: Layers, levels: Sequence[_Layer], limit: int) -> list[tuple[int, ...]]:
+    """Best first, where what is still to come is known exactly: at most ``limit`` times the length are looked at."""
     found: list[tuple[int, ...]] = []
     queue: list[tuple[int, tuple[int, ...]]] = [(int(levels[0].cost[0]), (int(levels[0].nodes[0]),))]
-    while queue and len(found) < most:
+    while queue and len(found) < limit:
         total, path = heapq.heappop(queue)
         position = len(path) - 1
         if position == len(layers):
@@ -312,14 +312,14 @@ def _enumerate(layers: Layers, levels: Sequence[_Layer], most: int) -> list[tupl
         after = layers[position][1][here.first[row] : last]
         cost = then.cost[np.searchsorted(then.nodes, after)]
         extra = total - int(cost.min())  # what the nodes so far cost
-        for number in _least(cost, most).tolist():  # `after` is sorted, so ties go by id
+        for number in _least(cost, limit).tolist():  # `after` is sorted, so ties go by id
             heapq.heappush(queue, (extra + int(cost[number]), (*path, int(after[number]))))
     return found
 
 
-def _least(cost: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Positions of the ``most`` least, in order; the first of equals."""
+def _least(cost: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
+    """Positions of the ``limit`` least, in order; the first of equals."""
     near = np.arange(len(cost))
-    if len(cost) > most:
-        near = np.flatnonzero(cost <= np.partition(cost, most - 1)[most - 1])
-    return near[np.argsort(cost[near], kind="stable")][:most]
+    if len(cost) > limit:
+        near = np.flatnonzero(cost <= np.partition(cost, limit - 1)[limit - 1])
+    return near[np.argsort(cost[near], kind="stable")][:limit]

@@ -31,9 +31,9 @@ def convert(
     if spec is None:
         return None
     folder.mkdir(exist_ok=True)
-    progress.tell("read")
+    progress.progress("read")
     return converter(spec.converter).convert(
-        found[spec.name], options, folder, lambda done, total: progress.tell("read", done, total)
+        found[spec.name], options, folder, lambda done, total: progress.progress("read", done, total)
     )
 
 

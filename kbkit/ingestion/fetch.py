@@ -99,7 +99,7 @@ class _Job:
     def state(self) -> Path:
         return self.path.with_name(self.path.name + ".part.json")
 
-    def tell(self, stage: str, done: int, total: int) -> None:
+    def progress(self, stage: str, done: int, total: int) -> None:
         if self.listener is not None:
             self.listener(Event(stage, done, total))
 
@@ -189,7 +189,7 @@ def _problem(job: _Job, path: Path) -> str:
     with path.open("rb") as handle:
         while chunk := handle.read(_CHUNK):
             digest.update(chunk)
-            job.tell(f"check {download.name}", handle.tell(), size)
+            job.progress(f"check {download.name}", handle.tell(), size)
     if digest.hexdigest() != download.sha256:
         return f"has the sha256 {digest.hexdigest()}, where the recipe says {download.sha256}"
     return ""
@@ -333,15 +333,15 @@ def _check_answer(job: _Job, answer: http.client.HTTPResponse, start: int, total
 
 def _receive(job: _Job, answer: http.client.HTTPResponse, handle: IO[bytes], total: int | None) -> None:
     """Write the body of the answer; raises :class:`_PassingError` where it ends before it should."""
-    name, most = job.download.name, job.download.bytes
-    job.tell(name, handle.tell(), total or most or 0)
+    name, limit = job.download.name, job.download.bytes
+    job.progress(name, handle.tell(), total or limit or 0)
     while chunk := _read(answer):
-        if most is not None and handle.tell() + len(chunk) > most:
+        if limit is not None and handle.tell() + len(chunk) > limit:
             handle.close()
             job.discard()
-            raise BadInputError(f"{job.download.url} sends more than the {most:,} bytes that the recipe says")
+            raise BadInputError(f"{job.download.url} sends more than the {limit:,} bytes that the recipe says")
         handle.write(chunk)
-        job.tell(name, handle.tell(), total or most or 0)
+        job.progress(name, handle.tell(), total or limit or 0)
     if total is not None and handle.tell() < total:
         raise _PassingError(f"the connection was cut after {handle.tell():,} of {total:,} bytes")
     handle.flush()

@@ -65,9 +65,9 @@ def recorded_settings(manifest: Manifest) -> tuple[TextSettings, VectorSettings]
 
 def publish(directory: KbDirectory, folder: Path, manifest: Manifest, progress: Progress) -> Path:
     """Make the folder the live generation; returns where it is then."""
-    progress.tell("publish")
-    final = directory.publish(folder, manifest, lambda done, total: progress.tell("checksums", done, total))
-    progress.tell("publish", 1, 1)
+    progress.progress("publish")
+    final = directory.publish(folder, manifest, lambda done, total: progress.progress("checksums", done, total))
+    progress.progress("publish", 1, 1)
     return final
 
 

@@ -126,8 +126,8 @@ def _text(value: Any) -> str:
     return value
 
 
-def _count(value: Any, most: int = 1 << 53) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < most:
+def _count(value: Any, limit: int = 1 << 53) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < limit:
         raise TypeError
     return value
 

@@ -122,10 +122,10 @@ class _Work:
         return self._table(found.frame, limit, found.cut, self._explorer.names.shortened)
 
     def sql(self, query: str, limit: int = SHOWN) -> str:
-        most = self._limits.rows
-        text = f"SELECT * FROM (\n{query.strip().rstrip(';')}\n) LIMIT {most + 1}"
+        cap = self._limits.rows
+        text = f"SELECT * FROM (\n{query.strip().rstrip(';')}\n) LIMIT {cap + 1}"
         frame = self._kb.sql(text, self._limits.timeout)
-        return self._table(frame.head(most), limit, frame.height > most)
+        return self._table(frame.head(cap), limit, frame.height > cap)
 
     def answers(self, expression: str, limit: int = SHOWN) -> str:
         ids = self._kb.answers(expression).ids
@@ -147,14 +147,14 @@ class _Work:
 def _sql_tables(kb: KnowledgeBase) -> dict[str, Any]:
     """The tables that SQL sees, each with its columns: those of the largest types and relations, and all others."""
     schema = kb.schema
-    most = _FEW if schema.dialect == "wikidata" else describe.LISTED
+    limit = _FEW if schema.dialect == "wikidata" else describe.LISTED
     columns = kb.tables.rows(
         "SELECT table_name, list(column_name ORDER BY column_index) FROM duckdb_columns()"
         " WHERE database_name = 'kb' AND NOT internal GROUP BY table_name"
     )
     by_name = dict(columns)
-    types = sorted(schema.node_types, key=lambda t: -t.members)[:most]
-    relations = sorted(schema.relations, key=lambda r: -r.edges)[:most]
+    types = sorted(schema.node_types, key=lambda t: -t.members)[:limit]
+    relations = sorted(schema.relations, key=lambda r: -r.edges)[:limit]
     special = {t.table for t in schema.node_types} | {r.table for r in schema.relations}
     names = [*sorted(by_name.keys() - special), *(t.table for t in types), *(r.table for r in relations)]
     return {quote(name): _columns(by_name[name]) for name in names if name in by_name}

@@ -126,11 +126,11 @@ def _solve(gold: Incidence, predicted: Incidence, widths: Ints, settled: NDArray
     return cells, int((~settled[left[first]]).sum())
 
 
-def _scale(widths: Ints, most: int) -> NDArray[np.float64]:
-    """What a common cell weighs in rows of these widths, when ``most`` pairs are possible: recall, in whole units that
+def _scale(widths: Ints, limit: int) -> NDArray[np.float64]:
+    """What a common cell weighs in rows of these widths, when ``limit`` pairs are possible: recall, in whole units that
     outweigh all pairs. Where the widths have no small common multiple the units are rounded, so that of assignments
     nearly as good any may be found; its recall is exact all the same.
     """
     unit = lcm(*map(int, np.unique(widths)))
-    finest = _EXACT // (most + 1) ** 2
-    return np.maximum(np.rint(min(unit, finest) / widths), 1.0) * (most + 1)
+    finest = _EXACT // (limit + 1) ** 2
+    return np.maximum(np.rint(min(unit, finest) / widths), 1.0) * (limit + 1)

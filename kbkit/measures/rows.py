@@ -91,11 +91,11 @@ def reasons(records: Sequence[Record], scores: pl.DataFrame) -> list[str]:
     return [f"em and f1 could not be computed for {_listed(names)}: {why}" for why, names in found.items()]
 
 
-def _listed(names: list[str], most: int = 3) -> str:
-    shown = ", ".join(repr(name) for name in names[:most])
+def _listed(names: list[str], limit: int = 3) -> str:
+    shown = ", ".join(repr(name) for name in names[:limit])
     if len(names) == 1:
         return f"query {shown}"
-    return f"{len(names)} queries ({shown}{', ...' if len(names) > most else ''})"
+    return f"{len(names)} queries ({shown}{', ...' if len(names) > limit else ''})"
 
 
 def _reason(record: Record) -> str:

@@ -83,7 +83,9 @@ class _Linker:
                 self.free[first:last] = False
                 continue
             for how, phrase in (("exact", plain), ("stemmed", stems)):
-                if self.take(first, last, how, self.text.named(phrase, stemmed=how == "stemmed", most=MOST_SENSES + 1)):
+                if self.take(
+                    first, last, how, self.text.named(phrase, stemmed=how == "stemmed", limit=MOST_SENSES + 1)
+                ):
                     break
 
     def misspelled(self) -> None:

@@ -61,22 +61,22 @@ def sparql(
     text: str,
     timeout: float | None,
     dialect: str | None = None,
-    most: int | None = None,
+    limit: int | None = None,
     params: Mapping[str, Any] | None = None,
 ) -> pl.DataFrame:
     """Run SPARQL in which ``SERVICE kb:search`` searches this KB; see :meth:`kbkit.kb.KnowledgeBase.sparql`."""
-    return run.frame(stores, text, timeout, dialect, most, params, search=partial(_service, stores))
+    return run.frame(stores, text, timeout, dialect, limit, params, search=partial(_service, stores))
 
 
 def rewrite(
     stores: Stores,
     text: str,
     dialect: str | None = None,
-    most: int | None = None,
+    limit: int | None = None,
     params: Mapping[str, Any] | None = None,
 ) -> Rewritten:
     """Return the query as the engine receives it; see :meth:`kbkit.kb.KnowledgeBase.rewrite`."""
-    return run.rewrite(stores, text, dialect, most, params, search=partial(_service, stores))
+    return run.rewrite(stores, text, dialect, limit, params, search=partial(_service, stores))
 
 
 def _service(

@@ -31,11 +31,11 @@ class Converter(Protocol):
     """A module that converts a source."""
 
     def convert(
-        self, paths: Sequence[Path], options: Mapping[str, str], folder: Path, tell: Callable[[int, int], None]
+        self, paths: Sequence[Path], options: Mapping[str, str], folder: Path, progress: Callable[[int, int], None]
     ) -> Converted:
         """Write the parts to ``folder``, which a build that was stopped leaves; whole parts are not made again.
 
-        ``tell`` hears how many of all bytes are read. Raises :class:`kbkit.errors.BadInputError` with file and line.
+        ``progress`` is called with (bytes read, total). Raises :class:`kbkit.errors.BadInputError` with file and line.
         """
         ...
 

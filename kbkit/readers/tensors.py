@@ -112,15 +112,15 @@ def _numbers(path: Path) -> Numbers:
     return np.lib.stride_tricks.as_strided(storage[tensor.offset :], tensor.sizes, strides, writeable=False)
 
 
-def _member(archive: zipfile.ZipFile, name: str, most: int) -> bytes:
+def _member(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
     """A small member, empty where there is none."""
     infos = [info for info in archive.infolist() if info.filename == name]
     if not infos:
         return b""
-    if infos[0].file_size > most:
-        raise RefusedError(f"holds {infos[0].file_size:,} bytes in {name}, where {most:,} at most were expected")
+    if infos[0].file_size > limit:
+        raise RefusedError(f"holds {infos[0].file_size:,} bytes in {name}, where {limit:,} at most were expected")
     with archive.open(infos[0]) as handle:
-        return handle.read(most)
+        return handle.read(limit)
 
 
 def _description(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> _Tensor:
@@ -174,7 +174,7 @@ def _are_counts(values: object) -> bool:
 
 def _check(tensor: _Tensor) -> None:
     """Refuse a shape that no table has, and one that reaches outside its storage."""
-    sizes, strides, most = tensor.sizes, tensor.strides, tensor.storage.elements
+    sizes, strides, limit = tensor.sizes, tensor.strides, tensor.storage.elements
     if (
         len(sizes) != len(strides)
         or len(sizes) not in (1, 2)
@@ -186,9 +186,9 @@ def _check(tensor: _Tensor) -> None:
         )
     elements = sizes[0] * sizes[-1] if len(sizes) == 2 else sizes[0]
     last = tensor.offset + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
-    if tensor.offset > most or (elements and last >= most):
+    if tensor.offset > limit or (elements and last >= limit):
         raise RefusedError("holds a tensor that reaches outside its storage")
-    if elements > max(most, _MOST_REPEATED):
+    if elements > max(limit, _MOST_REPEATED):
         raise RefusedError(f"repeats its numbers to {elements:,}")
 
 

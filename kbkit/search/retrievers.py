@@ -81,29 +81,29 @@ def corrected(stores: Stores, query: TextQuery, fields: Mapping[str, float] | No
 
 def _closest(stores: Stores, word: str, fields: Mapping[str, float] | None) -> str:
     """The index word closest to ``word``, the most frequent of several; empty where none is close."""
-    most, best = 2 if len(word) >= 6 else 1, ""
+    limit, best = 2 if len(word) >= 6 else 1, ""
     for prefix in (word[:1], ""):  # few misspell the first letter
-        distance, found = _nearest(stores, word, stores.text.vocabulary(prefix, fields), most)
+        distance, found = _nearest(stores, word, stores.text.vocabulary(prefix, fields), limit)
         if distance <= 1:
             return found
-        if distance < most or not best:
-            most, best = min(most, distance), found
+        if distance < limit or not best:
+            limit, best = min(limit, distance), found
     return best
 
 
-def _nearest(stores: Stores, word: str, known: Sequence[tuple[str, int]], most: int) -> tuple[int, str]:
+def _nearest(stores: Stores, word: str, known: Sequence[tuple[str, int]], limit: int) -> tuple[int, str]:
     """The distance of the nearest of the ``known`` words (with their frequencies), and the word; most + 1 without."""
     import polars as pl
 
     schema = {"word": pl.String, "documents": pl.Int64}
     rows = stores.tables.lookup(
         "SELECT distance, word FROM (SELECT word, documents, damerau_levenshtein(word, $word) AS distance"
-        " FROM kbkit_words WHERE abs(length(word) - length($word)) <= $most) WHERE distance <= $most"
+        " FROM kbkit_words WHERE abs(length(word) - length($word)) <= $limit) WHERE distance <= $limit"
         " ORDER BY distance, documents DESC, word LIMIT 1",
-        {"word": word, "most": most},
+        {"word": word, "limit": limit},
         {"kbkit_words": pl.DataFrame(known, schema=schema, orient="row")},
     )
-    return (int(rows["distance"][0]), str(rows["word"][0])) if rows.height else (most + 1, "")
+    return (int(rows["distance"][0]), str(rows["word"][0])) if rows.height else (limit + 1, "")
 
 
 def dense(vectors: Vectors, queries: Matrix, k: int, within: Within) -> list[Ranking]:

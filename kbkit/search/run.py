@@ -70,18 +70,18 @@ class Search:
         frame = hits(self.session.stores, query, ranked)
         return SearchResults(self.explained(query, ranked, frame) if explain else frame)
 
-    def many(self, queries: Queries, tell: Callable[[int, int], None] | None = None) -> pl.DataFrame:
-        """The hits of many queries: query, rank, id, key, type, name, score; ``tell`` hears how many are done."""
+    def many(self, queries: Queries, progress: Callable[[int, int], None] | None = None) -> pl.DataFrame:
+        """The hits of many queries: query, rank, id, key, type, name, score; ``progress`` hears how many are done."""
         names, texts = _named(queries)
         rankings: list[Ranking] = []
-        for start in range(0, len(texts), _AT_ONCE if tell else len(texts)):
-            if tell:
-                tell(start, len(texts))
-            part = texts[start : start + _AT_ONCE] if tell else texts
+        for start in range(0, len(texts), _AT_ONCE if progress else len(texts)):
+            if progress:
+                progress(start, len(texts))
+            part = texts[start : start + _AT_ONCE] if progress else texts
             asked = each(self.read, part)
             rankings += [ranked.ranking for ranked in self._reranked(asked)]
-        if tell:
-            tell(len(texts), len(texts))
+        if progress:
+            progress(len(texts), len(texts))
         counts = [len(ranking.ids) for ranking in rankings]
         frame = pl.DataFrame(
             {

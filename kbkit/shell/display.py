@@ -123,7 +123,7 @@ class Display:
 
     def _rows(self, shown: pl.DataFrame, frame: pl.DataFrame, kind: str, stream: IO[str], width: int) -> None:
         if kind == "table":
-            render.print_table(shown, stream, width=width, most=self.settings.rows)
+            render.print_table(shown, stream, width=width, limit=self.settings.rows)
         else:
             render.write_text(frame, kind, stream)
 

@@ -22,7 +22,7 @@ class Context:
     names: Names
     languages: tuple[str, ...] = ("en",)
     search: Search | None = None
-    most: int | None = None
+    limit: int | None = None
     taken: set[str] = field(default_factory=set)
     """Variables and blank nodes of the query, without their signs."""
     notes: list[str] = field(default_factory=list)

@@ -129,8 +129,8 @@ def _syntax_error(text: str, error: lark.exceptions.UnexpectedInput) -> QuerySyn
     return _error(text, at, f"unexpected {_short(shown)!r}", _expected(allowed))
 
 
-def _short(text: str, most: int = 40) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
+def _short(text: str, limit: int = 40) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def _expected(allowed: set[str]) -> str:

@@ -41,14 +41,14 @@ def rewrite(
     dialect: str,
     search: Search | None = None,
     languages: Sequence[str] = ("en",),
-    most: int | None = None,
+    limit: int | None = None,
     prefixes: Mapping[str, str] | None = None,
 ) -> Rewritten:
     """The query in standard SPARQL 1.1 (and ``geof:`` functions), with no ``SERVICE`` in it.
 
     ``dialect`` is ``wikidata``, for queries as the Wikidata Query Service takes them, or ``sparql``: there only
     ``SERVICE kb:search`` and the cap are put in, and a text without both comes back as it is. ``search`` answers
-    ``SERVICE kb:search``; ``languages``, best first, stand for ``[AUTO_LANGUAGE]``. ``most`` caps the rows of SELECT,
+    ``SERVICE kb:search``; ``languages``, best first, stand for ``[AUTO_LANGUAGE]``. ``limit`` caps the rows of SELECT,
     and the solutions that CONSTRUCT and DESCRIBE are made from. ``prefixes`` are those that the engine will supply.
     In the dialect ``sparql`` the engine may know more than this grammar (RDF 1.2): what cannot be read here, and names
     no service, comes back as it is, without the cap, for the engine to judge; who wants few rows then takes the first.
@@ -56,10 +56,10 @@ def rewrite(
     """
     if dialect not in DIALECTS:
         raise UnknownNameError("dialect", dialect, DIALECTS)
-    if most is not None and most < 0:
-        raise BadInputError(f"a cap of {most} rows is negative", "give 0 or more, or none")
+    if limit is not None and limit < 0:
+        raise BadInputError(f"a cap of {limit} rows is negative", "give 0 or more, or none")
     wikidata = dialect == "wikidata"
-    if not wikidata and most is None and "service" not in text.lower():
+    if not wikidata and limit is None and "service" not in text.lower():
         return Rewritten(text)
     try:
         tree = parse(text)
@@ -69,7 +69,7 @@ def rewrite(
         return Rewritten(text, (f"taken as it is, with no cap in it: {error.message}",))
     names = Names(tree, {**(Wikibase.PREFIXES if wikidata else {}), **STANDARD_PREFIXES, **(prefixes or {})})
     taken = {str(token)[1:].lstrip(":") for token in tokens(tree) if token.type in ("VAR", "BLANK_NODE_LABEL")}
-    context = Context(names, tuple(languages) or ("en",), search, most, taken)
+    context = Context(names, tuple(languages) or ("en",), search, limit, taken)
     if wikidata:
         _wikidata(tree, context, known=prefixes is not None)
     else:
@@ -124,16 +124,16 @@ def _write_out_stars(tree: ParseTree, stars: dict[int, list[str]]) -> None:
 
 
 def cap(tree: ParseTree, context: Context) -> ParseTree:
-    """Let at most ``context.most`` rows come: a lower LIMIT stays as it is."""
+    """Let at most ``context.limit`` rows come: a lower LIMIT stays as it is."""
     query = next(nodes(tree, "select_query", "construct_query", "describe_query"), None)
-    if context.most is None or query is None:
+    if context.limit is None or query is None:
         return tree
     modifier = child(query, "solution_modifier")
     assert modifier is not None
     limit = next(nodes(modifier, "limit_clause"), None)
-    number = Token("INTEGER", str(context.most))
+    number = Token("INTEGER", str(context.limit))
     if limit is not None:
-        if int(str(limit.children[1])) <= context.most:
+        if int(str(limit.children[1])) <= context.limit:
             return tree
         limit.children[1] = number
     else:
@@ -143,7 +143,7 @@ def cap(tree: ParseTree, context: Context) -> ParseTree:
             modifier.children.append(Tree("limit_offset_clauses", [clause]))
         else:
             both.children.insert(0, clause)
-    context.note(f"at most {context.most} rows")
+    context.note(f"at most {context.limit} rows")
     return tree
 
 

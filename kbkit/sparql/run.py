@@ -22,7 +22,7 @@ def rewrite(
     stores: Stores,
     text: str,
     dialect: str | None = None,
-    most: int | None = None,
+    limit: int | None = None,
     params: Mapping[str, Any] | None = None,
     search: Search | None = None,
 ) -> Rewritten:
@@ -34,7 +34,7 @@ def rewrite(
         dialect or stores.schema.dialect or _STANDARD,
         search=search,
         languages=languages(stores),
-        most=most,
+        limit=limit,
         prefixes=stores.schema.prefixes(),
     )
 
@@ -44,17 +44,17 @@ def frame(
     text: str,
     timeout: float | None,
     dialect: str | None = None,
-    most: int | None = None,
+    limit: int | None = None,
     params: Mapping[str, Any] | None = None,
     search: Search | None = None,
 ) -> pl.DataFrame:
     """The rows of a query; see :meth:`Stores.sparql`."""
     bound = _bound(text, params)
     standard = (dialect or stores.schema.dialect or _STANDARD) == _STANDARD
-    as_it_is = standard and most is None and "service" not in text.lower()  # then no grammar need be loaded
+    as_it_is = standard and limit is None and "service" not in text.lower()  # then no grammar need be loaded
     try:
         found = stores.triples.frame(
-            bound if as_it_is else rewrite(stores, bound, dialect, most, search=search).text, timeout=timeout
+            bound if as_it_is else rewrite(stores, bound, dialect, limit, search=search).text, timeout=timeout
         )
     except QuerySyntaxError:
         raise
@@ -62,7 +62,7 @@ def frame(
         if error.__cause__ is None:  # the engine refused it; else its process died
             _check(stores, bound)
         raise
-    return found if most is None else found.head(most)
+    return found if limit is None else found.head(limit)
 
 
 def _bound(text: str, params: Mapping[str, Any] | None) -> str:

@@ -129,9 +129,9 @@ class Heavy:
     words: list[NDArray[np.uint64]]
 
     @staticmethod
-    def of(csr: Csr, most: int = 512) -> Heavy:
+    def of(csr: Csr, limit: int = 512) -> Heavy:
         """Read them off the rows. Takes ``most / 8`` bytes for each id between the smallest and largest neighbour."""
-        rows = np.argsort(-csr.degrees(), kind="stable")[:most]
+        rows = np.argsort(-csr.degrees(), kind="stable")[:limit]
         nodes = (rows + csr.first).astype(np.int32) if csr.heads is None else csr.heads[rows]
         low = int(csr.targets.min()) if len(csr.targets) else 0
         span = int(csr.targets.max()) - low + 1 if len(csr.targets) else 1

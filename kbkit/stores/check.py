@@ -12,16 +12,16 @@ from kbkit.stores.sparql_text import string_literal
 if TYPE_CHECKING:
     from kbkit.stores import Stores
 
-Tell = Callable[[str, int, int], None]
+Progress = Callable[[str, int, int], None]
 
 
-def check(stores: Stores, tell: Tell | None = None) -> list[tuple[str, str]]:
+def check(stores: Stores, progress: Progress | None = None) -> list[tuple[str, str]]:
     """(what was checked, problem) for files and each store; the problem is empty when there is none.
 
     All compare distinct counts with the tables: (head, relation, tail) by relation, nodes, documents, vectors.
-    ``tell`` hears of a stage (``files`` in bytes, then ``stores``), how much of it is done, and of how much.
+    ``progress`` hears of a stage (``files`` in bytes, then ``stores``), how much of it is done, and of how much.
     """
-    told = tell or (lambda *_: None)
+    told = progress or (lambda *_: None)
     files = check_files(stores.folder, stores.manifest, lambda done, total: told("files", done, total))
     if stores.folder.name != stores.manifest.generation:
         files.append(f"the folder is called {stores.folder.name}, the manifest says {stores.manifest.generation}")

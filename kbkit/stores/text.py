@@ -258,32 +258,32 @@ class Text:
             return None
         return np.sort(self._hits(tantivy.Query.const_score_query(required, 0.0), self.documents)[0])
 
-    def named(self, words: Sequence[str], *, stemmed: bool, most: int) -> NDArray[np.int64]:
-        """Up to ``most`` nodes whose whole name or alias is these words, plain or stemmed, and nothing else."""
+    def named(self, words: Sequence[str], *, stemmed: bool, limit: int) -> NDArray[np.int64]:
+        """Up to ``limit`` nodes whose whole name or alias is these words, plain or stemmed, and nothing else."""
         field = _STEMMED_NAME if stemmed else _WHOLE_NAME
         term = tantivy.Query.term_query(self._index.schema, field, " ".join(words)[:_LONGEST_NAME], "basic")
-        return np.sort(self._hits(tantivy.Query.const_score_query(term, 0.0), most)[0])
+        return np.sort(self._hits(tantivy.Query.const_score_query(term, 0.0), limit)[0])
 
-    def named_like(self, words: Sequence[str], distance: int, most: int) -> NDArray[np.int64]:
-        """Up to ``most`` nodes with a name at most ``distance`` letters (1 or 2) away from these plain words."""
+    def named_like(self, words: Sequence[str], distance: int, limit: int) -> NDArray[np.int64]:
+        """Up to ``limit`` nodes with a name at most ``distance`` letters (1 or 2) away from these plain words."""
         phrase = " ".join(words)[:_LONGEST_NAME]
         close = tantivy.Query.fuzzy_term_query(self._index.schema, _WHOLE_NAME, phrase, distance, True, False)
-        return np.sort(self._hits(tantivy.Query.const_score_query(close, 0.0), most)[0])
+        return np.sort(self._hits(tantivy.Query.const_score_query(close, 0.0), limit)[0])
 
-    def names_starting(self, prefix: str, within: Within = None, most: int = 1_000) -> NDArray[np.int64]:
-        """Up to ``most`` nodes with a name or alias that starts with ``prefix``, by id; case and accents do not count.
+    def names_starting(self, prefix: str, within: Within = None, limit: int = 1_000) -> NDArray[np.int64]:
+        """Up to ``limit`` nodes with a name or alias that starts with ``prefix``, by id; case and accents do not count.
 
         The last word may be cut. Of the many names that start with one or two letters these are some, always the same.
         """
-        return text_names.starting(self._look, _WHOLE_NAME, _joined(_PLAIN, prefix), prefix, within, most)
+        return text_names.starting(self._look, _WHOLE_NAME, _joined(_PLAIN, prefix), prefix, within, limit)
 
-    def names_holding(self, prefix: str, within: Within = None, most: int = 1_000) -> NDArray[np.int64]:
-        """Up to ``most`` nodes with these words one after another anywhere in a name, by id; the last may be cut.
+    def names_holding(self, prefix: str, within: Within = None, limit: int = 1_000) -> NDArray[np.int64]:
+        """Up to ``limit`` nodes with these words one after another anywhere in a name, by id; the last may be cut.
 
         Words are compared as the index has them: as stems, where it was built so.
         """
         words = self._analyzer.analyze(prefix), _PLAIN.analyze(prefix)
-        return text_names.holding(self._look, NAME, *words, within, most)
+        return text_names.holding(self._look, NAME, *words, within, limit)
 
     @property
     def _look(self) -> text_names.Look:

@@ -38,31 +38,31 @@ class Look:
     only: Callable[[NDArray[np.int64] | range], tantivy.Query]
     documents: int
 
-    def all(self, query: tantivy.Query, within: Within, most: int) -> Ids:
-        """Sorted ids of up to ``most`` nodes ``within``."""
+    def all(self, query: tantivy.Query, within: Within, limit: int) -> Ids:
+        """Sorted ids of up to ``limit`` nodes ``within``."""
         query = tantivy.Query.const_score_query(query, 0.0)
         if within is not None:
             query = tantivy.Query.boolean_query([(tantivy.Occur.Must, q) for q in (query, self.only(within))])
-        return np.sort(self.hits(query, most))
+        return np.sort(self.hits(query, limit))
 
 
-def starting(look: Look, field: str, phrase: str, typed: str, within: Within, most: int) -> Ids:
+def starting(look: Look, field: str, phrase: str, typed: str, within: Within, limit: int) -> Ids:
     """Sorted ids of nodes with a term in ``field`` that starts with ``phrase``: the words of what was ``typed``."""
-    if not phrase or most < 1 or (within is not None and not len(within)):
+    if not phrase or limit < 1 or (within is not None and not len(within)):
         return np.empty(0, np.int64)
     if typed[-1].isalnum():
-        return _starting(look, field, phrase, within, most)
-    whole = look.all(tantivy.Query.term_query(look.schema, field, phrase, "basic"), within, most)
-    return distinct(np.concatenate([whole, _starting(look, field, phrase + " ", within, most)]))[:most]
+        return _starting(look, field, phrase, within, limit)
+    whole = look.all(tantivy.Query.term_query(look.schema, field, phrase, "basic"), within, limit)
+    return distinct(np.concatenate([whole, _starting(look, field, phrase + " ", within, limit)]))[:limit]
 
 
-def _starting(look: Look, field: str, phrase: str, within: Within, most: int) -> Ids:
+def _starting(look: Look, field: str, phrase: str, within: Within, limit: int) -> Ids:
     def some(prefix: str) -> Ids:
         return look.hits(tantivy.Query.phrase_prefix_query(look.schema, field, [prefix]), 20 * _EXPANSIONS)
 
     if len(phrase) > _LONGEST:
         found = some(phrase)
-        return distinct(found[is_within(found, within)])[:most]
+        return distinct(found[is_within(found, within)])[:limit]
     if look.documents > _FEW_DOCUMENTS:
         found = some(phrase)
         if len(found) >= _EXPANSIONS or len(phrase) < 3:
@@ -70,8 +70,8 @@ def _starting(look: Look, field: str, phrase: str, within: Within, most: int) ->
             kept = found[is_within(found, within)]
             # Few of a longer prefix share their next letter too: then all of them are not many.
             if len(kept) >= _ENOUGH[min(len(phrase), 3)] or (within is None and len(phrase) < 3):
-                return kept[:most]
-    return distinct(look.all(tantivy.Query.regex_query(look.schema, field, phrase + ".*"), within, most))
+                return kept[:limit]
+    return distinct(look.all(tantivy.Query.regex_query(look.schema, field, phrase + ".*"), within, limit))
 
 
 def following(phrase: str) -> str:
@@ -81,19 +81,19 @@ def following(phrase: str) -> str:
     return " " * (not phrase.endswith(" ")) + _NEXT + "".join(c for c in map(chr, near) if c.isalnum())
 
 
-def holding(look: Look, field: str, words: Sequence[str], written: Sequence[str], within: Within, most: int) -> Ids:
+def holding(look: Look, field: str, words: Sequence[str], written: Sequence[str], within: Within, limit: int) -> Ids:
     """Sorted ids of nodes that hold ``words`` (as the index has them) one after another, the last one or more of it.
 
     ``written`` are the words as typed. Stems may be shorter than what is typed (``universi`` is part of none), so the
     last word is tried shorter too.
     """
-    if not words or most < 1 or (within is not None and not len(within)):
+    if not words or limit < 1 or (within is not None and not len(within)):
         return np.empty(0, np.int64)
     before, last = list(words[:-1]), written[-1]
     shorter = [last[:end] for end in range(len(last), max(3, len(last) - _STEM_ENDINGS), -1)]
     whole = [_phrase(look.schema, field, [*before, word]) for word in dict.fromkeys([words[-1], *shorter])]
     parts = [tantivy.Query.phrase_prefix_query(look.schema, field, [*before, last]), *whole]
-    return look.all(tantivy.Query.boolean_query([(tantivy.Occur.Should, q) for q in parts]), within, most)
+    return look.all(tantivy.Query.boolean_query([(tantivy.Occur.Should, q) for q in parts]), within, limit)
 
 
 def _phrase(schema: tantivy.Schema, field: str, words: Sequence[str]) -> tantivy.Query:

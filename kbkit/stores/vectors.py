@@ -183,12 +183,12 @@ class Vectors:
     def _cosines(self, queries: Matrix, within: Within) -> Iterator[Matrix]:
         """The cosines of the candidates with each query in turn, as many queries at a time as memory allows."""
         # Where most rows are wanted, scattered, it costs less to compare all than to bring them together.
-        most = isinstance(within, np.ndarray) and 8 * len(within) > len(self.matrix)
-        rows = self._of(self.matrix, None if most else within)
+        limit = isinstance(within, np.ndarray) and 8 * len(within) > len(self.matrix)
+        rows = self._of(self.matrix, None if limit else within)
         step = max(1, _SCORES // max(1, len(rows)))
         for start in range(0, len(queries), step):
             for scores in queries[start : start + step] @ rows.T:
-                yield scores[within] if most else scores
+                yield scores[within] if limit else scores
 
     def _best(self, query: Matrix, scores: Matrix, k: int, within: Within, average: int = 0) -> Best:
         """The best of the candidates by their ``scores``, which are right but for the last bits.
@@ -254,13 +254,13 @@ def _cosines(rows: Matrix, query: Matrix) -> NDArray[np.float64]:
     return cosines
 
 
-def mean_of_top(scores: NDArray[Any], starts: NDArray[np.int64], most: int) -> NDArray[Any]:
-    """For each segment of ``scores`` (they start at ``starts``), the mean of its ``most`` largest, or of all it has."""
+def mean_of_top(scores: NDArray[Any], starts: NDArray[np.int64], limit: int) -> NDArray[Any]:
+    """Return the mean of the ``limit`` largest scores of each segment; ``starts`` are the segments' offsets."""
     scores = scores.copy()
     counts = np.diff(starts, append=len(scores))
-    total, taken = np.zeros(len(starts), scores.dtype), np.minimum(counts, most)
+    total, taken = np.zeros(len(starts), scores.dtype), np.minimum(counts, limit)
     segment = np.repeat(np.arange(len(starts)), counts)
-    for turn in range(min(most, int(counts.max()))):
+    for turn in range(min(limit, int(counts.max()))):
         largest = np.maximum.reduceat(scores, starts)
         more = taken > turn
         total[more] += largest[more]

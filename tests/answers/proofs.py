@@ -19,7 +19,7 @@ def countable(tree: syntax.Expression) -> bool:
 
 def costs(made: oracle.Oracle, tree: syntax.Expression) -> Costs:
     """The costs of all answers."""
-    if isinstance(tree, syntax.Where):
+    if isinstance(tree, syntax.Filter):
         inside = costs(made, tree.source)
         return {ref: inside[ref] for ref in made.set(tree).nodes}
     if not isinstance(tree, syntax.Path):

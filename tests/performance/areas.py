@@ -38,8 +38,8 @@ minutes."""
 
 def _graph_peers(call: str, leave_out: tuple[str, ...] = ()) -> tuple[Job, ...]:
     return tuple(
-        Job(engine, call, prepare, needs, most, peak=("peak memory", None))
-        for engine, prepare, needs, most in PEERS
+        Job(engine, call, prepare, needs, limit, peak=("peak memory", None))
+        for engine, prepare, needs, limit in PEERS
         if engine not in leave_out
     )
 

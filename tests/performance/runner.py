@@ -28,7 +28,7 @@ class Job:
 
     ``call`` and ``prepare`` are functions of this package, ``module:name``, that take the scale and the engine: the
     first yields figures, the others put on disk what it reads, in a process of their own. ``needs`` are packages,
-    ``most`` is the largest scale that the engine can hold. ``peak`` (what, goal) adds a figure of the process's memory.
+    ``limit`` is the largest scale that the engine can hold. ``peak`` (what, goal) adds the process's memory.
     Without ``scaled`` the job is the same at all scales, and runs once.
     """
 
@@ -36,7 +36,7 @@ class Job:
     call: str
     prepare: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
-    most: float = float("inf")
+    limit: float = float("inf")
     peak: tuple[str, float | None] | None = None
     scaled: bool = True
 
@@ -51,7 +51,7 @@ def run(job: Job, area: str, number: int, scale: float, timeout: float) -> Itera
     if missing:
         yield instead(f"skipped: pip install {' '.join(missing)}")
         return
-    if scale > job.most:
+    if scale > job.limit:
         yield instead(f"skipped: run up to scale {job.most:g}, beyond which it takes too much time or memory")
         return
     for step in ("prepare", "run") if job.prepare else ("run",):

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kbkit.answers.algebra import Stored, Where, operators
+from kbkit.answers.algebra import Filter, Stored, operators
 from kbkit.answers.engines.spark_sql import Closure, quoted, spark_type, to_spark
 from kbkit.errors import KbError, QueryError, QueryTimeoutError
 from kbkit.schema import Attribute, NodeType, Relation, Schema
@@ -305,7 +305,7 @@ def _check_java() -> None:
 
 def _check_types(plan: Plan) -> None:
     for operator in operators(plan.root):
-        for test in operator.tests if isinstance(operator, Where) else ():
+        for test in operator.tests if isinstance(operator, Filter) else ():
             if spark_type(test.sql_type) is None:
                 raise KbError(
                     f"Spark cannot test {test.attribute}, which is of type {test.sql_type}",

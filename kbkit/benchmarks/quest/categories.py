@@ -17,7 +17,7 @@ from kbkit.answers import syntax
 from kbkit.answers.constraints import Request
 from kbkit.answers.parse import parse
 from kbkit.answers.sample import only_slot
-from kbkit.answers.set_pairs import Sets, matrix_of, mixed
+from kbkit.answers.set_pairs import Sets, matrix_of, splitmix64
 from kbkit.answers.shapes import Chance, Part
 from kbkit.benchmarks.quest.families import Family, families, family_of
 from kbkit.benchmarks.quest.phrases import has_marks
@@ -125,7 +125,7 @@ def _numbered(
     per_family = Counter(item.family for item in items)
     weight = np.array([1 / per_family[item.family] for item in items])
     sizes = np.diff(sets.indptr).astype(np.int64)
-    identity = mixed(numbers.astype(np.uint64))
+    identity = splitmix64(numbers.astype(np.uint64))
     kinds = np.zeros((len(items), 1), np.int32)
     given = Sets(("",), numbers[:, None], kinds, weight, sizes, identity, sets)
     return Categories(domain, items, given, _equal_sets(sets.indptr, sets.indices), left_out, in_files)
@@ -133,7 +133,7 @@ def _numbered(
 
 def _equal_sets(offsets: NDArray[np.int32], nodes: NDArray[np.int32]) -> NDArray[np.int64]:
     """A number for each row, one for rows of the same nodes: sums of well-mixed bits tell sets apart."""
-    sums = np.concatenate(([np.uint64(0)], np.cumsum(mixed(nodes.astype(np.uint64)), dtype=np.uint64)))
+    sums = np.concatenate(([np.uint64(0)], np.cumsum(splitmix64(nodes.astype(np.uint64)), dtype=np.uint64)))
     numbers: NDArray[np.int64] = np.unique(sums[offsets[1:]] - sums[offsets[:-1]], return_inverse=True)[1]
     return numbers
 
@@ -239,7 +239,7 @@ def _by_file(kb: KnowledgeBase, domain: str, path: Path, left_out: Counter[str])
     grouped = small
     items = []
     for phrase, ids, keys in grouped.iter_rows():
-        expression = str(syntax.Where(syntax.Nodes(domain), (syntax.Condition("key", "in", tuple(keys)),)))
+        expression = str(syntax.Filter(syntax.Nodes(domain), (syntax.Condition("key", "in", tuple(keys)),)))
         items.append(Category(phrase, expression, family_of(path), phrase, len(ids)))
     sizes = np.array([item.size for item in items], np.int64)
     nodes_of = grouped["id"].explode().to_numpy().astype(np.int32)

@@ -12,7 +12,7 @@ import numpy as np
 
 from kbkit.answers import syntax
 from kbkit.answers.parse import parse
-from kbkit.answers.syntax import Condition, Edge, Nodes, Slot, Step, Where
+from kbkit.answers.syntax import Condition, Edge, Filter, Nodes, Slot, Step
 from kbkit.benchmarks.quest import phrases
 from kbkit.benchmarks.quest.grammar import parsed
 from kbkit.errors import BadInputError, KbError
@@ -208,5 +208,5 @@ def _groups(attribute: Attribute, distinct: int, count: int, *, years: bool) -> 
 
 def _attribute(domain: str, attribute: Attribute, *, years: bool) -> Family:
     several = attribute.type.endswith("[]")
-    tree = Where(Nodes(domain), (Condition(attribute.name, "=", (Slot("value"),)),))
+    tree = Filter(Nodes(domain), (Condition(attribute.name, "=", (Slot("value"),)),))
     return Family(str(tree), phrases.of_attribute(domain, attribute.name, year=years, several=several), attribute)

@@ -78,8 +78,8 @@ def compose(answer: Any, phrases: Mapping[str, str]) -> str | None:
     return re.sub("[A-Z]", lambda found: f"({phrases[named[found[0]]]})", text)
 
 
-def closest(queries: Sequence[str], phrases: Sequence[str], most: int) -> list[list[str]]:
-    """For each query the ``most`` phrases that share the rarest words with it, best first; ties by place.
+def closest(queries: Sequence[str], phrases: Sequence[str], limit: int) -> list[list[str]]:
+    """For each query the ``limit`` phrases that share the rarest words with it, best first; ties by place.
 
     The sum of log(1 + phrases / phrases with the word) over the words in common, over the root of the phrase's own sum.
     """
@@ -101,7 +101,7 @@ def closest(queries: Sequence[str], phrases: Sequence[str], most: int) -> list[l
     result = []
     for start in range(0, len(queries), 500):  # scores of so many at once are dense
         scores = ((asked[start : start + 500] * weights) @ own.T).toarray() / lengths
-        order = np.argsort(-scores, axis=1, kind="stable")[:, :most]
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :limit]
         result += [[phrases[place] for place in row] for row in order]
     return result
 

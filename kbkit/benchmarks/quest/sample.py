@@ -153,11 +153,11 @@ def _varied(rows: NDArray[np.int32], wanted: int, count: int, uses: Counter[int]
     chosen: list[int] = []
     taken: set[frozenset[int]] = set()
     plain = [tuple(row) for row in rows.tolist()]
-    for most in _USES:
+    for limit in _USES:
         for place, row in enumerate(plain):
             if len(chosen) == count:
                 return chosen
-            if frozenset(row) not in taken and all(uses[number] < most for number in row):
+            if frozenset(row) not in taken and all(uses[number] < limit for number in row):
                 taken.add(frozenset(row))
                 chosen.append(place)
                 uses.update(row)
@@ -198,10 +198,10 @@ def binding(categories: Categories, shape: Shape, request: Request) -> str:
     found = [pool(categories, shape, trial) for _, trial in trials]
     counts = [len(each.rows) for each in found]
     best = int(np.argmax(counts))
-    most = f"{'at least ' * found[best].more}{counts[best]:,}"
+    limit = f"{'at least ' * found[best].more}{counts[best]:,}"
     if counts[best] <= len(there.rows):
         return "several constraints together bind"
-    return f"{trials[best][0]} binds (without it {most})"
+    return f"{trials[best][0]} binds (without it {limit})"
 
 
 def _concerns(shape: Shape, constraint: str) -> bool:

@@ -26,13 +26,13 @@ class Checked:
 
 
 def check(
-    kb: KnowledgeBase, dataset: Dataset, timeout: float | None, most: int, progress: Callable[[int, int], None]
+    kb: KnowledgeBase, dataset: Dataset, timeout: float | None, limit: int, progress: Callable[[int, int], None]
 ) -> Iterator[Checked]:
     """Run the queries of a dataset on a KB, one after another."""
     for place, question in enumerate(dataset.questions):
         progress(place, len(dataset.questions))
         started = time.perf_counter()
-        found = execute(kb, question.sparql, timeout, most)
+        found = execute(kb, question.sparql, timeout, limit)
         yield Checked(question, found, time.perf_counter() - started)
     progress(len(dataset.questions), len(dataset.questions))
 

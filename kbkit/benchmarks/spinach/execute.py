@@ -54,24 +54,24 @@ class Executed:
         return len(self.result) if isinstance(self.result, list) else int(self.result is not None)
 
 
-def execute(kb: KnowledgeBase, text: str, timeout: float | None = TIMEOUT, most: int = MOST) -> Executed:
+def execute(kb: KnowledgeBase, text: str, timeout: float | None = TIMEOUT, limit: int = MOST) -> Executed:
     """Run a query on a KB, rewritten as the KB's dialect has it, for at most ``timeout`` seconds (None: no limit) and
-    ``most`` rows. What is wrong with the query is told, not raised.
+    ``limit`` rows. What is wrong with the query is told, not raised.
     """
     try:
         notes = tuple(kb.rewrite(text).notes)
     except KbError as error:
         return Executed(None, "rewrite" if _is_readable(text) else "syntax", _line(error))
     try:
-        frame = kb.sparql(text, timeout, most=most + 1)
+        frame = kb.sparql(text, timeout, limit=limit + 1)
     except QueryTimeoutError as error:
         return Executed(None, "time", _line(error), notes=notes)
     except QuerySyntaxError as error:  # of the engine, in the words of our parser
         return Executed(None, "engine" if _is_readable(text) else "syntax", _line(error), notes=notes)
     except QueryError as error:
         return Executed(None, "engine" if _REFUSED.match(error.message) else "run", _line(error), notes=notes)
-    found = rows_of(frame.head(most))
-    return Executed(found, "rows" if found == [] else "done", cut=frame.height > most, notes=notes)
+    found = rows_of(frame.head(limit))
+    return Executed(found, "rows" if found == [] else "done", cut=frame.height > limit, notes=notes)
 
 
 def _is_readable(text: str) -> bool:

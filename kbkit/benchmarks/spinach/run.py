@@ -116,7 +116,7 @@ class _Asking:
     def record(self, question: Question) -> Row:
         """Gold first: a question that it cannot score is not asked, unless the plan says so."""
         settings = self._plan.agent
-        gold = execute(self._kb, question.sparql, settings.timeout, settings.most) if question.sparql else None
+        gold = execute(self._kb, question.sparql, settings.timeout, settings.limit) if question.sparql else None
         begun = {"id": question.id, "question": question.text, "gold_sparql": question.sparql, **_gold(gold)}
         if gold is not None and not _scores(gold) and not self._plan.unscored:
             return {**begun, "asked": False, PREDICTED: None, "error": "not asked: there is no gold answer"}

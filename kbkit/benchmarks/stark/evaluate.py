@@ -210,15 +210,15 @@ class Runner:
         """A search of the task's nodes, checked and ready."""
         return Search.of(self.session, mode, self.k, self.task.within, None, None, {"quotes": False})
 
-    def hits(self, mode: str, tell: Callable[[int, int], None] | None = None) -> pl.DataFrame:
-        """The hits of all questions: query, rank, id, key, type, name, score; ``tell`` hears how many are done."""
+    def hits(self, mode: str, progress: Callable[[int, int], None] | None = None) -> pl.DataFrame:
+        """The hits of all questions: query, rank, id, key, type, name, score; ``progress`` hears how many are done."""
         if mode not in self._hits:
-            self._hits[mode] = self.search(mode).many(self.task.gold.queries.select("query", "text"), tell)
+            self._hits[mode] = self.search(mode).many(self.task.gold.queries.select("query", "text"), progress)
         return self._hits[mode]
 
-    def result(self, mode: str, tell: Callable[[int, int], None] | None = None) -> Result:
-        """The mode's run, and its latency over the first ``timed`` questions; ``tell`` hears how many are searched."""
-        run = as_run(self.hits(mode, tell), references=self.task.references)
+    def result(self, mode: str, progress: Callable[[int, int], None] | None = None) -> Result:
+        """The mode's run, and its latency over the first ``timed`` questions; ``progress`` is called with (done, total)."""
+        run = as_run(self.hits(mode, progress), references=self.task.references)
         return Result(mode, run, latency(self.search(mode), self.task.texts[: self.timed]))
 
 

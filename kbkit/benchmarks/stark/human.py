@@ -72,7 +72,7 @@ def _names(node: Node) -> tuple[str, str]:
     return node.key, f"{node.type}#{node.key}"
 
 
-def paths(kb: KnowledgeBase, node: Node, most: int = 8) -> list[str]:
+def paths(kb: KnowledgeBase, node: Node, limit: int = 8) -> list[str]:
     """Some paths of two steps from a node, ``A -> [r] -> B <- [s] <- C``: through one neighbour of each relation in
     turn, so that few lines show many kinds.
     """
@@ -84,7 +84,7 @@ def paths(kb: KnowledgeBase, node: Node, most: int = 8) -> list[str]:
         if place < near.height
         for step in _onwards(kb, near["id"][place], node.id, relation)
     )
-    return list(itertools.islice(found, most))
+    return list(itertools.islice(found, limit))
 
 
 def _onwards(kb: KnowledgeBase, between: int, start: int, came: Relation) -> Iterator[str]:

@@ -56,9 +56,9 @@ def role_for(roles: Sequence[Role], node_type: str, rng: np.random.Generator) ->
 
 
 def telling(
-    document: Document, matcher: Matcher, role: Role, hidden: Sequence[str], most: int, rng: np.random.Generator
+    document: Document, matcher: Matcher, role: Role, hidden: Sequence[str], limit: int, rng: np.random.Generator
 ) -> list[dict[str, Any]]:
-    """Up to ``most`` properties of a document, from different sentences where there are several.
+    """Up to ``limit`` properties of a document, from different sentences where there are several.
 
     Each is, as a coin says, one of its most telling phrases, or the head of a phrase that other documents have too, so
     that a query may have several answers. None holds a word of the node's own name, or a whole name of ``hidden``.
@@ -75,9 +75,9 @@ def telling(
                 found.append(_Phrase(score, number, _within(sentence, start, end), sentence.text, frozenset(words)))
     found.sort(key=lambda phrase: (-phrase.score, phrase.sentence, phrase.span.start))
     shared = [phrase for phrase in found if len(phrase.words) == 1 and matcher.is_shared(phrase.words, _COMMON)]
-    best = found[: _POOL * most]
+    best = found[: _POOL * limit]
     chosen: list[_Phrase] = []
-    for _ in range(most):
+    for _ in range(limit):
         pool = shared if shared and rng.random() < 0.5 else best
         order = [pool[i] for i in rng.permutation(len(pool)).tolist()]
         chosen += _next(order, chosen) or _next(best, chosen)

@@ -19,8 +19,8 @@ MOST_DRAWN = 1000
 """Nodes: above, a drawing is a grey ball that takes a minute."""
 
 
-def check(path: Path, most: int = 0) -> None:
-    """Raise now what :func:`write` would raise of ``path`` when the work is done, if there are ``most`` nodes."""
+def check(path: Path, limit: int = 0) -> None:
+    """Raise now what :func:`write` would raise of ``path`` when the work is done, if there are ``limit`` nodes."""
     ending = path.suffix.lower()
     if ending not in ENDINGS:
         raise KbError(
@@ -29,7 +29,7 @@ def check(path: Path, most: int = 0) -> None:
     if not path.parent.is_dir():
         raise KbError(f"{path}: there is no folder {path.parent}", "make it first")
     if ending in DRAWN:
-        _check_drawing(most)
+        _check_drawing(limit)
 
 
 def write(graph: Drawing, path: Path) -> None:

@@ -23,14 +23,14 @@ def line(text: str) -> str:
     return " ".join(_TURNING.sub("", fit(text)).split())
 
 
-def short(text: str, most: int) -> str:
-    """One line of at most ``most`` characters, cut at a word where that does not lose too much."""
+def short(text: str, limit: int) -> str:
+    """One line of at most ``limit`` characters, cut at a word where that does not lose too much."""
     text = line(text)
-    if len(text) <= most:
+    if len(text) <= limit:
         return text
-    cut = text[: most - 1]
+    cut = text[: limit - 1]
     words = cut.rpartition(" ")[0]
-    return (words if len(words) > 0.65 * most else cut).rstrip(" ,;:-") + "…"
+    return (words if len(words) > 0.65 * limit else cut).rstrip(" ,;:-") + "…"
 
 
 def width(text: str, size: float) -> float:

@@ -26,42 +26,42 @@ from kbkit.readers.wikidata.worker import Job, Request, task
 
 __all__ = ["convert", "estimate"]
 
-Tell = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 _PROPERTIES_AT_ONCE = 400
 
 
-def convert(paths: Sequence[Path], given: Mapping[str, str], folder: Path, tell: Tell) -> Converted:
+def convert(paths: Sequence[Path], given: Mapping[str, str], folder: Path, progress: Progress) -> Converted:
     """Convert dumps into parts in ``folder``, which stays when the call is stopped, and may be there from another one.
 
-    ``tell`` hears how many of all bytes to be read are read, a few times a second; what it raises ends the call. Raises
+    ``progress`` is called with (bytes read, total) a few times a second; an exception from it ends the call. Raises
     :class:`BadInputError` with file and line for dumps that are broken, and for options that choose nothing.
     """
     chosen = options.parse(given)
     form = formats.of(paths)
     state.prepare(folder, paths, chosen)
     run = _subset if chosen.subset else _all
-    return run(paths, form, chosen, folder, tell)
+    return run(paths, form, chosen, folder, progress)
 
 
-def _all(paths: Sequence[Path], form: Format, chosen: Options, folder: Path, tell: Tell) -> Converted:
+def _all(paths: Sequence[Path], form: Format, chosen: Options, folder: Path, progress: Progress) -> Converted:
     """Everything, or the first entities, in one pass."""
-    whole = Pass(paths, form, folder / "parts", Job(form.convert, chosen.to_json()), tell)
+    whole = Pass(paths, form, folder / "parts", Job(form.convert, chosen.to_json()), progress)
     made = whole.run(limit=chosen.limit)
     _refuse_empty(made, paths)
     return finish.finish(folder, made, _laid(form, folder, made, chosen), chosen)
 
 
-def _subset(paths: Sequence[Path], form: Format, chosen: Options, folder: Path, tell: Tell) -> Converted:
+def _subset(paths: Sequence[Path], form: Format, chosen: Options, folder: Path, progress: Progress) -> Converted:
     """What the options choose, in two passes."""
     size = sum(path.stat().st_size for path in paths)
-    scanned = Pass(paths, form, folder / "scan", Job(form.scan, chosen.to_json()), tell, after=size).run()
+    scanned = Pass(paths, form, folder / "scan", Job(form.scan, chosen.to_json()), progress, after=size).run()
     _refuse_empty(scanned, paths)
     file = selection.select(folder, scanned.folders, chosen)
-    tell(size, 2 * size)
-    second = Pass(paths, form, folder / "parts", Job(form.convert, chosen.to_json()), tell, before=size)
+    progress(size, 2 * size)
+    second = Pass(paths, form, folder / "parts", Job(form.convert, chosen.to_json()), progress, before=size)
     made = second.run(file)
     _add_properties(folder, made, form, scanned.folders, chosen)
-    tell(2 * size, 2 * size)
+    progress(2 * size, 2 * size)
     laid = _laid(form, folder, made, chosen)
     converted = finish.finish(folder, made, laid, chosen, scanned.folders)
     counts = {**converted.counts, "unknown_ids": selection.unknown(file, chosen)}

@@ -127,10 +127,10 @@ def _listed(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _number(option: str, text: str, most: int) -> int:
+def _number(option: str, text: str, limit: int) -> int:
     text = text.strip().replace("_", "")
     if not text:
         return 0
-    if not (text.isascii() and text.isdigit()) or len(text) > 13 or int(text) > most:
-        raise BadInputError(f"option {option}: {text[:20]!r} is no whole number", f"from 0 to {most:,}")
+    if not (text.isascii() and text.isdigit()) or len(text) > 13 or int(text) > limit:
+        raise BadInputError(f"option {option}: {text[:20]!r} is no whole number", f"from 0 to {limit:,}")
     return int(text)

@@ -45,14 +45,14 @@ class Pass:
     """Reads ``paths`` once. ``before`` and ``after`` are the bytes that other passes read, for the progress."""
 
     def __init__(
-        self, paths: Sequence[Path], form: Format, folder: Path, job: Job, tell: Callable[[int, int], None],
+        self, paths: Sequence[Path], form: Format, folder: Path, job: Job, progress: Callable[[int, int], None],
         before: int = 0, after: int = 0,
     ) -> None:  # fmt: skip
         self._paths = paths
         self._form = form
         self._folder = folder
         self._job = job
-        self._tell = tell
+        self._tell = progress
         self._bytes = sum(path.stat().st_size for path in paths)
         self._total = before + self._bytes + after
         self._done = self._before = before
