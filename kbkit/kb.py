@@ -191,7 +191,7 @@ class KnowledgeBase:
         return describe(self.stores, reference)
 
     def page(self, reference: str | int, limit: int = 5) -> Page:
-        """Return a node's page: attributes, texts, and the first ``limit`` neighbours by relation, direction and type."""
+        """Return a node's page: attributes, texts, and ``limit`` neighbours by relation, direction, type."""
         from kbkit.graph.pages import page
 
         return page(self.stores, reference, limit)

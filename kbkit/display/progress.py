@@ -37,7 +37,7 @@ class Progress:
         """Make the threads of the build end at their next event."""
         self._stopped.set()
 
-    def progress(self, stage: str, done: int = 0, total: int = 0) -> None:
+    def report(self, stage: str, done: int = 0, total: int = 0) -> None:
         """Report; raises :class:`InterruptedBuildError` after :meth:`stop`."""
         if self._stopped.is_set():
             raise InterruptedBuildError("stopped", "the KB is as it was")

@@ -83,14 +83,14 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
     embedder = embed.load(request.embedder, request.prefixes, download=True) if "vectors" in stores else None
     progress = Progress(listener)
     with one_line_errors(), directory.building(f"kbkit ingest {request.source}", replace=request.replace) as folder:
-        progress.progress("load")
+        progress.report("load")
         started = time.perf_counter()
         parts = directory.partial if recipe.converted else None
         with _kept_when_stopped(parts), staging(folder, found, parts=parts) as (con, local):
             steps = iter(range(1, _LOAD_STEPS + 1))
 
             def step() -> None:
-                progress.progress("load", next(steps), _LOAD_STEPS)
+                progress.report("load", next(steps), _LOAD_STEPS)
 
             def load() -> tuple[dict[str, Any], Schema, dict[str, int], Path | None]:
                 converted = convert(recipe, local, options, directory.partial, progress)

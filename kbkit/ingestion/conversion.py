@@ -31,9 +31,9 @@ def convert(
     if spec is None:
         return None
     folder.mkdir(exist_ok=True)
-    progress.progress("read")
+    progress.report("read")
     return converter(spec.converter).convert(
-        found[spec.name], options, folder, lambda done, total: progress.progress("read", done, total)
+        found[spec.name], options, folder, lambda done, total: progress.report("read", done, total)
     )
 
 

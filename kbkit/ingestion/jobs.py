@@ -70,7 +70,7 @@ class Jobs:
 
     def _build(self, name: str) -> StoreRecord:
         build = {"adjacency": self._adjacency, "triples": self._triples, "text": self._text, "vectors": self._vectors}
-        self.progress.progress(name)
+        self.progress.report(name)
         started = time.perf_counter()
         source = tables.Tables(self.folder / tables.FILE, memory=_MEMORY)
         try:
@@ -97,7 +97,7 @@ class Jobs:
             )
 
     def _teller(self, name: str) -> Callable[[int, int], None]:
-        return lambda done, total: self.progress.progress(name, done, total)
+        return lambda done, total: self.progress.report(name, done, total)
 
     def _adjacency(self, source: tables.Tables) -> StoreRecord:
         from kbkit.stores import adjacency

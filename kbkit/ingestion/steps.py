@@ -65,9 +65,9 @@ def recorded_settings(manifest: Manifest) -> tuple[TextSettings, VectorSettings]
 
 def publish(directory: KbDirectory, folder: Path, manifest: Manifest, progress: Progress) -> Path:
     """Make the folder the live generation; returns where it is then."""
-    progress.progress("publish")
-    final = directory.publish(folder, manifest, lambda done, total: progress.progress("checksums", done, total))
-    progress.progress("publish", 1, 1)
+    progress.report("publish")
+    final = directory.publish(folder, manifest, lambda done, total: progress.report("checksums", done, total))
+    progress.report("publish", 1, 1)
     return final
 
 

@@ -72,11 +72,11 @@ def update(out: Path, delta: Delta, listener: Listener | None = None) -> Path:
         old = Manifest.read(live)
         if old.schema.rdf_source:
             raise KbError("a KB from RDF holds its source's own statements", "change the source, and ingest it again")
-        progress.progress("load")
+        progress.report("load")
         started = time.perf_counter()
         with staging(folder, found, live) as (con, local):
             report, schema, counts = deadline.run(lambda: _build(con, folder, live, old, delta, local), con.interrupt)
-        progress.progress("load", 1, 1)
+        progress.report("load", 1, 1)
         manifest = dataclasses.replace(
             old,
             schema=schema,

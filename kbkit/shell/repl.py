@@ -217,7 +217,7 @@ class Repl:
             try:
                 self._run(text)
             except KeyboardInterrupt:
-                self._runner.progress(["stopped"])
+                self._runner.report(["stopped"])
             except Quit:
                 return
             if self._executor.kb is not self._kb:  # another KB has another history
@@ -291,7 +291,7 @@ class Repl:
         try:
             return edited(text)
         except KbError as error:
-            self._runner.progress([str(error)])
+            self._runner.report([str(error)])
             return text
 
 

@@ -58,15 +58,15 @@ class Runner:
                 outcome = self.executor.run(text, language=language)
             self.display.show(outcome)
         except KbError as error:
-            self.progress(failure.lines(error, self.executor.ran, self.display.width, where))
+            self.report(failure.lines(error, self.executor.ran, self.display.width, where))
             return error.exit_code
         except KeyboardInterrupt:
-            self.progress(["stopped"])
+            self.report(["stopped"])
             return 130
         except (OSError, MemoryError) as error:
             if isinstance(error, OSError) and systems.is_closed_pipe(error):
                 raise  # whoever read has seen enough
-            self.progress([f"{where or ''}{getattr(error, 'strerror', None) or error or type(error).__name__}"])
+            self.report([f"{where or ''}{getattr(error, 'strerror', None) or error or type(error).__name__}"])
             return 1
         except Quit:
             raise
@@ -74,7 +74,7 @@ class Runner:
             if self._debug:
                 raise
             said = f"internal error: {type(error).__name__}: {' '.join(str(error).split())}"
-            self.progress([f"{where or ''}{said}; please report it; kbkit --debug shell ... shows where"])
+            self.report([f"{where or ''}{said}; please report it; kbkit --debug shell ... shows where"])
             return _DEFECT
         return self._follow(outcome, depth)
 
@@ -82,7 +82,7 @@ class Runner:
         if outcome.edit is not None:
             self.pending = outcome.edit
         if outcome.script and depth >= _MOST_NESTED:
-            self.progress([f"{outcome.source}: files read one another, {_MOST_NESTED} deep; is there a circle?"])
+            self.report([f"{outcome.source}: files read one another, {_MOST_NESTED} deep; is there a circle?"])
             return 1
         return self._all(outcome.script, outcome.source, depth + 1)
 
@@ -94,7 +94,7 @@ class Runner:
                 return code
         return 0
 
-    def progress(self, lines: list[str]) -> None:
+    def report(self, lines: list[str]) -> None:
         """Print what is wrong, on standard error."""
         sys.stdout.flush()
         for line in lines:

@@ -217,7 +217,7 @@ class Runner:
         return self._hits[mode]
 
     def result(self, mode: str, progress: Callable[[int, int], None] | None = None) -> Result:
-        """The mode's run, and its latency over the first ``timed`` questions; ``progress`` is called with (done, total)."""
+        """The mode's run, and its latency over the first ``timed`` questions; ``progress`` gets (done, total)."""
         run = as_run(self.hits(mode, progress), references=self.task.references)
         return Result(mode, run, latency(self.search(mode), self.task.texts[: self.timed]))
 
