@@ -12,6 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
+DISTRIBUTION = "kbkit-kg"
+"""The name of the package on the index, where another project has the name kbkit."""
+
 
 @dataclass(frozen=True)
 class Option:
@@ -95,6 +98,13 @@ class UnknownNameError(KbError):
         self.kind, self.name, self.choices = kind, name, known
 
 
+class MissingExtraError(KbError):
+    """A feature needs packages of an optional extra, which are not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs the extra '{extra}'", f"Run: {install_command(extra)}")
+
+
 class BadInputError(KbError):
     """A source file, recipe or value that cannot be used."""
 
@@ -135,6 +145,21 @@ def _spelled(part: Part, speller: Speller) -> str:
     if isinstance(part, Option):
         return speller.option(part)
     return speller.command(part) if isinstance(part, Command) else part
+
+
+def install_command(extra: str) -> str:
+    """Return the pip command that installs an extra, from the checkout if kbkit was installed from one."""
+    import importlib.metadata
+    import json
+    from urllib.parse import unquote, urlsplit
+
+    try:
+        origin = importlib.metadata.distribution(DISTRIBUTION).read_text("direct_url.json") or "{}"
+    except importlib.metadata.PackageNotFoundError:
+        origin = "{}"
+    data = json.loads(origin)
+    target = unquote(urlsplit(data["url"]).path) if "dir_info" in data else DISTRIBUTION
+    return f"python -m pip install '{target}[{extra}]'"
 
 
 def sentence(text: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kbkit.directory import files as whole_files
-from kbkit.errors import KbError
+from kbkit.errors import KbError, MissingExtraError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -84,7 +84,7 @@ def _libraries() -> tuple[Any, Any]:
         import altair
         import vl_convert
     except ImportError:
-        raise KbError("charts need Altair and vl-convert", "python -m pip install 'kbkit[plot]'") from None
+        raise MissingExtraError("Charting", "plot") from None
     return altair, vl_convert
 
 

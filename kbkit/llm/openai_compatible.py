@@ -16,7 +16,7 @@ import urllib.parse
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from kbkit.errors import KbError, QueryTimeoutError
+from kbkit.errors import KbError, MissingExtraError, QueryTimeoutError
 from kbkit.llm.client import Reply, Request, Tool, Usage
 from kbkit.stores import endpoint
 
@@ -193,7 +193,7 @@ def _library() -> Any:
     try:
         import openai
     except ImportError:
-        raise KbError("openai is not installed", "python -m pip install 'kbkit[openai]'") from None
+        raise MissingExtraError("A language model", "openai") from None
     return openai
 
 

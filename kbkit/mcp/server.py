@@ -11,7 +11,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from kbkit.agent.names import line
-from kbkit.errors import KbError, QueryTimeoutError
+from kbkit.errors import KbError, MissingExtraError, QueryTimeoutError
 from kbkit.mcp.tools import Limits, Tool, tools
 
 if TYPE_CHECKING:
@@ -147,5 +147,5 @@ def _imported() -> tuple[Any, Any, Any]:
         import mcp.types
         from mcp.server import lowlevel
     except ImportError:
-        raise KbError("the package mcp is not installed", "pip install 'kbkit[mcp]'") from None
+        raise MissingExtraError("The MCP server", "mcp") from None
     return anyio, lowlevel, mcp.types

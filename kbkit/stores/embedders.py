@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit import assets
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.errors import KbError, MissingExtraError, UnknownNameError
 from kbkit.stores import endpoint
 
 Vectors = NDArray[np.float32]
@@ -310,9 +310,7 @@ def sentence_transformers() -> Any:
     try:
         import sentence_transformers as library
     except ImportError:
-        raise KbError(
-            "sentence-transformers is not installed", "python -m pip install 'kbkit[sentence-transformers]'"
-        ) from None
+        raise MissingExtraError("A sentence-transformers model", "sentence-transformers") from None
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)  # its remarks would stand between the hits
     with contextlib.suppress(ImportError):  # and so would the bars of what it loads models with
         from transformers.utils import logging as transformers_logging

@@ -24,7 +24,7 @@ import numpy as np
 
 from kbkit.answers.algebra import Filter, Stored, operators
 from kbkit.answers.engines.spark_sql import Closure, quoted, spark_type, to_spark
-from kbkit.errors import KbError, QueryError, QueryTimeoutError
+from kbkit.errors import KbError, MissingExtraError, QueryError, QueryTimeoutError
 from kbkit.schema import Attribute, NodeType, Relation, Schema
 from kbkit.stores.deadline import Expired, run
 
@@ -271,7 +271,7 @@ class Spark:
             import sqlglot  # noqa: F401 - translates the query
             from pyspark.sql import SparkSession
         except ImportError:
-            raise KbError("Spark is not installed", "python -m pip install 'kbkit[spark]'") from None
+            raise MissingExtraError("The engine spark", "spark") from None
         there = SparkSession.getActiveSession()
         if there is None:
             _check_java()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kbkit.directory import files as whole_files
-from kbkit.errors import KbError
+from kbkit.errors import KbError, MissingExtraError
 
 if TYPE_CHECKING:
     from kbkit.display.drawing.model import Drawing
@@ -76,7 +76,7 @@ def _check_drawing(nodes: int) -> Any:
     try:
         import vl_convert
     except ImportError:
-        raise KbError("drawings need vl-convert", "python -m pip install 'kbkit[plot]'") from None
+        raise MissingExtraError("Drawing", "plot") from None
     if nodes > MOST_DRAWN:
         raise KbError(
             f"{nodes:,} nodes are too many to draw",
