@@ -31,7 +31,7 @@ from typing import IO
 
 from kbkit.directory import systems
 from kbkit.display.progress import Event, Listener
-from kbkit.errors import BadInputError, KbError, UnknownNameError
+from kbkit.errors import DISTRIBUTION, BadInputError, KbError, UnknownNameError
 from kbkit.ingestion import recipe as recipes
 from kbkit.ingestion.recipe import Download, Recipe
 
@@ -216,7 +216,7 @@ def _attempt(job: _Job) -> None:
     """Ask once, for what is missing."""
     version = _read_state(job)
     have = _size(job.part) if version.validator else 0
-    agent = "kbkit/" + importlib.metadata.version("kbkit")
+    agent = "kbkit/" + importlib.metadata.version(DISTRIBUTION)
     headers = {"User-Agent": agent, "Accept": "*/*", "Accept-Encoding": "identity"}
     if have:
         headers |= {"Range": f"bytes={have}-", "If-Range": version.validator}

@@ -14,7 +14,7 @@ from kbkit.directory import systems
 from kbkit.directory.generations import KbDirectory
 from kbkit.directory.manifest import Manifest
 from kbkit.display.progress import Progress
-from kbkit.errors import BadInputError, InterruptedBuildError, KbError
+from kbkit.errors import DISTRIBUTION, BadInputError, InterruptedBuildError, KbError
 from kbkit.ingestion import archives
 from kbkit.ingestion.archives import Found
 from kbkit.stores import tables, triples
@@ -25,7 +25,7 @@ from kbkit.stores.text import Settings as TextSettings
 if TYPE_CHECKING:
     import duckdb
 
-_LIBRARIES = ("kbkit", "duckdb", "pyoxigraph", "tantivy", "lancedb", "numpy", "model2vec")
+_LIBRARIES = ("duckdb", "pyoxigraph", "tantivy", "lancedb", "numpy", "model2vec")
 
 
 @contextlib.contextmanager
@@ -73,7 +73,7 @@ def publish(directory: KbDirectory, folder: Path, manifest: Manifest, progress: 
 
 def versions() -> dict[str, str]:
     """The versions of kbkit and of what it builds with."""
-    return {name: _version(name) for name in _LIBRARIES}
+    return {"kbkit": _version(DISTRIBUTION), **{name: _version(name) for name in _LIBRARIES}}
 
 
 _version = functools.cache(importlib.metadata.version)

@@ -11,7 +11,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from kbkit.agent.names import line
-from kbkit.errors import KbError, MissingExtraError, QueryTimeoutError
+from kbkit.errors import DISTRIBUTION, KbError, MissingExtraError, QueryTimeoutError
 from kbkit.mcp.tools import Limits, Tool, tools
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def server(kb: KnowledgeBase, limits: Limits) -> Any:
     name = line(kb.schema.name)
     return lowlevel.Server(
         f"kbkit {name}",
-        version=metadata.version("kbkit"),
+        version=metadata.version(DISTRIBUTION),
         instructions=_INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,

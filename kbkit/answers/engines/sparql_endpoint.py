@@ -11,7 +11,7 @@ import urllib.parse
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from kbkit.errors import KbError, QueryError
+from kbkit.errors import DISTRIBUTION, KbError, QueryError
 from kbkit.stores import endpoint
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Endpoint:
     def __init__(self, url: str, user_agent: str = "") -> None:
         endpoint.check(url, _EXAMPLE, _PASSWORD)
         self.url = url
-        self._agent = user_agent or f"kbkit/{version('kbkit')}"
+        self._agent = user_agent or f"kbkit/{version(DISTRIBUTION)}"
         if not (self._agent.isascii() and self._agent.isprintable()):
             raise KbError(f"{self._agent!r} is no user agent", "plain letters: 'my-study/1.0 (me@example.org)'")
 
