@@ -26,7 +26,7 @@ from kbkit.cli import (
     spinach,
     stark,
 )
-from kbkit.cli.commands import Program
+from kbkit.cli.commands import Program, branch
 from kbkit.cli.progress import watch
 from kbkit.cli.spelling import SPELLER
 from kbkit.directory import systems
@@ -99,7 +99,7 @@ def main() -> None:
             stream.reconfigure(errors="replace")  # the encoding of the terminal lacks some letters
     try:
         _check_arguments()
-        code = app(obj=state, standalone_mode=False)
+        code = branch(app, sys.argv[1:])(obj=state, standalone_mode=False)
         if code == 130:  # Typer caught Ctrl-C
             raise KeyboardInterrupt
         sys.stdout.flush()  # here, where a closed pipe is handled

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -187,3 +189,32 @@ def group(help: str) -> typer.Typer:
 def add(app: typer.Typer, function: Callable[..., None], name: str | None = None, **settings: Any) -> None:
     """Add a command to the program or to a group."""
     app.command(name, cls=Command, **settings)(function)
+
+
+def branch(app: typer.Typer, args: Sequence[str]) -> typer.Typer:
+    """Return the part of the program that a command line needs: one command or group, or the names of all.
+
+    Building all commands takes longer than most commands run.
+    """
+    name = next((word for word in args if word and not word.startswith("-")), "")
+    if name in COMMANDS:
+        name = new_command([name])[0]
+    part = copy.copy(app)
+    for info in app.registered_commands:
+        info.name = info.name or getattr(info.callback, "__name__", "")
+    part.registered_commands = [info for info in app.registered_commands if info.name == name]
+    part.registered_groups = [info for info in app.registered_groups if info.name == name]
+    if not (part.registered_commands or part.registered_groups):
+        part.registered_commands = [copy.copy(info) for info in app.registered_commands]
+        for command in part.registered_commands:
+            command.help, command.callback = inspect.getdoc(command.callback), _nothing
+        part.registered_groups = [copy.copy(info) for info in app.registered_groups]
+        for info in part.registered_groups:
+            info.typer_instance = copy.copy(info.typer_instance)
+            assert info.typer_instance is not None
+            info.typer_instance.registered_commands = []
+    return part
+
+
+def _nothing() -> None:
+    """Do nothing: a command without parameters."""

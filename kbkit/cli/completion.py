@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kbkit.cli.commands import add
+from kbkit.cli.commands import add, branch
 from kbkit.errors import Command, KbError, UnknownNameError
 
 VARIABLE = "_KBKIT_COMPLETE"
@@ -158,34 +158,13 @@ def prepare(app: typer.Typer) -> Any:
     """Return the program with candidates for its parameters; only the branch of the typed command, if there is one."""
     line = os.environ.get("COMP_WORDS", os.environ.get("_TYPER_COMPLETE_ARGS", ""))
     words = re.split(r"\s", line)  # bash gives them a line each
-    typed = next((word for word in words[1:-1] if word and not word.startswith("-")), "")
-    _prune(app, typed)
+    part = branch(app, words[1:-1])
     from typer._completion_classes import completion_init
 
     completion_init()
-    program = typer.main.get_command(app)
+    program = typer.main.get_command(part)
     _add_candidates(program, ())
     return program
-
-
-def _prune(app: typer.Typer, name: str) -> None:
-    """Remove all but one command or group, or all but the names, because building the whole tree is slow."""
-    for command in app.registered_commands:
-        command.name = command.name or getattr(command.callback, "__name__", "")
-    commands = [command for command in app.registered_commands if command.name == name]
-    groups = [group for group in app.registered_groups if group.name == name]
-    if commands or groups:
-        app.registered_commands, app.registered_groups = commands, groups
-    elif not name:
-        for command in app.registered_commands:
-            command.callback = _nothing
-        for group in app.registered_groups:
-            if group.typer_instance is not None:
-                group.typer_instance.registered_commands = []
-
-
-def _nothing() -> None:
-    """Do nothing: a command without parameters."""
 
 
 def _add_candidates(command: Any, path: Sequence[str]) -> None:
