@@ -99,7 +99,7 @@ def main() -> None:
             stream.reconfigure(errors="replace")  # the encoding of the terminal lacks some letters
     try:
         _check_arguments()
-        code = branch(app, sys.argv[1:])(obj=state, standalone_mode=False)
+        code = branch(app, sys.argv[1:])(prog_name="kbkit", obj=state, standalone_mode=False)
         if code == 130:  # Typer caught Ctrl-C
             raise KeyboardInterrupt
         sys.stdout.flush()  # here, where a closed pipe is handled

@@ -116,7 +116,7 @@ class Command(TyperCommand):
                 _note(ctx, f"{name} is now {new}" if new else f"{name} is the default now")
             else:
                 new = name
-            if new:
+            if new or not word:
                 result.append(new + sign + value)
             if new in own and not sign and not getattr(own[new], "is_flag", True):
                 result += [following for following in [next(words, None)] if following is not None]
