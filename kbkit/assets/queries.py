@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kbkit import assets
-from kbkit.errors import BadInputError, KbError, UnknownNameError, suggest
+from kbkit.errors import BadInputError, Command, KbError, UnknownNameError, suggest
 
 if TYPE_CHECKING:
     import polars as pl
@@ -161,9 +161,11 @@ def find(kind: str, argument: str) -> Query:
         return load(kind, argument)
     if _STARTS[kind].match(argument):
         return typed(kind, argument)
+    shown = argument if len(argument) <= 60 else f"{argument[:60]}..."
+    hint = suggest(argument, [*known, *(name.split("/")[1] for name in known)])
     raise KbError(
-        f"{argument!r} is not a file, a shipped query or a query in {_TITLES[kind]}",
-        suggest(argument, [*known, *(name.split("/")[1] for name in known)]),
+        f"{shown!r} is not a file, a shipped query or a query in {_TITLES[kind]}",
+        *([hint] if hint.startswith("Did") else ["To list the shipped queries: ", Command("query list")]),
     )
 
 
