@@ -274,8 +274,8 @@ class KnowledgeBase:
 
         A string in ``<`` and ``>`` is an IRI, any other string a literal. ``timeout`` is in seconds (None: no limit).
         ``dialect`` is ``sparql`` or ``wikidata`` (queries of the Wikidata Query Service); default: the KB's dialect.
-        ``max_rows`` limits the result. Raises :class:`QuerySyntaxError` with line and column, :class:`QueryTimeoutError`, and
-        :class:`QueryError`.
+        ``max_rows`` limits the result.
+        Raises :class:`QuerySyntaxError` with line and column, :class:`QueryTimeoutError`, :class:`QueryError`.
         """
         from kbkit.questions.run import sparql
 
