@@ -166,13 +166,13 @@ class KnowledgeBase:
         return info(self.schema, self.manifest, self.folder)
 
     def types(self) -> pl.DataFrame:
-        """Return the node types: type, nodes, other_nodes (whose primary type differs), attributes, sql_name, description."""
+        """Return node types: type, nodes, other_nodes (of another primary type), attributes, sql_name, description."""
         from kbkit.graph.overview import types
 
         return types(self.schema)
 
     def relations(self) -> pl.DataFrame:
-        """Return relations by signature: relation, head_type, tail_type, edges, symmetric, attributes, sql_name, label."""
+        """Return signatures: relation, head_type, tail_type, edges, symmetric, attributes, sql_name, label."""
         from kbkit.graph.overview import relations
 
         return relations(self.schema)
