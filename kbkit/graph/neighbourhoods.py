@@ -61,14 +61,14 @@ class Neighbourhood:
         """The title, in one line."""
         hops = int(self.found["hop"].max())  # type: ignore[arg-type]
         name = clean(self.nodes["name"][0]).replace("\n", " ")
-        return f"{name} and what lies within {hops} step{'s' * (hops != 1)}"
+        return f"{name}: neighbourhood within {hops} step{'s' * (hops != 1)}"
 
     @property
     def summary(self) -> str:
         """The numbers of nodes, edges and omitted nodes, as text."""
         nodes, edges = self.nodes.height, self.edges.height
         shown = f"{nodes:,} node{'s' * (nodes != 1)}, {edges:,} edge{'s' * (edges != 1)}"
-        return shown + (f"; {self.left_out:,} more node{'s' * (self.left_out != 1)} left out" if self.left_out else "")
+        return shown + (f"; {self.left_out:,} more node{'s' * (self.left_out != 1)} omitted" if self.left_out else "")
 
     def lines(self, width: int = 80) -> list[str]:
         """Return the number of nodes by type and distance as text, wrapped to ``width`` columns."""
@@ -78,7 +78,7 @@ class Neighbourhood:
                 counts = [f"{count:,} {clean(name)}" for name, count in part.select("type", "nodes").iter_rows()]
                 told = f"{hop} step{'s' * (hop != 1)}: {int(part['nodes'].sum()):,} nodes: {', '.join(counts)}"
                 lines += textwrap.wrap(told, max(width, 20), initial_indent="  ", subsequent_indent=6 * " ")
-        return [*lines, f"kept: {self.summary}"]
+        return [*lines, f"shown: {self.summary}"]
 
     def __str__(self) -> str:
         return f"{self.title}: {self.summary}"
