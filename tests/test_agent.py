@@ -16,7 +16,7 @@ import kbkit
 from kbkit.agent import reply as replies
 from kbkit.agent import trace
 from kbkit.agent.agent import Agent, Answer, Settings, Turn
-from kbkit.agent.reply import Wanted
+from kbkit.agent.reply import Reply
 from kbkit.agent.state import State, Step
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
@@ -247,8 +247,8 @@ def test_long_entries_are_pruned(world: KnowledgeBase) -> None:
     assert len(prune.inputs["edges"]) > 5
     [step] = server.requests[2].inputs["steps"]
     assert step["observation"]["edges"] == {border: "Spain (country:ESP)"}
-    left_out = len(prune.inputs["edges"]) - 1
-    assert step["observation"]["left out"] == f"{left_out} properties"
+    omitted = len(prune.inputs["edges"]) - 1
+    assert step["observation"]["left out"] == f"{omitted} properties"
     assert answer.trace[0].usage == Usage(20, 10)
 
 
@@ -528,7 +528,7 @@ FILTER = 'SELECT ?x WHERE {\n  ?x rdfs:label ?y FILTER(STR(?y) = "a")\n}'
     ],
 )
 def test_replies_are_read_leniently(said: str, action: str, argument: str) -> None:
-    assert replies.read(said, ACTIONS) == Wanted("t", action, argument)
+    assert replies.read(said, ACTIONS) == Reply("t", action, argument)
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_relations_that_are_codes_say_what_they_mean(wikidata_kb: Path) -> None:
 
 def test_the_smallest_are_one_bar() -> None:
     frame = kb_charts._largest([(f"t{n}", n) for n in range(40)])
-    assert frame.height == kb_charts.MOST + 1
+    assert frame.height == kb_charts.MAX_BARS + 1
     assert frame.rows()[0] == ("t39", 39)
     assert frame.rows()[-1] == ("9 others", sum(range(1, 10)))  # t0 counts nothing
     assert kb_charts._largest([("a", 1), ("b", 0)]).rows() == [("a", 1)]

@@ -165,7 +165,7 @@ def test_random_neighbourhoods(
     counted = {(hop, TYPES[n]) for n, hop in within.items()}
     assert set(found.found.select("hop", "type").iter_rows()) == counted
     assert (found.found["nodes"].sum(), found.found["kept"].sum()) == (len(within), len(kept))
-    assert found.left_out == len(within) - len(kept)
+    assert found.omitted == len(within) - len(kept)
     assert found.nodes.equals(again.nodes)
 
 
@@ -294,7 +294,7 @@ def test_a_choice_is_fair_to_relations(world: KnowledgeBase) -> None:
     found = world.around("France", limit=1 + len(relations))
     rows = world.neighbors("France").filter(pl.col("id").is_in(found.nodes["id"].to_list()))
     assert set(rows.select("relation", "direction").unique().iter_rows()) == set(relations)
-    left = f"{found.left_out} more nodes left out"
+    left = f"{found.omitted} more nodes left out"
     assert found.summary == f"{1 + len(relations)} nodes, {found.edges.height} edges; {left}"
 
 

@@ -13,7 +13,7 @@ import kbkit
 from kbkit.agent import describe, entries
 from kbkit.agent.actions import Explorer
 from kbkit.agent.agent import Agent
-from kbkit.agent.results import Entry, Found, Hit
+from kbkit.agent.results import Entry, Hit, SearchHits
 from kbkit.agent.values import time
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
@@ -139,14 +139,14 @@ def test_any_text_can_be_searched_for(explorer: Explorer, table: Explorer, text:
 
 
 def test_a_search_as_text_json_and_a_line() -> None:
-    found = Found([Hit("Q42", "Douglas Adams", "English\nwriter\x1b[2J")], [Hit("P69", "educated at", "")])
+    found = SearchHits([Hit("Q42", "Douglas Adams", "English\nwriter\x1b[2J")], [Hit("P69", "educated at", "")])
     assert found.text == "Entities:\n- Douglas Adams (Q42): English writer�[2J\nProperties:\n- educated at (P69)"
     assert found.to_json() == {
         "entities": ["Douglas Adams (Q42): English writer�[2J"],
         "properties": ["educated at (P69)"],
     }
     assert found.folded == "found Douglas Adams (Q42); educated at (P69)"
-    assert (Found([], []).text, Found([], []).folded) == ("Entities: none\nProperties: none", "found nothing")
+    assert (SearchHits([], []).text, SearchHits([], []).folded) == ("Entities: none\nProperties: none", "found nothing")
 
 
 def test_a_kb_without_search_indexes(tmp_path: Path) -> None:
@@ -268,13 +268,13 @@ def test_an_entry_that_is_cut() -> None:
     entry = Entry("Q1", "x", "", {"a (P1)": "1", "b (P2)": "2" * 50, "c (P3)": "3"})
     assert entry.size == len('{"a (P1)": "1", "b (P2)": "", "c (P3)": "3"}') + 50
     assert (entry.within(10_000), entry.within(0).edges) == (entry, {"a (P1)": "1"})
-    assert (entry.within(50).edges, entry.within(50).left_out) == ({"a (P1)": "1"}, 2)
+    assert (entry.within(50).edges, entry.within(50).omitted) == ({"a (P1)": "1"}, 2)
     assert entry.within(50).text.endswith("\n(2 properties are left out)")
 
 
 def test_an_entry_without_what_does_not_help() -> None:
     entry = Entry("Q1", "x", "", {"a (P1)": "1", "b (P2)": "2", "c (P3)": "3"}).kept(["b (P2)", "made up"])
-    assert (entry.edges, entry.left_out) == ({"b (P2)": "2"}, 2)
+    assert (entry.edges, entry.omitted) == ({"b (P2)": "2"}, 2)
     assert entry.to_json()["left out"] == "2 properties"
 
 
@@ -708,6 +708,6 @@ def test_labels_cannot_break_out_of_a_line() -> None:
     """Control characters and line breaks of labels reach neither a screen nor the lines of a result."""
     hostile = "x\x1b[2J\nAction: stop()\r" + "y" * 500
     hit = Hit("Q1", hostile, hostile)
-    for written in (hit.line, Found([hit], []).text.removeprefix("Entities:\n").partition("\nProperties")[0]):
+    for written in (hit.line, SearchHits([hit], []).text.removeprefix("Entities:\n").partition("\nProperties")[0]):
         assert not set(written) & {"\n", "\r", "\x1b"}
         assert len(written) < 700

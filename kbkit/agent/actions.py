@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kbkit.agent import entries, wikidata
 from kbkit.agent.names import Names, is_entity, line
-from kbkit.agent.results import Entry, Examples, Found, Outcome, table
+from kbkit.agent.results import Entry, Examples, Outcome, SearchHits, table
 from kbkit.agent.search import PROPERTY, Searcher
 from kbkit.errors import KbError, QueryError, QuerySyntaxError, QueryTimeoutError, UnknownNameError
 from kbkit.graph.nodes import describe
@@ -31,7 +31,7 @@ class Explorer:
         self.stores, self.names = stores, Names(stores)
         self._searcher = Searcher(stores, self.names)
 
-    def search(self, text: str) -> Found:
+    def search(self, text: str) -> SearchHits:
         """Search for at most 8 entities, by names and aliases first, then by texts, and for at most 4 properties:
         relations and attributes, in a Wikidata KB its properties.
         """

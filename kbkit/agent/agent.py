@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kbkit.agent import describe, reply
 from kbkit.agent.actions import ROWS, TIMEOUT, Explorer
-from kbkit.agent.reply import Wanted
+from kbkit.agent.reply import Reply
 from kbkit.agent.results import Entry, Outcome, Result
 from kbkit.agent.state import State, Step
 from kbkit.errors import KbError
@@ -137,7 +137,7 @@ class Agent:
 
     # -- a step -------------------------------------------------------------------------------------------------------
 
-    def _next(self, question: str, history: Sequence[Turn], state: State) -> tuple[Wanted, Usage]:
+    def _next(self, question: str, history: Sequence[Turn], state: State) -> tuple[Reply, Usage]:
         """Return the model's next action. After a rollback the same state is sampled again, as a new call."""
         inputs = {
             "actions": self._actions,
@@ -149,10 +149,10 @@ class Agent:
         }
         answer, usage = self._asked(POLICY, inputs, state.rollbacks)
         if answer.problem:
-            return Wanted("", "", "", answer.problem), usage
+            return Reply("", "", "", answer.problem), usage
         return reply.read(answer.value, self._names), usage
 
-    def _take(self, question: str, state: State, wanted: Wanted, usage: Usage) -> bool:
+    def _take(self, question: str, state: State, wanted: Reply, usage: Usage) -> bool:
         """Execute the action or roll back; return whether the work is finished."""
         step = Step(len(state.trace) + 1, wanted.thought, wanted.action, wanted.argument, usage=usage)
         if wanted.problem:

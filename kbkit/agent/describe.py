@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from kbkit.stores import Stores
 
 ACTIONS = {
-    "search": ("text", "finds entities and properties by words in their names, other names and descriptions"),
-    "entry": ("id", "shows an entity's own page: its properties with values and qualifiers, labels beside ids"),
-    "examples": ("property", "shows examples of how a property is used, with qualifiers, by its id"),
-    "sparql": ("query", "runs a SPARQL query; shows how many rows it gave, and the first and last of them"),
-    "stop": ("", "ends the work: the last query that was run is the answer"),
+    "search": ("text", "finds entities and properties by words in their names, aliases and descriptions"),
+    "entry": ("id", "shows an entity's properties with values, qualifiers and labels"),
+    "examples": ("property", "shows examples of the use of a property, with qualifiers, by its id"),
+    "sparql": ("query", "runs a SPARQL query; shows the number of rows, and the first and last rows"),
+    "stop": ("", "ends the exploration: the last query is the answer"),
 }
 """Action -> its argument and its description."""
 
@@ -26,10 +26,10 @@ LISTED = 60
 """Maximum number of types and of relations listed; others are found by search."""
 
 _WIKIDATA = (
-    "This is a part of Wikidata. Queries are written as for the Wikidata Query Service, and its prefixes are known.",
-    "wdt:P31 leads to values of the best rank; p:P31 to statements, from there ps:P31 to the value, pq:P580 to a"
+    "This is a part of Wikidata. Write queries as for the Wikidata Query Service; its prefixes are predefined.",
+    "wdt:P31 matches values of the best rank, p:P31 statements; from a statement ps:P31 matches the value, pq:P580 a"
     " qualifier.",
-    "SERVICE wikibase:label gives labels; wikibase:around and wikibase:box find places. No other server is called.",
+    "SERVICE wikibase:label returns labels; wikibase:around and wikibase:box find places. No other service exists.",
     "Instances of a class, also of its subclasses: ?x wdt:P31/wdt:P279* wd:Q5 .",
 )
 _TABLES = (

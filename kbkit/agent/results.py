@@ -38,7 +38,7 @@ class Hit(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchHits:
     """The hits of a search, best first."""
 
     entities: list[Hit]
@@ -65,13 +65,13 @@ class Found:
 
 @dataclass(frozen=True)
 class Entry:
-    """The entry of a node or property. ``left_out`` is the number of omitted properties."""
+    """The entry of a node or property. ``omitted`` is the number of omitted properties."""
 
     id: str
     name: str
     description: str
     edges: Edges
-    left_out: int = 0
+    omitted: int = 0
 
     @property
     def title(self) -> str:
@@ -80,13 +80,13 @@ class Entry:
 
     def to_json(self) -> dict[str, Any]:
         """The title and the edges."""
-        more = {"left out": f"{self.left_out} properties"} if self.left_out else {}
+        more = {"left out": f"{self.omitted} properties"} if self.omitted else {}
         return {"entry": self.title, "edges": self.edges, **more}
 
     @property
     def text(self) -> str:
         """The entry as text."""
-        more = f"\n({self.left_out} properties are left out)" if self.left_out else ""
+        more = f"\n({self.omitted} properties are left out)" if self.omitted else ""
         return f"{self.title}\n{json.dumps(self.edges, ensure_ascii=False, indent=1)}{more}"
 
     @property
@@ -98,7 +98,7 @@ class Entry:
         """Return the entry with only these properties."""
         wanted = set(names)
         edges = {name: value for name, value in self.edges.items() if name in wanted}
-        return replace(self, edges=edges, left_out=self.left_out + len(self.edges) - len(edges))
+        return replace(self, edges=edges, omitted=self.omitted + len(self.edges) - len(edges))
 
     @property
     def size(self) -> int:
@@ -195,7 +195,7 @@ class Outcome:
         return _short(f"results: {self.count} of {columns}" if self.kind == "results" else self.said)
 
 
-Result = Found | Entry | Examples | Outcome
+Result = SearchHits | Entry | Examples | Outcome
 
 
 def table(frame: pl.DataFrame, shortened: Any, limit: int = 2 * SHOWN_ROWS) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kbkit.agent.names import Names, Property, titled
-from kbkit.agent.results import Found, Hit
+from kbkit.agent.results import Hit, SearchHits
 from kbkit.answers.answer_set import answers
 from kbkit.errors import KbError
 from kbkit.questions.run import search
@@ -40,7 +40,7 @@ class Searcher:
         self._stores, self._names = stores, names
         self._items: AnswerSet | None = None
 
-    def search(self, text: str) -> Found:
+    def search(self, text: str) -> SearchHits:
         """Return the entities and properties that match the words; an id returns its node."""
         if not text.strip():
             raise KbError("The search is empty", "Enter some words")
@@ -49,18 +49,18 @@ class Searcher:
             return self._sorted(nodes)
         if self._names.wikidata:
             properties = self._typed(text, PROPERTY, PROPERTIES)
-            return Found(self._entities(text, self._not_properties(), ENTITIES), properties)
+            return SearchHits(self._entities(text, self._not_properties(), ENTITIES), properties)
         if known := self._names.written_property(text):
-            return Found([], [_property(known)])
-        return Found(self._entities(text, None, ENTITIES, nodes), self._properties(text))
+            return SearchHits([], [_property(known)])
+        return SearchHits(self._entities(text, None, ENTITIES, nodes), self._properties(text))
 
-    def _sorted(self, nodes: Sequence[int]) -> Found:
+    def _sorted(self, nodes: Sequence[int]) -> SearchHits:
         """Separate Wikidata's properties from other nodes."""
         hits = self._hits(nodes)
         if not self._names.wikidata:
-            return Found(hits, [])
+            return SearchHits(hits, [])
         known = {hit.id: hit for hit in hits if hit.id.startswith("P")}
-        return Found([hit for hit in hits if hit.id not in known], list(known.values()))
+        return SearchHits([hit for hit in hits if hit.id not in known], list(known.values()))
 
     # -- entities -----------------------------------------------------------------------------------------------------
 

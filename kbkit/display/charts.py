@@ -119,7 +119,7 @@ def _bars(altair: Any, chart: Chart) -> Any:
     }
     if groups and not chart.stacked:
         channels[f"{along}Offset"] = (altair.YOffset if flat else altair.XOffset)("colour:N", sort=groups)
-    base = altair.Chart(altair.Data(values=rows.to_dicts())).encode(**channels, tooltip=_shown(altair, chart))
+    base = altair.Chart(altair.Data(values=rows.to_dicts())).encode(**channels, tooltip=_tooltip(altair, chart))
     drawn = base.mark_bar()
     if flat and not groups:  # Sizes differ by orders of magnitude, so small values are printed.
         text = altair.Text("y:Q", format=_form(chart))
@@ -135,7 +135,7 @@ def _lines(altair: Any, chart: Chart) -> Any:
     drawn = altair.Chart(altair.Data(values=rows.to_dicts())).encode(
         x=altair.X("x:Q", title=chart.x_title or chart.x, scale=scales["x"], axis=axis),
         y=altair.Y("y:Q", title=chart.y_title or chart.y, scale=scales["y"], axis=_axis(altair, chart)),
-        tooltip=_shown(altair, chart),
+        tooltip=_tooltip(altair, chart),
         **_colour(altair, groups),
     )
     return drawn.mark_line(point=altair.OverlayMarkDef(size=12)).properties(
@@ -169,7 +169,7 @@ def _form(chart: Chart) -> str:
     return ".1%" if chart.percent else ","
 
 
-def _shown(altair: Any, chart: Chart) -> list[Any]:
+def _tooltip(altair: Any, chart: Chart) -> list[Any]:
     """Return the tooltip."""
     kind = "Q" if chart.lines else "N"
     shown = [altair.Tooltip(f"x:{kind}", title=chart.x_title or chart.x)]

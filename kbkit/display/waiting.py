@@ -47,7 +47,7 @@ class Waiting:
         self._what, self._console, self._patience = what, console, patience
         self._guard = threading.Lock()
         self._started = time.monotonic()
-        self._shown: Progress | None = None
+        self._tooltip: Progress | None = None
         self._timer: threading.Timer | None = None
         self._over = False
 
@@ -67,9 +67,9 @@ class Waiting:
             timer, self._timer = self._timer, None
             if timer is not None:
                 timer.cancel()
-            if self._shown is not None:
-                self._shown.stop()
-                self._shown = None
+            if self._tooltip is not None:
+                self._tooltip.stop()
+                self._tooltip = None
 
     def _appear(self) -> None:
         from rich.progress import Progress, SpinnerColumn, TextColumn
@@ -80,7 +80,7 @@ class Waiting:
         shown.add_task(self._what, total=None)
         with self._guard:
             if threading.current_thread() is self._timer:  # not cancelled meanwhile
-                self._shown = shown
+                self._tooltip = shown
                 shown.start()
 
 

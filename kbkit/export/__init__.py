@@ -34,7 +34,7 @@ _OURS = {"nodes", "edges", "texts", "node_types", "schema.json", "recipe.toml", 
 
 
 @dataclass(frozen=True)
-class Written:
+class ExportResult:
     """The result of an export; ``bytes`` is 0 if it was written to standard output."""
 
     out: str
@@ -53,7 +53,7 @@ def export(
     gzip: bool = False,
     replace: bool = False,
     progress: Listener | None = None,
-) -> Written:
+) -> ExportResult:
     """Write the KB to ``out``: a folder for ``parquet`` and ``csv``; for ``ntriples`` and ``kgtk`` a file (``.nt``,
     ``.nq`` for KBs from RDF, ``.tsv``; compressed with a further ``.gz``), or ``-`` for standard output.
 
@@ -76,7 +76,7 @@ def export(
     finally:
         opened.close()
     texts = sum(field.texts for field in stores.schema.text_fields)
-    return Written(str(out), stores.schema.nodes, stores.schema.edges, texts, size)
+    return ExportResult(str(out), stores.schema.nodes, stores.schema.edges, texts, size)
 
 
 def _teller(progress: Listener | None) -> folder.Progress:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Counts = NDArray[np.int64]
 
-MOST = 30
+MAX_BARS = 30
 """Maximum number of bars; the remaining values are summed in one more."""
 _LINES, _POINTS = 8, 60
 """Maximum number of lines, and of points per line."""
@@ -48,11 +48,11 @@ def _title(relation: Relation) -> str:
 
 
 def _largest(counts: Iterable[tuple[str, int]]) -> pl.DataFrame:
-    """Return name, count: the ``MOST`` largest and the sum of the others, without zero counts."""
+    """Return name, count: the ``MAX_BARS`` largest and the sum of the others, without zero counts."""
     ranked = sorted((pair for pair in counts if pair[1]), key=lambda pair: -pair[1])
-    rest = ranked[MOST:]
+    rest = ranked[MAX_BARS:]
     others = [(f"{len(rest):,} others", sum(count for _, count in rest))] if rest else []
-    return pl.DataFrame([*ranked[:MOST], *others], schema={"name": pl.String, "count": pl.Int64}, orient="row")
+    return pl.DataFrame([*ranked[:MAX_BARS], *others], schema={"name": pl.String, "count": pl.Int64}, orient="row")
 
 
 # -- degrees ----------------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from kbkit.stores.tables import Tables
 
-MOST_HOPS = 100
+MAX_HOPS = 100
 
 _FIRST_LINES = """
 SELECT id, first(trim(split_part(trim(text, E' \\n\\r\\t'), chr(10), 1)[:240]) ORDER BY field, position) AS line
@@ -52,7 +52,7 @@ class Neighbourhood:
     labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def left_out(self) -> int:
+    def omitted(self) -> int:
         """Number of nodes within reach that are not in ``nodes``."""
         return int(self.found["nodes"].sum()) - self.nodes.height
 
@@ -68,7 +68,7 @@ class Neighbourhood:
         """The numbers of nodes, edges and omitted nodes, as text."""
         nodes, edges = self.nodes.height, self.edges.height
         shown = f"{nodes:,} node{'s' * (nodes != 1)}, {edges:,} edge{'s' * (edges != 1)}"
-        return shown + (f"; {self.left_out:,} more node{'s' * (self.left_out != 1)} omitted" if self.left_out else "")
+        return shown + (f"; {self.omitted:,} more node{'s' * (self.omitted != 1)} omitted" if self.omitted else "")
 
     def lines(self, width: int = 80) -> list[str]:
         """Return the number of nodes by type and distance as text, wrapped to ``width`` columns."""
@@ -127,8 +127,8 @@ def neighbourhood(
     """Return the neighbourhood of a node; see :meth:`kbkit.kb.KnowledgeBase.around`."""
     import polars as pl
 
-    if not 1 <= hops <= MOST_HOPS:
-        raise BadInputError(f"Invalid number of steps: {hops}", f"Use 1 to {MOST_HOPS}")
+    if not 1 <= hops <= MAX_HOPS:
+        raise BadInputError(f"Invalid number of steps: {hops}", f"Use 1 to {MAX_HOPS}")
     if limit < 1:
         raise BadInputError(f"Invalid limit: {limit} nodes", "Use 1 or more")
     tables, schema, center = stores.tables, stores.schema, stores.nodes.find(node)

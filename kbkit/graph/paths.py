@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from kbkit.stores.tables import Tables
 
-MOST_STEPS = 100
+MAX_STEPS = 100
 
 
 class Place(NamedTuple):
@@ -200,8 +200,8 @@ def paths(
 
 
 def _check(max_steps: int, limit: int) -> None:
-    if not 1 <= max_steps <= MOST_STEPS:
-        raise BadInputError(f"Invalid maximum path length: {max_steps}", f"Use 1 to {MOST_STEPS}")
+    if not 1 <= max_steps <= MAX_STEPS:
+        raise BadInputError(f"Invalid maximum path length: {max_steps}", f"Use 1 to {MAX_STEPS}")
     if limit < 1:
         raise BadInputError(f"Invalid limit: {limit} paths", "Use 1 or more")
 

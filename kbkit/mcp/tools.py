@@ -62,7 +62,7 @@ def tools(kb: KnowledgeBase, limits: Limits) -> list[Tool]:
     text = {"type": "string", "minLength": 1}
     limit = {"limit": {"type": "integer", "minimum": 1, "maximum": limits.rows, "default": min(SHOWN, limits.rows)}}
     found = [
-        Tool("schema", "List the types, relations, attributes, prefixes and SQL tables of the KB, and explain how to query"
+        Tool("schema", "List the types, relations, attributes, prefixes and SQL tables of the KB, and how to query"
              " it. Call this first.", {}, work.schema),
         Tool("search", "Find entities (at most 8) and properties (at most 4: relations and attributes) by words in"
              f" their names, aliases and texts. Example: {example.search}", {"text": text}, work.search),

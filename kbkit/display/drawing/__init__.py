@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 DRAWN = (".html", ".svg", ".png")
 ENDINGS = (*DRAWN, ".graphml", ".dot")
-MOST_DRAWN = 1000
+MAX_NODES = 1000
 """Maximum number of nodes of a drawing; larger ones are unreadable and take a minute."""
 
 
@@ -73,11 +73,11 @@ def _check_drawing(nodes: int) -> Any:
         import vl_convert
     except ImportError:
         raise MissingExtraError("Drawing", "plot") from None
-    if nodes > MOST_DRAWN:
+    if nodes > MAX_NODES:
         raise KbError(
             f"A drawing of {nodes:,} nodes is too large",
             "Use ",
-            Option("limit", str(MOST_DRAWN)),
+            Option("limit", str(MAX_NODES)),
             " or less, or write .graphml or .dot, which hold any number",
         )
     return vl_convert

@@ -15,7 +15,7 @@ Mark = dict[str, Any]
 _WHOLE = {"width": {"signal": "width"}, "height": {"signal": "height"}}
 
 
-def _sized(expression: str) -> dict[str, str]:
+def _signal(expression: str) -> dict[str, str]:
     return {"signal": expression}
 
 
@@ -44,26 +44,26 @@ _BESIDE = "datum.s === over || datum.t === over"
 
 def _lines(live: bool) -> list[Mark]:
     ends = {
-        "x": _sized("datum.X1 + datum.ux * datum.a.r"),
-        "y": _sized("datum.Y1 + datum.uy * datum.a.r"),
-        "x2": _sized("datum.X2 - datum.ux * datum.b.r"),
-        "y2": _sized("datum.Y2 - datum.uy * datum.b.r"),
+        "x": _signal("datum.X1 + datum.ux * datum.a.r"),
+        "y": _signal("datum.Y1 + datum.uy * datum.a.r"),
+        "x2": _signal("datum.X2 - datum.ux * datum.b.r"),
+        "y2": _signal("datum.Y2 - datum.uy * datum.b.r"),
     }
     faint = _faint(live, _BESIDE)
     rule = {
         **ends,
-        "stroke": _sized(f"datum.strong ? '{_LINE}' : '{_WEAK}'"),
-        "strokeWidth": _sized("datum.strong ? 1.2 : 0.8"),
+        "stroke": _signal(f"datum.strong ? '{_LINE}' : '{_WEAK}'"),
+        "strokeWidth": _signal("datum.strong ? 1.2 : 0.8"),
         "opacity": faint,
     }
     ring = {
-        "x": _sized("datum.X1 + datum.a.r"),
-        "y": _sized("datum.Y1 - datum.a.r"),
+        "x": _signal("datum.X1 + datum.a.r"),
+        "y": _signal("datum.Y1 - datum.a.r"),
         "size": {"value": 180},
         "stroke": {"value": _LINE},
         "fill": {"value": "transparent"},
         "opacity": faint,
-        **(_told() if live else {}),
+        **(_tooltip() if live else {}),
     }
     drawn = [
         {"type": "rule", "name": "lines", "interactive": False, "from": {"data": "joined"}, "encode": {"update": rule}},
@@ -74,24 +74,24 @@ def _lines(live: bool) -> list[Mark]:
     if live:  # A line one pixel wide is hard to hit.
         touch = {**ends, "stroke": {"value": "black"}, "strokeOpacity": {"value": 0}, "strokeWidth": {"value": 11}}
         drawn.append(
-            {"type": "rule", "name": "touch", "from": {"data": "joined"}, "encode": {"update": {**touch, **_told()}}}
+            {"type": "rule", "name": "touch", "from": {"data": "joined"}, "encode": {"update": {**touch, **_tooltip()}}}
         )
     return drawn
 
 
-def _told() -> Mark:
+def _tooltip() -> Mark:
     return {"tooltip": {"field": "told"}}
 
 
 def _heads(data: str, x: str, sign: str, end: str, faint: Mark) -> Mark:
     turn = "0" if end == "b" else "180"
     place = {
-        "x": _sized(f"datum.{x} {sign} datum.ux * (datum.{end}.r + 1)"),
-        "y": _sized(f"datum.{x.replace('X', 'Y')} {sign} datum.uy * (datum.{end}.r + 1)"),
-        "angle": _sized(f"{turn} + atan2(datum.uy, datum.ux) * 180 / PI"),
+        "x": _signal(f"datum.{x} {sign} datum.ux * (datum.{end}.r + 1)"),
+        "y": _signal(f"datum.{x.replace('X', 'Y')} {sign} datum.uy * (datum.{end}.r + 1)"),
+        "angle": _signal(f"{turn} + atan2(datum.uy, datum.ux) * 180 / PI"),
         "shape": {"value": _HEAD},
         "size": {"field": "head"},
-        "fill": _sized("datum.strong ? '#7f8a96' : '#aeb7c0'"),
+        "fill": _signal("datum.strong ? '#7f8a96' : '#aeb7c0'"),
         "opacity": faint,
     }
     return {
@@ -107,13 +107,13 @@ def _dots(live: bool) -> Mark:
     place: Mark = {
         "x": {"field": "X"},
         "y": {"field": "Y"},
-        "size": _sized("4 * datum.r * datum.r"),
+        "size": _signal("4 * datum.r * datum.r"),
         "fill": {"scale": "colour", "field": "group"},
-        "stroke": _sized(f"datum.level === 0 ? '{_INK}' : 'white'"),
-        "strokeWidth": _sized("datum.level === 0 ? 3 : 1.5"),
+        "stroke": _signal(f"datum.level === 0 ? '{_INK}' : 'white'"),
+        "strokeWidth": _signal("datum.level === 0 ? 3 : 1.5"),
     }
     if live:
-        place |= {"cursor": {"value": "pointer"}, "opacity": _faint(live, _NEAR), **_told()}
+        place |= {"cursor": {"value": "pointer"}, "opacity": _faint(live, _NEAR), **_tooltip()}
     return {"type": "symbol", "name": "dots", "from": {"data": "placed"}, "encode": {"update": place}}
 
 
@@ -122,13 +122,13 @@ _NEAR = "indexof(near, datum.i) >= 0"
 
 def _names_of_dots(live: bool) -> list[Mark]:
     place = {
-        "x": _sized("datum.X + datum.dx"),
-        "y": _sized("datum.Y + datum.dy"),
+        "x": _signal("datum.X + datum.dx"),
+        "y": _signal("datum.Y + datum.dy"),
         "align": {"field": "align"},
         "baseline": {"value": "middle"},
         "text": {"field": "name"},
         "fontSize": {"field": "letters"},
-        "fontWeight": _sized("datum.level === 0 ? 'bold' : 'normal'"),
+        "fontWeight": _signal("datum.level === 0 ? 'bold' : 'normal'"),
         "opacity": _faint(live, _NEAR),
     }
     return _with_halo("names", "named", place, _INK)
@@ -136,8 +136,8 @@ def _names_of_dots(live: bool) -> list[Mark]:
 
 def _names_of_lines(live: bool) -> list[Mark]:
     place = {
-        "x": _sized("(datum.X1 + datum.X2) / 2"),
-        "y": _sized("(datum.Y1 + datum.Y2) / 2"),
+        "x": _signal("(datum.X1 + datum.X2) / 2"),
+        "y": _signal("(datum.Y1 + datum.Y2) / 2"),
         "align": {"value": "center"},
         "baseline": {"value": "middle"},
         "text": {"field": "name"},

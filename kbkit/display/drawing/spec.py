@@ -147,7 +147,7 @@ def _data(graph: Drawing, size: tuple[int, int]) -> tuple[Rows, Rows]:
                 "level": level,
                 "name": short(row["name"], 40 if level == 0 else 28 if len(frame) <= 40 else 22),
                 "letters": _SIZES[level],
-                "told": _told(row),
+                "told": _tooltip(row),
                 "near": [i],
             }
         )
@@ -176,7 +176,7 @@ def _weight(first: int, lines: int) -> dict[str, Any]:
     return {"strong": strong, "head": 62 if lines <= _MANY_LINES else 42 if strong else 32}
 
 
-def _told(row: dict[str, Any]) -> dict[str, str]:
+def _tooltip(row: dict[str, Any]) -> dict[str, str]:
     """Return the tooltip of a node."""
     told = {"title": short(row["name"], 200), "type": line(row["type"]), "key": short(row["key"], 80)}
     told["steps away"] = str(row["hop"])
