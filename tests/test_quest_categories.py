@@ -238,7 +238,7 @@ def test_categories_have_the_members_that_the_graph_gives_them(films: KnowledgeB
         "films whose tags include short": {"f1", "f2", "f4"},
         "films whose tags include sad": {"f1", "f3", "f4"},
     }
-    assert found.omitted == {
+    assert found.left_out == {
         "without a name": 2,  # of p4, of Q4711
         "with a phrase that another has too": 2,  # of the two Bo Li
         "of one node, or of more than half of all": 3,  # about moths; what f6 and f7 are remakes of
@@ -317,7 +317,7 @@ def test_category_files(films: KnowledgeBase, tmp_path: Path) -> None:
     found = draft(films, files=(table, lines))
     assert found["Foggy films"] == {"f2", "f8"}  # two films are called Alba
     assert found["Blue films"] == {"f3", "f5"}
-    left_out = Draft(films, Settings(("film",), files=(table,))).found["film"].omitted
+    left_out = Draft(films, Settings(("film",), files=(table,))).found["film"].left_out
     assert left_out["rows of own.tsv that name no node"] == 2
     items = {i.name: i for i in Draft(films, Settings(("film",), files=(table,))).found["film"].items}
     assert items["Foggy films"].expression == 'film{key in ["f2", "f8"]}'
@@ -337,7 +337,7 @@ def test_a_category_file_whose_categories_are_no_use_is_no_error(films: Knowledg
     path = tmp_path / "own.tsv"
     path.write_text("films from 1990\tBruma\nfilms from 1990\tf8\n", encoding="utf-8")
     found = Draft(films, Settings(("film",), files=(path,))).found["film"]
-    assert found.omitted["with a phrase that another has too"] == 2 + 2
+    assert found.left_out["with a phrase that another has too"] == 2 + 2
     assert "films from 1990" not in members(films, found)
 
 

@@ -194,7 +194,7 @@ def test_modes_of_a_kb_without_vectors(tmp_path: Path) -> None:
     with kbkit.ingest("table", source(tmp_path / "s"), out=tmp_path / "k.kb", stores=LIGHT) as light:
         assert evaluate.modes(light) == ["bm25"]
         assert evaluate.modes(light, ["dense"]) == ["dense"]  # refused when it runs, with what to build
-        assert evaluate.omitted(light) == [
+        assert evaluate.left_out(light) == [
             f"left out {mode}: the KB has no vectors" for mode in ("dense", "multivector", "hybrid", "relational")
         ]
 
@@ -202,14 +202,14 @@ def test_modes_of_a_kb_without_vectors(tmp_path: Path) -> None:
 def test_nothing_to_search_with(tmp_path: Path) -> None:
     stores = ("tables", "adjacency")
     with kbkit.ingest("table", source(tmp_path / "s"), out=tmp_path / "k.kb", stores=stores) as bare:
-        assert len(evaluate.omitted(bare)) == 5
+        assert len(evaluate.left_out(bare)) == 5
         with pytest.raises(KbError, match="neither full text nor vectors"):
             evaluate.modes(bare)
 
 
 def test_modes(kb: KnowledgeBase) -> None:
     assert evaluate.modes(kb) == ALL
-    assert evaluate.omitted(kb) == []
+    assert evaluate.left_out(kb) == []
     assert evaluate.modes(kb, ["dense", "bm25", "dense"]) == ["dense", "bm25"]
     with pytest.raises(UnknownNameError, match="unknown mode 'bm52'"):
         evaluate.modes(kb, ["bm52"])
