@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _LOCAL = re.compile(r"(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2})(?:[A-Za-z0-9_.-]|%[0-9A-Fa-f]{2})*(?<!\.)")
 _ENTITY = re.compile(r"[QPLM][1-9][0-9]*(?:-[FS][1-9][0-9]*)?")
-_SEARCH = "search finds properties by words"
+_SEARCH = "A search finds properties by words"
 _IRI = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*://|urn:)[^\x00-\x20<>\"{}|\\^`]+")
 _NAMESAKES = 8
 _LONGEST = 300
@@ -147,7 +147,7 @@ class Names:
         ids = {name: known.id for known in reversed(self.properties) for name in (known.label, known.name) if name}
         local = text.strip("<> ").rpartition(":")[2]
         close = difflib.get_close_matches(local, list(ids), 5)
-        hint = f"did you mean {' or '.join(dict.fromkeys(ids[name] for name in close))}?" if close else _SEARCH
+        hint = f"Did you mean {' or '.join(dict.fromkeys(ids[name] for name in close))}?" if close else _SEARCH
         raise UnknownNameError("property", text, ids.values(), "", hint)
 
     # -- read back ----------------------------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ class Names:
             if error.choices:
                 raise
             close = [] if self.wikidata else self._close_keys(iri)
-            hint = f"did you mean {' or '.join(close)}?" if close else "search finds ids by words"
+            hint = f"Did you mean {' or '.join(close)}?" if close else "A search finds ids by words"
             raise UnknownNameError("node", given, close, "", hint) from None
 
     def written(self, text: str) -> tuple[list[int], bool]:
