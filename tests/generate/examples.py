@@ -1,6 +1,6 @@
 """Write the outputs of the examples in README and guides: ``python -m tests.generate.examples [PAGE ...]``.
 
-Each console and Python example runs as the tests run it, in a folder with ``world.kb``. An output that no longer matches
+Each console and Python example runs as in the tests, in a folder with ``world.kb``. An output that no longer matches
 is replaced; one that is abridged with ``...`` is reported instead, to be edited by hand.
 """
 
@@ -59,7 +59,7 @@ def _python(name: str, text: str, folder: Path, by_hand: list[str]) -> str:
                 with contextlib.redirect_stdout(out):
                     try:
                         exec(compile(example.source, "<page>", "single"), names)
-                    except Exception as error:  # an example may show an error
+                    except Exception as error:  # noqa: BLE001 - an example may show an error
                         print(f"Traceback (most recent call last):\n    ...\n{type(error).__name__}: {error}")
                 printed = out.getvalue()
                 if _CHECKER.check_output(example.want, printed, doctest.ELLIPSIS) or example.exc_msg:
