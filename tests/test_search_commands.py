@@ -322,7 +322,6 @@ def test_measures_read_what_run_wrote(run: Run, here: Here, world_kb: Path, tmp_
     assert done.returncode == 0
     assert done.stderr.startswith("r.trec: 3 queries, 300 results; ")
     assert here("-q", *asked, "r.jsonl") == Done(0, "", "")
-    measures = ("--measure", "hit@100", "--measure", "mrr")
     for name in ("r.trec", "r.jsonl"):
         measured = here(
             "measure",

@@ -437,7 +437,7 @@ def rows(done: Done) -> list[dict[str, Any]]:
 
 
 def test_run_and_eval_agree(here: Here, kb_path: Path, data: Path, tmp_path: Path) -> None:
-    done = here("stark", "run", kb_path, data, "--out", tmp_path / "runs", "--latency", 1, "-k", 4)
+    done = here("stark", "run", kb_path, data, "--runs", tmp_path / "runs", "--latency", 1, "-k", 4)
     table = rows(done)
     assert [row["run"] for row in table] == ALL
     assert list(table[0]) == ["run", "queries", "Hit@1", "Hit@5", "R@20", "MRR", "ms_median", "ms_mean"]
@@ -453,7 +453,7 @@ def test_run_and_eval_agree(here: Here, kb_path: Path, data: Path, tmp_path: Pat
     ]
     again = rows(here("stark", "eval", data, *paths))
     assert [{**row, "run": Path(row["run"]).stem} for row in again] == table
-    measured = rows(here("measure", "ranking", paths[0], data, "--split", "test", "-m", "mrr"))
+    measured = rows(here("measure", "ranking", paths[0], data, "--split", "test", "--measure", "mrr"))
     assert measured[0]["mrr"] == pytest.approx(table[0]["MRR"] / 100, abs=1e-4)
 
 
@@ -470,7 +470,7 @@ def test_a_model_from_a_recording(here: Here, kb: KnowledgeBase, kb_path: Path, 
     judge, cache = Judge("judge", {"Kites at sea": 1.0, "Bees and honey": 0.9}), Cache(None)
     expected, _, _ = reranked(kb, data, judge, 20, cache)
     recording.write(cache.rows(), tmp_path / "calls.jsonl")
-    args = ("-m", "dense", "--rerank-mode", "bm25", "-k", 5, "--out", tmp_path / "out", "--latency", 2)
+    args = ("-m", "dense", "--rerank-mode", "bm25", "-k", 5, "--runs", tmp_path / "out", "--latency", 2)
     done = here("stark", "run", kb_path, data, *args, "--llm", f"replay:{tmp_path}/calls.jsonl")
     table = rows(done)
     assert [row["run"] for row in table] == ["dense", "bm25 + judge"]
@@ -486,7 +486,7 @@ def test_what_was_done_before_a_stop_is_kept(here: Here, kb_path: Path, data: Pa
     with Server(otherwise=by(lambda _: '{"score": 0.5}')) as server:
         llm = ("--llm", f"m@{server.url}", "--budget", 20, "--workers", 1)
         args = ("-m", "bm25", "--rerank-mode", "bm25", "--latency", 0)
-        done = here("stark", "run", copy, data, *args, "--out", tmp_path / "lb", *llm)
+        done = here("stark", "run", copy, data, *args, "--runs", tmp_path / "lb", *llm)
     assert done.returncode == 1
     assert "the budget of 20 tokens is spent" in done.stderr
     assert [json.loads(line)["run"] for line in done.stdout.splitlines()] == ["bm25"]
@@ -528,7 +528,7 @@ def test_faults_of_the_output_are_found_first(here: Here, data: Path, command: s
         ("--type kite", "unknown type 'kite'; there are author, paper"),
         ("--rerank-depth 0", "0 hits to rerank; it is 1 or more"),
         ("-k 0", "k is 0; it is from 1 to 1,000,000"),
-        ("--out d/split/test.index", "d/split/test.index cannot be made: File exists; --out names a folder"),
+        ("--runs d/split/test.index", "d/split/test.index cannot be made: File exists; --out names a folder"),
         ("--llm m", "'m' is no model; e.g. llama3.2@http://localhost:11434/v1, replay:calls.jsonl or none"),
     ],
 )

@@ -209,10 +209,10 @@ def branch(app: typer.Typer, args: Sequence[str]) -> typer.Typer:
         for command in part.registered_commands:
             command.help, command.callback = inspect.getdoc(command.callback), _nothing
         part.registered_groups = [copy.copy(info) for info in app.registered_groups]
-        for info in part.registered_groups:
-            info.typer_instance = copy.copy(info.typer_instance)
-            assert info.typer_instance is not None
-            info.typer_instance.registered_commands = []
+        for child in part.registered_groups:
+            child.typer_instance = copy.copy(child.typer_instance)
+            assert child.typer_instance is not None
+            child.typer_instance.registered_commands = []
     return part
 
 

@@ -156,13 +156,13 @@ def path(
 
 def _no_path(found: Paths, steps: int, restricted: bool) -> KbError:
     """Return the error that no path exists, with a hint on how to find one."""
-    from kbkit.graph.paths import MOST_STEPS
+    from kbkit.graph.paths import MAX_STEPS
 
     ends = f"{found.start.name} ({found.start.reference}) to {found.end.name} ({found.end.reference})"
     wider = ("Allow more relations or types",) if restricted else ()
     if found.separate:
         return KbError(f"No path from {ends}", *(wider or ("They are in separate parts of the graph",)))
-    longer = ("Use ", Option("max_steps", str(min(steps + 2, MOST_STEPS))), " to search further")
+    longer = ("Use ", Option("max_steps", str(min(steps + 2, MAX_STEPS))), " to search further")
     return KbError(f"No path of at most {counted(steps, 'step')} from {ends}", *(wider or longer))
 
 

@@ -94,7 +94,7 @@ def sparql(
         if print_:
             typer.echo(str(opened.rewrite(chosen.text, dialect, limit, **params)).rstrip("\n"))
             return
-        frame = opened.sparql(chosen.text, cancel, dialect=dialect, limit=limit, **params)
+        frame = opened.sparql(chosen.text, cancel, dialect=dialect, max_rows=limit, **params)
     write(frame, format, output)
 
 
