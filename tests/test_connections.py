@@ -28,6 +28,7 @@ from kbkit.graph.paths import Paths, paths
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Relation, Schema, Signature
 from kbkit.stores import adjacency
+from tests.console import records
 from tests.wording import Wording
 
 Edge = tuple[int, str, int]
@@ -359,7 +360,7 @@ def test_path_on_a_terminal(here, world_kb: Path) -> None:
 
 
 def test_path_in_other_formats(here, world_kb: Path, tmp_path: Path) -> None:
-    first = here("path", world_kb, "Moselle", "river#aare")
+    first = here("path", world_kb, "Moselle", "river#aare", "-f", "ndjson")
     rows = [json.loads(line) for line in first.stdout.splitlines()]
     assert [(r["path"], r["step"], r["relation"], r["direction"], r["key"]) for r in rows] == [
         (1, 0, None, None, "moselle"),
@@ -401,7 +402,7 @@ def test_around_in_words(here, world_kb: Path, wording: Wording) -> None:
     assert done.stdout.splitlines()[-1].startswith("shown: ")
     wording(done.stderr, "cli")
     assert here("--quiet", "around", world_kb, "Moselle", terminal=True).stderr == ""
-    rows = [json.loads(line) for line in here("around", world_kb, "Moselle", "--hops", 2).stdout.splitlines()]
+    rows = records("around", world_kb, "Moselle", "--hops", 2)
     assert list(rows[0]) == ["hop", "type", "nodes", "kept"]
     assert {row["hop"] for row in rows} == {0, 1, 2}
 

@@ -798,7 +798,7 @@ def test_models_on_disk_need_no_network(run, models: Path, static_kb: Path, tmp_
     done = run("-q", "ingest", "table", source, "-o", kb, "--embedder", model, env=DEAD_HUB)
     assert (done.returncode, done.stdout) == (0, "")
     rerank = f"cross-encoder:{models / 'cross'}"
-    done = run("search", kb, "first programs", "-k", "2", "--rerank", rerank, env=DEAD_HUB)
+    done = run("search", kb, "first programs", "-k", "2", "--rerank", rerank, "-f", "ndjson", env=DEAD_HUB)
     assert done.returncode == 0
     assert [json.loads(line)["rank"] for line in done.stdout.splitlines()] == [1, 2]
 

@@ -377,14 +377,14 @@ def on_read_only_media(kb: Path, mount: Path, commands: list[tuple[str, ...]]) -
 
 
 READING = {
-    ("sql", "MOUNT", "-c", "SELECT name FROM person WHERE key = 'a'"): '{"name":"Ada v1"}\n',
-    ("sparql", "MOUNT", "-c", "SELECT ?name { person:a rdfs:label ?name }"): '{"name":"Ada v1"}\n',
-    ("search", "MOUNT", "first programs", "-k", "1", "-m", "bm25"): '"name":"Ada v1"',
-    ("search", "MOUNT", "first programs", "-k", "1", "-m", "dense"): '"name":"Ada v1"',
-    ("search", "MOUNT", "first programs", "-k", "1"): '"name":"Ada v1"',
-    ("show", "MOUNT", "person#a"): '"name": "Ada v1"',
+    ("sql", "MOUNT", "-c", "SELECT name FROM person WHERE key = 'a'", "-f", "ndjson"): '{"name":"Ada v1"}\n',
+    ("sparql", "MOUNT", "-c", "SELECT ?name { person:a rdfs:label ?name }", "-f", "ndjson"): '{"name":"Ada v1"}\n',
+    ("search", "MOUNT", "first programs", "-k", "1", "-m", "bm25", "-f", "ndjson"): '"name":"Ada v1"',
+    ("search", "MOUNT", "first programs", "-k", "1", "-m", "dense", "-f", "ndjson"): '"name":"Ada v1"',
+    ("search", "MOUNT", "first programs", "-k", "1", "-f", "ndjson"): '"name":"Ada v1"',
+    ("show", "MOUNT", "person#a", "-f", "json"): '"name": "Ada v1"',
     ("info", "MOUNT", "-f", "json"): '"nodes": 4,',
-    ("check", "MOUNT"): '{"what":"vectors","result":"ok","problem":""}\n',
+    ("check", "MOUNT", "-f", "ndjson"): '{"what":"vectors","result":"ok","problem":""}\n',
 }
 
 

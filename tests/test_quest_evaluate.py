@@ -46,7 +46,7 @@ def bench(world: KnowledgeBase, folder: Path) -> evaluate.Bench:
 def done(here: Run, world_kb: Path, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Done, Path]:
     """The whole command, once."""
     out = tmp_path_factory.mktemp("runs") / "new" / "folder"
-    return here("quest", "run", world_kb, folder, "-o", out, "-m", "bm25", "-m", "dense", "-k", 40), out
+    return here("quest", "run", world_kb, folder, "-o", out, "-m", "bm25", "-m", "dense", "-k", 40, "-f", "ndjson"), out
 
 
 def records(text: str, table: int) -> list[dict[str, Any]]:
@@ -591,14 +591,14 @@ def test_run_prints_all_tables_and_keeps_the_runs(done: tuple[Done, Path], folde
 def test_eval_of_the_runs_says_what_run_said(here: Run, done: tuple[Done, Path], folder: Path, world_kb: Path) -> None:
     result, out = done
     files = [out / f"{row['system']}.jsonl" for row in records(result.stdout, 3)]
-    again = here("-q", "quest", "eval", folder, *files, "--kb", world_kb)
+    again = here("-q", "quest", "eval", folder, *files, "--kb", world_kb, "-f", "ndjson")
     assert again.returncode == 0, again.stderr
     assert again.stdout == result.stdout
     one = here("-q", "quest", "eval", folder, files[1], "--table", 3, "-f", "csv").stdout.splitlines()
     assert one[0] == "system,threshold,queries,empty,precision,recall,f1"
     third = records(result.stdout, 3)[1]
     assert float(one[1].split(",")[-1]) == third["f1"]
-    without = here("-q", "quest", "eval", folder, files[1])
+    without = here("-q", "quest", "eval", folder, files[1], "-f", "ndjson")
     assert {json.loads(line)["table"] for line in without.stdout.splitlines()} == {3, 5}
 
 

@@ -16,6 +16,7 @@ from kbkit.schema import Wikibase
 from kbkit.sparql.rewrite import Rewritten, rewrite
 from kbkit.stores.sparql_worker import FUNCTIONS
 from tests.conftest import Run
+from tests.console import records
 
 ENTITY = "http://www.wikidata.org/entity/"
 EN = 'SERVICE wikibase:label { bd:serviceParam wikibase:language "en" . }'
@@ -943,9 +944,9 @@ def test_the_command_prints_the_rewritten_query(world_kb: Path, here: Run) -> No
 
 def test_the_command_caps_rows_and_searches(world_kb: Path, here: Run) -> None:
     text = "SELECT ?x { ?x kb:type ?t }"
-    assert here("sparql", world_kb, "--limit", 3, "-c", text).stdout.count("\n") == 3
+    assert here("sparql", world_kb, "--limit", 3, text, "-f", "ndjson").stdout.count("\n") == 3
     text = "SELECT ?x ?s { SERVICE kb:search { ?x kb:matches $words ; kb:score ?s ; kb:limit 2 ; kb:type 'river' } }"
-    rows = [json.loads(line) for line in here("sparql", world_kb, "-c", text, "-p", "words=river").stdout.splitlines()]
+    rows = records("sparql", world_kb, text, "-p", "words=river")
     assert [sorted(row) for row in rows] == [["s", "x"], ["s", "x"]]
     assert all("/river/" in row["x"] and row["s"] > 0 for row in rows)
 

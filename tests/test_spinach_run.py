@@ -515,7 +515,8 @@ def test_run_and_eval(here: Here, kb_path: Path, tmp_path: Path) -> None:
     again = here("-q", "spinach", "eval", "runs.jsonl", "--kb", kb_path, "--table", "3", "-f", "json", cwd=tmp_path)
     assert [row["em"] for row in json.loads(again.stdout)] == [pytest.approx(100 / 3)]
     gold = here(
-        *("-q", "spinach", "eval", "runs.jsonl", "--gold", "questions.json", "--kb", kb_path, "--table", "5"),
+        *("-q", "spinach", "eval", "runs.jsonl", "--gold", "questions.json", "--kb", kb_path),
+        *("--table", "5", "-f", "ndjson"),
         cwd=tmp_path,
     )
     assert [json.loads(line)["questions"] for line in gold.stdout.splitlines()] == [2, 1, 0, 0, 0, 0]

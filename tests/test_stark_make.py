@@ -653,8 +653,8 @@ def test_replace_removes_only_what_a_run_made_and_only_when_all_is_well(
     assert here("stark", "make", world_kb, "-n", 4, "-o", out).returncode == 0
     (out / "stages" / "thesis.txt").write_text("mine")
     before = files(out)
-    for wrong in (["nosuch.kb"], [world_kb, "--template", "nosuch"], [world_kb, "--sampling", "bogus"], [world_kb, "--seed", -1]):
-        assert here("stark", "make", *wrong, "-o", out, "--replace").returncode == 1
+    for wrong in (["--template", "nosuch"], ["--sampling", "bogus"], ["--seed", -1]):
+        assert here("stark", "make", world_kb, *wrong, "-o", out, "--replace").returncode == 1
     assert files(out) == before
     assert here("stark", "make", world_kb, "-n", 5, "-o", out, "--replace").returncode == 0
     assert (out / "stages" / "thesis.txt").read_text() == "mine"

@@ -16,7 +16,6 @@ from kbkit.cli.options import (
     Format,
     Kb,
     MaxAnswers,
-    MaxRows,
     Output,
     Params,
     Parts,
@@ -245,7 +244,12 @@ def show_template(
     write(catalogue.details(catalogue.find(template, _own(own))), format, output)
 
 
-def suggest(kb: Kb, limit: MaxRows = 20, format: Format = None, output: Output = None) -> None:
+def suggest(
+    kb: Kb,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="Maximum number of templates.")] = 20,
+    format: Format = None,
+    output: Output = None,
+) -> None:
     """Suggest templates for a KB, from its schema.
 
     -o FILE.toml writes a catalogue.

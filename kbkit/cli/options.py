@@ -32,7 +32,7 @@ Timeout = Annotated[
     float, typer.Option("--timeout", metavar="SECONDS", help="Seconds before a query is cancelled (0: no limit).")
 ]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Random seed, for reproducible output.")]
-MaxRows = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="Maximum number of rows.")]
+MaxRows = Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Maximum number of rows.")]
 RowLimit = Annotated[int, typer.Option("--row-limit", metavar="N", min=1, help="Maximum number of rows per query.")]
 Restart = Annotated[bool, typer.Option("--replace", help="Discard an existing run and start over.")]
 Params = Annotated[

@@ -49,9 +49,10 @@ def sql(
 
     -p NAME=VALUE sets $NAME in the query.
     """
-    from kbkit.display.render import write
+    from kbkit.display.render import check, write
     from kbkit.kb import KnowledgeBase
 
+    check(format, output)
     chosen, limit = _chosen("sql", query, text), seconds(timeout)
     with KnowledgeBase(kb) as opened:
         frame = opened.run(chosen, pairs(param, "params"), limit, allow_files=allow_files)
@@ -85,9 +86,10 @@ def sparql(
     sets $NAME in the query.
     """
     from kbkit.assets.parameters import read_all
-    from kbkit.display.render import write
+    from kbkit.display.render import check, write
     from kbkit.kb import KnowledgeBase
 
+    check(format, output)
     chosen, cancel = _chosen("sparql", query, text), seconds(timeout)
     with KnowledgeBase(kb) as opened:
         params = read_all(opened, chosen, pairs(param, "params"))
