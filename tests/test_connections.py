@@ -411,7 +411,7 @@ def test_around_writes_a_graph(run, world_kb: Path, tmp_path: Path) -> None:
     done = run("around", world_kb, "France", "--limit", 40, "-o", "x.dot", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr.startswith("x.dot: 40 nodes, ")
-    assert done.stderr.endswith(" more nodes left out\n")
+    assert done.stderr.endswith(" more nodes omitted\n")
     assert [path.name for path in tmp_path.iterdir()] == ["x.dot"]
 
 
