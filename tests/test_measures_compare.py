@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kbkit.errors import KbError
-from kbkit.measures.compare import compare, remarks
+from kbkit.measures.scores import compare, untested
 
 
 def scores(values: list[float | None], name: str = "f1") -> pl.DataFrame:
@@ -125,7 +125,7 @@ def test_too_few_queries(a: list[float | None], b: list[float | None], queries: 
     assert (found["queries"], found["mean_a"]) == (queries, mean)
     assert [found[name] for name in ("low", "high", "p_randomization", "p_bootstrap")] == [None] * 4
     noun = "query" if queries == 1 else "queries"
-    assert remarks(compared) == [f"f1 has {queries} {noun} to compare; a test needs 2"]
+    assert untested(compared) == [f"f1 has {queries} {noun} to compare; a test needs 2"]
 
 
 def test_rows_are_in_the_order_of_the_measures_and_queries_in_any() -> None:
@@ -133,7 +133,7 @@ def test_rows_are_in_the_order_of_the_measures_and_queries_in_any() -> None:
     b = scores([1.0, 1.0, 0.5]).with_columns(map=pl.lit(0.25)).sample(fraction=1, shuffle=True, seed=4)
     found = compare(a, b, 100)
     assert found.select("measure", "difference").rows() == [("f1", 0.5), ("map", -0.25)]
-    assert remarks(found) == []
+    assert untested(found) == []
 
 
 def test_refusals() -> None:

@@ -15,7 +15,7 @@ from kbkit.errors import KbError, UnknownNameError
 from kbkit.measures import ranking
 from kbkit.measures.frames import Gold, ordered
 from kbkit.measures.ranking import DEFAULT, measure, parse_measure, remarks
-from kbkit.measures.summary import summary, undefined
+from kbkit.measures.scores import summary, undefined
 
 RUN = {"query": pl.String, "node": pl.String, "score": pl.Float64}
 ALL = ("hit@1", "hit@3", "recall@2", "recall@20", "mrr", "mrr@2", "map", "ndcg", "ndcg@3", "precision@3", "r-precision")

@@ -18,7 +18,7 @@ from scipy.optimize import linear_sum_assignment
 
 from kbkit.errors import KbError
 from kbkit.measures import rows
-from kbkit.measures.rows import Record, Result
+from kbkit.measures.rows import Prediction, Result
 
 
 def uri(name: str) -> dict[str, str]:
@@ -34,7 +34,7 @@ def table(text: str, columns: str = "xyzuv") -> list[dict[str, dict[str, str]]]:
 
 def score(predicted: Result, gold: Result) -> tuple[float | None, float | None]:
     """em and f1 of one record."""
-    found = rows.measure([Record("q", predicted, gold, {})])
+    found = rows.measure([Prediction("q", predicted, gold, {})])
     assert found.schema == {"query": pl.String, "em": pl.Float64, "f1": pl.Float64}
     return found.select("em", "f1").row(0)
 
@@ -131,13 +131,13 @@ def test_booleans_and_missing_predictions(predicted: Result, gold: Result, expec
 def test_what_cannot_be_computed_is_null_and_says_why() -> None:
     labels = [{"aLabel": uri("a")}, {}]
     records = [
-        Record("fine", table("a"), table("a"), {}),
-        Record("both empty", [], [], {}),
-        Record("no gold", table("a"), None, {}),
-        Record("neither", None, None, {}),
-        Record("labels", True, labels, {}),
-        Record("labels 2", None, labels, {}),
-        *(Record(f"none {i}", table("a"), None, {}) for i in range(2)),
+        Prediction("fine", table("a"), table("a"), {}),
+        Prediction("both empty", [], [], {}),
+        Prediction("no gold", table("a"), None, {}),
+        Prediction("neither", None, None, {}),
+        Prediction("labels", True, labels, {}),
+        Prediction("labels 2", None, labels, {}),
+        *(Prediction(f"none {i}", table("a"), None, {}) for i in range(2)),
     ]
     scores = rows.measure(records)
     assert scores["f1"].to_list() == [1.0, *[None] * 7] == scores["em"].to_list()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kbkit.errors import BadInputError
 from kbkit.measures import rows
-from kbkit.measures.rows import Record
+from kbkit.measures.rows import Prediction
 from tests.test_measures_rows import score, table, uri
 
 Files = Callable[..., Path]
@@ -51,9 +51,9 @@ def test_one_file_as_a_list_or_as_lines(file: Files) -> None:
     ]
     records = rows.read(file(content))
     assert records == [
-        Record("7", table("a"), table("a"), {"question": "Who?", "dataset": "dev", "n": 3}),
-        Record("Is it?", None, True, {"n": None}),
-        Record("3", False, False, {"dataset": "test"}),
+        Prediction("7", table("a"), table("a"), {"question": "Who?", "dataset": "dev", "n": 3}),
+        Prediction("Is it?", None, True, {"n": None}),
+        Prediction("3", False, False, {"dataset": "test"}),
     ]
     assert rows.read(file(content, "b.jsonl", lines=True)) == records
     assert rows.read(file(content, "b.txt", lines=True)) == records
@@ -83,10 +83,10 @@ def test_group_fields_of_several_kinds_become_text(file: Files) -> None:
 def test_two_files_of_sparql_results(file: Files) -> None:
     predicted = file({"head": {"vars": ["x"]}, "results": {"bindings": table("a b")}}, "predicted.srj")
     gold = file({"head": {"vars": ["x"]}, "results": {"bindings": table("a")}}, "capitals.json")
-    assert rows.read(predicted, gold) == [Record("capitals", table("a b"), table("a"), {})]
+    assert rows.read(predicted, gold) == [Prediction("capitals", table("a b"), table("a"), {})]
     ask = file({"head": {}, "boolean": True}, "ask.json")
-    assert rows.read(ask, gold) == [Record("capitals", True, table("a"), {})]
-    assert rows.read(gold, ask) == [Record("ask", table("a"), True, {})]
+    assert rows.read(ask, gold) == [Prediction("capitals", True, table("a"), {})]
+    assert rows.read(gold, ask) == [Prediction("ask", table("a"), True, {})]
 
 
 def test_two_files_joined_by_id_by_question_and_by_position(file: Files) -> None:
@@ -103,10 +103,10 @@ def test_two_files_joined_by_id_by_question_and_by_position(file: Files) -> None
         {"id": 4, "question": "When?", "predicted": None},
     ]
     expected = [
-        Record("1", table("c"), table("a"), {"question": "Who?", "dataset": "dev"}),
-        Record("2", None, table("b"), {"question": "What?"}),
-        Record("3", True, True, {"question": "Is it?"}),
-        Record("4", None, table("c"), {"question": "When?"}),
+        Prediction("1", table("c"), table("a"), {"question": "Who?", "dataset": "dev"}),
+        Prediction("2", None, table("b"), {"question": "What?"}),
+        Prediction("3", True, True, {"question": "Is it?"}),
+        Prediction("4", None, table("c"), {"question": "When?"}),
     ]
     right = file(gold, "gold.jsonl", lines=True)
     assert rows.read(file(predicted), right) == expected

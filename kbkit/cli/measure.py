@@ -148,8 +148,8 @@ def compare(
 ) -> None:
     """Whether two runs differ: means, difference with its 95 % interval, p-values of two paired tests."""
     from kbkit.display.render import write
-    from kbkit.measures import compare as tests
     from kbkit.measures import files, ranking
+    from kbkit.measures import scores as tests
 
     _refuse_both(by, per_query)
     answers = files.read_gold(gold, split)
@@ -164,7 +164,7 @@ def compare(
         write(_with_columns(tests.side_by_side(first, second), answers.queries), format, output)
         return
     compared = tests.compare_by(first, second, answers.queries, by or (), number, seed)
-    _remark(context, tests.remarks(compared))
+    _remark(context, tests.untested(compared))
     write(compared, format, output)
 
 
@@ -214,7 +214,7 @@ def _write(
 ) -> None:
     """Print means, or each query's scores with the columns that it can be grouped by."""
     from kbkit.display.render import write
-    from kbkit.measures.summary import summary, undefined
+    from kbkit.measures.scores import summary, undefined
 
     if not per_query:
         _remark(context, undefined(scores))
