@@ -25,7 +25,7 @@ from kbkit.llm.cache import Cache
 from kbkit.llm.calls import BudgetError, Calls
 from kbkit.llm.client import Message, Request, Usage
 from kbkit.llm.openai_compatible import OpenAIModel
-from kbkit.llm.replay import Replay
+from kbkit.llm.recording import Replay
 from tests.console import Done
 from tests.llm_server import Seen, Server, by, reply, shape, status
 from tests.llm_server import Step as Said

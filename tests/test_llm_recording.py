@@ -22,7 +22,7 @@ from kbkit.llm.client import Message, Reply, Request, Usage
 from kbkit.llm.models import open_calls, open_models
 from kbkit.llm.openai_compatible import OpenAIModel
 from kbkit.llm.recording import Recorded
-from kbkit.llm.replay import Replay
+from kbkit.llm.recording import Replay
 from tests.llm_server import Server, reply
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
