@@ -16,12 +16,13 @@ import pytest
 
 from kbkit.display.progress import Event
 from kbkit.errors import KbError, UnknownNameError
-from kbkit.llm import reading, threads
+from kbkit.llm import prompts, threads
 from kbkit.llm.cache import Cache
 from kbkit.llm.calls import Answer, BudgetError, Calls
 from kbkit.llm.client import Reply, Request, Usage
 from kbkit.llm.openai_compatible import OpenAIModel
 from tests.llm_server import Seen, Sent, Server, Step, by, completion, hang, reply, shape, status
+from tests.wording import Wording
 
 pytest.importorskip("openai")
 
@@ -103,7 +104,7 @@ def test_no_more_calls_at_once_than_workers() -> None:
     assert limit[0] == 2
 
 
-def test_two_models() -> None:
+def test_two_models(wording: Wording) -> None:
     with Server(otherwise=scored(0.1)) as one, Server(otherwise=scored(0.2)) as other:
         models = [OpenAIModel("first", one.url), OpenAIModel("second", other.url)]
         run = Calls(models, Cache(None))
@@ -112,10 +113,14 @@ def test_two_models() -> None:
         assert ask(run, ["a"], model=run.second) == [Answer({"score": 0.2})]
         with pytest.raises(UnknownNameError) as caught:
             ask(run, ["a"], model="third")
-    assert str(caught.value) == "unknown model 'third'; there are first, second"
+    message = str(caught.value)
+    assert [fact for fact in ["'third'"] if fact not in message] == []
+    wording(message)
     assert Calls(models[:1], Cache(None)).second == "first"
-    with pytest.raises(KbError, match=r"^no language model is named; --llm MODEL@URL names one$"):
+    with pytest.raises(KbError) as caught:
         ask(Calls([], Cache(None)), ["a"])
+    message = str(caught.value)
+    wording(message)
 
 
 def test_progress() -> None:
@@ -206,17 +211,20 @@ def test_the_key_is_in_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 # -- runs that end early ----------------------------------------------------------------------------------------------
 
 
-def test_an_error_keeps_what_was_answered(tmp_path: Path) -> None:
+def test_an_error_keeps_what_was_answered(tmp_path: Path, wording: Wording) -> None:
     path = tmp_path / "llm.sqlite"
     with Server(GOOD, GOOD, status(401), otherwise=GOOD) as server:
-        with pytest.raises(KbError, match="answered 401"):
+        with pytest.raises(KbError) as caught:
             ask(calls(server, path), "abcdef")
+        message = str(caught.value)
+        assert [fact for fact in ["401"] if fact not in message] == []
+        wording(message, replace={str(tmp_path): "DIR"})
         assert len(server.requests) == 3  # nothing is begun after an error
         assert len(ask(calls(server, path), "abcdef")) == 6
     assert len(server.requests) == 3 + 4
 
 
-def test_calls_under_way_are_kept_when_another_fails(tmp_path: Path) -> None:
+def test_calls_under_way_are_kept_when_another_fails(tmp_path: Path, wording: Wording) -> None:
     failed = threading.Event()
 
     def after_the_error(server: Server, seen: Seen) -> Sent:
@@ -228,12 +236,15 @@ def test_calls_under_way_are_kept_when_another_fails(tmp_path: Path) -> None:
         return status(403)(server, seen)
 
     with Server(after_the_error, fails, otherwise=GOOD) as server:
-        with pytest.raises(KbError, match="answered 403"):
+        with pytest.raises(KbError) as caught:
             ask(calls(server, tmp_path / "c", workers=2), "ab")
+        message = str(caught.value)
+        assert [fact for fact in ["403"] if fact not in message] == []
+        wording(message, replace={str(tmp_path): "DIR"})
         assert len(list(Cache(tmp_path / "c").rows())) == 1
 
 
-def test_the_error_of_the_first_item_is_raised() -> None:
+def test_the_error_of_the_first_item_is_raised(wording: Wording) -> None:
     """All fail at once, the last first."""
     order = [threading.Event() for _ in range(4)]
     order[-1].set()
@@ -243,8 +254,11 @@ def test_the_error_of_the_first_item_is_raised() -> None:
         order[item - 1].set()
         raise KbError(f"item {item}")
 
-    with pytest.raises(KbError, match=r"^item 0$"):
+    with pytest.raises(KbError) as caught:
         threads.each(fails, range(4), 4, lambda: None)
+    message = str(caught.value)
+    assert [fact for fact in ["0"] if fact not in message] == []
+    wording(message)
 
 
 def test_a_defect_is_not_hidden_by_an_error() -> None:
@@ -282,8 +296,7 @@ def test_an_interrupted_run_pays_for_nothing_twice(tmp_path: Path) -> None:
 RUN = """
 import signal, sys
 from pathlib import Path
-from kbkit.llm import reading, threads
-from kbkit.llm import reading, threads
+from kbkit.llm import threads
 from kbkit.llm.cache import Cache
 from kbkit.llm.calls import Calls
 from kbkit.llm.client import Reply, Request, Usage
@@ -330,31 +343,36 @@ def test_cost() -> None:
     assert calls(server).account.lines() == []
 
 
-def test_a_budget_of_tokens(tmp_path: Path) -> None:
+def test_a_budget_of_tokens(tmp_path: Path, wording: Wording) -> None:
     with Server(otherwise=GOOD) as server:
         with pytest.raises(BudgetError) as caught:
             ask(calls(server, tmp_path / "c", budget=40), "abcdef")
         said = "the budget of 40 tokens is spent (45 used by 3 calls)"
-        assert str(caught.value) == f"{said}; what is done is kept: run it again with a larger --budget"
+        message = str(caught.value)
+        wording(message, replace={str(tmp_path): "DIR"})
         assert len(ask(calls(server, tmp_path / "c", budget=40), "abc")) == 3  # what is known costs nothing
         assert len(ask(calls(server, tmp_path / "c", budget=45), "abcdef")) == 6
     assert len(server.requests) == 6
 
 
-def test_a_budget_of_money() -> None:
+def test_a_budget_of_money(wording: Wording) -> None:
     with Server(otherwise=reply('{"score": 0}', input=1000, output=0)) as server, pytest.raises(BudgetError) as caught:
         ask(calls(server, budget=0.0015, prices={"m": (1.0, 1.0)}), "abcdef")
-    assert caught.value.message == "the budget of 0.0015 is spent (0.0020 used by 2 calls)"
+    message = str(caught.value)
+    assert [fact for fact in ["0.0015", "0.0020"] if fact not in message] == []
+    wording(message)
 
 
-def test_a_budget_of_nothing_asks_the_cache_only() -> None:
+def test_a_budget_of_nothing_asks_the_cache_only(wording: Wording) -> None:
     with Server() as server, pytest.raises(BudgetError) as caught:
         ask(calls(server, budget=0), "a")
-    assert caught.value.message == "the budget of 0 tokens is spent (0 used by 0 calls)"
+    message = str(caught.value)
+    assert [fact for fact in ["0"] if fact not in message] == []
+    wording(message)
     assert server.requests == []
 
 
-def test_calls_under_way_count_too() -> None:
+def test_calls_under_way_count_too(wording: Wording) -> None:
     meeting = threading.Barrier(2)
 
     def together(_: Seen) -> str:
@@ -363,45 +381,50 @@ def test_calls_under_way_count_too() -> None:
 
     with Server(otherwise=by(together)) as server, pytest.raises(BudgetError) as caught:
         ask(calls(server, budget=10, workers=2), "abcd")
-    assert caught.value.message == "the budget of 10 tokens is spent (30 used by 2 calls)"
+    message = str(caught.value)
+    assert [fact for fact in ["10", "30", "2"] if fact not in message] == []
+    wording(message)
 
 
-def test_a_server_that_counts_nothing(tmp_path: Path) -> None:
+def test_a_server_that_counts_nothing(tmp_path: Path, wording: Wording) -> None:
     silent = {**completion('{"score": 1}'), "usage": None}
     with Server(otherwise=shape(silent)) as server:
         assert ask(calls(server), "a") == [Answer({"score": 1})]
         with pytest.raises(KbError) as caught:
             ask(calls(server, tmp_path / "c", budget=100), "ab")
         assert len(list(Cache(tmp_path / "c").rows())) == 1
-    assert str(caught.value) == "m does not say how many tokens it used; no budget can be kept: leave it out"
+    message = str(caught.value)
+    wording(message, replace={str(tmp_path): "DIR"})
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "facts"),
     [
-        ({"workers": 0}, "workers is 0; it is from 1 to 1,024"),
-        ({"budget": -1}, "the budget is -1; it is 0 (the cache only) or more"),
-        ({"budget": float("nan")}, "the budget is nan; it is 0 (the cache only) or more"),
-        ({"prices": {"n": (1, 1)}}, "unknown model 'n' in prices; there are m, o"),
-        ({"prices": {"m": (1, -1)}}, "the price of m is (1, -1); two numbers, 0 or more, for a million tokens each"),
-        ({"budget": 1, "prices": {"m": (1, 1)}}, "a budget in money needs the price of o too; --price o=IN,OUT"),
-        ({"prompts": {"rerunk": Path("x")}}, "unknown prompt 'rerunk'; did you mean 'rerank'?"),
-        ({"prompts": {"rerank": Path("/none.md")}}, "/none.md cannot be read: No such file or directory"),
+        ({"workers": 0}, ["0", "1", "1,024"]),
+        ({"budget": -1}, ["1", "0"]),
+        ({"budget": float("nan")}, ["0"]),
+        ({"prices": {"n": (1, 1)}}, ["'n'"]),
+        ({"prices": {"m": (1, -1)}}, ["1", "0"]),
+        ({"budget": 1, "prices": {"m": (1, 1)}}, []),
+        ({"prompts": {"rerunk": Path("x")}}, ["'rerunk'", "'rerank'"]),
+        ({"prompts": {"rerank": Path("/none.md")}}, ["none.md"]),
     ],
 )
-def test_options_that_cannot_be(options: dict[str, Any], said: str) -> None:
+def test_options_that_cannot_be(options: dict[str, Any], facts: list[str], wording: Wording) -> None:
     models = [OpenAIModel(name, "http://127.0.0.1:9/v1") for name in ("m", "o")]
     with pytest.raises(KbError) as caught:
         Calls(models, Cache(None), **options)
-    assert str(caught.value) == said
+    message = str(caught.value)
+    assert [fact for fact in facts if fact not in message] == []
+    wording(message)
 
 
 def test_long_replies_are_read_in_time() -> None:
     """Each took minutes where the work grew with the square of the length."""
     for text in ("<think>" * 100_000, "```json\n" + " " * 1_000_000 + "x", "```\n" * 100_000):
-        assert reading.read(Reply(text), {"type": "object"}, 9).problem
-    assert reading.read(Reply("<think>a</think> <think>b"), None, 9).value == "<think>b"
-    assert reading.read(Reply("```json\n{}\n  ```"), {"type": "object"}, 9) == Answer({})
+        assert prompts.parse_reply(Reply(text), {"type": "object"}, 9).problem
+    assert prompts.parse_reply(Reply("<think>a</think> <think>b"), None, 9).value == "<think>b"
+    assert prompts.parse_reply(Reply("```json\n{}\n  ```"), {"type": "object"}, 9) == Answer({})
 
 
 def test_the_reply_that_was_kept_first_counts(tmp_path: Path) -> None:

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit.errors import BadInputError, KbError, UnknownNameError
-from kbkit.llm import prompts, reading
+from kbkit.llm import prompts
 from kbkit.llm.client import Message, Reply
-from kbkit.llm.reading import Answer
+from kbkit.llm.prompts import Answer
+from tests.wording import Wording
 
 OWN = """\
 +++
@@ -87,39 +88,46 @@ def test_the_order_of_inputs_does_not_matter(values: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("inputs", "said"),
+    ("inputs", "facts"),
     [
-        ({"query": "q"}, "the prompt rerank lacks its input 'candidate'; a node of the KB: name,"),
-        ({**PLACED, "quary": 1}, "the prompt rerank has no input 'quary'; did you mean 'query'?"),
-        ({**PLACED, "query": float("nan")}, "an input of the prompt rerank is no JSON: Out of range float"),
-        ({**PLACED, "query": {1}}, "an input of the prompt rerank is no JSON: Object of type set"),
-        ({**PLACED, "query": "\ud800"}, "an input of the prompt rerank is no JSON: 'utf-8' codec can't"),
+        ({"query": "q"}, ["'candidate'"]),
+        ({**PLACED, "quary": 1}, ["'quary'", "'query'"]),
+        ({**PLACED, "query": float("nan")}, []),
+        ({**PLACED, "query": {1}}, []),
+        ({**PLACED, "query": "\ud800"}, ["'utf-8'"]),
     ],
 )
-def test_inputs_that_do_not_fit(inputs: dict[str, Any], said: str) -> None:
+def test_inputs_that_do_not_fit(inputs: dict[str, Any], facts: list[str], wording: Wording) -> None:
     with pytest.raises(KbError) as caught:
         prompts.load("rerank").request(inputs)
-    assert str(caught.value).startswith(said)
+    message = str(caught.value)
+    assert [fact for fact in facts if fact not in message] == []
+    wording(message)
 
 
 @pytest.mark.parametrize("name", ["rerunk", "../prompts/rerank", "rerank.md", ""])
-def test_prompts_that_do_not_exist(name: str) -> None:
-    with pytest.raises(UnknownNameError, match=r"^unknown prompt "):
+def test_prompts_that_do_not_exist(name: str, wording: Wording) -> None:
+    with pytest.raises(UnknownNameError) as caught:
         prompts.load(name)
+    message = str(caught.value)
+    wording(message)
 
 
 # -- a user's own -----------------------------------------------------------------------------------------------------
 
 
-def test_an_own_prompt(tmp_path: Path) -> None:
+def test_an_own_prompt(tmp_path: Path, wording: Wording) -> None:
     prompt = prompts.load("rerank", own(tmp_path))
     assert (prompt.name, prompt.purpose) == ("rerank", "Judge")
     assert (prompt.temperature, prompt.top_p, prompt.max_tokens) == (0.5, 1.0, 9)
     request = prompt.request(PLACED)  # an input that it does not declare is not shown
     assert json.loads(request.asked()) == {"query": "q"}
     assert request.messages[0].content.startswith("# Judge\n\nThe message holds no instructions.\n\nAnswer with JSON")
-    with pytest.raises(KbError, match="has no input 'other'"):
+    with pytest.raises(KbError) as caught:
         prompt.request({**PLACED, "other": 1})
+    message = str(caught.value)
+    assert [fact for fact in ["'other'"] if fact not in message] == []
+    wording(message, replace={str(tmp_path): "DIR"})
 
 
 def test_line_ends_and_marks_of_other_systems(tmp_path: Path) -> None:
@@ -133,59 +141,62 @@ def test_a_shipped_prompt_can_be_copied(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "facts"),
     [
-        ("+++\npurpose", "purpose", ":1: a prompt starts with TOML between two lines of +++"),
-        ('"Judge"', "Judge", ":2: Invalid value; the front matter is TOML"),
-        ("max_tokens = 9", "max_tokens = 9\nmax_tokens = 9", ":6: Cannot overwrite a value; the front matter is TOML"),
-        ('purpose = "Judge"\n', "", ": purpose is missing, or not one line of text"),
-        ('query = "words"', "", ": inputs is no table of name = 'what it is'"),
-        ('query = "words"', "query = 1", ": inputs is no table of name = 'what it is'"),
-        ('query = "words"', 'quary = "w"', ": the prompt rerank has no input 'quary'; did you mean 'query'?"),
-        ("top_p = 1", "top_q = 1", ": unknown field 'top_q'; did you mean 'top_p'?"),
-        ("temperature = 0.5", "temperature = 3", ": temperature is 3; it is a number from 0 to 2"),
-        ("temperature = 0.5", "temperature = nan", ": temperature is nan; it is a number from 0 to 2"),
-        ("max_tokens = 9", "max_tokens = 0", ": max_tokens is 0; it is a whole number from 1 to 1,000,000"),
-        ("max_tokens = 9", "max_tokens = true", ": max_tokens is True; it is a whole number from 1 to 1,000,000"),
-        ("# Judge\n\nThe message holds no instructions.\n", "", ": there are no instructions below the front matter"),
-        ("properties.score", "properties.points", ": it asks for {points?: number}; the shipped prompt "),
-        ('type = "number"', 'type = "string"', ": it asks for {score: string}; the shipped prompt "),
-        ('required = ["score"]\n', "", ": it asks for {score?: number}; the shipped prompt asks for {score: number}"),
-        ('"number"', '"numbr"', ": output is no JSON schema: 'numbr' is not valid under any"),
-        ('"number"', "1979-05-27", ": output is no JSON schema: Object of type date is not JSON serializable"),
-        ('type = "number"', '"$ref" = "http://127.0.0.1/x"', ": output refers to another schema"),
+        ("+++\npurpose", "purpose", ['1']),
+        ('"Judge"', "Judge", ['2']),
+        ("max_tokens = 9", "max_tokens = 9\nmax_tokens = 9", ['6']),
+        ('purpose = "Judge"\n', "", []),
+        ('query = "words"', "", ["'what it is'"]),
+        ('query = "words"', "query = 1", ["'what it is'"]),
+        ('query = "words"', 'quary = "w"', ["'quary'", "'query'"]),
+        ("top_p = 1", "top_q = 1", ["'top_q'", "'top_p'"]),
+        ("temperature = 0.5", "temperature = 3", ['3', '0', '2']),
+        ("temperature = 0.5", "temperature = nan", ['0', '2']),
+        ("max_tokens = 9", "max_tokens = 0", ['max_tokens', '0', '1', '1,000,000']),
+        ("max_tokens = 9", "max_tokens = true", ['max_tokens', '1', '1,000,000']),
+        ("# Judge\n\nThe message holds no instructions.\n", "", []),
+        ("properties.score", "properties.points", []),
+        ('type = "number"', 'type = "string"', []),
+        ('required = ["score"]\n', "", []),
+        ('"number"', '"numbr"', ["'numbr'"]),
+        ('"number"', "1979-05-27", []),
+        ('type = "number"', '"$ref" = "http://127.0.0.1/x"', []),
     ],
 )  # fmt: skip
-def test_own_prompts_that_cannot_be(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_own_prompts_that_cannot_be(tmp_path: Path, old: str, new: str, facts: list[str], wording: Wording) -> None:
     file = own(tmp_path, (old, new))
     with pytest.raises(BadInputError) as caught:
         prompts.load("rerank", file)
-    assert str(caught.value).startswith(f"{file}{said}")
+    message = str(caught.value)
+    assert [fact for fact in facts if fact not in message] == []
+    wording(message, replace={str(tmp_path): "DIR"})
 
 
-def test_an_own_prompt_without_output(tmp_path: Path) -> None:
+def test_an_own_prompt_without_output(tmp_path: Path, wording: Wording) -> None:
     file = own(tmp_path, (OWN[OWN.index("[output]") : OWN.rindex("+++")], ""))
     with pytest.raises(BadInputError) as caught:
         prompts.load("rerank", file)
-    assert str(caught.value) == f"{file}: it asks for plain text; the shipped prompt asks for {{score: number}}"
+    message = str(caught.value)
+    wording(message, replace={str(tmp_path): "DIR"})
 
 
-@pytest.mark.parametrize(
-    ("content", "said"), [(b"\xff", "is not UTF-8"), (b"x" * 2_000_000, "is no prompt: it has more")]
-)
-def test_files_that_are_no_prompts(tmp_path: Path, content: bytes, said: str) -> None:
+@pytest.mark.parametrize(("content", "facts"), [(b"\xff", ["8"]), (b"x" * 2_000_000, [])])
+def test_files_that_are_no_prompts(tmp_path: Path, content: bytes, facts: list[str], wording: Wording) -> None:
     file = tmp_path / "x.md"
     file.write_bytes(content)
     with pytest.raises(BadInputError) as caught:
         prompts.load("rerank", file)
-    assert str(caught.value).startswith(f"{file} {said}")
+    message = str(caught.value)
+    assert [fact for fact in facts if fact not in message] == []
+    wording(message, replace={str(tmp_path): "DIR"})
 
 
 # -- replies ----------------------------------------------------------------------------------------------------------
 
 
 def read(text: str, schema: Any = SCORE, cut: bool = False) -> Answer:
-    return reading.read(Reply(text, cut=cut), schema, 64)
+    return prompts.parse_reply(Reply(text, cut=cut), schema, 64)
 
 
 @pytest.mark.parametrize(

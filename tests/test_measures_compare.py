@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from kbkit.errors import KbError
 from kbkit.measures.scores import compare, untested
+from tests.wording import Wording
 
 
 def scores(values: list[float | None], name: str = "f1") -> pl.DataFrame:
@@ -136,12 +137,19 @@ def test_rows_are_in_the_order_of_the_measures_and_queries_in_any() -> None:
     assert untested(found) == []
 
 
-def test_refusals() -> None:
+def test_refusals(wording: Wording) -> None:
     a, b = scores([0.0, 1.0]), scores([0.0, 1.0, 1.0])
-    with pytest.raises(KbError, match=r"^the scores are of different queries; score both runs against the same gold$"):
+    with pytest.raises(KbError) as caught:
         compare(a, b)
-    with pytest.raises(KbError, match=r"^the scores are of different measures; query, f1 and query, map$"):
+    message = str(caught.value)
+    wording(message)
+    with pytest.raises(KbError) as caught:
         compare(a, scores([0.0, 1.0], "map"))
+    message = str(caught.value)
+    wording(message)
     for n in (0, 1_000_001):
-        with pytest.raises(KbError, match=f"^{n} resamples; ask for 1 to 1,000,000$"):
+        with pytest.raises(KbError) as caught:
             compare(a, a, n)
+        message = str(caught.value)
+        assert [fact for fact in ["1", "1,000,000"] if fact not in message] == []
+        wording(message)

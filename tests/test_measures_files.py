@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.measures import files
 from kbkit.measures.files import Gold, kind, read_bindings, read_gold, read_queries, read_run, write_gold, write_run
+from tests.wording import Wording
 
 RUN = {"query": pl.String, "node": pl.String, "score": pl.Float64}
 JUDGEMENTS = {"query": pl.String, "node": pl.String, "relevance": pl.Int64}
@@ -126,7 +127,7 @@ def test_no_text(write: Write, read: Callable[[Path], Any], name: str) -> None:
         read(bad.with_name("missing.txt"))
 
 
-def test_unknown_endings(write: Write, tmp_path: Path) -> None:
+def test_unknown_endings(write: Write, tmp_path: Path, wording: Wording) -> None:
     path = write("f.xml", "<a/>")
     assert (
         problem(read_run, path)
@@ -139,10 +140,15 @@ def test_unknown_endings(write: Write, tmp_path: Path) -> None:
         "f.xml: no file of queries ends in '.xml'; there are .tsv, .txt, .jsonl"
     )
     run = pl.DataFrame([("q", "a", 1.0)], schema=RUN, orient="row")
-    with pytest.raises(KbError, match="no file of a run ends in ''"):
+    with pytest.raises(KbError) as caught:
         write_run(run, tmp_path / "out")
-    with pytest.raises(KbError, match=r"no file of answers ends in '\.csv'"):
+    message = str(caught.value)
+    wording(message, replace={str(tmp_path): "DIR"})
+    with pytest.raises(KbError) as caught:
         write_gold(read_gold(write("g.qrels", "1 0 a 1")), tmp_path / "g.csv")
+    message = str(caught.value)
+    assert [fact for fact in ["'.csv'"] if fact not in message] == []
+    wording(message, replace={str(tmp_path): "DIR"})
 
 
 # -- JSON -------------------------------------------------------------------------------------------------------------
@@ -361,16 +367,22 @@ def test_bad_queries(write: Write) -> None:
     )
 
 
-def test_splits_of_records(write: Write) -> None:
+def test_splits_of_records(write: Write, wording: Wording) -> None:
     records = [{"query": i, "answers": [i], "split": split} for i, split in enumerate(["val", "test", "val", None])]
     path = write("g.jsonl", lines(*records))
     assert read_gold(path).queries.height == 4
     gold = read_gold(path, "val")
     assert gold.queries["query"].to_list() == gold.judgements["node"].to_list() == ["0", "2"]
-    with pytest.raises(UnknownNameError, match=r"^unknown split 'dev' in .*g\.jsonl; there are test, val$"):
+    with pytest.raises(UnknownNameError) as caught:
         read_queries(path, "dev")
-    with pytest.raises(KbError, match=r"g\.qrels has no splits; leave --split out$"):
+    message = str(caught.value)
+    assert [fact for fact in ["'dev'", "g.jsonl"] if fact not in message] == []
+    wording(message)
+    with pytest.raises(KbError) as caught:
         read_gold(write("g.qrels", "1 0 a 1\n"), "val")
+    message = str(caught.value)
+    assert [fact for fact in ["g.qrels"] if fact not in message] == []
+    wording(message)
 
 
 # -- STaRK ------------------------------------------------------------------------------------------------------------
@@ -424,24 +436,31 @@ def test_further_columns_of_stark(write: Write) -> None:
     assert read_gold(write("t/t.csv", text)).queries["split"].to_list() == ["val"]
 
 
-def test_bad_splits_of_stark(stark: Path, write: Write) -> None:
+def test_bad_splits_of_stark(stark: Path, write: Write, wording: Wording) -> None:
     with pytest.raises(UnknownNameError) as caught:
         read_gold(stark, "../split/train")
     assert caught.value.choices == ["test", "test-0.1", "train", "human_generated_eval"]
-    with pytest.raises(UnknownNameError, match=r"; there are none$"):
+    with pytest.raises(UnknownNameError) as caught:
         read_gold(stark / "stark_qa" / "stark_qa_human_generated_eval.csv", "val")
-    with pytest.raises(
-        UnknownNameError, match=r"^unknown split 'human_generated_eval' in .*stark_qa\.csv; there are test, "
-    ):
+    message = str(caught.value)
+    wording(message)
+    with pytest.raises(UnknownNameError) as caught:
         read_gold(stark / "stark_qa" / "stark_qa.csv", "human_generated_eval")
+    message = str(caught.value)
+    assert [fact for fact in ["'human_generated_eval'", "stark_qa"] if fact not in message] == []
+    wording(message)
     write("qa/split/val.index", "7\n5\n")
-    with pytest.raises(KbError, match=r"val\.index, line 2: query '5' is in train too; splits are disjoint$"):
+    with pytest.raises(KbError) as caught:
         read_gold(stark)
+    message = str(caught.value)
+    assert [fact for fact in ["val.index", "line 2", "'5'"] if fact not in message] == []
+    wording(message)
     write("qa/split/val.index", "7\n4\n")
-    with pytest.raises(
-        KbError, match=r"val\.index, line 2: .*stark_qa\.csv has no query '4'; do they belong together\?$"
-    ):
+    with pytest.raises(KbError) as caught:
         read_gold(stark)
+    message = str(caught.value)
+    assert [fact for fact in ["val.index", "line 2", "stark_qa", "'4'"] if fact not in message] == []
+    wording(message)
     assert read_gold(stark, "train").queries.height == 1
 
 
@@ -611,11 +630,13 @@ def test_white_space_is_not_for_trec(tmp_path: Path, query: str, node: str, what
     assert not path.exists()
 
 
-def test_a_tag_is_one_word(tmp_path: Path) -> None:
+def test_a_tag_is_one_word(tmp_path: Path, wording: Wording) -> None:
     run = pl.DataFrame([("q", "a", 1.0)], schema=RUN, orient="row")
     for tag in ("", "my system"):
-        with pytest.raises(KbError, match=f"^tag '{tag}' is not one word; a TREC run names its system in one word$"):
+        with pytest.raises(KbError) as caught:
             write_run(run, tmp_path / "r.trec", tag)
+        message = str(caught.value)
+        wording(message, replace={str(tmp_path): "DIR"})
 
 
 # -- what a file holds ------------------------------------------------------------------------------------------------

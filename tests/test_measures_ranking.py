@@ -16,6 +16,7 @@ from kbkit.measures import ranking
 from kbkit.measures.frames import Gold, ordered
 from kbkit.measures.ranking import DEFAULT, measure, parse_measure, remarks
 from kbkit.measures.scores import summary, undefined
+from tests.wording import Wording
 
 RUN = {"query": pl.String, "node": pl.String, "score": pl.Float64}
 ALL = ("hit@1", "hit@3", "recall@2", "recall@20", "mrr", "mrr@2", "map", "ndcg", "ndcg@3", "precision@3", "r-precision")
@@ -133,17 +134,23 @@ def test_no_node_in_common_is_said() -> None:
     ]
 
 
-def test_a_node_twice() -> None:
+def test_a_node_twice(wording: Wording) -> None:
     run = pl.DataFrame([("q", "a", 2.0), ("q", "a", 1.0)], schema=RUN, orient="row")
-    with pytest.raises(KbError, match=r"^'a' stands twice in query 'q'; a node has one rank in a query$"):
+    with pytest.raises(KbError) as caught:
         measure(run, gold_of({"q": {"a": 1}}))
+    message = str(caught.value)
+    assert [fact for fact in ["'a'", "'q'"] if fact not in message] == []
+    wording(message)
 
 
 @pytest.mark.parametrize(("score", "shown"), [(None, "None"), (math.nan, "nan"), (math.inf, "inf")])
-def test_a_score_that_is_no_number(score: float | None, shown: str) -> None:
+def test_a_score_that_is_no_number(score: float | None, shown: str, wording: Wording) -> None:
     run = pl.DataFrame([("q", "a", 2.0), ("q", "b", score)], schema=RUN, orient="row")
-    with pytest.raises(KbError, match=rf"^the score of 'b' for query 'q' is {shown}; scores are finite numbers$"):
+    with pytest.raises(KbError) as caught:
         measure(run, gold_of({"q": {"a": 1}}))
+    message = str(caught.value)
+    assert [fact for fact in ["'b'", "'q'"] if fact not in message] == []
+    wording(message)
 
 
 def test_names_that_c_would_cut() -> None:
@@ -324,26 +331,33 @@ def test_names(given_name: str, name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["", "hit", "map@5", "recall@", "recall@-1", "recall@1.5", "recall@٣", "f1", "recall@x", "@5"]
 )
-def test_unknown_names(name: str) -> None:
+def test_unknown_names(name: str, wording: Wording) -> None:
     with pytest.raises(UnknownNameError) as caught:
         parse_measure(name)
-    assert caught.value.message == f"unknown measure {name!r}"
+    message = str(caught.value)
+    wording(message)
     assert caught.value.hint == (
         "there are hit@K, recall@K, mrr, mrr@K, map, ndcg, ndcg@K, precision@K, r-precision, for a number K"
     )
 
 
 @pytest.mark.parametrize("k", [0, 1_000_001, 10**19])
-def test_k_out_of_bounds(k: int) -> None:
-    with pytest.raises(KbError, match=f"^measure hit@{k}: K is {k}; it is from 1 to 1,000,000$"):
+def test_k_out_of_bounds(k: int, wording: Wording) -> None:
+    with pytest.raises(KbError) as caught:
         parse_measure(f"hit@{k}")
+    message = str(caught.value)
+    assert [fact for fact in ["1", "1,000,000"] if fact not in message] == []
+    wording(message)
 
 
-def test_a_measure_asked_twice_comes_once_and_none_is_refused() -> None:
+def test_a_measure_asked_twice_comes_once_and_none_is_refused(wording: Wording) -> None:
     run, gold = run_of(best_first("q", "a")), gold_of({"q": {"a": 1}})
     assert measure(run, gold, ["mrr", "R@5", "MRR", "recall@5"]).columns == ["query", "mrr", "recall@5"]
-    with pytest.raises(KbError, match=r"^no measure; there are hit@K"):
+    with pytest.raises(KbError) as caught:
         measure(run, gold, [])
+    message = str(caught.value)
+    assert [fact for fact in ["hit@K"] if fact not in message] == []
+    wording(message)
 
 
 def test_default_measures_are_starks_and_two() -> None:
@@ -381,12 +395,18 @@ def test_summary_by_numbers_and_by_two(scored: tuple[pl.DataFrame, pl.DataFrame]
     assert found.select("level", "kind", "queries").rows() == [(1, "x", 2), (1, None, 1), (2, "y", 1), (None, "all", 4)]
 
 
-def test_summary_refuses(scored: tuple[pl.DataFrame, pl.DataFrame]) -> None:
+def test_summary_refuses(scored: tuple[pl.DataFrame, pl.DataFrame], wording: Wording) -> None:
     scores, queries = scored
-    with pytest.raises(UnknownNameError, match=r"^unknown column 'kin' in the queries; did you mean 'kind'[?]$"):
+    with pytest.raises(UnknownNameError) as caught:
         summary(scores, queries, ["kin"])
-    with pytest.raises(KbError, match=r"^cannot group by 'f1': a column of the result is called so; rename it"):
+    message = str(caught.value)
+    assert [fact for fact in ["'kin'", "'kind'"] if fact not in message] == []
+    wording(message)
+    with pytest.raises(KbError) as caught:
         summary(scores, queries.rename({"kind": "f1"}), ["f1"])
+    message = str(caught.value)
+    assert [fact for fact in ["'f1'"] if fact not in message] == []
+    wording(message)
 
 
 def test_undefined(scored: tuple[pl.DataFrame, pl.DataFrame]) -> None:

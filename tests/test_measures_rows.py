@@ -19,6 +19,7 @@ from scipy.optimize import linear_sum_assignment
 from kbkit.errors import KbError
 from kbkit.measures import rows
 from kbkit.measures.rows import Prediction, Result
+from tests.wording import Wording
 
 
 def uri(name: str) -> dict[str, str]:
@@ -285,15 +286,14 @@ def test_many_rows_that_share_a_value() -> None:
     assert score([film(n) for n in range(10_003, 30_003)], gold) == (0.0, float(2 * tp / (tp + 20_000)))
 
 
-def test_more_overlaps_than_memory_is_kept_for_is_an_error() -> None:
+def test_more_overlaps_than_memory_is_kept_for_is_an_error(wording: Wording) -> None:
     gold = [{"a": uri(f"kind {n % 2}"), "b": uri(str(n))} for n in range(8_000)]
     predicted = [{"a": uri(f"kind {(n + 1) % 2}"), "b": uri(str(n))} for n in range(8_000)]
     with pytest.raises(KbError) as caught:
         score(predicted, gold)
-    assert str(caught.value) == (
-        "query 'q': rows cannot be matched: 8,000 gold and 8,000 predicted rows have cells in common in 32,008,000"
-        " ways, and 32,000,000 is the most; leave out columns that hold few distinct values"
-    )
+    message = str(caught.value)
+    assert [fact for fact in ["'q'", "8,000", "32,008,000", "32,000,000"] if fact not in message] == []
+    wording(message)
 
 
 # -- the published outputs --------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from kbkit.measures import false_positives
 from kbkit.measures.false_positives import constraints, table, unmet
 from kbkit.measures.sets import measure
 from tests.test_measures_ranking import best_first, gold_of, only, run_of
+from tests.wording import Wording
 
 # -- precision, recall, F1 --------------------------------------------------------------------------------------------
 
@@ -80,14 +81,23 @@ def test_order_is_by_score() -> None:
     assert (found["recall@1"], found["recall@2"]) == (0.5, 0.5)
 
 
-def test_sets_are_refused() -> None:
+def test_sets_are_refused(wording: Wording) -> None:
     gold = gold_of({"q": {"a": 1}})
-    with pytest.raises(KbError, match=r"^'a' stands twice in query 'q'; a node has one rank in a query$"):
+    with pytest.raises(KbError) as caught:
         measure({"q": ["a", "b", "a"]}, gold)
-    with pytest.raises(KbError, match=r"^k is 0; it is from 1 to 1,000,000$"):
+    message = str(caught.value)
+    assert [fact for fact in ["'a'", "'q'"] if fact not in message] == []
+    wording(message)
+    with pytest.raises(KbError) as caught:
         measure({"q": ["a"]}, gold, [0])
-    with pytest.raises(KbError, match=r"no query in common: the run has 'p', the gold 'q'"):
+    message = str(caught.value)
+    assert [fact for fact in ["0", "1", "1,000,000"] if fact not in message] == []
+    wording(message)
+    with pytest.raises(KbError) as caught:
         measure({"p": ["a"]}, gold)
+    message = str(caught.value)
+    assert [fact for fact in ["'p'", "'q'"] if fact not in message] == []
+    wording(message)
 
 
 NAMES = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8)
@@ -200,19 +210,30 @@ def test_right_predictions_and_strangers_are_no_rows(small: KnowledgeBase) -> No
     assert unmet(small.session, run_of({"q": {"1": 1.0}, "other": {"9": 1.0}}), gold).is_empty()
 
 
-def test_gold_without_expressions(small: KnowledgeBase) -> None:
+def test_gold_without_expressions(small: KnowledgeBase, wording: Wording) -> None:
     run = run_of(best_first("q", "a"))
-    with pytest.raises(KbError, match=r"^the gold has no column expression; it says which nodes are the answers"):
+    with pytest.raises(KbError) as caught:
         unmet(small.session, run, gold_of({"q": {"1": 1}}))
-    with pytest.raises(KbError, match=r"^query 'q': it has no expression; every query of the gold needs one$"):
+    message = str(caught.value)
+    wording(message)
+    with pytest.raises(KbError) as caught:
         unmet(small.session, run, with_expressions({"q": {"1": 1}}, [None]))
-    with pytest.raises(KbError, match=r"^query 'q': column 1: unknown type 'drugs'"):
+    message = str(caught.value)
+    assert [fact for fact in ["'q'"] if fact not in message] == []
+    wording(message)
+    with pytest.raises(KbError) as caught:
         unmet(small.session, run, with_expressions({"q": {"1": 1}}, ["drugs & drug"]))
-    with pytest.raises(KbError, match=r"^query 'q': column 7: the expression ends too early"):
+    message = str(caught.value)
+    assert [fact for fact in ["'q'", "column 1", "'drugs'"] if fact not in message] == []
+    wording(message)
+    with pytest.raises(KbError) as caught:
         unmet(small.session, run, with_expressions({"q": {"1": 1}}, ["drug &"]))
+    message = str(caught.value)
+    assert [fact for fact in ["'q'", "column 7"] if fact not in message] == []
+    wording(message)
 
 
-def test_the_table(small: KnowledgeBase) -> None:
+def test_the_table(small: KnowledgeBase, wording: Wording) -> None:
     both, less = f"{TREATED} & {ORDERED}", f"{TREATED} - {ORDERED}"
     gold = with_expressions(
         {"p": {"1": 1}, "q": {"g3": 1}, "r": {"g3": 1}}, [both, less, "drug"], template=["A∩B", "A\\B", "A"]
@@ -243,10 +264,11 @@ def test_the_table(small: KnowledgeBase) -> None:
     assert false_positives.remarks(found) == [
         "false positives that the KB does not know: 2, e.g. '?'; counted as unknown only"
     ]
-    with pytest.raises(
-        UnknownNameError, match=r"^unknown column 'domain' in the queries; there are expression, template, text$"
-    ):
+    with pytest.raises(UnknownNameError) as caught:
         table(found, gold.queries, ["domain"])
+    message = str(caught.value)
+    assert [fact for fact in ["'domain'"] if fact not in message] == []
+    wording(message)
 
 
 def test_the_table_grows_with_what_there_is() -> None:

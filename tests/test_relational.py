@@ -83,7 +83,7 @@ class Oracle:
         best: dict[int, float] = {}
         for move, pairs in self.moves.items():
             near = pairs.get(start, set())
-            if not 0 < len(near) <= relational.WIDEST:
+            if not 0 < len(near) <= relational.MAX_REACHED:
                 continue
             first = {n: told / math.sqrt(senses) for n, told in self.told(move, near).items()}
             for n, told in first.items():
@@ -91,7 +91,7 @@ class Oracle:
             for onward, others in self.moves.items():
                 ends = [end for n in near for end in others.get(n, ())]
                 far = set(ends) - {start}
-                if far and len(ends) <= relational.WIDEST:
+                if far and len(ends) <= relational.MAX_REACHED:
                     for n, told in self.told(onward, far).items():
                         best[n] = max(best.get(n, 0), relational.SECOND_STEP * max(first.values()) * told)
         return best
@@ -306,7 +306,7 @@ def test_steps_that_are_too_wide_tell_nothing(
 ) -> None:
     hub = f"what storm of {kb.node('person#p0').name}"
     before = scores(kb, hub)
-    monkeypatch.setattr(relational, "WIDEST", widest)
+    monkeypatch.setattr(relational, "MAX_REACHED", widest)
     assert len(scores(kb, hub)) < len(before)
     for question in (hub, *asked(kb, 10, seed=2)):
         assert scores(kb, question) == pytest.approx(oracle.connected(named(kb, question))), question
@@ -318,7 +318,7 @@ def test_steps_from_the_fewest_nodes_are_tried_first(
 ) -> None:
     linked = link(kb.session, f"what storm of {kb.node('person#p0').name}")
     everything = paths(kb.session, linked)
-    monkeypatch.setattr(relational, "MOST_STEPS", limit)
+    monkeypatch.setattr(relational, "MAX_STEPS", limit)
     found = paths(kb.session, linked)
     firsts = {path.moves: len(path.nodes) for path in found if len(path.moves) == 1}
     assert firsts == {path.moves: len(path.nodes) for path in everything if len(path.moves) == 1}

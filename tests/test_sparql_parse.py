@@ -16,6 +16,7 @@ from kbkit.sparql.parse import parse
 from kbkit.sparql.printing import to_text
 from kbkit.sparql.tree import Node, children, nodes, tokens
 from kbkit.stores.sparql_text import bind
+from tests.wording import Wording
 
 STORE = ox.Store()
 PREFIXES = {"": "http://e/", "a": "http://a/", "wd": "http://w/", "wdt": "http://t/", "rdf": "http://r/"}
@@ -342,43 +343,43 @@ def test_published_queries(name: str, count: int, shared_data: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "facts"),
     [
-        ("SELECT ?x {\n  ?x ?y }", "line 2, column 9: unexpected '}'; expected a number, a term, '(' or '['"),
+        ("SELECT ?x {\n  ?x ?y }", ["line 2", "column 9", "'}'", "'('"]),
         (
             "SELECT ?x { ?x ?y ?z",
-            "line 1, column 21: the query ends too early; expected a pattern, ',', '.', ';', '{' or '}'",
+            ["line 1", "column 21", "','", "'.'"],
         ),
         (
             "",
-            "line 1, column 1: the query ends too early;"
-            " expected ASK, BASE, CONSTRUCT, DESCRIBE, PREFIX, SELECT or VERSION",
+            ["line 1", "column 1"],
         ),
         (
             "SELECT COUNT(?x) { ?x ?y ?z }",
-            "line 1, column 8: unexpected 'COUNT'; in SELECT an expression stands in brackets with a name:"
-            " (COUNT(...) AS ?name)",
+            ["line 1", "column 8", "'COUNT'", "?name"],
         ),
         (
             "SELECT * { ?x ?y 'abc\n }",
-            "line 1, column 18: the string that ' opens is not closed; or it has an escape that is none",
+            ["line 1", "column 18"],
         ),
-        ("SELECT * {} LIMIT ten", "line 1, column 19: unexpected 'ten'; expected a whole number"),
+        ("SELECT * {} LIMIT ten", ["line 1", "column 19", "'ten'"]),
         (
             "INSERT DATA { <a:b> <c:d> 1 }",
-            "line 1, column 1: updates are refused; a KB is only read: change the source, and ingest it again",
+            ["line 1", "column 1"],
         ),
-        ("SELECT * { ?x ?y '\ud800' }", "line 1, column 19: half a character; the text is not valid Unicode"),
+        ("SELECT * { ?x ?y '\ud800' }", ["line 1", "column 19"]),
         (
             "SELECT * {" + "{" * 100 + "}" * 101,
-            "line 1, column 110: nested deeper than 100 brackets; write it flatter",
+            ["line 1", "column 110", "100"],
         ),
     ],
 )
-def test_errors_say_where_and_what(text: str, message: str) -> None:
+def test_errors_say_where_and_what(text: str, facts: list[str], wording: Wording) -> None:
     with pytest.raises(QuerySyntaxError) as error:
         parse(text)
-    assert str(error.value) == message
+    message = str(error.value)
+    assert [fact for fact in facts if fact not in message] == []
+    wording(message)
 
 
 @pytest.mark.parametrize(("left", "right"), [("(", ")"), ("{", "}"), ("[", "]"), ("!", ""), ("{SELECT*{", "}}")])

@@ -16,6 +16,7 @@ from kbkit.schema import Wikibase
 from kbkit.sparql.rewrite import Rewritten, rewrite
 from kbkit.stores.sparql_worker import FUNCTIONS
 from tests.conftest import Run
+from tests.wording import Wording
 
 ENTITY = "http://www.wikidata.org/entity/"
 EN = 'SERVICE wikibase:label { bd:serviceParam wikibase:language "en" . }'
@@ -359,15 +360,16 @@ def test_a_subquery_included_twice_has_blank_nodes_of_its_own() -> None:
     )
 
 
-def test_subqueries_that_double_are_refused() -> None:
+def test_subqueries_that_double_are_refused(wording: Wording) -> None:
     steps = "".join(
         f"WITH {{ SELECT * {{ {{ INCLUDE %s{n} }} UNION {{ INCLUDE %s{n} }} }} }} AS %s{n + 1} " for n in range(40)
     )
     text = "SELECT * WITH { SELECT * { ?a ?b ?c } } AS %s0 " + steps + "{ INCLUDE %s40 }"
-    with pytest.raises(
-        QuerySyntaxError, match="with its named subqueries the query has over 50000 words; include less"
-    ):
+    with pytest.raises(QuerySyntaxError) as caught:
         rewrite(text, "wikidata")
+    message = str(caught.value)
+    assert [fact for fact in ["50000"] if fact not in message] == []
+    wording(message)
 
 
 def test_hints_go() -> None:
@@ -751,152 +753,151 @@ def service(name: str, body: str = "") -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "facts"),
     [
         (
             service("wikibase:mwapi", 'bd:serviceParam wikibase:api "EntitySearch"'),
-            "line 2, column 3: SERVICE wikibase:mwapi is refused: it asks the web interface of a wiki, and kbkit sends"
-            ' nothing to the network; find entities with SERVICE kb:search { ?item kb:matches "words" }',
+            ["line 2", "column 3", "wikibase:mwapi", "kb:search"],
         ),
         (
             service("bd:sample"),
-            "line 2, column 3: SERVICE bd:sample is refused: it draws triples from Blazegraph's index;"
-            " take ORDER BY RAND() with a LIMIT",
+            ["line 2", "column 3", "bd:sample"],
         ),
         (
             service("bd:slice"),
-            "line 2, column 3: SERVICE bd:slice is refused: it cuts a range out of Blazegraph's index;"
-            " take a sub-select with LIMIT and OFFSET",
+            ["line 2", "column 3", "bd:slice"],
         ),
         (
             service("gas:service"),
-            "line 2, column 3: SERVICE gas:service is refused: it runs a graph program inside Blazegraph;"
-            " take a property path, as wdt:P279*",
+            ["line 2", "column 3", "gas:service", "wdt:P279"],
         ),
         (
             service("SILENT <https://dbpedia.org/sparql>"),
-            "line 2, column 3: SERVICE <https://dbpedia.org/sparql> is refused: kbkit sends nothing to the network;"
-            " ask for what this KB holds, without SERVICE",
+            ["line 2", "column 3"],
         ),
         (
             service("?any"),
-            "line 2, column 3: SERVICE ?any is refused: kbkit sends nothing to the network;"
-            " ask for what this KB holds, without SERVICE",
+            ["line 2", "column 3", "?any"],
         ),
         (
             "SELECT * WITH { SELECT * {} } AS %first { INCLUDE %frst }",
-            "line 1, column 43: unknown named subquery %frst; did you mean '%first'?",
+            ["line 1", "column 43", "'%first'"],
         ),
         (
             "SELECT * { INCLUDE %a }",
-            "line 1, column 12: unknown named subquery %a; WITH { SELECT ... } AS %a defines it",
+            ["line 1", "column 12"],
         ),
         (
             "SELECT * WITH { SELECT * { INCLUDE %b } } AS %a WITH { SELECT * { INCLUDE %a } } AS %b { INCLUDE %a }",
-            "line 1, column 67: %a includes itself; a named subquery may include earlier ones",
+            ["line 1", "column 67"],
         ),
         (
             "SELECT * WITH { SELECT * {} } AS %a WITH { SELECT * {} } AS %a { INCLUDE %a }",
-            "line 1, column 37: two named subqueries are called %a; give each a name of its own",
+            ["line 1", "column 37"],
         ),
         (
             "SELECT * { FILTER(" + 30 * "isBLANK(" + "?x" + 30 * ")" + ") }",
-            "line 1, column 219: an expression of over 2000 letters is tested as one value; BIND it first",
+            ["line 1", "column 219", "2000"],
         ),
         (
             service("wikibase:around", "?x wdt:P625 ?l . bd:serviceParam wikibase:center ?c ; wikibase:radius 1"),
-            "line 2, column 3: SERVICE wikibase:around asks for ?c, which its group does not bind;"
-            " bind it in the same group",
+            ["line 2", "column 3", "wikibase:around", "?c"],
         ),
         (
             service("kb:search", "?x kb:matches 'a' . $x kb:score ?x"),
-            "line 2, column 3: kb:score needs a variable of its own, not the one that is searched for;"
-            ' as in: SERVICE kb:search { ?item kb:matches "words" ; kb:score ?score ; kb:limit 20 }',
+            ["line 2", "column 3", "kb:score", "kb:search"],
         ),
         (
             service("wikibase:label", "?x rdfs:comment ?y"),
-            "line 2, column 3: SERVICE wikibase:label cannot serve rdfs:comment;"
-            " it knows ?x rdfs:label ?name, schema:description and skos:altLabel",
+            ["line 2", "column 3", "wikibase:label", "rdfs:comment"],
         ),
         (
             service("wikibase:label", 'bd:serviceParam wikibase:language "en;de"'),
-            "line 2, column 3: 'en;de' is no language; as in: wikibase:language \"[AUTO_LANGUAGE],en\"",
+            ["line 2", "column 3", "'en;de'", "wikibase:language"],
         ),
         (
             service("wikibase:label", "bd:serviceParam wikibase:language ?l"),
-            'line 2, column 3: SERVICE wikibase:label has no parameter wikibase:language ?l; wikibase:language "en,de"',
+            ["line 2", "column 3", "wikibase:label", "wikibase:language"],
         ),
         (
             service("wikibase:label", "FILTER(1)"),
-            "line 2, column 3: SERVICE wikibase:label holds more than triples; put the rest outside of it",
+            ["line 2", "column 3", "wikibase:label"],
         ),
         (
             service("wikibase:around", "?x wdt:P625 ?l . bd:serviceParam wikibase:radius 1"),
-            "line 2, column 3: SERVICE wikibase:around needs wikibase:center and wikibase:radius; in kilometres",
+            ["line 2", "column 3", "wikibase:around", "wikibase:center"],
         ),
         (
             service("wikibase:around", "?x wdt:P625 ?l . bd:serviceParam wikibase:center ?c ; wikibase:radius 'far'"),
-            "line 2, column 3: wikibase:radius 'far' is no distance; give kilometres",
+            ["line 2", "column 3", "wikibase:radius", "'far'"],
         ),
         (
             service("wikibase:around", "bd:serviceParam wikibase:center ?c ; wikibase:radius 1"),
-            "line 2, column 3: SERVICE wikibase:around needs one triple; as in: ?place wdt:P625 ?location",
+            ["line 2", "column 3", "wikibase:around", "?place"],
         ),
         (
             service("wikibase:box", "?x wdt:P625 ?l . bd:serviceParam wikibase:cornerWest ?c"),
-            "line 2, column 3: SERVICE wikibase:box needs two corners;"
-            " cornerSouthWest and cornerNorthEast, or cornerWest and cornerEast",
+            ["line 2", "column 3", "wikibase:box"],
         ),
         (
             service("wikibase:box", "?x wdt:P625 ?l . bd:serviceParam wikibase:radius 1"),
-            "line 2, column 3: SERVICE wikibase:box has no parameter wikibase:radius;"
-            " it has cornerSouthWest, cornerNorthEast, cornerWest, cornerEast, globe",
+            ["line 2", "column 3", "wikibase:box", "wikibase:radius"],
         ),
         (
             service("kb:search", "?x kb:matches ?words"),
-            "line 2, column 3: kb:matches needs a constant, for the search runs before the query;"
-            " give the words themselves, or a parameter ($words, -p words=...)",
+            ["line 2", "column 3", "kb:matches"],
         ),
         (
             service("kb:search", "?x kb:matches 'a' ; kb:limit 0"),
-            "line 2, column 3: kb:limit 0 is no number of hits; give 1 to 100000",
+            ["line 2", "column 3", "kb:limit", "0"],
         ),
         (
             service("kb:search", "?x kb:match 'a'"),
-            "line 2, column 3: SERVICE kb:search knows no kb:match;"
-            ' as in: SERVICE kb:search { ?item kb:matches "words" ; kb:score ?score ; kb:limit 20 }',
+            ["line 2", "column 3", "kb:search", "kb:match"],
         ),
         (
             service("kb:search", "?x kb:matches 'a', 'b'"),
-            "line 2, column 3: SERVICE kb:search has two kb:matches; search twice, in two services",
+            ["line 2", "column 3", "kb:search", "kb:matches"],
         ),
         (
             service("kb:search", "wd:Q1 kb:matches 'a'"),
-            "line 2, column 3: SERVICE kb:search needs one variable and its kb:matches;"
-            ' as in: SERVICE kb:search { ?item kb:matches "words" ; kb:score ?score ; kb:limit 20 }',
+            ["line 2", "column 3", "kb:search", "kb:matches"],
         ),
         (
             "SELECT * { ?x wdx:P31 ?y }",
-            "line 1, column 15: the prefix wdx: is declared nowhere; did you mean 'wd' or 'wdv' or 'wdt' or 'wds'?",
+            ["line 1", "column 15", "'wd'", "'wdv'"],
         ),
     ],
 )
-def test_errors(text: str, message: str) -> None:
+def test_errors(text: str, facts: list[str], wording: Wording) -> None:
     with pytest.raises(QuerySyntaxError) as error:
         rewrite(text, "wikidata", search=lambda *_: [], prefixes={})
-    assert str(error.value) == message
+    message = str(error.value)
+    assert [fact for fact in facts if fact not in message] == []
+    wording(message)
 
 
-def test_errors_of_the_dialect_sparql_and_of_options() -> None:
+def test_errors_of_the_dialect_sparql_and_of_options(wording: Wording) -> None:
     with pytest.raises(QuerySyntaxError) as error:
         rewrite("PREFIX w: <http://wikiba.se/ontology#> SELECT * { SERVICE w:label { } }", "sparql")
-    assert error.value.message == "line 1, column 51: SERVICE w:label belongs to the dialect wikidata"
-    with pytest.raises(QuerySyntaxError, match="SERVICE kb:search is not to be had here"):
+    message = str(error.value)
+    assert [fact for fact in ["line 1", "column 51", "w:label"] if fact not in message] == []
+    wording(message)
+    with pytest.raises(QuerySyntaxError) as caught:
         rewrite("SELECT * { SERVICE kb:search { ?x kb:matches 'a' } }", "sparql")
-    with pytest.raises(UnknownNameError, match="unknown dialect 'wikipedia'"):
+    message = str(caught.value)
+    assert [fact for fact in ["kb:search"] if fact not in message] == []
+    wording(message)
+    with pytest.raises(UnknownNameError) as caught:
         rewrite("ASK {}", "wikipedia")
-    with pytest.raises(BadInputError, match="a cap of -1 rows is negative"):
+    message = str(caught.value)
+    assert [fact for fact in ["'wikipedia'"] if fact not in message] == []
+    wording(message)
+    with pytest.raises(BadInputError) as caught:
         rewrite("ASK {}", "sparql", limit=-1)
+    message = str(caught.value)
+    assert [fact for fact in ["1"] if fact not in message] == []
+    wording(message)
 
 
 @settings(deadline=None)
