@@ -79,6 +79,7 @@ def test_fusion(legs: list[tuple[Listed, float]], k: int, method: str, constant:
     assert fused.scores.dtype == np.float64
 
 
+@pytest.mark.core
 def test_a_fusion_by_hand() -> None:
     words, meaning = ranking_of([(7, 9.0), (3, 6.0), (5, 3.0)]), ranking_of([(3, 0.8), (9, 0.8), (7, 0.4)])
     fused = fuse([words, meaning], [1, 2], 3)
@@ -124,7 +125,7 @@ def listed(frame: pl.DataFrame) -> list[tuple[int, float]]:
         (10, {}, {"dense": 1}),
     ],
 )
-def test_hybrid_is_the_fusion_of_its_legs(
+def test_hybrid_is_the_fusion_of_its_retrievers(
     kb: KnowledgeBase, k: int, options: Mapping[str, float | str], weights: dict[str, float], type_name: str | None
 ) -> None:
     depth = max(k, int(options.get("depth", 100)))
@@ -143,7 +144,7 @@ def test_hybrid_is_the_fusion_of_its_legs(
             assert score is None or score == pytest.approx(known[node], rel=1e-5)
 
 
-def test_components_are_null_where_a_leg_lacks_a_node(kb: KnowledgeBase) -> None:
+def test_components_are_null_for_nodes_a_retriever_did_not_return(kb: KnowledgeBase) -> None:
     frame = kb.search("nile", k=400, mode="hybrid")
     assert frame["dense"].null_count() == 0 < frame["bm25"].null_count() < 400
     relational = kb.search("rivers of Egypt", k=50, mode="relational")

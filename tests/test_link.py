@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import kbkit
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
-from kbkit.questions.link import MAX_WORDS, MAX_NODES, Linked, link
+from kbkit.questions.link import MAX_NODES, MAX_WORDS, Linked, link
 from tests.wording import Wording
 
 NODES = """\
@@ -128,6 +128,7 @@ def said(kb: KnowledgeBase, question: str) -> list[tuple[str, str, set[str]]]:
     return [(m.text, m.how, {kb.node(n).key for n in m.nodes}) for m in link(kb.session, question).mentions]
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(("question", "expected"), QUESTIONS, ids=[question for question, _ in QUESTIONS])
 def test_names(kb: KnowledgeBase, question: str, expected: list[tuple[str, str, set[str]]]) -> None:
     assert said(kb, question) == expected
@@ -160,7 +161,7 @@ def test_a_type_beside_a_name_decides(kb: KnowledgeBase, question: str, keys: se
     assert link(kb.session, question).types == types
 
 
-def test_words_for_types_are_no_entities(tmp_path: Path) -> None:
+def test_names_of_types_are_not_entities(tmp_path: Path) -> None:
     (tmp_path / "nodes.csv").write_text("key,type,name\na,film,River\nb,river,Film\nc,river,Film Rivers\n")
     (tmp_path / "edges.csv").write_text("head,relation,tail\na,shows,b\n")
     with kbkit.ingest("table", tmp_path, out=tmp_path / "t.kb") as kb:
@@ -169,7 +170,7 @@ def test_words_for_types_are_no_entities(tmp_path: Path) -> None:
         assert said(kb, "film river") == [("film river", "stemmed", {"c"})]
 
 
-def test_a_name_of_too_many_says_nothing(kb: KnowledgeBase) -> None:
+def test_names_of_too_many_nodes_are_ignored(kb: KnowledgeBase) -> None:
     assert said(kb, "songs by Jane Smith") == [("Jane Smith", "exact", {f"k{i}" for i in range(MAX_NODES)})]
     assert said(kb, "songs by John Smith") == []
     assert said(kb, "songs by Jonh Smith") == []
@@ -177,7 +178,7 @@ def test_a_name_of_too_many_says_nothing(kb: KnowledgeBase) -> None:
     assert not link(kb.session, "John Smith").is_name
 
 
-def test_the_longest_name_that_is_looked_for(kb: KnowledgeBase) -> None:
+def test_the_limit_on_words_of_a_name(kb: KnowledgeBase) -> None:
     name = "red two three four five six seven eight nine"
     assert len(name.split()) == MAX_WORDS + 1
     assert said(kb, name) == []
@@ -196,7 +197,7 @@ def test_the_longest_name_that_is_looked_for(kb: KnowledgeBase) -> None:
         ("", False),
     ],
 )
-def test_a_question_that_is_but_a_name(kb: KnowledgeBase, question: str, whole: bool) -> None:
+def test_a_question_that_is_just_a_name(kb: KnowledgeBase, question: str, whole: bool) -> None:
     assert link(kb.session, question).is_name is whole
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Done, Run
+from tests.wording import Wording
 
 RUN_A = "1 Q0 a 1 3 x\n1 Q0 b 2 2 x\n2 Q0 c 1 1 x\n9 Q0 a 1 1 x\n"
 RUN_B = '{"query": "1", "nodes": ["b", "a"]}\n{"query": 2, "nodes": ["a", "c"]}\n{"query": 3, "nodes": ["d"]}\n'
@@ -48,17 +49,10 @@ def one_line(done: Done) -> str:
     return done.stderr.removeprefix("kbkit: ").rstrip("\n")
 
 
-SAID = """\
-1 query of the gold without results: counted as nothing found
-1 query of the run that the gold lacks: left out
-1 query without relevant nodes: no measure can be computed
-"""
-
-
 # -- whole commands ---------------------------------------------------------------------------------------------------
 
 
-def test_the_program_prints_a_table(run: Run, here: Here, tmp_path: Path) -> None:
+def test_the_program_prints_a_table(run: Run, here: Here, tmp_path: Path, wording: Wording) -> None:
     del here
     done = run("measure", "ranking", "a.trec", "gold.jsonl", "--by", "template", "-f", "table", cwd=tmp_path)
     assert (
@@ -73,8 +67,8 @@ def test_the_program_prints_a_table(run: Run, here: Here, tmp_path: Path) -> Non
         )
         or done.stdout
     )
-    undefined = "hit@1, hit@5, recall@20, mrr, map, ndcg@10 could not be computed for 1 of 4 queries; their means leave"
-    assert (done.returncode, done.stderr) == (0, f"{SAID}{undefined} them out\n")
+    assert done.returncode == 0
+    wording(done.stderr, "cli")
 
 
 def test_quiet(here: Here) -> None:
@@ -86,13 +80,14 @@ def test_quiet(here: Here) -> None:
 # -- ranking ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.core
 def test_ranking(here: Here) -> None:
     assert rows(here("ranking", "a.trec", "gold.jsonl", "-m", "MRR", "-m", "r@1")) == [
         {"queries": 4, "mrr": 0.5, "recall@1": pytest.approx(0.5 / 3)}
     ]
 
 
-def test_per_query(here: Here) -> None:
+def test_per_query(here: Here, wording: Wording) -> None:
     done = here("ranking", "b.jsonl", "gold.jsonl", "--per-query", "-m", "mrr", "-m", "recall@20")
     assert rows(done) == [
         {"query": "1", "template": "A", "split": "val", "mrr": 1.0, "recall@20": 1.0},
@@ -100,14 +95,18 @@ def test_per_query(here: Here) -> None:
         {"query": "3", "template": "A", "split": "test", "mrr": 1.0, "recall@20": 1.0},
         {"query": "4", "template": "A", "split": "test", "mrr": None, "recall@20": None},
     ]
-    assert done.stderr == "1 query without relevant nodes: no measure can be computed\n"
+    message = done.stderr
+    assert [fact for fact in ["1"] if fact not in message] == []
+    wording(message, "cli")
 
 
-def test_split_and_output(here: Here, tmp_path: Path) -> None:
+def test_split_and_output(here: Here, tmp_path: Path, wording: Wording) -> None:
     done = here("ranking", "b.jsonl", "gold.jsonl", "--split", "val", "-m", "mrr", "-o", "out.csv")
     assert (done.returncode, done.stdout) == (0, "")
     assert (tmp_path / "out.csv").read_text() == "queries,mrr\n1,1.0\n"
-    assert done.stderr == "2 queries of the run that the gold lacks: left out\n"
+    message = done.stderr
+    assert [fact for fact in ["2"] if fact not in message] == []
+    wording(message, "cli", replace={str(tmp_path): "DIR"})
 
 
 def test_by_two_columns(here: Here) -> None:
@@ -123,7 +122,8 @@ def test_by_two_columns(here: Here) -> None:
 # -- sets -------------------------------------------------------------------------------------------------------------
 
 
-def test_sets(here: Here) -> None:
+@pytest.mark.core
+def test_sets(here: Here, wording: Wording) -> None:
     done = here("sets", "a.trec", "gold.jsonl", "-k", 1)
     assert rows(done) == [
         {
@@ -135,10 +135,12 @@ def test_sets(here: Here) -> None:
             "mrecall@1": 0.0,
         }
     ]
-    assert "precision could not be computed for 2 of 4 queries; its mean leaves them out\n" in done.stderr
+    message = done.stderr
+    assert [fact for fact in ["2", "4"] if fact not in message] == []
+    wording(message, "cli")
 
 
-def test_false_positives(here: Here, tiny_kb: Path, tmp_path: Path) -> None:
+def test_false_positives(here: Here, tiny_kb: Path, tmp_path: Path, wording: Wording) -> None:
     gold = {
         "query": "q",
         "answers": ["1"],
@@ -158,10 +160,9 @@ def test_false_positives(here: Here, tiny_kb: Path, tmp_path: Path) -> None:
         "unmet_3": 0.0,
     }
     assert rows(done) == [{"template": name, **expected, "negation_violated": None} for name in ("A∩B", "all")]
-    assert done.stderr == (
-        "false positives that the KB does not know: 1, e.g. '?'; counted as unknown only\n"
-        "false positives that meet every constraint: 1; the KB has answers that the gold lacks\n"
-    )
+    message = done.stderr
+    assert [fact for fact in ["1", "'?'"] if fact not in message] == []
+    wording(message, "cli", replace={str(tmp_path): "DIR"})
     found = rows(here("sets", "p.jsonl", "g.jsonl", "--false-positives", tiny_kb, "--per-query"))
     assert [(row["node"], row["unmet"]) for row in found] == [("g3", 1), ("a/b c", 2), ("?", None), ("00123", 0)]
 
@@ -169,7 +170,8 @@ def test_false_positives(here: Here, tiny_kb: Path, tmp_path: Path) -> None:
 # -- compare ----------------------------------------------------------------------------------------------------------
 
 
-def test_compare(here: Here) -> None:
+@pytest.mark.core
+def test_compare(here: Here, wording: Wording) -> None:
     done = here("compare", "a.trec", "b.jsonl", "gold.jsonl", "-m", "mrr", "-m", "recall@20", "-n", 500, "--seed", 1)
     first, second = rows(done)
     assert {k: first[k] for k in ("measure", "queries", "mean_a", "p_randomization")} == {
@@ -180,12 +182,11 @@ def test_compare(here: Here) -> None:
     }
     assert first["difference"] == pytest.approx(1 / 3)
     assert (second["mean_a"], second["mean_b"]) == (0.5, pytest.approx(2.5 / 3))
-    assert done.stderr == "".join(f"a.trec: {line}\n" for line in SAID.splitlines()) + (
-        "b.jsonl: 1 query without relevant nodes: no measure can be computed\n"
-    )
+    assert [line.partition(":")[0] for line in done.stderr.splitlines()] == ["a.trec"] * 3 + ["b.jsonl"]
+    wording(done.stderr, "cli")
 
 
-def test_compare_by_a_column(here: Here, tmp_path: Path) -> None:
+def test_compare_by_a_column(here: Here, tmp_path: Path, wording: Wording) -> None:
     (tmp_path / "g.jsonl").write_text(
         '{"query": "1", "answers": ["a", "b"], "kind": "x"}\n{"query": "2", "answers": ["c"], "kind": "y"}\n'
         '{"query": "3", "answers": ["d"], "kind": "y"}\n{"query": "4", "answers": ["e"]}\n'
@@ -204,19 +205,25 @@ def test_compare_by_a_column(here: Here, tmp_path: Path) -> None:
     assert [(r["query"], r["kind"], r["mrr_a"], r["mrr_b"], r["mrr_difference"]) for r in each] == [
         ("1", "x", 1.0, 1.0, 0.0), ("2", "y", 0.0, 1.0, 1.0), ("3", "y", 1.0, 1.0, 0.0), ("4", None, 1.0, 0.0, -1.0),
     ]  # fmt: skip
-    assert one_line(here(*asked, "--by", "knd")).startswith("unknown column 'knd'")
-    assert one_line(here(*asked, "--by", "kind", "--per-query")).startswith("--by groups means")
+    message = one_line(here(*asked, "--by", "knd"))
+    assert [fact for fact in ["'knd'"] if fact not in message] == []
+    wording(message, "cli", replace={str(tmp_path): "DIR"})
+    message = one_line(here(*asked, "--by", "kind", "--per-query"))
+    wording(message, "cli", replace={str(tmp_path): "DIR"})
 
 
-def test_too_few_to_compare(here: Here) -> None:
+def test_too_few_to_compare(here: Here, wording: Wording) -> None:
     done = here("compare", "b.jsonl", "b.jsonl", "gold.jsonl", "--split", "val", "-m", "mrr")
     assert rows(done)[0]["p_randomization"] is None
-    assert done.stderr.endswith("mrr has 1 query to compare; a test needs 2\n")
+    message = done.stderr
+    assert [fact for fact in ["1", "2"] if fact not in message] == []
+    wording(message, "cli")
 
 
 # -- convert ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.core
 def test_convert_a_run(here: Here, tmp_path: Path) -> None:
     assert here("convert", "b.jsonl", "b.trec", "--tag", "mine") == Done(0, "", "")
     assert (tmp_path / "b.trec").read_text() == (
@@ -227,24 +234,22 @@ def test_convert_a_run(here: Here, tmp_path: Path) -> None:
     assert same[0] == same[1] == same[2]
 
 
-def test_convert_gold(here: Here, tmp_path: Path) -> None:
+def test_convert_gold(here: Here, tmp_path: Path, wording: Wording) -> None:
     done = here("convert", "gold.jsonl", "test.qrels", "--split", "test")
-    assert done == Done(
-        0,
-        "",
-        "test.qrels: TREC's form leaves out text, template, split\n"
-        "test.qrels: TREC's form leaves out queries without judgements, here 1\n",
-    )
+    assert (done.returncode, done.stdout) == (0, "")
+    assert [fact for fact in ["test.qrels", "text, template, split", "1 query"] if fact not in done.stderr] == []
+    wording(done.stderr, "cli")
     assert (tmp_path / "test.qrels").read_text() == "2 0 c 1\n2 0 d 1\n3 0 d 1\n"
     assert here("convert", "gold.jsonl", "again.jsonl") == Done(0, "", "")
     first, second = (rows(here("sets", "b.jsonl", name, "--per-query")) for name in ("gold.jsonl", "again.jsonl"))
     assert first == second
 
 
-def test_convert_what_can_be_both(here: Here, tmp_path: Path) -> None:
+def test_convert_an_ambiguous_file(here: Here, tmp_path: Path, wording: Wording) -> None:
     (tmp_path / "both.jsonl").write_text('{"query": 1, "answers": ["a"], "nodes": ["b"]}')
-    said = "cannot tell whether both.jsonl holds a run or answers; --kind run or --kind gold says so"
-    assert one_line(here("convert", "both.jsonl", "out.txt")) == said
+    message = one_line(here("convert", "both.jsonl", "out.txt"))
+    assert [fact for fact in ["both.jsonl", "--kind"] if fact not in message] == []
+    wording(message, "cli")
     assert here("convert", "both.jsonl", "out.txt", "--kind", "gold").returncode == 0
     assert (tmp_path / "out.txt").read_text() == "1 0 a 1\n"
     assert here("convert", "both.jsonl", "out.txt", "--kind", "run").returncode == 0
@@ -254,7 +259,8 @@ def test_convert_what_can_be_both(here: Here, tmp_path: Path) -> None:
 # -- rows and lists ---------------------------------------------------------------------------------------------------
 
 
-def test_rows_and_lists(here: Here, tmp_path: Path) -> None:
+@pytest.mark.core
+def test_rows_and_lists(here: Here, tmp_path: Path, wording: Wording) -> None:
     cell = {"type": "literal", "value": "a"}
     records = [
         {"id": "1", "predicted": [{"x": cell}], "gold": [{"y": cell}], "dataset": "d", "split": "s"},
@@ -266,7 +272,9 @@ def test_rows_and_lists(here: Here, tmp_path: Path) -> None:
     assert rows(here("rows", "rows.json", "--split", "s", "--per-query")) == [
         {"query": "1", "dataset": "d", "split": "s", "em": 1.0, "f1": 1.0}
     ]
-    assert "unknown split 'u' in rows.json; there are s, t" in one_line(here("rows", "rows.json", "--split", "u"))
+    message = one_line(here("rows", "rows.json", "--split", "u"))
+    assert [fact for fact in ["'u'", "rows.json"] if fact not in message] == []
+    wording(message, "cli", replace={str(tmp_path): "DIR"})
     lists = [
         {"id": 1, "predicted": ["a", "b"], "gold": ["A"], "kind": "k"},
         {"id": 2, "predicted": "I don't know", "gold": [], "kind": "n"},
@@ -281,56 +289,56 @@ def test_rows_and_lists(here: Here, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    ("args", "facts"),
     [
         (
             "ranking a.trec gold.jsonl -m f1",
-            "unknown measure 'f1'; there are hit@K, recall@K, mrr, mrr@K, map, ndcg, ndcg@K, precision@K, r-precision"
-            ", for a number K",
+            ["'f1'", "hit@K", "recall@K", "mrr@K"],
         ),
-        ("ranking a.trec gold.jsonl -m hit@0", "measure hit@0: K is 0; it is from 1 to 1,000,000"),
+        ("ranking a.trec gold.jsonl -m hit@0", ["hit@0", "1", "1,000,000"]),
         (
             "ranking a.trec gold.jsonl --by kind",
-            "unknown column 'kind' in the queries; there are split, template, text",
+            ["'kind'"],
         ),
-        ("ranking a.trec gold.jsonl --split dev", "unknown split 'dev' in gold.jsonl; there are test, val"),
+        ("ranking a.trec gold.jsonl --split dev", ["'dev'", "gold.jsonl"]),
         (
             "ranking a.trec gold.jsonl --per-query --by split",
-            "--by groups means, and --per-query has none; give one of them",
+            [],
         ),
-        ("ranking missing.trec gold.jsonl", "missing.trec: No such file or directory"),
+        ("ranking missing.trec gold.jsonl", []),
         (
             "ranking gold.jsonl a.trec",
-            "a.trec: no file of answers ends in '.trec'; there are .qrels, .tsv, .txt, .jsonl, .ndjson, .json, .csv"
-            ", a folder of STaRK's",
+            ["'.trec'"],
         ),
         (
             "ranking a.trec b.jsonl",
-            'b.jsonl, line 1: no answers; e.g. "answers": ["12", "15"]; [] where there are none',
+            ["b.jsonl", "line 1", '"answers"', '"12"'],
         ),
         (
             "ranking a.trec gold.jsonl -f xml",
-            "unknown format 'xml'; there are csv, json, markdown, ndjson, parquet, table",
+            ["'xml'"],
         ),
-        ("sets a.trec gold.jsonl -k 0", "k is 0; it is from 1 to 1,000,000"),
+        ("sets a.trec gold.jsonl -k 0", ["0", "1", "1,000,000"]),
         (
             "sets a.trec gold.jsonl --false-positives no.kb",
-            "no.kb does not exist; kbkit ingest makes one; kbkit demo makes a sample",
+            [],
         ),
-        ("compare a.trec b.jsonl gold.jsonl -n 0", "0 resamples; ask for 1 to 1,000,000"),
+        ("compare a.trec b.jsonl gold.jsonl -n 0", ["0", "1", "1,000,000"]),
         (
             "convert a.trec out.jsonl --split val",
-            "a run has no splits; leave --split out; the gold of a measure chooses queries",
+            [],
         ),
-        ("convert a.trec out.jsonl --kind runs", "unknown kind 'runs'; did you mean 'run'?"),
+        ("convert a.trec out.jsonl --kind runs", ["'runs'", "'run'"]),
         (
             "convert a.trec out.csv",
-            "out.csv: no file of a run ends in '.csv'; there are .trec, .run, .txt, .jsonl, .ndjson, .json",
+            ["out.csv", "'.csv'"],
         ),
     ],
 )
-def test_one_line_says_what_is_wrong(here: Here, args: str, said: str) -> None:
-    assert one_line(here(*args.split(), before=("-q",))) == said
+def test_errors_are_one_line(here: Here, args: str, facts: list[str], wording: Wording) -> None:
+    message = one_line(here(*args.split(), before=("-q",)))
+    assert [fact for fact in facts if fact not in message] == []
+    wording(message, "cli")
 
 
 def test_help(here: Here) -> None:

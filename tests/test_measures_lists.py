@@ -89,7 +89,7 @@ def test_normalize(text: str, expected: str) -> None:
 @example("İ")
 @example("ΐ")
 @settings(max_examples=400)
-def test_normalizing_twice_changes_nothing_and_no_text_is_lost(text: str) -> None:
+def test_normalize_is_idempotent_and_never_empty(text: str) -> None:
     once = normalize(text)
     assert normalize(once) == once
     assert bool(once) == bool(text.split())
@@ -104,6 +104,7 @@ def test_a_number_has_one_form(number: object, zeros: int) -> None:
 # -- scores -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(
     ("predicted", "gold", "expected"),
     [
@@ -150,7 +151,7 @@ def test_refusals(predicted: list[str] | None) -> None:
         ["I'm Sorry"], ["The Unanswered Question"], ["Nottingham"], ["!"],
     ],
 )  # fmt: skip
-def test_answers_that_are_no_refusals(predicted: list[str]) -> None:
+def test_answers_that_are_not_refusals(predicted: list[str]) -> None:
     assert score(predicted, []) == (None, None, None, 0.0)
 
 
@@ -285,7 +286,7 @@ JSON = st.recursive(
 
 @given(JSON, JSON)
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_json_is_scored_or_refused(tmp_path: Path, first: object, second: object) -> None:
+def test_any_json_is_scored_or_rejected(tmp_path: Path, first: object, second: object) -> None:
     paths = [tmp_path / "first.json", tmp_path / "second.json"]
     for path, value in zip(paths, (first, second), strict=True):
         path.write_text(json.dumps(value), encoding="utf-8")
@@ -293,6 +294,6 @@ def test_any_json_is_scored_or_refused(tmp_path: Path, first: object, second: ob
         try:
             records = lists.read(*given_files)
         except BadInputError as error:
-            assert error.hint and "\n" not in error.message
+            assert error.message and "\n" not in error.message
         else:
             assert lists.measure(records).height == lists.queries(records).height == len(records)

@@ -281,7 +281,7 @@ JSON = st.recursive(
 
 @given(JSON, JSON)
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_json_is_scored_or_refused(tmp_path: Path, first: object, second: object) -> None:
+def test_any_json_is_scored_or_rejected(tmp_path: Path, first: object, second: object) -> None:
     paths = [tmp_path / "first.json", tmp_path / "second.json"]
     for path, value in zip(paths, (first, second), strict=True):
         path.write_text(json.dumps(value), encoding="utf-8")
@@ -289,6 +289,6 @@ def test_any_json_is_scored_or_refused(tmp_path: Path, first: object, second: ob
         try:
             records = rows.read(*given_files)
         except BadInputError as error:
-            assert error.hint and "\n" not in error.message
+            assert error.message and "\n" not in error.message
         else:
             assert rows.measure(records).height == rows.queries(records).height == len(records)

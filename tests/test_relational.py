@@ -163,6 +163,7 @@ def keys(kb: KnowledgeBase, found: dict[int, float]) -> dict[str, float]:
     return {known[node]: score for node, score in found.items()}
 
 
+@pytest.mark.core
 def test_connections_by_hand(films: KnowledgeBase) -> None:
     # One step: f1 and f2 are 2 that one leads to: 1 / (1 + 0.1 log2(2 x 1)); mina the only one of a relation: 1.
     step = 1 / 1.1
@@ -172,7 +173,7 @@ def test_connections_by_hand(films: KnowledgeBase) -> None:
     )
 
 
-def test_symmetric_relations_lead_both_ways(films: KnowledgeBase) -> None:
+def test_symmetric_relations_work_both_ways(films: KnowledgeBase) -> None:
     found = keys(films, scores(films, "whom did Mina Falk love"))
     assert found == pytest.approx({"dora": 1, "f1": 0.3 / 1.1, "f2": 0.3 / 1.1})
     moves = {path.moves for path in paths(films.session, link(films.session, "whom did Mina Falk love"))}
@@ -185,7 +186,7 @@ def test_a_self_loop_leads_to_the_node_itself(films: KnowledgeBase) -> None:
     assert why[2:] == ["relational: 1 of 1", "Mirror -> [remake_of] -> Mirror"]
 
 
-def test_two_names_are_weighed(films: KnowledgeBase) -> None:
+def test_weights_of_two_names(films: KnowledgeBase) -> None:
     # Both names are of words that no other node has, so each gives half of what it tells.
     found = keys(films, scores(films, "by Dora Quill with Axel Brandt about love"))
     step, far = 1 / 1.1, 0.3 / 1.1 / 1.1

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kbkit
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.errors import KbError, MissingExtraError, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm import recording
 from kbkit.llm.cache import Cache
@@ -100,6 +100,7 @@ def forward(found: Sequence[Candidate]) -> list[float]:
 # -- the order --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("mode", MODES)
 def test_a_reranker_orders_the_hits_of_any_mode(kb: KnowledgeBase, mode: str) -> None:
     plain = kb.search("storm Dora Quill", k=20, mode=mode)
@@ -116,7 +117,7 @@ def test_a_reranker_orders_the_hits_of_any_mode(kb: KnowledgeBase, mode: str) ->
         assert dict(frame.select("id", part).iter_rows()) == dict(plain.select("id", part).iter_rows())
 
 
-def test_hits_that_score_alike_keep_their_order(kb: KnowledgeBase) -> None:
+def test_equal_scores_keep_their_order(kb: KnowledgeBase) -> None:
     plain = kb.search("storm", k=20, mode="dense")["id"].to_list()
     assert kb.search("storm", k=20, mode="dense", rerank=Mine(lambda c: [1.0] * len(c)))["id"].to_list() == plain
     evens = kb.search("storm", k=20, mode="dense", rerank=Mine(lambda c: [n % 2 for n in range(len(c))]))
@@ -134,7 +135,7 @@ def test_the_best_scores_come_first(kb: KnowledgeBase, scores: list[float], k: i
 
 
 @pytest.mark.parametrize(("k", "depth", "judged"), [(1, 4, 4), (2, 1, 2), (3, 3, 3), (6, 2, 6), (50, 50, 6), (1, 1, 1)])
-def test_how_many_are_judged(kb: KnowledgeBase, k: int, depth: int, judged: int) -> None:
+def test_rerank_depth(kb: KnowledgeBase, k: int, depth: int, judged: int) -> None:
     plain = kb.search("storm", k=judged, mode="dense")["id"].to_list()
     mine = Mine(forward)
     frame = kb.search("storm", k=k, mode="dense", rerank=mine, rerank_depth=depth)
@@ -142,14 +143,14 @@ def test_how_many_are_judged(kb: KnowledgeBase, k: int, depth: int, judged: int)
     assert frame["id"].to_list() == plain[::-1][:k]
 
 
-def test_without_hits_nobody_is_asked(kb: KnowledgeBase) -> None:
+def test_no_hits_are_not_reranked(kb: KnowledgeBase) -> None:
     mine = Mine(forward)
     frame = kb.search("?!", mode="bm25", rerank=mine)
     assert (frame.height, mine.seen) == (0, [])
     assert "rerank" in frame.columns
 
 
-def test_many_queries_are_reranked_alike(kb: KnowledgeBase) -> None:
+def test_many_queries_are_reranked(kb: KnowledgeBase) -> None:
     mine = Mine(forward)
     found = kb.search_many({"x": "storm", "y": "Dora Quill", "z": "?!"}, k=3, mode="bm25", rerank=mine)
     assert sorted(query for query, _ in mine.seen) == ["Dora Quill", "storm"]
@@ -362,7 +363,7 @@ def test_a_search_with_an_endpoint_pays_once(kb: KnowledgeBase) -> None:
         ("cross-encoder", ["'cross-encoder'", "'cross-encoder:MODEL'"]),
     ],
 )
-def test_rerankers_that_do_not_exist(kb: KnowledgeBase, name: str, facts: list[str], wording: Wording) -> None:
+def test_unknown_rerankers(kb: KnowledgeBase, name: str, facts: list[str], wording: Wording) -> None:
     with pytest.raises(UnknownNameError) as caught:
         kb.search("storm", rerank=name)
     message = str(caught.value)
@@ -376,12 +377,12 @@ def test_rerankers_that_do_not_exist(kb: KnowledgeBase, name: str, facts: list[s
 def test_a_cross_encoder_without_its_library(kb: KnowledgeBase) -> None:
     with pytest.raises(KbError) as caught:
         kb.search("storm", rerank="cross-encoder:some/model")
-    said = "sentence-transformers is not installed; python -m pip install 'kbkit[sentence-transformers]'"
-    assert str(caught.value) == said
+    assert isinstance(caught.value, MissingExtraError)
+    assert "[sentence-transformers]" in caught.value.hint
 
 
 @pytest.mark.parametrize("depth", [0, -1, 1_000_001])
-def test_a_depth_out_of_range(kb: KnowledgeBase, depth: int, wording: Wording) -> None:
+def test_invalid_rerank_depth(kb: KnowledgeBase, depth: int, wording: Wording) -> None:
     with pytest.raises(KbError) as caught:
         kb.search("storm", rerank=Mine(forward), rerank_depth=depth)
     message = str(caught.value)

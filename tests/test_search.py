@@ -37,6 +37,7 @@ def kb(world_kb: Path) -> Iterator[KnowledgeBase]:
         yield opened
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("mode", PARTS)
 @pytest.mark.parametrize("query", [QUERY, '"'])
 def test_the_frame(kb: KnowledgeBase, mode: str, query: str) -> None:
@@ -52,7 +53,7 @@ def test_the_frame(kb: KnowledgeBase, mode: str, query: str) -> None:
 
 
 @pytest.mark.parametrize("mode", PARTS)
-def test_scores_fall_and_ties_are_by_id(kb: KnowledgeBase, mode: str) -> None:
+def test_scores_descend_and_ties_are_by_id(kb: KnowledgeBase, mode: str) -> None:
     frame = kb.search("country", k=200, mode=mode)
     pairs = list(zip((-frame["score"]).to_list(), frame["id"].to_list(), strict=True))
     assert pairs == sorted(pairs)

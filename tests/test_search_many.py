@@ -65,7 +65,7 @@ def assert_each_is_as_alone(
 @pytest.mark.parametrize(
     "options", [{"k": 7}, {"k": 1}, {"k": 60, "type": "river"}, {"k": 30, "within": 'continent:"Africa" <- country'}]
 )
-def test_many_are_as_each_alone(kb: KnowledgeBase, mode: str, options: dict[str, object]) -> None:
+def test_many_equal_single_searches(kb: KnowledgeBase, mode: str, options: dict[str, object]) -> None:
     many = kb.search_many(QUERIES, mode=mode, **options)
     assert_each_is_as_alone(kb, QUERIES, many, mode=mode, **options)
     assert many.height > 0
@@ -81,12 +81,12 @@ def test_many_are_as_each_alone(kb: KnowledgeBase, mode: str, options: dict[str,
     ],
     ids=str,
 )
-def test_options_hold_for_many(kb: KnowledgeBase, options: dict[str, object]) -> None:
+def test_options_apply_to_many(kb: KnowledgeBase, options: dict[str, object]) -> None:
     assert_each_is_as_alone(kb, QUERIES, kb.search_many(QUERIES, k=9, **options), k=9, **options)
 
 
 @pytest.mark.parametrize("mode", ["dense", "multivector", "hybrid"])
-def test_as_many_at_a_time_as_memory_allows(kb: KnowledgeBase, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_fit_in_memory(kb: KnowledgeBase, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "_SCORES", 5_000)  # three queries of 1,642 nodes
     assert_each_is_as_alone(kb, QUERIES, kb.search_many(QUERIES, k=9, mode=mode), k=9, mode=mode)
 
@@ -101,7 +101,7 @@ def test_any_list_of_queries(world: KnowledgeBase, texts: list[str], mode: str) 
     assert_each_is_as_alone(world, queries, world.search_many(texts, k=4, mode=mode), k=4, mode=mode)
 
 
-def test_two_hundred_misspelled_at_once(kb: KnowledgeBase) -> None:
+def test_correcting_two_hundred_queries(kb: KnowledgeBase) -> None:
     names = kb.answers("country").nodes()["name"].to_list()[:200]
     texts = [f"{name[0]}{name[2:]}x" for name in names]  # corrected side by side
     many = kb.search_many(texts, k=3, mode="bm25")
@@ -166,8 +166,6 @@ def test_nothing_found_at_all(kb: KnowledgeBase, mode: str) -> None:
 
 # -- what is refused --------------------------------------------------------------------------------------------------
 
-EMPTY = "; give it some words, or leave it out"
-
 
 @pytest.mark.parametrize(
     ("queries", "facts"),
@@ -175,11 +173,11 @@ EMPTY = "; give it some words, or leave it out"
         ({}, []),
         ([], []),
         (pl.DataFrame({"query": [], "text": []}), []),
-        ([""], "query '1' is empty" + EMPTY),
-        (["nile", " \n"], "query '2' is empty" + EMPTY),
-        ({"a": "nile", 7: ""}, "query '7' is empty" + EMPTY),
-        ({"a": None}, "query 'a' is empty" + EMPTY),
-        (pl.DataFrame({"query": ["a", "b"], "text": ["nile", None]}), "query 'b' is empty" + EMPTY),
+        ([""], ["'1'"]),
+        (["nile", " \n"], ["'2'"]),
+        ({"a": "nile", 7: ""}, ["'7'"]),
+        ({"a": None}, ["'a'"]),
+        (pl.DataFrame({"query": ["a", "b"], "text": ["nile", None]}), ["'b'"]),
         ({1: "nile", "1": "lake"}, ["'1'"]),
         (pl.DataFrame({"query": ["b", "a", "a"], "text": ["x"] * 3}),
          ["'a'"]),
@@ -190,7 +188,7 @@ EMPTY = "; give it some words, or leave it out"
     ],
     ids=str,
 )  # fmt: skip
-def test_what_is_no_list_of_queries(kb: KnowledgeBase, queries: object, facts: list[str], wording: Wording) -> None:
+def test_invalid_queries(kb: KnowledgeBase, queries: object, facts: list[str], wording: Wording) -> None:
     with pytest.raises(BadInputError) as caught:
         kb.search_many(queries)
     message = str(caught.value)
@@ -207,10 +205,10 @@ def test_what_is_no_list_of_queries(kb: KnowledgeBase, queries: object, facts: l
         ({"type": "rivr"}, ["'rivr'", "'river'"]),
         ({"weights": {"bm25": math.nan}}, ["0"]),
         ({"fields": ["nam"]}, ["'nam'", "'name'"]),
-        ({"within": [-1]}, ["1", "0", "1641"]),
+        ({"within": [-1]}, ["-1", "1,641"]),
     ],
 )
-def test_options_that_are_refused(
+def test_invalid_search_many_options(
     kb: KnowledgeBase, options: dict[str, object], facts: list[str], wording: Wording
 ) -> None:
     with pytest.raises(KbError) as caught:

@@ -184,12 +184,11 @@ def test_chunks_from_the_command_line(source: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "overlap"), [(10, 10), (10, 11), (1, 1), (10, -2), (10, -100), (-1, 0), (-1, -1), (-256, -1), (-5, -7)]
 )
-def test_chunks_that_cannot_be(kb: Path, words: int, overlap: int, wording: Wording) -> None:
+def test_invalid_chunks(kb: Path, words: int, overlap: int, wording: Wording) -> None:
     before = kbs.tree(kb)
     with pytest.raises(KbError) as caught:
         rebuild(kb, "vectors", Change(chunk_words=words, chunk_overlap=overlap))
     message = str(caught.value)
-    assert [fact for fact in ["?d", "0"] if fact not in message] == []
     wording(message)
     assert kbs.tree(kb) == before
     assert kbs.generations(kb) == ["0001"]
@@ -422,15 +421,14 @@ def test_a_kb_of_an_older_format_is_refused(kb: Path, wording: Wording) -> None:
     change_manifest(kb, as_of_format_1)
     with pytest.raises(NotAKbError) as error:
         kbkit.open(kb)
-    folder = kb / "generations" / "0001"
     message = str(error.value)
     assert [fact for fact in ["1", "3"] if fact not in message] == []
-    wording(message)
+    wording(message, replace={str(kb): "KB"})
     with pytest.raises(NotAKbError) as caught:
         rebuild(kb, "text")
     message = str(caught.value)
     assert [fact for fact in ["1", "3"] if fact not in message] == []
-    wording(message)
+    wording(message, replace={str(kb): "KB"})
     assert kbs.generations(kb) == ["0001"]
 
 
@@ -440,7 +438,7 @@ def test_a_newer_format_is_refused(kb: Path, wording: Wording) -> None:
         kbkit.open(kb)
     message = str(caught.value)
     assert [fact for fact in ["4", "3"] if fact not in message] == []
-    wording(message)
+    wording(message, replace={str(kb): "KB"})
 
 
 @pytest.fixture(scope="module")

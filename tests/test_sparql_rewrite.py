@@ -110,11 +110,12 @@ def test_label_keeps_its_language_and_the_id_has_none() -> None:
     assert labels == [ox.Literal("Paris", language="en"), ox.Literal("Q64")]
 
 
-def test_label_of_what_is_no_entity() -> None:
+def test_labels_of_values_other_than_entities() -> None:
     rows = ask(f'SELECT ?x ?xLabel {{ VALUES ?x {{ "text" 5 <http://a/b> UNDEF wd:Q90 }} {EN} }}')
     assert rows == [("text", "text"), ("5", "5"), ("http://a/b", "http://a/b"), (None, None), ("Q90", "Paris")]
 
 
+@pytest.mark.core
 def test_descriptions_and_aliases() -> None:
     query = f"SELECT ?x ?xDescription ?xAltLabel {{ VALUES ?x {{ wd:Q90 wd:Q64 wd:Q2 }} {label('LANGUAGES')} }}"
     assert ask(query.replace("LANGUAGES", '"en,de"')) == [
@@ -181,7 +182,7 @@ def test_explicit_labels() -> None:
     assert rows == [("Q90", "Paris", "Stadt", "Deutschland", None), ("Q1", "Adam", None, "Deutschland", None)]
 
 
-def test_what_the_pattern_binds_itself_is_left_alone() -> None:
+def test_labels_bound_by_the_pattern_are_unchanged() -> None:
     same(
         f"SELECT ?x ?xLabel {{ ?x wdt:P36 ?y . ?x rdfs:label ?xLabel . {EN} }}",
         "SELECT ?x ?xLabel { ?x wdt:P36 ?y . ?x rdfs:label ?xLabel }",
@@ -200,13 +201,13 @@ def test_each_select_has_its_own_labels() -> None:
     assert rows == [("Q142", "France", "Q90"), ("Q183", "Germany", "Berlin")]
 
 
-def test_the_service_may_stand_first_and_in_a_branch() -> None:
+def test_label_service_first_or_in_a_branch() -> None:
     assert ask(f"SELECT ?xLabel {{ {EN} ?x wdt:P36 wd:Q90 }}") == [("France",)]
     rows = ask(f"SELECT ?x ?xLabel {{ {{ ?x wdt:P36 wd:Q90 . {EN} }} UNION {{ ?x wdt:P36 wd:Q64 }} }} ORDER BY ?x")
     assert rows == [("Q142", "France"), ("Q183", None)]
 
 
-def test_select_star_shows_no_helpers() -> None:
+def test_select_star_omits_new_variables() -> None:
     done = rewrite(
         f"SELECT * {{ ?x wdt:P36 ?y . {label(chr(34) + 'en' + chr(34), '?x rdfs:label ?name')} }}", "wikidata"
     )
@@ -250,7 +251,7 @@ LOOKUP = (
         ("SELECT ?x ?xLabel { ?x wdt:P31 wd:Q5 . S FILTER(?xLabel = 'Adam'@en) } GROUP BY ?x ?xLabel", False),
     ],
 )
-def test_labels_wait_where_that_keeps_the_rows(query: str, late: bool) -> None:
+def test_labels_are_looked_up_last_if_the_rows_are_unchanged(query: str, late: bool) -> None:
     done = rewrite(query.replace(" S ", f" {EN} "), "wikidata").text
     assert run(done) == run(query.replace(" S ", f" {LOOKUP.format('x')} "))
     assert run(done)
@@ -270,7 +271,7 @@ def test_two_label_services_one_for_aliases() -> None:
     assert rows == [("Q1", "Ad", "Adam"), ("Q2", None, "Q2"), ("Q3", None, "Q3")]
 
 
-def test_a_label_that_only_a_filter_in_exists_asks_for() -> None:
+def test_a_label_used_only_in_exists() -> None:
     service = label('"en"', "?c rdfs:label ?name")
     text = (
         f"SELECT ?x {{ ?x wdt:P31 wd:Q5119 FILTER EXISTS {{ ?x wdt:P17 ?c . {service} FILTER(?name = 'France'@en) }} }}"
@@ -297,7 +298,7 @@ GRAPHS.update(
         ("SELECT ?g { GRAPH ?g { ?x wdt:P31/wdt:P279* wd:Q2 } }", [["urn:1"]]),
     ],
 )
-def test_each_graph_has_its_own_rows(query: str, rows: list[list[str]]) -> None:
+def test_labels_in_named_graphs(query: str, rows: list[list[str]]) -> None:
     done = rewrite(query.replace(" S ", f" {EN} "), "wikidata")
     assert sorted([term.value for term in row] for row in GRAPHS.query(done.text)) == rows  # type: ignore[union-attr]
 
@@ -360,7 +361,7 @@ def test_a_subquery_included_twice_has_blank_nodes_of_its_own() -> None:
     )
 
 
-def test_subqueries_that_double_are_refused(wording: Wording) -> None:
+def test_exponential_subqueries_are_rejected(wording: Wording) -> None:
     steps = "".join(
         f"WITH {{ SELECT * {{ {{ INCLUDE %s{n} }} UNION {{ INCLUDE %s{n} }} }} }} AS %s{n + 1} " for n in range(40)
     )
@@ -368,11 +369,11 @@ def test_subqueries_that_double_are_refused(wording: Wording) -> None:
     with pytest.raises(QuerySyntaxError) as caught:
         rewrite(text, "wikidata")
     message = str(caught.value)
-    assert [fact for fact in ["50000"] if fact not in message] == []
+    assert [fact for fact in ["50,000"] if fact not in message] == []
     wording(message)
 
 
-def test_hints_go() -> None:
+def test_hints_are_removed(wording: Wording) -> None:
     done = rewrite(
         "#defaultView:Map\nSELECT ?x { hint:Query hint:optimizer 'None' . ?x wdt:P36 wd:Q90 ."
         " hint:Prior hint:gearing 'forward' ."
@@ -383,10 +384,10 @@ def test_hints_go() -> None:
         "PREFIX wd: <http://www.wikidata.org/entity/>\nPREFIX wdt: <http://www.wikidata.org/prop/direct/>\n"
         "SELECT ?x\n{\n  ?x wdt:P36 wd:Q90 .\n  OPTIONAL { ?x wdt:P1 ?y . }\n}\n"
     )
-    assert done.notes == ("hints to the query optimizer dropped", "prefixes supplied: wd, wdt")
+    wording("\n".join(done.notes))
 
 
-def test_of_a_subject_only_the_hint_goes() -> None:
+def test_other_properties_of_a_hint_subject_remain() -> None:
     text = "SELECT ?x { ?x wdt:P36 wd:Q90 ; hint:foo 'x' ; wdt:P31 wd:Q6256 . [ wdt:P36 wd:Q64 ] hint:a 1 }"
     same(text, "SELECT ?x { ?x wdt:P36 wd:Q90 ; wdt:P31 wd:Q6256 }", 1)
     short = "CONSTRUCT WHERE { ?x wdt:P31 wd:Q6256 . hint:Query hint:optimizer 'None' }"
@@ -395,7 +396,7 @@ def test_of_a_subject_only_the_hint_goes() -> None:
     assert "?x hint:a ?y" in rewrite(template, "wikidata").text
 
 
-def test_the_own_declaration_of_a_prefix_wins() -> None:
+def test_declared_prefixes_take_precedence() -> None:
     done = rewrite(f"PREFIX rdfs: <http://mine/> SELECT ?x ?xLabel {{ ?x wdt:P36 ?y ; rdfs:a ?z . {EN} }}", "wikidata")
     assert "?x <http://www.w3.org/2000/01/rdf-schema#label> ?xLabel_en" in done.text
     assert done.text.count("PREFIX rdfs:") == 1
@@ -481,6 +482,7 @@ def test_another_globe_has_places_of_its_own() -> None:
     assert ask(text.replace("GLOBE", "; wikibase:globe wd:Q2")) == []
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(
     ("corners", "places"),
     [
@@ -530,21 +532,21 @@ def test_functions_of_places() -> None:
         "{ SELECT * { ?x wdt:P31/wdt:P279* wd:Q515 } }",
     ],
 )
-def test_paths_turned_round_give_the_same_rows(pattern: str) -> None:
+def test_split_paths_keep_the_rows(pattern: str) -> None:
     text = f"SELECT * {{ {pattern} }}"
     same(text, text, None if "GRAPH" not in pattern else 0)
 
 
-def test_a_path_towards_a_constant_starts_from_there() -> None:
+def test_a_path_is_split_at_its_closure(wording: Wording) -> None:
     done = rewrite("SELECT ?x { ?x wdt:P31/wdt:P279* wd:Q515 ; wdt:P17 ?y }", "wikidata")
     assert done.text.partition("{\n")[2] == (
         "  {\n    SELECT ?class\n    WHERE {\n      ?class wdt:P279* wd:Q515 .\n    }\n  }\n"
         "  ?x wdt:P31 ?class ;\n      wdt:P17 ?y\n}\n"
     )
-    assert done.notes[0] == "wdt:P31/wdt:P279* is walked from its end"
+    wording(done.notes[0])
 
 
-def test_a_path_turned_round_shows_no_more() -> None:
+def test_a_split_path_adds_no_columns() -> None:
     pattern = "{ ?x wdt:P31/wdt:P279* wd:Q99 }"
     described = rewrite(f"DESCRIBE * {pattern}", "wikidata").text
     assert {str(triple) for triple in STORE.query(described)} == {  # type: ignore[union-attr]
@@ -567,8 +569,8 @@ def test_a_path_turned_round_shows_no_more() -> None:
         "wd:Q515 ^wdt:P279*/^wdt:P31 ?x",
     ],
 )
-def test_other_paths_stay(pattern: str) -> None:
-    assert [note for note in rewrite(f"SELECT * {{ {pattern} }}", "wikidata").notes if "walked" in note] == []
+def test_other_paths_are_unchanged(pattern: str) -> None:
+    assert [note for note in rewrite(f"SELECT * {{ {pattern} }}", "wikidata").notes if "wdt:P279*" in note] == []
 
 
 # -- what Blazegraph takes --------------------------------------------------------------------------------------------
@@ -597,7 +599,7 @@ def test_aggregates_over_a_variable_that_a_column_is_called() -> None:
     assert ask(text + " ORDER BY DESC(COUNT(?x))") == [("2", "2"), ("1", "1")]
 
 
-def test_bind_to_what_is_bound_is_a_join() -> None:
+def test_bind_to_a_bound_variable_is_a_join() -> None:
     same(
         "SELECT ?x ?y { ?x wdt:P17 ?y . BIND(wd:Q183 AS ?y) ?y wdt:P36 ?c }",
         "SELECT ?x ?y { ?x wdt:P17 ?y . ?y wdt:P36 ?c . FILTER(?y = wd:Q183) }",
@@ -607,13 +609,15 @@ def test_bind_to_what_is_bound_is_a_join() -> None:
     assert sorted(rows) == [("Q2", "Q64"), ("Q3", "Q64")]
 
 
-def test_times_that_are_dates() -> None:
+def test_times_without_a_time_of_day(wording: Wording) -> None:
     twin = 'SELECT ?x { ?x wdt:P569 ?d FILTER(?d >= "1975-01-01T00:00:00Z"^^xsd:dateTime) }'
     for date in ('"1975-01-01"^^xsd:dateTime', '"1975-00-00"^^xsd:dateTime', '"1975-01-01"^^xsd:date'):
         same(twin.replace('"1975-01-01T00:00:00Z"^^xsd:dateTime', date), twin, 1)
     same(twin.replace('"1975-01-01T00:00:00Z"^^xsd:dateTime', "xsd:dateTime('1975-01-01')"), twin, 1)
     note = rewrite('SELECT * { FILTER(?d > "1975-01"^^xsd:dateTime) }', "wikidata").notes[0]
-    assert note == '"1975-01" is no xsd:dateTime: read as "1975-01-01T00:00:00Z"'
+    message = note
+    assert [fact for fact in ['"1975-01"', "xsd:dateTime", '"1975-01-01T00:00:00Z"'] if fact not in message] == []
+    wording(message)
 
 
 def test_dates_are_compared_with_dates() -> None:
@@ -659,15 +663,15 @@ def test_having_over_a_column() -> None:
         " HAVING(EXISTS { ?y wdt:P36 ?n . ?n wdt:P31 wd:Q1549591 })",
     ],
 )
-def test_having_leaves_aggregates_and_exists_alone(query: str) -> None:
+def test_having_in_aggregates_and_exists_is_unchanged(query: str) -> None:
     same(query, query, 1)
 
 
-def test_columns_named_twice_and_words_in_capitals() -> None:
+def test_duplicate_columns_and_upper_case_booleans() -> None:
     same("SELECT ?x ?x { ?x wdt:P36 ?y FILTER(TRUE) }", "SELECT ?x { ?x wdt:P36 ?y }", 2)
 
 
-def test_the_query_service_asked_by_its_address() -> None:
+def test_the_query_service_by_its_address() -> None:
     text = f"SELECT ?x ?xLabel {{ SERVICE <https://query.wikidata.org/sparql> {{ ?x wdt:P36 wd:Q90 {EN} }} }}"
     assert ask(text) == [("Q142", "France")]
 
@@ -691,11 +695,13 @@ def test_the_query_service_asked_by_its_address() -> None:
         ("ASK { ?x ?y ?z }", "}", False),
     ],
 )
-def test_rows_at_most(query: str, end: str, noted: bool) -> None:
+def test_limit(query: str, end: str, noted: bool, wording: Wording) -> None:
     for dialect in ("sparql", "wikidata"):
         done = rewrite(query, dialect, limit=10)
         assert done.text.rstrip().endswith(end)
-        assert done.notes == (("at most 10 rows",) if noted else ())
+        assert bool(done.notes) == noted
+        if noted:
+            wording("\n".join(done.notes))
         assert ("LIMIT 99" in done.text) == ("LIMIT 99" in query)
         if dialect == "sparql" and not noted:
             assert done.text == query
@@ -708,7 +714,7 @@ def finder(words: str, limit: int, mode: str, kind: str | None) -> list[tuple[st
 
 
 @pytest.mark.parametrize("dialect", ["sparql", "wikidata"])
-def test_full_text(dialect: str) -> None:
+def test_full_text(dialect: str, wording: Wording) -> None:
     text = (
         "PREFIX wdt: <http://www.wikidata.org/prop/direct/> PREFIX kb: <urn:kbkit:> SELECT ?x ?s ?y {"
         " SERVICE kb:search { ?x kb:matches 'big city' ; kb:score ?s OPTIONS } ?x wdt:P17 ?y } ORDER BY DESC(?s)"
@@ -716,28 +722,30 @@ def test_full_text(dialect: str) -> None:
     for options in ("", "; kb:limit 2 ; kb:mode 'dense' ; kb:type \"city\""):
         done = rewrite(text.replace("OPTIONS", options), dialect, search=finder)
         assert run(done.text) == [("Q64", "2.5", "Q183"), ("Q90", "1.25", "Q142")]
-        assert done.notes[0] == "search for 'big city': 2 found"
+        assert "'big city': 2" in done.notes[0]
+        wording(done.notes[0])
     assert run(rewrite(text.replace("OPTIONS", ""), dialect, search=lambda *_: []).text) == []
 
 
 @pytest.mark.parametrize(
     "pattern", ["<<?s ?p ?o>> ?q ?z", "?s ?p <<( ?a ?b ?c )>>", "?s ?p ?o {| ?q ?z |}", "?s ?p ?o ~ ?r"]
 )
-def test_what_only_the_engine_reads_is_left_to_it(pattern: str) -> None:
+def test_syntax_only_the_engine_knows_is_unchanged(pattern: str, wording: Wording) -> None:
     text = f"SELECT * {{ {pattern} }}"
     done = rewrite(text, "sparql", limit=3)
     assert done.text == text
-    assert done.notes[0].startswith("taken as it is, with no cap in it: line 1, column ")
+    assert "line 1, column " in done.notes[0]
+    wording(done.notes[0])
     STORE.query(text)
     with pytest.raises(QuerySyntaxError):
         rewrite(f"{text} # service", "sparql", limit=3)
 
 
-def test_notes_stand_on_one_line_each() -> None:
+def test_notes_are_one_line_each() -> None:
     assert str(Rewritten("ASK {}", ("one\n} two", "three"))) == "# one } two\n# three\nASK {}"
 
 
-def test_the_dialect_sparql_touches_nothing_else() -> None:
+def test_the_dialect_sparql_changes_nothing_else() -> None:
     text = (
         "SELECT  ?x{?x <http://www.wikidata.org/prop/direct/P31>/<http://a/b>* <http://c/d> FILTER(TRUE)} # service\n"
     )
@@ -902,7 +910,7 @@ def test_errors_of_the_dialect_sparql_and_of_options(wording: Wording) -> None:
 
 @settings(deadline=None)
 @given(st.text("?xywdt:P31{}[]()<>.;,/*+^|!&='\"@_ %\n", max_size=60))
-def test_no_text_ends_in_anything_but_an_error(text: str) -> None:
+def test_any_text_is_rewritten_or_rejected(text: str) -> None:
     try:
         rewrite(f"SELECT * WHERE {{ {text} }}", "wikidata", prefixes={})
     except KbError as error:
@@ -913,7 +921,7 @@ def test_no_text_ends_in_anything_but_an_error(text: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "count"), [("dev", 155), ("qald_9_plus_train", 371)])
-def test_published_queries_are_taken(name: str, count: int, shared_data: Path) -> None:
+def test_published_queries_are_rewritten(name: str, count: int, shared_data: Path) -> None:
     records = json.loads((shared_data / "spinach" / f"{name}.json").read_text(encoding="utf-8"))
     empty = ox.Store()
     taken = 0
@@ -926,23 +934,18 @@ def test_published_queries_are_taken(name: str, count: int, shared_data: Path) -
     assert taken == count
 
 
-def test_the_command_prints_the_rewritten_query(world_kb: Path, here: Run) -> None:
+def test_the_command_prints_the_rewritten_query(world_kb: Path, here: Run, wording: Wording) -> None:
     text = f"SELECT ?x ?xLabel {{ ?x wdt:P31 ?y . hint:Query hint:a 1 . {EN} }}"
     done = here("sparql", world_kb, "--dialect", "wikidata", "--print", "--max-rows", 5, "-c", text)
     assert done.returncode == 0
-    assert done.stdout.splitlines()[:4] == [
-        "# a hint to the query optimizer dropped",
-        "# at most 5 rows",
-        "# label service: ?xLabel in en",
-        "# prefixes supplied: wdt, rdfs",
-    ]
+    wording("\n".join(done.stdout.splitlines()[:4]), "cli")
     assert done.stdout.endswith("}\nLIMIT 5\n")
     assert (
         here("sparql", world_kb, "--print", "-c", "SELECT  * {?x ?y $z}", "-p", "z=1").stdout == "SELECT  * {?x ?y 1}\n"
     )
 
 
-def test_the_command_caps_rows_and_searches(world_kb: Path, here: Run) -> None:
+def test_the_command_limits_rows_and_searches(world_kb: Path, here: Run) -> None:
     text = "SELECT ?x { ?x kb:type ?t }"
     assert here("sparql", world_kb, "--max-rows", 3, "-c", text).stdout.count("\n") == 3
     text = "SELECT ?x ?s { SERVICE kb:search { ?x kb:matches $words ; kb:score ?s ; kb:limit 2 ; kb:type 'river' } }"
@@ -951,9 +954,13 @@ def test_the_command_caps_rows_and_searches(world_kb: Path, here: Run) -> None:
     assert all("/river/" in row["x"] and row["s"] > 0 for row in rows)
 
 
-def test_the_command_says_where_a_query_is_wrong(world_kb: Path, here: Run) -> None:
+def test_the_command_reports_the_position_of_an_error(world_kb: Path, here: Run, wording: Wording) -> None:
     done = here("sparql", world_kb, "--dialect", "wikidata", "-c", "SELECT ?x {\n ?x ?y }")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "kbkit: line 2, column 8: unexpected '}'; expected a number, a term, '(' or '['\n"
+    message = done.stderr
+    assert [fact for fact in ["line 2", "column 8", "'}'", "'('"] if fact not in message] == []
+    wording(message, "cli")
     done = here("sparql", world_kb, "--dialect", "wikipedia", "-c", "ASK {}")
-    assert done.stderr == "kbkit: unknown dialect 'wikipedia'; did you mean 'wikidata'?\n"
+    message = done.stderr
+    assert [fact for fact in ["'wikipedia'", "'wikidata'"] if fact not in message] == []
+    wording(message, "cli")

@@ -236,7 +236,7 @@ def _bounded() -> Any:
 
 def _function(tool: Tool) -> dict[str, Any]:
     """Return a function for the API. A parameter takes the thought, which most models omit when they call functions."""
-    properties = {_THOUGHT: "what was learned, and what this is to try"}
+    properties = {_THOUGHT: "what was learned, and what to try next"}
     if tool.argument:
         properties[tool.argument] = f"the {tool.argument}"
     parameters = {

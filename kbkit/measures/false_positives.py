@@ -34,14 +34,14 @@ UNMET = pl.Schema(
 )
 
 _FIND = """
-SELECT w.position, 0 AS step, n.id FROM kbkit_wanted w JOIN nodes n ON n.type || '#' || n.key = w.node
+SELECT w.position, 0 AS step, n.id FROM kbkit_names w JOIN nodes n ON n.type || '#' || n.key = w.node
 UNION ALL
-SELECT w.position, 1, n.id FROM kbkit_wanted w JOIN nodes n ON n.key = w.node AND n.type = w.type
+SELECT w.position, 1, n.id FROM kbkit_names w JOIN nodes n ON n.key = w.node AND n.type = w.type
 UNION ALL
-SELECT w.position, 2, n.id FROM kbkit_wanted w JOIN node_types t ON t.type = w.type JOIN nodes n ON n.id = t.id
+SELECT w.position, 2, n.id FROM kbkit_names w JOIN node_types t ON t.type = w.type JOIN nodes n ON n.id = t.id
 WHERE n.key = w.node
 UNION ALL
-SELECT w.position, 2, n.id FROM kbkit_wanted w JOIN nodes n ON n.key = w.node WHERE w.type IS NULL"""
+SELECT w.position, 2, n.id FROM kbkit_names w JOIN nodes n ON n.key = w.node WHERE w.type IS NULL"""
 
 
 class Constraint(NamedTuple):
@@ -144,12 +144,12 @@ def _located(session: Session, rows: pl.DataFrame, types: Mapping[str, str | Non
         {"query": list(types), "type": list(types.values())}, schema=dict.fromkeys(("query", "type"), pl.String)
     )
     typed = rows.select("query", "node").join(kinds, on="query", how="left", maintain_order="left")
-    wanted = typed.select("node", "type").unique(maintain_order=True).with_row_index("position")
-    found = session.stores.tables.lookup(_FIND, frames={"kbkit_wanted": wanted}).unique()
+    names = typed.select("node", "type").unique(maintain_order=True).with_row_index("position")
+    found = session.stores.tables.lookup(_FIND, frames={"kbkit_names": names}).unique()
     best = found.filter(pl.col("step") == pl.col("step").min().over("position"))
-    clear = best.filter(pl.col("position").is_unique()).select(pl.col("position").cast(wanted.schema["position"]), "id")
-    names = wanted.join(clear, on="position", how="left").select("node", "type", "id")
-    return typed.join(names, on=["node", "type"], how="left", nulls_equal=True, maintain_order="left")
+    clear = best.filter(pl.col("position").is_unique()).select(pl.col("position").cast(names.schema["position"]), "id")
+    resolved = names.join(clear, on="position", how="left").select("node", "type", "id")
+    return typed.join(resolved, on=["node", "type"], how="left", nulls_equal=True, maintain_order="left")
 
 
 def table(failures: pl.DataFrame, queries: pl.DataFrame | None = None, by: Sequence[str] = ()) -> pl.DataFrame:

@@ -20,7 +20,7 @@ import polars as pl
 
 from kbkit.errors import BadInputError, KbError
 from kbkit.measures import formats, stark
-from kbkit.measures.frames import Gold, of_split, ordered
+from kbkit.measures.frames import Gold, count_queries, of_split, ordered
 from kbkit.measures.records import ENDINGS as JSON_ENDINGS
 from kbkit.measures.records import content, read_bindings
 
@@ -129,7 +129,11 @@ def write_gold(gold: Gold, path: _Path) -> list[str]:
     silent = gold.queries.join(gold.judgements, on="query", how="anti").height
     return [
         *([f"{path} omits {', '.join(lost)}, which TREC's format cannot store"] if lost else []),
-        *([f"{path} omits {silent:,} queries without judgements, which TREC's format cannot store"] if silent else []),
+        *(
+            [f"{path} omits {count_queries(silent)} without judgements, which TREC's format cannot store"]
+            if silent
+            else []
+        ),
     ]
 
 

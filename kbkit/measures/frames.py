@@ -144,3 +144,8 @@ def series(name: str, values: Sequence[Any]) -> pl.Series:
     if kinds == {bool}:
         return pl.Series(name, values, dtype=pl.Boolean)
     return pl.Series(name, [None if v is None else str(v) for v in values], dtype=pl.String)
+
+
+def count_queries(count: int) -> str:
+    """Return ``1 query``, ``2 queries``."""
+    return f"{count:,} quer{'y' if count == 1 else 'ies'}"

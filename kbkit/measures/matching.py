@@ -75,7 +75,7 @@ class _Gain:
 
 
 def _shared(gold: Incidence, predicted: Incidence, widths: Ints) -> tuple[NDArray[np.bool_], _Gain]:
-    """Return the cells common to all rows of their connected component, and what they contribute: an exact reduction.
+    """Return the cells common to all rows of their connected component, and their contribution: an exact reduction.
 
     Such cells let any two rows of the component match. An optimal assignment then matches as many rows as possible, and
     gains the common cells with every pair. This holds if all gold rows are matched, or all are equally wide. The rest

@@ -10,7 +10,7 @@ import polars as pl
 import pytrec_eval
 
 from kbkit.errors import KbError, UnknownNameError
-from kbkit.measures.frames import MAX_K, Gold, ordered
+from kbkit.measures.frames import MAX_K, Gold, count_queries, ordered
 
 DEFAULT = ("hit@1", "hit@5", "recall@20", "mrr", "map", "ndcg@10")
 """The four measures of STaRK (section 3.1 of the paper), average precision and nDCG."""
@@ -120,13 +120,13 @@ def remarks(run: pl.DataFrame, gold: Gold) -> list[str]:
     of_gold = gold.queries.select("query")
     silent = of_gold.join(relevant, on="query", how="semi").join(run, on="query", how="anti").height
     if silent:
-        result.append(f"{_some(silent)} without results: scored as empty")
+        result.append(f"{count_queries(silent)} without results: scored as empty")
     unknown = run.select("query").unique().join(of_gold, on="query", how="anti").height
     if unknown:
-        result.append(f"{_some(unknown)} of the run without gold answers: ignored")
+        result.append(f"{count_queries(unknown)} of the run without gold answers: ignored")
     without = of_gold.join(relevant, on="query", how="anti").height
     if without:
-        result.append(f"{_some(without)} without relevant nodes: all measures are undefined")
+        result.append(f"{count_queries(without)} without relevant nodes: all measures are undefined")
     theirs = gold.judgements.join(run, on="query", how="semi")
     ours = run.join(of_gold, on="query", how="semi")
     if ours.height and theirs.height and ours.join(theirs, on="node", how="semi").is_empty():
@@ -135,7 +135,3 @@ def remarks(run: pl.DataFrame, gold: Gold) -> list[str]:
             f" {theirs['node'][0]!r}. Check the node names"
         )
     return result
-
-
-def _some(count: int) -> str:
-    return f"{count:,} quer{'y' if count == 1 else 'ies'}"

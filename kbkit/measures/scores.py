@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from kbkit.errors import KbError, UnknownNameError
-from kbkit.measures.frames import MAX_K
+from kbkit.measures.frames import MAX_K, count_queries
 
 ALL = "all"
 """Label of the last row of a grouped summary."""
@@ -138,10 +138,7 @@ def side_by_side(a: pl.DataFrame, b: pl.DataFrame) -> pl.DataFrame:
 def untested(compared: pl.DataFrame) -> list[str]:
     """Return a note for each measure with too few queries to test."""
     few = compared.filter(pl.col("queries") < 2).select("measure", "queries").unique(maintain_order=True).iter_rows()
-    return [
-        f"{name} is not tested: {queries} quer{'y' if queries == 1 else 'ies'} to compare, at least 2 needed"
-        for name, queries in few
-    ]
+    return [f"{name} is not tested: {count_queries(queries)} to compare, at least 2 needed" for name, queries in few]
 
 
 def _tests(differences: _Array, n: int, seed: int) -> tuple[float | None, float | None, float | None, float | None]:

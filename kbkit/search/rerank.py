@@ -122,7 +122,8 @@ def rerank(session: Session, query: str, result: QueryResult, reranker: Reranker
 
 
 def _bad_scores(name: str, count: int, returned: object) -> KbError:
-    message = f"The reranker {name} did not return {count} finite scores: {returned!r:.80}"
+    shown = " ".join(repr(returned).split())
+    message = f"The reranker {name} did not return {count} finite scores: {shown:.80}"
     return KbError(message, "Return one finite number per candidate")
 
 

@@ -55,9 +55,7 @@ class Search:
         fields = rest.pop("fields", ())
         settings = Settings(mode, k, **rest)  # type: ignore[arg-type] # which has no fields now
         if fields and not settings.uses("bm25"):
-            raise KbError(
-                f"Mode {mode!r} does not search fields", "Omit ", Option("fields"), ", or use mode bm25 or hybrid"
-            )
+            raise KbError(f"Mode {mode!r} does not search fields", "Omit ", Option("fields"), ", or use mode bm25")
         settings = replace(
             settings,
             within=candidates(session, within, node_type),

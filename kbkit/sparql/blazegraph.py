@@ -1,4 +1,4 @@
-"""Rewrite what Blazegraph accepts and SPARQL 1.1 does not, from named subqueries to lenient dates.
+"""Rewrite extensions of Blazegraph to standard SPARQL 1.1, from named subqueries to lenient dates.
 
 * query hints: dropped
 * named subqueries, ``WITH { SELECT ... } AS %name`` and ``INCLUDE %name``: inlined

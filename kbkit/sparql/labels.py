@@ -233,7 +233,7 @@ class _Lookup:
             self.context.names.short(Wikibase.PREFIXES["skos"] + "altLabel"),
         )
         found = []
-        shown = f"{self.graph} {key}"
+        columns = f"{self.graph} {key}"
         size = sum(1 for part in self.before for _ in tokens(part)) * len(self.languages)
         if size > MAX_WORDS:
             hint = "Use fewer languages, or request the aliases in an outer query"
@@ -248,9 +248,9 @@ class _Lookup:
                 f"WHERE {{ {to_text(pattern)} FILTER(BOUND({request.subject})) }}"
             )
             self.put(
-                f'OPTIONAL {{ SELECT {shown} (GROUP_CONCAT({alias}; SEPARATOR = ", ") AS {column}) WHERE {{ '
+                f'OPTIONAL {{ SELECT {columns} (GROUP_CONCAT({alias}; SEPARATOR = ", ") AS {column}) WHERE {{ '
                 f'{{ {found_nodes} }} {key} {verb} {alias} . FILTER(LANG({alias}) = "{language}") }} '
-                f"GROUP BY {shown} }}"
+                f"GROUP BY {columns} }}"
             )
             found.append(column)
         self.put(f"BIND(COALESCE({', '.join(found)}) AS {request.target})")

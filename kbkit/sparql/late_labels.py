@@ -80,32 +80,32 @@ class _Parts:
             return False
         if self.order is not None and any(True for _ in nodes(self.order, "aggregate")):
             return False
-        wanted = variables(self.order) - self.targets if self.order is not None else set()
+        needed = variables(self.order) - self.targets if self.order is not None else set()
         if self.group_by is not None:
             keys = _grouped(self.group_by)
             in_terms = {n for part in children(self.group_by, "group_condition") for n in variables(part)} - keys
-            return self.subjects <= keys and not in_terms & self.targets and wanted <= keys | self._names()
+            return self.subjects <= keys and not in_terms & self.targets and needed <= keys | self._names()
         if self.distinct:
-            return self.subjects <= self._plain() and wanted <= self._names()
-        return wanted <= self._names() | set(visible(group))
+            return self.subjects <= self._plain() and needed <= self._names()
+        return needed <= self._names() | set(visible(group))
 
     def wrap(self) -> ParseTree:
         """Turn the query into a subquery of one that adds the labels; return the outer group."""
         where = child(self.query, "where_clause")
         assert where is not None
-        wanted = variables(self.order) if self.order is not None else set()
-        shown = [column for column in self.columns if not (isinstance(column, Token) and column[1:] in self.targets)]
-        more = sorted((self.subjects | wanted) - self._names() - self.targets)
-        inner: ParseTree = Tree("select_clause", [*self.head, *shown, *(Token("VAR", "?" + name) for name in more)])
+        needed = variables(self.order) if self.order is not None else set()
+        columns = [column for column in self.columns if not (isinstance(column, Token) and column[1:] in self.targets)]
+        more = sorted((self.subjects | needed) - self._names() - self.targets)
+        inner: ParseTree = Tree("select_clause", [*self.head, *columns, *(Token("VAR", "?" + name) for name in more)])
         first = not self._order_needs_labels() and self.limit is not None
         before = [part for part in (self._group_clause(), self.having) if part is not None]
         if first:
             before += [part for part in (self.order, self.limit) if part is not None]
         select: ParseTree = Tree("sub_select", [inner, where, Tree("solution_modifier", list(before))])
         outer_group = group_of(Tree("group_or_union_graph_pattern", [group_of(select)]))
-        columns = [column if isinstance(column, Token) else column.children[-2] for column in self.columns]
+        outer_columns = [column if isinstance(column, Token) else column.children[-2] for column in self.columns]
         after = [copy(part) for part in (self.order, None if first else self.limit) if part is not None]
-        clause: ParseTree = Tree("select_clause", [*self.head, *columns])
+        clause: ParseTree = Tree("select_clause", [*self.head, *outer_columns])
         outer: dict[str, ParseTree] = {
             "select_clause": clause,
             "where_clause": Tree("where_clause", [Token("WHERE", "WHERE"), outer_group]),

@@ -50,7 +50,7 @@ def parse(text: str) -> ParseTree:
     ``INCLUDE %name``. Comments are dropped. Raises :class:`QuerySyntaxError` with line and column.
     """
     for surrogate in re.finditer("[\ud800-\udfff]", text):
-        raise _error(text, surrogate.start(), "Unpaired surrogate (invalid Unicode)")
+        raise _error(text, surrogate.start(), "Unpaired surrogate, which is invalid Unicode")
     try:
         tree = _parser().parse(text)
     except lark.exceptions.UnexpectedInput as error:
@@ -137,7 +137,7 @@ def _syntax_error(text: str, error: lark.exceptions.UnexpectedInput) -> QuerySyn
         return _error(
             text,
             at,
-            f"Unterminated string, or an invalid escape in it: {found}",
+            f"Unterminated string or invalid escape after {found}",
             "Close it with the same quotation mark",
         )
     shown = str(token) if token is not None and len(token) > len(found) else found

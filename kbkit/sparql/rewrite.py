@@ -1,4 +1,4 @@
-"""Rewrite a query for the engine, with notes for the user on what was changed.
+"""Rewrite a query for the engine, with notes on the changes for the user.
 
 Each step is a function that changes the tree for one purpose. New patterns are parsed with the same grammar, so the
 result is always a valid query.

@@ -96,7 +96,7 @@ def variable(node: Node) -> str:
 
 
 def inline_wdqs(tree: ParseTree, context: Context) -> None:
-    """Evaluate here what a query sends to the address of the Wikidata Query Service."""
+    """Evaluate calls of the Wikidata Query Service on this KB."""
     parent_of = parents(tree)
     for service in list(nodes(tree, "service_graph_pattern")):
         if _WDQS.fullmatch(context.names.iri(_name(service)) or ""):
@@ -145,7 +145,7 @@ def search(tree: ParseTree, context: Context) -> None:
 
 def _search_values(service: ParseTree, context: Context) -> dict[str, Node]:
     """Return the objects of the service's triples by verb, checked."""
-    given, rest = parameters(service, context)
+    extra, rest = parameters(service, context)
     values: dict[str, Node] = {}
     subjects = {variable(triple.subject) for triple in rest}
     for triple in rest:
@@ -156,7 +156,7 @@ def _search_values(service: ParseTree, context: Context) -> dict[str, Node]:
         if name in values:
             refuse(service, f"Duplicate {triple.verb} in SERVICE kb:search", "Use two services for two searches")
         values[name] = triple.object
-    if given or "matches" not in values or len(subjects) != 1 or not next(iter(subjects)).startswith("?"):
+    if extra or "matches" not in values or len(subjects) != 1 or not next(iter(subjects)).startswith("?"):
         refuse(service, "SERVICE kb:search needs one variable with kb:matches", _FORM)
     if "score" in values and not str(values["score"]).startswith(("?", "$")):
         refuse(service, "The object of kb:score must be a variable", _FORM)
