@@ -307,7 +307,7 @@ def heard(
 def test_a_budget_that_is_spent(world: KnowledgeBase) -> None:
     state, said = heard(world, [GOOD, SEARCH], BudgetError, budget=30)
     assert [step.action for step in state.trace] == ["sparql", "search"]
-    assert said.startswith("the budget of 30 tokens is spent (30 used by 2 calls)")
+    assert said.startswith("The budget of 30 tokens is spent: 30 used by 2 calls")
     assert state.best is not None
     assert state.best.query.strip() == QUERY
 

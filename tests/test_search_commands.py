@@ -156,40 +156,29 @@ def test_the_page_for_other_modes_and_questions(here: Here, world_kb: Path, worl
     assert done.stdout == "0 hits\n"
 
 
-ALL_TYPES = "city, continent, country, currency, lake, language, mountain, organisation, river, sea, year"
-SEARCH_ERRORS: list[tuple[list[object], str]] = [
-    ([""], "the query is empty; give some words"),
-    (["x", "-m", "zz"], "unknown mode 'zz'; there are bm25, dense, hybrid, multivector, relational"),
-    (["x", "-k", 0], "k is 0; it is from 1 to 1,000,000"),
-    (["x", "-t", "zz"], f"unknown type 'zz'; there are {ALL_TYPES}"),
-    (["x", "-w", "zz"], f"column 1: unknown type 'zz'; there are {ALL_TYPES}"),
-    (["x", "-w", "@zz"], "column 1: there is no saved set @zz; there are none"),
-    (["x", "--fields", "zz"], "unknown field 'zz'; there are description, name"),
-    (["x", "--fields", "name=0"], "the weight of field name is 0; it is above 0"),
-    (["x", "--fields", "name=x"], "--fields: 'x' is no number; e.g. --fields name=2,plot or --weight bm25=1"),
-    (
-        ["x", "--fields", "name", "-m", "dense"],
-        "fields are for full text, which mode dense does not use; leave them out",
-    ),
-    (["x", "--weight", "bm25=x"], "--weight: 'x' is no number; e.g. --fields name=2,plot or --weight bm25=1"),
-    (["x", "--weight", "bm26=1"], "unknown leg 'bm26'; did you mean 'bm25'?"),
-    (["x", "--weight", "bm25=0"], "all weights are 0; give one leg a weight, e.g. bm25=1"),
-    (["x", "--weight", "bm25=nan"], "the weight of bm25 is nan; it is 0 or more"),
-    (["x", "--fusion", "zz"], "unknown fusion 'zz'; there are minmax, rrf"),
-    (["x", "--rerank", "zz"], "unknown reranker 'zz'; there are cross-encoder:MODEL, llm:MODEL@URL"),
-    (["x", "-f", "zz"], "unknown format 'zz'; there are csv, json, markdown, ndjson, parquet, table"),
-    (
-        ["x", "--embedder", "zz"],
-        "the vectors of this KB were made with static, so queries cannot go to zz;"
-        " kbkit build DIR vectors --embedder zz makes them anew",
-    ),
+SEARCH_ERRORS: list[tuple[list[object], list[str]]] = [
+    ([""], ["empty"]),
+    (["x", "-m", "zz"], ["'zz'", "relational"]),
+    (["x", "-k", 0], ["k: 0", "1,000,000"]),
+    (["x", "-t", "zz"], ["'zz'", "currency"]),
+    (["x", "-w", "zz"], ["column 1", "'zz'"]),
+    (["x", "-w", "@zz"], ["column 1", "@zz"]),
+    (["x", "--fields", "zz"], ["'zz'", "description, name"]),
+    (["x", "--fields", "name=0"], ["field name: 0"]),
+    (["x", "--fields", "name=x"], ["'x'"]),
+    (["x", "--fields", "name", "-m", "dense"], ["'dense'", "fields"]),
+    (["x", "--weight", "bm26=1"], ["'bm26'", "'bm25'"]),
+    (["x", "--weight", "bm25=0"], ["weights", "0"]),
+    (["x", "--weight", "bm25=nan"], ["bm25", "nan"]),
+    (["x", "--fusion", "zz"], ["'zz'", "minmax, rrf"]),
+    (["x", "--rerank", "zz"], ["'zz'", "cross-encoder:MODEL"]),
+    (["x", "-f", "zz"], ["'zz'", "parquet"]),
+    (["x", "--embedder", "zz"], ["static", "zz"]),
 ]
 
 
 @pytest.mark.parametrize(("arguments", "facts"), SEARCH_ERRORS, ids=[" ".join(map(str, a)) for a, _ in SEARCH_ERRORS])
-def test_search_errors(
-    here: Here, world_kb: Path, arguments: list[object], facts: list[str], wording: Wording
-) -> None:
+def test_search_errors(here: Here, world_kb: Path, arguments: list[object], facts: list[str], wording: Wording) -> None:
     message = one_line(here("search", world_kb, *arguments))
     assert [fact for fact in facts if fact not in message] == []
     wording(message, "cli")
@@ -349,7 +338,7 @@ def test_trec_and_json_lines_say_the_same(here: Here, world_kb: Path, tmp_path: 
     assert [line.split(" ")[5] for line in again] == ["bm25", "bm25"]
 
 
-def test_measures_read_what_run_wrote(run: Run, here: Here, world_kb: Path, tmp_path: Path, wording: Wording) -> None:
+def test_measures_read_the_output_of_run(run: Run, here: Here, world_kb: Path, tmp_path: Path) -> None:
     gold = [
         {"id": "a", "query": "the capital of Peru", "answers": ["city#lima"]},
         {"id": "b", "query": "Lake Titicaca", "answers": ["lake#lake-titicaca"]},
@@ -359,9 +348,7 @@ def test_measures_read_what_run_wrote(run: Run, here: Here, world_kb: Path, tmp_
     asked = ("run", world_kb, "g.jsonl", "-m", "relational", "--names", "reference", "-o")
     done = run(*asked, "r.trec", cwd=tmp_path)
     assert done.returncode == 0
-    message = done.stderr
-    assert [fact for fact in ["3", "300"] if fact not in message] == []
-    wording(message, "cli", replace={str(tmp_path): "DIR"})
+    assert done.stderr.startswith("r.trec: 3 queries, 300 hits; ")
     assert here("-q", *asked, "r.jsonl") == Done(0, "", "")
     for name in ("r.trec", "r.jsonl"):
         measured = here("measure", "ranking", name, "g.jsonl", "-m", "hit@100", "-m", "mrr", "--per-query")
@@ -406,7 +393,7 @@ def test_names_of_nodes(here: Here, world_kb: Path, world: KnowledgeBase, tmp_pa
         assert len(found) == len(set(found)) >= 1
         assert set(found) == expected
     message = one_line(here(*asked, "r.trec", "--names", "name", "--type", "currency"))
-    assert re.search(r"White space in node '.* .*' .*r\.trec", message)
+    assert re.search(r"White space in node '.* .*' .*r\.trec", message), message
 
 
 def test_the_number_belongs_to_the_name(wording: Wording) -> None:
@@ -425,24 +412,21 @@ def test_the_number_belongs_to_the_name(wording: Wording) -> None:
 
 # -- what run refuses -------------------------------------------------------------------------------------------------
 
-QUERY_FILES = ".tsv, .txt, .jsonl, .ndjson, .json, .csv, a folder of STaRK's"
-RUN_FILES = ".trec, .run, .txt, .jsonl, .ndjson, .json"
-RUN_ERRORS = [
-    ("no.txt", None, [], "no.txt: No such file or directory"),
-    ("e.txt", "", [], "e.txt is empty; was it written to the end?"),
-    ("e.txt", "\n \n", [], "e.txt is empty; was it written to the end?"),
-    ("e.jsonl", "", [], "e.jsonl is empty; was it written to the end?"),
-    ("e.json", "[]", [], "e.json holds no query; the list is empty"),
-    ("q.foo", "x", [], f"q.foo: no file of queries ends in '.foo'; there are {QUERY_FILES}"),
-    ("q.tsv", "a\tx\nb x\n", [], "q.tsv, line 2: no id and text with a tab between them; write id<TAB>text"),
-    ("q.tsv", "a\tx\n\na\ty\n", [], "q.tsv, line 3: query 'a' again; a query has one line"),
-    ("q.tsv", "a\tx\nb\t \n", [], "query 'b' is empty; give it some words, or leave it out"),
-    ("q.jsonl", '{"id": 1, "query": " "}', [], "query '1' is empty; give it some words, or leave it out"),
-    ("q.csv", "id,text\n1,x\n", [], "q.csv has no column query; STaRK's questions have id, query, answer_ids"),
-    ("q.txt", "x", ["-o", "r.foo"], f"r.foo: no file of a run ends in '.foo'; there are {RUN_FILES}"),
-    ("q.txt", "x", ["--tag", "a b"], "tag 'a b' is not one word; a TREC run names its system in one word"),
-    ("q.txt", "x", ["-m", "zz"], "unknown mode 'zz'; there are bm25, dense, hybrid, multivector, relational"),
-    ("q.txt", "x", ["--names", "zz"], "unknown kind of name 'zz'; there are key, name, reference"),
+RUN_ERRORS: list[tuple[str, str | None, list[str], list[str]]] = [
+    ("no.txt", None, [], ["no.txt"]),
+    ("e.txt", "\n \n", [], ["e.txt", "empty"]),
+    ("e.jsonl", "", [], ["e.jsonl", "empty"]),
+    ("e.json", "[]", [], ["e.json"]),
+    ("q.foo", "x", [], ["q.foo", "'.foo'", ".jsonl"]),
+    ("q.tsv", "a\tx\nb x\n", [], ["q.tsv, line 2"]),
+    ("q.tsv", "a\tx\n\na\ty\n", [], ["q.tsv, line 3", "'a'"]),
+    ("q.tsv", "a\tx\nb\t \n", [], ["'b'", "empty"]),
+    ("q.jsonl", '{"id": 1, "query": " "}', [], ["'1'", "empty"]),
+    ("q.csv", "id,text\n1,x\n", [], ["q.csv", "column query"]),
+    ("q.txt", "x", ["-o", "r.foo"], ["r.foo", "'.foo'", ".trec"]),
+    ("q.txt", "x", ["--tag", "a b"], ["'a b'"]),
+    ("q.txt", "x", ["-m", "zz"], ["'zz'", "relational"]),
+    ("q.txt", "x", ["--names", "zz"], ["'zz'", "reference"]),
 ]
 
 
@@ -483,4 +467,5 @@ def test_an_out_that_is_a_folder(here: Here, world_kb: Path, tmp_path: Path) -> 
 def test_output_is_required(here: Here, world_kb: Path, tmp_path: Path) -> None:
     write(tmp_path, "q.txt")
     done = here("run", world_kb, "q.txt")
-    assert (done.returncode, done.stderr) == (2, "kbkit: Missing option '--out' / '-o'; kbkit run --help tells more\n")
+    assert done.returncode == 2
+    assert "'-o'" in done.stderr

@@ -805,7 +805,7 @@ def service(name: str, body: str = "") -> str:
         ),
         (
             "SELECT * { FILTER(" + 30 * "isBLANK(" + "?x" + 30 * ")" + ") }",
-            ["line 1", "column 219", "2000"],
+            ["line 1", "column 219", "2,000"],
         ),
         (
             service("wikibase:around", "?x wdt:P625 ?l . bd:serviceParam wikibase:center ?c ; wikibase:radius 1"),
