@@ -691,7 +691,7 @@ def test_eval_refuses(here: Run, folder: Path, world_kb: Path, tmp_path: Path) -
     quest_data.lines(strange, [{"query": "nobody asked", "docs": ["France"]}])
     for arguments, said in (
         ((empty,), f"kbkit: {empty} is empty.\n"),
-        ((strange,), "kbkit: Run and gold answers have no query in common: the run has 'nobody asked', the gold answers "),
+        ((strange,), "kbkit: Run and gold answers have no query in common: the run has 'nobody asked', "),
         ((strange, "--table", 6), "kbkit: Table 6 asks a KB what errors fail; name it with --kb DIR\n"),
         ((strange, "--split", "dev"), "kbkit: unknown split 'dev'; there are test, train, val\n"),
     ):
