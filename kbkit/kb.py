@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kbkit.graph.nodes import Node
     from kbkit.graph.pages import Page
     from kbkit.graph.paths import Paths
-    from kbkit.search.filters import Given
+    from kbkit.search.filters import Scope
     from kbkit.search.hits import SearchResults
     from kbkit.search.rerank import Reranker
     from kbkit.search.run import Queries, Search
@@ -334,7 +334,7 @@ class KnowledgeBase:
         query: str,
         k: int = 20,
         mode: str = "hybrid",
-        within: Given = None,
+        within: Scope = None,
         type: str | None = None,  # noqa: A002
         explain: bool = False,
         *,
@@ -359,7 +359,7 @@ class KnowledgeBase:
         queries: Queries | str | os.PathLike[str],
         k: int = 100,
         mode: str = "hybrid",
-        within: Given = None,
+        within: Scope = None,
         type: str | None = None,  # noqa: A002
         *,
         rerank: str | Reranker | None = None,
@@ -384,7 +384,7 @@ class KnowledgeBase:
         self,
         mode: str,
         k: int,
-        within: Given,
+        within: Scope,
         type_name: str | None,
         rerank: str | Reranker | None,
         embedder: str | None,
