@@ -201,7 +201,7 @@ def test_templates_run_with_parameters(
     slots = {s: "#" + v.split("#")[1] if "#" in str(v) else v for s, v in values.items()}
     expected = kb.answers(text, **slots).ids.tolist()
     assert expected
-    names = {p.given.name: p.name for p in plan.parameters}  # type: ignore[union-attr]
+    names = {p.source.name: p.name for p in plan.parameters}  # type: ignore[union-attr]
     assert set(names) == set(values) == set(plan.slots)
     keys = {names[s]: v.split("#")[1] if "#" in str(v) else v for s, v in values.items()}
     assert plain_sql(kb, to_sql(plan, kb.schema), keys) == expected

@@ -93,7 +93,7 @@ def test_every_offer_is_for_a_parameter_that_there_is() -> None:
 
 def test_offers_are_what_the_code_knows() -> None:
     from kbkit import export
-    from kbkit.answers import catalogue
+    from kbkit.answers import templates as catalogue
     from kbkit.assets import queries
     from kbkit.cli import completion
     from kbkit.directory import generations as layout

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import kbkit
-from kbkit.answers.catalogue import find
+from kbkit.answers.templates import find
 from kbkit.errors import KbError
 from kbkit.ingestion.generate import generate
 from kbkit.kb import KnowledgeBase

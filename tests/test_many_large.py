@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import kbkit
 from kbkit.answers import pairs, walk, walk_many
-from kbkit.answers.catalogue import find
-from kbkit.answers.many import share
-from kbkit.answers.walk_many import count_many, count_up_to
+from kbkit.answers.batch import count_batch, count_up_to
+from kbkit.answers.bind import bind_constants
+from kbkit.answers.templates import find
 from kbkit.ingestion.generate import generate
 from kbkit.kb import KnowledgeBase
 from kbkit.stores.adjacency import Csr, Heavy
@@ -52,9 +52,9 @@ def bindings(kb: KnowledgeBase, text: str, rows: int) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(4)
     plan = kb.session.resolved(text if not isinstance(text, str) else kbkit.answers.parse(text))
     columns = {}
-    for p in (p for p in plan.parameters if not p.value):
+    for p in (p for p in plan.parameters if not p.is_value):
         members = kb.session.members(p.type)
-        columns[p.given.name] = rng.choice(members, rows).astype(np.int32)
+        columns[p.source.name] = rng.choice(members, rows).astype(np.int32)
     return columns
 
 
@@ -75,9 +75,9 @@ def test_one_by_one_is_the_same(mag: KnowledgeBase, template: object, lowered: N
 def test_counting_up_to_a_bound(mag: KnowledgeBase, template: object, limit: int, lowered: None) -> None:
     plan = mag.session.resolved(template)
     columns = bindings(mag, template, 200)
-    given = {p.name: columns[p.given.name] for p in plan.parameters if not p.value}
-    counts = count_many(plan, mag.session, share(mag.session, plan), given, 200)
-    capped = count_up_to(plan, mag.session, share(mag.session, plan), given, 200, limit)
+    given = {p.name: columns[p.source.name] for p in plan.parameters if not p.is_value}
+    counts = count_batch(plan, mag.session, bind_constants(plan, mag.session), given, 200)
+    capped = count_up_to(plan, mag.session, bind_constants(plan, mag.session), given, 200, limit)
     assert capped.tolist() == np.minimum(counts, limit + 1).tolist()
     assert counts.sum() > 0
 

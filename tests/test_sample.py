@@ -15,8 +15,9 @@ import polars as pl
 import pytest
 
 import kbkit
-from kbkit.answers import catalogue, parse, syntax
-from kbkit.answers.catalogue import Template
+from kbkit.answers import parse, syntax
+from kbkit.answers import templates as catalogue
+from kbkit.answers.templates import Template
 from kbkit.errors import KbError
 from kbkit.ingestion.generate import generate
 from kbkit.kb import KnowledgeBase
@@ -42,8 +43,8 @@ def sets_of(kb: KnowledgeBase, part: str) -> dict[str, Set]:
 
 @lru_cache(None)
 def _sets_of(kb: KnowledgeBase, part: str) -> dict[str, Set]:
-    [start] = {(p.type, p.pick.name) for p in syntax.walk(parse(part)) if isinstance(p, syntax.Nodes) and p.pick
-               and isinstance(p.pick, syntax.Slot)}  # fmt: skip
+    nodes = [p for p in syntax.subtrees(parse(part)) if isinstance(p, syntax.Nodes)]
+    [start] = {(p.type, p.selector.name) for p in nodes if isinstance(p.selector, syntax.Slot)}
     values = [f"#{key}" for key in kb.answers(syntax.identifier(start[0])).nodes()["key"]]
     return {value: frozenset(kb.answers(part, **{start[1]: value}).ids.tolist()) for value in values}
 
@@ -85,9 +86,9 @@ def test_draws(world: KnowledgeBase, expression: str) -> None:
         assert row["answers"] == len(answers)
         assert 2 <= len(answers) <= 9
         assert world.answers(row["expression"]) == answers
-        for part in syntax.walk(parse(expression)):
-            if isinstance(part, syntax.Nodes) and isinstance(part.pick, syntax.Slot):
-                assert world.node(f"{part.type}{row[part.pick.name]}").name == row[f"{part.pick.name} name"]
+        for part in syntax.subtrees(parse(expression)):
+            if isinstance(part, syntax.Nodes) and isinstance(part.selector, syntax.Slot):
+                assert world.node(f"{part.type}{row[part.selector.name]}").name == row[f"{part.selector.name} name"]
     again = world.sample(expression, 7, seed=3, min_answers=2, max_answers=9)
     assert again.equals(frame)
     others = [world.sample(expression, 7, seed=seed, min_answers=2, max_answers=9) for seed in (4, 5)]
@@ -651,8 +652,8 @@ def test_suggestions(any_kb: KnowledgeBase, tmp_path: Path) -> None:
         assert set(re.findall(r"<([^<>]+)>", row["question"])) == set(slots)
         template = Template("x/" + row["template"], row["expression"], row["answer"])
         assert catalogue.misfit(template, any_kb.schema) == ""
-        starts = [p for p in syntax.walk(parse(row["expression"])) if isinstance(p, syntax.Nodes) and p.pick]
-        types = {p.pick.name: syntax.identifier(p.type) for p in starts}
+        starts = [p for p in syntax.subtrees(parse(row["expression"])) if isinstance(p, syntax.Nodes) and p.selector]
+        types = {p.selector.name: syntax.identifier(p.type) for p in starts}
         sizes = [len(any_kb.answers(t)) for t in types.values()]
         if math.prod(sizes) < 50_000:
             true = len(quick(any_kb, row["expression"], types))

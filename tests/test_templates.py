@@ -14,13 +14,15 @@ import pytest
 
 import kbkit
 from kbkit import assets
-from kbkit.answers import catalogue, compiled, parse, syntax
-from kbkit.answers.catalogue import Template, shipped
+from kbkit.answers import parse, syntax
+from kbkit.answers import templates as catalogue
+from kbkit.answers.templates import Template, shipped
 from kbkit.assets import queries
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.ingestion.generate import generate
 from kbkit.kb import KnowledgeBase
 from kbkit.stores.sparql_text import parameters as named_in_sparql
+from tests.generate import template_queries
 
 SCALES = {"amazon": (0.001, 1), "mag": (0.001, 1), "prime": (0.01, 3)}  # where every template has answers
 COUNTS = {"amazon": 15, "mag": 7, "prime": 28, "quest": 7}
@@ -56,7 +58,7 @@ def slots_of(template: Template) -> list[str]:
 
 def starts_of(template: Template) -> list[Any]:
     """The nodes that slots stand for, in the expression as stored."""
-    return [p for p in syntax.walk(parse(template.expression)) if isinstance(p, syntax.Nodes) and p.pick]
+    return [p for p in syntax.subtrees(parse(template.expression)) if isinstance(p, syntax.Nodes) and p.selector]
 
 
 def stem(template: Template) -> str:
@@ -100,7 +102,7 @@ def test_engines_agree(shapes: dict[str, KnowledgeBase], template: Template) -> 
         nodes = walk.nodes()
         assert walk.type == template.answer
         assert set(nodes["type"]) == {template.answer}
-        same = [p.pick.name for p in starts_of(template) if p.type == template.answer]
+        same = [p.selector.name for p in starts_of(template) if p.type == template.answer]
         assert bool(same) == template.exclude_start
         assert not {bound[slot][1:] for slot in same} & set(nodes["key"])
         for slot in slots:
@@ -121,7 +123,7 @@ def test_without_exclude_start_the_start_may_be_an_answer(shapes: dict[str, Know
     kb = shapes[template.id.split("/")[0]]
     for row in kb.sample(template, 3, max_answers=1000).to_dicts():
         bound = {slot: row[slot] for slot in slots_of(template)}
-        own = {kb.find(f"{p.type}{bound[p.pick.name]}") for p in starts_of(template) if p.type == template.answer}
+        own = {kb.find(f"{p.type}{bound[p.selector.name]}") for p in starts_of(template) if p.type == template.answer}
         plain = set(kb.answers(template.expression, **bound).ids.tolist())
         assert set(kb.answers(template, **bound).ids.tolist()) == plain - own
 
@@ -160,24 +162,24 @@ def test_form_of_query_files(kind: str, template: Template) -> None:
 
 
 def test_lines_of_query_files() -> None:
-    lines = [line for _, _, text in compiled.files() for line in text.splitlines()]
+    lines = [line for _, _, text in template_queries.files() for line in text.splitlines()]
     assert max(map(len, lines)) <= 120
 
 
 @pytest.mark.parametrize("kind", queries.ENDINGS)
 def test_query_files_are_fresh(kind: str) -> None:
-    made = {name: text for language, name, text in compiled.files() if language == kind}
-    folder = assets.folder(kind) / compiled.TOPIC
+    made = {name: text for language, name, text in template_queries.files() if language == kind}
+    folder = assets.folder(kind) / template_queries.TOPIC
     assert sorted(path.name for path in folder.iterdir()) == sorted(made)
     stale = [name for name, text in made.items() if (folder / name).read_text(encoding="utf-8") != text]
-    assert not stale, "run python -m kbkit.answers.compiled"
+    assert not stale, "run python -m tests.generate.template_queries"
     assert len(made) == 50
 
 
 def test_the_schema_they_are_compiled_for(shapes: dict[str, KnowledgeBase]) -> None:
     """It is that of a generated KB: types, relations, signatures, and names of tables."""
     for shape, kb in shapes.items():
-        made = compiled.shape_schema(shape)
+        made = template_queries.shape_schema(shape)
         for schema_a, schema_b in ((made, kb.schema), (kb.schema, made)):
             for t in schema_a.node_types:
                 assert schema_b.type(t.name).table == t.table

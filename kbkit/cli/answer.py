@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from kbkit.answers.answer_set import AnswerSet
-    from kbkit.answers.catalogue import Template
     from kbkit.answers.engines import Engine
+    from kbkit.answers.templates import Template
 
 Values = Annotated[
     list[str] | None, typer.Option("-p", "--param", metavar="SLOT=VALUE", help="What a <slot> is: a name, or #key.")
@@ -72,7 +72,7 @@ def answers(
     output: Output = None,
 ) -> None:
     """Which nodes are the answer, and why: follows relations, joins sets. `kbkit docs answers` has the notation."""
-    from kbkit.answers.syntax import Saved
+    from kbkit.answers.syntax import SavedSet
     from kbkit.display.render import write
     from kbkit.errors import UnknownNameError
     from kbkit.kb import KnowledgeBase
@@ -89,7 +89,7 @@ def answers(
             return
         if save is not None:
             found.save(save)
-            typer.echo(f"saved {len(found):,} nodes as {Saved(save)}", err=True)
+            typer.echo(f"saved {len(found):,} nodes as {SavedSet(save)}", err=True)
         if count:
             typer.echo(len(found))
         elif why and on_screen(format, output):
@@ -122,7 +122,7 @@ def _engine(name: str, parquet: str | None, master: str, url: str | None) -> Ite
 
 
 def _wanted(expression: str | None, template: str | None, own: list[Path] | None) -> str | Template:
-    from kbkit.answers.catalogue import find
+    from kbkit.answers.templates import find
 
     if (expression is None) == (template is None):
         raise KbError("give one expression, or a template with -t", "kbkit templates lists them")
@@ -133,7 +133,7 @@ def _wanted(expression: str | None, template: str | None, own: list[Path] | None
 
 def _own(paths: list[Path] | None) -> list[Template]:
     """The templates of the user's catalogues."""
-    from kbkit.answers.catalogue import load
+    from kbkit.answers.templates import load
 
     return [template for path in paths or [] for template in load(path)]
 
@@ -177,7 +177,7 @@ def templates(
     output: Output = None,
 ) -> None:
     """List templates (expressions with slots); with a KB, say which fit; `templates suggest DIR` makes some for it."""
-    from kbkit.answers import catalogue
+    from kbkit.answers import templates as catalogue
     from kbkit.display.render import write
     from kbkit.kb import KnowledgeBase
 
@@ -268,12 +268,12 @@ def sets_show(
     output: Output = None,
 ) -> None:
     """The members of a saved set that the live generation has."""
-    from kbkit.answers.syntax import Saved
+    from kbkit.answers.syntax import SavedSet
     from kbkit.display.render import write
     from kbkit.kb import KnowledgeBase
 
     with KnowledgeBase(kb) as opened:
-        write(opened.answers(str(Saved(name))).nodes(), format, output)
+        write(opened.answers(str(SavedSet(name))).nodes(), format, output)
 
 
 def sets_drop(kb: Kb, names: Annotated[list[str], typer.Argument(help="Saved sets.")]) -> None:

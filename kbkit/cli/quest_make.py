@@ -15,7 +15,7 @@ from kbkit.errors import KbError
 if TYPE_CHECKING:
     import polars as pl
 
-    from kbkit.answers.constraints import Constraints
+    from kbkit.answers.sample_sets import Constraints
     from kbkit.benchmarks.quest.make import Made, Settings
 
 Domain = Annotated[
@@ -121,7 +121,7 @@ def make(
 
 
 def _constraints(given: list[str]) -> Constraints:
-    from kbkit.answers.constraints import Constraints
+    from kbkit.answers.sample_sets import Constraints
 
     return Constraints.of({name: _number(name, value) for name, value in pairs(given, "--constraint").items()})
 
