@@ -335,7 +335,7 @@ def attempt(text: str) -> None:
     try:
         tree = parse(text)
     except ExpressionError as error:
-        assert re.match(r"(line \d+, )?column \d+: ", str(error))
+        assert re.match(r"(Line \d+, c|C)olumn \d+: ", str(error))
     else:
         assert parse(str(tree)) == tree
 

@@ -233,8 +233,7 @@ class BatchEvaluator(Evaluator):
             return mask
         if self.cost(source).sum() > max(len(found), _MANY):
             distinct, position = np.unique(pack(rows, found), return_inverse=True)
-            found_in: Mask = self.contains(source, distinct)[position]
-            return found_in
+            return self.contains(source, distinct)[position]
         return self._marked(self.members(source), rows, found)
 
     def _marked(self, pairs: Pairs, rows: NDArray[np.int64], ids: Ids) -> Mask:
@@ -252,7 +251,8 @@ class BatchEvaluator(Evaluator):
         outside = (position < 0) | (position >= span)
         position += rows * span
         position[outside] = 0
-        return marked[position] & ~outside
+        mask: Mask = marked[position] & ~outside
+        return mask
 
     def _reaches_by_degree(self, hop: Hop, members: Pairs) -> Mask:
         """Return a mask of the pairs that a hop reaches if both directions touch many edges.
