@@ -20,7 +20,7 @@ import pyoxigraph as ox
 import pytest
 
 import kbkit
-from kbkit.answers.engines.sparql_endpoint import Endpoint, known
+from kbkit.answers.engines.sparql_endpoint import Endpoint, ids_of_iris
 from kbkit.errors import KbError, QueryError, QueryTimeoutError
 from kbkit.export import export
 from kbkit.kb import KnowledgeBase
@@ -161,7 +161,7 @@ def test_all_cases_on_oxigraph_s_server(name: str, small: KnowledgeBase, world: 
 def test_all_cases_of_an_rdf_source(rdf_kb: Path, tmp_path: Path) -> None:
     with kbkit.open(rdf_kb) as kb, endpoint_of(kb, tmp_path) as server:
         assert_same(kb, Endpoint(server.url), "rdf.txt")
-        assert known([], kb.session, "URL").tolist() == []
+        assert ids_of_iris([], kb.session, "URL").tolist() == []
 
 
 def test_a_saved_set_goes_along(tiny_kb: Path, tmp_path: Path) -> None:
@@ -203,10 +203,10 @@ def test_an_answer_given_twice_is_one(small: KnowledgeBase) -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        (["http://example.org/x"], "1 answers, of which this KB does not know 1: http://example.org/x"),
-        (["+drug/1", "+drug/nobody"], "2 answers, of which this KB does not know 1: +drug/nobody"),
-        (["b0", "+drug/2%"], "2 answers, of which this KB does not know 2: b0, ..."),
-        (["x" * 40 + "drug/1"], "1 answers, of which this KB does not know 1: " + "x" * 40 + "drug/1"),
+        (["http://example.org/x"], "1 answers, 1 of them not in this KB: http://example.org/x"),
+        (["+drug/1", "+drug/nobody"], "2 answers, 1 of them not in this KB: +drug/nobody"),
+        (["b0", "+drug/2%"], "2 answers, 2 of them not in this KB: b0, ..."),
+        (["x" * 40 + "drug/1"], "1 answers, 1 of them not in this KB: " + "x" * 40 + "drug/1"),
     ],
 )  # fmt: skip
 def test_unknown_answers_are_counted(small: KnowledgeBase, values: list[str], said: str) -> None:
@@ -214,8 +214,8 @@ def test_unknown_answers_are_counted(small: KnowledgeBase, values: list[str], sa
     given = results(*({"type": "uri", "value": v.replace("+", base)} for v in values))
     with serving(given) as server, pytest.raises(KbError) as error:
         Endpoint(server.url).ids(small.answers("drug"), small.session)
-    assert error.value.message == f"{server.url} gave " + said.replace("+", base)
-    assert "kbkit export DIR --to ntriples" in error.value.hint
+    assert error.value.message == f"{server.url} returned " + said.replace("+", base)
+    assert "kbkit export KB --to ntriples" in error.value.hint
 
 
 # -- servers that misbehave -------------------------------------------------------------------------------------------
@@ -312,7 +312,7 @@ def test_an_endpoint_that_responds_slowly_times_out(small: KnowledgeBase) -> Non
 def test_invalid_addresses(url: str, wording: Wording) -> None:
     with pytest.raises(KbError) as error:
         Endpoint(url)
-    assert ("secret" if "secret" in url else url) not in str(error.value).replace(repr(url), "")
+    assert "secret" not in str(error.value)
     wording(str(error.value))
 
 

@@ -123,10 +123,10 @@ def check_slots(plan: Plan, slots: Mapping[str, Any] | Sequence[str]) -> None:
     for parameter in plan.parameters:
         if isinstance(parameter.source, Slot) and _is_missing(slots, parameter.source.name):
             name = parameter.source.name
-            what = "a value" if parameter.is_value else f"the name of {parameter.type or 'a node'} or #key"
+            kind = "a value" if parameter.is_value else f"a {parameter.type or ''} node, by name or #key".replace("  ", " ")
             raise ExpressionError(
                 f"Missing value for slot <{name}>",
-                *(f"Set {name} with ", Option("slots"), f" to {what}"),
+                *("Set ", Option("slots"), f": {name} is {kind}"),
                 text=plan.text,
                 at=parameter.at,
             )
@@ -157,7 +157,7 @@ def _not_one(
     if nodes:
         choices = ", ".join(node.reference for node in nodes[:5]) + ", ..." * (len(nodes) > 5)
         every = f", or :all({quoted(selector.text)}) for all of them" if isinstance(selector, Name) else ""
-        message, hints = f"Several {kind} nodes match {selector.text!r}", (f"Use one of {choices}{every}",)
+        message, hints = f"Several {parameter.type + ' ' if parameter.type else ''}nodes match {selector.text!r}", (f"Use one of {choices}{every}",)
     elif isinstance(selector, Key):
         message = f"Unknown {kind} key {selector.text!r}"
     else:

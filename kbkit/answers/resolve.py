@@ -247,7 +247,7 @@ class _Resolver:
         if edge.inverse:
             forward = False if self.schema.allows(relation, source, target, forward=False) else None
         if forward is None:
-            hint = f"{_signatures(relation)}; {self.relations_hint(source, target)}"
+            hint = f"{_signatures(relation)}. {self.relations_hint(source, target)}"
             raise self.error(f"[{edge}] does not lead from {source or '*'} to {target or '*'}", edge.at, hint)
         return Move(relation.name, forward or relation.symmetric, edge.closure)
 

@@ -64,7 +64,7 @@ def sample(session: Session, template: Template, request: Request, parts: Sequen
         if parts:
             raise
         message = f"The parts of template {template.id} do not fit this KB: {error.message}"
-        raise KbError(message, "Choose parts with ", Option("parts", "'genre:<genre> -> movie'")) from None
+        raise KbError(message, "Set ", Option("parts", "'genre:<genre> -> movie'")) from None
     groundings = draw_parts(session, template.skeleton, plans, request)
     return _frame(session, groundings, choices, template)
 

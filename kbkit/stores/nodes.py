@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-SEARCH_HINT = (Command("search KB TEXT"), " finds nodes by words")
+SEARCH_HINT = ("Search by words: ", Command("search KB TEXT"))
 """Hint for an unknown node with no similar name."""
 
 _FRAME = "SELECT id, key, type, name FROM nodes WHERE id IN (SELECT unnest($ids))"
