@@ -123,13 +123,17 @@ def check_slots(plan: Plan, slots: Mapping[str, Any] | Sequence[str]) -> None:
     for parameter in plan.parameters:
         if isinstance(parameter.source, Slot) and _is_missing(slots, parameter.source.name):
             name = parameter.source.name
-            kind = "a value" if parameter.is_value else f"a {parameter.type or ''} node, by name or #key".replace("  ", " ")
+            kind = "a value" if parameter.is_value else f"one of the {_nodes(parameter)}, by name or #key"
             raise ExpressionError(
                 f"Missing value for slot <{name}>",
                 *("Set ", Option("slots"), f": {name} is {kind}"),
                 text=plan.text,
                 at=parameter.at,
             )
+
+
+def _nodes(parameter: Parameter) -> str:
+    return f"{parameter.type} nodes" if parameter.type else "nodes"
 
 
 def _is_missing(slots: Mapping[str, Any] | Sequence[str], name: str) -> bool:
@@ -157,7 +161,7 @@ def _not_one(
     if nodes:
         choices = ", ".join(node.reference for node in nodes[:5]) + ", ..." * (len(nodes) > 5)
         every = f", or :all({quoted(selector.text)}) for all of them" if isinstance(selector, Name) else ""
-        message, hints = f"Several {parameter.type + ' ' if parameter.type else ''}nodes match {selector.text!r}", (f"Use one of {choices}{every}",)
+        message, hints = f"Several {_nodes(parameter)} match {selector.text!r}", (f"Use one of {choices}{every}",)
     elif isinstance(selector, Key):
         message = f"Unknown {kind} key {selector.text!r}"
     else:
