@@ -203,8 +203,8 @@ def _expected(expected: set[str], before: str) -> str:
         names = {**names, "IDENTIFIER": "a set name"}
     elif before.rfind("{") > before.rfind("}"):
         names = {**names, "IDENTIFIER": "an attribute", "OPEN": "[values]", "LPAR": "(values)"}
-    shown = expected - _OBVIOUS or expected
-    words = sorted({names.get(name, name.lower()) for name in shown})
+    selected = expected - _OBVIOUS or expected
+    words = sorted({names.get(name, name.lower()) for name in selected})
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1] if words else "something else"
 
 

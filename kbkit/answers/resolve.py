@@ -278,5 +278,5 @@ def _kind(node_type: str | None, is_value: bool) -> str:
 
 
 def _signatures(relation: Relation) -> str:
-    shown = ", ".join(f"{s.head} -> {s.tail}" for s in relation.signatures[:4])
-    return f"{relation.name} joins {shown}{', ...' * (len(relation.signatures) > 4)}"
+    signatures = ", ".join(f"{s.head} -> {s.tail}" for s in relation.signatures[:4])
+    return f"{relation.name} joins {signatures}{', ...' * (len(relation.signatures) > 4)}"

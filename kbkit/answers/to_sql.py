@@ -199,8 +199,8 @@ class _Sql:
             table, near, far = self.closure(move, source, near, far), "", "id"
         conditions = []
         ends = {s.head if move.forward else s.tail for s in relation.signatures}
-        whole = isinstance(hop.source, AllNodes) and (hop.source.type is None or ends == {hop.source.type})
-        if near and not whole:
+        all_sources = isinstance(hop.source, AllNodes) and (hop.source.type is None or ends == {hop.source.type})
+        if near and not all_sources:
             conditions.append(f"{near} IN (SELECT id FROM {source})")
         if hop.check:
             conditions.append(within.format(far))

@@ -274,5 +274,5 @@ def _describe_condition(test: Condition, bound: Bindings) -> str:
     values = [value.text for name in test.parameters if isinstance(value := bound[name], Constant)]
     if test.op == "missing":
         return f"{'not ' if test.negated else ''}missing({identifier(test.attribute)})"
-    shown = f"[{', '.join(values)}]" if test.op == "in" else values[0]
-    return f"{identifier(test.attribute)} {test.op} {shown}"
+    text = f"[{', '.join(values)}]" if test.op == "in" else values[0]
+    return f"{identifier(test.attribute)} {test.op} {text}"

@@ -23,12 +23,15 @@ SEARCH_HINT = ("Search by words: ", Command("search KB TEXT"))
 """Hint for an unknown node with no similar name."""
 
 _FRAME = "SELECT id, key, type, name FROM nodes WHERE id IN (SELECT unnest($ids))"
-_NAME_MATCHES = (
-    "nodes n ON n.name = b.text",
-    "nodes n ON lower(n.name) = lower(b.text)",
-    "(SELECT *, unnest(aliases) AS alias FROM nodes WHERE len(aliases) > 0) n ON lower(n.alias) = lower(b.text)",
-)
 _HAS_ALIAS = "len(list_filter(aliases, lambda alias: lower(alias) = lower($text))) > 0"
+_WITH_ALIAS = "(SELECT *, unnest(aliases) AS alias FROM nodes WHERE len(aliases) > 0)"
+_KEY_MATCH = ("n.key = $text", "nodes n ON n.key = b.text")
+_NAME_MATCHES = (
+    ("n.name = $text", "nodes n ON n.name = b.text"),
+    ("lower(n.name) = lower($text)", "nodes n ON lower(n.name) = lower(b.text)"),
+    (_HAS_ALIAS, f"{_WITH_ALIAS} n ON lower(n.alias) = lower(b.text)"),
+)
+"""How names match, in order: the condition for one ``$text``, and the join for a batch ``b``."""
 _FOLDED = "replace(replace(translate(strip_accents(lower({0})), 'øłđıð', 'oldid'), 'æ', 'ae'), 'œ', 'oe')"
 _MIN_SIMILARITY = 0.8
 
@@ -81,20 +84,27 @@ class Nodes:
             return reference
         readings = self._readings(reference)
         for node_type, text, only_key in readings:
-            found = self.by_key(node_type, [text])[0]
-            if not found and not only_key:
-                [found] = self.by_name(node_type, [text])
-            if len(found) > 1:
-                found = [row for row in found if row.type == node_type] or found
-            if len(found) == 1:
-                return found[0].id
-            if found:
-                choices = ", ".join(row.reference for row in found[:5]) + ", ..." * (len(found) > 5)
-                raise KbError(f"{text!r} is ambiguous: several nodes match", f"Use one of {choices}")
+            for condition, _ in (_KEY_MATCH, *(() if only_key else _NAME_MATCHES)):
+                ids = self._ids(node_type, text, condition)
+                if len(ids) > 1:
+                    rows = [row.reference for row in self.rows(ids[:6]).values()]
+                    choices = ", ".join(rows[:5]) + ", ..." * (len(rows) > 5)
+                    raise KbError(f"{text!r} is ambiguous: several nodes match", f"Use one of {choices}")
+                if ids:
+                    return ids[0]
         node_type, text, _ = readings[0]
         close = [row.name for row in self.closest(text, node_type)]
         hint = () if close else SEARCH_HINT
         raise UnknownNameError("node", text, close, f"type {node_type}" if node_type else "", *hint)
+
+    def _ids(self, node_type: str | None, text: str, condition: str) -> list[int]:
+        """Return the sorted ids of the nodes of a type that meet a condition, by primary type if there are any."""
+        sql = f"SELECT n.id FROM nodes n WHERE {condition} AND {self._of_type(node_type)} ORDER BY n.id"
+        ids = [int(node) for (node,) in self._tables.rows(sql, {"text": text})]
+        if node_type is None or len(ids) < 2:
+            return ids
+        known = self._schema.type(node_type)
+        return [node for node in ids if known.first <= node <= known.last] or ids
 
     def _readings(self, reference: str) -> list[tuple[str | None, str, bool]]:
         """Return (type, text, whether the text can only be a key) for each way to split a reference.
@@ -115,7 +125,7 @@ class Nodes:
 
         Nodes with ``node_type`` as a secondary type are returned only if no node has it as its primary type.
         """
-        found = self._match(node_type, keys, "nodes n ON n.key = b.text")
+        found = self._match(node_type, keys, _KEY_MATCH)
         return [[row for row in rows if row.type == node_type] or rows for rows in found]
 
     def by_name(self, node_type: str | None, names: Sequence[str]) -> list[list[NodeRow]]:
@@ -132,10 +142,15 @@ class Nodes:
                 found[i] = rows
         return found
 
-    def _match(self, node_type: str | None, texts: Sequence[str], match: str) -> list[list[NodeRow]]:
+    def _match(self, node_type: str | None, texts: Sequence[str], match: tuple[str, str]) -> list[list[NodeRow]]:
+        condition, join = match
+        if len(texts) == 1:  # a filter is faster than a join
+            columns = "n.id, n.type::VARCHAR, n.key, n.name"
+            sql = f"SELECT {columns} FROM nodes n WHERE {condition} AND {self._of_type(node_type)} ORDER BY n.id"
+            return [[NodeRow(*row) for row in self._tables.rows(sql, {"text": texts[0]})]]
         rows = self._tables.rows(
             f"""SELECT DISTINCT b.position, n.id, n.type::VARCHAR, n.key, n.name
-            FROM (SELECT unnest($positions) AS position, unnest($texts) AS text) b JOIN {match}
+            FROM (SELECT unnest($positions) AS position, unnest($texts) AS text) b JOIN {join}
             WHERE {self._of_type(node_type)} ORDER BY b.position, n.id""",
             {"positions": list(range(len(texts))), "texts": list(texts)},
         )

@@ -257,10 +257,10 @@ class Spark:
             )
             for name, ids in members.items()
         ]
-        whole = parts[0]
+        combined = parts[0]
         for part in parts[1:]:
-            whole = whole.union(part)
-        whole.createOrReplaceTempView("answer_members")
+            combined = combined.union(part)
+        combined.createOrReplaceTempView("answer_members")
 
     # -- the session --------------------------------------------------------------------------------------------------
 
