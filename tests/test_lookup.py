@@ -13,6 +13,7 @@ from kbkit.kb import KnowledgeBase
 from tests.wording import Wording
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(
     "reference",
     [

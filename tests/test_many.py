@@ -238,6 +238,7 @@ def test_no_rows(world: KnowledgeBase, expression: str, empty: Any) -> None:
     assert (found.height, dict(found.schema)) == (0, SCHEMA)
 
 
+@pytest.mark.core
 def test_rows_without_answers(world: KnowledgeBase) -> None:
     found = world.answers_many("country:<s> -> [borders] -> country", {"s": ["Iceland", "Cuba", "Japan"]})
     assert (found.height, dict(found.schema)) == (0, SCHEMA)

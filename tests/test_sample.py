@@ -422,6 +422,7 @@ ERRORS: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(("expression", "options", "fact"), ERRORS)
 def test_errors(world: KnowledgeBase, expression: str, options: dict[str, Any], fact: str, wording: Wording) -> None:
     with pytest.raises(KbError) as caught:
