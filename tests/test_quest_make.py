@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kbkit.answers.constraints import Constraints, Request
+from kbkit.answers.sample_sets import Constraints, Request
 from kbkit.benchmarks import stages
 from kbkit.benchmarks.documents import Document, Passage
 from kbkit.benchmarks.evidence import Matcher

@@ -11,7 +11,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from kbkit.answers.session import Session
-from kbkit.stores.nodes import NODES_SQL
 from kbkit.stores.stop_words import STOP_WORDS
 from kbkit.stores.text import Text, Word
 from kbkit.stores.text_query import check
@@ -142,5 +141,5 @@ def linked(session: Session, question: str) -> pl.DataFrame:
         schema={"text": pl.String, "how": pl.String, "weight": pl.Float64, "id": pl.Int32},
         orient="row",
     )
-    nodes = session.stores.tables.lookup(NODES_SQL, {"ids": frame["id"].to_list()})
+    nodes = session.stores.nodes.frame(frame["id"])
     return frame.join(nodes, on="id", how="left", maintain_order="left")

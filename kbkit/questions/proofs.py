@@ -11,7 +11,6 @@ import polars as pl
 from kbkit.answers.session import Session
 from kbkit.questions.link import Linked, Mention
 from kbkit.questions.relational import Path, paths
-from kbkit.stores.nodes import NODES_SQL
 
 if TYPE_CHECKING:
     from kbkit.stores.adjacency import Csr
@@ -81,5 +80,4 @@ def _triple(before: int, relation: str, forward: bool, after: int) -> Triple:
 
 def _names(session: Session, ids: set[int]) -> dict[int, tuple[str, str, str]]:
     """Return the type, key and name of nodes by id."""
-    rows = session.stores.tables.rows(NODES_SQL, {"ids": list(ids)})
-    return {node: (kind, key, name) for node, key, kind, name in rows}
+    return {node: (row.type, row.key, row.name) for node, row in session.stores.nodes.rows(list(ids)).items()}

@@ -10,10 +10,12 @@ import polars as pl
 from kbkit.display import html as html_pages
 from kbkit.search.ranking import QueryResult
 from kbkit.stores import Stores
-from kbkit.stores.nodes import DOCUMENTS_SQL
 from kbkit.stores.snippets import snippet
 from kbkit.stores.text_query import TextQuery
 
+_DOCUMENTS = """
+SELECT n.id, key, type, name, x.field::VARCHAR, x.position, x.text FROM nodes n LEFT JOIN texts x USING (id)
+WHERE n.id IN (SELECT unnest($ids))"""
 _NEEDED = {"key", "type", "name", "score", "snippet"}
 
 
@@ -21,7 +23,7 @@ def hits(stores: Stores, query: TextQuery, result: QueryResult) -> pl.DataFrame:
     """Return a frame: rank, id, key, type, name, score, a score per component, snippet."""
     ids = result.ranking.ids
     params = {"ids": ids.tolist()}
-    rows = stores.tables.rows(DOCUMENTS_SQL, params)
+    rows = stores.tables.rows(_DOCUMENTS, params)
     known = {node: (key, kind, name) for node, key, kind, name, *_ in rows}
     documents: dict[int, str] = {}
     for node, _, _, _, _, _, text in sorted(row for row in rows if row[-1] is not None):

@@ -22,7 +22,6 @@ from kbkit.search.rerank import Reranker
 from kbkit.search.retrievers import QueryBatch, build, corrected
 from kbkit.search.settings import Options, Settings, field_weights
 from kbkit.stores.ids import both
-from kbkit.stores.nodes import NODES_SQL
 from kbkit.stores.text_query import TextQuery, check, parse
 
 _BATCH = 200
@@ -96,7 +95,7 @@ class Search:
                 "score": np.concatenate([ranking.scores for ranking in rankings]),
             }
         )
-        nodes = self.session.stores.tables.lookup(NODES_SQL, {"ids": frame["id"].unique().to_list()})
+        nodes = self.session.stores.nodes.frame(frame["id"].unique())
         return frame.join(nodes, on="id", how="left", maintain_order="left").select(
             "query", "rank", "id", "key", "type", "name", "score"
         )

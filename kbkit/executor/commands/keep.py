@@ -23,7 +23,7 @@ def save(executor: Executor, argument: str) -> Outcome:
     The file's ending says how: .csv, .json, .ndjson, .md, .parquet or .txt. A set outlives the session, and the
     KB's next generation; SQL sees it too (answer_sets, answer_members).
     """
-    from kbkit.answers.syntax import Saved
+    from kbkit.answers.syntax import SavedSet
     from kbkit.display.render import ENDINGS, check, write
 
     target = arguments.one(argument, "name or file", ".save neighbours, or .save neighbours.csv")
@@ -36,7 +36,7 @@ def save(executor: Executor, argument: str) -> Outcome:
     if path.suffix or "/" in target:
         endings = ", ".join(ENDINGS)
         raise KbError(f"{target} is no set's name, and its ending tells no format", f"files end in {endings}")
-    count, saved = executor.save(target.removeprefix("@")), Saved(target.removeprefix("@"))
+    count, saved = executor.save(target.removeprefix("@")), SavedSet(target.removeprefix("@"))
     return Outcome(COMMAND, note=f"{count:,} {'node is' if count == 1 else 'nodes are'} {saved}")
 
 
