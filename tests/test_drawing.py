@@ -71,7 +71,7 @@ def france(world: KnowledgeBase) -> Neighbourhood:
 
 @pytest.fixture(scope="module")
 def svg(france: Neighbourhood) -> ET.Element:
-    return ET.fromstring(drawing.svg(france))
+    return ET.fromstring(drawing.svg(france.drawing()))
 
 
 @pytest.fixture(scope="module")
@@ -117,10 +117,10 @@ def test_the_picture_says_what_it_is(svg: ET.Element, france: Neighbourhood) -> 
 
 def test_a_crowded_picture_leaves_names_out(world: KnowledgeBase) -> None:
     crowded = world.around("Germany", 2, limit=120)
-    placed = next(data["values"] for data in still(crowded)["data"] if data["name"] == "placed")
+    placed = next(data["values"] for data in still(crowded.drawing())["data"] if data["name"] == "placed")
     with_room = [row["name"] for row in placed if row["zoom"] <= 1]
     assert 40 < len(with_room) < 120
-    root = ET.fromstring(drawing.svg(crowded))
+    root = ET.fromstring(drawing.svg(crowded.drawing()))
     assert [e.text for e in named(root, "names")] == with_room
     assert len(named(root, "dots")) == 120
 
@@ -130,7 +130,7 @@ def test_types_that_begin_alike_have_colours_of_their_own(tmp_path: Path) -> Non
     (tmp_path / "nodes.csv").write_text(f"key,type,name\na,{long} 1,A\nb,{long} 2,B\n")
     (tmp_path / "edges.csv").write_text("head,relation,tail\na,r,b\n")
     with kbkit.ingest("table", tmp_path, out=tmp_path / "x.kb", stores=["tables", "adjacency"]) as kb:
-        root = ET.fromstring(drawing.svg(kb.around("a")))
+        root = ET.fromstring(drawing.svg(kb.around("a").drawing()))
     assert len({dot.get("fill") for dot in named(root, "dots")}) == 2
 
 
@@ -140,7 +140,7 @@ def test_the_same_graph_gives_the_same_bytes(world: KnowledgeBase, tmp_path: Pat
         found = world.around("Moselle", 2, limit=25)
         for ending in ("svg", "graphml", "dot"):
             found.write(tmp_path / f"{name}.{ending}")
-        pages.append(page_of(found))
+        pages.append(page_of(found.drawing()))
     for ending in ("svg", "graphml", "dot"):
         assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
     assert len(list(tmp_path.iterdir())) == 6
@@ -156,13 +156,13 @@ def test_a_png(hostile: Neighbourhood, tmp_path: Path) -> None:
 
 def test_one_node_alone(small: KnowledgeBase, tmp_path: Path) -> None:
     alone = small.around("p3")
-    assert len(named(ET.fromstring(drawing.svg(alone)), "dots")) == 1
+    assert len(named(ET.fromstring(drawing.svg(alone.drawing())), "dots")) == 1
     for ending in ("graphml", "dot"):
         alone.write(tmp_path / f"a.{ending}")
 
 
 def test_hostile_names_in_a_picture(hostile: Neighbourhood) -> None:
-    root = ET.fromstring(drawing.svg(hostile))
+    root = ET.fromstring(drawing.svg(hostile.drawing()))
     assert {e.tag for e in root.iter()} <= {SVG + tag for tag in ("svg", "g", "path", "rect", "text", "tspan", "line")}
     assert len(named(root, "dots")) == len(NAMES)
     assert len(named(root, "loops")) == 1

@@ -191,7 +191,7 @@ def test_waiting_for_the_worker_is_not_a_call_s_own_time(world: KnowledgeBase, m
     """Five queries that each use up their time take longer than any of them may."""
     monkeypatch.setattr(mcp_server, "_GRACE", 1.0)
     query = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"
-    world.rewrite(query, limit=9)  # what that needs is loaded
+    world.rewrite(query, max_rows=9)  # what that needs is loaded
     said: list[str] = []
 
     async def ask(client: Any) -> None:
