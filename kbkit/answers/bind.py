@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from kbkit.answers.algebra import Parameter, Plan
 from kbkit.answers.parse import ExpressionError
 from kbkit.answers.syntax import Key, Name, Slot, Value, picked, quoted
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.errors import INVALID_UNICODE, INVALID_UNICODE_HINT, KbError, UnknownNameError, unpaired_surrogate
 from kbkit.schema import Schema
 from kbkit.stores.sql_errors import first_line
 from kbkit.stores.tables import Error, Tables, closest_nodes, literal
@@ -89,8 +89,10 @@ def pick_of(plan: Plan, parameter: Parameter, given: object) -> Name | Key:
         raise ExpressionError(f"{given!r} names no node", "give a name, or '#key'", text=plan.text, at=parameter.at)
     pick = picked(given)
     assert not isinstance(pick, Slot)
-    if any("\ud800" <= c <= "\udfff" for c in pick.text):
-        raise ExpressionError(f"{pick.text!r} is no text", "it holds half a character", text=plan.text, at=parameter.at)
+    if unpaired_surrogate(pick.text) is not None:
+        raise ExpressionError(
+            f"{INVALID_UNICODE}: {pick.text!r}", INVALID_UNICODE_HINT, text=plan.text, at=parameter.at
+        )
     return pick
 
 

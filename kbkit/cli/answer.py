@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.options import Format, Kb, Output, Timeout, on_screen, pairs
-from kbkit.errors import KbError
+from kbkit.errors import KbError, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -150,7 +150,7 @@ def _print_proofs(found: AnswerSet) -> None:
         for line in why.lines():
             typer.echo(clean(f"  {line}"))
     shown = f"{min(nodes.height, TABLE_ROWS):,} of " if nodes.height > TABLE_ROWS else ""
-    typer.echo(f"{shown}{nodes.height:,} answer{'' if nodes.height == 1 else 's'}")
+    typer.echo(shown + plural(nodes.height, "answer"))
 
 
 def _proofs(found: AnswerSet) -> pl.DataFrame:

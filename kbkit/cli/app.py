@@ -32,7 +32,7 @@ from kbkit.cli import (
 from kbkit.cli.progress import watch
 from kbkit.cli.spelling import SPELLER
 from kbkit.directory import systems
-from kbkit.errors import KbError, sentence
+from kbkit.errors import KbError, check_unicode, sentence
 
 
 @dataclass
@@ -156,9 +156,7 @@ def _explain(error: Exception) -> tuple[str, int]:
 
 def _check_arguments() -> None:
     for argument in sys.argv:
-        if any("\ud800" <= character <= "\udfff" for character in argument):
-            shown = argument.encode("utf-8", "replace").decode()
-            raise KbError(f"the argument {shown!r} is not valid UTF-8", "convert it, e.g. with iconv")
+        check_unicode(argument, f"argument {argument.encode('utf-8', 'replace').decode()!r}")
 
 
 def _fail(text: str, code: int) -> None:

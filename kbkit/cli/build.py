@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.options import Format, Kb, Output, pairs, split_options
-from kbkit.errors import KbError
+from kbkit.errors import KbError, plural
 
 if TYPE_CHECKING:
     from kbkit.ingestion.build import Request
@@ -343,9 +343,9 @@ def _summary(context: typer.Context, out: Path, started: float) -> None:
     with KnowledgeBase(out) as kb:
         schema, report, size = kb.schema, kb.manifest.report, tree_bytes(kb.folder)
     typer.echo(
-        f"{out}: {_some(schema.nodes, 'node')} of {_some(len(schema.node_types), 'type')},"
-        f" {_some(schema.edges, 'edge')} of {_some(len(schema.relations), 'relation')},"
-        f" {_some(sum(f.texts for f in schema.text_fields), 'text')};"
+        f"{out}: {plural(schema.nodes, 'node')} of {plural(len(schema.node_types), 'type')},"
+        f" {plural(schema.edges, 'edge')} of {plural(len(schema.relations), 'relation')},"
+        f" {plural(sum(f.texts for f in schema.text_fields), 'text')};"
         f" {size / 1e6:,.1f} MB in {time.perf_counter() - started:.1f} s",
         err=True,
     )
@@ -359,7 +359,3 @@ def _summary(context: typer.Context, out: Path, started: float) -> None:
     ):
         if report.get(key):
             typer.echo(f"  {report[key]:,} {what}", err=True)
-
-
-def _some(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.options import Format, Kb, Output, on_screen
+from kbkit.errors import plural
 
 if TYPE_CHECKING:
     from kbkit.graph.paths import Paths
@@ -72,7 +73,7 @@ def _none(found: Paths, longest: int, restricted: bool) -> None:
     if found.separate:
         raise KbError(f"no path joins {ends}", wider or "they lie in separate parts of the graph")
     wider = wider or f"--max {min(longest + 2, MOST_STEPS)} looks further"
-    raise KbError(f"no path of at most {longest} step{'s' * (longest != 1)} joins {ends}", wider)
+    raise KbError(f"no path of at most {plural(longest, 'step')} joins {ends}", wider)
 
 
 def around(

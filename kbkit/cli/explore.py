@@ -12,7 +12,7 @@ import typer
 
 from kbkit.cli.models import Budget, Llm, Price, PromptFiles, opened
 from kbkit.cli.options import Format, Kb, Output, Timeout, on_screen
-from kbkit.errors import KbError
+from kbkit.errors import KbError, plural
 
 if TYPE_CHECKING:
     from kbkit.agent.agent import Answer, Turn
@@ -146,7 +146,7 @@ def _write(answer: Answer, format: str | None, output: Path | None, *, quiet: bo
     if answer.sparql and (on_page or not quiet):
         typer.echo(clean(answer.sparql.strip()) + "\n" * on_page, err=not on_page)
     if answer.outcome == "nothing":
-        steps = f"{answer.actions} action{'' if answer.actions == 1 else 's'}"
+        steps = plural(answer.actions, "action")
         raise KbError(f"no query gave rows in {steps}", "--trace FILE keeps what was tried; --actions allows more")
     write(answer.rows, format, output)
     if answer.cut and not quiet:

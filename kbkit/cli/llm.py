@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.options import Format, Kb, Output
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.errors import KbError, UnknownNameError, plural
 
 if TYPE_CHECKING:
     from kbkit.llm.cache import Cache
@@ -40,7 +40,7 @@ def export(
     known = [name for name, *_ in cache.summary()]
     if model is not None and model not in known:
         raise UnknownNameError("model", model, known)
-    _say(context, f"{file}: {_calls(recording.write(cache.rows(model), file))}")
+    _say(context, f"{file}: {plural(recording.write(cache.rows(model), file), 'call')}")
 
 
 def import_(
@@ -56,7 +56,7 @@ def import_(
     found = list(recording.read(file))  # the whole file is looked at before anything is kept
     with KnowledgeBase(kb) as opened:
         new, known = Cache(opened.workspace.folder / FILE).add(found)
-    _say(context, f"{file}: {_calls(new)} new, {known:,} known")
+    _say(context, f"{file}: {plural(new, 'call')} new, {known:,} known")
 
 
 def calls(kb: Kb, format: Format = None, output: Output = None) -> None:
@@ -92,10 +92,6 @@ def _kept(kb: Path) -> Cache:
     if not file.is_file():
         raise KbError(f"{kb} keeps no calls of language models", "kbkit llm import DIR FILE takes in a recording")
     return Cache(file)
-
-
-def _calls(count: int) -> str:
-    return f"{count:,} call{'' if count == 1 else 's'}"
 
 
 def _say(context: typer.Context, line: str) -> None:

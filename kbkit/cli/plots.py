@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kbkit.errors import plural
+
 if TYPE_CHECKING:
     from kbkit.display.charts import Chart
 
@@ -37,4 +39,4 @@ def draw(context: typer.Context, path: Path | None, charts: Callable[[], Sequenc
     drawn = charts()
     write(drawn, path)
     if not context.obj.quiet:
-        typer.echo(clean(f"{path}: {len(drawn):,} chart{'' if len(drawn) == 1 else 's'} drawn"), err=True)
+        typer.echo(clean(f"{path}: {plural(len(drawn), 'chart')} drawn"), err=True)

@@ -10,7 +10,7 @@ import typer
 
 from kbkit.cli.models import Budget, Price, reranker
 from kbkit.cli.options import Format, Kb, Output, on_screen, pairs
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.errors import KbError, UnknownNameError, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -87,7 +87,7 @@ def search(
     elif explain:
         for line in explained(frame, linked):
             typer.echo(line)
-        typer.echo(f"{frame.height:,} hit{'' if frame.height == 1 else 's'}")
+        typer.echo(plural(frame.height, "hit"))
     else:
         # For the eye: what was found and where; other formats have all columns.
         reference = pl.format("{}#{}", "type", "key").alias("node")

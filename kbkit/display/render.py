@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.errors import KbError, UnknownNameError, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -210,7 +210,7 @@ def _broken(name: str, width: int) -> str:
 def _row_count(rows: int, limit: int) -> str:
     if rows > limit:
         return f"{limit:,} of {rows:,} rows; other formats have all"
-    return f"{rows:,} row{'' if rows == 1 else 's'}"
+    return plural(rows, "row")
 
 
 def markdown(frame: pl.DataFrame) -> str:

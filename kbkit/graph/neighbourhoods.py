@@ -14,7 +14,7 @@ import numpy as np
 from kbkit.display.drawing import svg, write
 from kbkit.display.drawing.model import Drawing
 from kbkit.display.render import clean
-from kbkit.errors import BadInputError, KbError
+from kbkit.errors import BadInputError, KbError, plural
 from kbkit.graph.steps import Graph, closed, label_of, pieces, spread, types_of
 from kbkit.schema import Schema
 from kbkit.stores import Stores
@@ -59,14 +59,14 @@ class Neighbourhood:
         """What it is, in a line."""
         hops = int(self.found["hop"].max())  # type: ignore[arg-type]
         name = clean(self.nodes["name"][0]).replace("\n", " ")
-        return f"{name} and what lies within {hops} step{'s' * (hops != 1)}"
+        return f"{name} and what lies within {plural(hops, 'step')}"
 
     @property
     def summary(self) -> str:
         """How many nodes and edges it has, and how many nodes were left out."""
         nodes, edges = self.nodes.height, self.edges.height
-        shown = f"{nodes:,} node{'s' * (nodes != 1)}, {edges:,} edge{'s' * (edges != 1)}"
-        return shown + (f"; {self.left_out:,} more node{'s' * (self.left_out != 1)} left out" if self.left_out else "")
+        shown = f"{plural(nodes, 'node')}, {plural(edges, 'edge')}"
+        return shown + (f"; {plural(self.left_out, 'more node')} left out" if self.left_out else "")
 
     def lines(self, width: int = 80) -> list[str]:
         """For the eye: how many nodes of each type lie how many steps away, folded to ``width`` columns."""
@@ -74,7 +74,7 @@ class Neighbourhood:
         for (hop,), part in self.found.group_by("hop", maintain_order=True):
             if hop:
                 counts = [f"{count:,} {clean(name)}" for name, count in part.select("type", "nodes").iter_rows()]
-                told = f"{hop} step{'s' * (hop != 1)}: {int(part['nodes'].sum()):,} nodes: {', '.join(counts)}"
+                told = f"{plural(hop, 'step')}: {int(part['nodes'].sum()):,} nodes: {', '.join(counts)}"
                 lines += textwrap.wrap(told, max(width, 20), initial_indent="  ", subsequent_indent=6 * " ")
         return [*lines, f"kept: {self.summary}"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kbkit.errors import KbError
+from kbkit.errors import KbError, plural
 from kbkit.llm.client import Usage
 
 Prices = tuple[float, float]
@@ -48,9 +48,9 @@ class Tally:
         """For people."""
         cached = f" ({self.cached:,} from {self.source})" if self.cached else ""
         cost = "" if self.cost is None else f", {self.cost:,.4f}"
-        unfit = f"; {self.unfit:,} answer{_s(self.unfit)} did not fit {_their(self.unfit)} schema" if self.unfit else ""
+        unfit = f"; {plural(self.unfit, 'answer')} did not fit {_their(self.unfit)} schema" if self.unfit else ""
         tokens = f"{self.input:,} + {self.output:,} tokens"
-        return f"{name}: {self.calls:,} call{_s(self.calls)}{cached}, {tokens}{cost}{unfit}"
+        return f"{name}: {plural(self.calls, 'call')}{cached}, {tokens}{cost}{unfit}"
 
 
 @dataclass
@@ -93,10 +93,6 @@ class Account:
     def lines(self) -> list[str]:
         """A line for each model that was asked."""
         return [tally.line(name) for name, tally in self.models.items() if tally.calls]
-
-
-def _s(count: int) -> str:
-    return "" if count == 1 else "s"
 
 
 def _their(count: int) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kbkit.display.progress import Event, Listener
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.errors import KbError, UnknownNameError, plural
 from kbkit.llm import prompts as prompt_files
 from kbkit.llm import reading, threads
 from kbkit.llm.account import Account, BudgetError, Prices, Tally
@@ -167,7 +167,7 @@ class Calls:
         limit = f"{self._budget:,.0f} tokens" if cost is None else f"{self._budget:,.4f}"
         used = f"{spent:,.0f}" if cost is None else f"{spent:,.4f}"
         raise BudgetError(
-            f"the budget of {limit} is spent ({used} used by {calls:,} call{'' if calls == 1 else 's'})",
+            f"the budget of {limit} is spent ({used} used by {plural(calls, 'call')})",
             "what is done is kept: run it again with a larger --budget",
         )
 

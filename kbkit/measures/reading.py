@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from kbkit.errors import BadInputError
+from kbkit.errors import INVALID_UNICODE, INVALID_UNICODE_HINT, BadInputError
 
 
 def content(path: Path) -> bytes:
@@ -34,7 +34,7 @@ def load(text: str, where: str) -> Any:
     except RecursionError:
         raise BadInputError(f"{where}: nested too deep", "records hold values and lists of values") from None
     except UnicodeEncodeError:
-        raise BadInputError(f"{where}: half a character (a lone \\ud800 to \\udfff)", "write text in UTF-8") from None
+        raise BadInputError(f"{where}: {INVALID_UNICODE}", INVALID_UNICODE_HINT) from None
     except ValueError as error:
         raise BadInputError(f"{where}: {str(error).partition(':')[0]}", "write shorter numbers") from None
     return value

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from kbkit.errors import BadInputError, KbError
+from kbkit.errors import BadInputError, KbError, plural
 from kbkit.measures.frames import checked_judgements, checked_run
 
 _RUN_FIELDS = ("query", "", "node", "", "score", "")
@@ -54,7 +54,7 @@ def _fields(path: Path, text: bytes, names: tuple[str, ...], layout: str) -> pl.
     for line, place in rows.filter(pl.col("query").is_null()).select("line", "place").head(1).iter_rows():
         count = len(line.encode().split())
         raise BadInputError(
-            f"{path}, line {place}: {count} field{'' if count == 1 else 's'} where {len(names)} should be",
+            f"{path}, line {place}: {plural(count, 'field')} where {len(names)} should be",
             f"a line is: {layout}",
         )
     return rows.select(*wanted, "place")

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from kbkit.answers.session import Session
-from kbkit.errors import BadInputError, KbError
+from kbkit.errors import BadInputError, KbError, unpaired_surrogate
 from kbkit.llm.cache import FILE as CACHE_FILE
 from kbkit.search import rerank
 from kbkit.search.filters import Given, candidates
@@ -153,7 +153,7 @@ def _named(queries: Queries) -> tuple[list[str], list[str]]:
         raise BadInputError("there are no queries", "give one or more")
     seen: set[str] = set()
     for name, text in zip(names, texts, strict=True):
-        if not isinstance(name, str) or any("\ud800" <= c <= "\udfff" for c in name):
+        if not isinstance(name, str) or unpaired_surrogate(name) is not None:
             raise BadInputError(f"a query is called {name!r}", "ids are texts or whole numbers")
         if name in seen:
             raise BadInputError(f"two queries are called {name!r}", "each needs an id of its own")

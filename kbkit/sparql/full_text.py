@@ -37,8 +37,7 @@ def search(tree: ParseTree, context: Context) -> ParseTree:
         subject = str(next(triples(services.body(service))).subject)
         values = patterns(f"VALUES ({subject} {score_of}) {{ {' '.join(lines)} }}")
         put(parents(tree)[id(service)], service, *values)
-        found = f"{len(best)} found" if len(best) != 1 else "1 found"
-        context.note(f"search for {words!r}: {found}")
+        context.note(f"search for {words!r}: {len(best)} found")
     return tree
 
 

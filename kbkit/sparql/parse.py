@@ -9,7 +9,7 @@ from pathlib import Path
 import lark
 from lark import Token
 
-from kbkit.errors import QuerySyntaxError
+from kbkit.errors import INVALID_UNICODE, INVALID_UNICODE_HINT, QuerySyntaxError, unpaired_surrogate
 from kbkit.sparql.tree import Node, ParseTree, copy, nodes, tokens
 
 MOST_NESTED = 100
@@ -47,8 +47,8 @@ def parse(text: str) -> ParseTree:
     token ``IRIREF``, ``PNAME_LN`` or ``PNAME_NS``. ``named_subquery`` is ``WITH { SELECT ... } AS %name`` and
     ``include`` is ``INCLUDE %name``. Comments are not kept. Raises :class:`QuerySyntaxError` with line and column.
     """
-    for half in re.finditer("[\ud800-\udfff]", text):
-        raise _error(text, half.start(), "half a character", "the text is not valid Unicode")
+    if (at := unpaired_surrogate(text)) is not None:
+        raise _error(text, at, INVALID_UNICODE, INVALID_UNICODE_HINT)
     try:
         tree = _parser().parse(text)
     except lark.exceptions.UnexpectedInput as error:
