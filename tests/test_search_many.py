@@ -86,7 +86,7 @@ def test_options_hold_for_many(kb: KnowledgeBase, options: dict[str, object]) ->
 
 @pytest.mark.parametrize("mode", ["dense", "multivector", "hybrid"])
 def test_as_many_at_a_time_as_memory_allows(kb: KnowledgeBase, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "_SCORES", 5_000)  # three queries of 1,642 nodes
+    monkeypatch.setattr(vectors, "_MAX_SCORES", 5_000)  # three queries of 1,642 nodes
     assert_each_is_as_alone(kb, QUERIES, kb.search_many(QUERIES, k=9, mode=mode), k=9, mode=mode)
 
 

@@ -10,8 +10,7 @@ from kbkit.agent.results import Edges, Entry, Examples
 from kbkit.display.render import cell
 from kbkit.errors import plural
 from kbkit.graph.nodes import describe
-from kbkit.schema import STANDARD_PREFIXES, Relation, iri_escape
-from kbkit.stores.tables import quote
+from kbkit.schema import STANDARD_PREFIXES, Relation, iri_escape, quote
 
 if TYPE_CHECKING:
     from kbkit.graph.nodes import Node

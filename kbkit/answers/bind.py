@@ -11,9 +11,8 @@ from kbkit.answers.algebra import Parameter, Plan
 from kbkit.answers.parse import ExpressionError
 from kbkit.answers.syntax import Key, Name, Slot, Value, picked, quoted
 from kbkit.errors import INVALID_UNICODE, INVALID_UNICODE_HINT, KbError, UnknownNameError, unpaired_surrogate
-from kbkit.schema import Schema
-from kbkit.stores.sql_errors import first_line
-from kbkit.stores.tables import Error, Tables, closest_nodes, literal
+from kbkit.schema import Schema, literal
+from kbkit.stores.tables import Error, Tables, closest_nodes, first_line
 
 if TYPE_CHECKING:
     from kbkit.answers.session import Session

@@ -12,10 +12,9 @@ from kbkit.answers import syntax
 from kbkit.answers.algebra import Plan
 from kbkit.answers.bind import Node, find
 from kbkit.answers.resolve import resolve
-from kbkit.schema import Schema
+from kbkit.schema import Schema, literal, quote
 from kbkit.stores import Stores
 from kbkit.stores.adjacency import Csr, Ids
-from kbkit.stores.tables import literal, quote
 
 if TYPE_CHECKING:
     import polars as pl

@@ -25,8 +25,7 @@ from kbkit.answers.algebra import (
     Union,
 )
 from kbkit.answers.bind import Bindings, Constant, Node
-from kbkit.schema import Schema
-from kbkit.stores.tables import literal, quote
+from kbkit.schema import Schema, literal, quote
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 

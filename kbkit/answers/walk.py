@@ -29,7 +29,7 @@ from kbkit.answers.bind import Bindings, Constant
 from kbkit.answers.session import Session
 from kbkit.answers.to_sql import constant_sql, test_sql
 from kbkit.stores.adjacency import Csr, Ids
-from kbkit.stores.ids import Mask, distinct, is_in
+from kbkit.stores.arrays import Mask, distinct, is_in
 
 _EMPTY: Ids = np.empty(0, np.int32)
 _FEW = 20_000

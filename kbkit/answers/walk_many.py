@@ -35,7 +35,7 @@ from kbkit.answers.to_sql import constant_sql, identifier, test_sql
 from kbkit.answers.walk import Walk, any_of, by_parts
 from kbkit.directory import systems
 from kbkit.stores.adjacency import Ids
-from kbkit.stores.ids import Mask
+from kbkit.stores.arrays import Mask
 
 if TYPE_CHECKING:
     import polars as pl

@@ -31,7 +31,7 @@ from kbkit.answers.session import Session
 from kbkit.answers.syntax import Edge, identifier, quoted
 from kbkit.answers.walk import Walk
 from kbkit.errors import KbError
-from kbkit.stores.tables import quote
+from kbkit.schema import quote
 
 if TYPE_CHECKING:
     import polars as pl

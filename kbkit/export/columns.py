@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from kbkit.schema import Attribute
-from kbkit.stores.tables import quote
+from kbkit.schema import Attribute, quote
 
 Value = Callable[[str, str], str]
 """An SQL expression for what a file holds of a column (its SQL name, its type)."""

@@ -19,7 +19,7 @@ from kbkit.graph.steps import Graph, closed, label_of, pieces, spread, types_of
 from kbkit.schema import Schema
 from kbkit.stores import Stores
 from kbkit.stores.adjacency import Ids
-from kbkit.stores.ids import is_in
+from kbkit.stores.arrays import is_in
 from kbkit.stores.nodes import NODES_SQL
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import numpy as np
 
 from kbkit.display.render import cell, clean, heading, print_table, width_of
 from kbkit.graph.nodes import degrees, describe
+from kbkit.schema import quote
 from kbkit.stores.nodes import NODES_SQL
-from kbkit.stores.tables import quote
 
 if TYPE_CHECKING:
     import polars as pl

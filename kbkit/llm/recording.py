@@ -7,12 +7,11 @@ A line is ``{"key", "model", "request": {"messages": [[role, text], ...], "schem
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kbkit.directory import systems
+from kbkit.directory.files import replacing
 from kbkit.errors import BadInputError, KbError
 from kbkit.llm.client import Message, Reply, Request, Usage
 
@@ -42,19 +41,11 @@ def write(calls: Iterable[Recorded], file: Path) -> int:
     """Write calls to ``file``, aside first and then renamed; returns their number."""
     if not file.name or file.is_dir():
         raise KbError(f"{file} is a folder", "name a file")
-    file = file.resolve() if file.is_symlink() else file
-    place = file.with_name(f".{file.name}.{os.getpid()}.new")
     count = 0
-    try:
-        with place.open("w", encoding="utf-8", newline="\n") as stream:
-            for call in calls:
-                stream.write(line(call))
-                count += 1
-        systems.replace(place, file)
-    except OSError as error:
-        raise KbError(f"{file} cannot be written: {error.strerror or error}") from None
-    finally:
-        systems.remove(place)
+    with replacing(file) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as stream:
+        for call in calls:
+            stream.write(line(call))
+            count += 1
     return count
 
 

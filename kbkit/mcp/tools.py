@@ -12,7 +12,7 @@ from kbkit.agent.actions import Explorer
 from kbkit.agent.names import line
 from kbkit.agent.results import Outcome, table
 from kbkit.errors import KbError, plural
-from kbkit.stores.tables import quote
+from kbkit.schema import quote
 
 if TYPE_CHECKING:
     import polars as pl

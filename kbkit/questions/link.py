@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from kbkit.answers.session import Session
 from kbkit.stores.nodes import NODES_SQL
-from kbkit.stores.stop_words import STOP_WORDS
 from kbkit.stores.text import Text, Word
-from kbkit.stores.text_query import check
+from kbkit.stores.text_query import STOP_WORDS, check
 
 LONGEST = 8
 """Words of the longest name that is looked for."""

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from kbkit.answers.session import Move, Session
 from kbkit.questions.link import Linked, link
 from kbkit.search.ranking import EMPTY, Ranked, Ranking, fuse, scaled
-from kbkit.search.retrievers import Asked, each, legs
+from kbkit.search.retrievers import Asked, legs
 from kbkit.search.settings import Settings
 from kbkit.stores.adjacency import Ids
-from kbkit.stores.ids import Within, distinct, is_within
+from kbkit.stores.arrays import Within, distinct, is_within
+from kbkit.stores.threads import parallel
 
 CANDIDATES = 1_000
 """The best connected nodes whose text is scored too."""
@@ -57,7 +58,7 @@ class Path:
 def relational(session: Session, asked: Asked, settings: Settings, texts: Sequence[Ranked]) -> list[Ranked]:
     """Rank each query by its text (the hybrid ranking ``texts``) and by what the graph joins to the nodes it names."""
     pairs = list(zip(asked.one_by_one(), texts, strict=True))
-    return each(lambda pair: _ranked(session, pair[0], settings, pair[1]), pairs)
+    return list(parallel(lambda pair: _ranked(session, pair[0], settings, pair[1]), pairs))
 
 
 def _ranked(session: Session, asked: Asked, settings: Settings, text: Ranked) -> Ranked:

@@ -11,8 +11,7 @@ from kbkit.display import html as html_pages
 from kbkit.search.ranking import Ranked
 from kbkit.stores import Stores
 from kbkit.stores.nodes import DOCUMENTS_SQL
-from kbkit.stores.snippets import snippet
-from kbkit.stores.text_query import TextQuery
+from kbkit.stores.text_query import TextQuery, snippet
 
 _NEEDED = {"key", "type", "name", "score", "snippet"}
 

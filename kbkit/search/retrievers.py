@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
-from kbkit.directory import systems
 from kbkit.search.ranking import EMPTY, Ranking
 from kbkit.search.settings import Settings
 from kbkit.stores import Stores, embedders
-from kbkit.stores.document_vectors import Matrix
-from kbkit.stores.ids import Within
+from kbkit.stores.arrays import Within
 from kbkit.stores.text import Text
 from kbkit.stores.text_query import TextQuery
-from kbkit.stores.vectors import Best, Vectors
-
-S = TypeVar("S")
-T = TypeVar("T")
+from kbkit.stores.threads import parallel
+from kbkit.stores.vectors import Best, Matrix, Vectors
 
 MOST_GUESSES = 16
 """Words of a query that are corrected."""
@@ -64,7 +58,7 @@ def bm25(
     text: Text, queries: Sequence[TextQuery], k: int, within: Within, fields: Mapping[str, float] | None = None
 ) -> list[Ranking]:
     """For each query the ``k`` nodes whose name and texts match its words best, by BM25."""
-    return each(lambda query: Ranking(*text.search(query, k, within, fields)), queries)
+    return list(parallel(lambda query: Ranking(*text.search(query, k, within, fields)), queries))
 
 
 def corrected(stores: Stores, query: TextQuery, fields: Mapping[str, float] | None = None) -> TextQuery:
@@ -123,12 +117,3 @@ def _known(queries: Matrix) -> Matrix:
 
 def _rankings(queries: Matrix, found: Iterator[Best]) -> list[Ranking]:
     return [Ranking(*next(found)) if one else EMPTY for one in np.any(queries != 0, axis=1)]
-
-
-def each(work: Callable[[S], T], items: Sequence[S], threads: int | None = None) -> list[T]:
-    """What ``work`` gives for each item, in order."""
-    threads = min(len(items), threads or systems.cores())
-    if threads < 2:
-        return [work(item) for item in items]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, items))

@@ -17,11 +17,12 @@ from kbkit.search.filters import Given, candidates
 from kbkit.search.hits import SearchResults, hits, positions
 from kbkit.search.ranking import Ranked, Ranking, fuse
 from kbkit.search.rerank import Reranker
-from kbkit.search.retrievers import Asked, corrected, each, legs
+from kbkit.search.retrievers import Asked, corrected, legs
 from kbkit.search.settings import Options, Settings, field_weights
-from kbkit.stores.ids import both
+from kbkit.stores.arrays import both
 from kbkit.stores.nodes import NODES_SQL
 from kbkit.stores.text_query import TextQuery, check, parse
+from kbkit.stores.threads import parallel
 
 _AT_ONCE = 200
 """Queries between two words of how many are done: each such part reads all vectors once."""
@@ -78,7 +79,7 @@ class Search:
             if progress:
                 progress(start, len(texts))
             part = texts[start : start + _AT_ONCE] if progress else texts
-            asked = each(self.read, part)
+            asked = list(parallel(self.read, part))
             rankings += [ranked.ranking for ranked in self._reranked(asked)]
         if progress:
             progress(len(texts), len(texts))
@@ -125,7 +126,7 @@ class Search:
         if settings.mode in found:
             return [Ranked(ranking, {settings.mode: ranking}) for ranking in found[settings.mode](settings.k)]
         depth = max(settings.k, settings.depth)
-        rankings = each(lambda leg: leg(depth), list(found.values()))
+        rankings = list(parallel(lambda leg: leg(depth), list(found.values())))
         return [fused(dict(zip(found, parts, strict=True)), settings) for parts in zip(*rankings, strict=True)]
 
     def explained(self, query: TextQuery, ranked: Ranked, frame: pl.DataFrame) -> pl.DataFrame:  # noqa: ARG002
