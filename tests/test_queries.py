@@ -44,7 +44,7 @@ def test_a_sparql_header() -> None:
 
 def test_values() -> None:
     query = queries.parse("sql", "x.sql", SQL)
-    assert query.values({"node": "BRCA1", "limit": "3"}) == {
+    assert query.typed_values({"node": "BRCA1", "limit": "3"}) == {
         "node": ("node", "BRCA1"),
         "limit": ("integer", "3"),
         "share": ("number", "0.5"),
@@ -52,10 +52,10 @@ def test_values() -> None:
         "link": ("iri", ""),
     }
     with pytest.raises(KbError) as caught:
-        query.values({})
+        query.typed_values({})
     assert str(caught.value) == "query x.sql needs -p node=...; node: a node"
     with pytest.raises(UnknownNameError) as unknown:
-        query.values({"node": "x", "limits": "3"})
+        query.typed_values({"node": "x", "limits": "3"})
     assert str(unknown.value) == "unknown parameter 'limits' in query x.sql; did you mean 'limit'?"
 
 

@@ -309,11 +309,6 @@ def test_links_or_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         assert not (tmp_path / name).samefile(tmp_path / "a")
 
 
-def test_what_was_private_can_be_read(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.touch(0o600)
-    systems.make_readable(path)
-    assert path.stat().st_mode & 0o777 == 0o644
 
 
 @pytest.fixture

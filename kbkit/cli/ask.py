@@ -73,13 +73,13 @@ def sparql(
 
     SERVICE kb:search { ?x kb:matches "words" } searches the KB's texts.
     """
-    from kbkit.assets.parameters import read_all
+    from kbkit.assets.parameters import convert_all
     from kbkit.display.render import write
     from kbkit.kb import KnowledgeBase
 
     chosen = _chosen("sparql", query, text, timeout)
     with KnowledgeBase(kb) as opened:
-        params = read_all(opened, chosen, pairs(parameters or [], "-p"))
+        params = convert_all(opened, chosen, pairs(parameters or [], "-p"))
         if print_:
             typer.echo(str(opened.rewrite(chosen.text, dialect, max_rows, **params)).rstrip("\n"))
             return

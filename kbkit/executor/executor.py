@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from kbkit.assets.parameters import read
+from kbkit.assets.parameters import convert
 from kbkit.errors import KbError, check_unicode
 from kbkit.executor import languages
 from kbkit.executor.parameters import named
@@ -165,7 +165,7 @@ class Executor:
         names = [name for name in named(statement, language) if name in self.values]
         if language == "answers":
             return {name: self.values[name] for name in names}
-        return {name: read(self.kb, language, name, "", self.values[name]) for name in names}
+        return {name: convert(self.kb, language, name, "", self.values[name]) for name in names}
 
     @staticmethod
     def _timed(outcome: Outcome, started: float) -> Outcome:

@@ -262,7 +262,8 @@ class Text:
     def names_starting(self, prefix: str, within: Within = None, limit: int = 1_000) -> NDArray[np.int64]:
         """Return up to ``limit`` nodes, by id, with a name or alias that starts with ``prefix``.
 
-        Ignores case and accents; the last word may be incomplete. For a prefix of one or two letters the result is a deterministic sample.
+        Ignores case and accents; the last word may be incomplete. For one or two letters the result is a deterministic
+        sample.
         """
         return text_names.starting(self._names, _WHOLE_NAME, _joined(_PLAIN, prefix), prefix, within, limit)
 
