@@ -360,10 +360,8 @@ def test_another_model_is_refused(remote: Path, endpoint: Endpoint) -> None:
         for name in (f"openai:e5-small@{endpoint.url}", "static", "model2vec:x", "sentence-transformers:e5-tiny"):
             with pytest.raises(KbError) as error:
                 opened.search("name5", embedder=name)
-            assert one_line(error) == (
-                f"the vectors of this KB were made with openai:e5-tiny@{endpoint.url}, so queries cannot go to {name};"
-                f" kbkit build DIR vectors --embedder {name} makes them anew"
-            )
+            assert f"openai:e5-tiny@{endpoint.url}, not with {name}" in one_line(error)
+            assert f"kbkit build KB vectors with embedder={name}" in error.value.hint
     assert endpoint.inputs() == []
 
 
@@ -371,7 +369,7 @@ def test_the_recorded_embedder_may_be_named(static_kb: Path) -> None:
     with kbkit.open(static_kb) as opened:
         plain = opened.search("first programs", mode="dense")
         assert opened.search("first programs", mode="dense", embedder="static").equals(plain)
-        with pytest.raises(KbError, match=r"^the vectors of this KB were made with static, so queries cannot go to "):
+        with pytest.raises(KbError, match=r"static, not with openai:m@"):
             opened.search("first programs", mode="dense", embedder="openai:m@http://127.0.0.1:9")
 
 
@@ -379,7 +377,7 @@ def test_an_endpoint_of_another_dimension_than_the_kb(remote: Path, serve: Calla
     other = serve(lambda body: {"data": [{"index": 0, "embedding": [1.0, 2.0, 3.0]} for _ in body["input"]]})
     with kbkit.open(remote) as opened, pytest.raises(KbError) as error:
         opened.search("name5", mode="dense", embedder=f"openai:e5-tiny@{other.url}")
-    assert one_line(error) == f"e5-tiny gives 3 dimensions now, and gave {DIMENSION} before"
+    assert f"e5-tiny returned 3 dimensions instead of {DIMENSION}" in one_line(error)
     assert len(other.asked) == 1
 
 
@@ -501,7 +499,7 @@ def test_a_build_without_its_endpoint_changes_nothing(run, copy: Path) -> None:
     before, gone = kbs.tree(copy), dead_url()
     done = run("-q", "build", copy, "vectors", "--embedder", f"openai:m@{gone}", env={"KBKIT_API_KEY": KEY})
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(f"kbkit: {gone}/embeddings does not answer: ")
+    assert done.stderr.startswith(f"kbkit: Cannot reach {gone}/embeddings: ")
     assert done.stderr.count("\n") == 1
     assert kbs.tree(copy) == before
     assert kbs.generations(copy) == ["0001"]
@@ -511,7 +509,7 @@ def test_a_build_without_its_endpoint_changes_nothing(run, copy: Path) -> None:
 def test_an_ingest_without_its_endpoint_leaves_nothing(static_kb: Path, tmp_path: Path) -> None:
     request = Request("table", [static_kb.parent / "source"], embedder=f"openai:m@{dead_url()}")
     for _ in range(5):
-        with pytest.raises(KbError, match=" does not answer: "):
+        with pytest.raises(KbError, match="Cannot reach "):
             ingest(request, tmp_path / "new.kb")
         assert not (tmp_path / "new.kb").exists()
 
@@ -519,7 +517,7 @@ def test_an_ingest_without_its_endpoint_leaves_nothing(static_kb: Path, tmp_path
 def test_an_endpoint_that_fails_in_the_middle_of_a_build(copy: Path, serve: Callable[..., Endpoint]) -> None:
     before = kbs.tree(copy)
     failing = serve(lambda body: (503, b"busy", {}) if len(failing.asked) > 2 else answer(body))
-    with pytest.raises(KbError, match=r"/embeddings answered 503 Service Unavailable: busy$"):
+    with pytest.raises(KbError, match=r"/embeddings returned 503 Service Unavailable: busy"):
         rebuild(copy, "vectors", Change(embedder=f"openai:e5-tiny@{failing.url}"))
     assert len(failing.asked) == 3
     assert kbs.tree(copy) == before
@@ -529,7 +527,7 @@ def test_a_search_without_its_endpoint_is_one_line(run, remote: Path) -> None:
     gone = f"openai:e5-tiny@{dead_url()}"
     done = run("search", remote, "name5", "--embedder", gone)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
-    assert done.stderr.startswith(f"kbkit: {gone.partition('@')[2]}/embeddings does not answer: ")
+    assert done.stderr.startswith(f"kbkit: Cannot reach {gone.partition('@')[2]}/embeddings: ")
     with kbkit.open(remote) as opened:
         assert opened.search("name5", k=1, mode="bm25", embedder=gone)["name"].to_list() == ["name5 word5"]
 
@@ -649,7 +647,7 @@ def test_names_that_differ_in_their_path_are_one_model(model2vec_kb: Path, monke
         for name in ("model", "./model", "a.kb/../model", "link", folder / "model", f"{folder}/model/"):
             hits = opened.search("first programs", k=1, mode="dense", embedder=f"model2vec:{name}")
             assert hits["name"].to_list() == ["Ada v1"], name
-        with pytest.raises(KbError, match="so queries cannot go to model2vec:other; "):
+        with pytest.raises(KbError, match="not with model2vec:other"):
             opened.search("first programs", mode="dense", embedder="model2vec:other")
 
 

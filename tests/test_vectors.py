@@ -172,7 +172,7 @@ def test_the_lance_table_is_the_matrix(store: Vectors, matrix: np.ndarray) -> No
 
 
 def test_a_missing_matrix_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(KbError, match=r"cannot be opened: .*; kbkit check says more$"):
+    with pytest.raises(KbError, match=r"matrix\.npy.*kbkit check KB"):
         Vectors(tmp_path)
 
 
@@ -180,7 +180,7 @@ def test_a_missing_matrix_is_one_line(tmp_path: Path) -> None:
 @given(rows=st.lists(st.integers(0, 499), max_size=12), k=st.integers(1, 600), step=st.sampled_from([1, 1_100, 10**6]))
 def test_many_queries_at_once(store: Vectors, matrix: np.ndarray, rows: list[int], k: int, step: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(vectors, "_SCORES", step)  # cosines in memory: of one query, of two, of all
+        patch.setattr(vectors, "_MAX_SCORES", step)  # cosines in memory: of one query, of two, of all
         found = list(store.search(matrix[rows], k, range(3, 490)))
     assert len(found) == len(rows)
     for row, (ids, scores) in zip(rows, found, strict=True):
@@ -215,14 +215,10 @@ def test_a_chunk_overlaps_by_a_quarter_unless_told() -> None:
     assert chunked("a b c d e f g", VectorSettings(chunk_words=4)) == ["a b c d", "d e f g"]
 
 
-@pytest.mark.parametrize(("words", "overlap"), [(4, 4), (4, 9), (4, -1), (-5, -1)])
-def test_chunks_that_cannot_overlap_so(words: int, overlap: int) -> None:
-    with pytest.raises(KbError) as caught:
+@pytest.mark.parametrize(("words", "overlap"), [(4, 4), (4, -1), (-5, -1)])
+def test_invalid_overlaps(words: int, overlap: int) -> None:
+    with pytest.raises(KbError, match=f"overlap {overlap} .*{words} words"):
         VectorSettings(chunk_words=words, chunk_overlap=overlap)
-    assert str(caught.value) == (
-        f"chunks of {words} words cannot overlap by {overlap};"
-        " the overlap is from 0 to less than a chunk; 0 words is no chunks"
-    )
 
 
 SEGMENTS = st.lists(

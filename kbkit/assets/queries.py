@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 ENDINGS = {"sql": ".sql", "sparql": ".rq"}
+LANGUAGE_NAMES = {"sql": "SQL", "sparql": "SPARQL"}
 PARAMETER_TYPES = ("text", "integer", "number", "iri", "node")
 
 _PARAMETER = re.compile(r"^\$(\w+) \((\w+(?: of [^,()]+)?)(?:, default (.*?))?\): (.*)$")
@@ -124,7 +125,7 @@ def load(kind: str, reference: str) -> Query:
     hits = [name for name in known if reference in (name, name.split("/")[1])]
     if not hits:
         names = [*known, *(name.split("/")[1] for name in known)]
-        raise UnknownNameError(f"{kind} query", reference, names)
+        raise UnknownNameError(f"{LANGUAGE_NAMES[kind]} query", reference, names)
     if len(hits) > 1:
         raise KbError(f"Ambiguous query name {reference!r}", "Use one of " + ", ".join(hits))
     return parse(kind, hits[0], _read(known[hits[0]]))

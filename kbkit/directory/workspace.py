@@ -7,13 +7,14 @@ several processes can read and write them.
 from __future__ import annotations
 
 import contextlib
+import io
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kbkit.directory import systems
-from kbkit.directory.files import replacing
+from kbkit.directory.files import write_files
 from kbkit.directory.generations import now
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.schema import iri_escape
@@ -88,8 +89,6 @@ class Workspace:
 
     def _read(self, path: Path) -> pl.DataFrame:
         """Read a file at once, because another process may replace it at any time."""
-        import io
-
         import polars as pl
 
         try:
@@ -139,5 +138,6 @@ class Workspace:
             with contextlib.suppress(OSError):  # deleted meanwhile, or read-only
                 if time.time() - temporary.stat().st_mtime > _STALE_SECONDS:
                     temporary.unlink()
-        with replacing(path) as temporary:
-            frame.write_parquet(temporary)
+        buffer = io.BytesIO()
+        frame.write_parquet(buffer)
+        write_files({path: buffer.getvalue()})
