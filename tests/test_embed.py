@@ -25,6 +25,7 @@ from kbkit.errors import KbError, UnknownNameError
 from kbkit.ingestion.build import Change, Request, ingest, rebuild
 from kbkit.stores import embedders as embed
 from kbkit.stores.embedders import Prefixes
+from tests.wording import Wording
 from tests import kbs
 
 NODES = 130
@@ -392,54 +393,46 @@ HTML = b"<html>\n<body>\r\n" + b"<p>Something is \x00 wrong \xff</p>\n" * 4_000 
 
 
 @pytest.mark.parametrize(
-    ("made", "said"),
+    ("response", "fact"),
     [
-        pytest.param((500, HTML, {}), r"URL/embeddings answered 500 Internal Server Error: <html> <body>", id="500"),
-        pytest.param((401, b"[who]", {}), r".* answered 401 Unauthorized: \[who\]; set KBKIT_API_KEY to its", id="401"),
-        pytest.param((403, b"", {}), r".* answered 403 Forbidden; set KBKIT_API_KEY to its key$", id="403"),
-        pytest.param((404, b"", {}), r"URL/embeddings answered 404 Not Found$", id="404"),
-        pytest.param((200, HTML, {}), r"URL/embeddings did not answer with JSON; is it an OpenAI", id="html"),
-        pytest.param((200, b"", {}), r".* did not answer with JSON; ", id="nothing"),
-        pytest.param((200, b"\xff\xfe\x00\xd8", {}), r".* did not answer with JSON; ", id="bytes"),
-        pytest.param((0, b"", {}), r"URL/embeddings does not answer: .*; is the server running\?$", id="hangs up"),
-        pytest.param([], "URL does not answer with embeddings; ", id="a list"),
-        pytest.param(None, "URL does not answer with embeddings; ", id="null"),
-        pytest.param({"error": {"message": "no"}}, "URL does not answer with embeddings; ", id="an error"),
-        pytest.param({"data": None}, "URL does not answer with embeddings; ", id="no data"),
-        pytest.param({"data": [1, 2]}, "URL does not answer with embeddings; ", id="numbers"),
-        pytest.param({"data": [{"embedding": [1.0]}] * 2}, "URL does not answer with embeddings; ", id="no index"),
-        pytest.param({"data": [{"index": 0}] * 2}, "URL does not answer with embeddings; ", id="no embedding"),
-        pytest.param({"data": [{"index": i, "embedding": [1]} for i in ("0", 1)]}, "URL does not answer ", id="mixed"),
-        pytest.param(entries([1.0], [1.0, 2.0]), "URL does not answer with embeddings; ", id="ragged"),
-        pytest.param(entries("AAAA", "AAAA"), "URL does not answer with embeddings; ", id="base64"),
-        pytest.param(entries([[1.0]], [[2.0]]), r"URL answered with numbers of shape \(2, 1, 1\) for 2 ", id="deep"),
-        pytest.param(entries(1.0, 2.0), r"URL answered with numbers of shape \(2,\) for 2 texts$", id="flat"),
-        pytest.param(entries([1.0]), r"URL answered with numbers of shape \(1, 1\) for 2 texts$", id="too few"),
-        pytest.param(entries([1.0], [1.0], [1.0]), r"URL answered with numbers of shape \(3, 1\) for", id="too many"),
-        pytest.param(entries(), r"URL answered with numbers of shape \(0,\) for 2 texts$", id="none"),
-        pytest.param(entries([1.0], [float("nan")]), r"URL answered with numbers that are not finite$", id="NaN"),
-        pytest.param(entries([1.0], [float("inf")]), r"URL answered with numbers that are not finite$", id="infinite"),
-        pytest.param(entries([1.0], [None]), r"URL answered with numbers that are not finite$", id="null number"),
+        pytest.param((500, HTML, {}), r"URL/embeddings returned 500 Internal Server Error: <html> <body>", id="500"),
+        pytest.param((401, b"[who]", {}), r".* returned 401 Unauthorized: \[who\].*KBKIT_API_KEY", id="401"),
+        pytest.param((403, b"", {}), r".* returned 403 Forbidden.*KBKIT_API_KEY", id="403"),
+        pytest.param((404, b"", {}), r"URL/embeddings returned 404 Not Found", id="404"),
+        pytest.param((200, HTML, {}), r"URL/embeddings did not return JSON", id="html"),
+        pytest.param((200, b"", {}), r".* did not return JSON", id="nothing"),
+        pytest.param((0, b"", {}), r"Cannot reach URL/embeddings: ", id="hangs up"),
+        pytest.param([], "URL did not return embeddings", id="a list"),
+        pytest.param({"data": [{"embedding": [1.0]}] * 2}, "URL did not return embeddings", id="no index"),
+        pytest.param({"data": [{"index": 0}] * 2}, "URL did not return embeddings", id="no embedding"),
+        pytest.param({"data": [{"index": i, "embedding": [1]} for i in ("0", 1)]}, "URL did not return embeddings", id="mixed"),
+        pytest.param(entries([1.0], [1.0, 2.0]), "URL did not return embeddings", id="ragged"),
+        pytest.param(entries("AAAA", "AAAA"), "URL did not return embeddings", id="base64"),
+        pytest.param(entries([[1.0]], [[2.0]]), r"URL returned an array of shape \(2, 1, 1\)", id="deep"),
+        pytest.param(entries(1.0, 2.0), r"URL returned an array of shape \(2,\)", id="flat"),
+        pytest.param(entries([1.0]), r"URL returned an array of shape \(1, 1\)", id="too few"),
+        pytest.param(entries([1.0], [1.0], [1.0]), r"URL returned an array of shape \(3, 1\)", id="too many"),
+        pytest.param(entries(), r"URL returned an array of shape \(0,\)", id="none"),
+        pytest.param(entries([1.0], [float("nan")]), r"URL returned numbers that are not finite", id="NaN"),
+        pytest.param(entries([1.0], [None]), r"URL returned numbers that are not finite", id="null number"),
     ],
 )  # fmt: skip
-def test_an_answer_that_is_none(
-    serve: Callable[..., Endpoint], monkeypatch: pytest.MonkeyPatch, made: Any, said: str
+def test_invalid_responses(
+    serve: Callable[..., Endpoint], monkeypatch: pytest.MonkeyPatch, response: Any, fact: str
 ) -> None:
     monkeypatch.setenv("KBKIT_API_KEY", KEY)
-    endpoint = serve(lambda _: made)
+    endpoint = serve(lambda _: response)
     with pytest.raises(KbError) as error:
         embed.load(f"openai:m@{endpoint.url}").embed(["a", "b"])
     message = one_line(error)
-    assert re.match(said.replace("URL", endpoint.url), message), message
+    assert re.match(fact.replace("URL", endpoint.url), message), message
 
 
 def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KBKIT_API_KEY", KEY)
     with pytest.raises(KbError) as error:
         embed.load(f"openai:m@{dead_url()}").embed(["a"])
-    assert re.match(
-        r"http://127.0.0.1:\d+/embeddings does not answer: .*refused; is the server running\?$", one_line(error)
-    )
+    assert re.match(r"Cannot reach http://127.0.0.1:\d+/embeddings: .*refused", one_line(error))
 
 
 def dead_url() -> str:
@@ -456,13 +449,11 @@ def dead_url() -> str:
         "@http://localhost:8080/v1", "http://localhost:8080/v1",
     ],
 )  # fmt: skip
-def test_an_endpoint_that_is_none(rest: str) -> None:
+def test_invalid_endpoints(rest: str, wording: Wording) -> None:
     with pytest.raises(KbError) as error:
         embed.load(f"openai:{rest}")
-    model, _, url = rest.rpartition("@")
-    wrong = f"{url!r} is no address of an endpoint; e.g. http://localhost:8080/v1"
-    lacks = f"embedder 'openai:{rest}' lacks a model or an address; openai:MODEL@http://localhost:8080/v1"
-    assert one_line(error) == (wrong if model else lacks)
+    assert repr(rest.rpartition("@")[2]) in one_line(error) or repr(f"openai:{rest}") in one_line(error)
+    wording(str(error.value))
 
 
 @pytest.mark.parametrize("place", ["localhost:80a/v1", "localhost:8080/v 1", "user:secret@localhost/v1"])
@@ -677,19 +668,20 @@ def test_whether_two_names_mean_one_model(one: str, other: str, same: bool) -> N
 def test_an_embedder_of_no_kind(name: str) -> None:
     with pytest.raises(UnknownNameError) as error:
         embed.load(name)
-    assert one_line(error).startswith(f"unknown embedder {name!r}; ")
+    assert repr(name) in one_line(error)
 
 
 @pytest.mark.skipif(not MISSING, reason="sentence-transformers is installed")
 def test_a_library_that_is_missing_says_how_to_get_it(run, static_kb: Path, tmp_path: Path) -> None:
-    message = "sentence-transformers is not installed; python -m pip install 'kbkit[sentence-transformers]'"
     source = static_kb.parent / "source"
     done = run("ingest", "table", source, "--out", tmp_path / "a.kb", "--embedder", "sentence-transformers:x/y")
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"kbkit: {message}\n")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "pip install" in done.stderr
+    assert "[sentence-transformers]" in done.stderr
     assert not (tmp_path / "a.kb").exists()
     with kbkit.open(static_kb) as opened, pytest.raises(KbError) as error:
         opened.search("first", rerank="cross-encoder:x/y")
-    assert one_line(error) == message
+    assert "[sentence-transformers]" in one_line(error)
 
 
 # -- models of sentence-transformers, where the library is installed --------------------------------------------------
