@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kbkit.assets.queries import Query
     from kbkit.directory.workspace import Workspace
     from kbkit.display.progress import Listener
-    from kbkit.export import Written
+    from kbkit.export import ExportResult
     from kbkit.graph.neighbourhoods import Neighbourhood
     from kbkit.graph.nodes import Node
     from kbkit.graph.pages import Page
@@ -166,13 +166,13 @@ class KnowledgeBase:
         return info(self.schema, self.manifest, self.folder)
 
     def types(self) -> pl.DataFrame:
-        """Return the node types: type, nodes, other_nodes (whose primary type differs), attributes, sql_name, description."""
+        """Return node types: type, nodes, other_nodes (of another primary type), attributes, sql_name, description."""
         from kbkit.graph.overview import types
 
         return types(self.schema)
 
     def relations(self) -> pl.DataFrame:
-        """Return relations by signature: relation, head_type, tail_type, edges, symmetric, attributes, sql_name, label."""
+        """Return signatures: relation, head_type, tail_type, edges, symmetric, attributes, sql_name, label."""
         from kbkit.graph.overview import relations
 
         return relations(self.schema)
@@ -274,8 +274,8 @@ class KnowledgeBase:
 
         A string in ``<`` and ``>`` is an IRI, any other string a literal. ``timeout`` is in seconds (None: no limit).
         ``dialect`` is ``sparql`` or ``wikidata`` (queries of the Wikidata Query Service); default: the KB's dialect.
-        ``max_rows`` limits the result. Raises :class:`QuerySyntaxError` with line and column, :class:`QueryTimeoutError`, and
-        :class:`QueryError`.
+        ``max_rows`` limits the result.
+        Raises :class:`QuerySyntaxError` with line and column, :class:`QueryTimeoutError`, :class:`QueryError`.
         """
         from kbkit.questions.run import sparql
 
@@ -502,7 +502,7 @@ class KnowledgeBase:
         gzip: bool = False,
         replace: bool = False,
         progress: Listener | None = None,
-    ) -> Written:
+    ) -> ExportResult:
         """Export as ``parquet``, ``csv``, ``ntriples`` or ``kgtk``; see :func:`kbkit.export.export`."""
         from kbkit.export import export
 

@@ -25,8 +25,8 @@ from kbkit.errors import KbError, UnknownNameError
 from kbkit.ingestion.build import Change, Request, ingest, rebuild
 from kbkit.stores import embedders as embed
 from kbkit.stores.embedders import Prefixes
-from tests.wording import Wording
 from tests import kbs
+from tests.wording import Wording
 
 NODES = 130
 DIMENSION = 8
@@ -405,7 +405,8 @@ HTML = b"<html>\n<body>\r\n" + b"<p>Something is \x00 wrong \xff</p>\n" * 4_000 
         pytest.param([], "URL did not return embeddings", id="a list"),
         pytest.param({"data": [{"embedding": [1.0]}] * 2}, "URL did not return embeddings", id="no index"),
         pytest.param({"data": [{"index": 0}] * 2}, "URL did not return embeddings", id="no embedding"),
-        pytest.param({"data": [{"index": i, "embedding": [1]} for i in ("0", 1)]}, "URL did not return embeddings", id="mixed"),
+        pytest.param({"data": [{"index": i, "embedding": [1]} for i in ("0", 1)]}, "URL did not return embeddings",
+                     id="mixed"),
         pytest.param(entries([1.0], [1.0, 2.0]), "URL did not return embeddings", id="ragged"),
         pytest.param(entries("AAAA", "AAAA"), "URL did not return embeddings", id="base64"),
         pytest.param(entries([[1.0]], [[2.0]]), r"URL returned an array of shape \(2, 1, 1\)", id="deep"),

@@ -297,7 +297,8 @@ def test_none_is_no_value(wording: Wording) -> None:
 
 
 def test_tokens_have_kinds_and_positions() -> None:
-    text = "SELECT ?x { ?x wd:P31/wdt:P279* 'a'@en ; <urn:b> '''c\n'd''' FILTER(?x<=$y && 1.5e3>2) # end\n _:b ex:it\\'s . }"
+    text = "SELECT ?x { ?x wd:P31/wdt:P279* 'a'@en ; <urn:b> '''c\n'd''' FILTER(?x<=$y && 1.5e3>2) "
+    text += "# end\n _:b ex:it\\'s . }"
     found = [token for token in tokens(text) if token.kind != "space"]
     assert all(text[token.start : token.end] == token.text for token in found)
     assert [token.kind for token in found] == [

@@ -198,7 +198,8 @@ def test_many_queries_at_once(store: Vectors, matrix: np.ndarray, rows: list[int
 def test_chunks_cover_every_word_and_overlap(words: int, size: int, overlap: int) -> None:
     overlap %= size
     text = [f"w{n}" for n in range(words)]
-    chunks = [chunk.split() for chunk in chunked("  ".join(text), VectorSettings(chunk_words=size, chunk_overlap=overlap))]
+    chosen = VectorSettings(chunk_words=size, chunk_overlap=overlap)
+    chunks = [chunk.split() for chunk in chunked("  ".join(text), chosen)]
     assert all(len(chunk) == size for chunk in chunks[:-1])
     assert len(chunks[-1]) <= size
     rebuilt = chunks[0] + [word for chunk in chunks[1:] for word in chunk[overlap:]]

@@ -179,7 +179,10 @@ class Vocabulary:
         kind, name = self._owners.get(folded, ("", ""))
         if kind:
             owner = self.schema.type(name) if kind == "type" else self.schema.relation(name)
-            return [*_columns(TYPE_COLUMNS if kind == "type" else RELATION_COLUMNS), *((a.name, a.type) for a in owner.attributes)]
+            return [
+                *_columns(TYPE_COLUMNS if kind == "type" else RELATION_COLUMNS),
+                *((a.name, a.type) for a in owner.attributes),
+            ]
         if folded == "edges":
             return [*_TABLES["edges"], *self._edge_attributes.items()]
         extra = next((name for name in self.schema.extra_tables if name.casefold() == folded), None)
