@@ -78,6 +78,8 @@ def refuse_service(text: str) -> str:
     which means the same there and is a syntax error in code, where such escapes are not allowed. In apparent code the
     word may only occur in names.
     """
+    if not _SERVICE.search(text):
+        return text
     parts, code = [], []
     for kind, part, _ in tokens(text):
         if kind in _QUOTED:
@@ -104,6 +106,9 @@ def bind(text: str, terms: Mapping[str, str]) -> str:
 
     Variables that are not in ``terms`` remain.
     """
+
+    if not terms:
+        return text
 
     def value(name: re.Match[str]) -> str:
         return terms.get(name[0][1:], name[0])
