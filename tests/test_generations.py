@@ -168,7 +168,7 @@ def test_an_embedder_of_another_size_is_refused(kb: Path, tmp_path: Path) -> Non
         shipped = assets.model("static-minilm-192-int8")
         shutil.rmtree(model)
         shutil.copytree(shipped, model)
-        with pytest.raises(kbkit.KbError, match="192 dimensions.* 32.*kbkit build KB vectors"):
+        with pytest.raises(kbkit.KbError, match=r"192 dimensions.* 32.*kbkit build KB vectors"):
             opened.search("first programs", mode="dense")
         assert opened.search("first programs", mode="bm25").height == 1
 

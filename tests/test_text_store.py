@@ -149,7 +149,7 @@ def test_every_analyzer_can_be_made(name: str) -> None:
 
 
 def test_unknown_analyzers_are_named() -> None:
-    with pytest.raises(UnknownNameError, match="analyzer 'englisch'.*'english'"):
+    with pytest.raises(UnknownNameError, match=r"analyzer 'englisch'.*'english'"):
         analyzer("englisch")
 
 

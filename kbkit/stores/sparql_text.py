@@ -106,7 +106,6 @@ def bind(text: str, terms: Mapping[str, str]) -> str:
 
     Variables that are not in ``terms`` remain.
     """
-
     if not terms:
         return text
 
