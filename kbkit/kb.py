@@ -307,9 +307,9 @@ class KnowledgeBase:
         Values are converted to the types that the query declares; without declarations, values that look like numbers
         are numbers. ``allow_files`` lets SQL read and write files.
         """
-        from kbkit.assets.parameters import read_all
+        from kbkit.assets.parameters import convert_all
 
-        params = read_all(self, query, values or {})
+        params = convert_all(self, query, values or {})
         if query.kind == "sparql":
             from kbkit.questions.run import sparql
 

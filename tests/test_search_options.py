@@ -18,8 +18,8 @@ from kbkit.ingestion import recipe
 from kbkit.ingestion.build import Change, rebuild
 from kbkit.kb import KnowledgeBase
 from kbkit.stores import embedders as embed
-from kbkit.stores.document_vectors import Settings, chunked
-from kbkit.stores.documents import NAMES_SHOWN, relations_sql, whole_sql
+from kbkit.stores.documents import MAX_NEIGHBOURS, documents_sql, relations_sql
+from kbkit.stores.vector_build import VectorSettings, chunked
 from tests import kbs
 from tests.wording import Wording
 
@@ -105,7 +105,7 @@ def chunks(path: Path) -> tuple[np.ndarray, list[str]]:
 
 def documents(kb: KnowledgeBase) -> dict[str, str]:
     """What is embedded of each node, by its key."""
-    rows = kb.tables.rows(whole_sql(kb.schema, 0, kb.schema.nodes, relations=True))
+    rows = kb.tables.rows(documents_sql(kb.schema, 0, kb.schema.nodes, relations=True))
     return {kb.node(node).key: document for node, document in rows}
 
 
@@ -138,7 +138,7 @@ def test_a_long_document_is_embedded_in_chunks(kb: Path) -> None:
     ],
 )
 def test_where_chunks_begin(change: Change, recorded: tuple[int, int], starts: list[int]) -> None:
-    made = change.of(Settings())
+    made = change.of(VectorSettings())
     assert (made.chunk_words, made.chunk_overlap) == recorded
     words = [f"word{i}" for i in range(102)]
     assert chunked("  ".join(words), made) == [" ".join(words[at : at + recorded[0]]) for at in starts]
@@ -193,7 +193,7 @@ def test_invalid_chunks(kb: Path, words: int, overlap: int, wording: Wording) ->
     assert kbs.tree(kb) == before
     assert kbs.generations(kb) == ["0001"]
     with pytest.raises(KbError) as caught:
-        Settings(False, words, overlap)
+        VectorSettings(False, words, overlap)
     message = str(caught.value)
     wording(message)
 
@@ -227,7 +227,7 @@ def oracle(kb: KnowledgeBase) -> dict[int, list[str]]:
                 if side == "in" and relation.symmetric:
                     continue
                 ends = [(h, t) if side == "out" else (t, h) for h, r, t in edges if r == relation.name]
-                others = sorted({other for here, other in ends if here == node})[:NAMES_SHOWN]
+                others = sorted({other for here, other in ends if here == node})[:MAX_NEIGHBOURS]
                 if others:
                     label = relation.label or relation.name.replace("_", " ")
                     lines.append(f"{label}: {', '.join(names[other] for other in others)}")

@@ -31,8 +31,8 @@ from kbkit.search.ranking import Ranking
 from kbkit.search.run import Search
 from kbkit.search.settings import MODES, RETRIEVERS, Settings
 from kbkit.stores import text, vectors
+from kbkit.stores.arrays import Within, both, compact, is_in, is_within
 from kbkit.stores.embedders import Prefixes
-from kbkit.stores.ids import Within, both, compact, is_in, is_within
 from kbkit.stores.text import Text
 from kbkit.stores.text_query import TextQuery, parse
 from kbkit.stores.vectors import Vectors
@@ -153,8 +153,8 @@ def text_index(folder: Path, schema: Schema, names: list[str]) -> Text:
         table = pa.table({"id": ids, "name": [[name] for name in part]})
         return pa.RecordBatchReader.from_batches(table.schema, table.to_batches(20_000))
 
-    text.build(batches, folder / "text", schema, text.Settings("simple"), lambda done, total: None)
-    return Text(folder / "text", schema, text.Settings("simple"))
+    text.build(batches, folder / "text", schema, text.TextSettings("simple"), lambda done, total: None)
+    return Text(folder / "text", schema, text.TextSettings("simple"))
 
 
 def brute_text(kinds: np.ndarray) -> Order:

@@ -11,7 +11,7 @@ from kbkit.agent.results import Hit, SearchHits
 from kbkit.answers.answer_set import answers
 from kbkit.errors import KbError
 from kbkit.questions.run import search
-from kbkit.stores.snippets import snippet
+from kbkit.stores.text_query import snippet
 
 if TYPE_CHECKING:
     from kbkit.answers.answer_set import AnswerSet

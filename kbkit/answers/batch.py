@@ -35,7 +35,7 @@ from kbkit.answers.session import Session
 from kbkit.answers.to_sql import condition_sql, constant_sql, identifier
 from kbkit.directory import systems
 from kbkit.stores.adjacency import Csr, Ids
-from kbkit.stores.ids import Mask
+from kbkit.stores.arrays import Mask
 
 if TYPE_CHECKING:
     import polars as pl

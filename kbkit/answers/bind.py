@@ -16,8 +16,7 @@ from kbkit.answers.syntax import Key, Name, Slot, Value, quoted, selector_of
 from kbkit.errors import KbError, Option, Part, UnknownNameError
 from kbkit.stores.adjacency import Ids
 from kbkit.stores.nodes import SEARCH_HINT, NodeRow
-from kbkit.stores.sql_errors import first_line
-from kbkit.stores.tables import Error, Tables
+from kbkit.stores.tables import Error, Tables, first_line
 
 if TYPE_CHECKING:
     import polars as pl

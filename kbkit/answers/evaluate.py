@@ -34,7 +34,7 @@ from kbkit.answers.bind import Bindings, Constant
 from kbkit.answers.session import Session
 from kbkit.answers.to_sql import condition_sql, constant_sql
 from kbkit.stores.adjacency import Csr, Ids
-from kbkit.stores.ids import Mask, distinct, is_in
+from kbkit.stores.arrays import Mask, distinct, is_in
 
 Members: TypeAlias = NDArray[Any]
 """A set: sorted ids, or pairs of row and id."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.stores.adjacency import Csr, Ids
-from kbkit.stores.ids import Mask, distinct
+from kbkit.stores.arrays import Mask, distinct
 
 Pairs: TypeAlias = NDArray[np.int64]
 

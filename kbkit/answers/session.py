@@ -11,12 +11,11 @@ import numpy as np
 from kbkit.answers import syntax
 from kbkit.answers.algebra import Plan
 from kbkit.answers.resolve import resolve
-from kbkit.schema import Schema
+from kbkit.schema import Schema, literal, quote
 from kbkit.stores import Stores
 from kbkit.stores.adjacency import Csr, Ids
-from kbkit.stores.ids import Mask
+from kbkit.stores.arrays import Mask
 from kbkit.stores.nodes import NodeRow
-from kbkit.stores.tables import literal, quote
 
 if TYPE_CHECKING:
     import polars as pl

@@ -25,9 +25,8 @@ from kbkit.answers.algebra import (
     Union,
 )
 from kbkit.answers.bind import Bindings, Constant
-from kbkit.schema import Schema
+from kbkit.schema import Schema, literal, quote
 from kbkit.stores.nodes import NodeRow
-from kbkit.stores.tables import literal, quote
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 

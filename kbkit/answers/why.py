@@ -32,7 +32,7 @@ from kbkit.answers.evaluate import SingleEvaluator
 from kbkit.answers.session import Session
 from kbkit.answers.syntax import Edge, identifier, quoted
 from kbkit.errors import KbError
-from kbkit.stores.tables import quote
+from kbkit.schema import quote
 
 if TYPE_CHECKING:
     import polars as pl

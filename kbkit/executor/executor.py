@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from kbkit.assets.parameters import read
-from kbkit.errors import KbError
+from kbkit.assets.parameters import convert
+from kbkit.errors import KbError, check_unicode
 from kbkit.executor import languages
 from kbkit.executor.parameters import named
 from kbkit.executor.settings import Settings
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from kbkit.answers.answer_set import AnswerSet
     from kbkit.graph.pages import Page
 
-_NO_TEXT = re.compile("[\ud800-\udfff]")  # what stands for bytes that could not be decoded
 _LAST = re.compile(r"(?<![\w@/.:#`\[])_(?![\w/:#`])")
 _LAST_IN_SQL = re.compile(r"(?<![\w.\"'])_(?![\w\"'])")
 
@@ -148,8 +147,7 @@ class Executor:
         statement = statement.strip()
         started = time.perf_counter()
         self.ran = statement
-        if _NO_TEXT.search(statement):
-            raise KbError("the statement holds bytes that are no UTF-8", "convert it, e.g. with iconv")
+        check_unicode(statement, "the statement")
         if statement.isdecimal() and self.links:
             return self._timed(self.follow(int(statement)), started)
         language = language or self.language(statement)
@@ -167,7 +165,7 @@ class Executor:
         names = [name for name in named(statement, language) if name in self.values]
         if language == "answers":
             return {name: self.values[name] for name in names}
-        return {name: read(self.kb, language, name, "", self.values[name]) for name in names}
+        return {name: convert(self.kb, language, name, "", self.values[name]) for name in names}
 
     @staticmethod
     def _timed(outcome: Outcome, started: float) -> Outcome:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kbkit.executor import lookups
 from kbkit.schema import Relation, Schema
+from kbkit.stores.table_schema import RELATION_COLUMNS, TABLES, TYPE_COLUMNS, Column
 
 if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
@@ -79,34 +80,12 @@ def _none(*_: object) -> tuple[()]:
     return ()
 
 
-_OWN = [("id", "INTEGER"), ("key", "VARCHAR"), ("name", "VARCHAR")]
-_PAIR = [("head", "INTEGER"), ("tail", "INTEGER")]
-_TABLES: dict[str, Columns] = {
-    "nodes": [
-        ("id", "INTEGER"),
-        ("type", "VARCHAR"),
-        ("key", "VARCHAR"),
-        ("name", "VARCHAR"),
-        ("aliases", "VARCHAR[]"),
-    ],
-    "edges": [("head", "INTEGER"), ("relation", "VARCHAR"), ("tail", "INTEGER")],
-    "texts": [("id", "INTEGER"), ("field", "VARCHAR"), ("position", "BIGINT"), ("text", "VARCHAR")],
-    "node_types": [("id", "INTEGER"), ("type", "VARCHAR")],
-    "types": [
-        *(("type", "VARCHAR"), ("iri", "VARCHAR"), ("first_id", "INTEGER"), ("nodes", "INTEGER")),
-        *(("other_nodes", "INTEGER"), ("sql_name", "VARCHAR")),
-    ],
-    "relations": [
-        *(("relation", "VARCHAR"), ("iri", "VARCHAR"), ("head_type", "VARCHAR"), ("tail_type", "VARCHAR")),
-        *(("edges", "BIGINT"), ("is_symmetric", "BOOLEAN"), ("sql_name", "VARCHAR")),
-    ],
-    "answer_sets": [
-        *(("name", "VARCHAR"), ("expression", "VARCHAR"), ("type", "VARCHAR"), ("generation", "VARCHAR")),
-        *(("saved", "VARCHAR"), ("count", "BIGINT")),
-    ],
-    "answer_members": [("answer_set", "VARCHAR"), ("id", "INTEGER"), ("type", "VARCHAR"), ("key", "VARCHAR")],
-}
-"""The tables that every KB has."""
+def _columns(declared: Sequence[Column]) -> Columns:
+    return [(column.name, column.result_type) for column in declared]
+
+
+_TABLES = {name: _columns(declared) for name, declared in TABLES.items()}
+"""The columns of the tables of every KB."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +169,10 @@ class Vocabulary:
         kind, name = self._owners.get(folded, ("", ""))
         if kind:
             owner = self.schema.type(name) if kind == "type" else self.schema.relation(name)
-            return [*(_OWN if kind == "type" else _PAIR), *((a.name, a.type) for a in owner.attributes)]
+            return [
+                *_columns(TYPE_COLUMNS if kind == "type" else RELATION_COLUMNS),
+                *((a.name, a.type) for a in owner.attributes),
+            ]
         if folded == "edges":
             return [*_TABLES["edges"], *self._edge_attributes.items()]
         extra = next((name for name in self.schema.extra_tables if name.casefold() == folded), None)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kbkit.schema import Relation
+from kbkit.schema import Relation, quote
 from kbkit.stores import Stores
-from kbkit.stores.tables import quote
 
 if TYPE_CHECKING:
     import polars as pl

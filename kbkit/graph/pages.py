@@ -11,7 +11,7 @@ import numpy as np
 
 from kbkit.display.render import cell, clean, heading, print_table, width_of
 from kbkit.graph.nodes import degrees, describe
-from kbkit.stores.tables import quote
+from kbkit.schema import quote
 
 if TYPE_CHECKING:
     import polars as pl

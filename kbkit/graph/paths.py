@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.display.render import clean
-from kbkit.errors import BadInputError
+from kbkit.errors import BadInputError, plural
 from kbkit.graph.steps import CLOSED, Graph, Marks, Move, Rows, closed, spread, work
 from kbkit.stores import Stores
 from kbkit.stores.adjacency import Ids
@@ -133,8 +133,7 @@ class Paths(Sequence[Path]):
         """The number of paths and their length, as text."""
         if not self.listed:
             return "no path"
-        steps = f"{self.steps} step{'s' * (self.steps != 1)}"
-        told = f"{self.total:,} shortest path{'s' * (self.total != 1)} of {steps}"
+        told = f"{plural(self.total, 'shortest path')} of {plural(self.steps, 'step')}"
         return told if self.total == len(self.listed) else f"{told}; the first {len(self.listed):,} are shown"
 
     def lines(self, width: int = 0) -> list[str]:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from kbkit.errors import KbError, Option, UnknownNameError
+from kbkit.errors import KbError, Option, UnknownNameError, plural
 from kbkit.llm.client import Usage
 
 Prices = tuple[float, float]
@@ -45,9 +45,9 @@ class Tally:
         """Return a summary in one line."""
         cached = f" ({self.cached:,} from {self.source})" if self.cached else ""
         cost = "" if self.cost is None else f", {self.cost:,.4f}"
-        unfit = f"; {self.unfit:,} invalid answer{_s(self.unfit)}" if self.unfit else ""
+        unfit = f"; {plural(self.unfit, 'invalid answer')}" if self.unfit else ""
         tokens = f"{self.input:,} + {self.output:,} tokens"
-        return f"{name}: {self.calls:,} call{_s(self.calls)}{cached}, {tokens}{cost}{unfit}"
+        return f"{name}: {plural(self.calls, 'call')}{cached}, {tokens}{cost}{unfit}"
 
 
 class Account:
@@ -106,7 +106,7 @@ class Account:
         if spent >= self.budget:
             limit = f"{self.budget:,.0f} tokens" if cost is None else f"{self.budget:,.4f}"
             used = f"{spent:,.0f}" if cost is None else f"{spent:,.4f}"
-            message = f"The budget of {limit} is spent: {used} used by {paid:,} call{_s(paid)}"
+            message = f"The budget of {limit} is spent: {used} used by {plural(paid, 'call')}"
             raise BudgetError(message, "Replies are cached: run again with a larger ", Option("budget"))
 
     # -- sums ---------------------------------------------------------------------------------------------------------
@@ -145,7 +145,3 @@ class Account:
     def lines(self) -> list[str]:
         """Return a summary line for each model that was called."""
         return [tally.line(name) for name, tally in self.models.items() if tally.calls]
-
-
-def _s(count: int) -> str:
-    return "" if count == 1 else "s"

@@ -7,12 +7,11 @@ A line is ``{"key", "model", "request": {"messages": [[role, text], ...], "schem
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kbkit.directory import systems
+from kbkit.directory.files import replacing
 from kbkit.errors import BadInputError, Command, KbError
 from kbkit.llm.client import Message, Reply, Request, Usage
 
@@ -43,19 +42,11 @@ def write(calls: Iterable[Recorded], file: Path) -> int:
     """Write calls to a file atomically; return their number."""
     if not file.name or file.is_dir():
         raise KbError(f"{file} is a folder", "Name a file")
-    file = file.resolve() if file.is_symlink() else file
-    temporary = file.with_name(f".{file.name}.{os.getpid()}.new")
     count = 0
-    try:
-        with temporary.open("w", encoding="utf-8", newline="\n") as stream:
-            for call in calls:
-                stream.write(line(call))
-                count += 1
-        systems.replace(temporary, file)
-    except OSError as error:
-        raise KbError(f"Cannot write {file}: {error.strerror or error}") from None
-    finally:
-        systems.remove(temporary)
+    with replacing(file) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as stream:
+        for call in calls:
+            stream.write(line(call))
+            count += 1
     return count
 
 

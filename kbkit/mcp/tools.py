@@ -11,8 +11,8 @@ from kbkit.agent import describe
 from kbkit.agent.actions import Explorer
 from kbkit.agent.names import line
 from kbkit.agent.results import Outcome, table
-from kbkit.errors import KbError
-from kbkit.stores.tables import quote
+from kbkit.errors import KbError, plural
+from kbkit.schema import quote
 
 if TYPE_CHECKING:
     import polars as pl
@@ -132,7 +132,7 @@ class _Work:
         names = self._explorer.names
         lines = [f"- {names.titled_node(kind, key, name)}" for _, kind, key, name in shown.iter_rows()]
         more = f"; the first {limit}:" if len(ids) > limit else ":" if lines else ""
-        return "\n".join([f"{len(ids):,} answer{'' if len(ids) == 1 else 's'}{more}", *lines])
+        return "\n".join([plural(len(ids), "answer") + more, *lines])
 
     def _table(
         self, frame: pl.DataFrame, limit: int, cut: bool, shortened: Callable[[Any], Any] = lambda value: value

@@ -11,9 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from kbkit.answers.session import Session
-from kbkit.stores.stop_words import STOP_WORDS
 from kbkit.stores.text import Text, Word
-from kbkit.stores.text_query import check
+from kbkit.stores.text_query import STOP_WORDS, check
 
 MAX_WORDS = 8
 """Limit on the words of a name."""

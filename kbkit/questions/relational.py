@@ -22,7 +22,7 @@ from kbkit.search.ranking import EMPTY, QueryResult, Ranking, fuse, scaled
 from kbkit.search.retrievers import QueryBatch, build
 from kbkit.search.settings import Settings
 from kbkit.stores.adjacency import Ids
-from kbkit.stores.ids import Within, distinct, is_within
+from kbkit.stores.arrays import Within, distinct, is_within
 
 CANDIDATES = 1_000
 """Number of best connected nodes whose text is scored."""

@@ -11,7 +11,7 @@ from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.parse import parse
 from kbkit.answers.session import Session
 from kbkit.errors import KbError
-from kbkit.stores.ids import Within, both, compact, distinct
+from kbkit.stores.arrays import Within, both, compact, distinct
 
 Scope: TypeAlias = str | AnswerSet | Iterable[int] | None
 """An answer expression, an answer set, or ids in any order (None: all nodes)."""

@@ -10,8 +10,7 @@ import polars as pl
 from kbkit.display import html as html_pages
 from kbkit.search.ranking import QueryResult
 from kbkit.stores import Stores
-from kbkit.stores.snippets import snippet
-from kbkit.stores.text_query import TextQuery
+from kbkit.stores.text_query import TextQuery, snippet
 
 _DOCUMENTS = """
 SELECT n.id, key, type, name, x.field::VARCHAR, x.position, x.text FROM nodes n LEFT JOIN texts x USING (id)

@@ -21,7 +21,7 @@ from kbkit.search.ranking import QueryResult, Ranking, fuse
 from kbkit.search.rerank import Reranker
 from kbkit.search.retrievers import QueryBatch, build, corrected
 from kbkit.search.settings import Options, Settings, field_weights
-from kbkit.stores.ids import both
+from kbkit.stores.arrays import both
 from kbkit.stores.text_query import TextQuery, check, parse
 
 _BATCH = 200

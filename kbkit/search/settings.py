@@ -10,7 +10,7 @@ import numpy as np
 
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.search.ranking import METHODS, RRF_K
-from kbkit.stores.ids import Within
+from kbkit.stores.arrays import Within
 from kbkit.stores.text import Text
 
 MODES = ("bm25", "dense", "multivector", "hybrid", "relational")

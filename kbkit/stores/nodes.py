@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kbkit.errors import Command, KbError, UnknownNameError
-from kbkit.schema import Schema
-from kbkit.stores.tables import Tables, literal
+from kbkit.schema import Schema, literal
+from kbkit.stores.tables import Tables
 
 if TYPE_CHECKING:
     import polars as pl

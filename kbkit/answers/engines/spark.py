@@ -26,7 +26,7 @@ from kbkit.answers.algebra import Filter, SavedSet, operators
 from kbkit.answers.engines.spark_sql import Closure, quoted, spark_type, to_spark
 from kbkit.errors import Command, KbError, MissingExtraError, Option, QueryError, QueryTimeoutError
 from kbkit.schema import Attribute, NodeType, Relation, Schema
-from kbkit.stores.deadline import Expired, run
+from kbkit.stores.threads import Expired, run
 
 if TYPE_CHECKING:
     import pyarrow as pa

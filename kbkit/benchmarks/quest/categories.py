@@ -22,7 +22,7 @@ from kbkit.benchmarks.quest.families import Family, families, family_of
 from kbkit.benchmarks.quest.phrases import has_marks
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
-from kbkit.stores.tables import quote
+from kbkit.schema import quote
 
 if TYPE_CHECKING:
     import polars as pl

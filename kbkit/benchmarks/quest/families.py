@@ -17,8 +17,7 @@ from kbkit.benchmarks.quest import phrases
 from kbkit.benchmarks.quest.grammar import parsed
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
-from kbkit.schema import Attribute, Relation
-from kbkit.stores.tables import quote
+from kbkit.schema import Attribute, Relation, quote
 
 _DOWN = re.compile(
     r"(has_?)?(sub(category|class|field|topic|genre|type|part)?|narrower|child|hyponym)\w*|has_part|contains"

@@ -9,7 +9,7 @@ from typing import Any
 
 from kbkit.benchmarks.quest.grammar import grammar
 from kbkit.benchmarks.stages import Row
-from kbkit.directory import files as whole_files
+from kbkit.directory.files import write_files
 from kbkit.measures.formats import DETAILS
 
 SPLITS = ("train", "val", "test")
@@ -80,7 +80,7 @@ def write(out: Path, found: Sequence[Row], about: Mapping[str, Any]) -> None:
     }
     texts[DETAILS] = _lines(found)
     texts[ABOUT] = json.dumps(about, ensure_ascii=False, indent=2) + "\n"
-    whole_files.write({out / name: text for name, text in texts.items()})
+    write_files({out / name: text for name, text in texts.items()})
 
 
 def _lines(rows: Iterable[Row]) -> str:

@@ -15,7 +15,7 @@ from kbkit.benchmarks.spinach.files import Dataset, Question
 from kbkit.benchmarks.spinach.paper import Published
 from kbkit.benchmarks.spinach.runs import Record, Run
 from kbkit.benchmarks.spinach.stats import DIFFERENCE, HERE, PAPER, known
-from kbkit.errors import KbError
+from kbkit.errors import KbError, plural
 from kbkit.measures import rows
 
 BINS = ((0, 2), (3, 5), (6, 8), (9, 11), (12, 14), (15, None))
@@ -291,4 +291,4 @@ def _no_answer(record: Record) -> str:
 
 def _listed(records: Sequence[Record]) -> str:
     names = ", ".join(record.id for record in records[:_SHOWN])
-    return f"{len(records):,} question{'' if len(records) == 1 else 's'} ({names}{', ...' * (len(records) > _SHOWN)})"
+    return f"{plural(len(records), 'question')} ({names}{', ...' * (len(records) > _SHOWN)})"

@@ -18,7 +18,7 @@ from kbkit.benchmarks.leaks import leaks
 from kbkit.benchmarks.stark.dataset import HUMAN_TABLE
 from kbkit.benchmarks.stark.evaluate import are_references, check_seed
 from kbkit.benchmarks.stark.layout import ambiguous
-from kbkit.directory import files as whole_files
+from kbkit.directory.files import write_files
 from kbkit.directory.systems import exclusive
 from kbkit.errors import BadInputError, KbError
 from kbkit.measures import stark
@@ -180,7 +180,7 @@ def append(kb: KnowledgeBase, out: Path, query: str, node: Node, seed: int, *, r
         entity = {"type": node.type, "key": node.key, "name": node.name}
         lines.append({"id": number, "query": query, "entity": entity, "seed": seed})
         records = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-        whole_files.write({out / RECORDS: records, table(out): pl.concat([rows, row], how="diagonal").write_csv()})
+        write_files({out / RECORDS: records, table(out): pl.concat([rows, row], how="diagonal").write_csv()})
     return number
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from kbkit.benchmarks.splits import assign, parts
-from kbkit.directory import files as whole_files
+from kbkit.directory.files import write_files
 from kbkit.kb import KnowledgeBase
 
 SPLITS = ("train", "val", "test")
@@ -61,7 +61,7 @@ def write(
         RECORDS: "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records),
         "dataset.json": json.dumps(about, ensure_ascii=False, indent=2) + "\n",
     }
-    whole_files.write({out / name: text for name, text in files.items()})
+    write_files({out / name: text for name, text in files.items()})
 
 
 def _table(records: Sequence[Mapping[str, Any]], *, references: bool) -> str:

@@ -18,7 +18,7 @@ from kbkit.benchmarks.leaks import leaks
 from kbkit.benchmarks.stages import Row
 from kbkit.llm.calls import Calls
 from kbkit.schema import Role
-from kbkit.stores.stop_words import STOP_WORDS
+from kbkit.stores.text_query import STOP_WORDS
 
 READER = Role("reader")
 """Who asks where a KB's recipe names nobody for the type of the answers."""

@@ -126,7 +126,7 @@ def queries(executor: Executor, argument: str) -> Outcome:
     `.queries graph/most_connected limit=3` gives a parameter. A file (.sql, .rq) may be named, too.
     """
     from kbkit.assets import queries as files
-    from kbkit.assets.parameters import read_all
+    from kbkit.assets.parameters import convert_all
     from kbkit.assets.queries import listed
 
     if not argument:
@@ -134,7 +134,7 @@ def queries(executor: Executor, argument: str) -> Outcome:
         return Outcome(COMMAND, frame, frame)
     name, *given = arguments.words(argument)
     query = files.load(_kind_of(name), name)
-    values = read_all(executor.kb, query, arguments.pairs(given))
+    values = convert_all(executor.kb, query, arguments.pairs(given))
     executor.ran = query.text
     limit = executor.settings.timeout
     if query.kind == "sql":
