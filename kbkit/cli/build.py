@@ -134,7 +134,7 @@ def recipes(
 @recipe_app.command("new")
 def recipe_new(name: Annotated[Path, typer.Argument(help="The folder to write.")]) -> None:
     """Write a commented recipe to start from."""
-    from kbkit.ingestion.skeleton import write_skeleton
+    from kbkit.ingestion.recipe import write_skeleton
 
     write_skeleton(name)
     typer.echo(
