@@ -20,7 +20,7 @@ import kbkit
 from kbkit.errors import BadInputError
 from kbkit.ingestion.describe import describe
 from kbkit.ingestion.recipe import Recipe, RelationSpec
-from kbkit.ingestion.stage import Report, stage
+from kbkit.ingestion.staging import Report, stage
 from kbkit.schema import Schema
 from kbkit.stores import table_build, tables
 

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -20,11 +21,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kbkit.errors import BadInputError
+from kbkit.errors import BadInputError, KbError
 from kbkit.readers.converted import Converted
-from kbkit.readers.wikidata import passes, pool
-from kbkit.readers.wikidata.admission import IdSet
+from kbkit.readers.wikidata import passes
 from kbkit.readers.wikidata.convert import convert, estimate
+from kbkit.readers.wikidata.selection import IdSet
 from tests.test_wikidata_rdf import JULIAN, entity, item, special, statement, text, time, value
 
 
@@ -501,7 +502,7 @@ def test_missing_file(tmp_path) -> None:
 # -- several processes, and builds that were stopped ------------------------------------------------------------------
 
 MANY = [linked(f"Q{number}", P31=f"Q{number % 7 + 1}", P50=f"Q{number + 1}") for number in range(1, 3001)]
-SMALL_PIECES = "from kbkit.readers.wikidata import passes; passes._SMALLEST = 100_000\n"
+SMALL_PIECES = "from kbkit.readers.wikidata import passes; passes._MIN_PIECE = 100_000\n"
 CONVERT = (
     SMALL_PIECES
     + """
@@ -526,7 +527,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_several_pieces_and_processes(many, tmp_path, monkeypatch) -> None:
     whole = run(many, tmp_path / "whole")
-    monkeypatch.setattr(passes, "_SMALLEST", 100_000)
+    monkeypatch.setattr(passes, "_MIN_PIECE", 100_000)
     told: list[tuple[int, int]] = []
     made = convert([many], {}, tmp_path / "parts", lambda done, total: told.append((done, total)))
     assert len(made.quads) > 10
@@ -556,8 +557,8 @@ def test_a_killed_build_goes_on(many, tmp_path, monkeypatch) -> None:
     assert {part: part.stat().st_mtime_ns for part in before} == before
     assert not list((tmp_path / "parts").rglob("*.new"))
     # As a build that was not stopped, in one process
-    monkeypatch.setattr(passes, "_SMALLEST", 100_000)
-    monkeypatch.setattr(pool, "workers", lambda: 1)
+    monkeypatch.setattr(passes, "_MIN_PIECE", 100_000)
+    monkeypatch.setattr(passes, "workers", lambda: 1)
     assert json.loads(done.stdout) == run(many, tmp_path / "other", **options).counts
     ours, others = (sorted(_whole(tmp_path / name)) for name in ("parts", "other"))
     assert [part.relative_to(tmp_path / "parts") for part in ours] == [
@@ -589,7 +590,7 @@ def test_other_files_or_options_begin_anew(tmp_path) -> None:
 
 
 def test_errors_of_other_processes(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(passes, "_SMALLEST", 100_000)
+    monkeypatch.setattr(passes, "_MIN_PIECE", 100_000)
     path = write(
         tmp_path / "d.jsonl", [], "\n".join(json.dumps(one) for one in [*MANY[:1500], {"id": "x"}, *MANY[1500:]])
     )
@@ -602,40 +603,64 @@ class StopError(Exception):
     pass
 
 
-def test_the_caller_stops(many, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(passes, "_SMALLEST", 100_000)
-    started: list[subprocess.Popen[bytes]] = []
-    start = pool.Pool._start
-    monkeypatch.setattr(pool.Pool, "_start", lambda self: (start(self), started.extend(self._all)))
+@pytest.fixture
+def executors(monkeypatch: pytest.MonkeyPatch) -> list[ProcessPoolExecutor]:
+    """Collect the executors of worker processes."""
+    monkeypatch.setattr(passes, "_MIN_PIECE", 100_000)
+    started: list[ProcessPoolExecutor] = []
+
+    def start(*args: Any) -> ProcessPoolExecutor:
+        started.append(ProcessPoolExecutor(*args))
+        return started[-1]
+
+    monkeypatch.setattr(passes, "ProcessPoolExecutor", start)
+    return started
+
+
+def test_an_exception_of_progress_ends_the_workers(many, tmp_path, executors) -> None:
+    processes: dict[int, Any] = {}
 
     def progress(done: int, total: int) -> None:
+        for executor in executors:
+            processes.update(executor._processes or {})
         if done > total / 4:
             raise StopError
 
     with pytest.raises(StopError):
         convert([many], {}, tmp_path / "parts", progress)
-    assert len(started) == pool.workers()
-    assert all(process.poll() is not None for process in started)
+    assert len(processes) == passes.workers()
+    assert not any(process.is_alive() for process in processes.values())
 
 
-def test_a_process_that_ends(many, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(passes, "_SMALLEST", 100_000)
-    start = pool.Pool._start
+def test_a_killed_worker(many, tmp_path, executors, wording) -> None:
+    def progress(done: int, total: int) -> None:
+        for executor in executors:
+            for process in list((executor._processes or {}).values()):
+                process.kill()
 
-    def killed(self: pool.Pool) -> None:
-        start(self)
-        for process in self._all:
-            process.kill()
-            process.wait()
+    with pytest.raises(KbError, match="many.json.gz, line ") as error:
+        convert([many], {}, tmp_path / "parts", progress)
+    wording(re.sub("line [0-9,]+", "line N", str(error.value)), replace={str(many): "DUMP"})
 
-    monkeypatch.setattr(pool.Pool, "_start", killed)
-    with pytest.raises(Exception, match=r"a process that read .* has ended"):
-        run(many, tmp_path / "parts")
+
+def test_a_script_without_a_main_guard(many, tmp_path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(CONVERT + "\nprint('end')\n")
+    arguments = [str(many), str(tmp_path / "parts"), "0", "{}"]
+    done = subprocess.run([sys.executable, str(script), *arguments], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("end") == 1
+
+
+def test_workers_end_with_a_killed_parent(many, tmp_path) -> None:
+    done = command(many, tmp_path / "parts", 5)
+    assert done.returncode == -signal.SIGKILL
+    # The workers inherit the pipes of their parent, so that the end of the output is their end too.
 
 
 def test_parts_of_a_choice_are_few(many, tmp_path, monkeypatch) -> None:
     """What is wanted of each piece is put together, and errors still name the line in the dump."""
-    monkeypatch.setattr(passes, "_SMALLEST", 100_000)
+    monkeypatch.setattr(passes, "_MIN_PIECE", 100_000)
     wanted = ",".join(f"Q{number}" for number in range(7, 3000, 100))
     made = run(many, tmp_path / "parts", ids=wanted)
     assert ids(made) == wanted.split(",")
@@ -660,7 +685,7 @@ def test_estimate_of_a_whole_dump(graph) -> None:
         "triples",
         "disk for the triples",
         "time to load the triples",
-        f"time to read and convert, {pool.workers()} processes",
+        f"time to read and convert, {passes.workers()} processes",
         "disk for what is converted",
     }
     assert dict(estimate([graph], {"limit": "5", "triples": "no"}))["entities chosen"] == "5"

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbkit.readers.wikidata import literals, sites, units
+from kbkit.readers.wikidata import literals, wikimedia
 from kbkit.readers.wikidata.convert import convert
 from kbkit.schema import Wikibase
 
@@ -470,7 +470,7 @@ def test_no_times(written: str) -> None:
      ("+1", "Q4917", None)],
 )  # fmt: skip
 def test_units(amount: str, unit: str, expected: tuple[str, str] | None) -> None:
-    assert units.normalized(amount, unit) == expected
+    assert wikimedia.normalized(amount, unit) == expected
 
 
 @pytest.mark.parametrize(
@@ -484,7 +484,7 @@ def test_units(amount: str, unit: str, expected: tuple[str, str] | None) -> None
      ("a.org/> <xwiki", None), ("-wiki", None)],
 )  # fmt: skip
 def test_sites(name: str, expected: tuple[str, str, str] | None) -> None:
-    assert sites.site(name) == expected
+    assert wikimedia.site(name) == expected
 
 
 @given(st.text())

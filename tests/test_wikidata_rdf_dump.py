@@ -315,8 +315,8 @@ def rdf_graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("form", ["nt", "nt without pages", "ttl"])
 def test_pieces_end_between_entities(tmp_path, monkeypatch, form: str) -> None:
-    monkeypatch.setattr(passes, "_SMALLEST", 50_000)
-    monkeypatch.setattr(passes.pool, "workers", lambda: 1)
+    monkeypatch.setattr(passes, "_MIN_PIECE", 50_000)
+    monkeypatch.setattr(passes, "workers", lambda: 1)
     entities = [*MANY[:300], linked("P31"), linked("P50")]
     made = run(write(tmp_path / "d.json", entities), tmp_path / "json")
     dump = as_rdf(made, tmp_path / "d.nt.gz")
@@ -360,7 +360,7 @@ def test_broken_rdf(tmp_path, name: str, content: str, message: str) -> None:
 
 def test_broken_later_in_turtle(tmp_path, monkeypatch) -> None:
     """The prefixes that are put before each piece do not count as lines."""
-    monkeypatch.setattr(passes, "_SMALLEST", 2000)
+    monkeypatch.setattr(passes, "_MIN_PIECE", 2000)
     blocks = [
         f"wdata:Q{n} a schema:Dataset ;\n\tschema:about wd:Q{n} .\n\nwd:Q{n} wdt:P31 wd:Q5 .\n\n" for n in range(1, 100)
     ]
