@@ -71,13 +71,13 @@ def test_a_refused_build_leaves_no_directory(run: Run, tmp_path: Path, wording: 
     done = run("ingest", "table", "src", "--out", "my.kb", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stdout == ""
-    wording(mentions(done.stderr, "1 | 'a' | --merge-duplicates"), "cli", replace={str(tmp_path): "DIR"})
+    wording(mentions(done.stderr, "'a' | --merge-duplicates"), "cli", replace={str(tmp_path): "DIR"})
     assert not (tmp_path / "my.kb").exists()
 
 
 TABLE_READS = (
-    "it reads nodes: nodes.* or node.* or *nodes.* or *nodes*; edges: edges.* or edge.* or *edges.* or *edges*;"
-    " texts (optional): texts.* or text.* or *texts.* or *texts*; --file NAME=PATH names one"
+    "nodes: nodes.* or node.* or *nodes.* or *nodes*; edges: edges.* or edge.* or *edges.* or *edges*;"
+    " texts (optional): texts.* or text.* or *texts.* or *texts*"
 )
 
 
@@ -102,7 +102,7 @@ def test_an_empty_file(refused: Callable[..., str], wording: Wording) -> None:
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv", "jsonl", "jsonl.gz"])
 def test_a_file_without_content(refused: Callable[..., str], ending: str) -> None:
     message = refused("ingest", "table", "src", files={f"nodes.{ending}": "\n", "edges.csv": EDGES})
-    assert message.startswith(f"src/nodes.{ending}")
+    assert f"src/nodes.{ending}" in message
 
 
 def test_files_that_hold_no_node(refused: Callable[..., str], wording: Wording) -> None:
@@ -129,7 +129,7 @@ def test_a_directory_where_a_file_is_wanted(refused: Callable[..., str], tmp_pat
     message = refused(
         "ingest", "table", "src", "--file", "nodes=dir.csv", files={"nodes.csv": NODES, "edges.csv": EDGES}
     )
-    assert message.startswith("dir.csv")
+    assert "dir.csv" in message
     assert "directory" in message.lower()
 
 
@@ -169,7 +169,7 @@ def test_a_missing_column_in_other_formats(
 def test_a_column_said_that_is_not_there(refused: Callable[..., str], wording: Wording) -> None:
     files: Files = {"nodes.csv": NODES, "edges.csv": EDGES}
     message = refused("ingest", "table", "src", "--column", "head=von", files=files)
-    wording(mentions(message, "src/edges.csv | 'von' | 'head' | --column"), "cli")
+    wording(mentions(message, "src/edges.csv | 'von' | --column head=NAME"), "cli")
 
 
 def test_a_column_twice(refused: Callable[..., str], wording: Wording) -> None:
@@ -372,7 +372,7 @@ def test_broken_rdf_names_file_and_line(
 )
 def test_broken_rdf_without_lines_names_the_file(refused: Callable[..., str], name: str, content: str | bytes) -> None:
     message = refused("ingest", "rdf", "src", files={name: content})
-    assert message.startswith(f"src/{name}")
+    assert f"src/{name}" in message
     assert "None" not in message
 
 
@@ -446,13 +446,13 @@ def test_a_query_file_that_is_not_there(one_line: Callable[..., str], tiny_kb: P
 def test_a_directory_that_is_no_kb(
     one_line: Callable[..., str], tmp_path: Path, args: tuple[str, ...], wording: Wording
 ) -> None:
-    hint = "kbkit ingest makes one; kbkit demo makes a sample"
     command, *rest = args
     (tmp_path / "file").write_text("x")
-    expected = f"{tmp_path} is not a KB (it has no file CURRENT); {hint}"
-    assert one_line(command, tmp_path, *rest) == expected
     wording(
-        mentions(one_line(command, tmp_path / "nowhere", *rest), f"{tmp_path / 'nowhere'} | {hint}"),
+        mentions(one_line(command, tmp_path, *rest), f"{tmp_path} | CURRENT"), "cli", replace={str(tmp_path): "DIR"}
+    )
+    wording(
+        mentions(one_line(command, tmp_path / "nowhere", *rest), f"{tmp_path / 'nowhere'}"),
         "cli",
         replace={str(tmp_path): "DIR"},
     )
@@ -464,18 +464,15 @@ def test_a_directory_that_is_no_kb(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]
 
 
-def test_a_kb_of_a_newer_version(one_line: Callable[..., str], tiny_kb: Path, tmp_path: Path) -> None:
+def test_a_kb_of_a_newer_version(one_line: Callable[..., str], tiny_kb: Path, tmp_path: Path, wording: Wording) -> None:
     copy = tmp_path / "new.kb"
     shutil.copytree(tiny_kb, copy)
     path = copy / "generations" / "0001" / "manifest.json"
     data = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps({**data, "format": data["format"] + 1, "novelty": {}}), encoding="utf-8")
-    expected = (
-        f"{path.parent} has format {data['format'] + 1}, and this kbkit reads {data['format']};"
-        " upgrade kbkit, or ingest the source again"
-    )
     for args in (("info", copy), ("sql", copy, "-c", "SELECT 1"), ("build", copy, "text")):
-        assert one_line(*args) == expected
+        message = mentions(one_line(*args), f"{path.parent} | {data['format'] + 1} | {data['format']}")
+        wording(message, "cli", replace={str(tmp_path): "DIR"})
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", "\udcff"])
@@ -534,24 +531,24 @@ def tree(folder: Path) -> dict[str, bytes]:
         (
             ("ingest", "table", "src"),
             {"nodes.csv": NODES, "edges.csv": EDGES},
-            "my.kb is a KB already; --replace builds its next generation; or name another --out",
+            "my.kb | --replace",
         ),
         (
             ("ingest", "table", "src", "--replace"),
             {"nodes.csv": TWICE, "edges.csv": EDGES},
-            "2 keys more than once: x 'a', x 'b'; --merge-duplicates makes one node of each",
+            "2 | x 'a' | x 'b' | --merge-duplicates",
         ),
-        (("ingest", "table", "src", "--replace"), {"nodes.csv": NODES, "edges.csv": ""}, "src/edges.csv is empty"),
+        (("ingest", "table", "src", "--replace"), {"nodes.csv": NODES, "edges.csv": ""}, "src/edges.csv | empty"),
         (
             ("ingest", "table", "src", "--replace", "--analyzer", "klingon"),
             {"nodes.csv": NODES, "edges.csv": EDGES},
-            None,
+            "klingon",
         ),
     ],
     ids=["no --replace", "duplicates", "empty file", "analyzer"],
 )
 def test_a_refused_build_leaves_the_kb_as_it_was(
-    here: Run, tmp_path: Path, tiny_kb: Path, args: tuple[str, ...], files: Files, expected: str | None
+    here: Run, tmp_path: Path, tiny_kb: Path, args: tuple[str, ...], files: Files, expected: str, wording: Wording
 ) -> None:
     out = tmp_path / "my.kb"
     shutil.copytree(tiny_kb, out)
@@ -561,7 +558,7 @@ def test_a_refused_build_leaves_the_kb_as_it_was(
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("kbkit: ")
     assert len(done.stderr.splitlines()) == 1
-    assert expected is None or done.stderr == f"kbkit: {expected}\n"
+    wording(mentions(done.stderr, expected), "cli")
     assert tree(out) == before
     with kbkit.open(out) as kb:
         assert kb.sql("SELECT count(*) FROM nodes").item() == 12
@@ -600,7 +597,7 @@ SQL = (
         (TOML, SQL + "SELECT * FROM read_csv('/etc/passwd');", "mine/load.sql"),
         (TOML, SQL + "COPY nodes TO 'stolen.csv';", "mine/load.sql"),
         (TOML + 'reader = "csv"\n', SQL, "'csv'"),
-        (TOML + 'format = "cvs"\n', SQL, "'cvs' | 'people'"),
+        (TOML + 'format = "cvs"\n', SQL, "'cvs' | files.people | 'csv'"),
         ('title = "t"\n[files.people]\n', SQL, "mine/recipe.toml"),
     ],
 )

@@ -340,11 +340,12 @@ def test_bad_options(graph, tmp_path, options: dict[str, str], message: str, wor
     wording(mentions(str(error.value), message), replace={str(tmp_path): "DIR"})
 
 
-def test_bad_files_of_ids(graph, tmp_path) -> None:
-    for content, message in (("Q1\nhuman\n", "line 2: 'human' is no id; such as Q42"), ("\n", "holds no id")):
+def test_bad_files_of_ids(graph, tmp_path, wording) -> None:
+    for content, facts in (("Q1\nhuman\n", "line 2 | 'human' | Q42"), ("\n", "Q42")):
         (tmp_path / "ids").write_text(content)
-        with pytest.raises(BadInputError, match=re.escape(message)):
+        with pytest.raises(BadInputError) as error:
             run(graph, tmp_path / "parts", ids=str(tmp_path / "ids"))
+        wording(mentions(str(error.value), f"{tmp_path / 'ids'} | {facts}"), replace={str(tmp_path): "DIR"})
 
 
 def test_id_sets() -> None:

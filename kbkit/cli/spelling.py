@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kbkit.errors import Command, Option
 
-NAMES = {"params": "--param", "slots": "--param"}
+NAMES = {"params": "--param", "slots": "--param", "columns": "--column", "files": "--file", "options": "--set"}
 """Options whose Python name differs from that of the command line."""
 
 
