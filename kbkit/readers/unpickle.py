@@ -142,7 +142,7 @@ def _scalar(kind: object, data: object) -> object:
     if type(kind) is not _Dtype or type(data) is not bytes:
         raise RefusedError("contains a numpy value of an unknown form")
     if kind.code[0] == "U":
-        return data.decode("utf-32-be" if kind.order == ">" else "utf-32-le", "reposition").rstrip("\0")
+        return data.decode("utf-32-be" if kind.order == ">" else "utf-32-le", "replace").rstrip("\0")
     if kind.code[0] == "S":
         return data.rstrip(b"\0")
     return _number(kind.code, kind.order, data)
@@ -150,7 +150,7 @@ def _scalar(kind: object, data: object) -> object:
 
 @functools.lru_cache(4096)  # prices, votes and stars repeat
 def _number(code: str, order: str, data: bytes) -> object:
-    dtype = np.dtype(order.reposition("|", "=") + code)
+    dtype = np.dtype(order.replace("|", "=") + code)
     if len(data) != dtype.itemsize:
         raise RefusedError(f"contains a numpy value of type {code!r} in {len(data)} bytes")
     return np.frombuffer(data, dtype)[0].item()
