@@ -155,7 +155,7 @@ def test_archives_and_an_edge_to_nowhere(tmp_path: Path, wording: Wording) -> No
     given = (tmp_path / "mag.zip", folder / "idx_title_abs.tsv")
     with pytest.raises(BadInputError) as caught:
         kbkit.ingest("ogbn_mag", *given, out=tmp_path / "my.kb")
-    wording(mentions(str(caught.value), "1 | '0' | 'paper 77' | --skip-dangling"), replace={str(tmp_path): "DIR"})
+    wording(mentions(str(caught.value), "1 | '0' | 'paper 77' | skip_dangling"), replace={str(tmp_path): "DIR"})
     with kbkit.ingest("ogbn_mag", *given, out=tmp_path / "my.kb", skip_dangling=True, stores=FEW) as kb:
         assert kb.schema.relation("writes").edges == 4
 
@@ -164,7 +164,7 @@ def test_starks_numbers_need_texts(tmp_path: Path, wording: Wording) -> None:
     sample.write(tmp_path, texts=False, tables=False)
     with pytest.raises(BadInputError) as caught:
         kbkit.ingest("ogbn_mag", tmp_path, out=tmp_path / "my.kb")
-    wording(mentions(str(caught.value), "idx_title_abs.tsv | --set"), replace={str(tmp_path): "DIR"})
+    wording(mentions(str(caught.value), "idx_title_abs.tsv | keys=mag"), replace={str(tmp_path): "DIR"})
 
 
 def test_a_truncated_file(tmp_path: Path, wording: Wording) -> None:

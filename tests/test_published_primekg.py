@@ -159,7 +159,7 @@ def test_an_index_that_is_no_integer(tmp_path: Path, index: str, shown: str, wor
 def test_another_table(tmp_path: Path, wording: Wording) -> None:
     (tmp_path / "kg.csv").write_text("head,relation,tail\na,b,c\n")
     wording(
-        mentions(refusal(tmp_path), f"{tmp_path / 'kg.csv'} | 'display_relation' | --column"),
+        mentions(refusal(tmp_path), f"{tmp_path / 'kg.csv'} | 'display_relation' | columns="),
         replace={str(tmp_path): "DIR"},
     )
 
@@ -168,6 +168,6 @@ def test_features_of_unknown_nodes(tmp_path: Path, wording: Wording) -> None:
     sample.write(tmp_path)
     rows = [[77, "Of nothing", *[""] * 16], [2, "Of velorin", *[""] * 16]]
     sample.write_rows(tmp_path / "drug_features.csv", sample.DRUG_COLUMNS, rows)
-    wording(mentions(refusal(tmp_path), "1 | '77' | --skip-dangling"), replace={str(tmp_path): "DIR"})
+    wording(mentions(refusal(tmp_path), "1 | '77' | skip_dangling"), replace={str(tmp_path): "DIR"})
     with kbkit.ingest("primekg", tmp_path, out=tmp_path / "my.kb", skip_dangling=True, stores=FEW) as kb:
         assert kb.node("drug#2").texts == [("description", "Of velorin")]

@@ -158,24 +158,17 @@ def test_bad_files_are_named(here: Run, tmp_path: Path, wording: Wording) -> Non
     bad = tmp_path / "documents.jsonl"
     bad.write_text('{"title": "A", "text": "a"}\n{"title": "B", "text": \n')
     done = here("ingest", "quest", bad, "--out", tmp_path / "kb")
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (
-        1,
-        f"kbkit: {bad}, line 2 is not valid JSON; write one object per line, or one array",
-    )
+    assert done.returncode == 1
+    wording(mentions(done.stderr.splitlines()[-1], f"{bad}, line 2"), "cli", replace={str(tmp_path): "DIR"})
     bad.write_text('{"name": "A", "text": "a"}\n')
     with pytest.raises(BadInputError) as caught:
         kbkit.ingest("quest", bad, out=tmp_path / "kb")
-    assert (caught.value.message, caught.value.hint) == (
-        f"{bad} has no column 'title' for 'title'",
-        "it has name, text; --column title=NAME says which",
-    )
+    mentions(caught.value.message, f"{bad} | 'title'")
+    mentions(caught.value.hint, "name, text | columns=title=NAME")
     bad.write_text('{"title": "A", "text": "a"}\n{"title": "A", "text": "b"}\n')
     with pytest.raises(BadInputError) as caught:
         kbkit.ingest("quest", bad, out=tmp_path / "kb")
-    assert (caught.value.message, caught.value.hint) == (
-        "1 key more than once: document 'A'",
-        "--merge-duplicates makes one node of each",
-    )
+    mentions(str(caught.value), "document 'A' | merge_duplicates")
     with kbkit.ingest("quest", bad, out=tmp_path / "kb", stores=["tables"], merge_duplicates=True) as kb:
         assert kb.node("A").texts == [("text", "a"), ("text", "b")]
     with pytest.raises(BadInputError) as caught:

@@ -306,19 +306,19 @@ def test_what_only_the_recipe_said_stays(tmp_path: Path) -> None:
             "delete",
             "key",
             [{"key": "zz"}],
-            "'zz' | --skip-dangling",
+            "'zz' | skip_dangling",
         ),
         (
             "delete",
             "head relation tail",
             [{"head": "g1", "relation": "interacts", "tail": "g1"}],
-            "'g1 [interacts] g1' | --skip-dangling",
+            "'g1 [interacts] g1' | skip_dangling",
         ),
         (
             "delete",
             "key field",
             [{"key": "g1", "field": "poem"}],
-            "'g1 (poem)' | --skip-dangling",
+            "'g1 (poem)' | skip_dangling",
         ),
         (
             "nodes",
@@ -330,13 +330,13 @@ def test_what_only_the_recipe_said_stays(tmp_path: Path) -> None:
             "edges",
             "head relation tail",
             [{"head": "g1", "relation": "interacts", "tail": "zz"}],
-            "1 | 'g1' | 'zz' | --skip-dangling",
+            "1 | 'g1' | 'zz' | skip_dangling",
         ),
         (
             "texts",
             "key text",
             [{"key": "zz", "text": "t"}],
-            "1 | 'zz' | --skip-dangling",
+            "1 | 'zz' | skip_dangling",
         ),
     ],
 )
@@ -350,7 +350,7 @@ def test_a_bad_delta_changes_nothing(
     wording(mentions(str(caught.value), message), replace={str(tmp_path): "DIR"})
     with kbkit.open(kb_path) as kb:
         assert kb.manifest.generation == "0001"
-    if "--skip-dangling" in message:
+    if "skip_dangling" in message:
         kbkit.update(kb_path, **{option: path}, skip_dangling=True).close()
 
 
