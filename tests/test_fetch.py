@@ -888,7 +888,7 @@ def test_the_command_fetches_and_says_what_is_next(
     write_recipe(tmp_path / "club", {"url": f"{site.address}/club.zip"})
     done = run("fetch", "./club", cwd=tmp_path)  # the folder of that name is the recipe: the data stand beside it
     assert (done.returncode, done.stdout) == (0, "")
-    command = "kbkit ingest ./club club.files/club.zip --out club.kb"
+    command = "kbkit ingest ./club club.files/club.zip -o club.kb"
     wording(
         mentions(done.stderr, f"club.zip | 0.0 | {command}"),
         "cli",
@@ -899,7 +899,7 @@ def test_the_command_fetches_and_says_what_is_next(
     _, _, source, path, _, out = shlex.split(command)
     with kbkit.ingest(source, path, out=out, stores=["tables"]) as kb:
         assert kb.schema.nodes == 2
-    done = run("fetch", "./club", "--to", "club.files", cwd=tmp_path)
+    done = run("fetch", "./club", "-o", "club.files", cwd=tmp_path)
     wording(
         mentions(done.stderr, f"club.zip | 0.0 | {command}"),
         "cli",
@@ -914,7 +914,7 @@ def test_the_command_lists_without_asking(here: Any, site: Site, tmp_path: Path)
         {"url": f"{site.address}/data.bin", "bytes": 200_000, "help": "all of it"},
         {"url": f"{site.address}/b.csv", "name": "sub/b.csv", "part": "b"},
     )
-    done = here("fetch", tmp_path / "mine", "b", "--to", "here", "--list", "-f", "json", cwd=tmp_path)
+    done = here("fetch", tmp_path / "mine", "b", "-o", "here", "--list", "-f", "json", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout) == [
         {
@@ -939,6 +939,6 @@ def test_the_command_fails_in_one_line(here: Any, site: Site, tmp_path: Path, wo
         (("imbd",), "'imbd' | 'imdb'"),
         (("./mine", "-f", "json"), "--list"),
     ):
-        done = here("fetch", *args, "--to", "out", cwd=tmp_path)
+        done = here("fetch", *args, "-o", "out", cwd=tmp_path)
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
         wording(mentions(done.stderr, expected), "cli", replace={site.address: "SITE"})

@@ -244,9 +244,9 @@ def test_kgx_bad_input(here: Run, tmp_path: Path) -> None:
     mentions(message, "1 edge | '1' [x] '2' (no '2')")
     mentions(hint, "skip_dangling")
     links.write_text("subject\tpredicate\tobject\n1\tbiolink:x\t1\n1\tbiolink:x\t1\textra\n")
-    done = here("ingest", "kgx", nodes, links, "--out", tmp_path / "kb")
+    done = here("ingest", "kgx", nodes, links, "-o", tmp_path / "kb")
     assert done.returncode == 1
     mentions(done.stderr.splitlines()[-1], f"{links}, line 3 | 4 | 3")
     message, hint = refused("kgx", SAMPLES / "quest", out=tmp_path / "kb")
     mentions(message, "No node")
-    mentions(hint, "kbkit recipes")
+    mentions(hint, "kbkit recipe list")

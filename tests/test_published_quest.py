@@ -157,7 +157,7 @@ def test_ratings_of_titles_that_differ_in_case_alone_are_no_trouble(tmp_path: Pa
 def test_bad_files_are_named(here: Run, tmp_path: Path, wording: Wording) -> None:
     bad = tmp_path / "documents.jsonl"
     bad.write_text('{"title": "A", "text": "a"}\n{"title": "B", "text": \n')
-    done = here("ingest", "quest", bad, "--out", tmp_path / "kb")
+    done = here("ingest", "quest", bad, "-o", tmp_path / "kb")
     assert done.returncode == 1
     wording(mentions(done.stderr.splitlines()[-1], f"{bad}, line 2"), "cli", replace={str(tmp_path): "DIR"})
     bad.write_text('{"name": "A", "text": "a"}\n')

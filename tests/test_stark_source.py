@@ -304,7 +304,7 @@ def test_a_missing_dictionary_and_a_stray_edge(here: Run, tmp_path: Path, wordin
     wording(mentions(str(caught.value), "node_type_dict.pkl"), replace={str(tmp_path): "DIR"})
     archive = stark.sample("mag")
     archive.edges.append((0, 77, 0))
-    done = here("ingest", "stark", archive.write_zip(tmp_path / "mag.zip"), "--out", tmp_path / "kb")
+    done = here("ingest", "stark", archive.write_zip(tmp_path / "mag.zip"), "-o", tmp_path / "kb")
     assert done.returncode == 1
     wording(mentions(done.stderr, "1 | '0' | '77'"), "cli", replace={str(tmp_path): "DIR"})
     assert not (tmp_path / "kb" / "CURRENT").exists()

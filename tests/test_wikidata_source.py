@@ -180,14 +180,14 @@ def test_a_truncated_dump_leaves_nothing(tmp_path: Path, wording: Wording) -> No
 
 def test_options_of_a_recipe_are_flags(here: Run, tmp_path: Path, wording: Wording) -> None:
     chosen = ("--ids", "Q42,Q999999999", "--hops=1", "--stores", "tables")
-    done = here("ingest", "wikidata", SAMPLE, *chosen, "--out", tmp_path / "kb")
+    done = here("ingest", "wikidata", SAMPLE, *chosen, "-o", tmp_path / "kb")
     assert done.returncode == 0, done.stderr
     wording(mentions(done.stderr, "1"), "cli", replace={str(tmp_path): "DIR"})
     with kbkit.open(tmp_path / "kb") as kb:
         assert kb.sql("SELECT count(DISTINCT subject) AS n FROM statements")["n"].item() > 10
-    done = here("ingest", "wikidata", SAMPLE, "--clas", "Q5", "--out", tmp_path / "other")
+    done = here("ingest", "wikidata", SAMPLE, "--clas", "Q5", "-o", tmp_path / "other")
     wording(mentions(done.stderr, "'--clas' | '--class'"), "cli", replace={str(tmp_path): "DIR"})
-    done = here("ingest", "wikidata", SAMPLE, "--hops", "9", "--out", tmp_path / "other")
+    done = here("ingest", "wikidata", SAMPLE, "--hops", "9", "-o", tmp_path / "other")
     wording(mentions(done.stderr, "'9' | 0 | 1 | 2 | 3"), "cli", replace={str(tmp_path): "DIR"})
     done = here("ingest", "world", "--dry-run")
     wording(mentions(done.stderr, ""), "cli", replace={str(tmp_path): "DIR"})

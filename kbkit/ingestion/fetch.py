@@ -137,7 +137,7 @@ def plan(recipe: Recipe, to: Path, parts: Sequence[str] = ()) -> list[tuple[Down
         hint = (
             [f"Download the files yourself: {recipe.get}"]
             if recipe.get
-            else ["Use ", Command(f"recipes {recipe.name}"), " to see what it reads"]
+            else ["Use ", Command(f"recipe show {recipe.name}"), " to see what it reads"]
         )
         raise KbError(f"Recipe {recipe.name} has no downloads", *hint)
     known = list(dict.fromkeys(download.part for download in recipe.downloads if download.part))
@@ -404,5 +404,5 @@ def _one_line_errors() -> Iterator[None]:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise KbError("Disk full; received data is kept", f"Free disk space. {_RESUME}") from error
         raise BadInputError(
-            f"Cannot write {error.filename}: {error.strerror}", "Choose another folder with ", Option("to")
+            f"Cannot write {error.filename}: {error.strerror}", "Choose another folder with ", Option("output")
         ) from error
