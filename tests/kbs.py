@@ -318,3 +318,10 @@ def _main() -> None:
 
 if __name__ == "__main__":
     _main()
+
+
+def mentions(text: str, facts: str) -> str:
+    """Assert that a message has all facts, separated by `` | ``: names, numbers, files, lines. Return the message."""
+    for fact in filter(None, facts.split(" | ")):
+        assert fact in text, f"{fact!r} is not in: {text}"
+    return text

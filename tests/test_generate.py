@@ -16,6 +16,8 @@ import kbkit
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.ingestion.generate import SHAPES, End, Relation, Shape, _draw_pairs, generate
 from kbkit.ingestion.generate_words import compose
+from tests.kbs import mentions
+from tests.wording import Wording
 
 TABLE_2 = {
     "amazon": (4, 5, 1_035_542, 9_443_802, 592_067_882),
@@ -233,31 +235,37 @@ def test_the_table_recipe_types_the_attributes(shape: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("scale", [0, -1, 10.5, math.nan, math.inf])
-def test_a_scale_out_of_range_is_refused(scale: float, tmp_path: Path) -> None:
-    with pytest.raises(KbError, match=r"out of range; choose one above 0 and up to 10"):
+def test_a_scale_out_of_range_is_refused(scale: float, tmp_path: Path, wording: Wording) -> None:
+    with pytest.raises(KbError) as caught:
         generate("mag", tmp_path / "out", scale=scale)
+    wording(mentions(str(caught.value), "0 | 10"), replace={str(tmp_path): "DIR"})
     assert list(tmp_path.iterdir()) == []
 
 
-def test_other_bad_arguments_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UnknownNameError, match=r"unknown shape 'amazn'; did you mean 'amazon'\?"):
+def test_other_bad_arguments_are_refused(tmp_path: Path, wording: Wording) -> None:
+    with pytest.raises(UnknownNameError) as caught:
         generate("amazn", tmp_path / "out")
-    with pytest.raises(KbError, match="the seed -1 is negative"):
+    wording(mentions(str(caught.value), "'amazn' | 'amazon'"), replace={str(tmp_path): "DIR"})
+    with pytest.raises(KbError) as caught:
         generate("mag", tmp_path / "out", seed=-1)
+    wording(mentions(str(caught.value), "1"), replace={str(tmp_path): "DIR"})
     (tmp_path / "file").touch()
-    with pytest.raises(KbError, match="file is a file; name a folder"):
+    with pytest.raises(KbError) as caught:
         generate("mag", tmp_path / "file")
-    with pytest.raises(KbError, match=r"cannot write .*; nothing was kept"):
+    wording(mentions(str(caught.value), ""), replace={str(tmp_path): "DIR"})
+    with pytest.raises(KbError) as caught:
         generate("mag", tmp_path / "file" / "out")
+    wording(mentions(str(caught.value), ""), replace={str(tmp_path): "DIR"})
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
 
 @pytest.mark.parametrize("name", ["nodes.parquet", "edges.parquet", "texts.parquet"])
-def test_files_that_are_there_are_kept(name: str, tmp_path: Path) -> None:
+def test_files_that_are_there_are_kept(name: str, tmp_path: Path, wording: Wording) -> None:
     (tmp_path / name).write_text("mine")
     (tmp_path / "notes.md").write_text("also mine")
-    with pytest.raises(KbError, match=f"holds {name} already"):
+    with pytest.raises(KbError) as caught:
         generate("prime", tmp_path, scale=SCALE, texts=False)
+    wording(mentions(str(caught.value), f"{name}"), replace={str(tmp_path): "DIR"})
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted([name, "notes.md"])
     assert (tmp_path / name).read_text() == "mine"
 
@@ -285,17 +293,22 @@ def test_a_stop_leaves_nothing(stage: str, made_before: bool, tmp_path: Path) ->
     assert generate("prime", out, scale=SCALE)["nodes"] > 0
 
 
-def test_a_full_disk_leaves_nothing_and_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_nothing_and_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wording: Wording
+) -> None:
     def full(self: object, table: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(pq.ParquetWriter, "write_table", full)
-    with pytest.raises(KbError, match=r"cannot write .*out: No space left on device; nothing was kept"):
+    with pytest.raises(KbError) as caught:
         generate("prime", tmp_path / "out", scale=SCALE)
+    wording(mentions(str(caught.value), ""), replace={str(tmp_path): "DIR"})
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_failure_while_publishing_takes_back_what_was_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_while_publishing_takes_back_what_was_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wording: Wording
+) -> None:
     rename = Path.rename
 
     def fail_at_last(self: Path, target: Path) -> Path:
@@ -305,8 +318,9 @@ def test_a_failure_while_publishing_takes_back_what_was_moved(tmp_path: Path, mo
         return rename(self, target)
 
     monkeypatch.setattr(Path, "rename", fail_at_last)
-    with pytest.raises(KbError, match="Input/output error"):
+    with pytest.raises(KbError) as caught:
         generate("prime", tmp_path, scale=SCALE)
+    wording(mentions(str(caught.value), ""), replace={str(tmp_path): "DIR"})
     assert list(tmp_path.iterdir()) == []
 
 

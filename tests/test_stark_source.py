@@ -28,8 +28,10 @@ from kbkit.ingestion import recipe as recipes
 from kbkit.kb import KnowledgeBase
 from kbkit.readers import pickles, reader, tensors
 from tests.conftest import Run
+from tests.kbs import mentions
 from tests.samples import stark
 from tests.samples.stark import Archive, describe, tensor, torch_file
+from tests.wording import Wording
 
 KBS = ("amazon", "mag", "prime")
 FIVE_FOLD = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -277,32 +279,34 @@ def _gap(archive: Archive) -> None:
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
-        (_short, {}, "node_info holds 16 nodes and node_types 15 types"),
-        (_unknown_type, {}, "node_type_dict has no type 7"),
-        (_unknown_relation, {}, "edge_type_dict has no type 9"),
-        (_gap, {}, "node_info has the key 99, and not a number from 0 to 15"),
-        (lambda _: None, {"kb": "prime"}, "the files hold amazon, and kb is prime"),
+        (_short, {}, "16 | 15"),
+        (_unknown_type, {}, "7"),
+        (_unknown_relation, {}, "9"),
+        (_gap, {}, "99 | 0 | 15"),
+        (lambda _: None, {"kb": "prime"}, ""),
     ],
 )
 def test_files_that_do_not_belong_together(
-    tmp_path: Path, change: Callable[[Archive], None], options: dict[str, str], message: str
+    tmp_path: Path, change: Callable[[Archive], None], options: dict[str, str], message: str, wording: Wording
 ) -> None:
     archive = stark.sample("amazon")
     change(archive)
-    with pytest.raises(duckdb.InvalidInputException, match=re.escape(message)):
+    with pytest.raises(duckdb.InvalidInputException) as caught:
         staged(archive, tmp_path, **options)
+    wording(mentions(str(caught.value), message), replace={str(tmp_path): "DIR"})
 
 
-def test_a_missing_dictionary_and_a_stray_edge(here: Run, tmp_path: Path) -> None:
+def test_a_missing_dictionary_and_a_stray_edge(here: Run, tmp_path: Path, wording: Wording) -> None:
     files = stark.sample("amazon").files()
     del files["node_type_dict.pkl"]
-    with pytest.raises(duckdb.InvalidInputException, match=re.escape("mag or prime: is node_type_dict.pkl missing?")):
+    with pytest.raises(duckdb.InvalidInputException) as caught:
         staged(files, tmp_path)
+    wording(mentions(str(caught.value), "node_type_dict.pkl"), replace={str(tmp_path): "DIR"})
     archive = stark.sample("mag")
     archive.edges.append((0, 77, 0))
     done = here("ingest", "stark", archive.write_zip(tmp_path / "mag.zip"), "-o", tmp_path / "kb")
     assert done.returncode == 1
-    assert "1 edge to an unknown node: '0' [affiliated_with] '77' (no '77')" in done.stderr
+    wording(mentions(done.stderr, "1 | '0' | '77'"), "cli", replace={str(tmp_path): "DIR"})
     assert not (tmp_path / "kb" / "CURRENT").exists()
 
 
@@ -397,63 +401,65 @@ def _of_itself() -> bytes:
 
 AGAIN = "; fetch the archive again"
 HOSTILE: dict[str, tuple[bytes, str]] = {
-    "a call": (pickle.dumps({0: Evil(print, ("hello",))}), "asks for builtins.print, which plain data do not need"),
-    "a module": (b"cos\nsystem\n(S'false'\ntR.", "asks for os.system, which plain data do not need"),
-    "eval": (b"\x80\x04}\x8c\x08builtins\x8c\x04eval\x93\x8c\x011\x85R.", "asks for builtins.eval"),
-    "an array": (pickle.dumps({0: np.arange(3)}), "asks for numpy._core.multiarray._reconstruct"),
-    "objects in numpy": (b"\x80\x04cnumpy\ndtype\n\x8c\x02O8\x89\x88\x87R.", "holds a numpy value of the type 'O8'"),
+    "a call": (pickle.dumps({0: Evil(print, ("hello",))}), "builtins.print"),
+    "a module": (b"cos\nsystem\n(S'false'\ntR.", "os.system"),
+    "eval": (b"\x80\x04}\x8c\x08builtins\x8c\x04eval\x93\x8c\x011\x85R.", "builtins.eval"),
+    "an array": (pickle.dumps({0: np.arange(3)}), "numpy._core.multiarray._reconstruct"),
+    "objects in numpy": (b"\x80\x04cnumpy\ndtype\n\x8c\x02O8\x89\x88\x87R.", "numpy value of type 'O8'"),
     "a huge numpy text": (
         b"\x80\x04cnumpy.core.multiarray\nscalar\ncnumpy\ndtype\n\x8c\x02i8\x89\x88\x87RC\x03abc\x86R.",
-        "holds a numpy value of the type 'i8' in 3 bytes",
+        "numpy value of type 'i8' in 3 bytes",
     ),
-    "another encoding": (b"\x80\x02c_codecs\nencode\nX\1\0\0\0aX\x04\0\0\0zlib\x86R.", "encodes a text otherwise than"),
-    "changes what it calls": (b"\x80\x04ccollections\nOrderedDict\n}\x8c\x09_functionNsb.", "cannot be read"),
-    "a changed slot": (b"\x80\x04cnumpy\ndtype\nN}\x8c\x09_functionNs\x86b.", "changes what is not its own"),
-    "a persistent id": (b"\x80\x02X\1\0\0\0aQ.", "byte 8 is 0x51, which plain data do not need"),
-    "an instance": (b"(icollections\nOrderedDict\n.", "byte 1 is 0x69, which plain data do not need"),
-    "an extension": (b"\x80\x02\x82\x01.", "byte 2 is 0x82, which plain data do not need"),
-    "a buffer outside": (b"\x80\x05\x97.", "byte 2 is 0x97, which plain data do not need"),
-    "cut short": (pickle.dumps(PLAIN)[:-20], "is cut short"),
-    "no end": (b"\x80\x04}", "is cut short"),
-    "garbage": (b"<html>not found</html>", "byte 0 is 0x3c, which plain data do not need"),
-    "nothing on the stack": (b"\x80\x04.", "cannot be read"),
-    "a length of 2**62": (b"\x80\x04\x8e" + struct.pack("<Q", 1 << 62) + b"a.", "is cut short"),
-    "a frame of 2**40": (b"\x80\x04\x95" + struct.pack("<Q", 1 << 40) + b"}.", "is cut short"),
-    "a memo of 2**32": (b"\x80\x02}r\xff\xff\xff\xff.", "byte 3 is 0x72, which plain data do not need"),
-    "a memo in digits": (b"}p999999999\n.", "byte 1 is 0x70, which plain data do not need"),
-    "a missing memo": (b"\x80\x04h\x07.", "cannot be read: Memo value not found at index 7"),
-    "nested lists": (_nested_lists(100_000), "the value of '0' is too large or holds itself"),
-    "nested tuple keys": (b"\x80\x04})" + b"\x85" * 500_000 + b"Ns.", "holds more than 1,000 tuples"),
+    "another encoding": (b"\x80\x02c_codecs\nencode\nX\1\0\0\0aX\x04\0\0\0zlib\x86R.", "Latin-1"),
+    "changes what it calls": (b"\x80\x04ccollections\nOrderedDict\n}\x8c\x09_functionNsb.", "Cannot read"),
+    "a changed slot": (b"\x80\x04cnumpy\ndtype\nN}\x8c\x09_functionNs\x86b.", "modifies a"),
+    "a persistent id": (b"\x80\x02X\1\0\0\0aQ.", "byte 8 | 0x51"),
+    "an instance": (b"(icollections\nOrderedDict\n.", "byte 1 | 0x69"),
+    "an extension": (b"\x80\x02\x82\x01.", "byte 2 | 0x82"),
+    "a buffer outside": (b"\x80\x05\x97.", "byte 2 | 0x97"),
+    "cut short": (pickle.dumps(PLAIN)[:-20], "is truncated"),
+    "no end": (b"\x80\x04}", "is truncated"),
+    "garbage": (b"<html>not found</html>", "byte 0 | 0x3c"),
+    "nothing on the stack": (b"\x80\x04.", "Cannot read"),
+    "a length of 2**62": (b"\x80\x04\x8e" + struct.pack("<Q", 1 << 62) + b"a.", "is truncated"),
+    "a frame of 2**40": (b"\x80\x04\x95" + struct.pack("<Q", 1 << 40) + b"}.", "is truncated"),
+    "a memo of 2**32": (b"\x80\x02}r\xff\xff\xff\xff.", "byte 3 | 0x72"),
+    "a memo in digits": (b"}p999999999\n.", "byte 1 | 0x70"),
+    "a missing memo": (b"\x80\x04h\x07.", "Cannot read | Memo value not found at index 7"),
+    "nested lists": (_nested_lists(100_000), "Value of '0' | contains itself"),
+    "nested tuple keys": (b"\x80\x04})" + b"\x85" * 500_000 + b"Ns.", "contains more than 1,000 tuples"),
     "tuples nested by calls": (
         b"\x80\x04cnumpy\ndtype\n\x94)\x94" + b"0h\0\x8c\x02i8h\1\x86\x94R" * 3 + b".",
-        "holds a numpy type of an unknown form",
+        "numpy type of an unknown form",
     ),
     "tuples nested by states": (
         b"\x80\x04cnumpy\ndtype\n\x8c\x02i8\x85R(K\3\x8c\1<NNN)t\x94b.",
-        "holds a numpy type of an unknown form",
+        "numpy type of an unknown form",
     ),
-    "itself": (_of_itself(), "the value of '0' is too large or holds itself"),
-    "shared lists": (_laughs(), "the value of '0' is too large or holds itself"),
-    "a shared text": (_long_laugh(), "the value of '0' is too large or holds itself"),
-    "a huge number": (pickle.dumps({0: 10**9999}), "the value of '0' is no JSON"),
-    "a huge key": (pickle.dumps({10**9999: 0}), "has a number of more than 4,000 digits for a key"),
-    "digits": (b"L" + b"9" * 9999 + b"L\n.", "cannot be read: Exceeds the limit"),
-    "a tuple key": (pickle.dumps({(1, 2): 0}), "has a tuple for a key"),
-    "a key of bytes": (pickle.dumps({0: {b"a": 1}}), "the value of '0' is no JSON"),
-    "no text": (pickle.dumps({0: b"\xff"}), "the value of '0' is no JSON"),
-    "a type": (b"\x80\x04}K\0ccollections\nOrderedDict\ns.", "the value of '0' is no JSON: call has no place in it"),
-    "a text alone": (pickle.dumps("text"), "holds a str"),
-    "a set of a text": (pickle.dumps({0: Evil(set, ("abc",))}), "makes a set of something other than a list"),
+    "itself": (_of_itself(), "Value of '0' | contains itself"),
+    "shared lists": (_laughs(), "Value of '0' | contains itself"),
+    "a shared text": (_long_laugh(), "Value of '0' | contains itself"),
+    "a huge number": (pickle.dumps({0: 10**9999}), "Value of '0' | JSON"),
+    "a huge key": (pickle.dumps({10**9999: 0}), "Integer key of more than 4,000 digits"),
+    "digits": (b"L" + b"9" * 9999 + b"L\n.", "Cannot read | Exceeds the limit"),
+    "a tuple key": (pickle.dumps({(1, 2): 0}), "Unsupported key | tuple"),
+    "a key of bytes": (pickle.dumps({0: {b"a": 1}}), "Value of '0' | JSON"),
+    "no text": (pickle.dumps({0: b"\xff"}), "Value of '0' | JSON"),
+    "a type": (b"\x80\x04}K\0ccollections\nOrderedDict\ns.", "Value of '0' | JSON: unsupported type call"),
+    "a text alone": (pickle.dumps("text"), "Unsupported content | str"),
+    "a set of a text": (pickle.dumps({0: Evil(set, ("abc",))}), "makes a set from something other than a list"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_pickles_are_refused(tmp_path: Path, name: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_hostile_pickles_are_refused(
+    tmp_path: Path, name: str, capfd: pytest.CaptureFixture[str], wording: Wording
+) -> None:
     data, message = HOSTILE[name]
     with pytest.raises(BadInputError) as caught:
         read_pickle(data, tmp_path)
-    assert f"{tmp_path / 'node_info.pkl'}" in caught.value.message
-    assert message in caught.value.message
+    wording(mentions(caught.value.message, f"{tmp_path / 'node_info.pkl'}"), replace={str(tmp_path): "DIR"})
+    mentions(caught.value.message, message)
     assert caught.value.hint
     assert capfd.readouterr() == ("", "")
 
@@ -551,31 +557,31 @@ def _zip(**members: bytes) -> bytes:
 
 ONE = describe([1], [1], 1)
 BAD_TENSORS: dict[str, tuple[bytes, str]] = {
-    "no zip": (b"\x80\x02}.", "cannot be read: File is not a zip file"),
-    "an old one": (b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.", "the format of torch before 1.6"),
-    "no pickle": (_zip(a__data__0=raw([1])), "holds 0 files data.pkl; one tensor was expected"),
-    "two pickles": (_zip(a__data__0=raw([1]), **{"a__data.pkl": ONE, "b__data.pkl": ONE}), "holds 2 files data.pkl"),
-    "no storage": (_zip(**{"a__data.pkl": ONE}), "holds 0 files data/0; one was expected"),
-    "a dict": (torch_file(b"\x80\x02}.", b""), "holds a dict and not one tensor"),
-    "a call": (torch_file(b"\x80\x02cos\nsystem\n)R.", b""), "asks for os.system, which plain data do not need"),
-    "a number": (torch_file(describe([], [], 1), raw([1])), "holds a tensor of shape []"),
-    "a cube": (torch_file(describe([1, 1, 1], [1, 1, 1], 1), raw([1])), "holds a tensor of shape [1, 1, 1]"),
-    "too wide": (tensor(np.zeros((17, 2))), "holds a tensor of shape [17, 2]"),  # type: ignore[arg-type]
-    "outside": (torch_file(describe([3], [1], 2), raw([1, 2])), "reaches outside its storage"),
-    "strides outside": (torch_file(describe([2, 2], [2, 1], 3), raw([1, 2, 3])), "reaches outside its storage"),
-    "offset outside": (torch_file(describe([0], [1], 1, offset=2), raw([1])), "reaches outside its storage"),
-    "before it": (torch_file(describe([2], [-1], 2, offset=1), raw([1, 2])), "describes a tensor in an unknown way"),
-    "repeated": (torch_file(describe([2, 1 << 40], [0, 0], 1), raw([1])), "repeats its numbers to 2,199,023,255,552"),
-    "other bytes": (torch_file(describe([1], [1], 1), raw([1, 2])), "declares 8 bytes of numbers and holds 16"),
-    "a huge storage": (torch_file(describe([1], [1], 1 << 47), raw([1])), "bytes of numbers and holds 8"),
-    "halves": (torch_file(describe([1], [1], 1, kind="DoubleStorage"), raw([0.5], "<f8")), "holds 0.5"),
-    "nan": (torch_file(describe([1], [1], 1, kind="FloatStorage"), raw([math.nan], "<f4")), "holds nan"),
+    "no zip": (b"\x80\x02}.", "Cannot read | File is not a zip file"),
+    "an old one": (b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02M\xe9\x03.", "format | torch before 1.6"),
+    "no pickle": (_zip(a__data__0=raw([1])), "contains 0 files data.pkl"),
+    "two pickles": (_zip(a__data__0=raw([1]), **{"a__data.pkl": ONE, "b__data.pkl": ONE}), "contains 2 files data.pkl"),
+    "no storage": (_zip(**{"a__data.pkl": ONE}), "contains 0 files data/0"),
+    "a dict": (torch_file(b"\x80\x02}.", b""), "contains a dict instead of a tensor"),
+    "a call": (torch_file(b"\x80\x02cos\nsystem\n)R.", b""), "os.system"),
+    "a number": (torch_file(describe([], [], 1), raw([1])), "contains a tensor of shape []"),
+    "a cube": (torch_file(describe([1, 1, 1], [1, 1, 1], 1), raw([1])), "contains a tensor of shape [1, 1, 1]"),
+    "too wide": (tensor(np.zeros((17, 2))), "contains a tensor of shape [17, 2]"),  # type: ignore[arg-type]
+    "outside": (torch_file(describe([3], [1], 2), raw([1, 2])), "exceeds its storage"),
+    "strides outside": (torch_file(describe([2, 2], [2, 1], 3), raw([1, 2, 3])), "exceeds its storage"),
+    "offset outside": (torch_file(describe([0], [1], 1, offset=2), raw([1])), "exceeds its storage"),
+    "before it": (torch_file(describe([2], [-1], 2, offset=1), raw([1, 2])), "describes a tensor in an unknown form"),
+    "repeated": (torch_file(describe([2, 1 << 40], [0, 0], 1), raw([1])), "repeats its storage to 2,199,023,255,552"),
+    "other bytes": (torch_file(describe([1], [1], 1), raw([1, 2])), "16 bytes of numbers instead of 8"),
+    "a huge storage": (torch_file(describe([1], [1], 1 << 47), raw([1])), "8 bytes of numbers instead of"),
+    "halves": (torch_file(describe([1], [1], 1, kind="DoubleStorage"), raw([0.5], "<f8")), "Unsupported number 0.5"),
+    "nan": (torch_file(describe([1], [1], 1, kind="FloatStorage"), raw([math.nan], "<f4")), "Unsupported number nan"),
     "complex": (torch_file(describe([1], [1], 1, kind="ComplexFloatStorage"), raw([1])), "torch.ComplexFloatStorage"),
-    "middle-endian": (torch_file(ONE, raw([1]), order=b"middle"), "has the byte order b'middle'"),
-    "long order": (torch_file(ONE, raw([1]), order=b"x" * 99), "holds 99 bytes in archive/byteorder"),
-    "cut short": (tensor([1, 2, 3])[:-30], "cannot be read"),
+    "middle-endian": (torch_file(ONE, raw([1]), order=b"middle"), "unknown byte order b'middle'"),
+    "long order": (torch_file(ONE, raw([1]), order=b"x" * 99), "has 99 bytes in archive/byteorder"),
+    "cut short": (tensor([1, 2, 3])[:-30], "Cannot read"),
     "damaged": (tensor([0x1234567890]).replace((0x1234567890).to_bytes(8, "little"), b"\1" * 8), "checksum"),
-    "no storage id": (torch_file(b"\x80\x02N\x85Q.", b""), "refers to something that is no storage of a tensor"),
+    "no storage id": (torch_file(b"\x80\x02N\x85Q.", b""), "refers to something other than the storage of a tensor"),
 }  # fmt: skip
 
 
@@ -585,7 +591,7 @@ def test_bad_tensors_are_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(BadInputError) as caught:
         read_tensor(data, tmp_path)
     assert str(tmp_path / "edge_index.pt") in caught.value.message
-    assert message in caught.value.message
+    mentions(caught.value.message, message)
     assert caught.value.hint
 
 

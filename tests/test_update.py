@@ -17,6 +17,8 @@ import kbkit
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from tests.conftest import TESTS, Run
+from tests.kbs import mentions
+from tests.wording import Wording
 
 TINY = TESTS / "tiny"
 Row = Mapping[str, Any]
@@ -304,73 +306,75 @@ def test_what_only_the_recipe_said_stays(tmp_path: Path) -> None:
             "delete",
             "key",
             [{"key": "zz"}],
-            "no node has the key 'zz' that is to go; --skip-dangling leaves such rows out",
+            "'zz' | skip_dangling",
         ),
         (
             "delete",
             "head relation tail",
             [{"head": "g1", "relation": "interacts", "tail": "g1"}],
-            "there is no edge 'g1 [interacts] g1' that is to go; --skip-dangling leaves such rows out",
+            "'g1 [interacts] g1' | skip_dangling",
         ),
         (
             "delete",
             "key field",
             [{"key": "g1", "field": "poem"}],
-            "there is no text 'g1 (poem)' that is to go; --skip-dangling leaves such rows out",
+            "'g1 (poem)' | skip_dangling",
         ),
         (
             "nodes",
             "key type",
             [{"key": "n", "type": "drug"}] * 2,
-            "the key 'n' is there more than once in the file of nodes; give each node one row",
+            "'n'",
         ),
         (
             "edges",
             "head relation tail",
             [{"head": "g1", "relation": "interacts", "tail": "zz"}],
-            "1 edge to an unknown node: 'g1' [interacts] 'zz' (no 'zz'); --skip-dangling leaves them out",
+            "1 | 'g1' | 'zz' | skip_dangling",
         ),
         (
             "texts",
             "key text",
             [{"key": "zz", "text": "t"}],
-            "1 text of an unknown node: 'zz'; --skip-dangling leaves them out",
+            "1 | 'zz' | skip_dangling",
         ),
     ],
 )
 def test_a_bad_delta_changes_nothing(
-    tables_before: Path, tmp_path: Path, option: str, columns: str, rows: list[Row], message: str
+    tables_before: Path, tmp_path: Path, option: str, columns: str, rows: list[Row], message: str, wording: Wording
 ) -> None:
     path = write(tmp_path / "delta.csv", rows, columns)
     kb_path = shutil.copytree(tables_before, tmp_path / "tiny.kb")
     with pytest.raises(BadInputError) as caught:
         kbkit.update(kb_path, **{option: path})
-    assert str(caught.value) == message
+    wording(mentions(str(caught.value), message), replace={str(tmp_path): "DIR"})
     with kbkit.open(kb_path) as kb:
         assert kb.manifest.generation == "0001"
-    if "--skip-dangling" in message:
+    if "skip_dangling" in message:
         kbkit.update(kb_path, **{option: path}, skip_dangling=True).close()
 
 
-def test_a_value_of_another_type_is_refused(tiny_kb: Path, tmp_path: Path) -> None:
+def test_a_value_of_another_type_is_refused(tiny_kb: Path, tmp_path: Path, wording: Wording) -> None:
     path = write(tmp_path / "n.csv", [{"key": "g1", "year": "soon"}], "key year")
-    with pytest.raises(BadInputError, match=r"Could not convert string 'soon' to INT64.*year"):
+    with pytest.raises(BadInputError) as caught:
         kbkit.update(tiny_kb, nodes=path)
+    wording(mentions(str(caught.value), "'soon'"), replace={str(tmp_path): "DIR"})
 
 
-def test_a_kb_from_rdf_is_refused(tmp_path: Path) -> None:
+def test_a_kb_from_rdf_is_refused(tmp_path: Path, wording: Wording) -> None:
     kbkit.ingest("rdf", TINY / "tiny.ttl", out=tmp_path / "r.kb", stores=["tables"]).close()
     path = write(tmp_path / "n.csv", [{"key": "x"}], "key")
-    with pytest.raises(KbError, match="a KB from RDF holds its source's own statements; change the source, and ingest"):
+    with pytest.raises(KbError) as caught:
         kbkit.update(tmp_path / "r.kb", nodes=path)
+    wording(mentions(str(caught.value), ""), replace={str(tmp_path): "DIR"})
 
 
-def test_the_command(here: Run, tiny_kb: Path, tmp_path: Path) -> None:
+def test_the_command(here: Run, tiny_kb: Path, tmp_path: Path, wording: Wording) -> None:
     none = here("update", tiny_kb)
-    assert none.stderr == "kbkit: the update names no file; give --nodes, --edges, --texts or --delete\n"
+    wording(mentions(none.stderr, "--nodes | --edges | --texts | --delete"), "cli", replace={str(tmp_path): "DIR"})
     path = write(tmp_path / "n.csv", [{"id": "d9", "kind": "drug", "label": "Novum"}], "id kind label")
     done = here("update", tiny_kb, "--nodes", path, "--column", "key=id")
     assert done.returncode == 0, done.stderr
     assert here("answers", tiny_kb, 'drug:"Novum"', "-f", "csv").stdout.splitlines()[1].split(",")[2] == "d9"
     absent = here("update", tiny_kb, "--texts", tmp_path / "none.csv")
-    assert absent.stderr == f"kbkit: {tmp_path / 'none.csv'} does not exist; name files\n"
+    wording(mentions(absent.stderr, f"{tmp_path / 'none.csv'}"), "cli", replace={str(tmp_path): "DIR"})

@@ -15,9 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbkit.readers.wikidata import literals, sites, units
+from kbkit.readers.wikidata import literals, wikimedia
 from kbkit.readers.wikidata.convert import convert
 from kbkit.schema import Wikibase
+from tests.kbs import mentions
 from tests.wording import Wording
 
 GREGORIAN, JULIAN = "http://www.wikidata.org/entity/Q1985727", "http://www.wikidata.org/entity/Q1985786"
@@ -461,8 +462,7 @@ def test_gregorian_days_stay(day: date) -> None:
 def test_no_times(written: str, wording: Wording) -> None:
     with pytest.raises(ValueError) as caught:
         literals.date_time(written, 11, "Q1985727")
-    message = str(caught.value)
-    wording(message)
+    wording(mentions(str(caught.value), ""))
 
 
 @pytest.mark.parametrize(
@@ -473,7 +473,7 @@ def test_no_times(written: str, wording: Wording) -> None:
      ("+1", "Q4917", None)],
 )  # fmt: skip
 def test_units(amount: str, unit: str, expected: tuple[str, str] | None) -> None:
-    assert units.normalized(amount, unit) == expected
+    assert wikimedia.normalized(amount, unit) == expected
 
 
 @pytest.mark.parametrize(
@@ -487,7 +487,7 @@ def test_units(amount: str, unit: str, expected: tuple[str, str] | None) -> None
      ("a.org/> <xwiki", None), ("-wiki", None)],
 )  # fmt: skip
 def test_sites(name: str, expected: tuple[str, str, str] | None) -> None:
-    assert sites.site(name) == expected
+    assert wikimedia.site(name) == expected
 
 
 @given(st.text())

@@ -16,7 +16,9 @@ from kbkit.display.progress import Event
 from kbkit.errors import InterruptedBuildError, KbError
 from kbkit.kb import KnowledgeBase
 from tests.conftest import Run
+from tests.kbs import mentions
 from tests.samples.wikidata import make
+from tests.wording import Wording
 
 SAMPLE = make.FILE
 LIGHT = ("tables", "adjacency")
@@ -143,14 +145,15 @@ def test_a_class_with_its_subclasses(tmp_path: Path) -> None:
         assert kb.sql("SELECT count(*) AS n FROM statements WHERE subject = 'Q145'")["n"].item() == 0
 
 
-def test_a_build_that_is_stopped_goes_on(tmp_path: Path) -> None:
+def test_a_build_that_is_stopped_goes_on(tmp_path: Path, wording: Wording) -> None:
     def stop(event: Event) -> None:
         if (event.stage, event.done) == ("load", 1):
             raise KeyboardInterrupt
 
     out = tmp_path / "kb"
-    with pytest.raises(InterruptedBuildError, match="the same command goes on with it"):
+    with pytest.raises(InterruptedBuildError) as caught:
         kbkit.ingest("wikidata", SAMPLE, out=out, stores=LIGHT, progress=stop)
+    wording(mentions(str(caught.value), ""), replace={str(tmp_path): "DIR"})
     parts = sorted(KbDirectory(out).partial.rglob("*.parquet"))
     made = {path: path.stat().st_mtime_ns for path in parts}
     assert made
@@ -166,27 +169,28 @@ def test_a_build_that_is_stopped_goes_on(tmp_path: Path) -> None:
     assert not KbDirectory(out).partial.exists()
 
 
-def test_a_truncated_dump_leaves_nothing(tmp_path: Path) -> None:
+def test_a_truncated_dump_leaves_nothing(tmp_path: Path, wording: Wording) -> None:
     broken = tmp_path / "dump.json"
     broken.write_bytes(SAMPLE.read_bytes()[:100_000])
-    with pytest.raises(KbError, match=r"dump\.json, line \d+"):
+    with pytest.raises(KbError) as caught:
         kbkit.ingest("wikidata", broken, out=tmp_path / "kb", stores=LIGHT)
+    wording(mentions(str(caught.value), "dump.json"), replace={str(tmp_path): "DIR"})
     assert not (tmp_path / "kb").exists()
 
 
-def test_options_of_a_recipe_are_flags(here: Run, tmp_path: Path) -> None:
+def test_options_of_a_recipe_are_flags(here: Run, tmp_path: Path, wording: Wording) -> None:
     chosen = ("--ids", "Q42,Q999999999", "--hops=1", "--stores", "tables")
     done = here("ingest", "wikidata", SAMPLE, *chosen, "-o", tmp_path / "kb")
     assert done.returncode == 0, done.stderr
-    assert done.stderr.endswith("\n  1 of the ids are not in the dump\n")
+    wording(mentions(done.stderr, "1"), "cli", replace={str(tmp_path): "DIR"})
     with kbkit.open(tmp_path / "kb") as kb:
         assert kb.sql("SELECT count(DISTINCT subject) AS n FROM statements")["n"].item() > 10
     done = here("ingest", "wikidata", SAMPLE, "--clas", "Q5", "-o", tmp_path / "other")
-    assert done.stderr == "kbkit: unknown option '--clas' in kbkit ingest; did you mean '--class'?\n"
+    wording(mentions(done.stderr, "'--clas' | '--class'"), "cli", replace={str(tmp_path): "DIR"})
     done = here("ingest", "wikidata", SAMPLE, "--hops", "9", "-o", tmp_path / "other")
-    assert done.stderr == "kbkit: unknown value of option hops '9'; there are 0, 1, 2, 3\n"
+    wording(mentions(done.stderr, "'9' | 0 | 1 | 2 | 3"), "cli", replace={str(tmp_path): "DIR"})
     done = here("ingest", "world", "--dry-run")
-    assert done.stderr.startswith("kbkit: recipe world has no estimate; ")
+    wording(mentions(done.stderr, ""), "cli", replace={str(tmp_path): "DIR"})
 
 
 def test_a_dry_run_makes_nothing(here: Run, tmp_path: Path) -> None:
@@ -248,11 +252,12 @@ def test_an_export_keeps_statements(kb: KnowledgeBase, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"max_types": "x"}, "option max-types: 'x' is no whole number"),
-        ({"hops": "1"}, "option hops: there is nothing to go on from"),
+        ({"max_types": "x"}, "'x'"),
+        ({"hops": "1"}, ""),
     ],
 )
-def test_options_are_read_before_the_dump(options: dict[str, str], said: str, tmp_path: Path) -> None:
-    with pytest.raises(KbError, match=said):
+def test_options_are_read_before_the_dump(options: dict[str, str], said: str, tmp_path: Path, wording: Wording) -> None:
+    with pytest.raises(KbError) as caught:
         kbkit.ingest("wikidata", SAMPLE, out=tmp_path / "kb", options=options, stores=LIGHT)
+    wording(mentions(str(caught.value), said), replace={str(tmp_path): "DIR"})
     assert not (tmp_path / "kb").exists()

@@ -1,15 +1,15 @@
--- Texts come with the markup of the pages they were taken from.
+-- Texts contain the markup of their web pages.
 CREATE MACRO plain(value) AS
   trim(regexp_replace(
     replace(replace(replace(replace(replace(replace(
       regexp_replace(value, '(?s)<!--.*?-->|<(script|style)\b.*?</(script|style)>|<[a-zA-Z/!][^>]*>', '', 'gi'),
       '&nbsp;', ' '), '&#39;', ''''), '&quot;', '"'), '&lt;', '<'), '&gt;', '>'), '&amp;', '&'),
     '[\s\x{A0}]+', ' ', 'g'));
-CREATE MACRO marked(value) AS  -- most texts are not, and cleaning is slow
+CREATE MACRO marked(value) AS  -- most texts have none, and cleaning is slow
   contains(value, '<') OR contains(value, '&') OR contains(value, '  ') OR contains(value, E'\n')
   OR contains(value, E'\t') OR contains(value, chr(160)) OR trim(value) <> value;
 CREATE MACRO clean(value) AS nullif(CASE WHEN marked(value) THEN plain(value) ELSE value END, '');
--- A list of texts; where one text stands instead, the list of it.
+-- A list of texts; a single text becomes a list of one.
 CREATE MACRO texts_of(value) AS coalesce(TRY_CAST(value AS VARCHAR[]), [value ->> '$']);
 
 CREATE TABLE meta_rows AS
@@ -36,7 +36,7 @@ SELECT * FROM meta_rows
 WHERE place IN (SELECT min(place) FROM meta_rows GROUP BY asin)
 AND (getvariable('products') = 'all' OR asin IN (SELECT asin FROM review_rows));
 
--- What STaRK takes off a brand, in its order.
+-- Prefixes and suffixes that STaRK removes from brands, in its order.
 CREATE MACRO before(value, sign) AS CASE WHEN starts_with(value, sign) THEN value[length(sign) + 1:] ELSE value END;
 CREATE MACRO after(value, sign) AS CASE WHEN ends_with(value, sign) THEN value[:-length(sign) - 1] ELSE value END;
 CREATE TABLE brands AS
@@ -55,7 +55,7 @@ UNION
 SELECT category FROM product_categories WHERE NOT EXISTS (FROM category_list)
 GROUP BY category HAVING count(*) > getvariable('category_threshold')::BIGINT;
 
--- A style says what was bought: {"Color:": " Red"}. STaRK takes colours of three letters and more, of up to four words.
+-- A style describes the purchase: {"Color:": " Red"}. STaRK uses colours of at least three letters and at most four words.
 CREATE TABLE product_colors AS
 SELECT DISTINCT asin, lower(trim(coalesce(TRY_CAST(TRY_CAST(value AS JSON) AS VARCHAR[])[1], value))) AS color FROM (
   SELECT asin, unnest(map_values(style)) AS value, unnest(map_keys(style)) AS what
@@ -87,7 +87,7 @@ UNION ALL SELECT 'product', asin, 'has_category', 'category', category
           FROM product_categories SEMI JOIN known_categories USING (category)
 UNION ALL SELECT 'product', asin, 'has_color', 'color', color FROM product_colors SEMI JOIN known_colors USING (color);
 
--- Ranked by their places alone: the texts are long.
+-- Ranks positions only, because the texts are long.
 CREATE TABLE best_reviews AS
 SELECT place, asin, standing FROM (
   SELECT place, asin, row_number() OVER (

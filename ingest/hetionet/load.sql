@@ -11,7 +11,7 @@ SELECT (j->>'$.source_id[0]') || '::' || (j->>'$.source_id[1]') AS head, j->>'ki
        j->'data' AS data, row_number() OVER () AS place
 FROM (SELECT unnest(json_extract(to_json(edges), '$[*]')) AS j FROM graph);
 
--- What the properties are, as from_json wants to be told; an object inside a property stays JSON text.
+-- The structure of the properties for from_json; nested objects stay JSON text.
 CREATE MACRO structure(json) AS (
   SELECT coalesce(json_group_object(key, CASE
            WHEN json_type(value) = 'OBJECT' OR value::VARCHAR IN ('"NULL"', '"JSON"') THEN '"VARCHAR"'::JSON
@@ -40,7 +40,7 @@ UNION ALL BY NAME
 (SELECT kind AS type, kind || '::' || identifier AS key, name, identifier, p.* EXCLUDE (place)
  FROM json_node JOIN node_properties p USING (place) ORDER BY place);
 
--- The tables abbreviate: kind of the source, verb in small letters, > where there is a direction, kind of the target.
+-- Abbreviations in the tables: kind of the source, verb in lower case, > if directed, kind of the target.
 CREATE TABLE verb AS
 SELECT abbreviation, first(verb ORDER BY given DESC) AS verb FROM (
   SELECT abbreviation, string_split_regex(metaedge, ' [-<>] ')[2] AS verb, true AS given FROM metaedges
@@ -69,6 +69,6 @@ DROP VIEW edges;
 ALTER TABLE all_nodes RENAME TO nodes;
 CREATE TABLE edges AS
 SELECT * EXCLUDE (both_ways) FROM all_edges
-UNION ALL  -- symmetric relations that recipe.toml does not know
+UNION ALL  -- symmetric relations that are not in recipe.toml
 SELECT * EXCLUDE (both_ways) REPLACE (tail AS head, head AS tail) FROM all_edges
 WHERE both_ways AND relation NOT IN ('resembles', 'covaries', 'interacts');

@@ -1,5 +1,5 @@
--- Titles end in a non-breaking space. The IMDB number in the link tells films apart; the rows of one film differ only in
--- vote and like counts, so the one with the most votes is kept.
+-- Titles end in a non-breaking space. The IMDB number in the link identifies a film; its rows differ only in counts of
+-- votes and likes, so the one with the most votes is kept.
 CREATE TABLE film AS
 SELECT * EXCLUDE (copy) FROM (
   SELECT *, row_number() OVER (PARTITION BY key ORDER BY num_voted_users::BIGINT DESC, place) AS copy
@@ -57,6 +57,6 @@ UNION ALL BY NAME
 SELECT 'movie' AS head_type, key AS head, 'rated' AS relation, 'content_rating' AS tail_type, content_rating AS tail
 FROM film WHERE content_rating IS NOT NULL;
 
--- The source has no running text: the keywords of the plot are what a search has to go by.
+-- The source has no prose: plot keywords are the text to search.
 CREATE TABLE texts AS
 SELECT key, 'keywords' AS field, replace(plot_keywords, '|', ', ') AS text FROM film WHERE plot_keywords IS NOT NULL;

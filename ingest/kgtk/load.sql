@@ -1,8 +1,8 @@
--- Escapes: \| \" \' \n \t \r \\. A bar that is escaped does not separate the values of a list.
+-- Escapes: \| \" \' \n \t \r \\. An escaped bar does not separate list items.
 CREATE MACRO unescape(x) AS if(contains(x, '\'),
   replace(replace(replace(replace(replace(replace(
     x, '\\', chr(1)), '\n', chr(10)), '\t', chr(9)), '\r', chr(13)), '\', ''), chr(1), '\'), x);
--- 'text'@en: where the tag begins, counted from the end.
+-- 'text'@en: position of the tag, counted from the end.
 CREATE MACRO tag(x) AS strpos(reverse(x), '@''');
 CREATE MACRO language_text(x) AS unescape(substr(x, 2, length(x) - tag(x) - 2));
 CREATE MACRO language_of(x) AS if(starts_with(x, '''') AND tag(x) > 0, right(x, tag(x) - 1), NULL);
@@ -17,7 +17,7 @@ CREATE MACRO cut_date(iso, precision) AS CASE
 CREATE MACRO date_text(x) AS
   cut_date(split_part(substr(x, 2), '/', 1), TRY_CAST(nullif(split_part(x, '/', 2), '') AS INT));
 
--- +10.5[10,11]Q174728: magnitude, tolerance, unit. What does not look like it stays as it is, and so does 0xff.
+-- +10.5[10,11]Q174728: magnitude, tolerance, unit. Other values, such as 0xff, are unchanged.
 CREATE MACRO coordinate(x, i) AS TRY_CAST(split_part(substr(x, 2), '/', i) AS DOUBLE)::VARCHAR;
 CREATE MACRO is_based(x) AS left(x, 1) = '0' AND substr(x, 2, 1) IN ('x', 'X', 'b', 'B', 'o', 'O');
 CREATE MACRO magnitude(x) AS regexp_extract(
@@ -25,7 +25,7 @@ CREATE MACRO magnitude(x) AS regexp_extract(
 CREATE MACRO unit(x) AS if(is_based(x), NULL, nullif(regexp_extract(
   x, '^[-+]?[0-9]*\.?[0-9]*(?:[eE][-+]?[0-9]+)?(?:\[[^]]*\])?([A-Za-z%].*)?$', 1), ''));
 
--- The first character says what a value is.
+-- The first character determines the type of a value.
 CREATE MACRO kind(x) AS CASE left(x, 1)
   WHEN '"' THEN 'string' WHEN '''' THEN 'language' WHEN '^' THEN 'date' WHEN '@' THEN 'location' WHEN '!' THEN 'other'
   WHEN '+' THEN 'number' WHEN '-' THEN 'number' WHEN '.' THEN 'number'
@@ -47,7 +47,7 @@ CREATE MACRO plain_list(x) AS CASE
 CREATE MACRO listed(label, names) AS list_contains(string_split(replace(names, ' ', ''), ','), label);
 
 
--- The edges of all files, and those that the columns of the node file say.
+-- The edges of all files, and those from the columns of the node file.
 CREATE TABLE statement AS
 SELECT row_number() OVER () AS statement_place, * REPLACE (coalesce(label, '_') AS label)
 FROM edges WHERE node1 <> '' AND node2 <> ''
@@ -55,7 +55,7 @@ UNION ALL BY NAME
 SELECT id AS node1, label, unnest(values_of(node2)) AS node2
 FROM (UNPIVOT nodes ON COLUMNS(* EXCLUDE (id)) INTO NAME label VALUE node2);
 
--- An edge whose node1 is the id of an edge qualifies it. Qualifiers of qualifiers find no edge below, and are left out.
+-- An edge whose node1 is the id of an edge qualifies it. Qualifiers of qualifiers match no edge below and are dropped.
 CREATE TABLE edge_id AS SELECT id AS edge FROM statement WHERE id IS NOT NULL;
 CREATE TABLE qualifier AS
 SELECT node1 AS key, label, node2, statement_place AS place, kind(node2) AS kind
@@ -69,7 +69,7 @@ FROM statement ANTI JOIN edge_id ON node1 = edge;
 DROP TABLE statement;
 DROP TABLE edge_id;
 
--- Names, aliases and texts, those in the language that was asked for first.
+-- Names, aliases and texts, the requested language first.
 CREATE TABLE wording AS
 SELECT node1 AS key, claim_role AS role, plain(node2) AS text, coalesce(statement_place, 0) AS place,
        value_kind <> 'language' OR language_of(node2) IS NOT DISTINCT FROM getvariable('language') AS wanted
@@ -81,7 +81,7 @@ SELECT key, list(text ORDER BY role DESC, place) AS aliases
 FROM wording LEFT JOIN called USING (key)
 WHERE wanted AND role <> 'text' AND text IS DISTINCT FROM name GROUP BY key;
 
--- A label of edges that is only named itself is a relation and no node.
+-- An edge label that only has a name is a relation, not a node.
 CREATE TABLE relation AS SELECT DISTINCT label AS key FROM claim;
 CREATE TABLE entity AS
 SELECT key, min(place) AS place FROM (
@@ -92,7 +92,7 @@ SELECT key, min(place) AS place FROM (
             WHERE value_kind = 'symbol' AND coalesce(claim_role, 'type') = 'type')
 GROUP BY key;
 
--- Types: the classes with most nodes, by their names where these are unique.
+-- Types: the largest classes, called by their names if these are unique.
 CREATE TABLE membership AS
 SELECT node1 AS key, plain(node2) AS class, min(coalesce(statement_place, 0)) AS place
 FROM claim WHERE claim_role = 'type' GROUP BY ALL;
@@ -104,7 +104,7 @@ LEFT JOIN called ON called.key = class;
 CREATE TABLE typed AS
 SELECT key, list(type ORDER BY place, type) AS all_types FROM membership JOIN class USING (class) GROUP BY key;
 
--- Literals of nodes, and qualifiers: units and coordinates have columns of their own.
+-- Literals of nodes, and qualifiers: units and coordinates have their own columns.
 CREATE MACRO facts(source) AS TABLE
   SELECT key, label, place, kind, unnest(CASE
     WHEN kind = 'number' AND unit(node2) IS NOT NULL
@@ -114,7 +114,7 @@ CREATE MACRO facts(source) AS TABLE
             {'suffix': '_longitude', 'value': coordinate(node2, 2)}]
     ELSE [{'suffix': '', 'value': plain(node2)}] END, recursive := true)
   FROM query_table(source);
--- The most frequent labels; the number tells apart those that differ in case alone.
+-- The most frequent labels; numbers distinguish those that differ only in case.
 CREATE MACRO columns_of(source, most) AS TABLE
   SELECT label, row_number() OVER (PARTITION BY lower(label) ORDER BY uses DESC, label) AS number
   FROM (SELECT label, count(*) AS uses FROM query_table(source) GROUP BY label ORDER BY uses DESC, label
@@ -122,7 +122,7 @@ CREATE MACRO columns_of(source, most) AS TABLE
 CREATE MACRO column_name(label, number, taken) AS
   label || if(list_contains(taken, lower(label)), '_', '') || if(number > 1, '_' || number, '');
 
--- KGTK says what is a number or a date: strings stay text ("007"). A column with values of several types is text.
+-- KGTK marks numbers and dates, so strings stay text ("007"). A column with values of several types is text.
 CREATE MACRO type_of(value, kind, suffix) AS CASE
   WHEN suffix = '_unit' THEN 'VARCHAR'
   WHEN kind = 'location' AND suffix <> '' THEN 'DOUBLE'
@@ -183,7 +183,7 @@ FROM entity e LEFT JOIN typed USING (key) LEFT JOIN called USING (key) LEFT JOIN
 LEFT JOIN attributes a ON a.key = e.key LEFT JOIN other_attributes o ON o.key = e.key
 ORDER BY e.place;
 
--- Columns beside node1, label and node2 may hold lists.
+-- Columns other than node1, label and node2 may contain lists.
 DROP VIEW edges;
 CREATE TABLE edges AS
 SELECT c.* EXCLUDE ("the id"), q.* EXCLUDE (key), qualifiers

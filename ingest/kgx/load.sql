@@ -1,8 +1,8 @@
--- The JSON form: one object with all nodes and edges. What it lacks of the columns of the tables is NULL.
+-- The JSON form: one object with all nodes and edges. Missing columns are NULL.
 CREATE TABLE json_node AS SELECT unnest(json_extract(to_json(nodes), '$[*]')) AS j FROM graph;
 CREATE TABLE json_edge AS SELECT unnest(json_extract(to_json(edges), '$[*]')) AS j FROM graph;
 
--- What the properties are, as from_json wants to be told; an object inside a property stays JSON text.
+-- The structure of the properties for from_json; nested objects stay JSON text.
 CREATE MACRO structure(json) AS (
   SELECT coalesce(json_group_object(key, CASE
            WHEN json_type(value) = 'OBJECT' OR value::VARCHAR IN ('"NULL"', '"JSON"') THEN '"VARCHAR"'::JSON
@@ -31,7 +31,7 @@ FROM (SELECT unnest(from_json(j, getvariable('edge_structure'))) FROM json_edge)
 SET VARIABLE node_rows = (SELECT if(count(*) = 0, 'nodes', 'json_nodes') FROM json_node);
 SET VARIABLE edge_rows = (SELECT if(count(*) = 0, 'edges', 'json_edges') FROM json_edge);
 
--- Lists arrive as text from TSV, and as lists from JSON.
+-- Lists are text in TSV, and lists in JSON.
 CREATE MACRO as_list(value) AS
   CASE WHEN typeof(value) LIKE '%[]' THEN value::VARCHAR[] ELSE string_split(value::VARCHAR, '|') END;
 CREATE MACRO bare(curie) AS if(starts_with(curie, 'biolink:'), substr(curie, 9), curie);
@@ -56,7 +56,7 @@ CREATE MACRO primary_type(categories) AS CASE
   WHEN categories[1] IN ('NamedThing', 'Entity') THEN categories[-1]
   ELSE categories[1] END;
 
--- Type names are few, so that each list of categories is decided once.
+-- Lists of categories repeat, so the primary type of each is determined once.
 CREATE TABLE primary_types AS
 SELECT category, primary_type(category) AS type FROM (SELECT DISTINCT category FROM node_row);
 

@@ -1,6 +1,6 @@
--- -1 and nothing both say that a value is missing.
+-- -1 and empty values both mean that a value is missing.
 CREATE MACRO given(value) AS nullif(nullif(trim(value), '-1'), '');
--- Only some writers of these files have quoted the texts that hold quotes.
+-- Some versions of these files quote texts that contain quotes, others do not.
 CREATE MACRO unquoted(value) AS
   CASE WHEN value LIKE '"%"' AND length(value) > 1 THEN replace(value[2:-2], '""', '"') ELSE value END;
 
@@ -24,7 +24,7 @@ SELECT mag_id::BIGINT AS mag, first(given(title) ORDER BY place) AS title,
 FROM (SELECT *, row_number() OVER () AS place FROM all_texts)
 GROUP BY mag;
 
-SELECT error('STaRK numbers the papers that have texts, and there are none: add idx_title_abs.tsv, or --set keys=mag')
+SELECT error('Missing texts: STaRK numbers the papers with texts. Add idx_title_abs.tsv, or set the option keys=mag')
 WHERE getvariable('keys') = 'stark' AND NOT EXISTS (FROM paper_texts);
 
 CREATE TABLE links AS
@@ -34,7 +34,7 @@ SELECT head::UINTEGER AS head, tail::UINTEGER AS tail, relation FROM (
   UNION ALL SELECT head, tail, 'has_topic' FROM has_topic
   UNION ALL SELECT head, tail, 'writes' FROM writes);
 
--- STaRK's part: papers with texts, then whatever is connected with what there is already.
+-- STaRK's part: papers with texts, then the nodes connected to them.
 CREATE TABLE kept AS
 WITH some_papers AS (SELECT entity FROM ids SEMI JOIN paper_texts USING (mag) WHERE type = 'paper'),
      some_authors AS (SELECT DISTINCT head AS entity FROM links
@@ -47,7 +47,7 @@ UNION ALL SELECT DISTINCT 'field_of_study', tail FROM links
           WHERE relation = 'has_topic' AND head IN (FROM some_papers)
 UNION ALL SELECT type, entity FROM ids WHERE getvariable('keys') = 'mag';
 
--- Its numbers go through the types; within a type by OGB's numbers, and papers by MAG's identifiers.
+-- Numbered by type, within a type by OGB's numbers, papers by MAG's identifiers.
 CREATE TABLE numbered AS
 WITH type_order(type, rank) AS (VALUES ('author', 0), ('institution', 1), ('field_of_study', 2), ('paper', 3)),
      places AS (
@@ -90,7 +90,7 @@ LEFT JOIN journals j ON given(d.JournalId) = j.JournalId
 LEFT JOIN conferences c ON given(d.ConferenceSeriesId) = c.ConferenceSeriesId
 ORDER BY n.place;
 
--- An end that ogbn-mag has but this part of it has not takes the edge along; any other is the user's to decide on.
+-- Edges to nodes of ogbn-mag outside of this part are dropped; edges to unknown nodes are reported.
 CREATE TABLE ends AS SELECT i.type, i.entity, n.key FROM ids i LEFT JOIN numbered n USING (type, entity);
 CREATE MACRO linked(link, from_type, to_type) AS TABLE
 SELECT from_type AS head_type, coalesce(h.key, concat(from_type, ' ', l.head)) AS head, relation,

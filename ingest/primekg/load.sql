@@ -3,7 +3,7 @@ SELECT x_index AS head, CASE getvariable('relation') WHEN 'fine' THEN relation E
        y_index AS tail, CASE getvariable('relation') WHEN 'fine' THEN display_relation END AS display
 FROM kg;
 
--- What a broken download leaves: an index that is no integer, or a node that is not the same in all its rows.
+-- A corrupt download has invalid node indices, or nodes that differ between rows.
 CREATE MACRO whole(value) AS coalesce(regexp_full_match(value, '[0-9]{1,9}'), false);
 SELECT error(concat('kg.csv, line ', line, ' has the node index ', coalesce('''' || bad || '''', 'of nothing'),
                     ', which is no integer; is the download whole?'))
@@ -32,7 +32,7 @@ FROM node_rows LEFT JOIN (
 ) USING (node)
 ORDER BY node;
 
--- Both files have a row for each of the sources they were joined from: a text is often in several rows, and kept once.
+-- Both files have a row per joined source: a text often occurs in several rows, and is kept once.
 CREATE TABLE texts AS
 SELECT node_index AS key, 'drug' AS type, field, trim(text) AS text
 FROM (UNPIVOT drug_features ON

@@ -1,4 +1,4 @@
--- The query files are read as lines: their ratings have titles as keys, of which DuckDB's reader would make columns.
+-- The query files are read as lines: the titles are keys in their ratings, and DuckDB's reader would make them columns.
 CREATE MACRO queries(source, file) AS TABLE
   SELECT trim(replace(replace(line->>'original_query', '<mark>', ''), '</mark>', '')) AS category,
          line->>'$.metadata.template' AS template, line->>'$.metadata.domain' AS domain,
@@ -12,7 +12,7 @@ FROM queries('train', 'train.jsonl') UNION ALL FROM queries('validation', 'val.j
 UNION ALL FROM queries('test', 'test.jsonl') UNION ALL FROM queries('films', 'prefiltered_films.jsonl')
 UNION ALL FROM queries('books', 'prefiltered_books.jsonl');
 
--- Lists arrive as text from CSV, and as lists from JSON and Parquet. No title of Wikipedia holds a bar.
+-- Lists are text in CSV, and lists in JSON and Parquet. Wikipedia titles contain no bar.
 CREATE MACRO as_list(value) AS
   CASE WHEN typeof(value) LIKE '%[]' THEN value::VARCHAR[] ELSE string_split(value::VARCHAR, '|') END;
 
@@ -22,7 +22,7 @@ SELECT DISTINCT title, category FROM (
   UNION ALL SELECT title::VARCHAR, trim(unnest(as_list(category))) FROM categories)
 WHERE title <> '' AND category <> '';
 
--- A title stands in queries of one domain; where it does not, the first by alphabet.
+-- A title is usually in queries of one domain; otherwise the alphabetically first one is used.
 CREATE TABLE title_domain AS
 SELECT title, min(domain) AS domain FROM (SELECT unnest(docs) AS title, domain FROM query) GROUP BY title;
 

@@ -1,6 +1,6 @@
--- The reader gives quads(file, s, p, o, g), each term as N-Quads writes it.
+-- The reader provides quads(file, s, p, o, g) with terms in N-Quads syntax.
 
--- Blank nodes mean something within one file only: number them by first appearance.
+-- Blank nodes are local to a file: number them by first appearance.
 CREATE TABLE blank AS
 SELECT file, label, '<urn:kbkit:blank:' || row_number() OVER (ORDER BY min(place)) || '>' AS iri FROM (
   SELECT file, s AS label, 3 * rowid AS place FROM quads WHERE s[1:2] = '_:'
@@ -14,14 +14,14 @@ FROM quads q
 LEFT JOIN blank bs ON bs.file = q.file AND bs.label = q.s
 LEFT JOIN blank bo ON bo.file = q.file AND bo.label = q.o
 LEFT JOIN blank bg ON bg.file = q.file AND bg.label = q.g
-WHERE p <> '<urn:kbkit:type>'  -- what kbkit adds itself, in case the source was exported from a KB
+WHERE p <> '<urn:kbkit:type>'  -- added by kbkit if the source was exported from a KB
 GROUP BY ALL;
 DROP TABLE quads;
 
 CREATE MACRO bare(term) AS term[2:-2];
 CREATE MACRO local_name(iri) AS coalesce(nullif(regexp_extract(iri, '([^/#:]+)[/#:]?$', 1), ''), iri);
 CREATE MACRO language(term) AS regexp_extract(term, '"@([A-Za-z0-9-]+)$', 1);
--- The text of a literal. Escaped backslashes first, so that what follows one is not taken for an escape.
+-- The text of a literal. Escaped backslashes first, so that the next character is not taken for an escape.
 CREATE MACRO unescape(text) AS list_aggregate(list_transform(string_split(text, '\\'), lambda part:
   list_reduce(list_distinct(regexp_extract_all(part, '\\u([0-9A-Fa-f]{4})', 1)),
               lambda done, code: replace(done, '\u' || code, chr(('0x' || code)::INTEGER)),
@@ -33,7 +33,7 @@ CREATE MACRO value(term) AS CASE WHEN contains(term, '\') THEN unescape(lexical(
 CREATE MACRO language_rank(term) AS
   CASE WHEN language(term) = '' THEN 1
        WHEN lower(split_part(language(term), '-', 1)) = lower(getvariable('language')) THEN 0 ELSE 2 END;
--- Where a predicate stands in an option, by its IRI or by the end of it.
+-- The position of a predicate in an option, by its IRI or its ending.
 CREATE MACRO place_in(option, term) AS coalesce(
   list_position(string_split(getvariable(option), ' '), bare(term)),
   list_position(string_split(getvariable(option), ' '), local_name(bare(term))));
@@ -49,7 +49,7 @@ SELECT key, arg_min(value, (rank, label_place, value)) FILTER (label_place IS NO
        list(value ORDER BY place) FILTER (rank < 2) AS all_names
 FROM literals WHERE (label_place IS NOT NULL OR is_alias) AND trim(value) <> '' GROUP BY key;
 
--- The largest classes become types, named by the end of their IRI; where two end alike, the larger has the name.
+-- The largest classes become types named by the end of their IRI; if two are equal, the larger class has the name.
 CREATE TABLE typings AS
 SELECT DISTINCT bare(s) AS key, bare(o) AS class FROM statements WHERE place_in('types', p) IS NOT NULL AND o[1] = '<';
 CREATE TABLE type_iris AS
@@ -58,7 +58,7 @@ FROM (SELECT *, row_number() OVER (PARTITION BY lower(local_name(class)) ORDER B
       FROM (SELECT class, count(*) AS size FROM typings GROUP BY class
             ORDER BY size DESC, class LIMIT getvariable('max_types')::INT));
 
--- A node's primary type is its smallest class: the most telling one.
+-- A node's primary type is its smallest, most specific class.
 CREATE TABLE node_classes AS
 SELECT key, list(type ORDER BY size, type) AS all_types FROM typings JOIN type_iris ON iri = class GROUP BY key;
 
@@ -77,7 +77,7 @@ SELECT key, min(place) AS place FROM (
   UNION ALL SELECT tail, 2 * place + 1 FROM links
 ) GROUP BY key;
 
--- One column per literal predicate; a column of a name that kbkit uses itself gets an underscore.
+-- One column per literal predicate; names that kbkit reserves get an underscore.
 CREATE TABLE attribute_names AS
 SELECT p, CASE WHEN lower(name) IN ('id', 'type', 'key', 'name', 'aliases', 'types', 'position') THEN name || '_'
                WHEN alike > 1 THEN name || '_' || alike ELSE name END AS attribute
@@ -88,7 +88,7 @@ FROM (SELECT *, row_number() OVER (PARTITION BY lower(name) ORDER BY size DESC, 
 CREATE TABLE attribute_values AS
 SELECT key, attribute, value FROM literals JOIN attribute_names USING (p)
 WHERE label_place IS NULL AND text_place IS NULL AND NOT is_alias AND rank < 2
-UNION ALL SELECT NULL, '_none', NULL;  -- PIVOT wants a column
+UNION ALL SELECT NULL, '_none', NULL;  -- PIVOT needs a column
 CREATE TABLE attributes AS PIVOT attribute_values ON attribute USING list(value ORDER BY value) GROUP BY key;
 
 CREATE TABLE nodes AS

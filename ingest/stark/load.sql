@@ -1,12 +1,12 @@
--- The readers give node_info(key, value) and the two dictionaries, values being JSON; edge_index(position, c0, c1),
+-- The readers provide node_info(key, value) and the two dictionaries with JSON values; edge_index(position, c0, c1),
 -- edge_types(position, value) and node_types(position, value).
 
--- -1, "", NaN and None all say that something is missing.
+-- -1, "", NaN and None all mean that a value is missing.
 CREATE MACRO known(value) AS nullif(nullif(trim(value), ''), '-1');
 CREATE MACRO counted(value) AS nullif(value, -1);
 
--- What is known of each node, of whatever type, in one pass over its JSON. The order of node_info is not that of the
--- numbers in MAG. Where a value is no list (or number) but something else, json_transform gives NULL.
+-- The properties of nodes of all types, in one pass over the JSON. The order of node_info is not that of the numbers
+-- in MAG. json_transform returns NULL for values of an unexpected type.
 CREATE TABLE facts AS
 SELECT TRY_CAST(key AS BIGINT) AS number, key, f.* FROM (
   SELECT key, json_transform(value, '{
@@ -24,15 +24,15 @@ SELECT TRY_CAST(key AS BIGINT) AS number, key, f.* FROM (
   FROM node_info);
 DROP TABLE node_info;
 
--- Which of the three it is: Amazon and Prime say the names of their types, MAG's are constants of STaRK's code.
+-- Which KB it is: Amazon and Prime name their types, those of MAG are constants in STaRK's code.
 SET VARIABLE found = (
   SELECT CASE WHEN bool_or(name = 'product') THEN 'amazon' WHEN bool_or(name = 'gene/protein') THEN 'prime'
               WHEN count(*) = 0 AND EXISTS (FROM facts WHERE type IN ('author', 'paper')) THEN 'mag' END
   FROM (SELECT value::JSON->>'$' AS name FROM node_type_dict));
 SELECT CASE WHEN getvariable('kb') NOT IN ('auto', getvariable('found'))
-            THEN error('the files hold ' || getvariable('found') || ', and kb is ' || getvariable('kb'))
+            THEN error('The files contain ' || getvariable('found') || ', but the option kb is ' || getvariable('kb'))
             WHEN coalesce(getvariable('found'), getvariable('kb')) = 'auto'
-            THEN error('the files are not those of amazon, mag or prime'
+            THEN error('The files are not those of amazon, mag or prime'
                        || CASE WHEN EXISTS (FROM node_type_dict) THEN ''
                                ELSE ': is node_type_dict.pkl missing?' END) END;
 SET VARIABLE kb = coalesce(getvariable('found'), getvariable('kb'));
@@ -46,7 +46,7 @@ SELECT TRY_CAST(key AS BIGINT) AS number, value::JSON->>'$' AS name FROM edge_ty
 UNION ALL SELECT * FROM (VALUES (0, 'affiliated_with'), (1, 'cites'), (2, 'has_topic'), (3, 'writes'))
 WHERE getvariable('kb') = 'mag' AND NOT EXISTS (FROM edge_type_dict);
 
--- Files that do not belong together, or are damaged.
+-- Files that do not match, or are corrupt.
 CREATE MACRO refuse(condition, message) AS CASE WHEN condition THEN error(message) END;
 SELECT refuse(edges <> types, 'edge_index holds ' || edges || ' edges and edge_types ' || types || ' types'),
        refuse(nodes <> typed, 'node_info holds ' || nodes || ' nodes and node_types ' || typed || ' types')
@@ -62,7 +62,7 @@ FROM edge_types ANTI JOIN relation_numbers ON value = number LIMIT 1;
 CREATE TABLE candidate_types AS
 SELECT CASE getvariable('kb') WHEN 'amazon' THEN 'product' ELSE 'paper' END AS type WHERE getvariable('kb') <> 'prime';
 
--- Nodes. A price may be a range, of which this is the lower end; a sales rank reads ">#1,234 in Sports (See ...)".
+-- Nodes. The price is the lower end if it is a range; a sales rank reads ">#1,234 in Sports (See ...)".
 CREATE MACRO amount(text) AS TRY_CAST(replace(ltrim(split_part(text, ' - ', 1), '$ '), ',', '') AS DOUBLE);
 CREATE MACRO rank_of(text) AS TRY_CAST(replace(trim(split_part(ltrim(text, '># '), 'in', 1)), ',', '') AS BIGINT);
 CREATE MACRO first_of(value) AS CASE WHEN json_type(value) = 'ARRAY' THEN value->>'$[0]' ELSE value->>'$' END;
@@ -110,7 +110,7 @@ SELECT head::VARCHAR AS head, r.name AS relation, tail::VARCHAR AS tail FROM (
   WHERE getvariable('merge') GROUP BY head, tail
 ) e JOIN relation_numbers r USING (number);
 
--- Texts, one of each field, as STaRK's documents show them. Of reviews those with most votes come first.
+-- Texts, one per field, as in STaRK's documents. Reviews with the most votes come first.
 CREATE MACRO lines(parts) AS array_to_string(list_filter(parts, lambda part: known(part) IS NOT NULL), chr(10));
 CREATE MACRO as_list(value) AS
   CASE WHEN json_type(value) = 'ARRAY' THEN value->>'$[*]' ELSE [value->>'$'] END;
@@ -121,9 +121,9 @@ CREATE MACRO best(reviews) AS lines(list_transform(list_sort(list_transform(revi
 CREATE MACRO dialogue(qa) AS
   lines(list_transform(qa[:25], lambda q: concat_ws(' ', known(q.question), known(q.answer))));
 
--- Prime's details that are not empty, without numbers of things elsewhere. What tells what a node is goes to the field
--- description, all else to details, a line each: "half life: about four hours". Of lists and deeper things the leaves
--- are shown, with their names; of a gene's notes and domains only the words, and of its places the first.
+-- Prime's nonempty details, without identifiers of other databases. Descriptions go to the field description, all
+-- others to details, one per line: "half life: about four hours". Nested values are flattened to named leaves; notes and
+-- domains of a gene are reduced to words, its positions to the first.
 CREATE TABLE prime_details AS
 SELECT f.key, d.key AS name, d.id AS place, d.value, d.type IN ('OBJECT', 'ARRAY') AS nested
 FROM facts f, json_each(f.details) d

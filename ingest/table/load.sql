@@ -1,4 +1,4 @@
--- Lists arrive as text from CSV, and as lists from Parquet and JSON.
+-- Lists are text in CSV, and lists in Parquet and JSON.
 CREATE MACRO as_list(value) AS
   CASE WHEN typeof(value) LIKE '%[]' THEN value::VARCHAR[] ELSE string_split(value::VARCHAR, '|') END;
 

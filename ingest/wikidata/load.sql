@@ -1,10 +1,10 @@
--- The converter gives dump_entities, dump_terms, dump_statements, dump_qualifiers and dump_sitelinks.
+-- The converter provides dump_entities, dump_terms, dump_statements, dump_qualifiers and dump_sitelinks.
 
 CREATE MACRO number(id) AS TRY_CAST(regexp_extract(id, '[0-9]+') AS BIGINT);
--- Short enough to be the name of a file in any writing.
+-- Short enough for a file name in any script.
 CREATE MACRO slug(text) AS nullif(trim(left(regexp_replace(text, '[^\pL\pN]+', '_', 'g'), 50), '_'), '');
 
--- Entities: those of the dump, and those that its statements lead to.
+-- Entities of the dump, and those that its statements point to.
 CREATE TABLE best AS
 SELECT subject, property, target, value, datatype, amount, unit FROM dump_statements
 WHERE best AND snak = 'value' AND subject IN (SELECT id FROM dump_entities);
@@ -15,7 +15,7 @@ SELECT id, coalesce(min(kind) FILTER (known), min(kind)) AS kind FROM (
   FROM best WHERE target IS NOT NULL
 ) GROUP BY id;
 
--- Names, in the order of the chosen languages: the terms come in this order.
+-- Names in the order of the selected languages, which is that of the terms.
 CREATE TABLE labels AS
 SELECT id, list(value ORDER BY place) FILTER (term = 'label') AS labels,
        list(value ORDER BY place) FILTER (term = 'alias') AS aliases
@@ -26,7 +26,7 @@ SELECT e.id, e.kind, l.labels[1] AS name,
                    lambda other: other <> l.labels[1]) AS aliases
 FROM entity e LEFT JOIN labels l USING (id);
 
--- The largest classes become types, called by their label; where two are called alike, the larger has the name.
+-- The largest classes become types called by their label; if two are equal, the larger class has the name.
 CREATE TABLE typings AS
 SELECT DISTINCT subject AS id, target AS class, property = 'P31' AS is_class FROM best
 WHERE property IN ('P31', 'P106') AND target IS NOT NULL;
@@ -49,7 +49,7 @@ CREATE TABLE node_classes AS
 SELECT id, list(type ORDER BY is_class DESC, size DESC, type) AS all_types, bool_or(is_class) AS has_class
 FROM typings JOIN class_names USING (class) GROUP BY id;
 
--- Values that are no entities, by property: dates, numbers, and text.
+-- Values other than entities, by property: dates, numbers, and text.
 CREATE TABLE literals AS
 SELECT DISTINCT subject AS id, property, datatype,
        CASE WHEN datatype <> 'time' THEN value
@@ -64,7 +64,7 @@ SELECT property, CASE WHEN bool_and(datatype = 'time') THEN 'time'
 FROM literals GROUP BY property ORDER BY count(*) DESC, number(property) LIMIT getvariable('max_attributes')::INT;
 CREATE MACRO values_of(wanted) AS TABLE
 SELECT id, property, value FROM literals JOIN attribute_properties USING (property) WHERE kind = wanted
-UNION ALL SELECT NULL, '_' || wanted, NULL;  -- PIVOT wants a column
+UNION ALL SELECT NULL, '_' || wanted, NULL;  -- PIVOT needs a column
 CREATE TABLE texts_of AS FROM values_of('text');
 CREATE TABLE times_of AS
 SELECT id, property, TRY_CAST(value AS DATE) AS value FROM values_of('time')

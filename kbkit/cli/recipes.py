@@ -71,7 +71,7 @@ def show_recipe(recipe: Source, format: Format = None, output: Output = None) ->
 
 def new_recipe(folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the new recipe.")]) -> None:
     """Create a commented recipe to start from."""
-    from kbkit.ingestion.skeleton import write_skeleton
+    from kbkit.ingestion.recipe import write_skeleton
 
     write_skeleton(folder)
     typer.echo(

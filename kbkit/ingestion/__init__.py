@@ -1,6 +1,7 @@
-"""Runs a recipe, builds the stores, publishes the generation.
+"""Run a recipe, build the stores, publish the generation.
 
-``recipe`` reads recipe.toml (``skeleton`` is one to start from); ``files`` finds the raw files and shows them to SQL,
-``conversion`` runs a converter; ``stage`` checks what load.sql made and numbers the nodes; ``describe`` reads the
-schema off it; ``build`` makes the stores and publishes.
+``recipe`` reads recipes, ``sources`` and ``archives`` make their files tables, ``staging`` validates the recipe's
+tables and numbers the nodes, ``describe`` derives the schema. ``build`` ingests a source or rebuilds a store,
+``update`` changes a KB with a ``delta``; both build and publish a ``generation``. ``fetch`` downloads sources,
+``generate`` writes synthetic ones.
 """

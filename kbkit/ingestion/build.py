@@ -1,9 +1,10 @@
-"""Builds generations: from a source (:func:`ingest`), or one store anew from the tables (:func:`rebuild`)."""
+"""Build generations: ingest a source, or rebuild one store from the tables."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,14 +15,21 @@ from kbkit.directory import systems
 from kbkit.directory.generations import KbDirectory, fingerprint, link_tree, now
 from kbkit.directory.manifest import STORES, Manifest, StoreRecord
 from kbkit.display.progress import Listener, Progress
-from kbkit.errors import BadInputError, InterruptedBuildError, KbError, UnknownNameError
-from kbkit.ingestion import archives, files
+from kbkit.errors import BadInputError, Command, InterruptedBuildError, KbError, Option, UnknownNameError
+from kbkit.ingestion import archives, sources
 from kbkit.ingestion import recipe as recipes
-from kbkit.ingestion.conversion import convert, create_views, estimate, keep_quads
 from kbkit.ingestion.describe import describe
-from kbkit.ingestion.jobs import Jobs
-from kbkit.ingestion.stage import Report, stage
-from kbkit.ingestion.steps import one_line_errors, publish, recorded_settings, staging, versions
+from kbkit.ingestion.generation import (
+    StoreBuilder,
+    one_line_errors,
+    publish,
+    recorded_settings,
+    staging_database,
+    versions,
+)
+from kbkit.ingestion.recipe import Recipe
+from kbkit.ingestion.staging import Report, stage
+from kbkit.readers import converter
 from kbkit.schema import Schema, literal, quote
 from kbkit.stores import embedders as embed
 from kbkit.stores import table_build, tables, threads, triples
@@ -34,21 +42,23 @@ if TYPE_CHECKING:
 
     from kbkit.readers.converted import Converted
 
+    Connection = duckdb.DuckDBPyConnection
+
 BUILT_FROM_TABLES = ("adjacency", "triples", "vectors", "text")
-"""The stores that are built from the tables: the one that most needs first, then the slowest first."""
+"""The stores that are built from the tables: first the one that most features need, then the slowest first."""
 
 _LOAD_STEPS = 6
 """The recipe's SQL, nodes, edges, texts, the schema, and the tables written."""
-_KEPT = "what was read is kept: the same command goes on with it"
+_RESUME = "What was converted is kept: run the same command again to resume"
 
 S = TypeVar("S", TextSettings, VectorSettings)
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to ingest, and how. ``options`` and ``columns`` are the recipe's; ``named`` settles single files.
+    """A source to ingest, with settings. ``options`` and ``columns`` are the recipe's; ``named`` assigns single files.
 
-    ``stores`` says which to build; the tables always are.
+    ``stores`` are the stores to build besides the tables.
     """
 
     source: str
@@ -67,38 +77,39 @@ class Request:
 
 
 def ingest(request: Request, out: Path, listener: Listener | None = None) -> Path:
-    """Build a KB at ``out`` (its next generation, with ``replace``) and return the new generation's folder.
+    """Build a KB at ``out``, or its next generation with ``replace``, and return the new generation's folder.
 
-    Raises a :class:`KbError` for whatever the user can mend; then the directory is as it was.
+    Raises :class:`KbError` for every problem that the user can fix; then the directory is unchanged.
     """
     directory = KbDirectory(out)
-    if directory.exists() and not request.replace:  # said again under the lock
-        raise KbError(f"{out} is a KB already", "--replace builds its next generation; or name another --out")
+    if directory.exists() and not request.replace:  # checked again under the lock
+        hint = ("Use ", Option("replace"), " to build its next generation, or choose another ", Option("out"))
+        raise KbError(f"{out} is already a KB", *hint)
     check_analyzer(request.text.analyzer)
-    stores = _wanted(request.stores)
+    stores = _stores_to_build(request.stores)
     recipe = recipes.load(request.source)
     options = recipes.settings(recipe, request.options)
-    found = _files(recipe, request)
+    found = _find_files(recipe, request)
     embedder = embed.load(request.embedder, request.prefixes, download=True) if "vectors" in stores else None
     progress = Progress(listener)
     with one_line_errors(), directory.building(f"kbkit ingest {request.source}", replace=request.replace) as folder:
         progress.report("load")
         started = time.perf_counter()
         parts = directory.partial if recipe.converted else None
-        with _kept_when_stopped(parts), staging(folder, found, parts=parts) as (con, local):
+        with _keeping_parts(parts), staging_database(folder, found, parts=parts) as (con, local):
             steps = iter(range(1, _LOAD_STEPS + 1))
 
             def step() -> None:
                 progress.report("load", next(steps), _LOAD_STEPS)
 
             def load() -> tuple[dict[str, Any], Schema, dict[str, int], Path | None]:
-                converted = convert(recipe, local, options, directory.partial, progress)
+                converted = _convert(recipe, local, options, directory.partial, progress)
                 report = _load(con, recipe, request, local, options, converted, step)
                 schema = describe(con, recipe)
                 step()
                 counts = table_build.build(con, folder, schema)
                 left_out = {**report.to_json(), **(converted.left_out if converted else {})}
-                return left_out, schema, counts, _keep_quads(con, recipe.rdf_quads, folder, converted)
+                return left_out, schema, counts, _write_quads(con, recipe.rdf_quads, folder, converted)
 
             def stop() -> None:
                 progress.stop()
@@ -110,21 +121,33 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
             schema=schema,
             generation=folder.name,
             created=now(),
-            recipe=_recorded(recipe, options),
+            recipe=_recipe_record(recipe, options),
             sources=[{"name": p.name, **fingerprint(p)} for p in archives.sources(found)],
             report=report,
             versions=versions(),
             stores={"tables": StoreRecord(counts, round(time.perf_counter() - started, 3))},
         )
-        with _kept_when_stopped(parts):
-            Jobs(folder, manifest, quads, embedder, request.text, request.vectors, progress).run(stores)
+        with _keeping_parts(parts):
+            StoreBuilder(folder, manifest, quads, embedder, request.text, request.vectors, progress).run(stores)
         final = publish(directory, folder, manifest, progress)
         systems.remove_tree(directory.partial)
         return final
 
 
-def _recorded(recipe: recipes.Recipe, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What the manifest keeps of the recipe."""
+def dry_run(request: Request) -> Sequence[tuple[str, str]]:
+    """Estimate the result of :func:`ingest` from the beginning of the files, as (name, figure) rows."""
+    recipe = recipes.load(request.source)
+    options = recipes.settings(recipe, request.options)
+    found = _find_files(recipe, request)
+    spec = recipe.converted
+    if spec is None:
+        hint = ("Leave out ", Option("dry_run"), ": the recipe reads its files directly")
+        raise KbError(f"Recipe {recipe.name} has no estimate", *hint)
+    return converter(spec.converter).estimate(found[spec.name], options)
+
+
+def _recipe_record(recipe: Recipe, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the manifest records of the recipe."""
     return {
         "name": recipe.name,
         "title": recipe.title,
@@ -134,28 +157,21 @@ def _recorded(recipe: recipes.Recipe, options: Mapping[str, Any]) -> dict[str, A
     }
 
 
-def dry_run(request: Request) -> Sequence[tuple[str, str]]:
-    """What :func:`ingest` would make, estimated from the beginning of the files: (what, figure)."""
-    recipe = recipes.load(request.source)
-    options = recipes.settings(recipe, request.options)
-    return estimate(recipe, _files(recipe, request), options)
-
-
-def _files(recipe: recipes.Recipe, request: Request) -> dict[str, list[Path]]:
-    """The files to read: those that are given, else the recipe's own."""
+def _find_files(recipe: Recipe, request: Request) -> dict[str, list[Path]]:
+    """Find the files in the request's paths, by default the recipe's own data."""
     paths = list(request.paths) or ([recipe.folder / recipe.data] if recipe.data else [])
-    return files.find(recipe, paths, request.named)
+    return sources.find(recipe, paths, request.named)
 
 
 @contextlib.contextmanager
-def _kept_when_stopped(parts: Path | None) -> Iterator[None]:
-    """Say that what a converter made is kept, or remove it where the source itself is at fault."""
+def _keeping_parts(parts: Path | None) -> Iterator[None]:
+    """Add to errors that converted parts are kept, or remove them if the source itself is invalid."""
     try:
         yield
     except (KeyboardInterrupt, InterruptedBuildError):
         if parts is None:
             raise
-        raise InterruptedBuildError("stopped", _KEPT) from None
+        raise InterruptedBuildError("Build interrupted", _RESUME) from None
     except BadInputError:
         if parts is not None:
             systems.remove_tree(parts)
@@ -163,12 +179,93 @@ def _kept_when_stopped(parts: Path | None) -> Iterator[None]:
     except KbError as error:
         if parts is None:
             raise
-        raise KbError(error.message, *error.hints, f". {_KEPT}" if error.hints else _KEPT) from error
+        raise KbError(error.message, *error.hints, f". {_RESUME}" if error.hints else _RESUME) from error
+
+
+# -- load -------------------------------------------------------------------------------------------------------------
+
+
+def _convert(
+    recipe: Recipe, found: Mapping[str, Sequence[Path]], options: Mapping[str, str], folder: Path, progress: Progress
+) -> Converted | None:
+    """Run the recipe's converter, if any; its parts stay in ``folder`` so that an interrupted build can resume."""
+    spec = recipe.converted
+    if spec is None:
+        return None
+    folder.mkdir(exist_ok=True)
+    progress.report("read")
+    return converter(spec.converter).convert(
+        found[spec.name], options, folder, lambda done, total: progress.report("read", done, total)
+    )
+
+
+def _load(
+    con: Connection,
+    recipe: Recipe,
+    request: Request,
+    found: Mapping[str, Sequence[Path]],
+    options: Mapping[str, str],
+    converted: Converted | None,
+    step: Callable[[], None],
+) -> Report:
+    """Run the recipe's SQL and stage its tables; ``step`` is called after the SQL and after each kind of row."""
+    try:
+        for name, value in options.items():
+            con.execute(f"SET VARIABLE {quote(name)} = {literal(value)}")
+        sources.create_views(con, recipe, found, request.columns)
+        if converted is not None:
+            _create_part_views(con, recipe, converted)
+        con.execute(recipe.sql)
+        step()
+        skip, merge = request.skip_dangling, request.merge_duplicates
+        return stage(con, recipe, skip_dangling=skip, merge_duplicates=merge, step=step)
+    except tables.Error as error:
+        files = [path for taken in found.values() for path in taken]
+        raise sources.source_error(error, recipe.folder / "load.sql", files) from error
+
+
+def _create_part_views(con: Connection, recipe: Recipe, converted: Converted) -> None:
+    """Create a view of the parts of each converted table, ``FILE_TABLE`` (``dump_entities``)."""
+    assert recipe.converted is not None
+    for name, parts in converted.tables.items():
+        view = quote(f"{recipe.converted.name}_{name}")
+        con.execute(f"CREATE VIEW {view} AS FROM {_parquet(parts)}")
+
+
+def _parquet(paths: Sequence[Path]) -> str:
+    return f"read_parquet([{', '.join(literal(str(path)) for path in paths)}])"
+
+
+# Every statement is also in the default graph, once, so that queries without a graph see all of them.
+_QUADS_SQL = """
+SELECT concat_ws(' ', s, p, o, nullif(g, ''), '.') FROM (
+  SELECT s, p, o, g FROM {table} UNION SELECT s, p, o, '' FROM {table})"""
+
+
+def _write_quads(con: Connection, table: str, folder: Path, converted: Converted | None) -> Path | None:
+    """Write the quads of an RDF source to the generation, gzipped, for the triplestore."""
+    if not table:
+        return None
+    path = folder / triples.QUADS
+    path.parent.mkdir()
+    if converted is None:
+        table_build.write_lines(con, _QUADS_SQL.format(table=quote(table)), path)
+        return path
+    if converted.shared:
+        table_build.write_lines(con, f"SELECT DISTINCT line FROM {_parquet(converted.shared)}", path)
+    with path.open("ab") as target:  # gzipped files can be concatenated
+        for part in converted.quads:
+            with part.open("rb") as source:
+                shutil.copyfileobj(source, target, 1 << 20)
+    return path
+
+
+# -- rebuild ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Change:
-    """What to build otherwise than the last time; None leaves a setting as it was."""
+    """Changed settings for a rebuild; None keeps a setting."""
 
     analyzer: str | None = None
     relations: bool | None = None
@@ -178,32 +275,30 @@ class Change:
     chunk_overlap: int | None = None
 
     def check(self, store: str) -> None:
-        """Refuse what the store does not have."""
+        """Raise for settings that the store does not have."""
         stores = {"analyzer": ("text",), "relations": ("text", "vectors")}
         for name, value in vars(self).items():
-            if value is not None and store not in stores.get(name, ("vectors",)):
-                option = {"prefixes": "query-prefix", "relations": "with-relations"}.get(name, name.replace("_", "-"))
-                raise KbError(
-                    f"--{option} goes with {' and '.join(stores.get(name, ('vectors',)))}", f"you named {store}"
-                )
+            valid = stores.get(name, ("vectors",))
+            if value is not None and store not in valid:
+                option = Option({"prefixes": "query_prefix", "relations": "with_relations"}.get(name, name))
+                raise KbError(f"Invalid setting for {store}: {name}", "Use ", option, f" only for {' or '.join(valid)}")
 
-    def of(self, settings: S) -> S:
-        """The settings, changed."""
-        given = {k: v for k, v in vars(self).items() if v is not None and k in vars(settings)}
-        if "chunk_words" in given:
-            given.setdefault("chunk_overlap", None)
-        return dataclasses.replace(settings, **given)
+    def apply(self, settings: S) -> S:
+        """Return changed settings."""
+        changed = {k: v for k, v in vars(self).items() if v is not None and k in vars(settings)}
+        if "chunk_words" in changed:
+            changed.setdefault("chunk_overlap", None)
+        return dataclasses.replace(settings, **changed)
 
 
 def rebuild(out: Path, store: str, change: Change | None = None, listener: Listener | None = None) -> Path:
-    """Build one store anew from the tables, as a new generation that shares the other stores' files."""
+    """Rebuild one store from the tables, as a new generation that shares the files of the other stores."""
     change = change or Change()
     if store not in STORES:
         raise UnknownNameError("store", store, STORES)
     if store == "tables":
-        raise KbError(
-            "the tables are what the other stores are built from", "kbkit ingest --replace builds all of them"
-        )
+        hint = ("Use ", Command("ingest"), " with ", Option("replace"), " to rebuild all stores")
+        raise KbError("Cannot rebuild the tables: the other stores are built from them", *hint)
     change.check(store)
     if change.analyzer:
         check_analyzer(change.analyzer)
@@ -211,10 +306,10 @@ def rebuild(out: Path, store: str, change: Change | None = None, listener: Liste
     directory.current()
     progress = Progress(listener)
     with one_line_errors(), directory.building(f"kbkit build {store}", replace=True) as folder:
-        live = directory.generation(directory.current())  # under the lock, so that no build comes in between
+        live = directory.generation(directory.current())  # under the lock, so that no other build interferes
         manifest = Manifest.read(live)
         text, vectors = recorded_settings(manifest)
-        text, vectors = change.of(text), change.of(vectors)
+        text, vectors = change.apply(text), change.apply(vectors)
         model = _model(change, manifest) if store == "vectors" else None
         for path in sorted(live.iterdir()):
             if path.name not in (store, "lock", "manifest.json"):
@@ -222,13 +317,13 @@ def rebuild(out: Path, store: str, change: Change | None = None, listener: Liste
         manifest.files = {n: f for n, f in manifest.files.items() if n.split("/")[0] != store}
         manifest.created = now()
         quads = folder / triples.QUADS
-        Jobs(folder, manifest, quads if quads.exists() else None, model, text, vectors, progress).run([store])
+        StoreBuilder(folder, manifest, quads if quads.exists() else None, model, text, vectors, progress).run([store])
         manifest.versions = {**manifest.versions, **versions()}
         return publish(directory, folder, manifest, progress)
 
 
-def _wanted(stores: Sequence[str]) -> list[str]:
-    """Those of ``stores`` that are built from the tables, in the order of building."""
+def _stores_to_build(stores: Sequence[str]) -> list[str]:
+    """Return those of ``stores`` that are built from the tables, in build order."""
     for name in stores:
         if name not in STORES:
             raise UnknownNameError("store", name, STORES)
@@ -236,7 +331,7 @@ def _wanted(stores: Sequence[str]) -> list[str]:
 
 
 def _model(change: Change, manifest: Manifest) -> embed.Embedder:
-    """The embedder that a change asks for, or that made the vectors, with the prefixes of then where it is the same."""
+    """Return the embedder of a change, by default the one that made the vectors, with its recorded prefixes."""
     if "vectors" not in manifest.stores:
         return embed.load(change.embedder or "static", change.prefixes, download=True)
     record = manifest.stores["vectors"].settings
@@ -244,50 +339,3 @@ def _model(change: Change, manifest: Manifest) -> embed.Embedder:
         name = change.embedder or record["embedder"]
         return embed.recorded({**record, "embedder": name}, change.prefixes, download=True)
     return embed.load(change.embedder, change.prefixes, download=True)
-
-
-# -- load -------------------------------------------------------------------------------------------------------------
-
-
-def _load(
-    con: duckdb.DuckDBPyConnection,
-    recipe: recipes.Recipe,
-    request: Request,
-    found: Mapping[str, Sequence[Path]],
-    options: Mapping[str, str],
-    converted: Converted | None,
-    step: Callable[[], None],
-) -> Report:
-    """Run the recipe's SQL and check what it made; ``step`` is called when that is done, and for each kind of row."""
-    try:
-        for name, value in options.items():
-            con.execute(f"SET VARIABLE {quote(name)} = {literal(value)}")
-        files.create_views(con, recipe, found, request.columns)
-        if converted is not None:
-            create_views(con, recipe, converted)
-        con.execute(recipe.sql)
-        step()
-        skip, merge = request.skip_dangling, request.merge_duplicates
-        return stage(con, recipe, skip_dangling=skip, merge_duplicates=merge, step=step)
-    except tables.Error as error:
-        given = [path for taken in found.values() for path in taken]
-        raise files.source_error(error, recipe.folder / "load.sql", given) from error
-
-
-# Every statement also stands in the default graph, once, so that a query that names no graph is about all of them.
-_QUADS_SQL = """
-SELECT concat_ws(' ', s, p, o, nullif(g, ''), '.') FROM (
-  SELECT s, p, o, g FROM {table} UNION SELECT s, p, o, '' FROM {table})"""
-
-
-def _keep_quads(con: duckdb.DuckDBPyConnection, table: str, folder: Path, converted: Converted | None) -> Path | None:
-    """Write an RDF source's quads into the generation, compressed: the triplestore is built from them."""
-    if not table:
-        return None
-    path = folder / triples.QUADS
-    if converted is not None:
-        keep_quads(con, converted, path)
-        return path
-    path.parent.mkdir()
-    table_build.write_lines(con, _QUADS_SQL.format(table=quote(table)), path)
-    return path

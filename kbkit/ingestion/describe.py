@@ -1,10 +1,11 @@
-"""Reads the schema off the staged tables."""
+"""Derive the schema of a KB from the staged tables."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from kbkit.ingestion.recipe import Recipe, RelationSpec
+from kbkit.ingestion.staging import STAGED_COLUMNS
 from kbkit.schema import Attribute, NodeType, Relation, Schema, Signature, TextField, iri_escape, quote
 from kbkit.stores.table_build import table_names
 
@@ -13,17 +14,13 @@ if TYPE_CHECKING:
 
     Connection = duckdb.DuckDBPyConnection
 
-_NODE_FIXED = ("id", "type", "key", "name", "aliases", "types")
-_EDGE_FIXED = ("head", "relation", "tail")
-
 
 def describe(con: Connection, recipe: Recipe) -> Schema:
-    """The :class:`Schema` of ``kb_nodes``, ``kb_node_types``, ``kb_edges`` and ``kb_texts``.
+    """Return the schema of ``kb_nodes``, ``kb_node_types``, ``kb_edges`` and ``kb_texts``.
 
-    RDF sources give the IRIs of types and relations in tables ``type_iris(type, iri)`` and
-    ``relation_iris(relation, iri)``; other sources have them made from the recipe's base. A table
-    ``relation_names(relation, label)`` and ``attribute_names(attribute, label)`` say what relations and attributes are
-    called by people, and ``candidate_types(type)`` which types the source's questions ask for.
+    Recipes may create further tables: ``type_iris(type, iri)`` and ``relation_iris(relation, iri)`` (by default IRIs
+    are derived from the recipe's base), labels for display in ``relation_names(relation, label)`` and
+    ``attribute_names(attribute, label)``, and ``candidate_types(type)``, the answer types of the source's questions.
     """
     types = _types(con, recipe)
     relations = _relations(con, recipe, [t.table for t in types])
@@ -46,15 +43,14 @@ def describe(con: Connection, recipe: Recipe) -> Schema:
 def _types(con: Connection, recipe: Recipe) -> tuple[NodeType, ...]:
     rows = con.execute("""
         SELECT t.type, coalesce(n.first, 0), coalesce(n.nodes, 0), coalesce(o.others, 0)
-        FROM (SELECT type, place FROM kb_type_order
+        FROM (SELECT type, position FROM kb_type_order
               UNION ALL SELECT DISTINCT type, 2000000 FROM kb_node_types ANTI JOIN kb_type_order USING (type)) t
         LEFT JOIN (SELECT type, min(id) AS first, count(*) AS nodes FROM kb_nodes GROUP BY type) n USING (type)
         LEFT JOIN (SELECT type, count(*) AS others FROM kb_node_types GROUP BY type) o USING (type)
-        ORDER BY t.place, t.type""").fetchall()
+        ORDER BY t.position, t.type""").fetchall()
     attributes = _present_attributes(
         con,
         "kb_nodes",
-        _NODE_FIXED,
         '(SELECT t.type AS "the owner", n.* FROM (SELECT id, type FROM kb_nodes UNION ALL FROM kb_node_types) t'
         " JOIN kb_nodes n USING (id))",
     )
@@ -88,13 +84,13 @@ def _relations(con: Connection, recipe: Recipe, taken: list[str]) -> tuple[Relat
             JOIN kb_nodes h ON h.id = e.head JOIN kb_nodes t ON t.id = e.tail
             GROUP BY ALL ORDER BY e.relation, count(*) DESC, h.type, t.type""").fetchall():
         signatures.setdefault(name, []).append(Signature(head, tail, edges))
-    attributes = _present_attributes(con, "kb_edges", _EDGE_FIXED, '(SELECT relation AS "the owner", * FROM kb_edges)')
-    order = {name: place for place, name in enumerate(recipe.relations)}
+    attributes = _present_attributes(con, "kb_edges", '(SELECT relation AS "the owner", * FROM kb_edges)')
+    order = {name: position for position, name in enumerate(recipe.relations)}
     names = sorted(signatures, key=lambda name: (order.get(name, len(order)), name))
     tables = table_names(con, names, taken, "rel_", recipe.extra_tables)
     iris = _pairs(con, "relation_iris")
     labels = _pairs(con, "relation_names")
-    # Rows of kb_edges are distinct: only attributes make several of one (head, tail).
+    # Rows of kb_edges are distinct: several with one (head, tail) differ in attributes.
     pairs = dict(
         con.execute(
             "SELECT relation, count(*) FROM (SELECT DISTINCT relation, head, tail FROM kb_edges"
@@ -122,20 +118,19 @@ def _relations(con: Connection, recipe: Recipe, taken: list[str]) -> tuple[Relat
     return tuple(result)
 
 
-def _present_attributes(
-    con: Connection, table: str, fixed: tuple[str, ...], owned: str
-) -> dict[str, tuple[Attribute, ...]]:
-    """For each owner (type or relation) the columns that are not NULL in all its rows."""
-    columns = {row[0]: row[1] for row in con.execute(f"DESCRIBE {table}").fetchall() if row[0] not in fixed}
+def _present_attributes(con: Connection, table: str, owned: str) -> dict[str, tuple[Attribute, ...]]:
+    """Return for each owner (type or relation) the columns that are not NULL in all its rows."""
+    rows = con.execute(f"DESCRIBE {table}").fetchall()
+    columns = {row[0]: row[1] for row in rows if row[0] not in STAGED_COLUMNS[table]}
     if not columns:
         return {}
     counts = ", ".join(f"count({quote(name)})" for name in columns)
     labels, result = _pairs(con, "attribute_names"), {}
     for owner, *filled in con.execute(f'SELECT "the owner", {counts} FROM {owned} GROUP BY ALL').fetchall():
         present = [item for item, count in zip(columns.items(), filled, strict=True) if count]
-        kept = tuple(Attribute(name, kind, labels.get(name, "")) for name, kind in present)
-        if kept:
-            result[owner] = kept
+        attributes = tuple(Attribute(name, kind, labels.get(name, "")) for name, kind in present)
+        if attributes:
+            result[owner] = attributes
     return result
 
 
@@ -147,12 +142,12 @@ def _text_fields(con: Connection, recipe: Recipe) -> tuple[TextField, ...]:
 
 
 def _pairs(con: Connection, table: str) -> dict[str, str]:
-    """The first two columns of a table that a recipe may make."""
+    """Return the first two columns of an optional table."""
     return {row[0]: row[1] for row in _optional(con, table)}
 
 
 def _column(con: Connection, table: str) -> set[str]:
-    """The first column of a table that a recipe may make."""
+    """Return the first column of an optional table."""
     return {row[0] for row in _optional(con, table)}
 
 

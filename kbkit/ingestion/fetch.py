@@ -1,9 +1,9 @@
-"""Gets the files of a recipe from the addresses where they are published.
+"""Download the files of a recipe from where they are published.
 
-A file arrives as ``NAME.part``, with ``NAME.part.json`` saying which version of it this is, and becomes ``NAME`` once
-it has the size and the digest that the recipe and the server say. A later call goes on where one was stopped, with
-``Range`` and ``If-Range`` (RFC 9110, sections 13.1.5 and 14). Nothing a server says is trusted: it can lead only to
-other web addresses, gets no credentials, and fills no more of the disk than it announced.
+A file is downloaded to ``NAME.part``, with its version in ``NAME.part.json``, and renamed to ``NAME`` once it has the
+size and digest that the recipe and the server state. An interrupted download is resumed with ``Range`` and ``If-Range``
+(RFC 9110, sections 13.1.5 and 14). Servers are untrusted: they can redirect only to other web addresses, get no
+credentials, and cannot fill the disk beyond the size they announced.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from typing import IO
 
 from kbkit.directory import systems
 from kbkit.display.progress import Event, Listener
-from kbkit.errors import DISTRIBUTION, BadInputError, KbError, UnknownNameError
+from kbkit.errors import DISTRIBUTION, BadInputError, Command, KbError, Option, UnknownNameError
 from kbkit.ingestion import recipe as recipes
 from kbkit.ingestion.recipe import Download, Recipe
 
 WAITS = (1.0, 2.0, 4.0, 8.0)
-"""Seconds before each further try; a try that brings something new allows as many again."""
+"""Seconds before each retry; a retry that receives new data resets the list."""
 TIMEOUT = 60.0
-"""Seconds that a server may be silent."""
+"""Seconds without data from the server before a connection is closed."""
 
-_GOES_ON = "the same command goes on from there"
-_CHUNK, _MOST_REDIRECTS = 1 << 20, 10
-_REDIRECTS, _PASSING = (301, 302, 303, 307, 308), (408, 425, 429, 500, 502, 503, 504)
+_RESUME = "Run the same command again to resume"
+_CHUNK, _MAX_REDIRECTS = 1 << 20, 10
+_REDIRECTS, _TRANSIENT = (301, 302, 303, 307, 308), (408, 425, 429, 500, 502, 503, 504)
 _COMPRESSED = (".gz", ".tgz", ".bz2", ".xz", ".zst", ".br", ".z")
 _STRONG_TAG = re.compile(r'"[!#-~]{0,500}"')
 _DATE = re.compile(r"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT")
@@ -50,22 +50,22 @@ _CONTENT_RANGE = re.compile(r"bytes (?:(\d{1,18})-\d{1,18}|\*)/(?:(\d{1,18})|\*)
 
 
 class InterruptedFetchError(KbError):
-    """A fetch that the user stopped; what has come is kept."""
+    """A download that the user interrupted; received data is kept."""
 
     exit_code = 130  # as a shell reports SIGINT
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """A file that is there: where, its bytes, and whether this call brought it."""
+    """A downloaded file: its path, its size in bytes, and whether this call downloaded it."""
 
     path: Path
     bytes: int
     new: bool
 
 
-class _PassingError(Exception):
-    """What another try may mend, after ``wait`` seconds at least."""
+class _TransientError(Exception):
+    """An error that a retry may fix, after at least ``wait`` seconds."""
 
     def __init__(self, message: str, wait: float = 0) -> None:
         super().__init__(message)
@@ -74,7 +74,7 @@ class _PassingError(Exception):
 
 @dataclass(frozen=True)
 class _Version:
-    """Which version of a file has come in part: its ``ETag`` or ``Last-Modified``, and its whole length if known."""
+    """The version of a partial file: its ``ETag`` or ``Last-Modified``, and its total length if known."""
 
     validator: str = ""
     bytes: int | None = None
@@ -82,7 +82,7 @@ class _Version:
 
 @dataclass(frozen=True)
 class _Job:
-    """One file to get; ``by_hand`` is the hint where that fails."""
+    """One file to download; ``by_hand`` is the hint if that fails."""
 
     download: Download
     path: Path
@@ -117,25 +117,29 @@ def fetch(
     waits: Sequence[float] = WAITS,
     timeout: float = TIMEOUT,
 ) -> list[Fetched]:
-    """Get the files of the recipe ``source`` (a name or a folder) into the folder ``to``; in the recipe's order.
+    """Download the files of the recipe ``source`` (a name or a folder) to the folder ``to``, in the recipe's order.
 
-    ``parts`` takes only files of these labels, and those that have none. A file that is there and right is left as it
-    is; one that is there and wrong is an error, as are a wrong size or digest, an address that refuses, and a full disk
-    (what has come is kept then). ``listener`` hears of the bytes of each file; ``waits`` are the seconds before each
-    further try where the connection fails.
+    ``parts`` selects files with these labels, and all without a label. An existing file with the right size and digest
+    is kept; a wrong one is an error, as are a download with the wrong size or digest, an HTTP error, and a full disk
+    (received data is kept then). ``listener`` is called with the bytes of each file; ``waits`` are the seconds before
+    each retry after a connection error.
     """
     recipe, opener = recipes.load(source), _opener()
-    by_hand = f"get it by hand: {recipe.get}" if recipe.get else "is the address in the recipe still right?"
+    by_hand = f"Download it yourself: {recipe.get}" if recipe.get else "Check the URL in the recipe"
     jobs = [_Job(d, path, by_hand, timeout, opener, listener) for d, path in plan(recipe, Path(to), parts)]
     with _one_line_errors():
         return [_fetch(job, Path(to), waits) for job in jobs]
 
 
 def plan(recipe: Recipe, to: Path, parts: Sequence[str] = ()) -> list[tuple[Download, Path]]:
-    """What :func:`fetch` would get, and where it would go; asks no server."""
+    """Return what :func:`fetch` would download, and to which paths, without contacting a server."""
     if not recipe.downloads:
-        by_hand = f"get the files by hand: {recipe.get}" if recipe.get else "kbkit recipes NAME tells what it reads"
-        raise KbError(f"recipe {recipe.name} names no address to fetch from", by_hand)
+        hint = (
+            [f"Download the files yourself: {recipe.get}"]
+            if recipe.get
+            else ["Use ", Command(f"recipe show {recipe.name}"), " to see what it reads"]
+        )
+        raise KbError(f"Recipe {recipe.name} has no downloads", *hint)
     known = list(dict.fromkeys(download.part for download in recipe.downloads if download.part))
     for part in parts:
         if part not in known:
@@ -144,45 +148,45 @@ def plan(recipe: Recipe, to: Path, parts: Sequence[str] = ()) -> list[tuple[Down
 
 
 def _fetch(job: _Job, to: Path, waits: Sequence[float]) -> Fetched:
-    """Get one file, unless it is there."""
+    """Download one file, unless it exists."""
     _make_folder(job.path.parent, to)
     if job.path.exists():
         problem = _problem(job, job.path)
         if problem:
-            raise BadInputError(f"{job.path} is there, but it {problem}", "remove it, and it is fetched anew")
+            raise BadInputError(f"Existing file {job.path} {problem}", "Remove it to download it again")
         if not job.part.exists():
             job.state.unlink(missing_ok=True)
         return Fetched(job.path, job.path.stat().st_size, new=False)
     for path in (job.part, job.state):
         if path.is_symlink():
-            raise BadInputError(f"{path} is a symbolic link", "remove it; what it leads to is not written to")
+            raise BadInputError(f"{path} is a symbolic link", "Remove it: downloads do not follow links")
     _try(job, waits)
     problem = _problem(job, job.part)
     if problem:
-        job.discard()  # else it would be taken for the beginning of the right one
-        hint = "fetch again; if it stays so, it was published anew"
-        raise BadInputError(f"what {job.download.url} sent {problem}", hint)
+        job.discard()  # else the next call would resume from it
+        hint = "Try again; if the problem persists, a new version was published"
+        raise BadInputError(f"The file from {job.download.url} {problem}", hint)
     systems.replace(job.part, job.path)
     job.state.unlink(missing_ok=True)
     return Fetched(job.path, job.path.stat().st_size, new=True)
 
 
 def _make_folder(folder: Path, to: Path) -> None:
-    """Make a folder in ``to``; links may lead to ``to``, but none out of it."""
+    """Create a folder in ``to``; symbolic links must not lead out of it."""
     to.mkdir(parents=True, exist_ok=True)
     if not folder.resolve().is_relative_to(to.resolve()):
-        raise BadInputError(f"{folder} leads out of {to}", "remove the symbolic link, or name another folder")
+        raise BadInputError(f"{folder} is a link out of {to}", "Remove the symbolic link, or choose another folder")
     folder.mkdir(parents=True, exist_ok=True)
 
 
 def _problem(job: _Job, path: Path) -> str:
-    """What is wrong with a finished file; nothing, as far as the recipe knows, is an empty text."""
+    """Return the problem with a complete file, or an empty string."""
     download = job.download
     if not path.is_file():
-        return "is no file"
+        return "is not a file"
     size = path.stat().st_size
     if download.bytes is not None and size != download.bytes:
-        return f"has {size:,} bytes, where the recipe says {download.bytes:,}"
+        return f"has {size:,} bytes instead of {download.bytes:,}"
     if not download.sha256:
         return ""
     digest = hashlib.sha256()
@@ -191,22 +195,23 @@ def _problem(job: _Job, path: Path) -> str:
             digest.update(chunk)
             job.progress(f"check {download.name}", handle.tell(), size)
     if digest.hexdigest() != download.sha256:
-        return f"has the sha256 {digest.hexdigest()}, where the recipe says {download.sha256}"
+        return f"has sha256 {digest.hexdigest()} instead of {download.sha256}"
     return ""
 
 
 def _try(job: _Job, waits: Sequence[float]) -> None:
-    """Bring ``NAME.part`` to its whole length, in as many tries as ``waits`` allows."""
+    """Complete ``NAME.part``, with as many retries as ``waits`` allows."""
     left, best = list(waits), _size(job.part)
     while True:
         try:
             _attempt(job)
-        except _PassingError as error:
-            if _size(job.part) >= best + _CHUNK:  # never twice for the same bytes: the end is certain
+        except _TransientError as error:
+            if _size(job.part) >= best + _CHUNK:  # new data each time, so this ends
                 left, best = list(waits), _size(job.part)
             if not left:
-                kept = f"what has come is kept: {_GOES_ON}" if _size(job.part) and _read_state(job).validator else ""
-                raise KbError(f"{job.download.url}: {error}", kept or job.by_hand) from None
+                resumable = _size(job.part) and _read_state(job).validator
+                hint = f"Received data is kept. {_RESUME}" if resumable else job.by_hand
+                raise KbError(f"{job.download.url}: {error}", hint) from None
             time.sleep(max(left.pop(0), error.wait))
         else:
             return
@@ -239,9 +244,9 @@ def _attempt(job: _Job) -> None:
 
 
 def _open(job: _Job, headers: dict[str, str]) -> http.client.HTTPResponse:
-    """The answer, after redirects; raises ``HTTPError`` for a status from 300 on."""
+    """Return the response after redirects; raise ``HTTPError`` for a status of 300 or higher."""
     url = job.download.url
-    for _ in range(_MOST_REDIRECTS + 1):
+    for _ in range(_MAX_REDIRECTS + 1):
         request = urllib.request.Request(url, headers=headers)  # noqa: S310 - is_web_address
         try:
             answer: http.client.HTTPResponse = job.opener.open(request, timeout=job.timeout)
@@ -255,104 +260,105 @@ def _open(job: _Job, headers: dict[str, str]) -> http.client.HTTPResponse:
             raise _unreachable(job, error) from None
         else:
             return answer
-    raise KbError(f"{job.download.url} redirects more than {_MOST_REDIRECTS} times", job.by_hand)
+    raise KbError(f"{job.download.url} redirects more than {_MAX_REDIRECTS} times", job.by_hand)
 
 
 def _redirected(job: _Job, url: str, location: str) -> str:
-    """Where a redirect leads: to a web address, and from https only to https."""
+    """Return the target of a redirect, which must be a web address, and https if the source is."""
     quoted = urllib.parse.quote(location, safe=string.punctuation, encoding="iso-8859-1")
     with contextlib.suppress(ValueError):
         target = urllib.parse.urljoin(url, quoted)
         if recipes.is_web_address(target) and (url.startswith("http:") or target.startswith("https:")):
             return target
-    raise KbError(f"{job.download.url} redirects to {location[:200]!r}, which is not followed", job.by_hand)
+    raise KbError(f"Unsafe redirect from {job.download.url} to {location[:200]!r}", job.by_hand)
 
 
 def _refused(job: _Job, error: urllib.error.HTTPError) -> Exception:
-    said = " ".join(f"answered {error.code} {error.reason}".split())[:200]
-    if error.code in _PASSING:
+    status = " ".join(f"HTTP status {error.code} {error.reason}".split())[:200]
+    if error.code in _TRANSIENT:
         after = error.headers.get("Retry-After", "")
-        return _PassingError(said, min(float(after), TIMEOUT) if re.fullmatch(r"\d{1,9}", after) else 0)
-    return KbError(f"{job.download.url} {said}", job.by_hand)
+        return _TransientError(status, min(float(after), TIMEOUT) if re.fullmatch(r"\d{1,9}", after) else 0)
+    return KbError(f"{job.download.url}: {status}", job.by_hand)
 
 
 def _unreachable(job: _Job, error: Exception) -> Exception:
-    """A connection that fails; a name that is unknown, or a certificate that is wrong, stays so."""
+    """Return the error for a failed connection; unknown hosts and invalid certificates are not retried."""
     reason = getattr(error, "reason", error)
     if isinstance(reason, (socket.gaierror, ssl.SSLCertVerificationError)):
-        return KbError(f"{job.download.url} cannot be reached: {reason}", "is the network up?")
-    return _PassingError(f"the connection failed: {reason or type(reason).__name__}")
+        return KbError(f"Cannot reach {job.download.url}: {reason}", "Check the network connection")
+    return _TransientError(f"connection failed: {reason or type(reason).__name__}")
 
 
 def _extent(job: _Job, answer: http.client.HTTPResponse, have: int, version: _Version) -> tuple[int, int | None]:
-    """At which byte of the file the answer starts, and the bytes of the whole file where they are told."""
+    """Return the byte at which the response starts, and the total bytes of the file if known."""
     if answer.status == 200:
         return 0, answer.length
     if answer.status != 206:
-        raise KbError(f"{job.download.url} answered {answer.status}, and no file", job.by_hand)
+        raise KbError(f"{job.download.url}: unexpected HTTP status {answer.status}", job.by_hand)
     start, total = _content_range(answer.headers.get("Content-Range", ""))
     kind = "ETag" if version.validator.startswith('"') else "Last-Modified"
     same = answer.headers.get(kind, version.validator) == version.validator
     if start != have or not same or (total or version.bytes) != (version.bytes or total):
         job.discard()
-        raise _PassingError("the server sent another range than it was asked for")
+        raise _TransientError("the server sent a different range than requested")
     if total is None and answer.length is not None:
         total = version.bytes or have + answer.length
     return have, total
 
 
 def _range_refused(job: _Job, have: int, version: _Version, content_range: str) -> None:
-    """There is nothing after what has come: it is whole, or it is the beginning of something else."""
+    """Handle a response that nothing follows the partial file: it is complete, or of another version."""
     _, total = _content_range(content_range)
     if total != have or version.bytes not in (None, have):
         job.discard()
-        raise _PassingError(f"the server has nothing after byte {have:,}")
+        raise _TransientError(f"the server has no data after byte {have:,}")
 
 
 def _content_range(text: str) -> tuple[int | None, int | None]:
-    """The first byte and the whole length that a ``Content-Range`` names; None for what it does not."""
+    """Return the first byte and the total length in a ``Content-Range``, each None if missing."""
     found = _CONTENT_RANGE.fullmatch(text.strip())
-    first, whole = found.groups() if found else (None, None)
-    return None if first is None else int(first), None if whole is None else int(whole)
+    first, total = found.groups() if found else (None, None)
+    return None if first is None else int(first), None if total is None else int(total)
 
 
 def _check_answer(job: _Job, answer: http.client.HTTPResponse, start: int, total: int | None) -> None:
-    """Refuse, before a byte is written, what cannot be right or has no room."""
+    """Raise, before anything is written, for a wrong size or encoding, or a full disk."""
     download = job.download
     encoding = answer.headers.get("Content-Encoding", "identity").strip().lower()
-    # Many servers label a file that is itself compressed so; its bytes are then the file's.
+    # Many servers set this for files that are themselves compressed; the bytes are then those of the file.
     if encoding not in ("", "identity") and not download.name.lower().endswith(_COMPRESSED):
-        raise KbError(f"{download.url} sends the file in the encoding {encoding[:40]!r}", job.by_hand)
+        raise KbError(f"Unsupported content encoding {encoding[:40]!r} from {download.url}", job.by_hand)
     if None not in (total, download.bytes) and total != download.bytes:
-        problem = f"{download.url} has {total:,} bytes, where the recipe says {download.bytes:,}"
-        raise BadInputError(problem, "it was published anew, or this is not the file")
+        problem = f"{download.url} has {total:,} bytes instead of {download.bytes:,}"
+        raise BadInputError(problem, "A new version was published, or this is a different file")
     free = shutil.disk_usage(job.path.parent).free
     if total is not None and total - start > free + (0 if start else _size(job.part)):
-        raise KbError(f"{job.path} needs {total - start:,} bytes more, and the disk has {free:,}", "make room")
+        message = f"Not enough disk space for {job.path}: {total - start:,} bytes needed, {free:,} free"
+        raise KbError(message, "Free disk space")
 
 
 def _receive(job: _Job, answer: http.client.HTTPResponse, handle: IO[bytes], total: int | None) -> None:
-    """Write the body of the answer; raises :class:`_PassingError` where it ends before it should."""
+    """Write the body of the response; raise :class:`_TransientError` if it ends early."""
     name, limit = job.download.name, job.download.bytes
     job.progress(name, handle.tell(), total or limit or 0)
     while chunk := _read(answer):
         if limit is not None and handle.tell() + len(chunk) > limit:
             handle.close()
             job.discard()
-            raise BadInputError(f"{job.download.url} sends more than the {limit:,} bytes that the recipe says")
+            raise BadInputError(f"{job.download.url} sends more than {limit:,} bytes", "Check the size in the recipe")
         handle.write(chunk)
         job.progress(name, handle.tell(), total or limit or 0)
     if total is not None and handle.tell() < total:
-        raise _PassingError(f"the connection was cut after {handle.tell():,} of {total:,} bytes")
+        raise _TransientError(f"connection lost after {handle.tell():,} of {total:,} bytes")
     handle.flush()
     systems.sync(handle.fileno())
 
 
 def _read(answer: http.client.HTTPResponse) -> bytes:
     try:
-        return answer.read1(_CHUNK)  # what has come: a cut loses none of it
+        return answer.read1(_CHUNK)  # returns partial data, so that nothing is lost
     except (OSError, http.client.HTTPException) as error:
-        raise _PassingError(f"the connection was cut: {error}") from None
+        raise _TransientError(f"connection lost: {error}") from None
 
 
 def _size(path: Path) -> int:
@@ -360,7 +366,7 @@ def _size(path: Path) -> int:
 
 
 def _write_state(job: _Job, answer: http.client.HTTPResponse, total: int | None) -> None:
-    """Note which version of the file this is, so that a later try takes no other for its rest."""
+    """Record the version of the file, so that a later call does not resume with another one."""
     tag, date = answer.headers.get("ETag", ""), answer.headers.get("Last-Modified", "")
     validator = tag if _STRONG_TAG.fullmatch(tag) else date
     text = json.dumps({"url": job.download.url, "validator": validator, "bytes": total})
@@ -368,19 +374,19 @@ def _write_state(job: _Job, answer: http.client.HTTPResponse, total: int | None)
 
 
 def _read_state(job: _Job) -> _Version:
-    """What was noted of what has come; nothing where it is of another address, or not as we write it."""
+    """Return the recorded version of the partial file; empty for another URL or an invalid record."""
     try:
         state = json.loads(job.state.read_text(encoding="utf-8"))
         url, validator, total = state["url"], str(state["validator"]), state["bytes"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return _Version()
-    fine = url == job.download.url and (total is None or isinstance(total, int))
-    fine = fine and bool(_STRONG_TAG.fullmatch(validator) or _DATE.fullmatch(validator))
-    return _Version(validator, total) if fine else _Version()
+    valid = url == job.download.url and (total is None or isinstance(total, int))
+    valid = valid and bool(_STRONG_TAG.fullmatch(validator) or _DATE.fullmatch(validator))
+    return _Version(validator, total) if valid else _Version()
 
 
 def _opener() -> urllib.request.OpenerDirector:
-    """Speaks http and https, and nothing else; heeds the system's proxies; keeps no cookies, follows no redirect."""
+    """Return an opener for http and https only, with the system's proxies, without cookies and redirects."""
     opener = urllib.request.OpenerDirector()
     for name in ("ProxyHandler", "HTTPHandler", "HTTPSHandler", "HTTPDefaultErrorHandler", "HTTPErrorProcessor"):
         opener.add_handler(getattr(urllib.request, name)())
@@ -389,12 +395,14 @@ def _opener() -> urllib.request.OpenerDirector:
 
 @contextlib.contextmanager
 def _one_line_errors() -> Iterator[None]:
-    """Turn what the system reports into errors that a user can read."""
+    """Turn errors of the system into :class:`KbError`."""
     try:
         yield
     except KeyboardInterrupt:
-        raise InterruptedFetchError("stopped; what has come is kept", _GOES_ON) from None
+        raise InterruptedFetchError("Download interrupted; received data is kept", _RESUME) from None
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            raise KbError("the disk is full; what has come is kept", f"make room, and {_GOES_ON}") from error
-        raise BadInputError(f"{error.filename}: {error.strerror}", "name another folder with --to") from error
+            raise KbError("Disk full; received data is kept", f"Free disk space. {_RESUME}") from error
+        raise BadInputError(
+            f"Cannot write {error.filename}: {error.strerror}", "Choose another folder with ", Option("output")
+        ) from error

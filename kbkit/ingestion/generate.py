@@ -1,8 +1,8 @@
 """Synthetic graphs in the shape of the three knowledge bases of STaRK (Wu et al. 2024, table 2 and appendix A.1).
 
 They have the published types, relations and counts, skewed degrees and texts of the published length, at any scale,
-and no content of the originals: names and texts are composed of word lists of our own. ``SHAPES`` is all there is to
-change. The recipe ``table`` reads what :func:`generate` writes.
+and no content of the originals: names and texts are composed from our own word lists. ``SHAPES`` declares the graphs.
+The recipe ``table`` reads the files that :func:`generate` writes.
 """
 
 from __future__ import annotations
@@ -25,13 +25,17 @@ from kbkit.ingestion.generate_words import Ints, Prose, compose, count_words, st
 
 Progress = Callable[[str, int, int], None]
 
-FILES = ("texts.parquet", "nodes.parquet", "edges.parquet")  # published in this order: no recipe starts without edges
+FILES = (
+    "texts.parquet",
+    "nodes.parquet",
+    "edges.parquet",
+)  # edges last: no recipe starts without them
 MAX_SCALE = 10.0
 
 
 @dataclass(frozen=True)
 class Number:
-    """An attribute, spread evenly over the logarithms from ``low`` to ``high``; ``missing`` is the share without."""
+    """A log-uniform attribute from ``low`` to ``high``; ``missing`` is the fraction of nodes without it."""
 
     name: str
     low: float
@@ -44,8 +48,8 @@ class Number:
 class NodeType:
     """``count`` nodes; ``names`` is a pattern of word lists, ``{Noun}`` being ``{noun}`` with capitals.
 
-    ``words`` is the mean length of the text, called ``field``, that each node has (0: none); ``homonyms`` the share of
-    nodes that bear the name of another.
+    ``words`` is the mean length of each node's text in ``field`` (0: no text); ``homonyms`` the fraction of nodes that
+    share the name of another.
     """
 
     name: str
@@ -60,10 +64,10 @@ class NodeType:
 
 @dataclass(frozen=True)
 class End:
-    """How edges spread over the nodes at one end: the r-th most popular has the weight (r + shift) ** -exponent.
+    """The degree distribution at one end: the r-th most popular node has the weight (r + shift) ** -exponent.
 
-    ``exponent`` 0 is even, larger is steeper; ``shift`` holds down the very first. With ``every``, each node has an
-    edge where there are enough.
+    ``exponent`` 0 is uniform, larger is steeper; ``shift`` flattens the top. With ``every``, each node has an edge if
+    there are enough.
     """
 
     exponent: float = 0.6
@@ -93,10 +97,10 @@ class Shape:
 
 
 # Totals are those of table 2. Appendix A.1 rounds its breakdown to two or three digits, which add up to less: types
-# stay within the rounding, and relations take up the difference, none more than 30,000 edges. Only prime's types are
+# stay within the rounding, and relations absorb the difference, at most 30,000 edges each. Only prime's types are
 # published exactly. Mean words are the tokens of table 2 over the nodes with text, as if names were not counted. For
-# mag, the published number of edges is about twice that of ogbn-mag, which it was cut from, as if each had been
-# counted from both its ends: papers have 19 authors on average. We keep to what is published.
+# mag, the published number of edges is about twice that of ogbn-mag, its source, as if each had been counted at both
+# ends: papers have 19 authors on average. We use the published numbers.
 _AMAZON = Shape(
     types=(
         NodeType(
@@ -186,7 +190,7 @@ _PRIME = Shape(
 )
 SHAPES = {"amazon": _AMAZON, "mag": _MAG, "prime": _PRIME}
 
-_NODES, _EDGES, _WORDS = 200_000, 1_000_000, 4_000_000  # nodes, edges, words of text to a row group: bounds the memory
+_NODES, _EDGES, _WORDS = 200_000, 1_000_000, 4_000_000  # nodes, edges and words of text per row group, to limit memory
 
 
 def generate(
@@ -196,19 +200,18 @@ def generate(
 
     ``scale`` multiplies the counts of ``SHAPES[shape]``; a type keeps at least 3 nodes, a relation one edge and at most
     half of all its possible pairs. Keys are ``"0"``, ``"1"``, ... over all types, in their order. The same ``shape``,
-    ``scale`` and ``seed`` give the same rows. ``progress`` is called with ``nodes``, ``edges`` or ``texts``, how many
-    are written, and how many there will be. Returns how many ``nodes``, ``edges``, ``texts`` and ``tokens`` (split at
-    spaces) there are.
+    ``scale`` and ``seed`` give the same rows. ``progress`` is called with (``nodes``, ``edges`` or ``texts``; number
+    written; total). Returns the numbers of ``nodes``, ``edges``, ``texts`` and ``tokens`` (split at spaces).
 
-    Raises :class:`KbError` for a scale or seed out of range, files that are there already and a folder that cannot be
-    written; nothing is left behind then.
+    Raises :class:`KbError` for an invalid scale or seed, existing files, and a folder that cannot be written; then
+    nothing is written.
     """
     if shape not in SHAPES:
         raise UnknownNameError("shape", shape, SHAPES)
-    if not 0 < scale <= MAX_SCALE:  # NaN is refused here too
-        raise KbError(f"the scale {scale} is out of range", f"choose one above 0 and up to {MAX_SCALE:g}")
+    if not 0 < scale <= MAX_SCALE:  # also rejects NaN
+        raise KbError(f"Invalid scale {scale}", f"Use a number greater than 0 and at most {MAX_SCALE:g}")
     if seed < 0:
-        raise KbError(f"the seed {seed} is negative", "choose 0 or more")
+        raise KbError(f"Invalid seed {seed}", "Use 0 or a positive integer")
     graph = _Graph(shape, scale, seed, progress or (lambda *_: None))
     with _publishing(out) as folder:
         nodes, edges = graph.write_nodes(folder), graph.write_edges(folder)
@@ -218,14 +221,14 @@ def generate(
 
 @contextlib.contextmanager
 def _publishing(out: Path) -> Iterator[Path]:
-    """Yield a folder inside ``out`` to write to; its files move to ``out`` at the end, or vanish with it."""
+    """Yield a temporary folder in ``out``; its files move to ``out`` at the end, or are deleted on errors."""
     with contextlib.ExitStack() as undo:
         try:
             if out.exists() and not out.is_dir():
-                raise KbError(f"{out} is a file", "name a folder")
+                raise KbError(f"{out} is a file", "Choose a folder")
             for name in FILES:
                 if (out / name).exists():
-                    raise KbError(f"{out} holds {name} already", "name another folder, or remove its files first")
+                    raise KbError(f"{out / name} already exists", "Choose another folder, or remove the file")
             for folder in reversed([folder for folder in (out, *out.parents) if not folder.exists()]):
                 undo.callback(_remove_folder, folder)
             out.mkdir(parents=True, exist_ok=True)
@@ -238,17 +241,17 @@ def _publishing(out: Path) -> Iterator[Path]:
                     systems.rename(path, out / path.name)
             work.rmdir()
         except OSError as error:
-            raise KbError(f"cannot write {out}: {error.strerror or error}", "nothing was kept") from error
+            raise KbError(f"Cannot write {out}: {error.strerror or error}", "Nothing was written") from error
         undo.pop_all()
 
 
 def _remove_folder(folder: Path) -> None:
-    with contextlib.suppress(OSError):  # never made, or somebody else put something in
+    with contextlib.suppress(OSError):  # never created, or no longer empty
         folder.rmdir()
 
 
 class _Graph:
-    """A shape at a scale, with the seed; writes its three files, part after part, each with a generator of its own."""
+    """A shape at a scale with a seed. Writes the three files; each part has its own random generator."""
 
     def __init__(self, name: str, scale: float, seed: int, progress: Progress) -> None:
         self.name, self.shape, self.seed, self.scale, self.progress = name, SHAPES[name], seed, scale, progress
@@ -259,11 +262,11 @@ class _Graph:
         self.nodes: int = firsts[-1]
 
     def random(self, *part: str) -> np.random.Generator:
-        """The generator of a part; it does not depend on what was drawn for others."""
+        """Return the random generator of a part, which is independent of the other parts."""
         return np.random.default_rng([self.seed, zlib.crc32("\n".join((self.name, *part)).encode())])
 
     def write_nodes(self, folder: Path) -> int:
-        """Write ``nodes.parquet``; a column that a type lacks is NULL there."""
+        """Write ``nodes.parquet``; columns that a type lacks are NULL."""
         numbers = {n.name: pa.float64() if n.decimals else pa.int64() for t in self.shape.types for n in t.numbers}
         sources = {"source": pa.string()} if any(t.source for t in self.shape.types) else {}
         schema = pa.schema({"key": pa.string(), "type": pa.string(), "name": pa.string(), **sources, **numbers})
@@ -282,23 +285,23 @@ class _Graph:
         return self.nodes
 
     def names(self, type_: NodeType) -> Callable[[Ints], Any]:
-        """A function from positions within the type to names; the same names wherever it is asked."""
+        """Return a function from positions within the type to names, the same on each call."""
         random, count = self.random("names", type_.name), self.counts[type_.name]
         offset = int(random.integers(1 << 40))
         index = np.arange(count)
-        borrowing = random.random(count) < type_.homonyms
-        index[borrowing] = random.integers(count, size=int(borrowing.sum()))
+        shared = random.random(count) < type_.homonyms
+        index[shared] = random.integers(count, size=int(shared.sum()))
         return lambda positions: compose(type_.names, index[positions], offset)
 
     def write_edges(self, folder: Path) -> int:
         """Write ``edges.parquet``; edges are sorted by head and tail within a relation and a pair of types."""
-        wanted = [self._wanted(relation) for relation in self.shape.relations]
-        # The same nodes are popular in all relations: their order is drawn once for each type.
+        counts = [self._edge_count(relation) for relation in self.shape.relations]
+        # The same nodes are popular in all relations: their order is drawn once per type.
         order = {n: self.firsts[n] + self.random("order", n).permutation(c) for n, c in self.counts.items()}
-        total, done = sum(wanted) * self.ways, 0
+        total, done = sum(counts) * self.ways, 0
         schema = pa.schema({"head": pa.string(), "relation": pa.string(), "tail": pa.string()})
         with _writer(folder / "edges.parquet", schema, ["relation"]) as writer:
-            for relation, count in zip(self.shape.relations, wanted, strict=True):
+            for relation, count in zip(self.shape.relations, counts, strict=True):
                 random = self.random("edges", relation.name, relation.head, relation.tail)
                 heads, tails = _draw_pairs(random, relation, count, order, self.shape.both_ways)
                 for head, tail in ((heads, tails), (tails, heads))[: self.ways]:
@@ -310,16 +313,16 @@ class _Graph:
                         self.progress("edges", done, total)
         return total
 
-    def _wanted(self, relation: Relation) -> int:
-        """How many distinct pairs: as the scale asks, but at most half of what there can be."""
+    def _edge_count(self, relation: Relation) -> int:
+        """Return the number of distinct pairs: the scaled count, at most half of all possible pairs."""
         heads, tails = self.counts[relation.head], self.counts[relation.tail]
-        possible, asked = heads * tails, relation.edges * self.scale / self.ways
+        possible, scaled = heads * tails, relation.edges * self.scale / self.ways
         if relation.head == relation.tail:
             possible = heads * (heads - 1) // self.ways
-        return max(1, min(round(asked), possible // 2))
+        return max(1, min(round(scaled), possible // 2))
 
     def write_texts(self, folder: Path) -> tuple[int, int]:
-        """Write ``texts.parquet``; returns texts and tokens."""
+        """Write ``texts.parquet``; return the numbers of texts and tokens."""
         prose, done, tokens = Prose(self.random("prose")), 0, 0
         total = sum(self.counts[t.name] for t in self.shape.types if t.words)
         schema = pa.schema({"key": pa.string(), "field": pa.string(), "text": pa.string()})
@@ -339,7 +342,7 @@ class _Graph:
 def _draw_pairs(
     random: np.random.Generator, relation: Relation, wanted: int, order: Mapping[str, Ints], both_ways: bool
 ) -> tuple[Ints, Ints]:
-    """Exactly ``wanted`` distinct pairs, sorted, of two nodes; with ``both_ways``, not two of the same nodes."""
+    """Return exactly ``wanted`` distinct sorted pairs of different nodes; with ``both_ways``, unordered pairs."""
     by_rank_head, by_rank_tail = order[relation.head], order[relation.tail]
     first, second = len(by_rank_head), len(by_rank_tail)
     heads, tails = _ranks(random, wanted, first, relation.heads), _ranks(random, wanted, second, relation.tails)
@@ -347,29 +350,29 @@ def _draw_pairs(
         heads[:first] = np.arange(min(first, wanted))
     if relation.tails.every:
         tails[-second:] = np.arange(min(second, wanted))
-    kept, steep = np.empty(0, np.int64), 1.0
+    pairs, steep = np.empty(0, np.int64), 1.0
     while True:
         heads, tails = by_rank_head[heads], by_rank_tail[tails]
         if both_ways and relation.head == relation.tail:
             heads, tails = np.minimum(heads, tails), np.maximum(heads, tails)
         drawn = np.sort((heads << 32 | tails)[heads != tails])
-        drawn = drawn[np.flatnonzero(np.diff(drawn, prepend=-1))]  # np.unique hashes, which takes five times as long
-        places = np.searchsorted(kept, drawn)
-        new = np.flatnonzero(np.append(kept, -1)[places] != drawn)
-        if len(new) > wanted - len(kept):
-            new = np.sort(random.choice(new, wanted - len(kept), replace=False))
-        kept = np.insert(kept, places[new], drawn[new])
-        if len(kept) == wanted:
-            return kept >> 32, kept & 0xFFFFFFFF
-        # What fell on pairs that are there is drawn again, each time more evenly: that fills crowded relations soon,
-        # because half of all pairs are enough.
-        steep, size = steep * 0.7, 2 * (wanted - len(kept)) + 16
+        drawn = drawn[np.flatnonzero(np.diff(drawn, prepend=-1))]  # np.unique hashes, which is five times slower
+        positions = np.searchsorted(pairs, drawn)
+        new = np.flatnonzero(np.append(pairs, -1)[positions] != drawn)
+        if len(new) > wanted - len(pairs):
+            new = np.sort(random.choice(new, wanted - len(pairs), replace=False))
+        pairs = np.insert(pairs, positions[new], drawn[new])
+        if len(pairs) == wanted:
+            return pairs >> 32, pairs & 0xFFFFFFFF
+        # Collisions are drawn again, each time more uniformly. That fills dense relations quickly, because at most half
+        # of all pairs are needed.
+        steep, size = steep * 0.7, 2 * (wanted - len(pairs)) + 16
         heads = _ranks(random, size, first, relation.heads, steep)
         tails = _ranks(random, size, second, relation.tails, steep)
 
 
 def _ranks(random: np.random.Generator, size: int, count: int, end: End, steep: float = 1.0) -> Ints:
-    """Draw ``size`` of the ranks 0 to ``count`` - 1 by a bounded power law: its distribution function, inverted."""
+    """Draw ``size`` of the ranks 0 to ``count`` - 1 from a bounded power law, by inverse transform sampling."""
     low, high, power = 1 + end.shift, 1 + end.shift + count, 1 - end.exponent * steep
     drawn = random.random(size)
     if abs(power) < 1e-9:
@@ -386,7 +389,7 @@ def _numbers(random: np.random.Generator, number: Number, size: int) -> Any:
 
 
 def _writer(path: Path, schema: Any, repeated: list[str]) -> Any:
-    """A Parquet writer; columns of few values, the ``repeated`` ones, are worth a dictionary."""
+    """Return a Parquet writer with dictionaries for the ``repeated`` columns, which have few distinct values."""
     return pq.ParquetWriter(path, schema, compression="zstd", compression_level=1, use_dictionary=repeated)
 
 

@@ -23,7 +23,7 @@ _SPREAD = 0.5  # the standard deviation of the logarithm of a text's length
 
 @cache
 def _word_lists() -> dict[str, list[str]]:
-    """The lists of ``generate_words.toml``, and those that are made; with a capital where a pattern asks for it."""
+    """Return the lists of ``generate_words.toml`` and derived ones; capitalized lists have capitalized names."""
     read = tomllib.loads(Path(__file__).with_name("generate_words.toml").read_text(encoding="utf-8"))
     lists = {name: [word.replace("_", " ") for word in words.split()] for name, words in read.items()}
     lists["syllable"] = [a + b for a in "bcdfglmnprstvxz" for b in "aeiou"]
@@ -34,11 +34,11 @@ def _word_lists() -> dict[str, list[str]]:
 
 
 def compose(pattern: str, index: Ints, offset: int) -> Any:
-    """The names number ``index`` of a pattern: one word of each of its lists.
+    """Return the names with numbers ``index`` of a pattern: one word from each of its lists.
 
-    Different numbers give different names: an index is spread over all combinations by a step that shares no divisor
-    with how many there are, and its digits choose the words. Once combinations run out, a numeral is added. ``offset``
-    says where to start.
+    Different numbers give different names: a step coprime with the number of combinations spreads the indexes over all
+    of them, and the digits choose the words. When all combinations are used, a numeral is added. ``offset`` is the
+    start.
     """
     lists = _word_lists()
     parts = [(literal, lists[name] if name else []) for literal, name, _, _ in string.Formatter().parse(pattern)]
@@ -60,7 +60,7 @@ def compose(pattern: str, index: Ints, offset: int) -> Any:
 
 
 class Prose:
-    """Texts put together from sentences that are made once: most of a text's are of its topic, the rest of any."""
+    """Texts of sentences that are generated once: most sentences of a text are from its topic, the rest from any."""
 
     def __init__(self, random: np.random.Generator) -> None:
         lists = _word_lists()
@@ -70,13 +70,13 @@ class Prose:
             *random.permutation(np.array(known)).tolist(),
             *made,
             *lists["function"],
-        ]  # the known ones are frequent
+        ]  # known words are frequent
         count = _TOPICS * _SENTENCES
         lengths = 2 * random.integers(3, 9, size=count) + 1
         offsets = np.append(0, np.cumsum(lengths))
         size = int(offsets[-1])
         topic = np.repeat(np.arange(count) // _SENTENCES, lengths)
-        # A topic's own words are a stretch of the vocabulary, shuffled; the first topic's goes round to its end.
+        # Each topic prefers a range of the shuffled vocabulary; that of the first topic wraps around.
         preferred = random.permutation(_VOCABULARY)[topic * _VOCABULARY // _TOPICS - _zipf(random, size, _OWN)]
         chosen = np.where(random.random(size) < 0.5, preferred, _zipf(random, size, _VOCABULARY))
         second = (np.arange(size) - np.repeat(offsets[:-1], lengths)) % 2 == 1
@@ -87,7 +87,7 @@ class Prose:
         self.mean = size / count
 
     def write(self, random: np.random.Generator, names: Any, words: int) -> Any:
-        """A text for each of ``names``, which it begins with; ``words`` on average, log-normally distributed."""
+        """Return a text for each name, starting with it; lengths are log-normal with the mean ``words``."""
         count = len(names)
         predicates = compose("{verb} {adjective} {noun}s.", random.integers(1 << 14, size=count), 0)
         openings = pc.binary_join_element_wise(names, predicates, " ")
@@ -95,7 +95,7 @@ class Prose:
         exact = mean * random.lognormal(-(_SPREAD**2) / 2, _SPREAD, count)
         lengths = np.maximum(1, np.floor(exact + random.random(count))).astype(
             np.int64
-        )  # rounded so as to keep the mean
+        )  # randomized rounding preserves the mean
         offsets = np.append(0, np.cumsum(lengths))
         size = int(offsets[-1])
         chosen = np.repeat(random.integers(_TOPICS, size=count) * _SENTENCES, lengths)
@@ -107,17 +107,17 @@ class Prose:
 
 
 def strings(numbers: Ints) -> Any:
-    """Integers as text."""
+    """Convert integers to strings."""
     return pc.cast(pa.array(numbers), pa.string())
 
 
 def count_words(texts: Any) -> int:
-    """Words of all texts, split at spaces, as a KB counts its tokens."""
+    """Count the words of all texts, split at spaces like the tokens of a KB."""
     return len(texts) + int(pc.sum(pc.count_substring(texts, " ")).as_py())
 
 
 def _zipf(random: np.random.Generator, size: int, count: int) -> Ints:
-    """Draw ``size`` of the ranks 0 to ``count`` - 1, with weights close to 1 / (rank + 3)."""
+    """Draw ``size`` of the ranks 0 to ``count`` - 1 with weights of about 1 / (rank + 3)."""
     drawn = 3 * ((3 + count) / 3) ** random.random(size)
     return np.clip((drawn - 3).astype(np.int64), 0, count - 1)
 

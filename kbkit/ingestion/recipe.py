@@ -1,27 +1,31 @@
-"""A recipe: what a source is, which files it reads, and how its tables become nodes, edges and texts.
+"""Recipes: which files a source consists of, and how its tables become nodes, edges and texts.
 
-A recipe is a folder with ``recipe.toml`` (this module) and ``load.sql`` (plain DuckDB SQL). See ``ingest/README.md``
-for the keys.
+A recipe is a folder with ``recipe.toml`` (this module) and ``load.sql`` (plain DuckDB SQL). ``ingest/README.md`` lists
+the keys, ``recipe.schema.json`` declares them.
 """
 
 from __future__ import annotations
 
+import functools
+import json
 import re
+import shutil
 import tomllib
 import urllib.parse
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from kbkit import assets
-from kbkit.errors import BadInputError, UnknownNameError, suggest
+from kbkit.assets.validation import validate
+from kbkit.errors import BadInputError, Command, UnknownNameError
 from kbkit.schema import Role, iri_escape
 
 
 @dataclass(frozen=True)
 class Option:
-    """A setting of a recipe; SQL reads it with ``getvariable('name')``."""
+    """An option of a recipe; SQL reads it with ``getvariable('name')``."""
 
     default: str
     help: str = ""
@@ -30,11 +34,11 @@ class Option:
 
 @dataclass(frozen=True)
 class FileSpec:
-    """A raw file, seen by ``load.sql`` as a table of this name.
+    """A source file, which ``load.sql`` sees as a table of this name.
 
-    ``match`` are file name patterns, tried in order; ``many`` takes all that match instead of one. ``names`` maps a
-    canonical column name to the names it may have in the file; those in ``required`` must be there. ``columns`` names
-    the columns of a file without a header line. Everything is read as text unless the format has types of its own.
+    ``match`` are file name patterns, tried in order; with ``many`` all matching files are read. ``names`` maps a column
+    name to the names that it may have in the file; those in ``required`` must exist. ``columns`` names the columns of a
+    file without a header line. All columns are read as text unless the format is typed.
     """
 
     name: str
@@ -54,7 +58,7 @@ class FileSpec:
 
 @dataclass(frozen=True)
 class RelationSpec:
-    """What a recipe says of a relation."""
+    """A relation in a recipe. Edges of a ``symmetric`` relation are stored in both directions."""
 
     label: str = ""
     symmetric: bool = False
@@ -62,11 +66,25 @@ class RelationSpec:
 
 
 @dataclass(frozen=True)
-class Download:
-    """A file that ``kbkit fetch`` gets, from ``url`` (http or https) to ``name``, a relative path of plain parts.
+class TypeSpec:
+    """A node type in a recipe."""
 
-    By default ``name`` is the last part of the address. ``part`` is the label by which a user takes only some of a
-    source's files; ``bytes`` and ``sha256`` (hexadecimal) are what the file must have, where they are known.
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class TextSpec:
+    """A text field in a recipe; ``weight`` is that of a match in full-text search."""
+
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Download:
+    """A file that ``kbkit fetch`` downloads from ``url`` (http or https) to the relative path ``name``.
+
+    By default ``name`` is the last part of the URL. ``part`` is a label for downloading only some files. ``bytes`` and
+    ``sha256`` (hexadecimal) are the expected size and digest, if known.
     """
 
     url: str
@@ -78,31 +96,13 @@ class Download:
 
 
 @dataclass(frozen=True)
-class _TypeSpec:
-    description: str = ""
-
-
-@dataclass(frozen=True)
-class _TextSpec:
-    weight: float = 1.0
-
-
-@dataclass(frozen=True)
-class _RoleSpec:
-    types: tuple[str, ...] = ()
-    interests: str = ""
-    fields: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Recipe:
-    """A recipe, read and checked.
+    """A validated recipe.
 
-    ``infer`` gives text attributes the narrowest type that all their values have; ``single_values`` makes plain
-    attributes of lists that never hold more than one. ``data`` is a folder inside the recipe that it reads by default;
-    ``rdf_quads`` names the table of quads that SPARQL is to see instead of what the tables say, or the file whose
-    converter gives them; then a node's IRI is ``key_base`` and its key. ``extra_tables`` are further tables that SQL
-    sees; ``dialect`` is the SPARQL that the source's users write.
+    ``infer`` gives text attributes the narrowest type that fits all values; ``single_values`` unwraps list attributes
+    that never have more than one value. ``data`` is a folder in the recipe that is read by default. ``rdf_quads`` names
+    the table of quads for SPARQL, or the file whose converter makes them; then a node's IRI is ``key_base`` and its
+    key. ``extra_tables`` are further tables for SQL; ``dialect`` is the SPARQL dialect of the source's users.
     """
 
     name: str
@@ -130,7 +130,7 @@ class Recipe:
 
     @property
     def converted(self) -> FileSpec | None:
-        """The file that a converter reads, if there is one."""
+        """The file that a converter reads, if any."""
         return next((spec for spec in self.files if spec.converter), None)
 
     @property
@@ -140,206 +140,161 @@ class Recipe:
 
 
 def names() -> list[str]:
-    """The recipes that ship with kbkit."""
+    """Return the names of the recipes that ship with kbkit."""
     return sorted(p.parent.name for p in assets.folder("ingest").glob("*/recipe.toml"))
 
 
 def load(source: str) -> Recipe:
-    """The recipe called ``source``, or the one in the folder ``source``."""
+    """Load the recipe with the name ``source``, or the one in the folder ``source``."""
     folder = Path(source)
     if "/" not in source and "\\" not in source and source in names():
         folder = assets.folder("ingest") / source
     elif not folder.is_dir():
-        raise UnknownNameError("recipe", source, names(), "kbkit, nor is there a folder of that name")
+        raise UnknownNameError("recipe or folder", source, names())
     for name in ("recipe.toml", "load.sql"):
         if not (folder / name).is_file():
-            raise BadInputError(f"{folder} is no recipe: it has no {name}", "kbkit recipe new writes a skeleton")
+            hint = ("Use ", Command("recipe new FOLDER"), " to create a recipe")
+            raise BadInputError(f"Not a recipe: {folder} has no {name}", *hint)
     path = folder / "recipe.toml"
+    data = _read_toml(path)
+    validate(data, _schema(), str(path))
     try:
-        return _parse(tomllib.loads(path.read_text(encoding="utf-8")), folder)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInputError(f"{path}: {error}") from None
-    except _RecipeError as error:
-        raise BadInputError(f"{path}: {error}", error.hint) from None
-
-
-class _RecipeError(Exception):
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
-
-
-def _parse(data: dict[str, Any], folder: Path) -> Recipe:
-    tables = ("files", "options", "types", "relations", "texts", "roles")
-    plain = {key: value for key, value in data.items() if key not in (*tables, "downloads")}
-    kinds = {f.name: str(f.type) for f in fields(Recipe) if f.name not in (*tables, "downloads", "folder")}
-    _check_keys(plain, [*kinds, *tables, "downloads"], "")
-    for key, value in plain.items():
-        _check_kind(key, value, kinds[key], "")
-    if not plain.get("title"):
-        raise _RecipeError("it has no title")
-    parts = {name: _table(data.get(name, {}), f"[{name}]") for name in tables}
-    specs = tuple(_file(name, spec) for name, spec in parts["files"].items())
-    if not specs:
-        raise _RecipeError("it declares no [files.NAME]")
-    name = plain.pop("name", folder.resolve().name)
-    base = plain.pop("base", f"http://example.org/{iri_escape(name)}/")
-    if re.search(r'[<>"{}|^`\\\x00-\x20]', base):
-        raise _RecipeError(f"base {base!r} is no IRI", "percent-encode what may not stand in one")
-    types = {key: _record(_TypeSpec, value, f"[types.{key}]") for key, value in parts["types"].items()}
-    texts = {key: _record(_TextSpec, value, f"[texts.{key}]") for key, value in parts["texts"].items()}
-    return Recipe(
-        name=name,
-        base=base,
-        folder=folder,
-        files=specs,
-        downloads=_downloads(data.get("downloads", [])),
-        options={key: _record(Option, value, f"[options.{key}]") for key, value in parts["options"].items()},
-        relations={
-            key: _record(RelationSpec, value, f"[relations.{key}]") for key, value in parts["relations"].items()
-        },
-        types={key: spec.description for key, spec in types.items()},
-        texts={key: float(spec.weight) for key, spec in texts.items()},
-        roles=_roles(parts["roles"]),
-        **plain,
-    )
-
-
-def _roles(data: Mapping[str, Any]) -> tuple[Role, ...]:
-    specs = {name: _record(_RoleSpec, value, f"[roles.{name}]") for name, value in data.items()}
-    return tuple(Role(name, spec.types, spec.interests, spec.fields) for name, spec in specs.items())
+        return _parse(data, folder)
+    except BadInputError as error:
+        raise BadInputError(f"{path}: {error.message}", *error.hints) from None
 
 
 def load_roles(path: Path) -> tuple[Role, ...]:
-    """The roles of a file that holds tables ``[roles.NAME]``, as a recipe does."""
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-        _check_keys(data, ["roles"], "")
-        roles = _roles(_table(data.get("roles", {}), "[roles]"))
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError, _RecipeError) as error:
-        raise BadInputError(f"{path}: {error}", getattr(error, "hint", "")) from None
+    """Load the roles of a file with tables ``[roles.NAME]``, as in a recipe."""
+    schema = {
+        "type": "object", "additionalProperties": False, "properties": {"roles": {"$ref": "#/$defs/roles"}},
+        "$defs": _schema()["$defs"],
+    }  # fmt: skip
+    data = _read_toml(path)
+    validate(data, schema, str(path))
+    roles = _roles(data.get("roles", {}))
     if not roles:
-        raise BadInputError(f"{path} names no role", "write [roles.reader] and keys below it")
+        raise BadInputError(f"No role in {path}", "Add a table [roles.NAME]")
     return roles
 
 
-def _file(name: str, data: Any) -> FileSpec:
-    where = f"[files.{name}]"
-    spec: FileSpec = _record(FileSpec, {"name": name, **_table(data, where)}, where)
-    if spec.optional and not (spec.names or spec.columns or spec.reader or spec.converter):
-        raise _RecipeError(f"{where} is optional but does not say its columns", "add columns or [files.NAME.names]")
-    if any(not _is_list(value) for value in spec.names.values()):
-        raise _RecipeError(
-            f"[files.{name}.names] holds something that is no list of names", "e.g. key = ['id', 'node_id']"
-        )
-    return replace(spec, names={key: tuple(value) for key, value in spec.names.items()})
-
-
-_NAME_PART = re.compile(r"(?=.*[^.])[^<>:\"/\\|?*]*[^<>:\"/\\|?*. ]")
-"""A file or folder name that every system takes as no more than a name."""
-_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
-
-
-def _downloads(data: Any) -> tuple[Download, ...]:
-    if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
-        raise _RecipeError(f"downloads is {data!r}, not a list of tables", "write [[downloads]] and keys below it")
-    result = tuple(_download(f"[[downloads]] {number}", item) for number, item in enumerate(data, 1))
-    taken: dict[str, int] = {}
-    for number, download in enumerate(result, 1):
-        first = taken.setdefault(download.name.casefold(), number)
-        if first != number:
-            raise _RecipeError(f"[[downloads]] {first} and {number} are both saved as {download.name!r}", "add a name")
-    for folder in (folder for name in taken for folder in PurePosixPath(name).parents):
-        if str(folder) in taken:
-            raise _RecipeError(
-                f"[[downloads]] {taken[str(folder)]} is saved as a folder of another", "name it otherwise"
-            )
-    return result
-
-
-def _download(where: str, data: dict[str, Any]) -> Download:
-    made: Download = _record(Download, data, where)
-    if not is_web_address(made.url):
-        hint = "it should be http:// or https://, percent-encoded, without a user name"
-        raise _RecipeError(f"url is {made.url!r} in {where}", hint)
-    last = urllib.parse.urlsplit(made.url).path.rpartition("/")[2]
-    name = made.name or urllib.parse.unquote(last)
-    if not name:
-        raise _RecipeError(f"{where} has no name, nor does its url end in one", "add the name to save it as")
-    parts = name.split("/")
-    plain = name.isprintable() and all(_NAME_PART.fullmatch(part) and not _DEVICE.fullmatch(part) for part in parts)
-    if not plain:
-        raise _RecipeError(f"the name {name!r} in {where} is unsafe", "a relative path of plain parts, e.g. a/b.zip")
-    if name.casefold().endswith((".part", ".part.json")):
-        raise _RecipeError(f"the name {name!r} in {where} is one of an unfinished download", "name it otherwise")
-    if (made.bytes or 0) < 0:
-        raise _RecipeError(f"bytes is {made.bytes} in {where}", "it should be 0 or more")
-    if made.sha256 and not re.fullmatch("[0-9a-fA-F]{64}", made.sha256):
-        raise _RecipeError(f"sha256 is {made.sha256!r} in {where}", "it should be 64 hexadecimal digits")
-    return replace(made, name=name, sha256=made.sha256.lower())
-
-
-def is_web_address(url: str) -> bool:
-    """Whether ``url`` is http or https, percent-encoded, and without a user name or password."""
-    try:
-        parts = urllib.parse.urlsplit(url)
-        fine = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        (parts.hostname or "").encode("idna")
-    except ValueError:  # of the port, of brackets, or of a host that no name server could be asked for
-        return False
-    return fine and "@" not in parts.netloc and bool(re.fullmatch("[!-~]+", url))
-
-
-def _record(cls: Any, data: Any, where: str) -> Any:
-    """A dataclass from a table of the recipe; each value must be of the kind that its field says."""
-    data = _table(data, where)
-    kinds = {f.name: str(f.type) for f in fields(cls)}
-    _check_keys(data, list(kinds), f" in {where}")
-    for key, value in data.items():
-        _check_kind(key, value, kinds[key], f" in {where}")
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
-    for needed in (f.name for f in fields(cls) if f.default is MISSING and f.default_factory is MISSING):
-        if needed not in values:
-            raise _RecipeError(f"{where} has no {needed}")
-    return cls(**values)
-
-
-def _table(data: Any, where: str) -> dict[str, Any]:
-    if not isinstance(data, dict):
-        raise _RecipeError(f"{where.strip('[]')} is {data!r}, not a table", f"write {where} and keys below it")
-    return data
-
-
-def _check_kind(key: str, value: Any, kind: str, where: str) -> None:
-    expected = {
-        "str": ("a text", isinstance(value, str)),
-        "str | None": ("a text", isinstance(value, str)),
-        "bool": ("true or false", isinstance(value, bool)),
-        "int | None": ("a whole number", isinstance(value, int) and not isinstance(value, bool)),
-        "float": ("a number", isinstance(value, (int, float)) and not isinstance(value, bool)),
-        "tuple[str, ...]": ("a list of texts", _is_list(value)),
-    }
-    what, fits = expected.get(kind, ("a table", isinstance(value, dict)))
-    if not fits:
-        raise _RecipeError(f"{key} is {value!r}{where}", f"it should be {what}")
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value)
-
-
-def _check_keys(data: dict[str, Any], known: list[str], where: str) -> None:
-    for key in data:
-        if key not in known:
-            raise _RecipeError(f"unknown key {key!r}{where}", suggest(key, known))
-
-
-def settings(recipe: Recipe, given: Mapping[str, str]) -> dict[str, str]:
-    """The recipe's options with the user's values; refuses unknown ones."""
-    for key, value in given.items():
+def settings(recipe: Recipe, values: Mapping[str, str]) -> dict[str, str]:
+    """Return the values of all options of a recipe; raise :class:`UnknownNameError` for unknown options or choices."""
+    for key, value in values.items():
         if key not in recipe.options:
             raise UnknownNameError("option", key, recipe.options, f"recipe {recipe.name}")
         choices = recipe.options[key].choices
         if choices and value not in choices:
             raise UnknownNameError(f"value of option {key}", value, choices)
-    return {key: given.get(key, option.default) for key, option in recipe.options.items()}
+    return {key: values.get(key, option.default) for key, option in recipe.options.items()}
+
+
+def write_skeleton(folder: Path) -> None:
+    """Write a commented recipe to a new folder."""
+    if folder.exists():
+        raise BadInputError(f"{folder} already exists", "Choose a new folder")
+    shutil.copytree(Path(__file__).parent / "skeleton", folder)
+
+
+# -- parsing ----------------------------------------------------------------------------------------------------------
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadInputError(f"Cannot read {path}: {error.strerror or error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInputError(f"{path}: {error}") from None
+
+
+@functools.cache
+def _schema() -> dict[str, Any]:
+    schema: dict[str, Any] = json.loads(Path(__file__).with_name("recipe.schema.json").read_text(encoding="utf-8"))
+    return schema
+
+
+def _parse(data: dict[str, Any], folder: Path) -> Recipe:
+    """Return the recipe of a validated document."""
+    data = dict(data)
+    name = data.pop("name", folder.resolve().name)
+    return Recipe(
+        name=name,
+        folder=folder,
+        base=data.pop("base", f"http://example.org/{iri_escape(name)}/"),
+        files=tuple(_file(key, spec) for key, spec in data.pop("files").items()),
+        downloads=_downloads(data.pop("downloads", [])),
+        options={key: Option(**_frozen(spec)) for key, spec in data.pop("options", {}).items()},
+        relations={key: RelationSpec(**spec) for key, spec in data.pop("relations", {}).items()},
+        types={key: TypeSpec(**spec).description for key, spec in data.pop("types", {}).items()},
+        texts={key: float(TextSpec(**spec).weight) for key, spec in data.pop("texts", {}).items()},
+        roles=_roles(data.pop("roles", {})),
+        **_frozen(data),
+    )
+
+
+def _frozen(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table with tuples for lists."""
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
+
+
+def _roles(tables: Mapping[str, Any]) -> tuple[Role, ...]:
+    return tuple(Role(name, **_frozen(spec)) for name, spec in tables.items())
+
+
+def _file(name: str, table: Mapping[str, Any]) -> FileSpec:
+    spec = FileSpec(name, **{**_frozen(table), "names": _frozen(table.get("names", {}))})
+    if spec.optional and not (spec.names or spec.columns or spec.reader or spec.converter):
+        raise BadInputError(
+            f"Optional file without columns: files.{name}", f"Add the key columns or a table [files.{name}.names]"
+        )
+    return spec
+
+
+_NAME_PART = re.compile(r"(?=.*[^.])[^<>:\"/\\|?*]*[^<>:\"/\\|?*. ]")
+"""A file or folder name that is valid on every system."""
+_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+
+
+def _downloads(tables: list[dict[str, Any]]) -> tuple[Download, ...]:
+    result = tuple(_download(f"downloads[{number}]", table) for number, table in enumerate(tables))
+    taken: dict[str, int] = {}
+    for number, download in enumerate(result):
+        first = taken.setdefault(download.name.casefold(), number)
+        if first != number:
+            raise BadInputError(
+                f"Duplicate name {download.name!r} of downloads[{first}] and downloads[{number}]", "Add the key name"
+            )
+    for folder in (folder for name in taken for folder in PurePosixPath(name).parents):
+        if str(folder) in taken:
+            message = f"The name of downloads[{taken[str(folder)]}] is the folder of another download"
+            raise BadInputError(message, "Choose another name")
+    return result
+
+
+def _download(where: str, table: dict[str, Any]) -> Download:
+    url = table["url"]
+    if not is_web_address(url):
+        hint = "Use a percent-encoded http:// or https:// URL without a user name"
+        raise BadInputError(f"Invalid value {url!r} for {where}.url", hint)
+    name = table.get("name") or urllib.parse.unquote(urllib.parse.urlsplit(url).path.rpartition("/")[2])
+    if not name:
+        raise BadInputError(f"No file name in {where}.url", "Add the key name")
+    parts = name.split("/")
+    safe = name.isprintable() and all(_NAME_PART.fullmatch(part) and not _DEVICE.fullmatch(part) for part in parts)
+    if not safe:
+        raise BadInputError(f"Unsafe file name {name!r} in {where}", "Use a relative path such as a/b.zip")
+    if name.casefold().endswith((".part", ".part.json")):
+        raise BadInputError(f"Reserved file name {name!r} in {where}", "Choose a name that does not end in .part")
+    return Download(**{**table, "name": name, "sha256": table.get("sha256", "").lower()})
+
+
+def is_web_address(url: str) -> bool:
+    """Whether ``url`` is a percent-encoded http or https URL without a user name or password."""
+    try:
+        parts = urllib.parse.urlsplit(url)
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        (parts.hostname or "").encode("idna")
+    except ValueError:  # of the port, brackets, or host name
+        return False
+    return valid and "@" not in parts.netloc and bool(re.fullmatch("[!-~]+", url))

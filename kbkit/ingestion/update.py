@@ -1,7 +1,7 @@
-"""Changes a KB without its source: the next generation is the live one's tables with a delta applied to them.
+"""Update a KB without its source: the next generation has the live tables with a delta applied.
 
-The delta's files say what the recipe ``table`` reads, and one more what is to go. What the SQL here makes of the live
-tables and the delta are the three tables that any recipe makes, so staging checks and numbers them as at an ingest.
+The delta has the files of the recipe ``table``, and one of deleted rows. Applying it yields the three tables of a
+recipe, which are staged as in an ingest.
 """
 
 from __future__ import annotations
@@ -16,15 +16,21 @@ from typing import TYPE_CHECKING
 from kbkit.directory.generations import KbDirectory, fingerprint, link_tree, now
 from kbkit.directory.manifest import Manifest, StoreRecord
 from kbkit.display.progress import Listener, Progress
-from kbkit.errors import BadInputError, KbError
-from kbkit.ingestion import files
+from kbkit.errors import BadInputError, KbError, Option
 from kbkit.ingestion import recipe as recipes
+from kbkit.ingestion import sources
 from kbkit.ingestion.delta import apply
 from kbkit.ingestion.describe import describe
-from kbkit.ingestion.jobs import Jobs
+from kbkit.ingestion.generation import (
+    StoreBuilder,
+    one_line_errors,
+    publish,
+    recorded_settings,
+    staging_database,
+    versions,
+)
 from kbkit.ingestion.recipe import FileSpec, Recipe, RelationSpec
-from kbkit.ingestion.stage import Report, stage
-from kbkit.ingestion.steps import one_line_errors, publish, recorded_settings, staging, versions
+from kbkit.ingestion.staging import Report, stage
 from kbkit.schema import Schema, literal, quote
 from kbkit.stores import embedders as embed
 from kbkit.stores import table_build, tables, threads
@@ -35,8 +41,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Delta:
-    """The files of a change. ``columns`` says what they call a column; ``skip_dangling`` leaves out edges and texts of
-    unknown nodes, and what is to go but is not there.
+    """The files of a change. ``columns`` maps a column name to the files' own.
+
+    ``skip_dangling`` skips edges and texts of unknown nodes, and deleted rows that do not exist.
     """
 
     nodes: Sequence[Path] = ()
@@ -51,19 +58,21 @@ _DELETED = ("type", "field", "head", "relation", "tail", "head_type", "tail_type
 
 
 def update(out: Path, delta: Delta, listener: Listener | None = None) -> Path:
-    """Publish a generation that has the delta's nodes, edges and texts, and no longer what it deletes.
+    """Publish a generation with the delta applied, and return its folder.
 
-    Deletes come first. A node that is there takes the values that the file has for it, and keeps the others; texts
-    take the place of those of the same node and field. Vectors of documents that did not change are taken over.
-    Raises a :class:`KbError` for whatever the user can mend; then the directory is as it was.
+    Deletions come first. An existing node takes the values in the file and keeps its others; texts replace those of the
+    same node and field. Vectors of unchanged documents are reused. Raises :class:`KbError` for every problem that the
+    user can fix; then the directory is unchanged.
     """
     found = {name: list(getattr(delta, name)) for name in ("nodes", "edges", "texts", "delete")}
-    given = [path for paths in found.values() for path in paths]
-    if not given:
-        raise KbError("the update names no file", "give --nodes, --edges, --texts or --delete")
-    for path in given:
+    paths = [path for taken in found.values() for path in taken]
+    if not paths:
+        hint = ("Use ", Option("nodes"), ", ", Option("edges"), ", ", Option("texts"), " or ", Option("delete"))
+        raise KbError("No file to update from", *hint)
+    for path in paths:
         if not path.is_file():
-            raise BadInputError(f"{path} {'is a folder' if path.is_dir() else 'does not exist'}", "name files")
+            problem = "is a folder, not a file" if path.is_dir() else "does not exist"
+            raise BadInputError(f"{path} {problem}")
     directory = KbDirectory(out)
     directory.current()
     progress = Progress(listener)
@@ -71,10 +80,10 @@ def update(out: Path, delta: Delta, listener: Listener | None = None) -> Path:
         live = directory.generation(directory.current())
         old = Manifest.read(live)
         if old.schema.rdf_source:
-            raise KbError("a KB from RDF holds its source's own statements", "change the source, and ingest it again")
+            raise KbError("Cannot update a KB that was built from RDF", "Change the source and ingest it again")
         progress.report("load")
         started = time.perf_counter()
-        with staging(folder, found, live) as (con, local):
+        with staging_database(folder, found, live) as (con, local):
             report, schema, counts = threads.run(lambda: _build(con, folder, live, old, delta, local), con.interrupt)
         progress.report("load", 1, 1)
         manifest = dataclasses.replace(
@@ -82,7 +91,7 @@ def update(out: Path, delta: Delta, listener: Listener | None = None) -> Path:
             schema=schema,
             generation=folder.name,
             created=now(),
-            sources=[*old.sources, *({"name": p.name, **fingerprint(p), "update": True} for p in given)],
+            sources=[*old.sources, *({"name": p.name, **fingerprint(p), "update": True} for p in paths)],
             report=report.to_json(),
             versions={**old.versions, **versions()},
             stores={"tables": StoreRecord(counts, round(time.perf_counter() - started, 3))},
@@ -100,24 +109,24 @@ def _build(
     delta: Delta,
     found: Mapping[str, Sequence[Path]],
 ) -> tuple[Report, Schema, dict[str, int]]:
-    """Stage the live tables with the delta, and write them as the new ones."""
+    """Stage the live tables with the delta, and write the new tables."""
     schema, recipe = old.schema, _recipe(old)
     try:
         con.execute(f"ATTACH {literal(str(live / tables.FILE))} AS old (READ_ONLY)")
         for name, spec in _specs():
-            files.create_view(con, spec, found[name], delta.columns)
+            sources.create_view(con, spec, found[name], delta.columns)
         apply(con, schema, skip=delta.skip_dangling)
-        _keep_said(con, schema)
+        _keep_metadata(con, schema)
         report = stage(con, recipe, skip_dangling=delta.skip_dangling, merge_duplicates=False)
         described = describe(con, recipe)
         return report, described, table_build.build(con, folder, described)
     except tables.Error as error:
-        given = [path for paths in found.values() for path in paths]
-        raise files.source_error(error, Path("the update"), given) from error
+        files = [path for taken in found.values() for path in taken]
+        raise sources.source_error(error, Path("the update"), files) from error
 
 
-def _keep_said(con: duckdb.DuckDBPyConnection, schema: Schema) -> None:
-    """The tables in which recipes say what no node or edge does: IRIs of types, and which types are asked for."""
+def _keep_metadata(con: duckdb.DuckDBPyConnection, schema: Schema) -> None:
+    """Create the optional tables of recipes: IRIs of types, answer types, labels of attributes."""
     con.execute("CREATE TABLE type_iris(type VARCHAR, iri VARCHAR)")
     con.execute("CREATE TABLE candidate_types(type VARCHAR)")
     con.execute("CREATE TABLE attribute_names(attribute VARCHAR, label VARCHAR)")
@@ -133,17 +142,15 @@ def _keep_said(con: duckdb.DuckDBPyConnection, schema: Schema) -> None:
 
 
 def _specs() -> Iterator[tuple[str, FileSpec]]:
-    """The files of recipe ``table``, and the list of what is to go; their tables are called ``given_NAME``."""
+    """Yield the files of the recipe ``table``, and the one of deleted rows; their tables are called ``new_NAME``."""
     for spec in recipes.load("table").files:
-        yield spec.name, dataclasses.replace(spec, name=f"given_{spec.name}", many=True)
+        yield spec.name, dataclasses.replace(spec, name=f"new_{spec.name}", many=True)
     names: dict[str, tuple[str, ...]] = {"key": ("id",), **dict.fromkeys(_DELETED, ())}
-    yield "delete", FileSpec("given_delete", (), names=names, many=True)
+    yield "delete", FileSpec("new_delete", (), names=names, many=True)
 
 
 def _recipe(old: Manifest) -> Recipe:
-    """A recipe that says of types, relations and texts what the manifest says; also of symmetric relations that no
-    edge has yet.
-    """
+    """Return a recipe with the types, relations and texts of the manifest, and symmetric relations without edges."""
     schema = old.schema
     unused = {name: RelationSpec(symmetric=True) for name in old.recipe.get("symmetric", ())}
     return Recipe(
@@ -165,7 +172,7 @@ def _recipe(old: Manifest) -> Recipe:
 
 
 def _rebuild(folder: Path, live: Path, old: Manifest, manifest: Manifest, delta: Delta, progress: Progress) -> None:
-    """Build the stores that the KB had; adjacency is taken over where only texts changed."""
+    """Build the stores that the KB had; reuse adjacency if only texts changed."""
     stores = [name for name in old.stores if name != "tables"]
     if "adjacency" in stores and _same_graph(old.schema, manifest.schema, delta):
         link_tree(live / "adjacency", folder / "adjacency")
@@ -175,9 +182,9 @@ def _rebuild(folder: Path, live: Path, old: Manifest, manifest: Manifest, delta:
     embedder, known = None, None
     if "vectors" in stores:
         embedder, known = embed.recorded(old.stores["vectors"].settings, download=True), live / "vectors"
-    Jobs(folder, manifest, None, embedder, text, vectors, progress, known).run(stores)
+    StoreBuilder(folder, manifest, None, embedder, text, vectors, progress, known).run(stores)
 
 
 def _same_graph(old: Schema, new: Schema, delta: Delta) -> bool:
-    """Whether no id and no edge can have changed."""
+    """Whether ids and edges are certainly unchanged."""
     return not (delta.nodes or delta.edges or delta.delete) and (old.nodes, old.edges) == (new.nodes, new.edges)

@@ -1,10 +1,10 @@
-"""Formats that SQL cannot read. A reader turns files into Arrow batches; a recipe names it with ``reader = "..."``.
+"""Read formats that SQL cannot read.
 
-To add one: a module with ``read(paths) -> pyarrow.RecordBatchReader``, and a line in ``_MODULES``.
+A reader turns files into Arrow batches; a recipe selects it with ``reader = "..."``. To add one, write a module with
+``read(paths) -> pyarrow.RecordBatchReader``, and add it to ``_MODULES``.
 
-A converter is for a source too large, or too much of its own, for one table: it writes several, in parts, and RDF. To
-add one: a module with ``convert`` and ``estimate`` as :class:`Converter` says, and a line in ``_CONVERTERS``; a recipe
-names it with ``converter = "..."``.
+A converter is for a source that does not fit one table: it writes several, in parts, and RDF. A recipe selects it with
+``converter = "..."``. To add one, write a module that implements :class:`Converter`, and add it to ``_CONVERTERS``.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ class Converter(Protocol):
     def convert(
         self, paths: Sequence[Path], options: Mapping[str, str], folder: Path, progress: Callable[[int, int], None]
     ) -> Converted:
-        """Write the parts to ``folder``, which a build that was stopped leaves; whole parts are not made again.
+        """Write the parts to ``folder``; reuse complete parts that an interrupted build left there.
 
         ``progress`` is called with (bytes read, total). Raises :class:`kbkit.errors.BadInputError` with file and line.
         """
         ...
 
     def estimate(self, paths: Sequence[Path], options: Mapping[str, str]) -> Sequence[tuple[str, str]]:
-        """(what, figure) for what :meth:`convert` would make, from the beginning of the files."""
+        """Estimate the result of :meth:`convert` from the beginning of the files, as (name, figure) rows."""
         ...
 
 
 def reader(name: str) -> Read:
-    """The reader called ``name``; raises :class:`UnknownNameError` for others."""
+    """Return the reader called ``name``; raise :class:`UnknownNameError` if there is none."""
     if name not in _MODULES:
         raise UnknownNameError("reader", name, _MODULES)
     read: Read = importlib.import_module(f"kbkit.readers.{_MODULES[name]}").read
@@ -53,7 +53,7 @@ def reader(name: str) -> Read:
 
 
 def converter(name: str) -> Converter:
-    """The converter called ``name``; raises :class:`UnknownNameError` for others."""
+    """Return the converter called ``name``; raise :class:`UnknownNameError` if there is none."""
     if name not in _CONVERTERS:
         raise UnknownNameError("converter", name, _CONVERTERS)
     return cast(Converter, importlib.import_module(f"kbkit.readers.{_CONVERTERS[name]}"))

@@ -1,4 +1,4 @@
-"""What a converter makes of a source: tables and RDF, in parts on disk."""
+"""The output of a converter: tables and RDF, in parts on disk."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Converted:
-    """``tables``: Parquet parts by table name, at least one each. ``quads``: gzipped N-Triples, what each entity says.
-    ``shared``: Parquet parts with the one column ``line``, N-Triples that several entities may say, so that a line
-    occurs more than once. ``counts``: what was found, by name (``entities``, ``duplicates``, ...).
+    """The files of a converted source.
+
+    ``tables``: Parquet files by table name, at least one each. ``quads``: gzipped N-Triples. ``shared``: Parquet files
+    with the column ``line``, N-Triples that may occur several times. ``counts``: totals by name (``entities``,
+    ``duplicates``, ...).
     """
 
     tables: Mapping[str, Sequence[Path]]
@@ -21,6 +23,6 @@ class Converted:
 
     @property
     def left_out(self) -> dict[str, int]:
-        """What the KB's report is to tell: entities that came again, and ids that were asked for and not there."""
-        told = {"repeated_entities": "duplicates", "unknown_ids": "unknown_ids"}
-        return {name: self.counts[key] for name, key in told.items() if self.counts.get(key)}
+        """Numbers for the KB's report: repeated entities, and requested ids that the source does not have."""
+        names = {"repeated_entities": "duplicates", "unknown_ids": "unknown_ids"}
+        return {name: self.counts[key] for name, key in names.items() if self.counts.get(key)}

@@ -1,4 +1,4 @@
-"""A pickled dict or list -> rows of JSON, without running anything that the pickle says (see ``unpickle``)."""
+"""Read a pickled dict or list as rows of JSON, without running code from the pickle (see ``unpickle``)."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ from typing import Any
 import pyarrow as pa
 
 from kbkit.errors import BadInputError
-from kbkit.readers.unpickle import AGAIN, load
+from kbkit.readers.unpickle import DOWNLOAD_AGAIN, load
 
 SCHEMA = pa.schema([("key", pa.string()), ("value", pa.string())])
-"""``key`` is the dict's key, or the place in the list from 0, as text; ``value`` is JSON: NaN and the infinities are
+"""``key`` is the dict's key, or the position in the list from 0, as text. ``value`` is JSON: NaN and infinities are
 null, tuples and sets are lists, bytes are text.
 """
 
-MOST_JSON = 64 << 20
-"""Characters of JSON that one value may make: a few shared lists can stand for a file of any length."""
-_CONTAINER = 64  # counts for a list or dict, so that one that holds itself is soon found out
-_ROWS, _CHARACTERS = 20_000, 32 << 20  # to a batch, at most, and about
+MAX_JSON = 64 << 20
+"""Maximum characters of JSON for a value: a few shared lists can expand to any length."""
+_CONTAINER = 64  # characters counted for a list or dict, so that one that contains itself is soon detected
+_ROWS, _CHARACTERS = 20_000, 32 << 20  # maximum rows, and approximate characters, of a batch
 
 
 def read(paths: Sequence[Path]) -> pa.RecordBatchReader:
-    """Stream the items of ``paths`` in order; raises :class:`BadInputError`. A file is held in memory as a whole, and
-    what is converted is freed.
+    """Stream the items of ``paths`` in order; raise :class:`BadInputError` for unsupported content.
+
+    A file is loaded into memory at once; converted items are freed.
     """
     return pa.RecordBatchReader.from_batches(SCHEMA, (batch for path in paths for batch in _batches(path)))
 
@@ -34,15 +35,15 @@ def read(paths: Sequence[Path]) -> pa.RecordBatchReader:
 def _batches(path: Path) -> Iterator[pa.RecordBatch]:
     try:
         with path.open("rb") as handle:
-            whole = load(handle, path, {})
+            content = load(handle, path, {})
     except OSError as error:
-        raise BadInputError(f"{path} cannot be read: {error.strerror or error}") from None
-    if not isinstance(whole, (dict, list)):
-        raise BadInputError(f"{path} holds a {type(whole).__name__}", "a dict or a list was expected")
+        raise BadInputError(f"Cannot read {path}: {error.strerror or error}") from None
+    if not isinstance(content, (dict, list)):
+        raise BadInputError(f"Unsupported content in {path}: {type(content).__name__}", "Use a dict or a list")
     keys: list[str] = []
     values: list[str] = []
     characters = 0
-    for key, value in _items(whole):
+    for key, value in _items(content):
         keys.append(_key(key, path))
         values.append(_json(value, keys[-1], path))
         characters += len(values[-1])
@@ -53,24 +54,24 @@ def _batches(path: Path) -> Iterator[pa.RecordBatch]:
         yield _batch(keys, values)
 
 
-def _items(whole: dict[Any, Any] | list[Any]) -> Iterator[tuple[Any, Any]]:
-    """The items in order, each taken out of ``whole``."""
-    if isinstance(whole, list):
-        whole.reverse()
-        for place in range(len(whole)):
-            yield place, whole.pop()
+def _items(content: dict[Any, Any] | list[Any]) -> Iterator[tuple[Any, Any]]:
+    """Yield the items in order, removing each from ``content``."""
+    if isinstance(content, list):
+        content.reverse()
+        for position in range(len(content)):
+            yield position, content.pop()
     else:
-        for key in list(whole):
-            yield key, whole.pop(key)
+        for key in list(content):
+            yield key, content.pop(key)
 
 
 def _key(key: object, path: Path) -> str:
     if type(key) not in (int, str):
-        raise BadInputError(f"{path} has a {type(key).__name__} for a key", "keys should be numbers or texts")
+        raise BadInputError(f"Unsupported key in {path}: {type(key).__name__}", "Use integers or strings")
     try:
         return str(key)
     except ValueError:
-        raise BadInputError(f"{path} has a number of more than 4,000 digits for a key", AGAIN) from None
+        raise BadInputError(f"Integer key of more than 4,000 digits in {path}", DOWNLOAD_AGAIN) from None
 
 
 def _json(value: object, key: str, path: Path) -> str:
@@ -78,15 +79,19 @@ def _json(value: object, key: str, path: Path) -> str:
         value = _without_nan(value)
     try:
         _measure(value)
-        # No string in JSON holds a bare line break, so one after every separator says where a NaN is not in a text.
+        # JSON strings contain no raw line breaks, so one after every separator tells a NaN from text.
         text = _ENCODER.encode(value)
-        if any(f"[{number}" in text for number in _NO_JSON):  # or it is in a text: the break alone would tell
+        if any(f"[{number}" in text for number in _NOT_JSON):  # possibly in a string, where replacing is wrong
             text = _ENCODER.encode(_without_nan(value))
     except (RecursionError, _EndlessError):
-        raise BadInputError(f"{path}: the value of {key[:50]!r} is too large or holds itself", AGAIN) from None
+        raise BadInputError(
+            f"Value of {key[:50]!r} in {path} is too large or contains itself", DOWNLOAD_AGAIN
+        ) from None
     except (TypeError, ValueError) as error:
-        raise BadInputError(f"{path}: the value of {key[:50]!r} is no JSON: {error}", AGAIN) from None
-    for number in _NO_JSON:
+        raise BadInputError(
+            f"Value of {key[:50]!r} in {path} cannot be written as JSON: {error}", DOWNLOAD_AGAIN
+        ) from None
+    for number in _NOT_JSON:
         if number in text:
             text = text.replace(f"\n{number}", "\nnull")
     return text
@@ -105,7 +110,7 @@ def _without_nan(value: Any) -> Any:
 
 
 def _measure(value: Any) -> None:
-    """Raise :class:`_EndlessError` for a value that holds itself, or whose JSON is longer than :data:`MOST_JSON`."""
+    """Raise :class:`_EndlessError` for a value that contains itself, or whose JSON exceeds :data:`MAX_JSON`."""
     left: list[Any] = [value]
     length = 0
     while left:
@@ -115,7 +120,7 @@ def _measure(value: Any) -> None:
             length += _CONTAINER + 6 * len(item)
             try:
                 length += sum(map(len, item))
-            except TypeError:  # keys that are no texts
+            except TypeError:  # keys that are not strings
                 left += item
             left += item.values()
         elif kind is str or kind is bytes:
@@ -123,21 +128,21 @@ def _measure(value: Any) -> None:
         elif kind is list or kind is tuple or kind is set or kind is frozenset:
             length += _CONTAINER + 2 * len(item)
             left += item
-        if length > MOST_JSON:
+        if length > MAX_JSON:
             raise _EndlessError
 
 
 def _plain(item: object) -> object:
-    """What JSON does not have, as something that it has."""
+    """Return a JSON type for one that JSON lacks."""
     if isinstance(item, (set, frozenset)):
         return sorted(item, key=lambda member: (type(member).__name__, str(member)))
     if isinstance(item, (bytes, bytearray)):
         return item.decode("utf-8")
-    raise TypeError(f"{type(item).__name__.strip('_').lower()} has no place in it")
+    raise TypeError(f"unsupported type {type(item).__name__.strip('_').lower()}")
 
 
 _ENCODER = json.JSONEncoder(separators=(",\n", ":\n"), ensure_ascii=False, check_circular=False, default=_plain)
-_NO_JSON = ("NaN", "Infinity", "-Infinity")
+_NOT_JSON = ("NaN", "Infinity", "-Infinity")
 
 
 def _batch(keys: list[str], values: list[str]) -> pa.RecordBatch:
@@ -147,5 +152,5 @@ def _batch(keys: list[str], values: list[str]) -> pa.RecordBatch:
 def _strings(texts: list[str]) -> pa.Array:
     try:
         return pa.array(texts, pa.string())
-    except UnicodeEncodeError:  # half of a surrogate pair
+    except UnicodeEncodeError:  # an unpaired surrogate
         return pa.array([text.encode("utf-8", "replace").decode("utf-8") for text in texts], pa.string())

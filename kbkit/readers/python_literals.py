@@ -1,7 +1,7 @@
-"""Files with one Python literal a line, gzipped or not -> batches of JSON, as ``json.dumps`` writes it.
+"""Read files with one Python literal per line, gzipped or not, as batches of JSON.
 
-Old data sets were written by printing dicts and are meant to be read with ``eval``; here only literals are taken, by
-:func:`ast.literal_eval`, and only from lines that cannot overwhelm the parser.
+Some old data sets are printed dicts, meant to be read with ``eval``. This reader accepts literals only, with
+:func:`ast.literal_eval`, and limits the length of lines to protect the parser.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ import pyarrow as pa
 from kbkit.errors import BadInputError
 
 SCHEMA = pa.schema([("file", pa.int32()), ("line", pa.int64()), ("json", pa.string())])
-"""``file`` counts the files from 0, ``line`` the lines of each from 1; blank lines are passed over."""
+"""``file`` numbers the files from 0, ``line`` the lines of each from 1; blank lines are skipped."""
 
 MAX_LINE = 1_000_000
-"""Bytes of a line; the longest in published data have some ten thousand."""
+"""Maximum bytes of a line; the longest in published data have about ten thousand."""
 
 _CHUNK = 10_000
 
 
 def read(paths: Sequence[Path]) -> pa.RecordBatchReader:
-    """Stream the literals of ``paths`` in order; raises :class:`BadInputError` with file and line."""
+    """Stream the literals of ``paths`` in order; raise :class:`BadInputError` with file and line."""
     return pa.RecordBatchReader.from_batches(SCHEMA, _batches(paths))
 
 
@@ -42,19 +42,19 @@ def _batches(paths: Sequence[Path]) -> Iterator[pa.RecordBatch]:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, str]]:
-    """(line number, JSON) of the lines that are not blank."""
+    """Yield (line number, JSON) of the lines that are not blank."""
     with _open(path) as handle:
         for number in itertools.count(1):
             try:
                 line = handle.readline(MAX_LINE + 1)
             except (OSError, EOFError, zlib.error) as error:
-                raise BadInputError(f"{path} cannot be read: {error}", "is the download whole?") from None
+                raise BadInputError(
+                    f"Cannot read {path}: {error}", "The download may be incomplete: fetch it again"
+                ) from None
             if not line:
                 return
             if len(line) > MAX_LINE:
-                raise BadInputError(
-                    f"{path}, line {number} is longer than {MAX_LINE:,} bytes", "nothing read is so long"
-                )
+                raise BadInputError(f"Line too long in {path}, line {number}", f"The maximum is {MAX_LINE:,} bytes")
             if line.strip():
                 yield number, _json(line, f"{path}, line {number}")
 
@@ -63,16 +63,17 @@ def _json(line: bytes, where: str) -> str:
     try:
         text = line.decode("utf-8").strip()
     except UnicodeDecodeError:
-        raise BadInputError(f"{where} is not valid UTF-8", "convert it, e.g. with iconv") from None
+        raise BadInputError(f"Invalid UTF-8 in {where}", "Convert the file to UTF-8, for example with iconv") from None
     try:
         result = json.dumps(ast.literal_eval(text), ensure_ascii=False, allow_nan=False)
-    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):  # the last two: nested too deeply
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):  # the last two if nested too deeply
         raise BadInputError(
-            f"{where} is no Python literal of texts, numbers, lists and dicts", "such as {'key': ['value', 1.5, None]}"
+            f"Invalid Python literal in {where}",
+            "Use strings, numbers, lists and dicts, such as {'key': ['value', 1.5, None]}",
         ) from None
     if result.isascii():
         return result
-    # Halves of surrogate pairs, which a literal can hold and UTF-8 cannot: joined, or replaced where one is missing.
+    # Literals may have surrogates, which UTF-8 cannot encode: join pairs, replace unpaired ones.
     return result.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

@@ -1,7 +1,7 @@
-"""RDF in every syntax that Oxigraph parses, gzipped or not -> batches of quads.
+"""Read RDF in every syntax that Oxigraph parses, gzipped or not, as batches of quads.
 
-Rows are pulled through Oxigraph in chunks and taken apart by Arrow's regular expressions, so that no row is handled in
-Python and memory stays flat.
+Oxigraph parses in chunks, and Arrow's regular expressions split the lines into terms: no row is handled in Python and
+memory stays flat.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from kbkit.errors import BadInputError
 
 SCHEMA = pa.schema([("file", pa.int32()), *((name, pa.string()) for name in ("s", "p", "o", "g"))])
 """``s``, ``p``, ``o``, ``g`` are terms in N-Quads syntax (``<iri>``, ``_:label``, ``"text"@en``), ``g`` empty for the
-default graph; ``file`` counts the files from 0, because blank node labels mean something only within one.
+default graph; ``file`` numbers the files from 0, because blank node labels are local to a file.
 """
 
 BASE = "http://example.org/"
-"""What relative IRIs are resolved against; not the file's address, so that the same file gives the same KB anywhere."""
+"""Base of relative IRIs; not the file's path, so that the same file gives the same KB everywhere."""
 
 _CHUNK = 100_000
 _FORMATS = {
@@ -46,7 +46,7 @@ _QUAD = rf"^(?P<s>{_TERM}) (?P<p><[^>]*>) (?P<o>{_TERM}|{_LITERAL})(?: (?P<g>{_T
 
 
 def read(paths: Sequence[Path]) -> pa.RecordBatchReader:
-    """Stream the quads of ``paths`` in order; raises :class:`BadInputError` with file and line."""
+    """Stream the quads of ``paths`` in order; raise :class:`BadInputError` with file and line."""
     for path in paths:
         _format(path)
     return pa.RecordBatchReader.from_batches(SCHEMA, _batches(paths))
@@ -61,9 +61,9 @@ def _batches(paths: Sequence[Path]) -> Iterator[pa.RecordBatch]:
                     yield _split(chunk, number, path)
             except SyntaxError as error:
                 where = f"{path}, line {error.lineno}" if error.lineno else str(path)
-                raise BadInputError(f"{where}: {' '.join(error.msg.split())}", "mend or remove that line") from None
+                raise BadInputError(f"{where}: {' '.join(error.msg.split())}", "Fix or remove that line") from None
             except (OSError, EOFError, ValueError, zlib.error) as error:
-                raise BadInputError(f"{path} cannot be read: {error}") from None
+                raise BadInputError(f"Cannot read {path}: {error}") from None
 
 
 def _split(chunk: bytes, number: int, path: Path) -> pa.RecordBatch:
@@ -71,8 +71,8 @@ def _split(chunk: bytes, number: int, path: Path) -> pa.RecordBatch:
     parts = pc.extract_regex(lines, _QUAD)
     if parts.null_count:
         raise BadInputError(
-            f"{path} holds a statement that kbkit does not store: {lines.filter(parts.is_null())[0]}",
-            "quoted triples (RDF-star) are not supported",
+            f"Unsupported statement in {path}: {lines.filter(parts.is_null())[0]}",
+            "Quoted triples (RDF-star) are not supported",
         )
     columns = [pc.struct_field(parts, name) for name in ("s", "p", "o", "g")]
     return pa.record_batch([pa.array([number] * len(lines), pa.int32()), *columns], schema=SCHEMA)
@@ -86,5 +86,5 @@ def _format(path: Path) -> ox.RdfFormat:
     suffixes = [s.lower() for s in path.suffixes if s.lower() != ".gz"]
     known = _FORMATS.get(suffixes[-1] if suffixes else "")
     if known is None:
-        raise BadInputError(f"{path} has no ending of an RDF syntax", "use one of " + ", ".join(sorted(_FORMATS)))
+        raise BadInputError(f"Unsupported file type: {path}", "Use one of " + ", ".join(sorted(_FORMATS)))
     return known

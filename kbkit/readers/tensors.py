@@ -1,7 +1,7 @@
-"""A tensor of whole numbers, saved by torch 1.6 or later -> rows, without torch.
+"""Read a tensor of integers, saved by torch 1.6 or later, as rows, without torch.
 
-The format is a zip archive: ``NAME/data.pkl`` is a pickle that names a storage, an offset and for every dimension a
-size and a stride; ``NAME/data/KEY`` is the storage, raw; ``NAME/byteorder`` says in which order (torch.serialization).
+The format is a zip archive: ``NAME/data.pkl`` is a pickle with a storage, an offset, and sizes and strides of all
+dimensions; ``NAME/data/KEY`` is the raw storage; ``NAME/byteorder`` its byte order (see torch.serialization).
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ import numpy as np
 import pyarrow as pa
 
 from kbkit.errors import BadInputError
-from kbkit.readers.unpickle import AGAIN, Call, RefusedError, load
+from kbkit.readers.unpickle import DOWNLOAD_AGAIN, Call, RefusedError, load
 
 _KINDS = {
     "LongStorage": "i8", "IntStorage": "i4", "ShortStorage": "i2", "CharStorage": "i1", "ByteStorage": "u1",
     "BoolStorage": "u1", "DoubleStorage": "f8", "FloatStorage": "f4", "HalfStorage": "f2",
 }  # fmt: skip
-_OLD_FORMAT = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # the magic number that torch pickled first, before 1.6
-_MOST_PICKLE = 1 << 20
-_MOST_COLUMNS = 16
-_MOST_REPEATED = 100_000_000
-"""Elements of a tensor that has more of them than its storage, because strides overlap or are 0."""
-_MOST_UNPACKED = 1 << 32
-"""Bytes of a compressed storage, which is held in memory; others are mapped."""
+_OLD_FORMAT = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # magic number of files from torch before 1.6
+_MAX_PICKLE = 1 << 20
+_MAX_COLUMNS = 16
+_MAX_REPEATED = 100_000_000
+"""Maximum elements of a tensor with more elements than its storage, because strides overlap or are 0."""
+_MAX_UNPACKED = 1 << 32
+"""Maximum bytes of a compressed storage, which is loaded into memory; others are memory-mapped."""
 _ROWS = 1 << 20
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
@@ -53,22 +53,22 @@ class _Tensor:
 
 
 def read(paths: Sequence[Path]) -> pa.RecordBatchReader:
-    """Stream one tensor; raises :class:`BadInputError`.
+    """Stream one tensor; raise :class:`BadInputError` for unsupported files.
 
-    Of a tensor of shape [n], the rows are ``position``, from 0, and ``value``; of one of shape [k, n], ``position``
-    and ``c0`` to ``c{k-1}``, so that an edge_index gives a row for each edge. All are int64.
+    A tensor of shape [n] gives rows of ``position`` (from 0) and ``value``; one of shape [k, n] gives ``position`` and
+    ``c0`` to ``c{k-1}``, so that an edge_index gives one row per edge. All are int64.
     """
     [path] = paths
     try:
         numbers = _numbers(path)
     except RefusedError as error:
-        raise BadInputError(f"{path} {error}", AGAIN) from None
+        raise BadInputError(f"{path} {error}", DOWNLOAD_AGAIN) from None
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, NotImplementedError, ValueError) as error:
         if path.open("rb").read(len(_OLD_FORMAT)) == _OLD_FORMAT:
             raise BadInputError(
-                f"{path} is in the format of torch before 1.6", "load it there and save it again with torch >= 1.6"
+                f"Unsupported format in {path}: torch before 1.6", "Load it and save it again with torch 1.6 or later"
             ) from None
-        raise BadInputError(f"{path} cannot be read: {error}", AGAIN) from None
+        raise BadInputError(f"Cannot read {path}: {error}", DOWNLOAD_AGAIN) from None
     names = ["value"] if numbers.ndim == 1 else [f"c{i}" for i in range(len(numbers))]
     schema = pa.schema([(name, pa.int64()) for name in ("position", *names)])
     return pa.RecordBatchReader.from_batches(schema, _batches(np.atleast_2d(numbers), schema, path))
@@ -77,48 +77,48 @@ def read(paths: Sequence[Path]) -> pa.RecordBatchReader:
 def _batches(numbers: Numbers, schema: pa.Schema, path: Path) -> Iterator[pa.RecordBatch]:
     for start in range(0, numbers.shape[1], _ROWS):
         part = numbers[:, start : start + _ROWS]
-        whole = part.astype(np.int64) if part.dtype.kind in "iu" else _whole(part, path)
-        columns = [np.arange(start, start + part.shape[1]), *whole]
+        integers = part.astype(np.int64) if part.dtype.kind in "iu" else _to_integers(part, path)
+        columns = [np.arange(start, start + part.shape[1]), *integers]
         yield pa.record_batch([pa.array(column, pa.int64()) for column in columns], schema=schema)
 
 
-def _whole(part: Numbers, path: Path) -> Numbers:
-    """Floats that are whole numbers, as such."""
+def _to_integers(part: Numbers, path: Path) -> Numbers:
+    """Convert floats with integer values."""
     part = part.astype(np.float64)
     bad = part[~(np.abs(part) < 2**53) | (part != np.floor(part))]
     if bad.size:
-        raise BadInputError(f"{path} holds {bad.flat[0]}", "whole numbers were expected")
+        raise BadInputError(f"Unsupported number {bad.flat[0]} in {path}", "Use integers")
     return part.astype(np.int64)
 
 
 def _numbers(path: Path) -> Numbers:
-    """The tensor as a view of its storage."""
+    """Return the tensor as a view of its storage."""
     with zipfile.ZipFile(path) as archive:
         inside = [info for info in archive.infolist() if info.filename.split("/")[-1] == "data.pkl"]
         if len(inside) != 1:
-            raise RefusedError(f"holds {len(inside)} files data.pkl; one tensor was expected")
+            raise RefusedError(f"contains {len(inside)} files data.pkl instead of one")
         folder = inside[0].filename.removesuffix("data.pkl")
         tensor = _description(archive, inside[0], path)
         order = _member(archive, folder + "byteorder", 16) or b"little"
         if order not in (b"little", b"big"):
-            raise RefusedError(f"has the byte order {order[:20]!r}")
+            raise RefusedError(f"has an unknown byte order {order[:20]!r}")
         dtype = np.dtype((">" if order == b"big" else "<") + tensor.storage.kind)
         _check(tensor)
         infos = [info for info in archive.infolist() if info.filename == f"{folder}data/{tensor.storage.key}"]
         if len(infos) != 1:
-            raise RefusedError(f"holds {len(infos)} files data/{tensor.storage.key[:50]}; one was expected")
+            raise RefusedError(f"contains {len(infos)} files data/{tensor.storage.key[:50]} instead of one")
         storage = _storage(archive, infos[0], path, tensor.storage.elements, dtype)
     strides = [stride * dtype.itemsize for stride in tensor.strides]
     return np.lib.stride_tricks.as_strided(storage[tensor.offset :], tensor.sizes, strides, writeable=False)
 
 
 def _member(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
-    """A small member, empty where there is none."""
+    """Return the content of a small member, empty if it is missing."""
     infos = [info for info in archive.infolist() if info.filename == name]
     if not infos:
         return b""
     if infos[0].file_size > limit:
-        raise RefusedError(f"holds {infos[0].file_size:,} bytes in {name}, where {limit:,} at most were expected")
+        raise RefusedError(f"has {infos[0].file_size:,} bytes in {name}, more than {limit:,}")
     with archive.open(infos[0]) as handle:
         return handle.read(limit)
 
@@ -126,10 +126,10 @@ def _member(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
 def _description(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> _Tensor:
     storages = {f"torch.{name}": _Kind(name) for name in _KINDS}
     names = {"torch._utils._rebuild_tensor_v2": Call(_rebuild), **storages}
-    data = _member(archive, info.filename, _MOST_PICKLE)
+    data = _member(archive, info.filename, _MAX_PICKLE)
     tensor = load(io.BytesIO(data), path, names, persistent=_persistent)
     if not isinstance(tensor, _Tensor):
-        raise RefusedError(f"holds a {type(tensor).__name__.strip('_')} and not one tensor")
+        raise RefusedError(f"contains a {type(tensor).__name__.strip('_')} instead of a tensor")
     return tensor
 
 
@@ -142,26 +142,26 @@ class _Kind:
         self.name = name
 
     def __setstate__(self, state: object) -> None:
-        raise RefusedError("changes what is not its own")
+        raise RefusedError("modifies a class")
 
 
 def _persistent(pid: object) -> _Storage:
-    """What torch writes for a storage: ``("storage", class, key, device, elements)``."""
+    """Return a storage from torch's persistent id: ``("storage", class, key, device, elements)``."""
     if type(pid) is tuple and len(pid) == 5:
-        what, kind, key, device, elements = pid
-        texts = type(key) is str and type(device) is str
-        if what == "storage" and type(kind) is _Kind and texts and _is_count(elements):
+        tag, kind, key, device, elements = pid
+        strings = type(key) is str and type(device) is str
+        if tag == "storage" and type(kind) is _Kind and strings and _is_count(elements):
             return _Storage(_KINDS[kind.name], key, elements)
-    raise RefusedError("refers to something that is no storage of a tensor")
+    raise RefusedError("refers to something other than the storage of a tensor")
 
 
 def _rebuild(*arguments: object) -> _Tensor:
-    """``torch._utils._rebuild_tensor_v2``: storage, offset, sizes, strides, and what only training needs."""
+    """Stand in for ``torch._utils._rebuild_tensor_v2``; arguments after the strides matter only for training."""
     if len(arguments) >= 4 and not any(type(argument) is tuple for argument in arguments[4:]):
         storage, offset, sizes, strides = arguments[:4]
         if type(storage) is _Storage and _is_count(offset) and _are_counts(sizes) and _are_counts(strides):
             return _Tensor(storage, offset, sizes, strides)  # type: ignore[arg-type]
-    raise RefusedError("describes a tensor in an unknown way")
+    raise RefusedError("describes a tensor in an unknown form")
 
 
 def _is_count(value: object) -> bool:
@@ -173,55 +173,51 @@ def _are_counts(values: object) -> bool:
 
 
 def _check(tensor: _Tensor) -> None:
-    """Refuse a shape that no table has, and one that reaches outside its storage."""
+    """Raise for a shape that is not a table, or that exceeds the storage."""
     sizes, strides, limit = tensor.sizes, tensor.strides, tensor.storage.elements
-    if (
-        len(sizes) != len(strides)
-        or len(sizes) not in (1, 2)
-        or (len(sizes) == 2 and not 0 < sizes[0] <= _MOST_COLUMNS)
-    ):
+    if len(sizes) != len(strides) or len(sizes) not in (1, 2) or (len(sizes) == 2 and not 0 < sizes[0] <= _MAX_COLUMNS):
         shape = ", ".join(map(str, sizes[:8]))
         raise RefusedError(
-            f"holds a tensor of shape [{shape}]; [n], or [k, n] with k up to {_MOST_COLUMNS}, is expected"
+            f"contains a tensor of shape [{shape}]; supported are [n], and [k, n] with k up to {_MAX_COLUMNS}"
         )
     elements = sizes[0] * sizes[-1] if len(sizes) == 2 else sizes[0]
     last = tensor.offset + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
     if tensor.offset > limit or (elements and last >= limit):
-        raise RefusedError("holds a tensor that reaches outside its storage")
-    if elements > max(limit, _MOST_REPEATED):
-        raise RefusedError(f"repeats its numbers to {elements:,}")
+        raise RefusedError("contains a tensor that exceeds its storage")
+    if elements > max(limit, _MAX_REPEATED):
+        raise RefusedError(f"contains a tensor that repeats its storage to {elements:,} elements")
 
 
 def _storage(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path, elements: int, dtype: Any) -> Numbers:
-    """The storage: mapped where it is stored plainly, else unpacked into memory."""
+    """Return the storage: memory-mapped if uncompressed, else loaded into memory."""
     size = elements * dtype.itemsize
     if info.file_size != size:
-        raise RefusedError(f"declares {size:,} bytes of numbers and holds {info.file_size:,}")
+        raise RefusedError(f"has {info.file_size:,} bytes of numbers instead of {size:,}")
     if size == 0:
         return np.empty(0, dtype)
     if info.compress_type == zipfile.ZIP_STORED and not info.flag_bits & 1:
-        with archive.open(info):  # reads and checks the header that stands before the bytes
+        with archive.open(info):  # validates the local header before the data
             start = _start(path, info)
-        with path.open("rb") as handle, mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as whole:
-            if info.compress_size != size or start + size > len(whole):
-                raise RefusedError("is cut short")
+        with path.open("rb") as handle, mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            if info.compress_size != size or start + size > len(data):
+                raise RefusedError("is truncated")
             check = 0
-            for place in range(start, start + size, _ROWS):
-                check = zlib.crc32(whole[place : min(place + _ROWS, start + size)], check)
+            for position in range(start, start + size, _ROWS):
+                check = zlib.crc32(data[position : min(position + _ROWS, start + size)], check)
         if check != info.CRC:
-            raise RefusedError(f"is damaged: the checksum of {info.filename} is wrong")
+            raise RefusedError(f"is corrupt: wrong checksum of {info.filename}")
         return np.memmap(path, dtype, "r", start, (elements,))
-    if size > _MOST_UNPACKED:
-        raise RefusedError(f"holds {size:,} bytes, compressed")
+    if size > _MAX_UNPACKED:
+        raise RefusedError(f"contains a compressed storage of {size:,} bytes, which is too large")
     with archive.open(info) as packed:
-        data = packed.read()
-    if len(data) != size:
-        raise RefusedError(f"declares {size:,} bytes of numbers and holds {len(data):,}")
-    return np.frombuffer(data, dtype)
+        content = packed.read()
+    if len(content) != size:
+        raise RefusedError(f"has {len(content):,} bytes of numbers instead of {size:,}")
+    return np.frombuffer(content, dtype)
 
 
 def _start(path: Path, info: zipfile.ZipInfo) -> int:
-    """Where a member's bytes begin: after its local header, 30 bytes, a name and further fields."""
+    """Return the offset of a member's data, after its local header: 30 bytes, the name and extra fields."""
     with path.open("rb") as handle:
         handle.seek(info.header_offset + 26)
         name, extra = handle.read(2), handle.read(2)

@@ -1,10 +1,10 @@
-"""Pickles from strangers -> plain containers.
+"""Load untrusted pickles as plain containers.
 
-``pickle`` runs what a file tells it to. Here the file is first walked without being run: every opcode must be one that
-plain data need, and every length must fit the file. Only then Python's own unpickler builds it, with a find_class that
-knows a handful of names. The walk is needed because two kinds of file end the process before Python can raise an error:
-one that puts something under memo number 4,000,000,000 (the unpickler makes room for all that come before), and one
-whose dict keys are tuples nested a million deep (hashing them overflows the C stack).
+``pickle`` runs code from a file. Here all opcodes are checked first, without running them: each must be one that plain
+data need, and each length must fit the file. Only then Python's own unpickler loads the file, with a find_class that
+allows a few names. The check is needed because two kinds of file crash the process before Python can raise an error:
+memo number 4,000,000,000 (the unpickler allocates all numbers below), and dict keys of tuples nested a million levels
+deep (hashing them overflows the C stack).
 
 Format: ``pickletools`` in Python's library; protocols 0 to 5.
 """
@@ -24,12 +24,12 @@ import numpy as np
 
 from kbkit.errors import BadInputError
 
-AGAIN = "fetch the archive again"
+DOWNLOAD_AGAIN = "Download the file again"
 
-_MOST_TUPLES = 1_000
-"""Tuples that are data and not arguments of a call: no more than a key may nest without harm to the C stack."""
+_MAX_TUPLES = 1_000
+"""Maximum number of tuples that are data, not arguments of a call: as many as the C stack can hash when nested."""
 _COUNTED = {b"X"[0]: 4, b"T"[0]: 4, b"B"[0]: 4, 0x8B: 4, 0x8D: 8, 0x8E: 8, 0x96: 8, 0x95: 8}
-"""Opcodes with that many bytes of length before what they hold; 0x95 (FRAME) holds opcodes."""
+"""Opcodes with a length prefix, and the bytes of that prefix; 0x95 (FRAME) contains opcodes."""
 _FRAME = 0x95
 _BARE_TUPLES = frozenset(b"t\x85\x86\x87")
 _STOP = b"."[0]
@@ -38,33 +38,33 @@ Loader = Callable[[object], object]
 
 
 class RefusedError(Exception):
-    """What a pickle asks for and may not have; the message completes "the file ..."."""
+    """A pickle has content that is not allowed. The message completes "the file ..."."""
 
 
 def load(handle: IO[bytes], where: Path, names: Mapping[str, Any], persistent: Loader | None = None) -> Any:
-    """The object in a seekable binary file.
+    """Return the object in a seekable binary file; raise :class:`BadInputError`, naming ``where``.
 
-    ``names`` are the globals that it may use besides plain containers and numpy scalars, as ``module.name``;
-    ``persistent`` gives the objects behind persistent ids. Raises :class:`BadInputError`, naming ``where``.
+    ``names`` are the globals (``module.name``) that it may use in addition to plain containers and numpy scalars;
+    ``persistent`` returns the object of a persistent id.
     """
     try:
-        _walk(handle, persistent=persistent is not None)
+        _check_opcodes(handle, persistent=persistent is not None)
         handle.seek(0)
         return _build(handle, names, persistent)
     except RefusedError as error:
-        raise BadInputError(f"{where} {error}", AGAIN) from None
+        raise BadInputError(f"{where} {error}", DOWNLOAD_AGAIN) from None
     except (MemoryError, OverflowError, RecursionError):
-        raise BadInputError(f"{where} asks for more memory than there is", AGAIN) from None
+        raise BadInputError(f"{where} needs more memory than is available", DOWNLOAD_AGAIN) from None
     except (
         pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, KeyError, TypeError, ValueError,
     ) as error:  # fmt: skip
         reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise BadInputError(f"{where} cannot be read: {reason}", AGAIN) from None
+        raise BadInputError(f"Cannot read {where}: {reason}", DOWNLOAD_AGAIN) from None
 
 
 def _build(handle: IO[bytes], names: Mapping[str, Any], persistent: Loader | None) -> Any:
     collecting = gc.isenabled()
-    gc.disable()  # millions of containers, none of them garbage: walking them again and again takes most of the time
+    gc.disable()  # millions of containers, none of them garbage: collections would take most of the time
     try:
         return _Unpickler(handle, names, persistent).load()
     finally:
@@ -79,10 +79,10 @@ class _Unpickler(pickle.Unpickler):
         self._persistent = persistent
 
     def find_class(self, module: str, name: str) -> Any:
-        asked = f"{module}.{name}"
-        found = self._names.get(asked, _PLAIN.get(asked))
+        full = f"{module}.{name}"
+        found = self._names.get(full, _PLAIN.get(full))
         if found is None:
-            raise RefusedError(f"asks for {asked[:200]}, which plain data do not need")
+            raise RefusedError(f"uses {full[:200]}, which is not allowed")
         return found
 
     def persistent_load(self, pid: object) -> object:
@@ -92,9 +92,9 @@ class _Unpickler(pickle.Unpickler):
 
 
 class Call:
-    """Something that a pickle may call. An object without ``__dict__``, so that no pickle can change it.
+    """A function that a pickle may call. Without ``__dict__``, so that a pickle cannot change it.
 
-    What it calls must refuse a tuple within its arguments, else such calls nest tuples beyond ``_MOST_TUPLES``.
+    The function must reject tuples in its arguments, else calls could nest tuples beyond ``_MAX_TUPLES``.
     """
 
     __slots__ = ("_function",)
@@ -104,10 +104,10 @@ class Call:
         object.__setattr__(self, "_function", function)
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise RefusedError("changes what is not its own")
+        raise RefusedError("modifies a function")
 
     def __call__(self, *args: object) -> object:
-        """What the pickle gets."""
+        """Call the function."""
         return self._function(*args)
 
 
@@ -115,7 +115,7 @@ _STATES = (int, str, type(None))
 
 
 class _Dtype:
-    """A numpy scalar's kind, size and byte order, as the pickle gives them."""
+    """Kind, size and byte order of a numpy scalar."""
 
     __slots__ = ("code", "order")
 
@@ -123,24 +123,24 @@ class _Dtype:
         self.code, self.order = code, "="
 
     def __setstate__(self, state: object) -> None:
-        """``state`` is numpy's: (version, byte order, then what only structured and dated kinds have)."""
+        """Set the byte order from numpy's state: (version, byte order, fields of structured and datetime types)."""
         plain = type(state) is tuple and len(state) >= 5 and all(type(part) in _STATES for part in state)
         if type(state) is not tuple or not plain or state[1] not in ("<", ">", "|", "="):
-            raise RefusedError("holds a numpy type of an unknown form")
+            raise RefusedError("contains a numpy type of an unknown form")
         self.order = state[1]
 
 
 def _dtype(code: object, *flags: object) -> _Dtype:
     if any(type(flag) not in (bool, int) for flag in flags):
-        raise RefusedError("holds a numpy type of an unknown form")
+        raise RefusedError("contains a numpy type of an unknown form")
     if type(code) is not str or not re.fullmatch(r"[biufUS][0-9]{0,9}", code):
-        raise RefusedError(f"holds a numpy value of the type {str(code)[:50]!r}, and not a number or text")
+        raise RefusedError(f"contains a numpy value of type {str(code)[:50]!r}, not a number or string")
     return _Dtype(code)
 
 
 def _scalar(kind: object, data: object) -> object:
     if type(kind) is not _Dtype or type(data) is not bytes:
-        raise RefusedError("holds a numpy value of an unknown form")
+        raise RefusedError("contains a numpy value of an unknown form")
     if kind.code[0] == "U":
         return data.decode("utf-32-be" if kind.order == ">" else "utf-32-le", "replace").rstrip("\0")
     if kind.code[0] == "S":
@@ -152,28 +152,28 @@ def _scalar(kind: object, data: object) -> object:
 def _number(code: str, order: str, data: bytes) -> object:
     dtype = np.dtype(order.replace("|", "=") + code)
     if len(data) != dtype.itemsize:
-        raise RefusedError(f"holds a numpy value of the type {code!r} in {len(data)} bytes")
+        raise RefusedError(f"contains a numpy value of type {code!r} in {len(data)} bytes")
     return np.frombuffer(data, dtype)[0].item()
 
 
 def _encode(text: object, encoding: object = "latin1") -> bytes:
-    """How protocols 0 to 2 write bytes."""
+    """Encode text in Latin-1, as protocols 0 to 2 write bytes."""
     if type(text) is not str or encoding not in ("latin1", "latin-1"):
-        raise RefusedError("encodes a text otherwise than in Latin-1")
+        raise RefusedError("encodes text in another encoding than Latin-1")
     return text.encode("latin1")
 
 
 def _no_bytes(*arguments: object) -> bytes:
-    """How they write none."""
+    """Return empty bytes, as protocols 0 to 2 write them."""
     if arguments:
-        raise RefusedError("makes bytes of something")
+        raise RefusedError("calls bytes with arguments")
     return b""
 
 
 def _container(kind: type) -> Callable[..., object]:
     def make(*items: object) -> object:
         if len(items) > 1 or any(type(item) is not list for item in items):
-            raise RefusedError(f"makes a {kind.__name__} of something other than a list")
+            raise RefusedError(f"makes a {kind.__name__} from something other than a list")
         return kind(*items)
 
     return make
@@ -190,53 +190,53 @@ _PLAIN: dict[str, Any] = {
 }  # fmt: skip
 
 
-# -- the walk ---------------------------------------------------------------------------------------------------------
+# -- opcodes ----------------------------------------------------------------------------------------------------------
 
 
-def _walk(handle: IO[bytes], *, persistent: bool) -> None:
-    """Go through all opcodes of a file without running them; raises :class:`RefusedError`."""
+def _check_opcodes(handle: IO[bytes], *, persistent: bool) -> None:
+    """Check all opcodes of a file without running them; raise :class:`RefusedError` for unsupported ones."""
     try:
         data: Any = mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ)
-    except (OSError, ValueError):  # no file of the system's
+    except (OSError, ValueError):  # not a file of the operating system
         data = handle.read()
     try:
-        _walk_opcodes(data, persistent=persistent)
+        _check_data(data, persistent=persistent)
     finally:
         if isinstance(data, mmap.mmap):
             data.close()
 
 
-def _walk_opcodes(data: bytes, *, persistent: bool) -> None:
-    place, size, tuples = 0, len(data), 0
+def _check_data(data: bytes, *, persistent: bool) -> None:
+    position, size, tuples = 0, len(data), 0
     run = _run(size, persistent=persistent)
     while True:
-        found = run.match(data, place)
-        place = found.end() if found else place
-        if place >= size:
-            raise RefusedError("is cut short")
-        opcode = data[place]
+        found = run.match(data, position)
+        position = found.end() if found else position
+        if position >= size:
+            raise RefusedError("is truncated")
+        opcode = data[position]
         if opcode in _COUNTED:
-            place += 1 + _COUNTED[opcode]
-            length = int.from_bytes(data[place - _COUNTED[opcode] : place], "little")
-            if place + length > size:
-                raise RefusedError("is cut short")
-            place += 0 if opcode == _FRAME else length
+            position += 1 + _COUNTED[opcode]
+            length = int.from_bytes(data[position - _COUNTED[opcode] : position], "little")
+            if position + length > size:
+                raise RefusedError("is truncated")
+            position += 0 if opcode == _FRAME else length
         elif opcode in _BARE_TUPLES:
-            place, tuples = place + 1, tuples + 1
-            if tuples > _MOST_TUPLES:
-                raise RefusedError(f"holds more than {_MOST_TUPLES:,} tuples")
+            position, tuples = position + 1, tuples + 1
+            if tuples > _MAX_TUPLES:
+                raise RefusedError(f"contains more than {_MAX_TUPLES:,} tuples")
         elif opcode == _STOP:
             return
         else:
-            raise RefusedError(f"cannot be read: byte {place:,} is {opcode:#04x}, which plain data do not need")
+            raise RefusedError(f"uses opcode {opcode:#04x} at byte {position:,}, which is not allowed")
 
 
 @functools.lru_cache(8)
 def _run(size: int, *, persistent: bool) -> re.Pattern[bytes]:
-    """A run of opcodes whose own bytes say how long they are. What is left is for the loop: strings of more than 255
-    bytes, tuples that are data, the end, and what is refused.
+    """Return a pattern for a run of opcodes whose length follows from their own bytes.
 
-    A memo number must be less than about the size of the file: room is made for all numbers below.
+    The others are left to the caller: strings of more than 255 bytes, tuples that are data, the end, and unsupported
+    opcodes. Memo numbers must not exceed about the size of the file, because the unpickler allocates all numbers below.
     """
     if size < 1 << 16:
         memo = rb"r..\0\0"

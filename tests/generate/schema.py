@@ -167,6 +167,7 @@ def _manifest() -> Iterator[str]:
 
 
 def _recipe() -> Iterator[str]:
+    from kbkit import schema
     from kbkit.ingestion import recipe
 
     yield "## recipe.toml"
@@ -175,10 +176,10 @@ def _recipe() -> Iterator[str]:
         "[files.NAME]": (recipe.FileSpec, ("name",)),
         "[[downloads]]": (recipe.Download, ()),
         "[options.NAME]": (recipe.Option, ()),
-        "[types.NAME]": (recipe._TypeSpec, ()),
+        "[types.NAME]": (recipe.TypeSpec, ()),
         "[relations.NAME]": (recipe.RelationSpec, ()),
-        "[texts.NAME]": (recipe._TextSpec, ()),
-        "[roles.NAME]": (recipe._RoleSpec, ()),
+        "[texts.NAME]": (recipe.TextSpec, ()),
+        "[roles.NAME]": (schema.Role, ("name",)),
     }
     tables = {"files", "downloads", "options", "types", "relations", "texts", "roles"}
     yield from _dataclass("", recipe.Recipe, lambda field: field.name not in {*tables, "folder"})

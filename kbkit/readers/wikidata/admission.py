@@ -1,119 +1,113 @@
-"""Which lines of a dump are converted: each entity once, only chosen ones, no more than asked for.
+"""Filter the pieces of a dump in the main process: each entity once, only selected ones, up to the limit.
 
-This is seen from the beginning of each line, in the order of the dump, before the lines go to other processes.
+The start of each line is enough for that, so the rest is parsed by the workers.
 """
 
 from __future__ import annotations
 
 import array
+import dataclasses
 import json
 import re
-from collections.abc import Container
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
-from kbkit.readers.wikidata.dump import Piece
-from kbkit.readers.wikidata.worker import Request
+from kbkit.readers.wikidata import dumps, selection
+from kbkit.readers.wikidata.dumps import Piece
+from kbkit.readers.wikidata.selection import Name
 
-Name = tuple[str, int]
-"""The letter and the number of an id."""
-
-_START = 400  # bytes of a line in which its id usually stands
+_START = 400  # bytes of a line that usually contain the id
 _ID = re.compile(rb'"type":\s?"[a-z]+",\s?"id":\s?"([A-Z])([1-9][0-9]{0,17})"')
 _NAME = re.compile(r"([A-Z])([1-9][0-9]{0,17})")
-_PAGE = re.compile(  # the first statement of an entity, in N-Triples or Turtle
+_PAGE = re.compile(  # the first triple of an entity, in N-Triples or Turtle
     rb"^(?:<https?://www\.wikidata\.org/wiki/Special:EntityData/([A-Z])[0-9]+> "
     rb"<http://www\.w3\.org/1999/02/22-rdf-syntax-ns#type> <http://schema\.org/Dataset>)"
     rb"|^wdata:(?=([A-Z]))",
     re.MULTILINE,
 )
-_MOST_BITS = 1 << 32
 
 
-class IdSet:
-    """Ids, a bit for each number up to the largest."""
+class Admission(Protocol):
+    """A filter of pieces. ``full`` when the limit is reached; ``duplicates`` counts skipped repetitions."""
 
-    def __init__(self) -> None:
-        self._bits: dict[str, bytearray] = {}
-        self._far: set[Name] = set()
+    full: bool
+    duplicates: int
 
-    def add(self, name: Name) -> None:
-        """Take in an id."""
-        letter, number = name
-        if number >= _MOST_BITS:
-            self._far.add(name)
-            return
-        bits = self._bits.setdefault(letter, bytearray())
-        if number >> 3 >= len(bits):
-            bits.extend(bytes(max(number // 8 + 1, 2 * len(bits)) - len(bits)))
-        bits[number >> 3] |= 1 << (number & 7)
-
-    def __contains__(self, name: object) -> bool:
-        if not isinstance(name, tuple):
-            return False
-        letter, number = name
-        bits = self._bits.get(letter, b"")
-        return bool(number >> 3 < len(bits) and bits[number >> 3] >> (number & 7) & 1) or name in self._far
+    def admit(self, piece: Piece) -> Piece | None:
+        """Return the filtered piece, or None if nothing is left."""
 
 
-def name_of(line: bytes) -> Name | None:
-    """The id of the entity on a line; None where there is none to be seen."""
+@dataclass(frozen=True)
+class Format:
+    """How to read a format: ``split`` cuts a file, ``count`` counts the entities of a piece.
+
+    ``admission`` makes a filter of (file of selected ids, limit); ``scan`` and ``convert`` are functions of ``tasks``.
+    """
+
+    name: str
+    split: Callable[[Path, int], Iterator[Piece]]
+    count: Callable[[Piece], int]
+    admission: Callable[[Path | None, int], Admission]
+    scan: str
+    convert: str
+
+
+def format_of(paths: Sequence[Path]) -> Format:
+    """Return the format of the files; raise :class:`kbkit.errors.BadInputError` for unsupported ones."""
+    return _FORMATS[dumps.dump_format(paths)]
+
+
+def _id_of(line: bytes) -> Name | None:
+    """Return the id of the entity on a line, or None if it has none."""
     found = _ID.search(line, 0, _START)
     if found is not None:
         return found[1].decode(), int(found[2])
     try:
-        entity = json.loads(line.lstrip(b" \t\r,[\xef\xbb\xbf").rstrip(b" \t\r,]"))
+        entity = json.loads(dumps.strip_line(line))
         known = _NAME.fullmatch(str(entity.get("id") or entity.get("entity")))
         return (known[1], int(known[2])) if known else None
     except (ValueError, AttributeError, RecursionError):
         return None
 
 
-def count_lines(piece: Piece) -> int:
-    """How many entities a piece of JSON has."""
-    return sum(len(line) > 2 for line in piece.data.split(b"\n"))
-
-
-def count_pages(piece: Piece) -> int:
-    """How many entities a piece of RDF has."""
-    return sum(1 for _ in _PAGE.finditer(piece.data))
-
-
 class JsonAdmission:
-    """Remembers what has been let through. ``chosen`` None lets all through; ``limit`` 0 any number.
+    """Admits each entity once. ``selected`` None admits all, ``limit`` 0 any number.
 
     Properties do not count towards the limit.
     """
 
-    def __init__(self, chosen: Container[Name] | None = None, limit: int = 0) -> None:
+    def __init__(self, selected: Container[Name] | None = None, limit: int = 0) -> None:
         self.duplicates = 0
         self.full = False
-        self._chosen = chosen
+        self._selected = selected
         self._left = limit
         self._limited = limit > 0
-        self._seen = IdSet()
+        self._seen = selection.IdSet()
 
-    def admit(self, piece: Piece) -> Request | None:
-        """What is left of a piece, without a folder yet; None where that is nothing."""
-        kept: list[bytes] = []
+    def admit(self, piece: Piece) -> Piece | None:
+        """Return the piece with the admitted lines, or None without any."""
+        admitted: list[bytes] = []
         numbers = array.array("q")
         dropped = False
-        for place, line in enumerate(piece.data.split(b"\n")):
-            if len(line) > 2 and not self._lets(line):
+        for position, line in enumerate(piece.data.split(b"\n")):
+            if len(line) > 2 and not self._admits(line):
                 dropped = True
             else:
-                kept.append(line)
-                numbers.append(piece.line + place)
-        if not any(len(line) > 2 for line in kept):
+                admitted.append(line)
+                numbers.append(piece.line + position)
+        if not any(len(line) > 2 for line in admitted):
             return None
         if not dropped:
-            return Request("", str(piece.path), piece.line, piece.unit, piece.data)
-        return Request("", str(piece.path), piece.line, piece.unit, b"\n".join(kept), numbers.tobytes())
+            return piece
+        return dataclasses.replace(piece, data=b"\n".join(admitted), numbers=numbers.tobytes())
 
-    def _lets(self, line: bytes) -> bool:
-        name = name_of(line)
-        if name is None:  # broken: who reads it says so
+    def _admits(self, line: bytes) -> bool:
+        name = _id_of(line)
+        if name is None:  # malformed: the reader raises the error
             return not self.full
-        if self._chosen is not None and name not in self._chosen:
+        if self._selected is not None and name not in self._selected:
             return False
         if name in self._seen:
             self.duplicates += 1
@@ -128,19 +122,17 @@ class JsonAdmission:
 
 
 class RdfAdmission:
-    """For RDF dumps, in which all that is said of an entity stands together and once. ``chosen`` is a file: who reads
-    the piece looks there.
-    """
+    """Applies the limit to RDF dumps, which have each entity once. The reader of a piece filters by ``selected``."""
 
-    def __init__(self, chosen: Path | None = None, limit: int = 0) -> None:
+    def __init__(self, selected: Path | None = None, limit: int = 0) -> None:
         self.duplicates = 0
         self.full = False
-        self._chosen = str(chosen or "")
+        self._selected = selected
         self._left = limit
         self._limited = limit > 0
 
-    def admit(self, piece: Piece) -> Request | None:
-        """The piece, or its beginning where it reaches the limit."""
+    def admit(self, piece: Piece) -> Piece | None:
+        """Return the piece, cut where it reaches the limit."""
         data = piece.data
         if self._limited:
             for found in _PAGE.finditer(data):
@@ -150,4 +142,23 @@ class RdfAdmission:
                     data, self.full = data[: found.start()], True
                     break
                 self._left -= 1
-        return Request("", str(piece.path), piece.line, piece.unit, data, chosen=self._chosen) if data.strip() else None
+        return dataclasses.replace(piece, data=data, selected=self._selected) if data.strip() else None
+
+
+def _json_admission(selected: Path | None, limit: int) -> JsonAdmission:
+    return JsonAdmission(None if selected is None else selection.read_ids(selected), limit)
+
+
+def _count_lines(piece: Piece) -> int:
+    return sum(len(line) > 2 for line in piece.data.split(b"\n"))
+
+
+def _count_pages(piece: Piece) -> int:
+    return sum(1 for _ in _PAGE.finditer(piece.data))
+
+
+_FORMATS = {
+    "json": Format("json", dumps.json_pieces, _count_lines, _json_admission, "scan_json", "convert_json"),
+    "nt": Format("nt", dumps.ntriples_pieces, _count_pages, RdfAdmission, "scan_rdf", "convert_rdf"),
+    "ttl": Format("ttl", dumps.turtle_pieces, _count_pages, RdfAdmission, "scan_rdf", "convert_rdf"),
+}

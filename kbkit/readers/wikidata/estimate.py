@@ -1,4 +1,4 @@
-"""What a conversion would make, from the beginning of the dump."""
+"""Estimate the size and duration of a conversion from the beginning of the dump."""
 
 from __future__ import annotations
 
@@ -9,109 +9,110 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kbkit.errors import BadInputError
-from kbkit.readers.wikidata import options as settings
-from kbkit.readers.wikidata import pool, selection
-from kbkit.readers.wikidata.formats import of
+from kbkit.readers.wikidata import admission, passes, selection
+from kbkit.readers.wikidata import options as parsing
+from kbkit.readers.wikidata.dumps import NO_DUMP
 from kbkit.readers.wikidata.options import Options
-from kbkit.readers.wikidata.worker import task
+from kbkit.readers.wikidata.tasks import task
 
 _SAMPLE = 20 << 20
-"""Bytes that are read, unpacked."""
-_TRIPLES_A_SECOND = 150_000
-"""What Oxigraph loads, about."""
-_TRIPLE = 120
-"""Bytes that a triple takes in it."""
+"""Uncompressed bytes to read."""
+_TRIPLES_PER_SECOND = 150_000
+"""Approximate loading speed of Oxigraph."""
+_BYTES_PER_TRIPLE = 120
+"""Approximate size of a triple in Oxigraph."""
 
 
 @dataclass
 class Sample:
-    """What the beginning of a dump held and took: counts, seconds of one process, and bytes of parts.
+    """Counts in the beginning of a dump, seconds of one process to convert it, and bytes of the parts.
 
-    ``share`` is how much of the whole dump it is; ``all`` counts its entities, chosen or not.
+    ``fraction`` is the fraction of the dump; ``entities`` counts all entities, ``selected`` the selected ones.
     """
 
-    share: float
-    all: int = 0
-    chosen: int = 0
+    fraction: float
+    entities: int = 0
+    selected: int = 0
     statements: int = 0
     triples: int = 0
     seconds: float = 0.0
     disk: int = 0
 
 
-def estimate(paths: Sequence[Path], given: Mapping[str, str]) -> list[tuple[str, str]]:
-    """(what, figure) rows, from the first 20 MB; raises :class:`BadInputError` as a conversion does."""
-    options = settings.parse(given)
+def estimate(paths: Sequence[Path], values: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return (name, figure) rows from the first 20 MB; raise :class:`BadInputError` as a conversion does."""
+    options = parsing.parse(values)
     sample = _sample(paths, options)
-    whole = sample.share >= 1
-    grown = 1 / sample.share
-    if options.limit and sample.chosen:
-        grown = min(grown, options.limit / sample.chosen)
-    about = "" if whole and grown == 1 else "about "
+    complete = sample.fraction >= 1
+    factor = 1 / sample.fraction
+    if options.limit and sample.selected:
+        factor = min(factor, options.limit / sample.selected)
+    about = "" if complete and factor == 1 else "about "
 
     def number(count: float) -> str:
         return f"{about}{_rounded(count, exact=not about):,}"
 
     rows = [
-        ("entities in the dump", number(sample.all / sample.share)),
-        ("entities chosen", number(sample.chosen * grown)),
-        ("statements", number(sample.statements * grown)),
+        ("entities in the dump", number(sample.entities / sample.fraction)),
+        ("entities selected", number(sample.selected * factor)),
+        ("statements", number(sample.statements * factor)),
     ]
-    read = 1 / sample.share if options.subset else grown
-    seconds = sample.seconds * read / pool.workers()
+    read = 1 / sample.fraction if options.selects else factor
+    seconds = sample.seconds * read / passes.workers()
     if options.triples:
-        rows.append(("triples", number(sample.triples * grown)))
-        rows.append(("time to load the triples", _duration(sample.triples * grown / _TRIPLES_A_SECOND)))
-        rows.append(("disk for the triples", f"about {max(sample.triples * grown * _TRIPLE / 1e6, 0.1):,.1f} MB"))
-    rows.append((f"time to read and convert, {pool.workers()} processes", _duration(seconds)))
-    rows.append(("disk for what is converted", f"about {max(sample.disk * grown / 1e6, 0.1):,.1f} MB"))
-    if not whole:
-        rows.append(("estimated from", f"the first {_percent(sample.share)} of the dump"))
-        if options.subset:
-            rows.append(("", "what is chosen may be more or less frequent further on"))
+        rows.append(("triples", number(sample.triples * factor)))
+        rows.append(("time to load the triples", _duration(sample.triples * factor / _TRIPLES_PER_SECOND)))
+        rows.append(
+            ("disk for the triples", f"about {max(sample.triples * factor * _BYTES_PER_TRIPLE / 1e6, 0.1):,.1f} MB")
+        )
+    rows.append((f"time to read and convert, {passes.workers()} processes", _duration(seconds)))
+    rows.append(("disk for the converted tables", f"about {max(sample.disk * factor / 1e6, 0.1):,.1f} MB"))
+    if not complete:
+        rows.append(("estimated from", f"the first {_percent(sample.fraction)} of the dump"))
+        if options.selects:
+            rows.append(("", "the rest of the dump may have a larger or smaller share of selected entities"))
     return rows
 
 
 def _sample(paths: Sequence[Path], options: Options) -> Sample:
-    form = of(paths)
+    dump = admission.format_of(paths)
     size = sum(path.stat().st_size for path in paths)
-    piece = next(iter(form.pieces(paths[0], _SAMPLE)))
+    piece = next(iter(dump.split(paths[0], _SAMPLE)))
     sample = Sample(min(max(piece.done, 1) / size, 1.0) if size and not (piece.last and len(paths) == 1) else 1.0)
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
-        request = form.admit(None, 0).admit(piece)
-        if request is None:
-            raise BadInputError(f"{paths[0]} holds no entity", "is it a dump of Wikidata?")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        admitted = dump.admission(None, 0).admit(piece)
+        if admitted is None:
+            raise BadInputError(f"No entity in {paths[0]}", NO_DUMP)
         started = time.perf_counter()
-        chosen = None
-        if options.subset:
-            scanned = task(form.scan)(options, request.to(folder / "scan"))
-            sample.all = scanned["entities"]
-            chosen = _chosen(folder, options)
-            if chosen is None:
+        selected = None
+        if options.selects:
+            sample.entities = task(dump.scan)(options, admitted, folder / "scan")["entities"]
+            selected = _select(folder, options)
+            if selected is None:
                 sample.seconds = time.perf_counter() - started
                 return sample
-        request = form.admit(chosen, options.limit).admit(piece)
-        if request is not None:
-            info = task(form.convert)(options, request.to(folder / "part"))
-            sample.chosen, sample.statements, sample.triples = (
+        admitted = dump.admission(selected, options.limit).admit(piece)
+        if admitted is not None:
+            info = task(dump.convert)(options, admitted, folder / "part")
+            sample.selected, sample.statements, sample.triples = (
                 info[name] for name in ("entities", "statements", "triples")
             )
-        sample.all = max(sample.all or form.count(piece), sample.chosen)  # forms and senses count too
+        sample.entities = max(sample.entities or dump.count(piece), sample.selected)  # forms and senses count too
         sample.seconds = time.perf_counter() - started
         sample.disk = sum(file.stat().st_size for file in (folder / "part").rglob("*"))
     return sample
 
 
-def _chosen(folder: Path, options: Options) -> Path | None:
+def _select(folder: Path, options: Options) -> Path | None:
     try:
         return selection.select(folder, [folder / "scan"], options)
-    except BadInputError:  # none so early in the dump
+    except BadInputError:  # none in the beginning of the dump
         return None
 
 
 def _rounded(count: float, *, exact: bool) -> int:
-    """Two digits, as no more are known."""
+    """Round to two digits unless the count is exact."""
     digits = len(str(int(count)))
     return int(count) if exact or digits <= 2 else int(round(count, 2 - digits))
 
@@ -122,5 +123,5 @@ def _duration(seconds: float) -> str:
     return f"about {seconds / 60:.0f} min" if seconds < 5400 else f"about {seconds / 3600:.1f} h"
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %" if share >= 0.0001 else "ten-thousandth or less"
+def _percent(fraction: float) -> str:
+    return f"{100 * fraction:.2g} %" if fraction >= 0.0001 else "ten-thousandth or less"

@@ -1,7 +1,7 @@
-"""How Wikibase writes values in RDF: times, numbers, texts and addresses.
+"""Values as Wikibase writes them in RDF: times, numbers, texts and IRIs.
 
 Source: https://www.mediawiki.org/wiki/Wikibase/Indexing/RDF_Dump_Format, and the behaviour of Wikibase's exporter
-where that page is silent.
+where that page says nothing.
 """
 
 from __future__ import annotations
@@ -12,28 +12,36 @@ from decimal import Decimal
 from functools import lru_cache
 from urllib.parse import quote, quote_plus
 
+from kbkit.schema import Wikibase
+
+XSD = Wikibase.PREFIXES["xsd"]
+TYPE = f"<{Wikibase.PREFIXES['rdf']}type>"
+MATHML = "http://www.w3.org/1998/Math/MathML"
+MEDIA = "http://commons.wikimedia.org/wiki/Special:FilePath/"
+COMMONS_DATA = "http://commons.wikimedia.org/data/main/"
+
 JULIAN = "Q1985786"
 YEAR, MONTH, DAY = 9, 10, 11
-"""Precisions of a time: 0 is a thousand million years, 9 a year, 11 a day, 14 a second."""
+"""Precisions of a time: 0 is a billion years, 9 a year, 11 a day, 14 a second."""
 
 _TIME = re.compile(r"([+-]?)([0-9]+)-([0-9]{1,2})-([0-9]{1,2})T([0-9]{2}:[0-9]{2}:[0-9]{2}Z?)")
 _AMOUNT = re.compile(r"[+-]?[0-9]{1,200}(\.[0-9]{1,200})?")
 _MONTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _FIRST_JULIAN, _LAST_JULIAN = -4713, 1465072
-"""Years, without a year 0, between which Wikibase converts Julian days; others it takes to be Gregorian."""
+"""Years (without a year 0) in which Wikibase converts Julian dates; it treats other dates as Gregorian."""
 
 
 @lru_cache(1 << 16)
 def date_time(time: str, precision: int, calendar: str) -> str | None:
-    """A time of Wikibase's JSON as xsd:dateTime writes it; None for one that has no such form, as the year 0.
+    """Convert a time of Wikibase's JSON to xsd:dateTime, or return None if it cannot be expressed (year 0).
 
-    Less precise than a month: 1 January; than a day: the first. Julian dates to the day become Gregorian. A year before
-    the common era that is known to the year is counted as XSD 1.1 does, where 1 BCE is 0000; of rougher ones Wikibase
-    keeps the number. Raises ``ValueError`` for a text that is no time.
+    Times less precise than a month become 1 January, those less precise than a day the first of the month. Julian dates
+    with day precision become Gregorian. Years BCE with at least year precision are numbered as in XSD 1.1, where 1 BCE
+    is 0000; for coarser ones Wikibase keeps the number. Raises ``ValueError`` for an invalid time.
     """
     found = _TIME.fullmatch(time)
     if not found:
-        raise ValueError(f"{time[:50]!r} is no time")
+        raise ValueError(f"{time[:50]!r} is not a valid time")
     sign, digits, month_text, day_text, clock = found.groups()
     negative = sign == "-"
     year = int(digits)
@@ -44,7 +52,7 @@ def date_time(time: str, precision: int, calendar: str) -> str | None:
     if calendar == JULIAN and precision >= DAY:
         converted = _from_julian(-year if negative else year, month, day)
         if converted is not None:
-            return _written(*converted, clock)
+            return _format_time(*converted, clock)
     if precision <= YEAR:
         month = day = 1
     elif precision == MONTH:
@@ -57,7 +65,7 @@ def date_time(time: str, precision: int, calendar: str) -> str | None:
 
 
 def _days(year: int, month: int) -> int:
-    """Days of a month in the proleptic Gregorian calendar, in which there is no year 0."""
+    """Return the days of a month in the proleptic Gregorian calendar (without a year 0)."""
     if month != 2:
         return _MONTHS[month - 1]
     year = year + 1 if year < 0 else year
@@ -65,7 +73,7 @@ def _days(year: int, month: int) -> int:
 
 
 def _from_julian(year: int, month: int, day: int) -> tuple[int, int, int] | None:
-    """A Julian date (no year 0) as a Gregorian one with astronomical years, by the number of its day."""
+    """Convert a Julian date (no year 0) to a Gregorian one (astronomical years) by its Julian day number."""
     if not _FIRST_JULIAN <= year <= _LAST_JULIAN or day > 31:
         return None
     year = year + 1 if year < 0 else year
@@ -83,23 +91,23 @@ def _from_julian(year: int, month: int, day: int) -> tuple[int, int, int] | None
     return 100 * b + d - 4800 + m // 10, m + 3 - 12 * (m // 10), e - (153 * m + 2) // 5 + 1
 
 
-def _written(year: int, month: int, day: int, clock: str) -> str:
+def _format_time(year: int, month: int, day: int, clock: str) -> str:
     return f"{'-' if year < 0 else ''}{abs(year):04d}-{month:02d}-{day:02d}T{clock}"
 
 
 def amount(text: object) -> str:
-    """A quantity's number as it stands in RDF, with its sign; raises ``ValueError`` for what is no decimal number."""
+    """Return the number of a quantity with its sign, as in RDF; raise ``ValueError`` for an invalid number."""
     if isinstance(text, (int, float)) and not isinstance(text, bool):  # dumps of the first years
         text = plain_number(text)
     if not isinstance(text, str) or not _AMOUNT.fullmatch(text):
-        raise ValueError(f"{str(text)[:50]!r} is no decimal number")
+        raise ValueError(f"{str(text)[:50]!r} is not a decimal number")
     return text if text[0] in "+-" else "+" + text
 
 
 def plain_number(value: object) -> str:
-    """A number of JSON without an exponent; raises ``ValueError`` for what is no finite number."""
+    """Format a JSON number without an exponent; raise ``ValueError`` unless it is finite."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise ValueError(f"{str(value)[:50]!r} is no number")
+        raise ValueError(f"{str(value)[:50]!r} is not a number")
     text = repr(value)
     if "e" in text:
         text = format(Decimal(text), "f")
@@ -115,7 +123,7 @@ _ESCAPES = {code: f"\\u{code:04X}" for code in (*range(32), 127)} | {
 
 
 def text_literal(text: str) -> str:
-    """A plain literal."""
+    """Return a plain literal."""
     return f'"{text.translate(_ESCAPES)}"' if _SPECIAL.search(text) else f'"{text}"'
 
 
@@ -133,9 +141,7 @@ _PORT = re.compile(r":(?![0-9]*$)")
 
 
 def iri(text: str) -> str | None:
-    """An address in angle brackets, as RFC 3987 has it: what may not stand in one is percent-encoded. None for a text
-    without a scheme.
-    """
+    """Return an IRI (RFC 3987) in angle brackets with invalid characters percent-encoded, or None without a scheme."""
     if _COMMON_URL.fullmatch(text):
         return f"<{text}>"
     found = _URL.fullmatch(text.strip())
@@ -158,12 +164,12 @@ def _encoded(text: str) -> str:
 
 
 def raw_url(text: str) -> str:
-    """As PHP's ``rawurlencode``: all but letters, digits and ``-_.~``."""
+    """Encode all but letters, digits and ``-_.~``, as PHP's ``rawurlencode`` does."""
     return quote(text, safe="")
 
 
 def wiki_url(text: str) -> str:
-    """As MediaWiki's ``wfUrlencode``, which leaves some signs readable; spaces become ``+``."""
+    """Encode as MediaWiki's ``wfUrlencode``, which keeps some punctuation; spaces become ``+``."""
     return quote_plus(text, safe=";@$!*(),/~:")
 
 
@@ -177,7 +183,7 @@ CANONICAL = {
     "zh-classical": "lzh", "zh-cn": "zh-hans-cn", "zh-hk": "zh-hant-hk", "zh-min-nan": "nan", "zh-mo": "zh-hant-mo",
     "zh-my": "zh-hans-my", "zh-sg": "zh-hans-sg", "zh-tw": "zh-hant-tw", "zh-yue": "yue",
 }  # fmt: skip
-"""MediaWiki's codes that are not the standard's, with the standard's in small letters."""
+"""MediaWiki's nonstandard language codes, with the standard ones in lower case."""
 
 _TAG = re.compile(  # RFC 5646: language, script, region, variants, private use
     r"(?:[a-z]{2,3}(?:-[a-z]{3}){0,3}|[a-z]{4,8})(?:-[a-z]{4})?(?:-(?:[a-z]{2}|[0-9]{3}))?"
@@ -187,8 +193,9 @@ _TAG = re.compile(  # RFC 5646: language, script, region, variants, private use
 
 @lru_cache(4096)
 def language_tag(code: str) -> str:
-    """MediaWiki's code for a language as RDF writes it: the standard's code, in small letters as the query service has
-    it. Of a code that is none by the standard (``mis-x-q118976027``), what is right of its beginning; or ``und``.
+    """Convert a language code of MediaWiki to the standard tag, in lower case as in the query service.
+
+    An invalid code (``mis-x-q118976027``) is cut to its valid prefix; without one the tag is ``und``.
     """
     tag = code.lower().replace("_", "-")
     found = _TAG.match(CANONICAL.get(tag, tag))

@@ -1,8 +1,8 @@
-"""Which entities of a dump are wanted: by class, property and id, with their neighbours, and no more than a limit.
+"""Select the entities of a dump by class, property and id, with their neighbours, up to a limit.
 
-Several classes, properties or ids each widen the choice; of class, property and ids all that are given must hold. Only
-statements of the best rank count. Neighbours are what the chosen lead to; the limit keeps those fewest steps away, in
-the order of the dump.
+Several classes, properties or ids are a union; class, property and ids together are an intersection. Only statements of
+the best rank count. Neighbours are the entities that selected ones point to; the limit prefers fewer steps, then the
+order of the dump.
 """
 
 from __future__ import annotations
@@ -12,44 +12,74 @@ from pathlib import Path
 import duckdb
 
 from kbkit.errors import BadInputError
-from kbkit.readers.wikidata.admission import IdSet
-from kbkit.readers.wikidata.database import connect, copy, files
 from kbkit.readers.wikidata.options import Options
+from kbkit.readers.wikidata.parts import connect, copy, table_of
 
 FILE = "chosen.parquet"
 
+Name = tuple[str, int]
+"""The letter and the number of an id."""
+
+_MAX_BITS = 1 << 32
+
+
+class IdSet:
+    """A set of ids, with a bit for each number up to the largest."""
+
+    def __init__(self) -> None:
+        self._bits: dict[str, bytearray] = {}
+        self._large: set[Name] = set()
+
+    def add(self, name: Name) -> None:
+        """Add an id."""
+        letter, number = name
+        if number >= _MAX_BITS:
+            self._large.add(name)
+            return
+        bits = self._bits.setdefault(letter, bytearray())
+        if number >> 3 >= len(bits):
+            bits.extend(bytes(max(number // 8 + 1, 2 * len(bits)) - len(bits)))
+        bits[number >> 3] |= 1 << (number & 7)
+
+    def __contains__(self, name: object) -> bool:
+        if not isinstance(name, tuple):
+            return False
+        letter, number = name
+        bits = self._bits.get(letter, b"")
+        return bool(number >> 3 < len(bits) and bits[number >> 3] >> (number & 7) & 1) or name in self._large
+
 
 def select(folder: Path, scanned: list[Path], options: Options) -> Path:
-    """Write the chosen ids (``id``, ``hop``) to a file in ``folder``; raises :class:`BadInputError` for none."""
+    """Write the selected ids (``id``, ``hop``) to a file in ``folder``; raise :class:`BadInputError` for none."""
     target = folder / FILE
     if target.exists():
         return target
     con = connect(folder)
     try:
-        con.execute(f"CREATE VIEW links AS FROM {files(scanned, 'links')}")
+        con.execute(f"CREATE VIEW links AS FROM {table_of(scanned, 'links')}")
         con.execute(
-            "CREATE TABLE known AS SELECT id, min(place) AS place FROM"
-            f" (SELECT id, row_number() OVER () AS place FROM {files(scanned, 'known')}) GROUP BY id"
+            "CREATE TABLE known AS SELECT id, min(position) AS position FROM"
+            f" (SELECT id, row_number() OVER () AS position FROM {table_of(scanned, 'known')}) GROUP BY id"
         )
-        _seeds(con, options)
+        _select_seeds(con, options)
         for hop in range(1, options.hops + 1):
             con.execute(
-                """INSERT INTO chosen
+                """INSERT INTO selected
                    SELECT DISTINCT target, ?::TINYINT FROM links
-                   WHERE subject IN (SELECT id FROM chosen WHERE hop = ?) AND target[1] <> 'P'
-                   AND target IN (SELECT id FROM known) AND target NOT IN (SELECT id FROM chosen)""",
+                   WHERE subject IN (SELECT id FROM selected WHERE hop = ?) AND target[1] <> 'P'
+                   AND target IN (SELECT id FROM known) AND target NOT IN (SELECT id FROM selected)""",
                 [hop, hop - 1],
             )
         limit = f"LIMIT {options.limit:d}" if options.limit else ""
-        copy(con, f"SELECT id, hop FROM chosen JOIN known USING (id) ORDER BY hop, place {limit}", target)
+        copy(con, f"SELECT id, hop FROM selected JOIN known USING (id) ORDER BY hop, position {limit}", target)
     finally:
         con.close()
     return target
 
 
-def _seeds(con: duckdb.DuckDBPyConnection, options: Options) -> None:
-    """Make the table ``chosen`` of those that the options name."""
-    wanted: list[tuple[str, str]] = []
+def _select_seeds(con: duckdb.DuckDBPyConnection, options: Options) -> None:
+    """Create the table ``selected`` of the entities that the options name."""
+    conditions: list[tuple[str, str]] = []
     if options.classes:
         con.execute(
             """CREATE TABLE below AS WITH RECURSIVE below(id) AS (
@@ -58,31 +88,34 @@ def _seeds(con: duckdb.DuckDBPyConnection, options: Options) -> None:
             [list(options.classes)],
         )
         by_class = "SELECT subject AS id FROM links WHERE property = 'P31' AND target IN (SELECT id FROM below)"
-        wanted.append((by_class, "is an instance of " + " or ".join(options.classes)))
+        conditions.append((by_class, "is an instance of " + " or ".join(options.classes)))
     if options.properties:
-        con.execute("CREATE TABLE asked(property VARCHAR, value VARCHAR)")
-        con.executemany("INSERT INTO asked VALUES (?, ?)", [list(pair) for pair in options.properties])
+        con.execute("CREATE TABLE wanted(property VARCHAR, value VARCHAR)")
+        con.executemany("INSERT INTO wanted VALUES (?, ?)", [list(pair) for pair in options.properties])
         by_property = (
-            "SELECT subject AS id FROM links JOIN asked a ON links.property = a.property"
+            "SELECT subject AS id FROM links JOIN wanted a ON links.property = a.property"
             " AND (a.value = '' OR links.value = a.value OR links.target = a.value)"
         )
-        listed = (f"{name}={value}" if value else name for name, value in options.properties)
-        wanted.append((by_property, "has a statement " + " or ".join(listed)))
+        conditions_text = (f"{name}={value}" if value else name for name, value in options.properties)
+        conditions.append((by_property, "has a statement " + " or ".join(conditions_text)))
     if options.ids:
-        con.execute("CREATE TABLE given AS SELECT unnest(?) AS id", [list(options.ids)])
-        shown = ", ".join(options.ids[:5]) + (", ..." if len(options.ids) > 5 else "")
-        wanted.append(("SELECT id FROM given", f"is one of {shown}"))
-    parts = " INTERSECT ".join(f"({query})" for query, _ in wanted)
+        con.execute("CREATE TABLE named AS SELECT unnest(?) AS id", [list(options.ids)])
+        first = ", ".join(options.ids[:5]) + (", ..." if len(options.ids) > 5 else "")
+        conditions.append(("SELECT id FROM named", f"is one of {first}"))
+    parts = " INTERSECT ".join(f"({query})" for query, _ in conditions)
     con.execute(f"""
-        CREATE TABLE chosen AS SELECT DISTINCT id, 0::TINYINT AS hop FROM ({parts})
+        CREATE TABLE selected AS SELECT DISTINCT id, 0::TINYINT AS hop FROM ({parts})
         WHERE id IN (SELECT id FROM known)""")
-    if con.execute("SELECT count(*) FROM chosen").fetchone() == (0,):
-        what = " and ".join(text for _, text in wanted)
-        raise BadInputError(f"no entity of the dump {what}", "see www.wikidata.org for ids; the best rank counts")
+    if con.execute("SELECT count(*) FROM selected").fetchone() == (0,):
+        condition = " and ".join(text for _, text in conditions)
+        raise BadInputError(
+            f"No entity in the dump {condition}",
+            "Look up ids on www.wikidata.org; only statements of the best rank count",
+        )
 
 
-def chosen(file: Path) -> IdSet:
-    """The chosen ids; a form or a sense stands for its lexeme."""
+def read_ids(file: Path) -> IdSet:
+    """Return the selected ids, with the lexeme of each form or sense."""
     ids = IdSet()
     with duckdb.connect() as con:
         batches = con.execute("SELECT DISTINCT split_part(id, '-', 1) FROM read_parquet(?)", [str(file)])
@@ -92,8 +125,8 @@ def chosen(file: Path) -> IdSet:
     return ids
 
 
-def unknown(file: Path, options: Options) -> int:
-    """How many of the ids that were asked for the dump does not have."""
+def count_unknown(file: Path, options: Options) -> int:
+    """Count the requested ids that the dump does not have."""
     with duckdb.connect() as con:
         query = "SELECT count(*) FROM (SELECT unnest(?) AS id) WHERE id NOT IN (SELECT id FROM read_parquet(?))"
         row = con.execute(query, [list(options.ids), str(file)]).fetchone()

@@ -1,115 +1,298 @@
-"""The tasks of a worker: each reads a piece of a dump and writes a part; what they return lies in the part too."""
+"""Convert or scan one piece of a dump: what worker processes run. Each task writes a part and returns its info."""
 
 from __future__ import annotations
 
+import importlib
+import itertools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from kbkit.errors import BadInputError
-from kbkit.readers.wikidata import entity as entities
-from kbkit.readers.wikidata import parts
-from kbkit.readers.wikidata.dump import AGAIN
-from kbkit.readers.wikidata.entity import Entity, Languages, Rows
+from kbkit.readers.wikidata import json_reader, parts, rdf_reader, selection
+from kbkit.readers.wikidata.dumps import INCOMPLETE, Piece
+from kbkit.readers.wikidata.json_reader import MALFORMED, Json, JsonReader
+from kbkit.readers.wikidata.literals import TYPE
+from kbkit.readers.wikidata.model import Languages, Page
 from kbkit.readers.wikidata.options import Options
-from kbkit.readers.wikidata.wikibase_rdf import Writer
-from kbkit.readers.wikidata.worker import Request, folder_of
+from kbkit.readers.wikidata.quads import QuadWriter
+from kbkit.readers.wikidata.rows import RowWriter
+from kbkit.schema import Wikibase
 
-ODD = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError)
-"""What a line raises that is JSON and no entity."""
-_FIRST = 100  # characters of a line in an error
+Task = Callable[[Options, Piece, Path], dict[str, Any]]
+
+FIX_LINE = "Fix or remove that line, or fetch the dump again"
+_LINE_START = 100  # characters of a line in an error
+_IN_ENTITY, _WIKIDATA = f"<{Wikibase.ENTITY}", "<http://www.wikidata.org/"
+_SHARED_NODES = (f"<{Wikibase.PREFIXES['wdv']}", f"<{Wikibase.PREFIXES['wdref']}")
+_PART_OF = f"<{Wikibase.SCHEMA}isPartOf>"
+_ID = re.compile(r"[QPLM][1-9][0-9]*(-[A-Z][0-9]+)?")
 
 
-def convert_json(options: Options, request: Request) -> dict[str, Any]:
-    """All entities of a piece -> tables, and N-Triples where they are wanted."""
+def task(name: str) -> Task:
+    """Return the task of this name."""
+    found: Task = getattr(importlib.import_module(__name__), name)
+    return found
+
+
+# -- convert ----------------------------------------------------------------------------------------------------------
+
+
+def convert_json(options: Options, piece: Piece, folder: Path) -> dict[str, Any]:
+    """Convert all entities of a piece to rows and, if requested, N-Triples."""
     try:
-        return _convert_json(options, request, clean=False)
-    except UnicodeEncodeError:  # half of a surrogate pair in a text
-        return _convert_json(options, request, clean=True)
+        return _convert_json(options, piece, folder, repair=False)
+    except UnicodeEncodeError:  # an unpaired surrogate
+        return _convert_json(options, piece, folder, repair=True)
 
 
-def _convert_json(options: Options, request: Request, *, clean: bool) -> dict[str, Any]:
-    languages, rows = Languages(options), Rows()
-    writer = Writer(languages, links=options.sitelinks)
-    for number, entity in read_json(request, clean=clean):
+def _convert_json(options: Options, piece: Piece, folder: Path, *, repair: bool) -> dict[str, Any]:
+    rows, quads = RowWriter(), QuadWriter()
+    reader = JsonReader(Languages(options), objects=options.triples, links=options.sitelinks)
+    for number, entity in read_json(piece, repair=repair):
         try:
             if "redirect" in entity:
-                writer.add_redirect(entity.get("entity") or entity["id"], entity["redirect"])
+                name = json_reader.entity_id(entity.get("entity") or entity["id"])
+                quads.add_redirect(name, json_reader.entity_id(entity["redirect"]))
             elif "missing" not in entity:
-                entities.add(entity, languages, rows, links=options.sitelinks)
+                page = reader.page(entity)
+                rows.add(page)
                 if options.triples:
-                    writer.add(entity)
-        except ODD as error:
-            raise BadInputError(f"{request.where(number)}: {reason(entity, error)}", parts.REPORT) from None
-    return write(request, options, rows, writer)
+                    quads.add(page)
+        except MALFORMED as error:
+            raise BadInputError(f"{piece.place(number)}: {_reason(entity, error)}", FIX_LINE) from None
+    properties = rows.properties() | quads.properties
+    mentioned = {name for name in rows.mentioned() | quads.mentioned | properties if name and _is_id(name)}
+    tables = {**rows.tables, "mentions": [(name,) for name in sorted(mentioned)]}
+    if options.triples:
+        tables["shared"] = [(line[:-1],) for line in quads.shared]
+    own = quads.own if options.triples else None
+    count = len(quads.own) + len(quads.shared)
+    return _write(folder, parts.json_schemas(triples=options.triples), tables, own, count, properties)
 
 
-def write(request: Request, options: Options, rows: Rows, writer: Writer) -> dict[str, Any]:
-    """Write a part; returns what is known of it."""
-    schemas = {**parts.SCHEMAS, "mentions": parts.MENTIONS, **({"shared": parts.SHARED} if options.triples else {})}
-    part = parts.Part(folder_of(request), schemas, quads=options.triples)
-    own, shared = writer.take()
-    columns = {table: list(zip(*getattr(rows, table), strict=True)) for table in parts.SCHEMAS}
-    used, mentioned = _mentioned(columns, rows, writer)
+def _is_id(name: str) -> bool:
+    return name[0] in "QPLM" and name[1:2].isdigit()
+
+
+def convert_rdf(options: Options, piece: Piece, folder: Path) -> dict[str, Any]:
+    """Convert all or the selected entities of a piece to rows and, if requested, N-Triples."""
+    languages = Languages(options)
+    rows, quads = RowWriter(nodes=True), QuadWriter()
+    values: list[tuple[Any, ...]] = []
+    nodes: dict[tuple[str, str | None, str], None] = {}
+    used: set[str] = set()
+    mentioned: set[str] = set()
+    shared = 0
+    for page in rdf_reader.pages(piece, languages):
+        if not options.sitelinks:
+            page.own = [triple for triple in page.own if triple[0].startswith(_WIKIDATA)]
+            page.shared = [triple for triple in page.shared if triple[0].startswith(_WIKIDATA)]
+        try:
+            if _is_selected(page, piece):
+                rdf_reader.read_page(page, languages)
+                rows.add(page)
+                quads.add(page)
+                _note_targets(page, used, mentioned)
+            values += rdf_reader.value_nodes(page.shared)
+        except MALFORMED as error:
+            reason = f"entity {page.id}: {error}"
+            raise BadInputError(f"{piece.place(piece.line)} or later: {reason}", FIX_LINE) from None
+        shared += len(page.shared)
+        for s, p, o in page.shared:
+            nodes[s, o if o.startswith(_SHARED_NODES) else None, f"{s} {p} {o} ."] = None
+    properties = rows.properties()
+    tables: dict[str, Iterable[tuple[Any, ...]]] = {
+        **rows.tables, "values": values, "mentions": [(name,) for name in sorted(mentioned | properties)],
+    }  # fmt: skip
+    if options.triples:
+        tables |= {"nodes": list(nodes), "uses": [(name,) for name in sorted(used)]}
+    own = quads.own if options.triples else None
+    schemas = parts.rdf_schemas(triples=options.triples)
+    return _write(folder, schemas, tables, own, len(quads.own) + shared, properties)
+
+
+@lru_cache(2)
+def _selected(file: Path) -> selection.IdSet:
+    return selection.read_ids(file)
+
+
+def _is_selected(page: Page, piece: Piece) -> bool:
+    return piece.selected is None or (page.id[0], int(page.id[1:])) in _selected(piece.selected)
+
+
+def _note_targets(page: Page, used: set[str], mentioned: set[str]) -> None:
+    """Collect the shared nodes and the entities that the triples of an entity refer to."""
+    for subject, predicate, value in page.own:
+        if value.startswith(_SHARED_NODES) or predicate == _PART_OF:
+            used.add(value)
+        elif value.startswith(_IN_ENTITY) and predicate != TYPE and not subject.startswith(value[:-1]):
+            name = value[len(_IN_ENTITY) : -1]
+            if _ID.fullmatch(name):
+                mentioned.add(name)
+
+
+def _write(
+    folder: Path,
+    schemas: Mapping[str, pa.Schema],
+    tables: Mapping[str, Iterable[tuple[Any, ...]]],
+    own: list[str] | None,
+    triples: int,
+    properties: set[str],
+) -> dict[str, Any]:
+    """Write a part and return its info; ``own`` are lines of N-Triples, None without triples."""
+    columns = {table: list(zip(*rows, strict=True)) for table, rows in tables.items()}
+    part = parts.Part(folder, schemas, quads=own is not None)
     try:
-        for table in parts.SCHEMAS:
-            part.add_columns(table, columns[table])
-        part.add_columns("mentions", [sorted(mentioned)])
-        if options.triples:
+        for table, content in columns.items():
+            part.add_columns(table, content)
+        if own is not None:
             part.add_quads("".join(own).encode())
-            part.add_columns("shared", [[line[:-1] for line in shared]])
-        info = {
-            "entities": len(rows.entities), "statements": len(rows.statements), "triples": len(own) + len(shared),
-            "properties": sorted(used),
-        }  # fmt: skip
-        part.finish(info)
+        counts = {table: len(content[0]) if content else 0 for table, content in columns.items()}
+        part.finish(
+            {
+                "entities": counts["entities"], "statements": counts["statements"],
+                "triples": 0 if own is None else triples, "properties": sorted(properties),
+            }
+        )  # fmt: skip
     finally:
         part.close()
-    return parts.publish(folder_of(request))
+    return parts.publish(folder)
 
 
-def _mentioned(columns: Mapping[str, Sequence[Any]], rows: Rows, writer: Writer) -> tuple[set[str], set[str]]:
-    """The properties, and all entities, that statements and what belongs to them name."""
-    used, mentioned = set(writer.properties), writer.mentioned | rows.mentioned
-    for table in ("statements", "qualifiers"):
-        by_name = dict(zip(parts.SCHEMAS[table].names, columns[table], strict=False))
-        used.update(by_name.get("property", ()))
-        for name in ("target", "calendar", "unit", "globe"):
-            mentioned.update(by_name.get(name, ()))
-    return used, {name for name in mentioned | used if name and name[0] in "QPLM" and name[1:2].isdigit()}
+# -- scan -------------------------------------------------------------------------------------------------------------
 
 
-def read_json(request: Request, *, clean: bool) -> Iterator[tuple[int, Entity]]:
-    """The entities of a piece with the numbers of their lines; raises :class:`BadInputError`.
+class Scan:
+    """Rows of ``parts.SCAN_SCHEMAS``, which the selection of entities and the names of the others need."""
 
-    ``clean`` puts a replacement character for what UTF-8 cannot hold.
+    def __init__(self, options: Options) -> None:
+        self.tables: dict[str, list[tuple[Any, ...]]] = {name: [] for name in parts.SCAN_SCHEMAS}
+        self._all = options.hops > 0
+        self._properties = {"P31", "P279", *(prop for prop, _ in options.properties)}
+
+    def add_entity(self, name: str, kind: str, datatype: str | None, terms: Iterable[tuple[str, str, str]]) -> None:
+        """Add an entity with its terms."""
+        self.tables["known"].append((name, kind, datatype))
+        self.tables["names"].extend((name, *term) for term in terms)
+
+    def needs(self, prop: str) -> bool:
+        """Whether the selection may depend on statements of this property."""
+        return self._all or prop in self._properties
+
+    def add_link(self, name: str, prop: str, target: str | None, value: str | None) -> None:
+        """Add a statement; without a target it is needed only if its property was named."""
+        if target is not None or prop in self._properties:
+            self.tables["links"].append((name, prop, target, value))
+
+    def write(self, folder: Path) -> dict[str, Any]:
+        """Write the part and return its info."""
+        part = parts.Part(folder, parts.SCAN_SCHEMAS, quads=False)
+        try:
+            for table, rows in self.tables.items():
+                part.add_columns(table, list(zip(*rows, strict=True)))
+            part.finish({"entities": len(self.tables["known"])})
+        finally:
+            part.close()
+        return parts.publish(folder)
+
+
+def scan_json(options: Options, piece: Piece, folder: Path) -> dict[str, Any]:
+    """Scan a piece of a JSON dump."""
+    try:
+        return _scan_json(options, piece, folder, repair=False)
+    except UnicodeEncodeError:  # an unpaired surrogate
+        return _scan_json(options, piece, folder, repair=True)
+
+
+def _scan_json(options: Options, piece: Piece, folder: Path, *, repair: bool) -> dict[str, Any]:
+    scan, languages = Scan(options), Languages(options)
+    for number, entity in read_json(piece, repair=repair):
+        if "redirect" in entity or "missing" in entity:
+            continue
+        try:
+            _scan_entity(scan, entity, languages)
+        except MALFORMED as error:
+            raise BadInputError(f"{piece.place(number)}: {_reason(entity, error)}", FIX_LINE) from None
+    return scan.write(folder)
+
+
+def _scan_entity(scan: Scan, entity: Json, languages: Languages) -> None:
+    name, kind = json_reader.entity_id(entity["id"]), json_reader.entity_kind(entity)
+    for of, part in itertools.chain([(kind, entity)], json_reader.sub_entities(entity)):
+        own, datatype = json_reader.entity_id(part["id"]), json_reader.own_datatype(part)
+        scan.add_entity(own, of, datatype, json_reader.terms(part, languages))
+    if kind == "property":
+        scan.tables["raw"].append((name, json.dumps(entity)))
+    for prop, statements in json_reader.claims(entity).items():
+        if not scan.needs(prop):
+            continue
+        best = json_reader.best_rank(statements)
+        for statement in statements:
+            snak = statement["mainsnak"]
+            if statement.get("rank", "normal") == best and snak["snaktype"] != "novalue":
+                value, target, *_ = (
+                    json_reader.columns(snak["datavalue"]) if snak["snaktype"] == "value" else (None,) * 2
+                )
+                scan.add_link(name, prop, target, value)
+
+
+def scan_rdf(options: Options, piece: Piece, folder: Path) -> dict[str, Any]:
+    """Scan a piece of an RDF dump."""
+    scan, languages = Scan(options), Languages(options)
+    for page in rdf_reader.pages(piece, languages):
+        for name, facts in rdf_reader.facts_of_entities(page).items():
+            scan.add_entity(name, rdf_reader.kind_of(name), None, rdf_reader.terms(facts, languages))
+            for predicate, value in facts:
+                space, prop = rdf_reader.property_of(predicate)
+                if space == "wdt" and scan.needs(prop):
+                    _, _, content, target, *_ = rdf_reader.value_columns(value)
+                    scan.add_link(name, prop, target, content)
+        if page.id[0] == "P":
+            lines = "".join(f"{s} {p} {o} .\n" for s, p, o in (*page.own, *page.shared))
+            scan.tables["raw"].append((page.id, lines.rstrip("\n")))
+    return scan.write(folder)
+
+
+# -- JSON -------------------------------------------------------------------------------------------------------------
+
+
+def read_json(piece: Piece, *, repair: bool) -> Iterator[tuple[int, Json]]:
+    """Yield the entities of a piece with their line numbers; raise :class:`BadInputError` for invalid JSON.
+
+    ``repair`` replaces unpaired surrogates, which UTF-8 cannot encode.
     """
-    for number, line in request.lines():
+    for number, line in piece.lines():
         try:
             text = line.decode()
             entity = _JSON.decode(text)
-            if clean:
-                halves = json.dumps(entity, ensure_ascii=False).encode("utf-16", "surrogatepass")
-                entity = json.loads(halves.decode("utf-16", "replace"))
+            if repair:
+                utf16 = json.dumps(entity, ensure_ascii=False).encode("utf-16", "surrogatepass")
+                entity = json.loads(utf16.decode("utf-16", "replace"))
         except UnicodeDecodeError:
-            raise BadInputError(f"{request.where(number)} is not valid UTF-8", AGAIN) from None
+            raise BadInputError(f"{piece.place(number)}: invalid UTF-8", INCOMPLETE) from None
         except (ValueError, RecursionError) as error:
-            start = _printable(line[:_FIRST].decode("utf-8", "replace"))
-            why = "nested too deeply" if isinstance(error, RecursionError) else _place(error)
-            raise BadInputError(f"{request.where(number)} is no whole entity ({why}): {start}", AGAIN) from None
+            start = _printable(line[:_LINE_START].decode("utf-8", "replace"))
+            reason = "nested too deeply" if isinstance(error, RecursionError) else _json_reason(error)
+            raise BadInputError(f"{piece.place(number)}: invalid JSON ({reason}): {start}", INCOMPLETE) from None
         if not isinstance(entity, dict):
-            raise BadInputError(f"{request.where(number)} is no entity: {_printable(text[:_FIRST])}", parts.REPORT)
+            raise BadInputError(f"{piece.place(number)}: not an entity: {_printable(text[:_LINE_START])}", FIX_LINE)
         yield number, entity
 
 
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a JSON number")
 
 
-_JSON = json.JSONDecoder(parse_constant=_no_constant)
+_JSON = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
-def _place(error: Exception) -> str:
+def _json_reason(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"{error.msg}, character {error.pos + 1:,}"
     return str(error)
@@ -119,11 +302,11 @@ def _printable(text: str) -> str:
     return "".join(sign if sign.isprintable() else "?" for sign in text)
 
 
-def reason(entity: Entity, error: Exception) -> str:
-    """What is wrong with an entity, in words."""
+def _reason(entity: Json, error: Exception) -> str:
+    """Describe the problem with an entity."""
     name = _printable(str(entity.get("id", "without an id"))[:20])
     if isinstance(error, KeyError):
-        return f"entity {name}: {str(error.args[0])[:50]!r} is missing, or not known"
+        return f"entity {name}: missing or unknown {str(error.args[0])[:50]!r}"
     if isinstance(error, (TypeError, AttributeError, IndexError)):
-        return f"entity {name} has another form than Wikidata's"
+        return f"entity {name}: unexpected structure"
     return f"entity {name}: {' '.join(str(error).split())}"

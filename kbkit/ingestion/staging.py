@@ -1,11 +1,10 @@
-"""From a recipe's tables to checked ones with ids, all inside the staging database, all in SQL.
+"""Validate a recipe's tables and number the nodes, in SQL, in the staging database.
 
-In:  ``nodes(type, key, name, aliases, types, ...)``, ``edges(head_type, head, relation, tail_type, tail, ...)`` and
-``texts(type, key, field, text)``, as ``load.sql`` made them. Only ``key``, and ``head``, ``relation``, ``tail``, and
-``key``, ``text`` must be there; further columns of nodes and edges are attributes.
+Input: ``nodes``, ``edges`` and ``texts`` with :data:`COLUMNS`, as ``load.sql`` creates them. Further columns of nodes
+and edges are attributes.
 
-Out: ``kb_nodes``, ``kb_node_types``, ``kb_edges``, ``kb_texts``, and the :class:`~kbkit.schema.Schema`. Ids run from 0,
-type by type (the recipe's order, then first appearance), within a type in the order of the source.
+Output: ``kb_nodes``, ``kb_node_types``, ``kb_edges`` and ``kb_texts``. Ids start from 0 and follow the order of types
+(as in the recipe, then by first appearance), and within a type the order of the source.
 """
 
 from __future__ import annotations
@@ -14,21 +13,29 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from kbkit.errors import BadInputError
+from kbkit.errors import BadInputError, Command, Option
 from kbkit.ingestion.recipe import Recipe
 from kbkit.schema import UNTYPED, literal, quote
 
 if TYPE_CHECKING:
     import duckdb
 
-NODE_COLUMNS = {"type": "VARCHAR", "key": "VARCHAR", "name": "VARCHAR", "aliases": "VARCHAR[]", "types": "VARCHAR[]"}
-EDGE_COLUMNS = dict.fromkeys(("head_type", "head", "relation", "tail_type", "tail"), "VARCHAR")
-TEXT_COLUMNS = {"type": "VARCHAR", "key": "VARCHAR", "field": "VARCHAR", "text": "VARCHAR"}
+_TEXT, _LIST = "VARCHAR", "VARCHAR[]"
+COLUMNS = {
+    "nodes": {"type": _TEXT, "key": _TEXT, "name": _TEXT, "aliases": _LIST, "types": _LIST},
+    "edges": dict.fromkeys(("head_type", "head", "relation", "tail_type", "tail"), _TEXT),
+    "texts": {"type": _TEXT, "key": _TEXT, "field": _TEXT, "text": _TEXT},
+}
+"""The fixed columns of the tables that a recipe creates."""
+REQUIRED = {"nodes": ("key",), "edges": ("head", "relation", "tail"), "texts": ("key", "text")}
+"""The columns that must exist."""
+STAGED_COLUMNS = {"kb_nodes": ("id", *COLUMNS["nodes"]), "kb_edges": ("head", "relation", "tail")}
+"""The fixed columns of staged nodes and edges; the others are attributes."""
 
-# In order of preference: a text attribute gets the first type that all its values have.
+# In order of preference: a text attribute gets the first type that fits all its values.
 _INFERRED = {
     "BIGINT": r"regexp_full_match({c}, '-?(0|[1-9][0-9]{{0,17}})')",
-    # Not where digits would be lost, as in long numbers that are names really.
+    # Not if digits would be lost, as in long numbers that are really names.
     "DOUBLE": r"regexp_full_match({c}, '-?(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][-+]?[0-9]+)?')"
     " AND length(regexp_replace({c}, '[^0-9]', '', 'g')) <= 17 AND coalesce(isfinite(TRY_CAST({c} AS DOUBLE)), false)",
     "BOOLEAN": "lower({c}) IN ('true', 'false')",
@@ -39,12 +46,14 @@ _INFERRED = {
 
 
 _OWN_COLUMNS = ("id", "position")
-"""Columns that the tables have of their own; an attribute of that name gets an underscore."""
+"""Columns of the tables; an attribute with such a name gets an underscore."""
+
+_SKIP = ("Use ", Option("skip_dangling"), " to skip them")
 
 
 @dataclass
 class Report:
-    """What staging merged, dropped or skipped."""
+    """Numbers of rows that staging merged, dropped or skipped."""
 
     merged_nodes: int = 0
     duplicate_edges: int = 0
@@ -52,7 +61,7 @@ class Report:
     dangling_texts: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """A plain structure for the manifest."""
+        """Return a dict for the manifest."""
         return asdict(self)
 
 
@@ -64,14 +73,15 @@ def stage(
     merge_duplicates: bool,
     step: Callable[[], None] = lambda: None,
 ) -> Report:
-    """Check the recipe's tables and give every node its id; raises :class:`BadInputError` for what cannot be kept.
+    """Validate the recipe's tables and number the nodes; raise :class:`BadInputError` for invalid rows.
 
-    ``step`` is called when nodes are done, and when edges and texts are.
+    ``step`` is called after nodes, after edges and after texts.
     """
     present = {row[0] for row in con.execute("SELECT table_name FROM information_schema.tables").fetchall()}
     for name in ("nodes", "edges"):
         if name not in present:
-            raise BadInputError(f"{recipe.folder / 'load.sql'} makes no table {name!r}", "see kbkit recipe new")
+            hint = ("Use ", Command("recipe new FOLDER"), " for an example")
+            raise BadInputError(f"Missing table {name!r} in {recipe.folder / 'load.sql'}", *hint)
     report = Report()
     report.merged_nodes = _nodes(con, recipe, merge=merge_duplicates)
     step()
@@ -82,16 +92,15 @@ def stage(
     return report
 
 
-def _typed(con: duckdb.DuckDBPyConnection, table: str, target: str, fixed: dict[str, str], recipe: Recipe) -> list[str]:
-    """Make ``target`` a view of ``table``, ``fixed`` columns cast, attributes typed; returns the attributes."""
+def _create_typed(con: duckdb.DuckDBPyConnection, table: str, target: str, recipe: Recipe) -> list[str]:
+    """Create the view ``target`` of ``table`` with fixed columns cast and attributes typed; return the attributes."""
+    fixed = COLUMNS[table]
     types = {row[0]: row[1] for row in con.execute(f"DESCRIBE {table}").fetchall()}
     by_name = {name.casefold(): name for name in types}
-    optional = {"type", "name", "aliases", "types", "head_type", "tail_type", "field"}
-    for name in fixed:
-        if name not in by_name and name not in optional:
-            raise BadInputError(
-                f"{recipe.folder / 'load.sql'}: table {table!r} has no column {name!r}", f"it has {', '.join(types)}"
-            )
+    for name in REQUIRED[table]:
+        if name not in by_name:
+            message = f"Missing column {name!r} of table {table!r} in {recipe.folder / 'load.sql'}"
+            raise BadInputError(message, f"The columns are {', '.join(types)}")
     parts = [
         f"{quote(by_name[name])}::{kind} AS {name}" if name in by_name else f"NULL::{kind} AS {name}"
         for name, kind in fixed.items()
@@ -100,7 +109,7 @@ def _typed(con: duckdb.DuckDBPyConnection, table: str, target: str, fixed: dict[
     values = {name: quote(name) for name in raw}
     if recipe.single_values:
         lists = [name for name in raw if types[name].endswith("[]")]
-        for name in _single(con, table, lists):
+        for name in _single_valued(con, table, lists):
             values[name], types[name] = f"{quote(name)}[1]", types[name].removesuffix("[]")
     if recipe.infer:
         for name in (name for name in raw if types[name] == "HUGEINT"):  # JSON numbers of both signs
@@ -123,17 +132,17 @@ def _typed(con: duckdb.DuckDBPyConnection, table: str, target: str, fixed: dict[
 
 
 def _numbered(view: str) -> str:
-    """The rows of a view with their ``position`` in the source, from 1."""
+    """Return the rows of a view with their ``position`` in the source, from 1."""
     return f"(SELECT *, row_number() OVER () AS position FROM {view})"
 
 
 def own_name(name: str) -> str:
-    """What an attribute of this name is called in a KB, whose tables have columns of their own."""
+    """Return the name of an attribute in a KB, which avoids the columns of its tables."""
     return name + "_" if name.casefold() in _OWN_COLUMNS else name
 
 
-def _single(con: duckdb.DuckDBPyConnection, table: str, lists: list[str]) -> list[str]:
-    """The list columns none of whose lists has more than one element."""
+def _single_valued(con: duckdb.DuckDBPyConnection, table: str, lists: list[str]) -> list[str]:
+    """Return the list columns in which no list has more than one element."""
     if not lists:
         return []
     row = con.execute(f"SELECT {', '.join(f'max(len({quote(name)}))' for name in lists)} FROM {table}").fetchone()
@@ -142,9 +151,9 @@ def _single(con: duckdb.DuckDBPyConnection, table: str, lists: list[str]) -> lis
 
 
 def infer(con: duckdb.DuckDBPyConnection, table: str, values: dict[str, str], types: dict[str, str]) -> dict[str, str]:
-    """A narrower type for each text column (or list of texts) of ``table`` all of whose values have it.
+    """Return a narrower type for each text column (or list of texts) of ``table`` whose values all fit one.
 
-    ``values`` are SQL expressions by column, ``types`` what DuckDB calls their types.
+    ``values`` are SQL expressions by column, ``types`` their types in DuckDB.
     """
     if not values:
         return {}
@@ -170,27 +179,26 @@ def infer(con: duckdb.DuckDBPyConnection, table: str, values: dict[str, str], ty
 
 
 def _nodes(con: duckdb.DuckDBPyConnection, recipe: Recipe, *, merge: bool) -> int:
-    attributes = _typed(con, "nodes", "typed_nodes", NODE_COLUMNS, recipe)
+    attributes = _create_typed(con, "nodes", "typed_nodes", recipe)
     con.execute(
         "CREATE TABLE raw_nodes AS SELECT * REPLACE"
         f" (CASE WHEN trim(type) <> '' THEN type ELSE {literal(UNTYPED)} END AS type) FROM {_numbered('typed_nodes')}"
     )
     keyless = con.execute("SELECT count(*), min(position) FROM raw_nodes WHERE key IS NULL OR key = ''").fetchone()
     if keyless and keyless[0]:
-        raise BadInputError(
-            f"{_some(keyless[0], 'node')} without a key, the first is number {keyless[1]}", "every node needs a key"
-        )
+        message = f"{_counted(keyless[0], 'node')} without a key, first in row {keyless[1]:,} of nodes"
+        raise BadInputError(message, "Every node needs a key")
     merged = _merge_nodes(con, attributes, merge=merge)
     ranks = ", ".join(f"({literal(name)}, {rank})" for rank, name in enumerate(recipe.types)) or "(NULL, 0)"
     con.execute(f"""
         CREATE TABLE kb_type_order AS
-        SELECT type, row_number() OVER (ORDER BY coalesce(r.rank, 1000000), t.position) AS place
+        SELECT type, row_number() OVER (ORDER BY coalesce(r.rank, 1000000), t.position) AS position
         FROM (SELECT type, min(position) AS position FROM raw_nodes GROUP BY type) t
         LEFT JOIN (VALUES {ranks}) r(type, rank) USING (type)""")
     columns = "".join(", n." + quote(name) for name in attributes)
     con.execute(f"""
         CREATE TABLE kb_nodes AS
-        SELECT (row_number() OVER (ORDER BY o.place, n.position) - 1)::INTEGER AS id, n.type, n.key,
+        SELECT (row_number() OVER (ORDER BY o.position, n.position) - 1)::INTEGER AS id, n.type, n.key,
                coalesce(nullif(trim(n.name), ''), n.key) AS name,
                list_filter(n.aliases, lambda alias, i: alias <> '' AND list_position(n.aliases, alias) = i) AS aliases,
                n.types{columns}
@@ -201,22 +209,21 @@ def _nodes(con: duckdb.DuckDBPyConnection, recipe: Recipe, *, merge: bool) -> in
         WHERE other IS NOT NULL AND other <> '' AND other <> type""")
     con.execute("DROP TABLE raw_nodes")
     if con.execute("SELECT count(*) FROM kb_nodes").fetchone() == (0,):
-        raise BadInputError("the source holds no node", "see kbkit recipes for what it should hold")
+        raise BadInputError("No node in the source", "Use ", Command("recipe list"), " to see what a recipe reads")
     return merged
 
 
 def _merge_nodes(con: duckdb.DuckDBPyConnection, attributes: list[str], *, merge: bool) -> int:
-    """Refuse keys that occur twice, or make one node of each: of every column the first value that is not NULL."""
+    """Raise for duplicate keys, or merge their nodes: the first value of each column that is not NULL."""
     twice = con.execute(
         "SELECT type, key, count(*) AS n FROM raw_nodes GROUP BY type, key HAVING n > 1 ORDER BY min(position)"
     ).fetchall()
     if not twice:
         return 0
     if not merge:
-        shown = ", ".join(f"{type_} {key!r}" for type_, key, _ in twice[:5])
-        raise BadInputError(
-            f"{_some(len(twice), 'key')} more than once: {shown}", "--merge-duplicates makes one node of each"
-        )
+        examples = ", ".join(f"{type_} {key!r}" for type_, key, _ in twice[:5]) + (", ..." if len(twice) > 5 else "")
+        message = f"Duplicate key: {examples}" if len(twice) == 1 else f"{len(twice):,} duplicate keys: {examples}"
+        raise BadInputError(message, "Use ", Option("merge_duplicates"), " to merge their nodes")
     columns = "".join(f", arg_min({quote(c)}, position) AS {quote(c)}" for c in ["name", *attributes])
     lists = "".join(f", flatten(list({c}) FILTER ({c} IS NOT NULL)) AS {c}" for c in ("aliases", "types"))
     con.execute(f"""
@@ -228,37 +235,35 @@ def _merge_nodes(con: duckdb.DuckDBPyConnection, attributes: list[str], *, merge
 
 
 def _edges(con: duckdb.DuckDBPyConnection, recipe: Recipe, *, skip: bool) -> tuple[int, int]:
-    attributes = _typed(con, "edges", "raw_edges", EDGE_COLUMNS, recipe)
+    attributes = _create_typed(con, "edges", "raw_edges", recipe)
     for end in ("head", "tail"):
-        _refuse_ambiguous(con, "raw_edges", end, f"{end}_type")
+        _require_unambiguous(con, "raw_edges", end, f"{end}_type")
     columns = "".join(", " + quote(name) for name in attributes)
     from_edges = "".join(", e." + quote(name) for name in attributes)
     symmetric = [literal(name) for name, spec in recipe.relations.items() if spec.symmetric]
     mirrored = f"relation IN ({', '.join(symmetric)})" if symmetric else "false"
-    turned = f"{mirrored} AND head > tail"
-    # In one pass from the source: a copy of its strings would take longer than all else. An edge that the source has
-    # several times is one row, and so are those to unknown nodes.
+    swapped = f"{mirrored} AND head > tail"
+    # One pass over the source, because copying its strings would dominate. Duplicate edges become one row.
     con.execute(f"""
         CREATE TABLE one_way AS
-        SELECT CASE WHEN {turned} THEN tail ELSE head END AS head, relation,
-               CASE WHEN {turned} THEN head ELSE tail END AS tail{columns}, count(*) AS "copies of it"
+        SELECT CASE WHEN {swapped} THEN tail ELSE head END AS head, relation,
+               CASE WHEN {swapped} THEN head ELSE tail END AS tail{columns}, count(*) AS "number of copies"
         FROM (SELECT h.id AS head, e.relation, t.id AS tail{from_edges} FROM raw_edges e
               LEFT JOIN kb_nodes h ON h.key = e.head AND (e.head_type IS NULL OR h.type = e.head_type)
               LEFT JOIN kb_nodes t ON t.key = e.tail AND (e.tail_type IS NULL OR t.type = e.tail_type))
         GROUP BY ALL""")
     if _count(con, "one_way WHERE relation IS NULL OR relation = ''"):
         nameless = f"{_numbered('raw_edges')} WHERE relation IS NULL OR relation = '' LIMIT 1"
-        [(place,)] = con.execute(f"SELECT position FROM {nameless}").fetchall()
-        raise BadInputError(f"edge number {place} has no relation", "every edge needs one")
+        [(position,)] = con.execute(f"SELECT position FROM {nameless}").fetchall()
+        raise BadInputError(f"Edge without a relation in row {position:,} of edges", "Every edge needs a relation")
     known = "head IS NOT NULL AND tail IS NOT NULL"
     [(total, dangling, distinct)] = con.execute(f"""
-        SELECT coalesce(sum("copies of it"), 0)::BIGINT,
-               coalesce(sum("copies of it") FILTER (NOT ({known})), 0)::BIGINT, count(*) FILTER ({known})
+        SELECT coalesce(sum("number of copies"), 0)::BIGINT,
+               coalesce(sum("number of copies") FILTER (NOT ({known})), 0)::BIGINT, count(*) FILTER ({known})
         FROM one_way""").fetchall()
     if dangling and not skip:
-        raise BadInputError(
-            f"{_some(dangling, 'edge')} to an unknown node: {_dangling_edges(con)}", "--skip-dangling leaves them out"
-        )
+        message = f"{_counted(dangling, 'edge')} to unknown nodes: {_dangling_edges(con)}"
+        raise BadInputError(message, *_SKIP)
     con.execute(f"""
         CREATE VIEW kb_edges AS
         SELECT head, relation, tail{columns} FROM one_way WHERE {known}
@@ -271,9 +276,9 @@ def _texts(con: duckdb.DuckDBPyConnection, recipe: Recipe, present: set[str], *,
     if "texts" not in present:
         con.execute("CREATE TABLE kb_texts(id INTEGER, field VARCHAR, position BIGINT, text VARCHAR)")
         return 0
-    _typed(con, "texts", "typed_texts", TEXT_COLUMNS, recipe)
+    _create_typed(con, "texts", "typed_texts", recipe)
     con.execute(f"CREATE VIEW raw_texts AS SELECT * FROM {_numbered('typed_texts')} WHERE trim(text) <> ''")
-    _refuse_ambiguous(con, "raw_texts", "key", "type")
+    _require_unambiguous(con, "raw_texts", "key", "type")
     con.execute("""
         CREATE TABLE joined_texts AS
         SELECT n.id, coalesce(x.field, 'text') AS field, x.position, x.text FROM raw_texts x
@@ -283,12 +288,12 @@ def _texts(con: duckdb.DuckDBPyConnection, recipe: Recipe, present: set[str], *,
         keys = con.execute("""
             SELECT key FROM raw_texts x WHERE position IN (SELECT position FROM joined_texts WHERE id IS NULL)
             ORDER BY position LIMIT 5""").fetchall()
-        shown = ", ".join(repr(key) for (key,) in keys)
-        raise BadInputError(f"{_some(dangling, 'text')} of an unknown node: {shown}", "--skip-dangling leaves them out")
+        examples = ", ".join(repr(key) for (key,) in keys)
+        raise BadInputError(f"{_counted(dangling, 'text')} of unknown nodes: {examples}", *_SKIP)
     several = con.execute(
         "SELECT 1 FROM joined_texts WHERE id IS NOT NULL GROUP BY id, field HAVING count(*) > 1 LIMIT 1"
     )
-    if not several.fetchone():  # ranking would move the texts through a sort
+    if not several.fetchone():  # ranking would sort the texts
         con.execute(
             "CREATE VIEW kb_texts AS SELECT id, field, 0::BIGINT AS position, text FROM joined_texts"
             " WHERE id IS NOT NULL"
@@ -302,23 +307,21 @@ def _texts(con: duckdb.DuckDBPyConnection, recipe: Recipe, present: set[str], *,
     return dangling
 
 
-def _refuse_ambiguous(con: duckdb.DuckDBPyConnection, table: str, key: str, type_: str) -> None:
-    """A key that two types share needs the type beside it."""
+def _require_unambiguous(con: duckdb.DuckDBPyConnection, table: str, key: str, type_: str) -> None:
+    """Raise for keys that several types share and that have no type in the row."""
     if not con.execute("SELECT 1 FROM kb_nodes GROUP BY key HAVING count(*) > 1 LIMIT 1").fetchone():
         return
     rows = con.execute(f"""
         SELECT DISTINCT {key} FROM {table} WHERE {type_} IS NULL
         AND {key} IN (SELECT key FROM kb_nodes GROUP BY key HAVING count(*) > 1) ORDER BY {key} LIMIT 5""").fetchall()
     if rows:
-        what = table.removeprefix("raw_")
-        raise BadInputError(
-            f"nodes of several types share the {key} {', '.join(repr(r[0]) for r in rows)} in {what}",
-            f"give {what} a column {type_!r}",
-        )
+        name = table.removeprefix("raw_")
+        examples = ", ".join(repr(row[0]) for row in rows)
+        raise BadInputError(f"Ambiguous {key} {examples} in {name}: several types have it", f"Add a column {type_!r}")
 
 
 def _dangling_edges(con: duckdb.DuckDBPyConnection) -> str:
-    """The first five edges to a node that is not there, and which end it is."""
+    """Describe the first five edges to unknown nodes."""
 
     def known(end: str) -> str:
         return (
@@ -332,11 +335,11 @@ def _dangling_edges(con: duckdb.DuckDBPyConnection) -> str:
     return ", ".join(f"{h!r} [{r}] {t!r} (no {t if head_known else h!r})" for h, r, t, head_known in rows)
 
 
-def _count(con: duckdb.DuckDBPyConnection, what: str) -> int:
-    row = con.execute(f"SELECT count(*) FROM {what}").fetchone()
+def _count(con: duckdb.DuckDBPyConnection, source: str) -> int:
+    row = con.execute(f"SELECT count(*) FROM {source}").fetchone()
     assert row is not None
     return int(row[0])
 
 
-def _some(count: int, noun: str) -> str:
+def _counted(count: int, noun: str) -> str:
     return f"1 {noun}" if count == 1 else f"{count:,} {noun}s"

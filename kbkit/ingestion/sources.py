@@ -1,4 +1,4 @@
-"""Finds the files that a recipe declares, and shows them to its SQL as tables."""
+"""Find the files that a recipe declares, and make them tables for its SQL."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kbkit.errors import BadInputError, UnknownNameError, suggest
+from kbkit.errors import BadInputError, Option, UnknownNameError
 from kbkit.ingestion import archives
 from kbkit.ingestion.recipe import FileSpec, Recipe
 from kbkit.readers import reader
@@ -36,13 +36,14 @@ _FORMATS = {
     ".ndjson": "json",
 }
 _MAX_LINE = 10_000_000
+_CONVERT = "Convert the file to UTF-8, for example with iconv"
 
 
 def find(recipe: Recipe, paths: Sequence[Path], named: Mapping[str, Path]) -> dict[str, list[Path]]:
-    """Which files each ``[files.NAME]`` of the recipe reads.
+    """Return the files for each ``[files.NAME]`` of the recipe.
 
-    ``paths`` are files and folders; ``named`` settles single ones. Raises :class:`BadInputError` for a missing or empty
-    file, one that a pattern finds twice, and a given file that nothing reads.
+    ``paths`` are files and folders; ``named`` assigns single files. Raises :class:`BadInputError` for a missing or
+    empty file, for a pattern with several matches, and for a file in ``paths`` that the recipe does not read.
     """
     for name in named:
         if name not in {spec.name for spec in recipe.files}:
@@ -50,43 +51,43 @@ def find(recipe: Recipe, paths: Sequence[Path], named: Mapping[str, Path]) -> di
     for path in (*paths, *named.values()):
         if not path.exists():
             raise BadInputError(f"{path} does not exist")
-    given = [path for path in paths if path.is_file() and not archives.is_archive(path)]
+    listed = [path for path in paths if path.is_file() and not archives.is_archive(path)]
     deep = any("/" in pattern for spec in recipe.files for pattern in spec.match)
-    offered = [*given, *(p for path in paths if path not in given for p in _inside(path, deep=deep))]
+    offered = [*listed, *(p for path in paths if path not in listed for p in _inside(path, deep=deep))]
     found: dict[str, list[Path]] = {}
     for spec in recipe.files:
         free = [path for path in offered if not any(path in taken for taken in found.values())]
         found[spec.name] = [named[spec.name]] if spec.name in named else _matches(spec, free)
     needed = [spec for spec in recipe.files if not spec.optional]
-    unread = [path for path in given if not any(path in taken for taken in found.values())]
+    unread = [path for path in listed if not any(path in taken for taken in found.values())]
     if len(needed) == 1 and not found[needed[0].name] and len(unread) == 1:
-        found[needed[0].name] = [unread.pop()]  # the one file that the recipe needs may have any name
+        found[needed[0].name] = [unread.pop()]  # a single required file may have any name
     if unread:
-        raise BadInputError(f"recipe {recipe.name} does not know what to do with {unread[0]}", _what_it_reads(recipe))
+        raise BadInputError(f"Recipe {recipe.name} does not read {unread[0]}", *_describe_files(recipe))
     for spec in needed:
         if not found[spec.name]:
-            raise BadInputError(f"found no file for {spec.name!r} of recipe {recipe.name}", _what_it_reads(recipe))
+            raise BadInputError(f"Missing file {spec.name!r} of recipe {recipe.name}", *_describe_files(recipe))
     for path in (p for taken in found.values() for p in taken):
         if archives.size(path) == 0:
             raise BadInputError(f"{path} is empty")
     return found
 
 
-def _inside(place: Path, *, deep: bool) -> list[Path]:
-    """The files of an archive, or of a folder and the archives in it, with ``deep`` also of the folders below.
+def _inside(folder: Path, *, deep: bool) -> list[Path]:
+    """List the files of an archive, or of a folder and the archives in it, with ``deep`` also of its subfolders.
 
-    Links to folders are not followed, so that no loop is walked.
+    Links to folders are not followed, to avoid loops.
     """
-    if archives.is_archive(place):
-        return sorted(archives.members(place))
-    walked = os.walk(place) if deep else [(str(place), [], [path.name for path in place.iterdir() if path.is_file()])]
-    files = sorted(Path(folder) / name for folder, _, names in walked for name in names)
+    if archives.is_archive(folder):
+        return sorted(archives.members(folder))
+    walked = os.walk(folder) if deep else [(str(folder), [], [p.name for p in folder.iterdir() if p.is_file()])]
+    files = sorted(Path(parent) / name for parent, _, names in walked for name in names)
     return [member for path in files for member in (_inside(path, deep=deep) if archives.is_archive(path) else [path])]
 
 
 def _matches(spec: FileSpec, offered: Iterable[Path]) -> list[Path]:
     def fits(path: Path, pattern: str) -> bool:
-        """A pattern is about a file's name, or with folders about the end of its path."""
+        """Match the file's name, or the end of its path if the pattern has folders."""
         name = _plain_name(path).lower()
         if "/" in pattern:
             return fnmatch.fnmatch(f"/{path.with_name(name).as_posix().lower()}", f"*/{pattern.lower()}")
@@ -98,10 +99,9 @@ def _matches(spec: FileSpec, offered: Iterable[Path]) -> list[Path]:
     for pattern in spec.match:
         hits = [path for path in offered if fits(path, pattern)]
         if len(hits) > 1:
-            shown = ", ".join(p.name for p in hits[:3])
-            raise BadInputError(
-                f"several files could be {spec.name!r}: {shown}", f"choose one with --file {spec.name}=PATH"
-            )
+            examples = ", ".join(p.name for p in hits[:3])
+            hint = ("Choose one with ", Option("files", f"{spec.name}=PATH"))
+            raise BadInputError(f"Several files match {spec.name!r}: {examples}", *hint)
         if hits:
             return hits
     return []
@@ -111,17 +111,17 @@ def _plain_name(path: Path) -> str:
     return path.stem if path.suffix.lower() in _COMPRESSED else path.name
 
 
-def _what_it_reads(recipe: Recipe) -> str:
+def _describe_files(recipe: Recipe) -> tuple[str, Option, str]:
     parts = [f"{spec.name}{' (optional)' if spec.optional else ''}: {' or '.join(spec.match)}" for spec in recipe.files]
-    return "it reads " + "; ".join(parts) + "; --file NAME=PATH names one"
+    return f"The recipe reads {'; '.join(parts)}. Use ", Option("files", "NAME=PATH"), " to choose a file"
 
 
 def create_views(
     con: duckdb.DuckDBPyConnection, recipe: Recipe, found: Mapping[str, Sequence[Path]], columns: Mapping[str, str]
 ) -> None:
-    """Make each declared file a table of the staging database: a view on the file, or what its reader yields.
+    """Make each declared file a table of the staging database: a view of the file, or the output of its reader.
 
-    ``columns`` says which column of a file is the canonical one (``head=subject``).
+    ``columns`` maps a column name to the file's own (``head=subject``).
     """
     canonical = {name for spec in recipe.files for name in spec.names}
     for name in columns:
@@ -134,18 +134,18 @@ def create_views(
 def create_view(
     con: duckdb.DuckDBPyConnection, spec: FileSpec, paths: Sequence[Path], columns: Mapping[str, str]
 ) -> None:
-    """Make one declared file a table; without rows where it is not there."""
+    """Make one declared file a table, without rows if the file is missing."""
     if spec.converter:
-        return  # its tables are the converter's
+        return  # the converter makes its tables
     if spec.reader and paths:
         _read(con, spec, paths)
         return
-    selects = [_select(con, spec, path, columns) for path in paths] or [_nothing(spec)]
+    selects = [_select(con, spec, path, columns) for path in paths] or [_empty(spec)]
     con.execute(f"CREATE VIEW {quote(spec.name)} AS " + " UNION ALL BY NAME ".join(selects))
 
 
 def _read(con: duckdb.DuckDBPyConnection, spec: FileSpec, paths: Sequence[Path]) -> None:
-    """Stream what the file's reader yields into a table. DuckDB wraps what a reader raises; raise that itself."""
+    """Stream the output of the file's reader into a table; raise the reader's errors, which DuckDB wraps."""
     import pyarrow as pa
 
     failures: list[Exception] = []
@@ -169,14 +169,14 @@ def _read(con: duckdb.DuckDBPyConnection, spec: FileSpec, paths: Sequence[Path])
         con.unregister("batches")
 
 
-def _nothing(spec: FileSpec) -> str:
-    """A table without rows for an optional file that is not there."""
+def _empty(spec: FileSpec) -> str:
+    """Return ``SELECT`` without rows, for a missing optional file."""
     names = spec.columns or tuple(spec.names)
     return "SELECT " + ", ".join(f"NULL::VARCHAR AS {quote(name)}" for name in names) + " WHERE false"
 
 
 def _select(con: duckdb.DuckDBPyConnection, spec: FileSpec, path: Path, columns: Mapping[str, str]) -> str:
-    """``SELECT`` over one file, its columns renamed to the canonical names."""
+    """Return ``SELECT`` over one file that renames its columns to the declared names."""
     source, present = _source(con, spec, path)
     folded = {name.casefold(): name for name in present}
     renamed: dict[str, str] = {}
@@ -186,8 +186,10 @@ def _select(con: duckdb.DuckDBPyConnection, spec: FileSpec, path: Path, columns:
         hit = next((folded[c.casefold()] for c in choices if c.casefold() in folded), None)
         if hit is None and (name in columns or name in spec.required):
             raise BadInputError(
-                f"{path} has no column {' or '.join(repr(c) for c in dict.fromkeys(choices))} for {name!r}",
-                f"it has {', '.join(present)}; --column {name}=NAME says which",
+                f"Missing column {' or '.join(repr(c) for c in dict.fromkeys(choices))} in {path}",
+                f"The columns are {', '.join(present)}. Use ",
+                Option("columns", f"{name}=NAME"),
+                " to choose one",
             )
         if hit is None:
             missing.append(name)
@@ -201,23 +203,24 @@ def _select(con: duckdb.DuckDBPyConnection, spec: FileSpec, path: Path, columns:
 
 
 def _source(con: duckdb.DuckDBPyConnection, spec: FileSpec, path: Path) -> tuple[str, list[str]]:
-    """A DuckDB table function over the file, and its column names."""
+    """Return a DuckDB table function over the file, and its column names."""
     kind = spec.format or _FORMATS.get(Path(_plain_name(path)).suffix.lower(), "")
     if not kind:
-        raise BadInputError(f"{path} has an unknown ending", "use one of " + ", ".join(sorted(_FORMATS)))
+        raise BadInputError(f"Unsupported file type: {path}", "Use one of " + ", ".join(sorted(_FORMATS)))
     if kind in ("csv", "tsv"):
         return _delimited(spec, path, kind)
     function = {"parquet": "read_parquet", "json": "read_json"}.get(kind)
     if function is None:
-        raise BadInputError(f"unknown format {kind!r} of file {spec.name!r}", suggest(kind, set(_FORMATS.values())))
+        raise UnknownNameError("format", kind, set(_FORMATS.values()), f"files.{spec.name} of the recipe")
     size = f", maximum_object_size = {16 * _MAX_LINE}" if kind == "json" else ""
     source = f"{function}({literal(str(path))}{size})"
     return source, [row[0] for row in con.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()]
 
 
 def _delimited(spec: FileSpec, path: Path, kind: str) -> tuple[str, list[str]]:
-    """CSV quotes with ``"``; TSV does not quote. The columns are named here, because DuckDB's own guessing changes what
-    it reads (and which line it blames) with the data.
+    """Return the table function for CSV (quoted with ``"``) or TSV (unquoted).
+
+    The columns are named here because DuckDB's sniffing makes results and line numbers depend on the data.
     """
     delimiter = spec.delimiter or ("," if kind == "csv" else "\t")
     quotes = spec.quote if spec.quote is not None else ('"' if kind == "csv" else "")
@@ -240,52 +243,50 @@ def _header(path: Path, delimiter: str, quotes: str) -> list[str]:
             else:
                 names = next(csv.reader(handle, delimiter=delimiter, quoting=csv.QUOTE_NONE), [])
     except UnicodeDecodeError:
-        raise BadInputError(
-            f"{_bad_line(path, bytes.decode)} is not valid UTF-8", "convert it, e.g. with iconv"
-        ) from None
+        raise BadInputError(f"Invalid UTF-8 in {_bad_line(path, bytes.decode)}", _CONVERT) from None
     except (OSError, EOFError, zlib.error, csv.Error) as error:
-        raise BadInputError(f"{path} cannot be read: {error}") from None
+        raise BadInputError(f"Cannot read {path}: {error}") from None
     names = [name.strip() or f"column{i}" if any(names) else "" for i, name in enumerate(names)]
     twice = next((name for name in names if [n.casefold() for n in names].count(name.casefold()) > 1), None)
     if not any(names) or twice is not None:
-        what = f"names the column {twice!r} twice" if twice else "has no header line"
-        raise BadInputError(f"{path}, line 1 {what}", "the first line names the columns")
+        problem = f"Duplicate column {twice!r}" if twice else "Missing header"
+        raise BadInputError(f"{problem} in {path}, line 1", "The first line must name the columns")
     return names
 
 
 def source_error(error: Exception, script: Path, sources: Iterable[Path]) -> BadInputError:
-    """What is wrong with a source file, with its line number; or with the recipe's SQL, ``script``."""
+    """Explain an error of DuckDB: a problem with a source file, with its line, or with the SQL in ``script``."""
     text = str(error)
     path = next((path for path in sources if str(path) in text), None)
     if path is None:
-        own = isinstance(error, RaisedError)  # the recipe's words
-        said = first_line(error).removeprefix("Invalid Input Error: ")
-        return BadInputError(said if own else f"{script}: {first_line(error)}")
+        raised = isinstance(error, RaisedError)  # by error() in the recipe
+        reason = first_line(error)
+        return BadInputError(reason.removeprefix("Invalid Input Error: ") if raised else f"{script}: {reason}")
     if "not utf-8" in text or "invalid unicode" in text.lower() or "Invalid UTF-8" in text:
-        return BadInputError(f"{_bad_line(path, bytes.decode)} is not valid UTF-8", "convert it, e.g. with iconv")
+        return BadInputError(f"Invalid UTF-8 in {_bad_line(path, bytes.decode)}", _CONVERT)
     if "JSON" in text:
         return BadInputError(
-            f"{_bad_line(path, json.loads)} is not valid JSON", "write one object per line, or one array"
+            f"Invalid JSON in {_bad_line(path, json.loads)}", "Write one object per line, or one array"
         )
     line = re.search(r"CSV Error on Line: (\d+)", text)
     where = f"{path}, line {line[1]}" if line else str(path)
     columns = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
     if columns:
         return BadInputError(
-            f"{where} has {columns[2]} columns, not {columns[1]}", "quote fields that hold the delimiter"
+            f"{columns[2]} columns instead of {columns[1]} in {where}", "Quote fields that contain the delimiter"
         )
-    for sign, what, hint in (
-        ("unterminated quote", "has a quote that is never closed", "double the quotes inside a quoted field"),
-        ("quote should be followed", "has text after a closing quote", "double the quotes inside a quoted field"),
-        ("Maximum line size", "is longer than the reader allows", "is a quote left open further up?"),
+    for phrase, problem, hint in (
+        ("unterminated quote", "Unterminated quote", "Double the quotes inside a quoted field"),
+        ("quote should be followed", "Text after a closing quote", "Double the quotes inside a quoted field"),
+        ("Maximum line size", "Line too long", "A quote in an earlier line may be unterminated"),
     ):
-        if sign in text:
-            return BadInputError(f"{where} {what}", hint)
-    return BadInputError(f"{where} cannot be read: {first_line(error)}")
+        if phrase in text:
+            return BadInputError(f"{problem} in {where}", hint)
+    return BadInputError(f"Cannot read {where}: {first_line(error)}")
 
 
 def _bad_line(path: Path, parse: Callable[[bytes], object]) -> str:
-    """The file and the first line that ``parse`` refuses: DuckDB's own count depends on how it cut the file."""
+    """Return the file and the first line that ``parse`` rejects; DuckDB's own count depends on how it splits files."""
     opened = gzip.open if path.suffix == ".gz" else open
     try:
         with opened(path, "rb") as handle:

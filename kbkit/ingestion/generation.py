@@ -1,0 +1,233 @@
+"""Build a generation: the staging database, the stores beside the tables, publishing, and one-line errors."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import functools
+import importlib.metadata
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kbkit.directory import systems
+from kbkit.directory.generations import KbDirectory
+from kbkit.directory.manifest import Manifest, StoreRecord
+from kbkit.display.progress import Progress
+from kbkit.errors import DISTRIBUTION, BadInputError, InterruptedBuildError, KbError, Option
+from kbkit.ingestion import archives
+from kbkit.ingestion.archives import Found
+from kbkit.stores import embedders as embed
+from kbkit.stores import table_build, tables, threads, triples
+from kbkit.stores.embedders import Embedder
+from kbkit.stores.tables import first_line
+from kbkit.stores.text import TextSettings
+from kbkit.stores.vector_build import VectorSettings
+
+if TYPE_CHECKING:
+    import duckdb
+
+_LIBRARIES = ("duckdb", "pyoxigraph", "tantivy", "lancedb", "numpy", "model2vec")
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@contextlib.contextmanager
+def staging_database(
+    folder: Path, found: Mapping[str, Sequence[Path]], live: Path | None = None, parts: Path | None = None
+) -> Iterator[tuple[duckdb.DuckDBPyConnection, Found]]:
+    """Open a database in the build folder that can read the source's files and nothing else.
+
+    Yields it with the source's files, extracted from archives if necessary. The database can also read the tables in
+    the folder ``live``, and everything that a converter writes to the folder ``parts``.
+    """
+    unpacked = folder / "unpacked"
+    local = archives.unpack(found, unpacked)
+    con = table_build.connect_staging(folder / "staging.duckdb")
+    try:
+        files = (path for taken in local.values() for path in taken)
+        table_build.allow_only(
+            con, [folder, *([live] if live else [])], [folder / triples.QUADS, *files], [parts] if parts else []
+        )
+        yield con, local
+    except BadInputError as error:
+        raise BadInputError(archives.original(error.message, found, local), *error.hints) from error
+    finally:
+        con.close()
+        systems.remove_tree(unpacked)
+        for path in folder.glob("staging.duckdb*"):
+            systems.remove_tree(path) if path.is_dir() else systems.remove(path)
+
+
+def recorded_settings(manifest: Manifest) -> tuple[TextSettings, VectorSettings]:
+    """Return the settings that text and vectors were built with; defaults for a store that was not built."""
+    text, vectors = manifest.stores.get("text"), manifest.stores.get("vectors")
+    return (
+        TextSettings.recorded(text.settings) if text else TextSettings(),
+        VectorSettings.recorded(vectors.settings) if vectors else VectorSettings(),
+    )
+
+
+def publish(directory: KbDirectory, folder: Path, manifest: Manifest, progress: Progress) -> Path:
+    """Make the folder the live generation and return its final path."""
+    progress.report("publish")
+    final = directory.publish(folder, manifest, lambda done, total: progress.report("checksums", done, total))
+    progress.report("publish", 1, 1)
+    return final
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of kbkit and of the libraries it builds with."""
+    return {"kbkit": _version(DISTRIBUTION), **{name: _version(name) for name in _LIBRARIES}}
+
+
+_version = functools.cache(importlib.metadata.version)
+
+
+@contextlib.contextmanager
+def one_line_errors() -> Iterator[None]:
+    """Turn errors of the system during a build into :class:`KbError`."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise InterruptedBuildError("Build interrupted", "Nothing was changed") from None
+    except KbError:
+        raise
+    except Exception as error:
+        text = str(error)
+        full = isinstance(error, OSError) and error.errno in _DISK_FULL
+        if full or "No space left" in text or "File too large" in text or "Disk quota" in text:
+            hint = ("Nothing was changed. Free disk space, or choose another ", Option("out"))
+            raise KbError("Disk full", *hint) from error
+        if isinstance(error, (OSError, tables.Error)):
+            raise BadInputError(f"Build failed: {first_line(error)}") from error
+        raise
+
+
+# -- stores -----------------------------------------------------------------------------------------------------------
+
+_PARALLEL_BUILDS = 2
+_MEMORY = "1500MB"
+"""Memory limit of DuckDB for each store that is built."""
+
+
+@dataclass(frozen=True)
+class StoreBuilder:
+    """Builds the stores of the generation in ``folder`` from its tables.
+
+    ``quads`` is the file of an RDF source's quads. ``known_vectors`` is a folder of vectors with the same settings,
+    which are reused for unchanged documents.
+    """
+
+    folder: Path
+    manifest: Manifest
+    quads: Path | None
+    embedder: Embedder | None
+    text: TextSettings
+    vectors: VectorSettings
+    progress: Progress
+    known_vectors: Path | None = None
+
+    def run(self, stores: Sequence[str]) -> None:
+        """Build ``stores``, two at a time, and record them in the manifest.
+
+        The engines release Python's lock and use several cores each; more of them in parallel would only use more
+        memory. Ctrl-C reaches the caller's thread, which only waits.
+        """
+        if stores:
+            threads.run(lambda: self._run_in_threads(stores), self.progress.stop)
+
+    def _run_in_threads(self, stores: Sequence[str]) -> None:
+        pool = ThreadPoolExecutor(max_workers=_PARALLEL_BUILDS)
+        futures: dict[str, Future[StoreRecord]] = {}
+        done: set[Future[StoreRecord]] = set()
+        try:
+            futures |= {name: pool.submit(self._build, name) for name in stores}
+            done |= wait(futures.values(), return_when=FIRST_EXCEPTION).done
+            for future in done:
+                future.result()  # raises the first error
+            for name, future in futures.items():
+                self.manifest.stores[name] = future.result()
+        except BaseException:
+            self.progress.stop()  # the other builds end at their next event
+            raise
+        finally:
+            pool.shutdown(wait=True)
+            # Else a reference to the error keeps the readers of the other builds, and their files, open.
+            futures.clear()
+            done.clear()
+
+    def _build(self, name: str) -> StoreRecord:
+        build = {"adjacency": self._adjacency, "triples": self._triples, "text": self._text, "vectors": self._vectors}
+        self.progress.report(name)
+        started = time.perf_counter()
+        source = tables.Tables(self.folder / tables.FILE, memory=_MEMORY)
+        try:
+            record = build[name](source)
+        finally:
+            source.close()
+        record.seconds = round(time.perf_counter() - started, 3)
+        self._compare(name, record)
+        return record
+
+    def _compare(self, name: str, record: StoreRecord) -> None:
+        """Compare the counts of a store with the tables, before anything is published."""
+        schema, counts = self.manifest.schema, record.counts
+        unit, expected = {
+            "adjacency": ("pairs", sum(r.pairs for r in schema.relations)),
+            "text": ("documents", schema.nodes),
+            "vectors": ("vectors", schema.nodes),
+            "triples": ("triples", counts.get("written", 0)),
+        }[name]
+        if counts[unit] != expected:
+            raise KbError(
+                f"Inconsistent stores: {name} has {counts[unit]:,} {unit}, the tables require {expected:,}",
+                "This is a bug in kbkit, please report it",
+            )
+
+    def _reporter(self, name: str) -> Callable[[int, int], None]:
+        return lambda done, total: self.progress.report(name, done, total)
+
+    def _adjacency(self, source: tables.Tables) -> StoreRecord:
+        from kbkit.stores import adjacency
+
+        edges = [r.edges for r in self.manifest.schema.relations]
+        folder = self.folder / adjacency.FOLDER
+        return StoreRecord(adjacency.build(source.batches, folder, edges, self._reporter("adjacency")), 0)
+
+    def _triples(self, source: tables.Tables) -> StoreRecord:
+        from kbkit.stores import triples
+
+        schema, counts = self.manifest.schema, self.manifest.stores["tables"].counts
+        lines = 3 * counts["nodes"] + counts["edges"] + counts["texts"]
+        folder = self.folder / triples.FOLDER
+        result = triples.build(source.batches, folder, schema, self.quads, self._reporter("triples"), lines)
+        return StoreRecord(result, 0)
+
+    def _text(self, source: tables.Tables) -> StoreRecord:
+        from kbkit.stores import text
+
+        folder, schema = self.folder / text.FOLDER, self.manifest.schema
+        result = text.build(source.batches, folder, schema, self.text, self._reporter("text"))
+        return StoreRecord(result, 0, asdict(self.text))
+
+    def _vectors(self, source: tables.Tables) -> StoreRecord:
+        from kbkit.stores import vector_build, vectors
+
+        model = self.embedder
+        assert model is not None
+        result = vector_build.build(
+            source.batches,
+            self.folder / vectors.FOLDER,
+            self.manifest.schema,
+            lambda texts: embed.documents(model, texts),
+            model.dimension,
+            self.vectors,
+            self._reporter("vectors"),
+            self.known_vectors,
+        )
+        prefixes = {"query_prefix": model.prefixes.query, "document_prefix": model.prefixes.document}
+        named = {"embedder": model.name, "dimension": model.dimension}
+        return StoreRecord(result, 0, {**named, **prefixes, **asdict(self.vectors)})

@@ -1,0 +1,364 @@
+"""Read entities from RDF dumps, in the form that the Wikidata Query Service serves.
+
+As the query service does on loading, properties of an entity's page move to the entity, duplicate labels
+(``schema:name``, ``skos:prefLabel``) and types that apply to nearly every node are dropped, and blank nodes become
+IRIs. OWL declarations of predicates are dropped too.
+
+A truthy dump has only the values of the best rank: each becomes a statement of normal rank without qualifiers, with an
+id of the form ``Q42$P31$HASH``. A value node (precision, unit) may be far from its statement: snaks name the node, and
+``finishing`` joins them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any
+from urllib.parse import unquote, unquote_plus
+
+import pyoxigraph as ox
+
+from kbkit.errors import BadInputError
+from kbkit.readers.wikidata.dumps import INCOMPLETE, Piece
+from kbkit.readers.wikidata.literals import COMMONS_DATA, MATHML, MEDIA, TYPE, XSD, iri, language_tag
+from kbkit.readers.wikidata.model import (  # fmt: skip
+    NO_VALUE,
+    SOME_VALUE,
+    Entity,
+    Languages,
+    Page,
+    Sitelink,
+    Snak,
+    Statement,
+    Triple,
+)
+from kbkit.readers.wikidata.quads import ALIAS, DEFINITION, DESCRIPTION, LABEL, LEMMA, REPRESENTATION
+from kbkit.schema import Wikibase
+
+TERMS = {
+    LABEL: "label", LEMMA: "label", REPRESENTATION: "label", DESCRIPTION: "description", DEFINITION: "description",
+    ALIAS: "alias",
+}  # fmt: skip
+"""Predicates of terms, which are filtered by language."""
+
+_PAGES = ("<https://www.wikidata.org/wiki/Special:EntityData/", "<http://www.wikidata.org/wiki/Special:EntityData/")
+_IN_ENTITY, _IN_STATEMENT = f"<{Wikibase.ENTITY}", f"<{Wikibase.PREFIXES['wds']}"
+_IN_VALUE, _IN_REFERENCE = f"<{Wikibase.PREFIXES['wdv']}", f"<{Wikibase.PREFIXES['wdref']}"
+_IN_PROP, _IN_ONTOLOGY, _WIKIDATA = f"<{Wikibase.PROP}", f"<{Wikibase.ONTOLOGY}", "<http://www.wikidata.org/"
+_IN_NO_VALUE = f"<{Wikibase.PREFIXES['wdno']}"
+_GROUP = f"<{Wikibase.ONTOLOGY}wikiGroup>"
+_OF_PAGE = (f"<{Wikibase.SCHEMA}version>", f"<{Wikibase.SCHEMA}dateModified>")
+_DUPLICATE_LABELS = (f"<{Wikibase.SCHEMA}name>", f"<{Wikibase.PREFIXES['skos']}prefLabel>")
+_COMMON_TYPES = frozenset(
+    f"<{Wikibase.ONTOLOGY}{name}>" for name in ("Item", "Lexeme", "Form", "Sense", "Statement", "Reference", "Value")
+)
+_RANK, _BEST = f"<{Wikibase.ONTOLOGY}rank>", f"<{Wikibase.ONTOLOGY}BestRank>"
+_ABOUT, _TITLE, _PART = f"<{Wikibase.SCHEMA}about>", f"<{Wikibase.SCHEMA}name>", f"<{Wikibase.SCHEMA}isPartOf>"
+_PROPERTY_TYPE = f"<{Wikibase.ONTOLOGY}propertyType>"
+
+_TAGGED = re.compile(r'"@([A-Za-z0-9-]+)$')
+_PARSER_POSITION = re.compile(r"^Parser error[^:]*: |\(line [0-9]+\)$")
+_ENTITY_NAME = re.compile(r"[A-Z][1-9][0-9]*")
+_ID = re.compile(r"[A-Z][0-9]+(-[A-Z][0-9]+)?")
+_POINT = re.compile(r"(?:<http://www\.wikidata\.org/entity/(Q[0-9]+)> )?Point\(([-+0-9.eE]+) ([-+0-9.eE]+)\)")
+_KINDS = {"Q": "item", "P": "property", "L": "lexeme", "M": "mediainfo"}
+_BY_ID = {"Q": "wikibase-item", "P": "wikibase-property", "L": "wikibase-lexeme", "E": "entity-schema"}
+_IRREGULAR_DATATYPES = {"CommonsMedia": "commonsMedia"}
+_PROJECTS = {"wikipedia": "wiki"}
+
+NODE_COLUMNS = ("node", "precision", "calendar", "lower", "upper", "unit", "globe")
+"""Columns that value nodes add to the snaks that name them."""
+_NODE_PREDICATES = {
+    f"<{Wikibase.ONTOLOGY}{name}>": (column, kind)
+    for name, column, kind in (
+        ("timePrecision", "precision", int), ("timeCalendarModel", "calendar", str), ("quantityUnit", "unit", str),
+        ("quantityLowerBound", "lower", float), ("quantityUpperBound", "upper", float), ("geoGlobe", "globe", str),
+    )
+}  # fmt: skip
+
+
+# -- triples ----------------------------------------------------------------------------------------------------------
+
+
+def lines(piece: Piece) -> Iterator[str]:
+    """Yield the triples of a piece in N-Triples; raise :class:`BadInputError` with file and line."""
+    syntax = ox.RdfFormat.N_TRIPLES if piece.data.lstrip().startswith((b"<", b"_:")) else ox.RdfFormat.TURTLE
+    try:
+        # Lenient: invalid IRIs and languages are repaired later.
+        parsed = ox.parse(piece.data, format=syntax, lenient=True)
+        text = ox.serialize(parsed, format=ox.RdfFormat.N_TRIPLES) or b""
+    except SyntaxError as error:
+        number = piece.line + (error.lineno or 1) - 1
+        reason = " ".join(_PARSER_POSITION.sub("", error.msg).split())
+        raise BadInputError(f"{piece.place(number)}: {reason}", INCOMPLETE) from None
+    except ValueError as error:
+        raise BadInputError(f"{piece.place(piece.line)} or later: {error}", INCOMPLETE) from None
+    yield from filter(None, text.decode().split("\n"))  # literals may contain other line breaks
+
+
+def pages(piece: Piece, languages: Languages) -> Iterator[Page]:
+    """Yield the pages of a piece with their triples; :func:`read_page` adds entities and sitelinks."""
+    page: Page | None = None
+    for line in lines(piece):
+        subject, predicate, rest = line.split(" ", 2)
+        name = _entity_of(subject)
+        if name is not None and (page is None or name != page.id):
+            if page is not None:
+                yield page
+            page = Page(name)
+        if page is None:  # metadata of the dump
+            continue
+        triple = munge(subject, predicate, rest[:-2], page.id, languages)
+        if triple is not None:
+            shared = subject.startswith((_IN_VALUE, _IN_REFERENCE)) or predicate == _GROUP
+            (page.shared if shared else page.own).append(triple)
+    if page is not None:
+        yield page
+
+
+def _entity_of(subject: str) -> str | None:
+    """Return the entity that a subject is, or is part of."""
+    if subject.startswith(_PAGES):
+        name = subject[len(_PAGES[0]) - (subject[5] == ":") : -1]
+    elif subject.startswith(_IN_ENTITY) and not subject.startswith(_IN_STATEMENT):
+        name = subject[len(_IN_ENTITY) : -1].partition("-")[0]
+    else:
+        return None
+    return name if _ENTITY_NAME.fullmatch(name) else None
+
+
+def munge(subject: str, predicate: str, value: str, name: str, languages: Languages) -> Triple | None:
+    """Return a triple as the query service stores it, or None if it drops the triple."""
+    if subject.startswith(_PAGES):
+        if predicate not in _OF_PAGE and not predicate.startswith(_IN_ONTOLOGY):
+            return None
+        subject = f"{_IN_ENTITY}{name}>"
+    elif subject.startswith((_IN_PROP, "_:", _IN_ONTOLOGY)):
+        return None
+    if predicate == TYPE and value in _COMMON_TYPES:
+        return None
+    if subject.startswith(_IN_ENTITY):
+        if predicate in _DUPLICATE_LABELS or (predicate == LABEL and subject.startswith(f"{_IN_ENTITY}L")):
+            return None
+    elif not subject.startswith(_WIKIDATA):
+        subject = iri(subject[1:-1]) or subject
+    if value[0] == "_":
+        value = f"<{Wikibase.GENID}{value[2:]}>"
+    elif value[0] == "<":
+        if not value.startswith(_WIKIDATA):
+            value = iri(value[1:-1]) or f'"{value[1:-1]}"'
+    elif (tagged := _TAGGED.search(value)) is not None:
+        tag = language_tag(tagged[1])
+        if predicate in TERMS and languages.tags and tag not in languages.tags:
+            return None
+        value = f"{value[: tagged.start() + 2]}{tag}"
+    return subject, predicate, value
+
+
+# -- pages ------------------------------------------------------------------------------------------------------------
+
+Facts = list[tuple[str, str]]
+"""(predicate, object) of one subject."""
+
+
+def read_page(page: Page, languages: Languages) -> None:
+    """Add entities and sitelinks to a page, from its triples."""
+    by_subject: dict[str, Facts] = {}
+    for subject, predicate, value in page.own:
+        by_subject.setdefault(subject, []).append((predicate, value))
+    for subject, facts in by_subject.items():
+        name = subject[len(_IN_ENTITY) : -1]
+        if subject.startswith(_IN_ENTITY) and _ID.fullmatch(name):
+            page.entities.append(_entity(name, facts, by_subject, languages))
+        elif any(predicate == _ABOUT for predicate, _ in facts):
+            found = dict(facts)
+            title = text(found[_TITLE])[0] if _TITLE in found else ""
+            page.sitelinks.append(Sitelink(_site(found.get(_PART, "")), title, subject[1:-1]))
+
+
+def facts_of_entities(page: Page) -> dict[str, Facts]:
+    """Return the facts of an entity and its forms and senses by id; for a scan, which needs no statements."""
+    found: dict[str, Facts] = {}
+    for subject, predicate, value in page.own:
+        if subject.startswith(_IN_ENTITY) and "/" not in subject[len(_IN_ENTITY) :]:
+            found.setdefault(subject[len(_IN_ENTITY) : -1], []).append((predicate, value))
+    return found
+
+
+def _entity(name: str, facts: Facts, others: dict[str, Facts], languages: Languages) -> Entity:
+    datatypes = [_datatype(value) for predicate, value in facts if predicate == _PROPERTY_TYPE]
+    entity = Entity(name, kind_of(name), datatypes[0] if datatypes else None, terms(facts, languages))
+    full = {prop for predicate, _ in facts for space, prop in [property_of(predicate)] if space == "p"}
+    for predicate, value in facts:
+        space, prop = property_of(predicate)
+        if space == "p":
+            entity.statements.append(_statement(name, prop, value, others.get(value, [])))
+        elif space == "wdt" and prop not in full:
+            entity.statements.append(_truthy(name, Snak(prop, value_columns(value)), value))
+        elif predicate == TYPE and value.startswith(_IN_NO_VALUE):
+            prop = _last_part(value)
+            if prop not in full:
+                entity.statements.append(_truthy(name, Snak(prop, NO_VALUE), value))
+    return entity
+
+
+def terms(facts: Facts, languages: Languages) -> list[tuple[str, str, str]]:
+    """Return (term, language, value), in the order of the selected languages."""
+    found = []
+    for predicate, value in facts:
+        if predicate in TERMS:
+            content, tag, _ = text(value)
+            found.append((TERMS[predicate], tag, content))
+    order, last = {"label": 0, "description": 1, "alias": 2}, len(languages.positions)
+    return sorted(found, key=lambda term: (order[term[0]], languages.positions.get(term[1], last)))
+
+
+def _truthy(name: str, snak: Snak, value: str) -> Statement:
+    code = hashlib.md5(value.encode(), usedforsecurity=False).hexdigest()[:16]
+    return Statement(f"{name}${snak.property}${code}", "normal", True, snak)
+
+
+def _statement(name: str, prop: str, subject: str, facts: Facts) -> Statement:
+    own = subject[len(Wikibase.PREFIXES["wds"]) + 1 : -1]
+    own = f"{own[: len(name)]}${own[len(name) + 1 :]}"
+    rank, best, main, node = "normal", False, "", None
+    qualifiers: list[tuple[str, tuple[Any, ...]]] = []
+    nodes: dict[str, list[str]] = {}
+    for predicate, value in facts:
+        space, of = property_of(predicate)
+        if predicate == _RANK:
+            rank = value.rsplit("#", 1)[-1].removesuffix("Rank>").lower()
+        elif predicate == TYPE:
+            best = best or value == _BEST
+            if value.startswith(_IN_NO_VALUE):
+                qualifiers.append((_last_part(value), NO_VALUE))
+        elif space == "ps":
+            main = value
+        elif space == "psv":
+            node = _last_part(value)
+        elif space == "pq":
+            qualifiers.append((of, value_columns(value)))
+        elif space == "pqv":
+            nodes.setdefault(of, []).append(_last_part(value))
+    if not main and (prop, NO_VALUE) in qualifiers:
+        qualifiers.remove((prop, NO_VALUE))  # it is the main value
+    # RDF does not link a qualifier's value to its node, but dumps list both in the same order.
+    snaks = [
+        Snak(of, columns, node=nodes[of].pop(0) if columns[0] == "value" and nodes.get(of) else None)
+        for of, columns in qualifiers
+    ]
+    return Statement(own, rank, best, Snak(prop, value_columns(main) if main else NO_VALUE, node=node), snaks)
+
+
+def value_nodes(triples: Iterable[Triple]) -> list[tuple[Any, ...]]:
+    """Return the value nodes among the triples, as rows of ``NODE_COLUMNS``."""
+    found: dict[str, dict[str, Any]] = {}
+    for subject, predicate, value in triples:
+        if predicate in _NODE_PREDICATES:
+            column, kind = _NODE_PREDICATES[predicate]
+            content = _last_part(value) if kind is str else kind(text(value)[0])
+            name = _last_part(subject)
+            found.setdefault(name, {})[column] = "1" if column == "unit" and content == "Q199" else content
+    return [(name, *(facts.get(column) for column in NODE_COLUMNS[1:])) for name, facts in found.items()]
+
+
+def _last_part(term: str) -> str:
+    return term[1:-1].rpartition("/")[2]
+
+
+def kind_of(name: str) -> str:
+    """Return item, property, lexeme, form, sense or mediainfo."""
+    sub = name.partition("-")[2]
+    return {"F": "form", "S": "sense"}.get(sub[:1]) or _KINDS.get(name[0], "item")
+
+
+def _datatype(term: str) -> str:
+    """Return ``wikibase-item`` of ``<http://wikiba.se/ontology#WikibaseItem>``."""
+    name = term.rsplit("#", 1)[-1].rstrip(">")
+    return _IRREGULAR_DATATYPES.get(name) or re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
+
+
+def value_columns(value: str) -> tuple[Any, ...]:
+    """Return the columns from ``snak`` to ``language`` of an object; ``datatype`` is inferred from the value alone."""
+    datatype, content, target = "string", "", None
+    amount = latitude = longitude = globe = unit = language = None
+    if value.startswith(f"<{Wikibase.GENID}"):
+        return SOME_VALUE
+    if value.startswith("<"):
+        content = value[1:-1]
+        if content.startswith(Wikibase.ENTITY) and _ID.fullmatch(content[len(Wikibase.ENTITY) :]):
+            content = target = content[len(Wikibase.ENTITY) :]
+            sub = {"form": "wikibase-form", "sense": "wikibase-sense"}.get(kind_of(content))
+            datatype = sub or _BY_ID.get(content[0], "wikibase-item")
+        elif content.startswith(MEDIA):
+            datatype, content = "commonsMedia", unquote(content[len(MEDIA) :])
+        elif content.startswith(COMMONS_DATA):
+            datatype = "tabular-data" if content.endswith(".tab") else "geo-shape"
+            content = unquote_plus(content[len(COMMONS_DATA) :])
+        else:
+            datatype = "url"
+    else:
+        content, tag, kind = text(value)
+        if tag:
+            datatype, language = "monolingualtext", tag
+        elif kind == f"{XSD}dateTime":
+            datatype = "time"
+        elif kind == f"{XSD}decimal":
+            datatype, amount, content = "quantity", float(content), content.removeprefix("+")
+        elif kind == MATHML:
+            datatype = "math"
+        elif kind == f"{Wikibase.GEO}wktLiteral" and (point := _POINT.fullmatch(content)):
+            datatype, globe = "globe-coordinate", point[1] or "Q2"
+            longitude, latitude = float(point[2]), float(point[3])
+            content = f"Point({point[2]} {point[3]})"
+    return (
+        "value", datatype, content, target, None, None, amount, None, None, unit, latitude, longitude, globe, language,
+    )  # fmt: skip
+
+
+def _site(home: str) -> str:
+    """Return ``enwiki`` of ``<https://en.wikipedia.org/>``, or the host if it has another form."""
+    host = home.strip("<>/").partition("://")[2]
+    alone = {"www.wikidata.org": "wikidatawiki", "www.mediawiki.org": "mediawikiwiki", "wikisource.org": "sourceswiki",
+             "www.wikifunctions.org": "wikifunctionswiki", "be-tarask.wikipedia.org": "be_x_oldwiki"}  # fmt: skip
+    parts = host.split(".")
+    if host in alone or len(parts) != 3:
+        return alone.get(host, host)
+    code, project, _ = parts
+    if project == "wikimedia":
+        return f"{code}wiki"
+    return f"{code.replace('-', '_')}{_PROJECTS.get(project, project)}"
+
+
+# -- terms ------------------------------------------------------------------------------------------------------------
+
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
+_ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
+
+
+def text(literal: str) -> tuple[str, str, str]:
+    """Return (text, language tag, datatype) of a literal in N-Triples."""
+    end = literal.rindex('"')
+    content, rest = literal[1:end], literal[end + 1 :]
+    if "\\" in content:
+        content = _ESCAPE.sub(_unescape, content)
+    return content, rest[1:] if rest.startswith("@") else "", rest[3:-1] if rest.startswith("^^") else ""
+
+
+def _unescape(found: re.Match[str]) -> str:
+    code = found[1] or found[2]
+    return chr(int(code, 16)) if code else _ESCAPED.get(found[3], found[3])
+
+
+@lru_cache(1 << 15)
+def property_of(predicate: str) -> tuple[str, str]:
+    """Return (``ps``, ``P31``) of a predicate in angle brackets, or empty strings if it belongs to no property."""
+    if not predicate.startswith(_IN_PROP):
+        return "", ""
+    space, _, name = predicate[1:-1].rpartition("/")
+    return _SPACES.get(space + "/", ""), name
+
+
+_SPACES = {iri: prefix for prefix, iri in Wikibase.PREFIXES.items() if iri.startswith(Wikibase.PROP)}
