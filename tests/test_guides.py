@@ -71,8 +71,8 @@ def test_a_guide_that_no_group_names_comes_last(tmp_path: Path) -> None:
         (tmp_path / f"{name}.md").write_text(f"# {title}\n\nText.\n", encoding="utf-8")
     listed = [(guide.name, guide.title, guide.group) for guide in guidebook.guides(tmp_path)]
     assert listed == [
-        ("start", "Start", "start here"),
-        ("search", "Search", "asking"),
+        ("start", "Start", "getting started"),
+        ("search", "Search", "querying"),
         ("aardvark", "Aardvarks", "more"),
         ("zebra", "Zebras", "more"),
     ]
@@ -89,7 +89,7 @@ def test_a_guide_begins_with_a_title_that_fits_the_list(name: str) -> None:
 
 def test_contents_name_every_guide_below_its_group() -> None:
     lines = guidebook.contents().splitlines()
-    assert lines[0] == "start here"
+    assert lines[0] == "getting started"
     assert [line.split()[0] for line in lines if line.startswith("  ")] == [guide.name for guide in guidebook.guides()]
     assert max(map(len, lines)) <= 80
 

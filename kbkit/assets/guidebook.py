@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("start here", ("start", "shell", "look")),
+    ("getting started", ("start", "shell", "look")),
     ("your data", ("data", "wikidata", "export")),
-    ("asking", ("answers", "search", "engines", "notebook", "ask", "llm")),
+    ("querying", ("answers", "search", "engines", "notebook", "ask", "llm")),
     ("benchmarks", ("measures", "stark", "quest", "ska", "spinach", "convkgyarn", "reproduce")),
-    ("reference", ("commands", "schema", "performance", "troubleshooting")),
+    ("reference", ("commands", "schema", "performance", "architecture", "troubleshooting")),
 )
 """Guides in reading order. Guides without an entry come last."""
 WIDTH = 100

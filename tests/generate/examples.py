@@ -39,7 +39,8 @@ def update(name: str, folder: Path) -> list[str]:
         if "..." in re.sub(r"\.\.\. and ", "", expected):
             by_hand.append(f"{name}: $ {command}\n{printed}")
         else:
-            text = text.replace(f"$ {command}\n{expected}", f"$ {command}\n{printed}" if printed else f"$ {command}", 1)
+            shown = f"$ {command}\n{printed}" + "\n" * (printed and not expected)
+            text = text.replace(f"$ {command}\n{expected}", shown if printed else f"$ {command}", 1)
     text = _python(name, text, folder, by_hand)
     path.write_text(text, encoding="utf-8")
     return by_hand
