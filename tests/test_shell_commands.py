@@ -15,6 +15,7 @@ import pytest
 import kbkit
 from kbkit.assets import guidebook
 from kbkit.errors import KbError
+from kbkit.executor import dispatch
 from kbkit.executor.commands import COMMANDS, find, words
 from kbkit.executor.executor import Executor, Outcome, Quit
 from kbkit.kb import KnowledgeBase
@@ -721,17 +722,17 @@ def test_a_defect_of_ours_ends_no_session(shell: Session) -> None:
 
 def test_set_gives_values_to_parameters_and_slots_that_a_statement_names(shell: Session) -> None:
     def rows(text: str) -> list[tuple[object, ...]]:
-        frame = shell.executor.run(text).frame
+        frame = dispatch.run(shell.executor, text).frame
         assert frame is not None
         return frame.rows()
 
-    assert shell.executor.run(".set c=Portugal n=2 'l=New York'").note == "c = Portugal, n = 2, l = New York"
+    assert dispatch.run(shell.executor, ".set c=Portugal n=2 'l=New York'").note == "c = Portugal, n = 2, l = New York"
     assert [row[3] for row in rows("country:<c> -> [borders] -> country")] == ["Spain"]
     assert len(rows("SELECT name FROM lake ORDER BY name LIMIT $n")) == 2
     assert rows("SELECT $n + 1 AS a, $l AS b, '$n' AS c") == [(3, "New York", "$n")]
     assert len(rows("SELECT ?x { ?x rdfs:label $c }")) == 1
-    assert shell.executor.run(".set c=").note == "n = 2, l = New York"
+    assert dispatch.run(shell.executor, ".set c=").note == "n = 2, l = New York"
     refused = "slot <c> has no value; .set c=... gives it the name of country, or #key"
     assert shell.refused("country:<c> -> [borders] -> country") == refused
-    assert shell.executor.run(".set n= l=").note == "nothing is set"
+    assert dispatch.run(shell.executor, ".set n= l=").note == "nothing is set"
     assert shell.refused(".set c") == "'c' is not NAME=VALUE; e.g. limit=10; quote values that have spaces"

@@ -19,9 +19,10 @@ from kbkit.answers.resolve import resolve
 from kbkit.answers.syntax import Key, Name, Nodes
 from kbkit.answers.syntax import Path as PathTree
 from kbkit.errors import KbError
-from kbkit.executor.completion import LANGUAGES, MOST, Candidate, complete, prepare, sql_words
-from kbkit.executor.completion.files import files
-from kbkit.executor.completion.ranking import Item, layered, plainly, ranked, shown
+from kbkit.executor.completion import LIMIT, Candidate, complete, prepare, sql_words
+from kbkit.executor.completion.commands import files
+from kbkit.executor.completion.ranking import Item, layered, one_line, ranked, starting
+from kbkit.executor.languages import LANGUAGES
 from kbkit.executor.vocabulary import Argument, CommandWords, Named, Vocabulary, Word
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, NodeType, Relation, Schema, Signature
@@ -73,7 +74,7 @@ def check(row: str, expected: list[str], absent: list[str], vocabulary: Vocabula
     texts = [c.text for c in found]
     assert [text for text in texts if text in expected] == expected, texts
     assert not set(texts) & set(absent), texts
-    assert len(texts) == len(set(texts)) <= MOST
+    assert len(texts) == len(set(texts)) <= LIMIT
     if not expected and not absent:
         assert texts == []
     for c in found:
@@ -669,11 +670,11 @@ def test_any_text(words: Vocabulary, text: str, where: float, language: str) -> 
     if "~" in text or "/" in text:
         return  # files of this machine
     schema, found = words.schema, complete(text, at, light(words), language)
-    assert len(found) <= MOST
+    assert len(found) <= LIMIT
     for c in found:
         assert 0 <= c.start <= at
         assert c.text
-        assert shown(c.display or c.text)
+        assert one_line(c.display or c.text)
         assert not re.search(r"[\x00-\x1f\x7f-\x9f]", c.display or c.text) and c.meta.isprintable()
     if language == "answers":
         types, relations = {t.name for t in schema.node_types}, {r.name for r in schema.relations}
@@ -856,16 +857,16 @@ def test_ranking_by_hand() -> None:
     ]  # fmt: skip
     assert texts(ranked("", items, 0))[:2] == ["pxlxaxcxe", "workplace"]
     assert "workplace" not in texts(ranked("pl", items, 0))  # two letters are too few to stand apart
-    assert texts(plainly("PLACE", items, 0)) == ["place", "Place_of_death", "places"]
+    assert texts(starting("PLACE", items, 0)) == ["place", "Place_of_death", "places"]
     assert texts(layered("pla", 0, [Item("x_pla")], [Item("pla_y")])) == ["pla_y", "x_pla"]
     assert texts(layered("pla", 0, [Item("pla1")], exact=[[Item("x_pla"), Item("pla0")]])) == ["pla1", "pla0"]
-    assert len(ranked("", [Item(str(i)) for i in range(500)], 0)) == MOST
+    assert len(ranked("", [Item(str(i)) for i in range(500)], 0)) == LIMIT
 
 
 def test_what_a_menu_shows() -> None:
-    assert shown("a\nb\tc\x1b[0m\u202e d") == "a b c [0m d"
-    assert len(shown("x" * 10_000)) == 80
-    assert shown("\x00\n") == ""
+    assert one_line("a\nb\tc\x1b[0m\u202e d") == "a b c [0m d"
+    assert len(one_line("x" * 10_000)) == 80
+    assert one_line("\x00\n") == ""
 
 
 def test_ways_agree_with_what_an_expression_resolves_to(words: Vocabulary) -> None:

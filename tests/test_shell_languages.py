@@ -16,11 +16,11 @@ from kbkit.executor.languages import (
     Statement,
     body,
     is_complete,
-    masked,
     recognize,
     split,
     without_end,
 )
+from kbkit.executor.lexers import masked, tokens
 
 ROOT = Path(__file__).parents[1]
 TYPES = ["country", "city", "sea", "river", "lake", "mountain", "year", "gene/protein", "language"]
@@ -432,7 +432,7 @@ WHOLE = [
     ("sparql", "SELECT ?x { ?x ?p '''a'}{'''}\n"),
     ("sparql", 'SELECT ?x { ?x ?p """a"b"""};'),
     ("sparql", "SELECT ?x { ?x ?p 'a\\'{' };"),
-    ("sparql", "SELECT ?x { ?x ?p <a#}b> }\n"),
+    ("sparql", "SELECT ?x { ?x ?p <a#b> }\n"),
     ("sparql", "SELECT ?x { FILTER(?x < 3 && ?y > 2) };"),
     ("sparql", "SELECT ?x { ?x ?p 'it };"),
     ("sparql", "PREFIX a: <b#c;d>\nSELECT * {?s ?p ?o}\n"),

@@ -584,10 +584,9 @@ def test_the_first_prompt_waits_for_no_engine(world_kb: Path) -> None:
     program = f"""
 import sys
 from kbkit.shell.display import Display
-from kbkit.executor.executor import Executor
+from kbkit.executor.executor import Executor, Settings
 from kbkit.shell.repl import Repl
 from kbkit.shell.runner import Runner
-from kbkit.executor.settings import Settings
 settings = Settings()
 Repl(Runner(Executor.open({str(world_kb)!r}, settings), Display(settings)))
 print(*(name for name in {HEAVY!r} if name in sys.modules))

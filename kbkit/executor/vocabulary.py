@@ -1,4 +1,4 @@
-"""What completion knows of an open KB: plain data, and functions that look names up."""
+"""What completion needs to know about an open KB: plain data, and functions that look up names."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LAST = "_"
-"""What the last result is called."""
+"""The name of the last result."""
 
 
 class Argument(StrEnum):
-    """What an argument of a dot-command may be."""
+    """The kind of an argument of a dot-command."""
 
     NONE = "none"
     NODE = "node"
@@ -44,7 +44,7 @@ class Argument(StrEnum):
 
 @dataclass(frozen=True)
 class CommandWords:
-    """A dot-command without its dot, the kinds of its arguments, and what it does."""
+    """A dot-command without its dot, the kinds of its arguments, and its help."""
 
     name: str
     arguments: tuple[Argument, ...] = ()
@@ -52,7 +52,7 @@ class CommandWords:
 
 
 class Word(NamedTuple):
-    """Something with a name, a line about it, and, where it is a set, the type of its nodes."""
+    """A name, a line of help, and for a set the type of its nodes."""
 
     name: str
     help: str = ""
@@ -60,7 +60,7 @@ class Word(NamedTuple):
 
 
 class Named(NamedTuple):
-    """A node: its name, primary type and key; ``alias`` is the other name that was looked for."""
+    """A node: its name, primary type and key; ``alias`` is the alias that matched instead of the name."""
 
     name: str
     type: str
@@ -69,14 +69,14 @@ class Named(NamedTuple):
 
 
 Names = Callable[[str, str | None, int], Sequence[Named]]
-"""(what is typed, type or None, how many) -> nodes, the likeliest first."""
+"""(typed text, type or None, limit) -> nodes, the most likely first."""
 Words = Callable[[], Sequence[Word]]
 Columns = Sequence[tuple[str, str]]
 """Names and types of columns."""
 
 
 class Way(NamedTuple):
-    """One signature of a relation, seen from its end ``near``: a hop to ``other`` with it runs ``forward`` or not."""
+    """A signature of a relation as a step from the type ``near`` to the type ``other``, ``forward`` or backward."""
 
     relation: Relation
     forward: bool
@@ -116,12 +116,12 @@ _TABLES: dict[str, Columns] = {
     ],
     "answer_members": [("answer_set", "VARCHAR"), ("id", "INTEGER"), ("type", "VARCHAR"), ("key", "VARCHAR")],
 }
-"""The tables that every KB has."""
+"""The tables of every KB."""
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What may be typed in a KB. Every function is quick, and gives nothing where it has nothing or cannot look."""
+    """The names that can be typed in a KB. Every function is fast, and returns nothing if a store is missing."""
 
     schema: Schema
     commands: Mapping[str, CommandWords] = field(default_factory=dict)
@@ -133,14 +133,14 @@ class Vocabulary:
     topics: Words = _none
     last_columns: Callable[[], Columns] = _none
     extra_columns: Callable[[str], Columns] = _none
-    _kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    _cache: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
-    def kept(self, name: str, make: Callable[[], T]) -> T:
-        """What ``make`` gives, made once: lists of all that a schema holds."""
-        if name not in self._kept:
-            self._kept[name] = make()
-        found: T = self._kept[name]
-        return found
+    def cached(self, name: str, make: Callable[[], T]) -> T:
+        """Return the result of ``make``, called once per name."""
+        if name not in self._cache:
+            self._cache[name] = make()
+        result: T = self._cache[name]
+        return result
 
     @classmethod
     def of(
@@ -149,16 +149,16 @@ class Vocabulary:
         commands: Mapping[str, CommandWords] | None = None,
         last_columns: Callable[[], Columns] = _none,
     ) -> Vocabulary:
-        """The vocabulary of an open KB; its stores open when something is first looked up in them.
+        """Return the vocabulary of an open KB; its stores open at the first lookup.
 
-        ``last_columns`` gives the names and types of the last result's columns, nothing where there is none.
+        ``last_columns`` returns the names and types of the last result's columns, nothing if there is none.
         """
         found = lookups.Lookups(kb)
         return cls(
             schema=kb.schema,
             commands=commands or {},
-            names=lambda *given: [Named(*row) for row in found.names(*given)],
-            keys=lambda *given: [Named(*row) for row in found.keys(*given)],
+            names=lambda *query: [Named(*row) for row in found.names(*query)],
+            keys=lambda *query: [Named(*row) for row in found.keys(*query)],
             sets=lambda: [Word(*row) for row in found.sets()],
             queries=lambda: [Word(*row) for row in found.queries()],
             templates=lambda: [Word(*row) for row in found.templates()],
@@ -171,29 +171,29 @@ class Vocabulary:
 
     @cached_property
     def _tables(self) -> dict[str, str]:
-        """What there is under each SQL name: a line about it."""
+        """SQL names of tables and views, with a line about each."""
         result = {t.table: f"type, {t.members:,} nodes" for t in self.schema.node_types}
         result |= {r.table: f"relation, {r.edges:,} edges" for r in self.schema.relations}
         return result | dict.fromkeys(_TABLES, "table") | dict.fromkeys(self.schema.extra_tables, "table of the source")
 
     @cached_property
     def _owners(self) -> dict[str, tuple[str, str]]:
-        """Folded SQL name -> (kind, name) of the type or relation that it shows."""
+        """Case-folded SQL name -> (kind, name) of its type or relation."""
         result = {t.table.casefold(): ("type", t.name) for t in self.schema.node_types}
         return result | {r.table.casefold(): ("relation", r.name) for r in self.schema.relations}
 
     def tables(self) -> Sequence[tuple[str, str]]:
-        """SQL names of all tables and views with a line about each, the last result among them."""
+        """Return SQL names of all tables and views, including the last result, with a line about each."""
         last = [(LAST, "the last result")] if self.last_columns() else []
         return [*last, *self._tables.items()]
 
     def type_of_table(self, table: str) -> str | None:
-        """The node type that a table shows."""
+        """Return the node type of a table."""
         kind, name = self._owners.get(table.casefold(), ("", ""))
         return name if kind == "type" else None
 
     def columns(self, table: str) -> Columns:
-        """Names and types of a table's columns; none for a table that there is not."""
+        """Return names and types of a table's columns; none for an unknown table."""
         folded = table.casefold()
         if folded == LAST:
             return self.last_columns()
@@ -210,7 +210,7 @@ class Vocabulary:
     def _edge_attributes(self) -> dict[str, str]:
         return {a.name: a.type for r in self.schema.relations for a in r.attributes}
 
-    # -- types and relations by name; the schema's own look-ups search for likely names too, which takes too long -----
+    # -- types and relations by name: the schema's own lookups also search for similar names, which is too slow ------
 
     @cached_property
     def _folded_types(self) -> dict[str, str]:
@@ -224,23 +224,23 @@ class Vocabulary:
         return {r.name.casefold(): r for r in relations} | {r.name: r for r in relations}
 
     def type(self, name: str) -> str | None:
-        """The type that is called so, in any case; None where there is none."""
+        """Return the type with this name, in any case, or None."""
         return self._folded_types.get(name) or self._folded_types.get(name.casefold())
 
     def relation(self, name: str) -> Relation | None:
-        """The relation that is called so, in any case; None where there is none."""
+        """Return the relation with this name, in any case, or None."""
         return self._folded_relations.get(name) or self._folded_relations.get(name.casefold())
 
-    # -- how relations join types -----------------------------------------------------------------------------------
+    # -- relations between types ------------------------------------------------------------------------------------
 
     @cached_property
     def _primaries(self) -> dict[str, frozenset[str]]:
-        """The primary types that nodes of a type may have."""
+        """Type -> the primary types of its nodes."""
         return {t.name: frozenset((t.name, *t.overlaps)) for t in self.schema.node_types}
 
     @cached_property
     def _having(self) -> dict[str, list[str]]:
-        """The types that nodes of a primary type may have, itself first."""
+        """Primary type -> the types of its nodes, itself first."""
         result = {t.name: [t.name] for t in self.schema.node_types}
         for node_type in self.schema.node_types:
             for primary in node_type.overlaps:
@@ -249,7 +249,7 @@ class Vocabulary:
 
     @cached_property
     def _signatures(self) -> dict[str, list[tuple[Relation, Signature]]]:
-        """By primary type, the signatures that have it at an end; twice where it is at both."""
+        """Primary type -> the signatures with this head or tail."""
         result: dict[str, list[tuple[Relation, Signature]]] = {t.name: [] for t in self.schema.node_types}
         for relation in self.schema.relations:
             for signature in relation.signatures:
@@ -260,7 +260,7 @@ class Vocabulary:
         return result
 
     def ways(self, source: str | None, target: str | None = None) -> list[Way]:
-        """The ways from nodes of a type to nodes of another; None for any type, but not for both."""
+        """Return the ways from nodes of one type to another; None is any type, but not for both."""
         if source is None:
             if target is None:
                 return []
@@ -276,14 +276,14 @@ class Vocabulary:
             if signature.head == primary:
                 yield Way(relation, True, signature.tail, primary, signature.edges)
             if signature.tail == primary:
-                loop = signature.head == primary  # its edges are counted already
+                loop = signature.head == primary  # its edges are already counted
                 yield Way(relation, False, signature.head, primary, 0 if loop else signature.edges)
 
     def ways_of(self, relation: Relation) -> list[Way]:
-        """The ways of a relation, both directions of each signature."""
+        """Return the ways of a relation, both directions of each signature."""
         forward = [Way(relation, True, s.tail, s.head, s.edges) for s in relation.signatures]
         return [*forward, *(Way(relation, False, s.head, s.tail, s.edges) for s in relation.signatures)]
 
     def types_having(self, primary: str) -> Sequence[str]:
-        """The types that nodes of a primary type may have."""
+        """Return the types that nodes of a primary type can have."""
         return self._having.get(primary, (primary,))
