@@ -313,7 +313,7 @@ CELLS = {
     "schema": "%kb .schema",
     "info": "%kb .info",
     "parameters": """
-        n, most, name, keys, text, timeout = 3, 1e6, "it's $n \\" '; DROP", ["NPL", "BTN"], "t", 5
+        n, limit, name, keys, text, timeout = 3, 1e6, "it's $n \\" '; DROP", ["NPL", "BTN"], "t", 5
     """,
     "kb": "kb = %kb",
     "kb used": "node = kb.node('Nepal'); import numpy as np; number = np.int64(4); type(kb).__name__",
@@ -463,22 +463,23 @@ def test_variables_of_a_function(cells: dict[str, dict[str, Any]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cell", "message"),
+    ("cell", "fact"),
     [
-        ("nothing open", "no KB is open; %kb open DIR opens one"),
-        ("closed", "no KB is open; %kb open DIR opens one"),
-        ("no such KB", "nowhere.kb does not exist; kbkit ingest makes one; kbkit demo makes a sample"),
-        ("no variable", "there is no Python variable nobody, which <nobody> stands for; nobody = ... makes it"),
-        ("no SQL variable", "there is no Python variable nobody, which $nobody stands for; nobody = ... makes it"),
-        ("no value", "the variable df is a DataFrame, which is no value for a query; give a number, a text, a date, a node or a list of them"),  # noqa: E501
-        ("a mistake", 'Binder Error: Referenced column "nope" not found in FROM clause!'),
-        ("a mistake in an expression", "column 13: unknown relation 'nope'"),
-        ("unknown command", "unknown command '.nope'"),
+        ("nothing open", "%kb open KB"),
+        ("closed", "%kb open KB"),
+        ("no such KB", "nowhere.kb"),
+        ("no variable", "<nobody>"),
+        ("no SQL variable", "$nobody"),
+        ("no value", "DataFrame"),
+        ("a mistake", '"nope"'),
+        ("a mistake in an expression", "column 13"),
+        ("unknown command", "'.nope'"),
     ],
-)  # fmt: skip
-def test_errors_are_one_line(cell: str, message: str, cells: dict[str, dict[str, Any]]) -> None:
+)
+def test_errors_are_one_line(cell: str, fact: str, cells: dict[str, dict[str, Any]]) -> None:
     left = cells[cell]
-    assert left["error"].startswith(f"UsageError: {message}")
+    assert left["error"].startswith("UsageError: ")
+    assert fact in left["error"]
     assert left["err"] == left["error"] + "\n"
     assert (left["out"], left["type"]) == ("", "NoneType")
 

@@ -18,7 +18,7 @@ from tests.terminal import ALT_ENTER, BACKSPACE, DOWN, ENTER, LEFT, TAB, UP, She
 SCRIPT = Path(sys.executable).with_name("kbkit")
 PLAIN = {"PAGER": "cat"}
 SLOW = "SELECT count(*) FROM range(100000000000) a, range(1000) b;"
-HELP = ".help   Tab completes   Ctrl-R finds a statement   Ctrl-D leaves"
+HELP = ".help   Tab completes   Ctrl-R searches the history   Ctrl-D leaves"
 BORDERS = """\
  n   name          node
 ──────────────────────────────
@@ -97,7 +97,7 @@ def test_a_whole_session(kb: Path, tmp_path: Path) -> None:
         assert found[-1] == "10 rows"
 
         shell.ask('country:"France" -> [borders] -> country')
-        assert shell.ask(".save neighbours") == "11 nodes are @neighbours"
+        assert shell.ask(".save neighbours") == "@neighbours: 11 nodes"
         assert "1   Paris" in shell.ask('country:"France" -> [capital] -> city')
         assert shell.ask("@neighbours").endswith("11 rows")
         assert shell.ask(".read more.kbq").split("\n") == [
@@ -141,7 +141,7 @@ def test_breaking_a_query(shell: Shell, statement: str) -> None:
     shell.send(ENTER)
     shell.wait(f"{7 * len(statement)}\n1 row")  # so that it is the query that is broken, not the shell on its way to it
     shell.breaks()
-    shell.wait("^Cstopped")
+    shell.wait("^CCancelled.")
     shell.prompted()
     assert "not reached" not in shell.text
     assert shell.ask("ASK { country:FRA rel:borders country:DEU };") == "ask\n────\nTrue\n1 row"
@@ -154,7 +154,7 @@ def test_breaking_a_file(shell: Shell) -> None:
     shell.enter()
     shell.wait("before\n1 row")
     shell.breaks()
-    shell.wait("^Cstopped")
+    shell.wait("^CCancelled.")
     shell.prompted()
     assert "after" not in shell.text
 
@@ -275,9 +275,9 @@ def test_menus_are_not_in_the_way(shell: Shell) -> None:
     shell.wait("LIMIT")
     shell.clear()
     shell.typed(".sho")
-    shell.wait(".show  A node's page")
+    shell.wait(".show  Show a node's page")
     shell.send(ENTER)  # nothing was chosen: Enter runs the line
-    shell.wait("no node is named")
+    shell.wait("Expected a node")
     shell.prompted()
 
 
@@ -352,7 +352,7 @@ def test_an_open_quote(shell: Shell) -> None:
     shell.typed("SELECT 'a")
     shell.enter()
     shell.enter()
-    shell.wait("sql: not whole yet", "Alt-Enter runs it, Ctrl-C clears it")
+    shell.wait("sql: incomplete", "Alt-Enter runs it, Ctrl-C clears it")
     shell.send(ALT_ENTER)
     shell.wait("unterminated string literal")
     shell.prompted()
@@ -428,12 +428,9 @@ def test_pagers_that_are_none(kb: Path, pager: str) -> None:
     with Shell(kb, rows=12, env={"PAGER": pager, "LESS": "-E"}) as shell:
         shell.typed("SELECT name FROM country ORDER BY name LIMIT 20;")
         shell.send(ENTER)
-        if pager == "'":  # no words: the system's own pager
-            shell.wait("Afghanistan")
-            shell.send("q")
         shell.prompted()
         shown = "\n".join(shell.written)
-        assert ("20 rows" in shown) == (pager == "missing-program")
+        assert ("20 rows" in shown) == (pager != "head -n 1")
         assert "error" not in shown
 
 
@@ -499,7 +496,7 @@ def test_the_kb_changes_and_goes(tiny: Path, tiny_kb: Path, tmp_path: Path) -> N
         shell.ask("SELECT 1 AS one;")
         kbkit.ingest("table", out=kb, files=files, replace=True).close()
         told = shell.ask("SELECT 2 AS two;").replace("\n", "")
-        assert "was built anew (generation 0002); .open shows it" in told
+        assert "(generation 0002); .open loads it" in told
         assert shell.ask("SELECT 3 AS three;").startswith("three\n")  # it is said once
         assert "nodes" in shell.ask(".open")
         shell.ask("SELECT count(*) FROM nodes;")
@@ -556,8 +553,8 @@ def test_an_editor(kb: Path, editor: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "problem"),
     [
-        ("false", "the editor 'false' ended with code 1; the statement is as it was"),
-        ("/no/such/editor", "the editor '/no/such/editor' does not start"),
+        ("false", "false: Editing failed"),
+        ("/no/such/editor", "/no/such/editor: Editing failed"),
     ],
 )
 def test_editors_that_fail(kb: Path, command: str, problem: str) -> None:

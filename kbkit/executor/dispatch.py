@@ -8,7 +8,6 @@ from typing import Any
 
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.executor import languages
-from kbkit.executor.commands import find
 from kbkit.executor.executor import Executor, Outcome
 
 _PSQL = {
@@ -50,6 +49,8 @@ def parse(text: str) -> tuple[str, str]:
 
 
 def _command(executor: Executor, text: str) -> Outcome:
+    from kbkit.executor.commands import find  # imports the engines, which would delay the first prompt
+
     name, argument = parse(text)
     command = find(name)
     if argument and not command.usage:

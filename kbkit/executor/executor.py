@@ -17,7 +17,6 @@ from kbkit.executor import languages
 from kbkit.executor.lexers import masked, parameters
 from kbkit.executor.vocabulary import LAST, Columns
 from kbkit.kb import KnowledgeBase
-from kbkit.questions.run import sparql
 
 if TYPE_CHECKING:
     import polars as pl
@@ -188,12 +187,14 @@ class Executor:
                 frame = self.sql(self.ran, values)
                 return self.keep(Last("sql", text, frame)) if frame.width else Outcome("sql")
             if language == "sparql":
+                from kbkit.questions.run import sparql  # imports the engines, which would delay the first prompt
+
                 frame = sparql(self.kb.stores, self.ran, self.settings.timeout, params=values)
                 return self.keep(Last("sparql", text, frame))
         except QueryError as error:
             if self.settings.mode == languages.AUTO and languages.may_be_words(text):
-                hints = [*error.hints, ". "] if error.hints else []
-                error.hints = (*hints, "To search for these words, put them in quotes or use .mode search")
+                end = {"": "", "?": " ", ".": " "}.get(error.hint[-1:], ". ")
+                error.hints = (*error.hints, f"{end}To search for these words, put them in quotes or use .mode search")
             raise
         return self.search(text) if language == "search" else self.answered(self.answer_set(text, values))
 

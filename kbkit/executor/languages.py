@@ -87,7 +87,7 @@ _ENGLISH = frozenset(
 )
 """Words that are close to a keyword without being a misspelling of it."""
 _PLAIN_SELECT = re.compile(r"\s*(?!SELECT)select((?:\s+[^\W\d_][\w'’-]*)+)\s*[.?!]?\s*\Z", re.I)
-_WORDS_ONLY = re.compile(r"[^\W\d_]+(?:[\s'’-]+[^\W\d_]+)*[\s;.?!]*")
+_WORDS_ONLY = re.compile(r"[^\W\d_]+(?:(?:\s+|['’-])[^\W\d_]+)*[\s;.?!]*")
 _SELECT_WORDS = {"distinct", "as", "where", "limit", "by", "case", "null", "true", "false", "union", "having"}
 _ARROW = re.compile("->|<-|→|←")
 _SET = re.compile(r"""[(\s]*(?:@[\w`]|(?:[\w/*]+|`[^`]*`)\s*(?::\s*(?:["'<]|all\s*\()|\#\S|\{))""")

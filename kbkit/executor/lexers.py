@@ -1,4 +1,7 @@
-"""Tokens of statements, finished or not: one lexer per language, for splitting, highlighting and completion."""
+"""Tokens of statements, finished or not: one lexer per language, for splitting, highlighting and completion.
+
+The lexers of SPARQL and of answer expressions are imported when they are first used: the first prompt needs neither.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,7 @@ import re
 from collections import deque
 from collections.abc import Iterator
 
-from kbkit.answers import tokens as answers
-from kbkit.stores import sparql_text
 from kbkit.stores.sparql_text import Token
-
-__all__ = ["Token", "masked", "parameters", "sql_tokens", "tokens", "unfinished"]
 
 _SQL = re.compile(
     r"""(?P<comment>--[^\n]*+|/\*.*?\*/)
@@ -41,15 +40,19 @@ def sql_tokens(text: str) -> Iterator[Token]:
         yield Token(match.lastgroup or "", match[0], match.start())
 
 
-_LEXERS = {"sql": sql_tokens, "cypher": sql_tokens, "sparql": sparql_text.tokens, "answers": answers.tokens}
-
-
 def tokens(text: str, language: str) -> Iterator[Token]:
     """Split a statement into the tokens of its language; plain words are one token."""
-    if language in _LEXERS:
-        yield from _LEXERS[language](text)
-    elif text:
-        yield Token("text", text, 0)
+    if language in ("sql", "cypher"):
+        return sql_tokens(text)
+    if language == "sparql":
+        from kbkit.stores import sparql_text
+
+        return sparql_text.tokens(text)
+    if language == "answers":
+        from kbkit.answers import tokens as answers
+
+        return answers.tokens(text)
+    return iter([Token("text", text, 0)] if text else [])
 
 
 def masked(text: str, language: str, inside: str = " ") -> str:

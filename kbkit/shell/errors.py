@@ -84,8 +84,7 @@ def position(error: KbError, ran: str) -> tuple[int, int]:
 def _message(error: KbError) -> str:
     """Return the message without its position, which the caret shows."""
     problem = getattr(error, "problem", None)  # of an answer expression
-    message = " ".join(problem.split()) if isinstance(problem, str) else _POSITION.sub("", error.message)
-    return message[:1].upper() + message[1:]
+    return " ".join(problem.split()) if isinstance(problem, str) else _POSITION.sub("", error.message)
 
 
 def _window(text: str, at: int, width: int) -> tuple[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from prompt_toolkit.document import Document
@@ -11,8 +12,6 @@ from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.styles import Style
 
 from kbkit.executor import languages
-from kbkit.executor.completion.sparql import KEYWORDS as SPARQL_KEYWORDS
-from kbkit.executor.completion.sql_words import KEYWORDS as SQL_KEYWORDS
 from kbkit.executor.lexers import Token, tokens
 
 LONGEST = 20_000
@@ -37,11 +36,6 @@ STYLE = Style.from_dict(
 )
 """Colours of medium brightness, legible on black and on white."""
 
-_KEYWORDS = {
-    "sql": SQL_KEYWORDS,
-    "sparql": SPARQL_KEYWORDS,
-    "answers": frozenset(("contains", "in", "not", "missing", "all", "true", "false")),
-}
 _STYLES = {
     **dict.fromkeys(("comment", "open_comment"), "comment"),
     **dict.fromkeys(("string", "open_string"), "string"),
@@ -61,9 +55,22 @@ class StatementLexer(Lexer):
     def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
         """Return a function that returns the colours of a line."""
         text = document.text
-        language = self._language(text) if len(text) <= LONGEST else ""
+        language = self._language(text) if 0 < len(text) <= LONGEST else ""
         lines = list(split_lines(_colours(text, language)))
         return lambda line: lines[line] if line < len(lines) else []
+
+
+@functools.cache
+def _keywords(language: str) -> frozenset[str]:
+    if language == "sql":
+        from kbkit.executor.completion.sql_words import KEYWORDS
+
+        return KEYWORDS
+    if language == "sparql":
+        from kbkit.executor.completion.sparql import KEYWORDS
+
+        return KEYWORDS
+    return frozenset(("contains", "in", "not", "missing", "all", "true", "false") if language == "answers" else ())
 
 
 def _colours(text: str, language: str) -> StyleAndTextTuples:
@@ -75,7 +82,7 @@ def _colours(text: str, language: str) -> StyleAndTextTuples:
 
 def _style(token: Token, language: str) -> str:
     style = _STYLES.get(token.kind, "")
-    if token.kind == "word" and token.text.casefold() in _KEYWORDS.get(language, ()):
+    if token.kind == "word" and token.text.casefold() in _keywords(language):
         style = "keyword"
     elif token.kind == "symbol" and (token.text in "&|-" if language == "answers" else token.text in "=<>!+*/-"):
         style = "operator"

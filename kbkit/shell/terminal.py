@@ -22,10 +22,8 @@ def edit(text: str) -> str:
         with ctrl_c_ignored():
             edited = click.edit(text, extension=".sql", require_save=False)
     except (click.ClickException, UnicodeDecodeError, ValueError) as error:
-        reason = error.message if isinstance(error, click.ClickException) else str(error)
-        raise KbError(
-            f"Editing failed: {reason}", "The statement is unchanged; $VISUAL or $EDITOR sets the editor"
-        ) from None
+        reason = error.message if isinstance(error, click.ClickException) else f"Editing failed: {error}"
+        raise KbError(reason, "The statement is unchanged. $VISUAL or $EDITOR sets the editor") from None
     return (edited or "").rstrip("\n")
 
 
