@@ -60,6 +60,8 @@ _CYPHER = re.compile(
 """A clause of Cypher with its first node: ``MATCH (n``, ``create (n:Person)``, ``merge p = ({name: "x"})``."""
 _CYPHER_REST = re.compile(r"-\s*[\[>-]|<-|(?:return|where|set|with|delete|detach|match|create|merge|on)\b", re.I)
 _CYPHER_OTHER = re.compile(r"(?i)\s*(?:unwind\s+[\[$\w].*\bas\s+\w|call\s+\w+\.\w)", re.S)
+_GROUP = re.compile(r"\{[^{}]*\?\w[^{}]*\}")
+_PREFIX = re.compile(r"(?i)\s*prefi?x?\s+\w*:\s*<")
 _CYPHER_VERBS = {"MATCH", "MERGE", "UNWIND"}
 _SQL_VERBS = {"SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER"}
 _CLAUSES = {"SELECT", "FROM", "WHERE", "JOIN", "GROUP", "ORDER", "LIMIT", "VALUES", "INTO", "HAVING", "UNION", "SET"}
@@ -68,12 +70,11 @@ _NEEDED = {
     "insert": re.compile(r"(?i)\binto\b|\bvalues\b|\("),
     "update": re.compile("="),
     "delete": re.compile(r"(?i)\bfrom\b|\bwhere\b"),
-    "create": re.compile(r"(?i)^\s+(?:or\s+replace\s+)?(?:temp|temporary|table|view|macro|index)\b|\("),
+    "create": re.compile(r"(?i)^\s+(?:or\s+replace\s+)?(?:temp|temporary|table|tabel|tabl|view|veiw|macro|index)\b"),
     "explain": re.compile(r"(?i)^\s+(?:analyze|select|with|from)\b"),
     "describe": re.compile(r"(?i)^\s+select\b"),
     "summarize": re.compile(r"(?i)^\s+select\b"),
     "values": re.compile(r"^\s*\("),
-    "where": re.compile(r"[=<>]"),
     "from": re.compile(r"(?i)\s(?:where|were|select|join|group\s+by|order\s+by)\b.*[=<>]|;\s*$"),
     "drop": re.compile(r"[;(]"),
     "alter": re.compile(r"[;(]"),
@@ -86,7 +87,7 @@ _ENGLISH = frozenset(
     "value valued there".split()
 )
 """Words that are close to a keyword without being a misspelling of it."""
-_PLAIN_SELECT = re.compile(r"\s*(?!SELECT)select((?:\s+[^\W\d_][\w'’-]*)+)\s*[.?!]?\s*\Z", re.I)
+_PLAIN_SELECT = re.compile(r"\s*select((?:\s+[^\W\d_][\w'’-]*)+)\s*[.?!]?\s*\Z", re.I)
 _WORDS_ONLY = re.compile(r"[^\W\d_]+(?:(?:\s+|['’-])[^\W\d_]+)*[\s;.?!]*")
 _SELECT_WORDS = {"distinct", "as", "where", "limit", "by", "case", "null", "true", "false", "union", "having"}
 _ARROW = re.compile("->|<-|→|←")
@@ -129,10 +130,12 @@ def recognize(text: str, types: Collection[str] = ()) -> str:
     statement = text[start.end() :] if start is not None else text
     if _SPARQL.match(masked(statement[:_HEAD], "sparql")):
         return "sparql"
-    if _is_cypher(masked(statement[:_HEAD], "sql", inside="_")):
+    if _is_cypher(masked(statement[:_HEAD], "answers", inside="_")):
         return CYPHER
     if _SQL.match(_without_comments(statement[:_HEAD])):
         return "search" if _is_plain_select(statement, types) else "sql"
+    if _GROUP.search(masked(statement[:_HEAD], "sparql")) or _PREFIX.match(statement):
+        return "sparql"
     if _is_expression(masked(statement, "answers", inside="_"), types):
         return "answers"
     return _resembled(statement[:_HEAD], types)
@@ -172,7 +175,7 @@ def _is_cypher(signs: str) -> bool:
 
 def _is_plain_select(text: str, types: Collection[str]) -> bool:
     """Return whether a text is English that starts with "select": words only, which SQL's grammar does not allow."""
-    found = _PLAIN_SELECT.match(text)
+    found = None if text.lstrip().startswith("SELECT") else _PLAIN_SELECT.match(text)
     words = [word.casefold() for word in found[1].split()] if found else []
     if len(words) < 2 or _SELECT_WORDS.intersection(words):
         return False
@@ -195,9 +198,7 @@ def _is_near(word: str, keyword: str) -> bool:
 
 
 def _resembled(text: str, types: Collection[str]) -> str:  # noqa: PLR0911
-    """Return the language that a statement resembles although it cannot be parsed, else ``search``."""
-    if re.search(r"\{[^{}]*[?$]\w[^{}]*\}", masked(text, "sparql")) or re.match(r"(?i)\s*prefi?x?\s+\w*:\s*<", text):
-        return "sparql"
+    """Return ``sql`` if a statement resembles SQL although it cannot be parsed, else ``search``."""
     signs = masked(text, "sql", inside="_")
     words = re.findall(r"[^\W\d_]+", signs)
     if len(words) < 2 or not re.match(r"[\s(]*[^\W\d_]", signs):
