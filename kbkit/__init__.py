@@ -8,7 +8,7 @@
         kb.answers('country:"France" -> [borders] -> country').nodes()
         kb.search("landlocked and mountainous", type="country")
 
-Importing this module imports no engine; they load when a KB needs them.
+Importing this module loads no engine.
 """
 
 from __future__ import annotations
@@ -27,13 +27,27 @@ if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
 
 __version__ = "0.1.0"
-__all__ = ["KbError", "__version__", "ingest", "open", "update"]
+__all__ = ["KbError", "KnowledgeBase", "__version__", "ingest", "open", "update"]
 
 PathLike = str | os.PathLike[str]
 
 
+def __dir__() -> list[str]:
+    """List the public API only, for completion."""
+    return __all__
+
+
+def __getattr__(name: str) -> Any:
+    """Load ``KnowledgeBase`` on first use."""
+    if name == "KnowledgeBase":
+        from kbkit.kb import KnowledgeBase
+
+        return KnowledgeBase
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def open(path: PathLike) -> KnowledgeBase:  # noqa: A001 - kbkit.open, as gzip.open
-    """Open a KB directory for reading; raises :class:`kbkit.errors.NotAKbError` for anything else."""
+    """Open a KB directory for reading. Raises :class:`kbkit.errors.NotAKbError` for any other path."""
     from kbkit.kb import KnowledgeBase
 
     return KnowledgeBase(path)
@@ -59,15 +73,19 @@ def ingest(
     merge_duplicates: bool = False,
     progress: Listener | None = None,
 ) -> KnowledgeBase:
-    """Build a KB from ``paths`` with the recipe ``source`` (a name or a folder), and open it.
+    """Build a KB from ``paths`` with a recipe, and open it.
 
-    ``options`` are the recipe's; ``columns`` says what a file calls a column (``{"head": "subject"}``); ``files`` names
-    single files of the recipe. ``replace`` builds the next generation of an existing KB. ``skip_dangling`` leaves out
-    edges and texts of unknown nodes, ``merge_duplicates`` makes one node of a key that occurs twice; both are refused
-    otherwise. ``query_prefix`` and ``document_prefix`` stand before what the embedder is given; by default what the
-    model is known to want. ``relations`` lets searches find nodes by the names of what they are joined to; documents
-    longer than ``chunk_words`` are also embedded in chunks that overlap by ``chunk_overlap`` words, by default a
-    quarter (0 words: no chunks). ``stores`` leaves out those that are not named (``kbkit build`` adds them later).
+    ``source`` is the recipe's name or folder, ``options`` are its options. ``columns`` maps the recipe's column names
+    to those of the files (``{"head": "subject"}``); ``files`` maps the recipe's file names to paths. ``replace`` builds
+    the next generation of an existing KB. ``skip_dangling`` skips edges and texts of unknown nodes, and
+    ``merge_duplicates`` merges nodes with the same key; otherwise both are errors.
+
+    ``embedder`` is the embedding model; ``query_prefix`` and ``document_prefix`` are prepended to its input (default:
+    the model's known prefixes). Documents longer than ``chunk_words`` are also embedded in chunks that overlap by
+    ``chunk_overlap`` words (default: a quarter; ``chunk_words=0``: no chunks). ``relations`` adds the names of a node's
+    neighbours to its document in full text and vectors. ``analyzer`` is the language of full text. ``stores`` limits
+    the stores that are built; ``kbkit build`` adds others later.
+
     ``progress`` is called with a :class:`kbkit.display.progress.Event`, one at a time, from any thread.
     """
     from kbkit.directory.manifest import STORES
@@ -107,12 +125,12 @@ def update(
     skip_dangling: bool = False,
     progress: Listener | None = None,
 ) -> KnowledgeBase:
-    """Change the KB at ``path`` without its source, as a new generation, and open that.
+    """Change the KB at ``path`` without its source: build the next generation and open it.
 
-    The files hold what the recipe ``table`` reads: ``nodes`` that are new or have new values (empty ones leave what
-    was there), new ``edges``, ``texts`` in place of those of the same node and field. ``delete`` names nodes (``key``,
-    ``type``), edges (``head``, ``relation``, ``tail``) and texts (``key``, ``field``) that are to go, before the rest
-    comes. See :func:`ingest` for the other arguments.
+    The files have the format of the recipe ``table``: ``nodes`` to add or change (empty values leave the old ones),
+    ``edges`` to add, ``texts`` that replace those with the same node and field. ``delete`` lists nodes (``key``,
+    ``type``), edges (``head``, ``relation``, ``tail``) and texts (``key``, ``field``) to delete first. See
+    :func:`ingest` for the other arguments.
     """
     from kbkit.ingestion.update import Delta
     from kbkit.ingestion.update import update as build
@@ -126,17 +144,17 @@ def update(
 
 
 def load_ipython_extension(ipython: InteractiveShell) -> None:
-    """Give a notebook the magic ``%kb``; IPython calls this for ``%load_ext kbkit``."""
+    """Register the magic ``%kb``; IPython calls this for ``%load_ext kbkit``."""
     _magic().load(ipython)
 
 
 def unload_ipython_extension(ipython: InteractiveShell) -> None:
-    """Close the KB that ``%kb`` has open, and take the magic away."""
+    """Close the KB that ``%kb`` opened, and unregister the magic."""
     _magic().unload(ipython)
 
 
 def _magic() -> Any:
     import importlib
 
-    # By name: a module that imports this one does not thereby depend on the shell and IPython.
+    # By name, so that importing kbkit does not make every module depend on the front ends.
     return importlib.import_module("kbkit.notebook.magic")

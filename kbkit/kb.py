@@ -1,4 +1,4 @@
-"""KnowledgeBase: opens a KB directory, owns its stores, offers everything else as methods."""
+"""KnowledgeBase: opens a KB directory, owns its stores, and offers the rooms above as methods."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kbkit.assets.queries import Query
     from kbkit.directory.workspace import Workspace
     from kbkit.display.progress import Listener
-    from kbkit.export import Written
+    from kbkit.export import ExportResult
     from kbkit.graph.neighbourhoods import Neighbourhood
     from kbkit.graph.nodes import Node
     from kbkit.graph.pages import Page
@@ -48,9 +48,10 @@ S = TypeVar("S")
 
 
 class KnowledgeBase:
-    """A KB, open for reading. Stores open on first use; ``close`` (or ``with``) closes all of them.
+    """A KB opened for reading.
 
-    It keeps the generation that was live when it was opened, also when a build publishes the next one.
+    Stores open on first use; ``close`` (or ``with``) closes them. The generation that was live at opening stays in use,
+    even after a build publishes a newer one.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -146,61 +147,64 @@ class KnowledgeBase:
 
     @property
     def session(self) -> Session:
-        """The state that answer expressions share."""
+        """The state shared by the answer expressions of this KB."""
         from kbkit.answers.session import Session
 
         return Session.of(self.stores)
 
-    # -- look ---------------------------------------------------------------------------------------------------------
+    # -- overview -----------------------------------------------------------------------------------------------------
 
     @property
     def schema(self) -> Schema:
-        """Node types, relations, attributes, text fields."""
+        """Node types, relations, attributes and text fields."""
         return self.stores.schema
 
     def info(self) -> dict[str, Any]:
-        """The KB as plain data: counts, average degree (2 edges / nodes), tokens, sizes, times, versions."""
+        """Return counts, average degree (2 edges / nodes), tokens, sizes, build times and versions as plain data."""
         from kbkit.graph.overview import info
 
         return info(self.schema, self.manifest, self.folder)
 
     def types(self) -> pl.DataFrame:
-        """Node types: type, nodes, other_nodes (with another primary type), attributes, sql_name, description."""
+        """Return node types: type, nodes, other_nodes (of another primary type), attributes, sql_name, description."""
         from kbkit.graph.overview import types
 
         return types(self.schema)
 
     def relations(self) -> pl.DataFrame:
-        """Relations by signature: relation, head_type, tail_type, edges, symmetric, attributes, sql_name, label."""
+        """Return signatures: relation, head_type, tail_type, edges, symmetric, attributes, sql_name, label."""
         from kbkit.graph.overview import relations
 
         return relations(self.schema)
 
     def find(self, reference: str | int) -> int:
-        """The id of a node: an id, ``type#key``, ``type:name``, a key, a name or an alias.
+        """Return the id of a node: an id, ``type#key``, ``type:name``, a key, a name or an alias, tried in that order.
 
-        Tried in that order, names first as written, then without regard to case. Raises :class:`UnknownNameError` with
-        the closest names, and :class:`KbError` when several nodes fit.
+        Names match exactly first, then case-insensitively. Raises :class:`UnknownNameError` with the closest names, and
+        :class:`KbError` if several nodes match.
         """
         return self.stores.nodes.find(reference)
 
     def node(self, reference: str | int) -> Node:
-        """A node with its attributes and texts; see :meth:`find` for ``reference``."""
+        """Return a node with its attributes and texts; see :meth:`find` for ``reference``."""
         from kbkit.graph.nodes import describe
 
         return describe(self.stores, reference)
 
     def page(self, reference: str | int, limit: int = 5) -> Page:
-        """Return a node's page: attributes, texts, and ``limit`` neighbours by relation, direction, type."""
+        """Return the page of a node: attributes, texts, and the first ``limit`` neighbours of each group.
+
+        A group is a relation, a direction and the neighbours' type.
+        """
         from kbkit.graph.pages import page
 
         return page(self.stores, reference, limit)
 
     def neighbors(self, reference: str | int, relation: str | None = None, limit: int | None = None) -> pl.DataFrame:
-        """A node's neighbours: relation, direction (out or in), id, key, type, name, and the edge's attributes.
+        """Return neighbours: relation, direction (out or in), id, key, type, name, and the edge's attributes.
 
-        ``limit`` limits each relation and direction. A symmetric relation shows as out only. Parallel edges that differ
-        in their attributes are rows of their own.
+        ``limit`` applies to each relation and direction. Symmetric relations are listed as out only. Parallel edges
+        with different attributes are separate rows.
         """
         from kbkit.graph.nodes import neighbors
 
@@ -215,10 +219,10 @@ class KnowledgeBase:
         relations: Iterable[str] | None = None,
         types: Iterable[str] | None = None,
     ) -> Paths:
-        """The shortest paths between two nodes, whichever way edges run: a sequence, empty where none is short enough.
+        """Return the shortest paths between two nodes, ignoring edge direction; empty if all are longer.
 
-        At most ``limit``, those through nodes of few neighbours first (:mod:`kbkit.graph.paths`); only by
-        ``relations``, and between the ends only through nodes of ``types``, where these are given.
+        Paths have at most ``max_steps`` edges. The first ``limit`` are returned, those through nodes of low degree
+        first (:mod:`kbkit.graph.paths`). ``relations`` restricts the edges, ``types`` the nodes between the ends.
         """
         from kbkit.graph.paths import paths
 
@@ -232,25 +236,29 @@ class KnowledgeBase:
         relations: Iterable[str] | None = None,
         types: Iterable[str] | None = None,
     ) -> Neighbourhood:
-        """What lies within ``hops`` steps of a node, whichever way edges run; ``.write("graph.html")`` draws it.
+        """Return the neighbourhood of a node within ``hops`` steps, ignoring edge direction.
 
-        At most ``limit`` nodes are kept: the nearest, and where a hop has too many, some in turn from each relation and
-        node before. Only by ``relations`` and over nodes of ``types``, where these are given.
+        ``.write("graph.html")`` draws it. At most ``limit`` nodes are included, nearest first; from a hop with too many
+        nodes, a fair share of each relation and preceding node is taken. ``relations`` restricts the edges, ``types``
+        the nodes.
         """
         from kbkit.graph.neighbourhoods import neighbourhood
 
         return neighbourhood(self.stores, node, hops, limit, relations, types)
 
     def degrees(self, reference: str | int) -> list[tuple[Relation, str, int]]:
-        """(relation, direction, number of neighbours) for every relation that the node has."""
+        """Return (relation, direction, number of neighbours) for every relation the node has."""
         from kbkit.graph.nodes import degrees
 
         return degrees(self.stores, reference)
 
-    # -- ask ----------------------------------------------------------------------------------------------------------
+    # -- query --------------------------------------------------------------------------------------------------------
 
     def sql(self, text: str, timeout: float | None = None, **params: Any) -> pl.DataFrame:
-        """Run SQL; ``$name`` stands for the keyword argument ``name``. It reads the KB and no file."""
+        """Run SQL; ``$name`` is replaced by the keyword argument ``name``. ``timeout`` is in seconds (None: no limit).
+
+        The statement can read the KB but no files. Raises :class:`QueryError` and :class:`QueryTimeoutError`.
+        """
         return self.tables.frame(text, params, timeout)
 
     def sparql(
@@ -259,29 +267,29 @@ class KnowledgeBase:
         timeout: float | None = 60.0,
         *,
         dialect: str | None = None,
-        limit: int | None = None,
+        max_rows: int | None = None,
         **params: Any,
     ) -> pl.DataFrame:
-        """Run SPARQL with the KB's prefixes; ``$name`` stands for the keyword argument ``name``.
+        """Run SPARQL with the KB's prefixes; ``$name`` is replaced by the keyword argument ``name``.
 
-        A string between ``<`` and ``>`` is an IRI, any other a literal. ``timeout`` is in seconds; None waits for ever.
-        ``dialect`` is ``sparql``, or ``wikidata`` for queries of the Wikidata Query Service; by default that of the KB.
-        ``limit`` caps the rows. Raises :class:`QuerySyntaxError` with line and column, :class:`QueryTimeoutError`, and
-        :class:`QueryError`.
+        A string in ``<`` and ``>`` is an IRI, any other string a literal. ``timeout`` is in seconds (None: no limit).
+        ``dialect`` is ``sparql`` or ``wikidata`` (queries of the Wikidata Query Service); default: the KB's dialect.
+        ``max_rows`` limits the result.
+        Raises :class:`QuerySyntaxError` with line and column, :class:`QueryTimeoutError`, :class:`QueryError`.
         """
         from kbkit.questions.run import sparql
 
-        return sparql(self.stores, text, timeout, dialect, limit, params)
+        return sparql(self.stores, text, timeout, dialect, max_rows, params)
 
-    def rewrite(self, text: str, dialect: str | None = None, limit: int | None = None, **params: Any) -> Rewritten:
-        """The query as the engine gets it (``text``), and what was changed in words (``notes``); see :meth:`sparql`."""
+    def rewrite(self, text: str, dialect: str | None = None, max_rows: int | None = None, **params: Any) -> Rewritten:
+        """Return the query as the engine receives it (``text``) and notes on the changes; see :meth:`sparql`."""
         from kbkit.questions.run import rewrite
 
-        return rewrite(self.stores, text, dialect, limit, params)
+        return rewrite(self.stores, text, dialect, max_rows, params)
 
     @cached_property
     def explore(self) -> Explorer:
-        """The actions by which a person, or a model, finds its way: search, entry, examples, sparql."""
+        """Exploration actions for a person or a model: search, entry, examples, sparql."""
         from kbkit.agent.actions import Explorer
 
         return Explorer(self.stores)
@@ -289,23 +297,25 @@ class KnowledgeBase:
     def run(
         self,
         query: Query,
-        given: Mapping[str, str] | None = None,
+        values: Mapping[str, str] | None = None,
         timeout: float | None = 60.0,
         *,
         allow_files: bool = False,
     ) -> pl.DataFrame:
-        """Run a query file (:func:`kbkit.assets.queries.load`) with parameters as text, each read by its declared type.
+        """Run a query file (:func:`kbkit.assets.queries.load`) with parameter values as text.
 
-        Where a query declares none, values that look like numbers are numbers. ``allow_files`` lets SQL read and write
-        files.
+        Values are converted to the types that the query declares; without declarations, values that look like numbers
+        are numbers. ``allow_files`` lets SQL read and write files.
         """
         from kbkit.assets.parameters import read_all
 
-        params = read_all(self, query, given or {})
+        params = read_all(self, query, values or {})
         if query.kind == "sparql":
-            return self.sparql(query.text, timeout, **params)
+            from kbkit.questions.run import sparql
+
+            return sparql(self.stores, query.text, timeout, params=params)
         if not allow_files:
-            return self.sql(query.text, timeout, **params)
+            return self.tables.frame(query.text, params, timeout)
         from kbkit.stores import tables
 
         opened = tables.Tables(self.folder / tables.FILE, files=True, sets=self.workspace.frame)
@@ -315,7 +325,7 @@ class KnowledgeBase:
             opened.close()
 
     def iri(self, reference: str | int) -> str:
-        """The IRI of a node."""
+        """Return the IRI of a node."""
         node = self.node(reference)
         return self.schema.node_iri(node.type, node.key)
 
@@ -332,16 +342,15 @@ class KnowledgeBase:
         embedder: str | None = None,
         **options: Unpack[Options],
     ) -> SearchResults:
-        """Search names and texts: rank, id, key, type, name, score, a score per component, snippet.
+        """Search names and texts: rank, id, key, type, name, score, one score per component, snippet.
 
-        ``mode`` is ``bm25`` (words; ``"quoted"`` ones must occur), ``dense`` (meaning), ``multivector`` (meaning, long
-        documents by their best chunks), ``hybrid`` (words and meaning, fused) or ``relational`` (hybrid, and what the
-        graph joins to the nodes that the query names). ``within`` (an answer expression, an answer set or ids) and
-        ``type`` keep only these nodes, before the ``k`` best are chosen. ``explain`` adds a column ``why``, and
-        ``linked`` in mode ``relational``.
-        ``rerank`` (``cross-encoder:MODEL``, ``llm:MODEL@URL``, or a :class:`kbkit.search.rerank.Reranker`) orders the
-        best anew. ``embedder`` is the model that queries are to go to, at its address of today; another than the KB was
-        built with is refused. ``options`` are :class:`kbkit.search.settings.Options`.
+        ``mode`` is ``bm25`` (words; ``"quoted"`` phrases must occur), ``dense`` (embeddings), ``multivector``
+        (embeddings of chunks), ``hybrid`` (bm25 and dense, fused) or ``relational`` (hybrid plus graph connections to
+        the nodes that the query names). ``within`` (an answer expression, an answer set or ids) and ``type`` filter the
+        candidates before the top ``k`` are chosen. ``explain`` adds a column ``why``, and in mode ``relational`` also
+        ``linked``. ``rerank`` (``cross-encoder:MODEL``, ``llm:MODEL@URL`` or a
+        :class:`kbkit.search.rerank.Reranker`) reorders the top results. ``embedder`` names the KB's embedding model at
+        another endpoint; a different model is an error. ``options`` are :class:`kbkit.search.settings.Options`.
         """
         return self._search(mode, k, within, type, rerank, embedder, options).one(query, explain)
 
@@ -358,11 +367,11 @@ class KnowledgeBase:
         progress: Callable[[int, int], None] | None = None,
         **options: Unpack[Options],
     ) -> pl.DataFrame:
-        """Search many queries with all cores: query, rank, id, key, type, name, score; see :meth:`search`.
+        """Search a batch of queries on all cores: query, rank, id, key, type, name, score; see :meth:`search`.
 
-        ``queries`` is a file (:func:`kbkit.measures.files.read_queries`), maps ids to texts, or is a list of texts
-        (numbered from 1) or a frame with ``query`` and ``text``. Quotation marks are punctuation here, unless
-        ``quotes=True``. ``progress`` hears how many are done, and of how many.
+        ``queries`` is a file (:func:`kbkit.measures.files.read_queries`), a mapping from ids to texts, a list of texts
+        (numbered from 1) or a frame with the columns ``query`` and ``text``. Quotation marks have no meaning unless
+        ``quotes=True``. ``progress`` is called with (done, total).
         """
         from kbkit.measures.files import read_queries
 
@@ -388,8 +397,10 @@ class KnowledgeBase:
         return search(self.stores, mode, k, within, type_name, rerank, options)
 
     def linked(self, question: str) -> pl.DataFrame:
-        """The nodes that a question names, as mode ``relational`` takes it: text, how (exact, stemmed, fuzzy), weight,
-        id, key, type, name. A row a node; several nodes may bear one name.
+        """Return the nodes a question names, as mode ``relational`` links them.
+
+        Columns: text, how (exact, stemmed or fuzzy), weight, id, key, type, name; one row per node. Several nodes can
+        share a name.
         """
         from kbkit.questions.link import linked
 
@@ -405,13 +416,12 @@ class KnowledgeBase:
         slots: Mapping[str, Value] | None = None,
         **named: Value,
     ) -> AnswerSet:
-        """The nodes that an answer expression stands for, or a template (by its id too); nothing runs before members
-        are asked for.
+        """Return the answers of an expression, of a template or of a template id. Evaluated lazily.
 
-        Keywords fill its ``<slots>``, each with a name or ``#key``; ``slots`` is for those whose names are no Python
-        identifiers, or are taken (``{"gene/protein": "BRCA1"}``). ``engine`` is ``walk`` (adjacency arrays), ``sql`` or
-        ``sparql``; all give the same set.
-        Raises :class:`kbkit.answers.ExpressionError`, which says where the expression is wrong.
+        Keyword arguments fill its ``<slots>`` with names or ``#keys``; use ``slots`` for slot names that are not valid
+        keywords (``{"gene/protein": "BRCA1"}``). ``engine`` is ``walk`` (adjacency arrays), ``sql``, ``sparql`` or an
+        :class:`kbkit.answers.engines.Engine`; all return the same set.
+        Raises :class:`kbkit.answers.ExpressionError` with the position of the error.
         """
         from kbkit.answers.answer_set import answers
 
@@ -420,10 +430,10 @@ class KnowledgeBase:
     def answers_many(
         self, template: str | Template, bindings: pl.DataFrame | Mapping[str, Sequence[Any]]
     ) -> pl.DataFrame:
-        """The answers of a template for a table of bindings, all at once: (binding, node), sorted.
+        """Return the answers of a template for a batch of bindings: (binding, node), sorted.
 
-        ``template`` is an expression with slots, or the id of a template; ``bindings`` has a column per slot, of names,
-        ``#keys``, or ids (integers). ``binding`` is the row's number, from 0.
+        ``template`` is an expression with slots, or a template id; ``bindings`` has one column per slot: names,
+        ``#keys`` or integer ids. ``binding`` is the row number, from 0.
         """
         from kbkit.answers.catalogue import as_template
         from kbkit.answers.many import answers_many
@@ -442,12 +452,12 @@ class KnowledgeBase:
         parts: Sequence[str] = (),
         constraints: Mapping[str, float] | None = None,
     ) -> pl.DataFrame:
-        """Draw ``n`` distinct groundings of a template with ``min_answers`` to ``max_answers`` answers, reproducibly.
+        """Draw ``n`` distinct groundings of a template that have ``min_answers`` to ``max_answers`` answers.
 
-        A column per slot (``#key``) and its name, expression, question, answers (their number). ``weight`` is
-        ``uniform`` over groundings or ``popular`` (in proportion to the degrees of the slots' nodes). For templates
-        with parts (QUEST's), ``parts`` says what a part may be, and ``min_answers`` is 2; ``constraints`` changes
-        fields of :class:`kbkit.answers.constraints.Constraints`, which otherwise hold for these templates only.
+        Columns: each slot (``#key``) and its name, expression, question, answers (their number). ``weight`` is
+        ``uniform`` over groundings or ``popular`` (proportional to the degrees of the slots' nodes). For templates with
+        parts, as in QUEST, ``parts`` lists the candidates of a part and ``min_answers`` defaults to 2 instead of 1;
+        ``constraints`` overrides fields of :class:`kbkit.answers.constraints.Constraints`.
         """
         from kbkit.answers.catalogue import as_template
         from kbkit.answers.constraints import Constraints, Request
@@ -460,20 +470,22 @@ class KnowledgeBase:
         return sample(self.session, chosen, Request(n, seed, least, max_answers, weight, bounds), choices)
 
     def sets(self) -> pl.DataFrame:
-        """The sets saved in the workspace: set, type, nodes, saved, generation, expression."""
+        """Return the sets saved in the workspace: set, type, nodes, saved, generation, expression."""
         from kbkit.graph.overview import sets
 
         return sets(self.workspace)
 
     def templates(self) -> pl.DataFrame:
-        """The templates that ship with kbkit: template, fits (this KB), answer, expression, question, problem."""
+        """Return the shipped templates: template, fits (this KB), answer, expression, question, problem."""
         from kbkit.answers.catalogue import listed, shipped
 
         return listed(shipped(), self.schema)
 
     def suggest_templates(self, limit: int = 20, seed: int = 0) -> pl.DataFrame:
-        """One- and two-hop metapaths and meeting pairs of the schema, those first that have the most groundings with 1
-        to 20 answers: template, expression, answer, question (to be edited), groundings (estimated).
+        """Suggest templates from the schema: metapaths of one and two hops, and pairs of paths that meet.
+
+        Columns: template, expression, answer, question (a draft), groundings (the estimated number with 1 to 20
+        answers, by which they are sorted).
         """
         from kbkit.answers.suggest import suggest
 
@@ -490,8 +502,8 @@ class KnowledgeBase:
         gzip: bool = False,
         replace: bool = False,
         progress: Listener | None = None,
-    ) -> Written:
-        """Write the KB as ``parquet``, ``csv``, ``ntriples`` or ``kgtk``; see :func:`kbkit.export.export`."""
+    ) -> ExportResult:
+        """Export as ``parquet``, ``csv``, ``ntriples`` or ``kgtk``; see :func:`kbkit.export.export`."""
         from kbkit.export import export
 
         return export(self.stores, to, out, flat=flat, gzip=gzip, replace=replace, progress=progress)
@@ -499,7 +511,7 @@ class KnowledgeBase:
     # -- check --------------------------------------------------------------------------------------------------------
 
     def check(self, progress: Callable[[str, int, int], None] | None = None) -> list[tuple[str, str]]:
-        """Compare the stores with each other and the files with their checksums: (what, problem or nothing)."""
+        """Compare the stores with each other and the files with their checksums: (store, problem or '')."""
         from kbkit.stores.check import check
 
         return check(self.stores, progress)

@@ -19,7 +19,7 @@ from tests.conftest import SCRIPT, Run
 from tests.console import read_all
 
 NAMES = sorted(path.stem for path in assets.guides().glob("*.md"))
-CHECKOUT = Path(__file__).parents[1] / "kbkit" / "guides"
+CHECKOUT = Path(__file__).parents[1] / "kbkit" / "assets" / "guides"
 """Where links are followed from: an installed package lacks the rest of the project."""
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 

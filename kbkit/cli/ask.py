@@ -83,7 +83,7 @@ def sparql(
         if print_:
             typer.echo(str(opened.rewrite(chosen.text, dialect, max_rows, **params)).rstrip("\n"))
             return
-        frame = opened.sparql(chosen.text, timeout or None, dialect=dialect, limit=max_rows, **params)
+        frame = opened.sparql(chosen.text, timeout or None, dialect=dialect, max_rows=max_rows, **params)
     write(frame, format, output)
 
 

@@ -63,7 +63,7 @@ def execute(kb: KnowledgeBase, text: str, timeout: float | None = TIMEOUT, limit
     except KbError as error:
         return Executed(None, "rewrite" if _is_readable(text) else "syntax", _line(error))
     try:
-        frame = kb.sparql(text, timeout, limit=limit + 1)
+        frame = kb.sparql(text, timeout, max_rows=limit + 1)
     except QueryTimeoutError as error:
         return Executed(None, "time", _line(error), notes=notes)
     except QuerySyntaxError as error:  # of the engine, in the words of our parser
