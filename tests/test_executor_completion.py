@@ -213,7 +213,7 @@ def test_answers(words: Vocabulary, row: str, expected: list[str], absent: list[
     check(row, expected, absent, words, "answers")
 
 
-def test_what_stands_beside_a_candidate(words: Vocabulary) -> None:
+def test_candidates_have_descriptions(words: Vocabulary) -> None:
     found = {c.text: c for c in offered("country -> ¦", words, "answers")}
     assert found["city"].meta == "by capital"
     assert found["[capital]"].meta == "has the capital; country -> city"
@@ -322,6 +322,7 @@ SQL: list[tuple[str, list[str], list[str]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(("row", "expected", "absent"), SQL, ids=[row[0] for row in SQL])
 def test_sql(words: Vocabulary, row: str, expected: list[str], absent: list[str]) -> None:
     check(row, expected, absent, words, "sql")
@@ -534,7 +535,7 @@ def vars_of(vocabulary: Vocabulary) -> dict[str, Any]:
     return {name: getattr(vocabulary, name) for name in names}
 
 
-def test_a_text_that_is_no_statement(words: Vocabulary) -> None:
+def test_text_that_is_not_a_statement(words: Vocabulary) -> None:
     for language in (*LANGUAGES, "command", "no such language", ""):
         for text, at in (("", 0), ("", 5), ("abc", -3), ("abc", 99)):
             for c in complete(text, at, words, language):
@@ -580,7 +581,7 @@ def test_files_by_hand(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert files("~nosuchuser/", 0) == files("no/such/", 0) == []
 
 
-def test_what_is_accepted_is_one_word_that_names_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_accepted_file_name_is_one_word(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     names = sorted(p.name for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
     for quote in ("", "'", '"'):
@@ -722,7 +723,7 @@ def expressions(draw: st.DrawFn, schema: Schema) -> list[str]:
 
 @settings(max_examples=150)
 @given(data=st.data())
-def test_what_was_there_is_offered_and_what_is_offered_may_stand_there(words: Vocabulary, data: st.DataObject) -> None:
+def test_candidates_are_complete_and_valid(words: Vocabulary, data: st.DataObject) -> None:
     schema = words.schema
     tokens = data.draw(expressions(schema))
     resolve(parse("".join(tokens)), schema)  # the expression is right
@@ -804,7 +805,7 @@ def test_hostile_names_never_reach_the_menu(hostile: Vocabulary, language: str, 
         assert len(c.display or c.text) <= 100 and len(c.meta) <= 100
 
 
-def test_hostile_names_are_written_so_that_they_are_read_back(hostile: Vocabulary) -> None:
+def test_hostile_names_are_quoted_correctly(hostile: Vocabulary) -> None:
     def tree(row: str, c: Candidate) -> Any:
         return parse(row.replace("¦", "")[: c.start] + c.text)
 
@@ -863,13 +864,13 @@ def test_ranking_by_hand() -> None:
     assert len(ranked("", [Item(str(i)) for i in range(500)], 0)) == LIMIT
 
 
-def test_what_a_menu_shows() -> None:
+def test_menu_text_is_one_line() -> None:
     assert one_line("a\nb\tc\x1b[0m\u202e d") == "a b c [0m d"
     assert len(one_line("x" * 10_000)) == 80
     assert one_line("\x00\n") == ""
 
 
-def test_ways_agree_with_what_an_expression_resolves_to(words: Vocabulary) -> None:
+def test_ways_agree_with_resolution(words: Vocabulary) -> None:
     """The types that are offered after ``A ->`` are just those that some relation joins to A."""
     names = [t.name for t in words.schema.node_types]
     for source in names:

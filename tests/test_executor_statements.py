@@ -44,7 +44,7 @@ def names(outcome: Outcome, column: str = "name") -> list[str]:
 # -- four languages ---------------------------------------------------------------------------------------------------
 
 
-def test_sql_gives_what_the_kb_gives(shell: Executor, opened: KnowledgeBase) -> None:
+def test_sql_returns_the_result_of_the_kb(shell: Executor, opened: KnowledgeBase) -> None:
     text = "SELECT key, name FROM country WHERE area_km2 > 5e6 ORDER BY key"
     outcome = run(shell, f"  {text} ;\n")
     assert outcome.language == "sql"
@@ -54,7 +54,7 @@ def test_sql_gives_what_the_kb_gives(shell: Executor, opened: KnowledgeBase) -> 
     assert outcome.preview is None
 
 
-def test_sparql_gives_what_the_kb_gives(shell: Executor, opened: KnowledgeBase) -> None:
+def test_sparql_returns_the_result_of_the_kb(shell: Executor, opened: KnowledgeBase) -> None:
     text = "SELECT ?c { country:FRA rel:borders ?c } ORDER BY ?c"
     outcome = run(shell, f"{text};")
     assert outcome.language == "sparql"
@@ -63,7 +63,7 @@ def test_sparql_gives_what_the_kb_gives(shell: Executor, opened: KnowledgeBase) 
     assert outcome.frame.height == 11
 
 
-def test_an_expression_gives_its_answers(shell: Executor) -> None:
+def test_an_expression_returns_its_answers(shell: Executor) -> None:
     outcome = run(shell, f"{FRANCE};")
     assert outcome.language == "answers"
     assert names(outcome) == sorted(NEIGHBOURS)
@@ -95,12 +95,12 @@ def test_words_are_a_search(shell: Executor, opened: KnowledgeBase) -> None:
         '/* note\n*/ country:"France"',
     ],
 )
-def test_a_comment_of_any_language_may_stand_before_a_statement(shell: Executor, text: str) -> None:
+def test_any_comment_can_precede_a_statement(shell: Executor, text: str) -> None:
     assert names(run(shell, text)) == ["France"]
 
 
 @pytest.mark.parametrize("text", ["", ";", " ; ;", "-- only", "/* only */", "# only"])
-def test_nothing_gives_nothing(shell: Executor, text: str) -> None:
+def test_empty_statements_have_no_result(shell: Executor, text: str) -> None:
     run(shell, "SELECT 1 AS a")
     outcome = run(shell, text)
     assert outcome.value is None
@@ -108,14 +108,14 @@ def test_nothing_gives_nothing(shell: Executor, text: str) -> None:
     assert shell.columns() == [("a", "Int32")]
 
 
-def test_a_mode_overrules_the_syntax(opened: KnowledgeBase) -> None:
+def test_a_mode_overrides_the_syntax(opened: KnowledgeBase) -> None:
     shell = Executor(opened, Settings(mode="search"))
     assert run(shell, "SELECT 1;").language == "search"
     assert run(shell, ".mode auto").note == "mode auto"
     assert run(shell, "SELECT 1;").language == "sql"
 
 
-def test_values_go_to_parameters_and_slots(shell: Executor) -> None:
+def test_values_of_parameters_and_slots(shell: Executor) -> None:
     assert names(run(shell, "SELECT name FROM country WHERE key = $key", {"key": "FRA"})) == ["France"]
     assert names(run(shell, "SELECT ?name { $c rdfs:label ?name }", {"c": f"<{shell.kb.iri('country#FRA')}>"})) == [
         "France"
@@ -128,7 +128,7 @@ def test_values_go_to_parameters_and_slots(shell: Executor) -> None:
         run(shell, "country:<c> -> [capital] -> city")
 
 
-def test_time_runs_out(opened: KnowledgeBase) -> None:
+def test_a_query_times_out(opened: KnowledgeBase) -> None:
     shell = Executor(opened, Settings(timeout=0.05))
     with pytest.raises(KbError, match=r"0\.05 s") as stopped:
         run(shell, "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range % 7 = b.range % 11;")
@@ -166,7 +166,7 @@ def test_the_last_result_takes_parameters_too(shell: Executor) -> None:
     assert names(run(shell, "SELECT name FROM _ WHERE key = $key", {"key": "BEL"})) == ["Belgium"]
 
 
-def test_quoted_signs_are_not_the_last_result(shell: Executor) -> None:
+def test_quoted_underscores_are_not_the_last_result(shell: Executor) -> None:
     assert names(run(shell, "SELECT '_' AS name")) == ["_"]
     shell.last = None
     assert names(run(shell, "SELECT $$_$$ AS name -- FROM _")) == ["_"]
@@ -177,13 +177,13 @@ def test_quoted_signs_are_not_the_last_result(shell: Executor) -> None:
         run(shell, 'SELECT * FROM "_"')
 
 
-def test_a_column_may_be_called_as_the_last_result(shell: Executor) -> None:
+def test_a_column_can_be_named_like_the_last_result(shell: Executor) -> None:
     run(shell, 'SELECT 5 AS "_", 6 AS _x, 7 AS x_')
     assert shell.columns() == [("_", "Int32"), ("_x", "Int32"), ("x_", "Int32")]
     assert names(run(shell, 'SELECT "_"::VARCHAR AS name FROM _')) == ["5"]
 
 
-def test_there_must_be_a_last_result(shell: Executor, wording: Wording) -> None:
+def test_without_a_last_result(shell: Executor, wording: Wording) -> None:
     assert shell.columns() == []
     for text in ("SELECT * FROM _", "FROM _ WHERE id = 1"):
         with pytest.raises(KbError) as error:
@@ -195,7 +195,7 @@ def test_there_must_be_a_last_result(shell: Executor, wording: Wording) -> None:
         assert "last result" in str(error.value)
 
 
-def test_what_fails_leaves_the_last_result(shell: Executor) -> None:
+def test_a_failure_keeps_the_last_result(shell: Executor) -> None:
     run(shell, FRANCE)
     for text in ("SELECT foo FROM country", "SELECT ?x { ?x foo:bar ?y }", "country -> nope", ".save", ".frobnicate"):
         with pytest.raises(KbError):
@@ -206,6 +206,7 @@ def test_what_fails_leaves_the_last_result(shell: Executor) -> None:
 # -- the last result in expressions -----------------------------------------------------------------------------------
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(
     "before",
     [
@@ -226,7 +227,7 @@ def test_the_last_result_is_a_set(shell: Executor, before: str) -> None:
     assert names(run(shell, "country:all('Brazil') - _")) == []
 
 
-def test_chains_of_last_results_are_written_out(shell: Executor) -> None:
+def test_chains_of_last_results_are_expanded(shell: Executor) -> None:
     run(shell, 'country:"Nepal"')
     run(shell, "_ -> [borders] -> country")
     found = run(shell, "(_ -> [capital] -> city) | (_ -> [capital] -> city)")
@@ -239,7 +240,7 @@ def test_chains_of_last_results_are_written_out(shell: Executor) -> None:
     assert "Nepal" in proof
 
 
-def test_a_set_that_rows_gave_stays_when_others_follow(shell: Executor) -> None:
+def test_a_set_of_rows_survives_later_results(shell: Executor) -> None:
     run(shell, "SELECT id FROM country WHERE key IN ('NPL', 'BTN')")
     run(shell, "_ -> [borders] -> country")
     run(shell, "SELECT id FROM country WHERE key = 'FRA'")
@@ -267,7 +268,7 @@ def test_a_set_that_rows_gave_stays_when_others_follow(shell: Executor) -> None:
         "ASK {}",
     ],
 )
-def test_rows_that_are_no_nodes_are_no_set(shell: Executor, before: str) -> None:
+def test_rows_that_are_not_nodes_are_not_a_set(shell: Executor, before: str) -> None:
     run(shell, before)
     with pytest.raises(KbError) as error:
         run(shell, "_ -> [borders] -> country")
@@ -280,7 +281,7 @@ def test_no_rows_are_the_empty_set(shell: Executor, before: str) -> None:
     assert names(run(shell, "_")) == []
 
 
-def test_names_that_hold_the_sign_are_not_the_last_result(shell: Executor) -> None:
+def test_names_with_underscores_are_not_the_last_result(shell: Executor) -> None:
     run(shell, 'country:"Nepal"')
     for text in ('country:"_"', "`_`", "country -> [_] -> city", "@_", "country#_"):
         with pytest.raises(KbError):
@@ -290,7 +291,7 @@ def test_names_that_hold_the_sign_are_not_the_last_result(shell: Executor) -> No
     assert shell.ran == '(country:"Nepal"){name = "_"}'
 
 
-def test_a_type_may_be_called_as_the_last_result(tmp_path: Path) -> None:
+def test_a_type_can_be_named_like_the_last_result(tmp_path: Path) -> None:
     (tmp_path / "nodes.csv").write_text("key,type,name\na,_,Anna\nb,_,Bert\nc,city,Cairo\n", encoding="utf-8")
     (tmp_path / "edges.csv").write_text("head,relation,tail\na,knows,b\nb,lives_in,c\n", encoding="utf-8")
     out = tmp_path / "odd.kb"
@@ -319,7 +320,7 @@ def test_a_type_may_be_called_as_the_last_result(tmp_path: Path) -> None:
         ("SELECT id FROM country WHERE false", []),
     ],
 )
-def test_a_saved_set_is_known_to_all_engines(shell: Executor, before: str, expected: list[str]) -> None:
+def test_all_engines_read_a_saved_set(shell: Executor, before: str, expected: list[str]) -> None:
     run(shell, before)
     count = len(expected)
     assert run(shell, ".save kept").note == f"@kept: {count} node{'' if count == 1 else 's'}"
@@ -337,7 +338,7 @@ def test_a_saved_set_is_known_to_all_engines(shell: Executor, before: str, expec
             assert again.rows() == capitals.rows()
 
 
-def test_a_saved_set_is_not_the_next_one(shell: Executor) -> None:
+def test_saving_replaces_a_set(shell: Executor) -> None:
     run(shell, 'country:"Nepal"')
     run(shell, ".save @kept")
     run(shell, 'country:"Bhutan"')
@@ -357,7 +358,7 @@ def shown(outcome: Outcome) -> str:
     return str(outcome.value.data["reference"])
 
 
-def test_numbers_lead_on_and_back_leads_back(shell: Executor) -> None:
+def test_numbers_follow_links_and_back_returns(shell: Executor) -> None:
     page = run(shell, ".show France").value
     assert page.data["reference"] == "country#FRA"
     links = list(page.links)
@@ -373,7 +374,7 @@ def test_numbers_lead_on_and_back_leads_back(shell: Executor) -> None:
     assert shown(run(shell, "2")) == "country#BEL"
 
 
-def test_numbers_lead_to_the_rows_of_a_result(shell: Executor) -> None:
+def test_numbers_open_rows_of_a_result(shell: Executor) -> None:
     result = run(shell, "SELECT name, id FROM country ORDER BY name DESC LIMIT 3")
     assert names(result) == ["Yemen", "Zambia", "Zimbabwe"]
     assert shown(run(shell, "3")) == "country#YEM"
@@ -384,7 +385,7 @@ def test_numbers_lead_to_the_rows_of_a_result(shell: Executor) -> None:
 
 
 @pytest.mark.parametrize("number", ["0", "12"])
-def test_a_number_without_a_link_says_which_there_are(shell: Executor, number: str) -> None:
+def test_an_invalid_link_number_names_the_valid_ones(shell: Executor, number: str) -> None:
     run(shell, FRANCE)
     with pytest.raises(KbError) as error:
         run(shell, number)
@@ -392,7 +393,7 @@ def test_a_number_without_a_link_says_which_there_are(shell: Executor, number: s
     assert "1 to 11" in str(error.value)
 
 
-def test_where_nothing_was_shown_a_number_is_a_search(shell: Executor) -> None:
+def test_a_number_without_links_is_a_search(shell: Executor) -> None:
     assert run(shell, "1789").language == "search"
     run(shell, "SELECT 1 AS one")
     assert run(shell, "1789").language == "search"
@@ -436,7 +437,7 @@ def told(shell: Executor, text: str, width: int = 80) -> list[str]:
         ("(country", "(country", ""),
     ],
 )
-def test_the_caret_stands_under_the_place(shell: Executor, text: str, line: str, under: str) -> None:
+def test_the_caret_points_to_the_position(shell: Executor, text: str, line: str, under: str) -> None:
     above, caret, message = told(shell, text)
     assert above == f"  {line}"
     assert caret.strip() == "^"
@@ -449,7 +450,7 @@ def test_the_caret_stands_under_the_place(shell: Executor, text: str, line: str,
 @pytest.mark.parametrize(
     "text", ["SELECT '{}' AS a, foo FROM country", 'country:"{}" -> [foo] -> city', 'SELECT ?x {{ ?x "{}" foo }}']
 )
-def test_the_caret_stands_right_after_letters_of_any_width(shell: Executor, wide: str, text: str) -> None:
+def test_the_caret_is_right_after_wide_characters(shell: Executor, wide: str, text: str) -> None:
     from rich.cells import cell_len
 
     above, caret, _ = told(shell, text.format(wide))
@@ -460,7 +461,7 @@ def test_the_caret_stands_right_after_letters_of_any_width(shell: Executor, wide
 
 @pytest.mark.parametrize("letter", ["x", "日", "e\u0301"])
 @pytest.mark.parametrize(("before", "after"), [(500, 500), (500, 0), (0, 500), (30, 500), (500, 30), (20000, 20000)])
-def test_a_long_line_is_cut_around_the_place(shell: Executor, letter: str, before: int, after: int) -> None:
+def test_a_long_line_is_cut_around_the_position(shell: Executor, letter: str, before: int, after: int) -> None:
     from rich.cells import cell_len
 
     text = f"SELECT '{letter * before}' AS a, foo, '{letter * after}' AS b FROM country"
@@ -489,6 +490,6 @@ def test_control_characters_of_a_statement_do_not_reach_the_screen(shell: Execut
         assert not any(ord(letter) < 32 or letter == "\x7f" for line in lines for letter in line), lines
 
 
-def test_a_bare_name_of_a_type_is_known_by_any_case(shell: Executor) -> None:
+def test_type_names_ignore_case(shell: Executor) -> None:
     assert shell.language("COUNTRY") == "answers"
     assert run(shell, "Sea & SEA").frame is not None

@@ -158,7 +158,7 @@ def test_an_answer_set(world: KnowledgeBase) -> None:
     assert none.text == 'country:"France" - country0 members of type country'
 
 
-def test_answers_that_cannot_be_had_say_why(world: KnowledgeBase, tmp_path: Path) -> None:
+def test_unavailable_answers_show_the_reason(world: KnowledgeBase, tmp_path: Path) -> None:
     late = world.answers("country -> [borders] -> country", engine="sql", timeout=1e-9)
     assert "stopped" in check(late._repr_html_()).text
     with kbkit.ingest("world", out=tmp_path / "w.kb", stores=["tables"]) as kb:
@@ -373,6 +373,7 @@ def cells(world_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     return dict(zip(CELLS, session(folder, *CELLS.values()), strict=True))
 
 
+@pytest.mark.core
 def test_objects(cells: dict[str, dict[str, Any]]) -> None:
     kinds = {name: cells[name]["type"] for name in ("open", "SPARQL", "answers", "search", "question", "page")}
     assert kinds == {
@@ -417,7 +418,7 @@ def test_variables_are_parameters(cells: dict[str, dict[str, Any]]) -> None:
     assert "{n} $n" in cells["no expansion"]["text"]
 
 
-def test_what_is_no_path_is_a_statement(cells: dict[str, dict[str, Any]]) -> None:
+def test_text_that_is_not_a_path_is_a_statement(cells: dict[str, dict[str, Any]]) -> None:
     assert cells["too long for a path"]["type"] == "SearchResults"
     assert cells["words after open"]["text"] == "'SearchResults'"
 
@@ -434,7 +435,7 @@ def test_what_is_no_path_is_a_statement(cells: dict[str, dict[str, Any]]) -> Non
         ("print('%kb who?')", None),
     ],
 )
-def test_questions_are_no_calls_for_help(line: str, asked: tuple[str, str] | None) -> None:
+def test_question_marks_do_not_call_help(line: str, asked: tuple[str, str] | None) -> None:
     [found] = questions([line + "\n"])
     if asked is None:
         assert found == line + "\n"
@@ -506,7 +507,7 @@ def test_one_kb_at_a_time_and_no_lock_left(cells: dict[str, dict[str, Any]]) -> 
     assert cells["free after all"]["text"] == "True"
 
 
-def test_a_notebook_without_the_magic_imports_no_ipython() -> None:
+def test_ipython_is_imported_only_by_the_magic() -> None:
     code = "import sys, kbkit, kbkit.kb, kbkit.display.html; print('IPython' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

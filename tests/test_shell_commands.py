@@ -93,7 +93,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 EVERY = [
     *("info", "schema", "show", "back", "path", "around", "queries", "templates", "sets", "why", "explain", "search"),
-    *("save", "output", "open", "read", "edit", "history", "system", "mode", "format", "width", "rows", "pager", "timing"),
+    *(
+        "save",
+        "output",
+        "open",
+        "read",
+        "edit",
+        "history",
+        "system",
+        "mode",
+        "format",
+        "width",
+        "rows",
+        "pager",
+        "timing",
+    ),
     *("timeout", "set", "help", "quit"),
 ]
 
@@ -124,12 +138,22 @@ def test_the_guide_has_a_line_for_every_command() -> None:
 @pytest.mark.parametrize(
     ("typed", "name"),
     [
-        *(("sch", "schema"), ("q", "quit"), ("exit", "quit"), ("h", "help"), ("he", "help"), ("t", None), ("s", None), ("shell", "system"), ("sy", "system")),
+        *(
+            ("sch", "schema"),
+            ("q", "quit"),
+            ("exit", "quit"),
+            ("h", "help"),
+            ("he", "help"),
+            ("t", None),
+            ("s", None),
+            ("shell", "system"),
+            ("sy", "system"),
+        ),
         *(("SHOW", "show"), ("Info", "info"), ("tem", "templates"), ("timi", "timing"), ("hi", "history"), ("", None)),
         *(("shows", None), ("f", "format"), ("b", "back"), ("e", None), ("ed", "edit"), ("w", None), ("wi", "width")),
     ],
 )
-def test_the_start_of_a_name_is_enough_where_it_is_one_command(typed: str, name: str | None) -> None:
+def test_an_unambiguous_prefix_is_enough(typed: str, name: str | None) -> None:
     if name is not None:
         assert find(typed).name == name
     else:
@@ -157,7 +181,7 @@ BAD_INPUT = {
     ".show #99999": "1641",
     ".path France": "not 1",
     ".path a b c": "not 3",
-    ".path 'a": "\"'a\"",
+    ".path 'a": '"\'a"',
     ".around": ".around Nepal nepal.html",
     ".around a b c": ".around Nepal nepal.html",
     ".queries most_connected limit=x": "limit",
@@ -212,8 +236,14 @@ def test_bad_input_is_reported_in_one_line(
     wording(message, "shell")
 
 
-def test_names_that_are_many_are_not_all_told(shell: Session) -> None:
-    for command in (".queries nope", ".templates nope", ".help xyzzy", ".search --type nope sea", ".search --type nope"):
+def test_long_lists_of_names_are_shortened(shell: Session) -> None:
+    for command in (
+        ".queries nope",
+        ".templates nope",
+        ".help xyzzy",
+        ".search --type nope sea",
+        ".search --type nope",
+    ):
         message = shell.refused(command)
         assert "nope" in message or "xyzzy" in message
         assert len(message) < 200
@@ -241,7 +271,7 @@ def test_info_and_schema(shell: Session) -> None:
     assert rows[1]["edges"] == 209
 
 
-def test_show_takes_a_node_as_any_of_its_names(shell: Session) -> None:
+def test_show_accepts_any_name_of_a_node(shell: Session) -> None:
     shell.run("SELECT 1 AS a")
     pages = {
         shell.printed(f".show {text}")
@@ -385,10 +415,16 @@ def test_save_writes_files(shell: Session, folder: Path) -> None:
     assert (folder / "x.csv").read_text(encoding="utf-8") == "a\n1\n"  # not added to
 
 
-def test_save_refuses_what_it_cannot_write(shell: Session, folder: Path, wording: Wording) -> None:
+def test_save_reports_invalid_targets(shell: Session, folder: Path, wording: Wording) -> None:
     shell.run(FRANCE)
     (folder / "dir.csv").mkdir()
-    for target, fact in (("no/x.csv", "no"), ("dir.csv", "dir.csv"), ("x.xlsx", ".parquet"), ("a/b", ".md"), ("@", "''")):
+    for target, fact in (
+        ("no/x.csv", "no"),
+        ("dir.csv", "dir.csv"),
+        ("x.xlsx", ".parquet"),
+        ("a/b", ".md"),
+        ("@", "''"),
+    ):
         message = shell.refused(f".save {target}")
         assert fact in message
         wording(message, "shell")
@@ -398,7 +434,7 @@ def test_save_refuses_what_it_cannot_write(shell: Session, folder: Path, wording
 
 
 @pytest.mark.parametrize("ending", ["csv", "ndjson", "md"])
-def test_output_takes_results_until_it_ends(shell: Session, folder: Path, ending: str) -> None:
+def test_output_redirects_results(shell: Session, folder: Path, ending: str) -> None:
     path = folder / f"out.{ending}"
     path.write_text("old", encoding="utf-8")
     assert shell.said(f".output {path.name}") == f"results go to {path.name}; .output resets this"
@@ -426,7 +462,7 @@ def test_output_in_other_forms(shell: Session, folder: Path, wording: Wording) -
     assert (folder / "plain").read_text(encoding="utf-8") == CSV
 
 
-def test_output_refuses_what_it_cannot_write(shell: Session, folder: Path, wording: Wording) -> None:
+def test_output_reports_invalid_targets(shell: Session, folder: Path, wording: Wording) -> None:
     (folder / "dir.csv").mkdir()
     for target in ("no/x.csv", "dir.csv", "x.foo"):
         assert target in shell.refused(f".output {target}")
@@ -447,7 +483,7 @@ def write(folder: Path, name: str, text: str) -> str:
     return f".read '{name}'"
 
 
-def test_a_file_is_read_as_what_is_typed(shell: Session, folder: Path) -> None:
+def test_a_file_is_read_like_typed_text(shell: Session, folder: Path) -> None:
     shell.run(".format csv")
     text = 'SELECT 1 AS a;\r\ncountry:"France"\r\n-> [capital] -> city\r\n\r\nSELECT ?x { VALUES ?x { 3 } }\r\n\r\n.show Paris'  # noqa: E501
     code, out, err = shell.run(write(folder, "all of it.txt", "\ufeff" + text))
@@ -455,7 +491,7 @@ def test_a_file_is_read_as_what_is_typed(shell: Session, folder: Path) -> None:
     assert out.startswith("a\n1\nid,type,key,name\n333,city,paris,Paris\nx\n3\nParis\ncity#paris")
 
 
-def test_a_file_of_one_language_needs_no_mode(shell: Session, folder: Path) -> None:
+def test_sql_and_rq_files_need_no_mode(shell: Session, folder: Path) -> None:
     shell.run(".mode search")
     shell.run(".format csv")
     sql = "-- a comment; with a sign\nFROM country c\nSELECT c.key\nWHERE c.name = 'France';\n\nSELECT 2\n AS b"
@@ -466,7 +502,7 @@ def test_a_file_of_one_language_needs_no_mode(shell: Session, folder: Path) -> N
     assert shell.executor.settings.mode == "search"
 
 
-def test_a_mode_that_a_file_sets_holds_for_what_follows(shell: Session, folder: Path) -> None:
+def test_a_file_can_set_the_mode(shell: Session, folder: Path) -> None:
     shell.run(".format csv")
     assert (
         shell.run(write(folder, "m.txt", ".mode sql\nFROM country c\nSELECT c.key LIMIT\n1;\n.mode auto\n"))[1]
@@ -489,7 +525,7 @@ def test_files_read_files(shell: Session, folder: Path, wording: Wording) -> Non
     assert shell.printed(write(folder, "comment.txt", "-- nothing\n\n# here\n")) == ""
 
 
-def test_what_follows_a_failure_in_a_file_does_not_run(shell: Session, folder: Path) -> None:
+def test_a_failure_stops_a_file(shell: Session, folder: Path) -> None:
     write(folder, "inner.sql", "-- first\nSELECT 2 AS b;\n\nSELECT name,\n  foo\nFROM country;\nSELECT 3 AS c;\n")
     command = write(folder, "outer.txt", "SELECT 1 AS a;\n.read inner.sql\nSELECT 4 AS d;\n")
     code, out, err = shell.run(command + "\nSELECT 5 AS e;")
@@ -506,7 +542,7 @@ def test_what_follows_a_failure_in_a_file_does_not_run(shell: Session, folder: P
     assert shell.refused(command).startswith("q.sql:4: Binder Error")
 
 
-def test_files_that_are_no_text(shell: Session, folder: Path, wording: Wording) -> None:
+def test_files_that_are_not_text(shell: Session, folder: Path, wording: Wording) -> None:
     (folder / "binary").write_bytes(b"\x00\xff\xfe\x80")
     wording(shell.refused(".read binary"), "shell")
     (folder / "nul").write_bytes(b"SELECT\x00 1;\n")
@@ -532,7 +568,7 @@ def small_copy(tmp_path: Path) -> Path:
 ADA = "SELECT name FROM person WHERE key = 'a';"
 
 
-def test_a_kb_that_is_built_anew_is_told_once_and_opened_on_demand(
+def test_a_rebuilt_kb_is_announced_once_and_reloaded_on_demand(
     small_copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shell = session(KnowledgeBase(small_copy), capsys)
@@ -550,7 +586,7 @@ def test_a_kb_that_is_built_anew_is_told_once_and_opened_on_demand(
     shell.executor.close()
 
 
-def test_opening_another_kb_forgets_the_last_result(
+def test_opening_another_kb_discards_the_last_result(
     small_copy: Path, tmp_path: Path, world_kb: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shell = session(KnowledgeBase(small_copy), capsys)
@@ -564,7 +600,7 @@ def test_opening_another_kb_forgets_the_last_result(
     shell.executor.close()
 
 
-def test_a_kb_that_does_not_open_leaves_the_old_one(
+def test_a_failed_open_keeps_the_old_kb(
     small_copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], wording: Wording
 ) -> None:
     shell = session(KnowledgeBase(small_copy), capsys)
@@ -585,9 +621,7 @@ def test_a_kb_that_does_not_open_leaves_the_old_one(
     shell.executor.close()
 
 
-def test_a_kb_that_is_deleted_under_the_shell(
-    small_copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_kb_deleted_while_it_is_open(small_copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shell = session(KnowledgeBase(small_copy), capsys)
     shell.run(ADA)
     small_copy.rename(tmp_path / "elsewhere.kb")
@@ -627,7 +661,7 @@ def test_a_kb_that_is_deleted_under_the_shell(
         (".timeout 0", "timeout none"),
     ],
 )
-def test_settings_say_what_they_are(shell: Session, statement: str, note: str) -> None:
+def test_settings_show_their_value(shell: Session, statement: str, note: str) -> None:
     assert shell.said(statement) == note
 
 
@@ -639,7 +673,7 @@ def test_formats(shell: Session) -> None:
     assert shell.printed(ROWS) == NDJSON  # in a pipe
 
 
-def test_rows_and_width_are_a_tables(shell: Session) -> None:
+def test_rows_and_width_apply_to_tables(shell: Session) -> None:
     shell.run(".format table\n.rows 2\n.width 40")
     out = shell.printed("SELECT * FROM country;")
     assert out.endswith("2 of 197 rows; other formats have all\n")
@@ -657,7 +691,7 @@ def test_timing(shell: Session) -> None:
     assert shell.printed("SELECT 1 AS a;") == '{"a":1}\n'
 
 
-def test_timeout_stops_a_query(shell: Session, wording: Wording) -> None:
+def test_timeout_cancels_a_query(shell: Session, wording: Wording) -> None:
     slow = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range % 7 = b.range % 11;"
     shell.run(".timeout 0.05")
     message = shell.refused(slow, 124)
@@ -679,7 +713,7 @@ def test_help(shell: Session) -> None:
     assert len(shell.printed(f".help {guide}")) > 500
 
 
-def test_history_is_that_of_the_prompt(shell: Session) -> None:
+def test_history_comes_from_the_prompt(shell: Session) -> None:
     past = ["SELECT 1;", ".show France", "SELECT\n2;", ".edit"]
     shell.executor.history = lambda: past
     assert shell.printed(".history") == "SELECT 1;\n.show France\nSELECT\n2;\n.edit\n"
@@ -691,7 +725,7 @@ def test_history_is_that_of_the_prompt(shell: Session) -> None:
     assert shell.printed(".history") == "SELECT \N{REPLACEMENT CHARACTER}[31m1;\n"
 
 
-def test_edit_takes_the_last_statement(shell: Session) -> None:
+def test_edit_returns_the_last_statement(shell: Session) -> None:
     shell.executor.history = lambda: ["SELECT 1;", "SELECT\n2;", ".edit"]
     assert shell.run(".edit") == (0, "", "")
     assert shell.runner.pending == "SELECT\n2;"
@@ -707,7 +741,7 @@ def test_quit_leaves(shell: Session, statement: str) -> None:
     assert shell.read() == ('{"a":1}\n', "")
 
 
-def test_a_defect_of_ours_ends_no_session(shell: Session, wording: Wording) -> None:
+def test_an_internal_error_does_not_end_the_session(shell: Session, wording: Wording) -> None:
     def fail(*_: object) -> Outcome:
         raise RuntimeError("all\nwrong")
 
@@ -721,7 +755,7 @@ def test_a_defect_of_ours_ends_no_session(shell: Session, wording: Wording) -> N
 # -- set ---------------------------------------------------------------------------------------------------------------
 
 
-def test_set_gives_values_to_parameters_and_slots_that_a_statement_names(shell: Session) -> None:
+def test_set_defines_parameters_and_slots(shell: Session) -> None:
     def rows(text: str) -> list[tuple[object, ...]]:
         frame = dispatch.run(shell.executor, text).frame
         assert frame is not None
@@ -741,6 +775,7 @@ def test_set_gives_values_to_parameters_and_slots_that_a_statement_names(shell: 
 # -- as in psql and sqlite3 -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.core
 def test_commands_of_other_shells(shell: Session) -> None:
     schema = shell.printed(".schema")
     for same in (r"\d", r"\dt", ".tables"):

@@ -186,7 +186,7 @@ def test_enter_within_a_statement(shell: Shell) -> None:
     assert "2 rows" not in shell.text
 
 
-def test_statements_come_back_whole(kb: Path) -> None:
+def test_history_restores_multiline_statements(kb: Path) -> None:
     with Shell(kb, env=PLAIN) as shell:
         shell.ask("SELECT name", "FROM country", "LIMIT 1", "")
         shell.ask("landlocked")
@@ -260,7 +260,7 @@ def test_history_that_cannot_be_kept(kb: Path, workspace: str) -> None:
         assert shell.ended() == 0
 
 
-def test_menus_are_not_in_the_way(shell: Shell) -> None:
+def test_menus_open_only_when_useful(shell: Shell) -> None:
     shell.typed("SELECT name FR")
     shell.wait("FROM\n")
     shell.typed("OM country;")
@@ -281,7 +281,7 @@ def test_menus_are_not_in_the_way(shell: Shell) -> None:
     shell.prompted()
 
 
-def test_the_menu_of_names_in_plain_words_has_to_be_asked_for(shell: Shell) -> None:
+def test_plain_words_open_a_menu_only_on_tab(shell: Shell) -> None:
     shell.typed("Fran")
     shell.wait("search: Enter searches")
     assert "country#FRA" not in shell.text
@@ -423,7 +423,7 @@ def test_the_pager(kb: Path) -> None:
 
 
 @pytest.mark.parametrize("pager", ["missing-program", "'", "head -n 1"])
-def test_pagers_that_are_none(kb: Path, pager: str) -> None:
+def test_broken_pagers(kb: Path, pager: str) -> None:
     """Without a pager that starts all of it comes; one that reads no further is no error."""
     with Shell(kb, rows=12, env={"PAGER": pager, "LESS": "-E"}) as shell:
         shell.typed("SELECT name FROM country ORDER BY name LIMIT 20;")
@@ -576,7 +576,7 @@ def test_editors_that_fail(kb: Path, command: str, problem: str) -> None:
 HEAVY = ("duckdb", "numpy", "polars", "pyarrow", "lancedb", "tantivy", "scipy", "pyoxigraph", "rich", "jsonschema")
 
 
-def test_the_first_prompt_waits_for_no_engine(world_kb: Path) -> None:
+def test_no_engine_is_imported_before_the_first_prompt(world_kb: Path) -> None:
     """What it takes to ask is all that is imported before it."""
     program = f"""
 import sys

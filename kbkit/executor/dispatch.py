@@ -34,7 +34,7 @@ def run(executor: Executor, text: str, values: Mapping[str, Any] | None = None, 
 
 
 def parse(text: str) -> tuple[str, str]:
-    """Return the name and the argument of a command: ``.show France``, ``\\\\d city``, ``!ls`` or ``exit``."""
+    r"""Return the name and the argument of a command: ``.show France``, ``\d city``, ``!ls`` or ``exit``."""
     text = text.strip()
     if text.startswith("!"):
         return "system", text[1:].strip()

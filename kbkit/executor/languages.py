@@ -82,9 +82,9 @@ _NEEDED = {
 }
 """What must follow a keyword of SQL, or a misspelling of it, in a statement that DuckDB may not parse."""
 _ENGLISH = frozenset(
-    "elect elects elector select selects selected selector selection selections insects inserts inserted inset updates "
-    "updated updater deletes deleted creates created creator crate explains explained described describes summarized "
-    "value valued there".split()
+    """select selects selected selector selection selections insects inserts inserted inset updates updated updater
+    deletes deleted creates created creator crate explains explained described describes summarized value
+    valued""".split()  # noqa: SIM905
 )
 """Words that are close to a keyword without being a misspelling of it."""
 _PLAIN_SELECT = re.compile(r"\s*select((?:\s+[^\W\d_][\w'’-]*)+)\s*[.?!]?\s*\Z", re.I)
@@ -114,7 +114,7 @@ class Statement:
 # -- recognition ------------------------------------------------------------------------------------------------------
 
 
-def recognize(text: str, types: Collection[str] = ()) -> str:
+def recognize(text: str, types: Collection[str] = ()) -> str:  # noqa: PLR0911
     """Return the language of a statement: one of ``LANGUAGES``, ``command`` or ``cypher``; ``types`` are the KB's.
 
     Plain words are a search, even if they start with a word of SQL (``from France to Spain``, ``select committee
@@ -142,7 +142,7 @@ def recognize(text: str, types: Collection[str] = ()) -> str:
 
 
 def is_command(text: str, *, words: bool = True) -> bool:
-    """Return whether a text is a command: ``.show``, ``\\d``, ``!ls``, or with ``words`` just ``exit`` or ``help``."""
+    r"""Return whether a text is a command: ``.show``, ``\d``, ``!ls``, or with ``words`` just ``exit`` or ``help``."""
     return _COMMAND.match(text) is not None or (words and _WORD_COMMAND.match(text) is not None)
 
 

@@ -12,7 +12,8 @@ from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.styles import Style
 
 from kbkit.executor import languages
-from kbkit.executor.lexers import Token, tokens
+from kbkit.executor.lexers import tokens
+from kbkit.stores.sparql_text import Token
 
 LONGEST = 20_000
 """Characters of a statement that is highlighted and completed; a longer one was pasted."""

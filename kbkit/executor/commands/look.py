@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from kbkit.display.drawing import check
-from kbkit.errors import Command, KbError, UnknownNameError
+from kbkit.errors import KbError, UnknownNameError
 from kbkit.executor.commands.registry import command, parse_pairs, split_words
 from kbkit.executor.executor import Executor, Last, Outcome, Printout
 from kbkit.executor.languages import COMMAND
@@ -92,9 +92,7 @@ def path(executor: Executor, argument: str) -> Outcome:
         raise KbError(f"Expected two nodes, not {len(ends)}", "Example: .path Nepal 'New Zealand'")
     found = executor.kb.paths(ends[0], ends[1])
     if not found:
-        raise KbError(
-            "No path of at most 4 steps connects the nodes", "Use ", Command("path KB NODE NODE"), " for longer ones"
-        )
+        raise KbError("No path of at most 4 steps connects the nodes", "`kbkit path` finds longer ones")
     return Outcome(COMMAND, Printout(lambda stream, width: print_text(found.lines(width), stream)))
 
 

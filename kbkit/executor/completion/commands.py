@@ -190,7 +190,7 @@ def _named(typed: str, start: int, node_type: str | None, before: str, vocabular
     return [c for c in found.values() if c.text.isprintable()]
 
 
-# -- files --------------------------------------------------------------------------------------------------------------
+# -- files -------------------------------------------------------------------------------------------------------------
 
 
 def files(raw: str, start: int, kb: bool = False) -> list[Candidate]:

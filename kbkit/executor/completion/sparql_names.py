@@ -44,7 +44,7 @@ _PROPERTY_PREFIXES = ("wdt", "wdtn", "p", "ps", "psv", "psn", "pq", "pqv", "pqn"
 
 @dataclass
 class Names:
-    """``relations``, ``attributes`` and ``types`` are pairs (IRI, item); an item's name is the local part of its IRI."""
+    """``relations``, ``attributes`` and ``types`` are pairs (IRI, item); items are named by the local part."""
 
     schema: Schema
     declared: Mapping[str, str] = field(default_factory=dict)

@@ -82,7 +82,7 @@ class Frame:
 
 @dataclass
 class Context:
-    """``frames`` are the queries around the cursor, the innermost last; ``typed`` is the current word, from ``start``."""
+    """``frames`` are the queries around the cursor, innermost last; ``typed`` is the current word, from ``start``."""
 
     frames: list[Frame]
     typed: str
