@@ -162,6 +162,16 @@ def test_breaking_a_file(shell: Shell) -> None:
 # -- keys -------------------------------------------------------------------------------------------------------------
 
 
+def test_ctrl_c_stops_a_system_command(shell: Shell) -> None:
+    shell.typed("!echo started && sleep 60")
+    shell.send(ENTER)
+    shell.wait("\nstarted")
+    shell.send(ctrl("c"))
+    shell.wait("exit code")
+    shell.prompted()
+    assert shell.ask("SELECT 1 AS one;") == "one\n───\n  1\n1 row"
+
+
 def test_several_lines(shell: Shell) -> None:
     expected = "name\n───────────\nAfghanistan\n1 row"
     assert shell.ask("SELECT name", "FROM country", "LIMIT 1;") == expected

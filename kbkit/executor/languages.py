@@ -197,7 +197,7 @@ def _is_near(word: str, keyword: str) -> bool:
     ).ratio() >= 0.8  # fmt: skip
 
 
-def _resembled(text: str, types: Collection[str]) -> str:  # noqa: PLR0911
+def _resembled(text: str, types: Collection[str]) -> str:
     """Return ``sql`` if a statement resembles SQL although it cannot be parsed, else ``search``."""
     signs = masked(text, "sql", inside="_")
     words = re.findall(r"[^\W\d_]+", signs)
