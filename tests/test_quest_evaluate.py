@@ -46,7 +46,7 @@ def bench(world: KnowledgeBase, folder: Path) -> evaluate.Bench:
 def done(here: Run, world_kb: Path, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Done, Path]:
     """The whole command, once."""
     out = tmp_path_factory.mktemp("runs") / "new" / "folder"
-    return here("quest", "run", world_kb, folder, "-o", out, "-r", "bm25", "-r", "dense", "-k", 40), out
+    return here("quest", "run", world_kb, folder, "-o", out, "-m", "bm25", "-m", "dense", "-k", 40, "-f", "ndjson"), out
 
 
 def records(text: str, table: int) -> list[dict[str, Any]]:
@@ -408,7 +408,7 @@ def test_rankings_that_end_before_the_first_cut_are_remarked() -> None:
 
 
 def test_rankings_that_end_early_say_so(here: Run, folder: Path, world_kb: Path, tmp_path: Path) -> None:
-    options = ("-r", "bm25", "-k", 1, "--no-parsed", "--classifier", "none", "--table", 4)
+    options = ("-m", "bm25", "-k", 1, "--no-parsed", "--classifier", "none", "--table", 4)
     for arguments in (("run", world_kb, folder, "-o", tmp_path, *options), ("eval", folder, tmp_path / "bm25.jsonl")):
         result = here("quest", *arguments)
         assert result.returncode == 0, result.stderr
@@ -591,14 +591,14 @@ def test_run_prints_all_tables_and_keeps_the_runs(done: tuple[Done, Path], folde
 def test_eval_of_the_runs_says_what_run_said(here: Run, done: tuple[Done, Path], folder: Path, world_kb: Path) -> None:
     result, out = done
     files = [out / f"{row['system']}.jsonl" for row in records(result.stdout, 3)]
-    again = here("-q", "quest", "eval", folder, *files, "--kb", world_kb)
+    again = here("-q", "quest", "eval", folder, *files, "--kb", world_kb, "-f", "ndjson")
     assert again.returncode == 0, again.stderr
     assert again.stdout == result.stdout
     one = here("-q", "quest", "eval", folder, files[1], "--table", 3, "-f", "csv").stdout.splitlines()
     assert one[0] == "system,threshold,queries,empty,precision,recall,f1"
     third = records(result.stdout, 3)[1]
     assert float(one[1].split(",")[-1]) == third["f1"]
-    without = here("-q", "quest", "eval", folder, files[1])
+    without = here("-q", "quest", "eval", folder, files[1], "-f", "ndjson")
     assert {json.loads(line)["table"] for line in without.stdout.splitlines()} == {3, 5}
 
 
@@ -612,7 +612,7 @@ def test_predicted_sets_are_the_candidates_above_the_threshold(done: tuple[Done,
 
 def test_run_is_deterministic(here: Run, done: tuple[Done, Path], folder: Path, world_kb: Path, tmp_path: Path) -> None:
     again = here(
-        "quest", "run", world_kb, folder, "-o", tmp_path / "again", "-r", "bm25", "-k", 40, "--no-parsed", "--table", 3
+        "quest", "run", world_kb, folder, "-o", tmp_path / "again", "-m", "bm25", "-k", 40, "--no-parsed", "--table", 3
     )
     assert again.returncode == 0, again.stderr
     for name in ("bm25", "bm25+logistic"):
@@ -667,7 +667,7 @@ def refused(here: Run, folder: Path, world_kb: Path, tmp_path: Path) -> Callable
 
 
 def test_run_refuses_before_it_works(refused: Callable[..., str]) -> None:
-    assert refused("-r", "bm26") == "kbkit: unknown retriever 'bm26'; did you mean 'bm25'?\n"
+    assert refused("-m", "bm26") == "kbkit: unknown retriever 'bm26'; did you mean 'bm25'?\n"
     assert refused("--table", 1) == "kbkit: there is no Table 1 here; there are 3, 4, 5, 6\n"
     assert refused("-k", 0).startswith("kbkit: k is 0; ")
     assert refused("-f", "nope").startswith("kbkit: unknown format 'nope'; there are ")
@@ -708,7 +708,7 @@ def test_a_model_classifies_and_its_recording_replays(here: Run, world_kb: Path,
     def answer(seen: Seen) -> str:
         return json.dumps({"relevant": round(len(seen.inputs["document"]["text"]) % 97 / 97, 3)})
 
-    options = ("-r", "bm25", "-k", 2, "--no-parsed", "--classifier", "llm", "--table", 3)
+    options = ("-m", "bm25", "-k", 2, "--no-parsed", "--classifier", "llm", "--table", 3)
     with Server(otherwise=by(answer)) as server:
         done = here("quest", "run", kb, folder, "-o", tmp_path / "a", *options, "--llm", f"m@{server.url}")
         assert done.returncode == 0, done.stderr

@@ -108,9 +108,8 @@ def test_command(here: Run, world_kb: object) -> None:
         ["0.8", str(purity(0.95, 0.95, 0.8).precision), "0.95"],
         ["0.1", str(purity(0.95, 0.95, 0.1).precision), "0.95"],
     ]
-    asked = here(
-        "quest", "purity", world_kb, 'language:"German" -> country', 'language:"French" -> country', "--recall-b", 0.8
-    )
+    sets = ('language:"German" -> country', 'language:"French" -> country')
+    asked = here("quest", "purity", world_kb, *sets, "--recall-b", 0.8, "-f", "ndjson")
     row = json.loads(asked.stdout)
     # Belgium, Luxembourg and Switzerland, of the countries that speak German
     german = int(asked.stderr.split()[1].rstrip(","))
@@ -120,11 +119,11 @@ def test_command(here: Run, world_kb: object) -> None:
 
 def test_an_overlap_that_cannot_be_seen_is_remarked(here: Run, world_kb: object) -> None:
     sets = ('language:"German" -> country', 'language:"French" -> country')
-    done = here("quest", "purity", world_kb, *sets, "--recall-b", 0.25, "--recall-b", 0.5)
+    done = here("quest", "purity", world_kb, *sets, "--recall-b", 0.25, "--recall-b", 0.5, "-f", "ndjson")
     assert [json.loads(line)["overlap"] for line in done.stdout.splitlines()] == [1, 1]
     assert done.stderr.splitlines() == [  # half of A is just what can be seen with a recall of 0.5
         "the KB sees 0.5 of A in B, more than it can with a recall of B of 0.25: the overlap is taken to be 1",
-        "A: 6, B: 30, of A in B as the KB knows them: 0.5",
+        "A: 6, B: 30, fraction of A in B according to the KB: 0.5",
     ]
 
 

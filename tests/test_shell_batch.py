@@ -141,10 +141,10 @@ def test_the_file_name_decides_the_format(here: Run, world_kb: Path, tmp_path: P
 @pytest.mark.parametrize(
     ("options", "fact"),
     [
-        (["--mode", "foo"], "sparql"),
+        (["--language", "foo"], "sparql"),
         (["-f", "foo"], "ndjson"),
         (["-f", "parquet"], "parquet"),
-        (["-o", "no/x.csv"], "no/x.csv"),
+        (["-o", "no/x.csv"], "no"),
         (["-o", "x.foo"], "x.foo"),
         (["-o", "."], "."),
     ],
@@ -168,14 +168,14 @@ def test_a_mode_is_kept(here: Run, world_kb: Path) -> None:
     done = here(
         "shell",
         world_kb,
-        "--mode",
+        "--language",
         "sql",
         stdin="FROM country c\nSELECT c.key\nLIMIT 1;\n.mode auto\nriver{length_km > 6600}\n",
     )
     assert done.returncode == 0
     assert done.stdout.splitlines()[0] == '{"key":"AFG"}'
     assert json.loads(done.stdout.splitlines()[1])["name"] == "Nile"
-    done = here("shell", world_kb, "--mode", "search", "-c", "SELECT ?x", "-c", ".search")
+    done = here("shell", world_kb, "--language", "search", "-c", "SELECT ?x", "-c", ".search")
     assert done.returncode == 0
     assert json.loads(done.stdout.splitlines()[0])["rank"] == 1
 

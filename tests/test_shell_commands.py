@@ -464,7 +464,7 @@ def test_output_in_other_forms(shell: Session, folder: Path, wording: Wording) -
 
 def test_output_reports_invalid_targets(shell: Session, folder: Path, wording: Wording) -> None:
     (folder / "dir.csv").mkdir()
-    for target in ("no/x.csv", "dir.csv", "x.foo"):
+    for target in ("dir.csv", "x.foo"):
         assert target in shell.refused(f".output {target}")
     assert shell.executor.settings.output is None
     shell.run(".output sub.csv")

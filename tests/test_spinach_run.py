@@ -496,8 +496,8 @@ def test_run_and_eval(here: Here, kb_path: Path, tmp_path: Path) -> None:
     write(tmp_path / "questions.json", QUESTIONS)
     with Server(otherwise=by(next_action)) as server:
         done = here(
-            *("spinach", "run", kb_path, "questions.json", "--out", "runs.jsonl", "--llm", f"m@{server.url}"),
-            *("--actions", "6", "--total", "12", "--workers", "2"),
+            *("spinach", "run", kb_path, "questions.json", "-o", "runs.jsonl", "--llm", f"m@{server.url}"),
+            *("--max-actions", "6", "--max-total-actions", "12", "--workers", "2"),
             cwd=tmp_path,
         )
     assert done.returncode == 0, done.stderr
@@ -515,7 +515,8 @@ def test_run_and_eval(here: Here, kb_path: Path, tmp_path: Path) -> None:
     again = here("-q", "spinach", "eval", "runs.jsonl", "--kb", kb_path, "--table", "3", "-f", "json", cwd=tmp_path)
     assert [row["em"] for row in json.loads(again.stdout)] == [pytest.approx(100 / 3)]
     gold = here(
-        *("-q", "spinach", "eval", "runs.jsonl", "--gold", "questions.json", "--kb", kb_path, "--table", "5"),
+        *("-q", "spinach", "eval", "runs.jsonl", "--gold", "questions.json", "--kb", kb_path),
+        *("--table", "5", "-f", "ndjson"),
         cwd=tmp_path,
     )
     assert [json.loads(line)["questions"] for line in gold.stdout.splitlines()] == [2, 1, 0, 0, 0, 0]
@@ -523,7 +524,7 @@ def test_run_and_eval(here: Here, kb_path: Path, tmp_path: Path) -> None:
 
 def test_check_as_a_command(here: Here, world_kb: Path, tmp_path: Path) -> None:
     write(tmp_path / "questions.json", QUESTIONS)
-    done = here("spinach", "check", world_kb, "questions.json", "--out", "all.csv", "-f", "csv", cwd=tmp_path)
+    done = here("spinach", "check", world_kb, "questions.json", "--details", "all.csv", "-f", "csv", cwd=tmp_path)
     assert done.stdout == "total,accepted,ran,nonempty\n5,4,4,3\n"
     assert done.stderr.splitlines()[0] == "4: rows: no rows"
     assert pl.read_csv(tmp_path / "all.csv")["id"].to_list() == [1, 2, 3, 4, 5]
@@ -536,7 +537,7 @@ def test_check_as_a_command(here: Here, world_kb: Path, tmp_path: Path) -> None:
         (["run", "KB", "q.json", "-o", "r.jsonl", "--without", "stop"], "nothing can be answered without stop; leave"),
         (["run", "KB", "q.json", "-o", "r.jsonl", "--without", "look"], "unknown action 'look'"),
         (["check", "KB", "none.json"], "none.json cannot be read: No such file or directory"),
-        (["check", "KB", "q.json", "--out", "x.xml"], "cannot tell the format of x.xml"),
+        (["check", "KB", "q.json", "-o", "x.xml"], "cannot tell the format of x.xml"),
         (["eval", "q.json"], "q.json, record 1 has no predicted_answer_tuple"),
         (["eval", "q.json", "--table", "1"], "there is no Table 1 here; there are 3, 5, 10, 11"),
     ],

@@ -445,7 +445,7 @@ def test_questions_that_must_be_there(tmp_path: Path) -> None:
 
 def test_stats_for_programs_and_people(here: Here, tmp_path: Path) -> None:
     write(tmp_path / "mine.json", SMALL)
-    done = here("spinach", "stats", "mine.json", cwd=tmp_path)
+    done = here("spinach", "stats", "mine.json", "-f", "ndjson", cwd=tmp_path)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [(row["table"], row["queries"]) for row in rows] == [(1, 3), (6, 3), (7, 3)]
     assert done.stderr.splitlines()[0] == "mine: 1 of 4 queries cannot be read, and are in no table:"

@@ -437,7 +437,7 @@ def rows(done: Done) -> list[dict[str, Any]]:
 
 
 def test_run_and_eval_agree(here: Here, kb_path: Path, data: Path, tmp_path: Path) -> None:
-    done = here("stark", "run", kb_path, data, "--out", tmp_path / "runs", "--latency", 1, "-k", 4)
+    done = here("stark", "run", kb_path, data, "--runs", tmp_path / "runs", "--latency", 1, "-k", 4, "-f", "ndjson")
     table = rows(done)
     assert [row["run"] for row in table] == ALL
     assert list(table[0]) == ["run", "queries", "Hit@1", "Hit@5", "R@20", "MRR", "ms_median", "ms_mean"]
@@ -451,14 +451,14 @@ def test_run_and_eval_agree(here: Here, kb_path: Path, data: Path, tmp_path: Pat
         "rankings end at 4: Hit@5 is Hit@4, R@20 is R@4",
         *map(str, paths),
     ]
-    again = rows(here("stark", "eval", data, *paths))
+    again = rows(here("stark", "eval", data, *paths, "-f", "ndjson"))
     assert [{**row, "run": Path(row["run"]).stem} for row in again] == table
-    measured = rows(here("measure", "ranking", paths[0], data, "--split", "test", "-m", "mrr"))
+    measured = rows(here("measure", "ranking", paths[0], data, "--split", "test", "--measure", "mrr", "-f", "ndjson"))
     assert measured[0]["mrr"] == pytest.approx(table[0]["MRR"] / 100, abs=1e-4)
 
 
 def test_peoples_queries(here: Here, kb_path: Path, data: Path) -> None:
-    args = ("--split", "human_generated_eval", "-m", "bm25", "--latency", 0)
+    args = ("--split", "human_generated_eval", "-m", "bm25", "--latency", 0, "-f", "ndjson")
     [row] = rows(here("-q", "stark", "run", kb_path, data, *args))
     assert row == {
         "run": "bm25", "queries": 1, "Hit@1": 100, "Hit@5": 100, "R@20": 100, "MRR": 100,
@@ -470,7 +470,7 @@ def test_a_model_from_a_recording(here: Here, kb: KnowledgeBase, kb_path: Path, 
     judge, cache = Judge("judge", {"Kites at sea": 1.0, "Bees and honey": 0.9}), Cache(None)
     expected, _, _ = reranked(kb, data, judge, 20, cache)
     recording.write(cache.rows(), tmp_path / "calls.jsonl")
-    args = ("-m", "dense", "--rerank-mode", "bm25", "-k", 5, "--out", tmp_path / "out", "--latency", 2)
+    args = ("-m", "dense", "--rerank-mode", "bm25", "-k", 5, "--runs", tmp_path / "out", "--latency", 2, "-f", "ndjson")
     done = here("stark", "run", kb_path, data, *args, "--llm", f"replay:{tmp_path}/calls.jsonl")
     table = rows(done)
     assert [row["run"] for row in table] == ["dense", "bm25 + judge"]
@@ -485,8 +485,8 @@ def test_what_was_done_before_a_stop_is_kept(here: Here, kb_path: Path, data: Pa
     shutil.copytree(kb_path, copy)
     with Server(otherwise=by(lambda _: '{"score": 0.5}')) as server:
         llm = ("--llm", f"m@{server.url}", "--budget", 20, "--workers", 1)
-        args = ("-m", "bm25", "--rerank-mode", "bm25", "--latency", 0)
-        done = here("stark", "run", copy, data, *args, "--out", tmp_path / "lb", *llm)
+        args = ("-m", "bm25", "--rerank-mode", "bm25", "--latency", 0, "-f", "ndjson")
+        done = here("stark", "run", copy, data, *args, "--runs", tmp_path / "lb", *llm)
     assert done.returncode == 1
     assert "the budget of 20 tokens is spent" in done.stderr
     assert [json.loads(line)["run"] for line in done.stdout.splitlines()] == ["bm25"]
@@ -528,7 +528,7 @@ def test_faults_of_the_output_are_found_first(here: Here, data: Path, command: s
         ("--type kite", "unknown type 'kite'; there are author, paper"),
         ("--rerank-depth 0", "0 hits to rerank; it is 1 or more"),
         ("-k 0", "k is 0; it is from 1 to 1,000,000"),
-        ("--out d/split/test.index", "d/split/test.index cannot be made: File exists; --out names a folder"),
+        ("--runs d/split/test.index", "d/split/test.index cannot be made: File exists; --out names a folder"),
         ("--llm m", "'m' is no model; e.g. llama3.2@http://localhost:11434/v1, replay:calls.jsonl or none"),
     ],
 )
@@ -551,7 +551,8 @@ def test_eval_of_a_sample(here: Here, data: Path, tmp_path: Path) -> None:
     (tmp_path / "x.trec").write_text("0 Q0 p2 1 1 x\n1 Q0 p2 1 1 x\n2 Q0 p1 1 1 x\n")
     refused = here("stark", "eval", data, "x.trec", "--sample", 0.4, "--seed", -3, cwd=tmp_path)
     assert (refused.returncode, refused.stderr) == (1, "kbkit: the seed is -3; it is 0 or more\n")
-    [row] = rows(here("-q", "stark", "eval", data, "x.trec", "--sample", 0.4, "--seed", 3, cwd=tmp_path))
+    options = ("--sample", 0.4, "--seed", 3, "-f", "ndjson")
+    [row] = rows(here("-q", "stark", "eval", data, "x.trec", *options, cwd=tmp_path))
     drawn = evaluate.questions(data, "test", 0.4, 3).queries["query"].to_list()
     assert row["queries"] == len(drawn) == 1
     assert row["Hit@1"] == (0 if drawn == ["1"] else 100)

@@ -302,7 +302,7 @@ def names_by_draw(kb: KnowledgeBase, seed: int) -> list[str]:
 def test_a_session(run: Run, kb: KnowledgeBase, kb_path: Path, tmp_path: Path) -> None:
     first, second, third = names_by_draw(kb, 1)
     typed = f"is it {first.upper()}\n  something with a train \n\nthe last one\nnever read\n"
-    done = run("stark", "write", kb_path, "--out", tmp_path / "o", "--type", "film", "--seed", 1, stdin=typed)
+    done = run("stark", "write", kb_path, "-o", tmp_path / "o", "--type", "film", "--seed", 1, stdin=typed)
     assert done.returncode == 0, done.stderr
     shown = [line for line in done.stdout.splitlines() if line in (first, second, third)]
     assert shown == [first, second, third]
@@ -328,7 +328,7 @@ def test_it_goes_on_where_it_stopped(here: Here, kb: KnowledgeBase, kb_path: Pat
 
 
 def test_the_page_shows_what_there_is_to_know(here: Here, kb_path: Path, tmp_path: Path) -> None:
-    done = here("-q", "stark", "write", kb_path, "--out", tmp_path, "--type", "film", stdin="\n\n\n")
+    done = here("-q", "stark", "write", kb_path, "-o", tmp_path, "--type", "film", stdin="\n\n\n")
     for line in (
         "film#7 (id 0)",
         "also called Nachtzug",
@@ -345,14 +345,14 @@ def test_the_page_shows_what_there_is_to_know(here: Here, kb_path: Path, tmp_pat
 
 @pytest.mark.parametrize("typed", ["", "q\n", "q"])
 def test_ending_at_once_writes_nothing(here: Here, kb_path: Path, tmp_path: Path, typed: str) -> None:
-    done = here("stark", "write", kb_path, "--out", tmp_path / "o", stdin=typed)
+    done = here("stark", "write", kb_path, "-o", tmp_path / "o", stdin=typed)
     assert done.returncode == 0
     assert done.stderr == f"{tmp_path}/o/stark_qa/stark_qa_human_generated_eval.csv: 0 queries written\n"
     assert not (tmp_path / "o").exists()
 
 
 def test_input_that_is_no_text(kb_path: Path, tmp_path: Path) -> None:
-    words = [KBKIT, "stark", "write", kb_path, "--out", tmp_path]
+    words = [KBKIT, "stark", "write", kb_path, "-o", tmp_path]
     done = subprocess.run(
         words,
         input=b"caf\xe9\n",
@@ -371,17 +371,17 @@ def test_a_folder_that_cannot_be_is_refused_before_a_query_is_typed(
     (tmp_path / "file").write_text("", encoding="utf-8")
     (tmp_path / "dir").mkdir()
     (tmp_path / "dir" / "stark_qa").write_text("", encoding="utf-8")
-    done = here("stark", "write", kb_path, "--out", tmp_path / name, stdin="one\n")
+    done = here("stark", "write", kb_path, "-o", tmp_path / name, stdin="one\n")
     place = "dir/stark_qa" if name == "dir" else "file"
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f"kbkit: {tmp_path / place} is a file; --out names a folder\n"
 
 
 def test_a_seed_below_zero(here: Here, kb_path: Path, tmp_path: Path) -> None:
-    done = here("stark", "write", kb_path, "--out", tmp_path, "--seed", -1, stdin="a\n")
+    done = here("stark", "write", kb_path, "-o", tmp_path, "--seed", -1, stdin="a\n")
     assert (done.returncode, done.stderr) == (1, "kbkit: the seed is -1; it is 0 or more\n")
 
 
 def test_an_unknown_type(here: Here, kb_path: Path, tmp_path: Path) -> None:
-    done = here("stark", "write", kb_path, "--out", tmp_path, "--type", "movie", stdin="a\n")
+    done = here("stark", "write", kb_path, "-o", tmp_path, "--type", "movie", stdin="a\n")
     assert (done.returncode, done.stderr) == (1, "kbkit: unknown type 'movie'; there are film, genre, person\n")
