@@ -676,7 +676,7 @@ def test_formats(shell: Session) -> None:
 def test_rows_and_width_apply_to_tables(shell: Session) -> None:
     shell.run(".format table\n.rows 2\n.width 40")
     out = shell.printed("SELECT * FROM country;")
-    assert out.endswith("2 of 197 rows; other formats have all\n")
+    assert "2 of 197 rows" in out
     assert max(map(len, out.split("\n"))) <= 40
     assert max(map(len, shell.printed(".show France").split("\n"))) <= 40
     shell.run(".format csv")
