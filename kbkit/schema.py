@@ -12,7 +12,7 @@ import urllib.parse
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from kbkit.errors import UnknownNameError
 
@@ -166,6 +166,24 @@ class Relation:
     attributes: tuple[Attribute, ...] = ()
     label: str = ""
 
+    def joins(self) -> list[Join]:
+        """Return the joins of every signature: all forward ones, then all backward ones."""
+        forward = [Join(self, True, s.head, s.tail, s.edges) for s in self.signatures]
+        return [*forward, *(Join(self, False, s.tail, s.head, s.edges) for s in self.signatures)]
+
+
+class Join(NamedTuple):
+    """A relation that leads from nodes of the primary type ``source`` to nodes of the primary type ``target``.
+
+    It is followed from head to tail (``forward``) or from tail to head. ``edges`` counts the edges of its signature.
+    """
+
+    relation: Relation
+    forward: bool
+    source: str
+    target: str
+    edges: int
+
 
 @dataclass(frozen=True)
 class TextField:
@@ -247,6 +265,78 @@ class Schema:
     def relation(self, name: str) -> Relation:
         """The relation called ``name``; raises :class:`UnknownNameError` with the closest names."""
         return _lookup("relation", name, self._relations)
+
+    # -- how relations join types -------------------------------------------------------------------------------------
+
+    @cached_property
+    def _primary_types_of(self) -> dict[str, frozenset[str]]:
+        return {t.name: frozenset((t.name, *t.overlaps)) for t in self.node_types}
+
+    @cached_property
+    def _types_of(self) -> dict[str, tuple[str, ...]]:
+        result: dict[str, tuple[str, ...]] = {t.name: (t.name,) for t in self.node_types}
+        for node_type in self.node_types:
+            for primary in node_type.overlaps:
+                result[primary] = (*result.get(primary, (primary,)), node_type.name)
+        return result
+
+    @cached_property
+    def _joins_from(self) -> dict[str, list[Join]]:
+        result: dict[str, list[Join]] = {}
+        for relation in self.relations:
+            for s in relation.signatures:
+                more = 0 if s.head == s.tail else s.edges  # a loop is counted by its forward join
+                result.setdefault(s.head, []).append(Join(relation, True, s.head, s.tail, s.edges))
+                result.setdefault(s.tail, []).append(Join(relation, False, s.tail, s.head, more))
+        return result
+
+    def may_have(self, primary: str, node_type: str | None) -> bool:
+        """Return whether nodes of a primary type may have a type (None: any)."""
+        return node_type is None or primary == node_type or primary in self._primary_types_of[node_type]
+
+    def types_of(self, primary: str) -> tuple[str, ...]:
+        """Return the types that nodes of a primary type may have, the primary type first."""
+        return self._types_of.get(primary, (primary,))
+
+    def joins_between(self, source: str | None, target: str | None) -> list[Join]:
+        """Return the joins from nodes of a type to nodes of another, by signature; None is any type, but not for both.
+
+        If a relation joins a type to itself, its backward join has no edges, so that none is counted twice.
+        """
+        if source is None:
+            back = [] if target is None else self.joins_between(target, None)
+            return [Join(j.relation, not j.forward, j.target, j.source, j.edges) for j in back]
+        ends = None if target is None else self._primary_types_of.get(target, frozenset())
+        joins = (join for near in self._primary_types_of.get(source, ()) for join in self._joins_from.get(near, ()))
+        return [join for join in joins if ends is None or join.target in ends]
+
+    def allows(self, relation: Relation, source: str | None, target: str | None, *, forward: bool) -> bool:
+        """Return whether a relation leads from nodes of a type to nodes of another in a direction (None: any type)."""
+        head, tail = (source, target) if forward else (target, source)
+        return any(self.may_have(s.head, head) and self.may_have(s.tail, tail) for s in relation.signatures)
+
+    def direction(self, relation: Relation, source: str | None, target: str | None) -> bool | None:
+        """Return the direction of a step: forward (True) if a signature fits, else backward (False), else None."""
+        return next((f for f in (True, False) if self.allows(relation, source, target, forward=f)), None)
+
+    def relations_between(self, source: str | None, target: str | None) -> list[tuple[Relation, bool]]:
+        """Return the relations between two types (None: any), each with the direction of a step."""
+        found = ((relation, self.direction(relation, source, target)) for relation in self.relations)
+        return [(relation, forward) for relation, forward in found if forward is not None]
+
+    @cached_property
+    def _relations_from(self) -> dict[str, list[tuple[Relation, bool]]]:
+        result: dict[str, list[tuple[Relation, bool]]] = {}
+        for forward in (True, False):
+            for relation in self.relations:
+                if forward or not relation.symmetric:
+                    for primary in dict.fromkeys(s.head if forward else s.tail for s in relation.signatures):
+                        result.setdefault(primary, []).append((relation, forward))
+        return result
+
+    def relations_from(self, primary: str) -> list[tuple[Relation, bool]]:
+        """Return the relations of nodes of a primary type, forward then backward; symmetric ones forward only."""
+        return self._relations_from.get(primary, [])
 
     def prefixes(self) -> dict[str, str]:
         """SPARQL prefixes that this KB's IRIs call for, beside the standard ones.

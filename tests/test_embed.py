@@ -828,7 +828,7 @@ def test_a_model_that_is_not_on_disk_is_one_line_at_search(transformed: Path, tm
             assert one_line(error).startswith(f"the embedder {model!r} is not on this disk: ")
             with pytest.raises(KbError) as error:
                 opened.search("first", mode="bm25", rerank=f"cross-encoder:{model}")
-            assert one_line(error).startswith(f"the cross-encoder {model!r} is not on this disk: ")
+            assert one_line(error).startswith(f"Cannot load the cross-encoder {model!r}: ")
 
 
 @pytest.mark.usefixtures("models", "no_hub")

@@ -268,16 +268,12 @@ class Executor:
 
     def save(self, name: str) -> int:
         """Save the nodes of the last result as a set and return their number."""
-        import polars as pl
-
         last = self.result()
         if last.answers is not None:
             last.answers.save(name)
             return len(last.answers)
         node_type, ids = self.members()
-        held = pl.DataFrame({"id": ids})
-        sql = "SELECT type, key FROM nodes WHERE id IN (SELECT id FROM kbkit_members) ORDER BY id"
-        members = self.kb.tables.lookup(sql, frames={"kbkit_members": held})
+        members = self.kb.stores.nodes.frame(ids)
         self.kb.workspace.save(name, last.statement, node_type, self.kb.manifest.generation, members)
         return len(ids)
 
@@ -310,7 +306,7 @@ class Executor:
 
         for column in frame.select(pl.col(pl.String)).iter_columns():
             iris = column.drop_nulls().unique().to_list()
-            found, missing = self.kb.session.by_iri(iris)
+            found, missing = self.kb.stores.nodes.by_iri(iris)
             if len(found) and not missing:
                 return found
         raise KbError(
@@ -325,7 +321,7 @@ class Executor:
         if self.last is not None and self.last.answers is not None:
             name = f"({self.last.answers.expression})"
         else:
-            held = self.kb.session.held
+            held = self.kb.session.session_sets
             held[f"{LAST}{len(held) + 1}"] = self.members()  # for good: later answers may refer to it
             name = f"@{LAST}{len(held)}"
         parts, end = [], 0

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kbkit.executor import lookups
-from kbkit.schema import Relation, Schema, Signature
+from kbkit.schema import Relation, Schema
 
 if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
@@ -73,16 +73,6 @@ Names = Callable[[str, str | None, int], Sequence[Named]]
 Words = Callable[[], Sequence[Word]]
 Columns = Sequence[tuple[str, str]]
 """Names and types of columns."""
-
-
-class Way(NamedTuple):
-    """A signature of a relation as a step from the type ``near`` to the type ``other``, ``forward`` or backward."""
-
-    relation: Relation
-    forward: bool
-    other: str
-    near: str
-    edges: int
 
 
 def _none(*_: object) -> tuple[()]:
@@ -230,60 +220,3 @@ class Vocabulary:
     def relation(self, name: str) -> Relation | None:
         """Return the relation with this name, in any case, or None."""
         return self._folded_relations.get(name) or self._folded_relations.get(name.casefold())
-
-    # -- relations between types ------------------------------------------------------------------------------------
-
-    @cached_property
-    def _primaries(self) -> dict[str, frozenset[str]]:
-        """Type -> the primary types of its nodes."""
-        return {t.name: frozenset((t.name, *t.overlaps)) for t in self.schema.node_types}
-
-    @cached_property
-    def _having(self) -> dict[str, list[str]]:
-        """Primary type -> the types of its nodes, itself first."""
-        result = {t.name: [t.name] for t in self.schema.node_types}
-        for node_type in self.schema.node_types:
-            for primary in node_type.overlaps:
-                result.setdefault(primary, [primary]).append(node_type.name)
-        return result
-
-    @cached_property
-    def _signatures(self) -> dict[str, list[tuple[Relation, Signature]]]:
-        """Primary type -> the signatures with this head or tail."""
-        result: dict[str, list[tuple[Relation, Signature]]] = {t.name: [] for t in self.schema.node_types}
-        for relation in self.schema.relations:
-            for signature in relation.signatures:
-                pair = relation, signature
-                result.setdefault(signature.head, []).append(pair)
-                if signature.tail != signature.head:
-                    result.setdefault(signature.tail, []).append(pair)
-        return result
-
-    def ways(self, source: str | None, target: str | None = None) -> list[Way]:
-        """Return the ways from nodes of one type to another; None is any type, but not for both."""
-        if source is None:
-            if target is None:
-                return []
-            return [Way(w.relation, not w.forward, w.near, w.other, w.edges) for w in self.ways(target)]
-        found = [way for s in self._primaries.get(source, ()) for way in self._ways_from(s)]
-        if target is None:
-            return found
-        ends = self._primaries.get(target, frozenset())
-        return [way for way in found if way.other in ends]
-
-    def _ways_from(self, primary: str) -> Iterator[Way]:
-        for relation, signature in self._signatures.get(primary, ()):
-            if signature.head == primary:
-                yield Way(relation, True, signature.tail, primary, signature.edges)
-            if signature.tail == primary:
-                loop = signature.head == primary  # its edges are already counted
-                yield Way(relation, False, signature.head, primary, 0 if loop else signature.edges)
-
-    def ways_of(self, relation: Relation) -> list[Way]:
-        """Return the ways of a relation, both directions of each signature."""
-        forward = [Way(relation, True, s.tail, s.head, s.edges) for s in relation.signatures]
-        return [*forward, *(Way(relation, False, s.head, s.tail, s.edges) for s in relation.signatures)]
-
-    def types_having(self, primary: str) -> Sequence[str]:
-        """Return the types that nodes of a primary type can have."""
-        return self._having.get(primary, (primary,))

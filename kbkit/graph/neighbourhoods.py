@@ -20,12 +20,10 @@ from kbkit.schema import Schema
 from kbkit.stores import Stores
 from kbkit.stores.adjacency import Ids
 from kbkit.stores.ids import is_in
-from kbkit.stores.nodes import NODES_SQL
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from kbkit.stores.tables import Tables
 
 MAX_HOPS = 100
 
@@ -146,7 +144,7 @@ def neighbourhood(
     kinds = {"head": pl.Int32, "relation": pl.String, "tail": pl.Int32}
     return Neighbourhood(
         center,
-        _described(tables, kept),
+        _described(stores, kept),
         pl.concat(edges) if edges else pl.DataFrame(schema=kinds),
         _counted(schema, fronts, kept),
         frozenset(r.name for r in schema.relations if r.symmetric),
@@ -186,15 +184,15 @@ def _fair(graph: Graph, before: Ids, front: Ids, room: int) -> Ids:
     return np.sort(in_turn[np.sort(first)[:room]])
 
 
-def _described(tables: Tables, kept: Sequence[Ids]) -> pl.DataFrame:
+def _described(stores: Stores, kept: Sequence[Ids]) -> pl.DataFrame:
     """Return id, key, type, name, hop, line of the included nodes."""
     import polars as pl
 
     ids = np.concatenate(kept)
     hops = np.repeat(np.arange(len(kept)), [len(front) for front in kept])
     wanted = {"ids": ids.tolist()}
-    frame = pl.DataFrame({"id": ids, "hop": hops}).join(tables.lookup(NODES_SQL, wanted), on="id", how="left")
-    frame = frame.join(tables.lookup(_FIRST_LINES, wanted), on="id", how="left", maintain_order="left")
+    frame = pl.DataFrame({"id": ids, "hop": hops}).join(stores.nodes.frame(ids), on="id", how="left")
+    frame = frame.join(stores.tables.lookup(_FIRST_LINES, wanted), on="id", how="left", maintain_order="left")
     return frame.select("id", "key", "type", "name", "hop", "line").sort("hop", "id")
 
 

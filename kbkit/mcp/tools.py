@@ -24,7 +24,6 @@ SHOWN = 20
 _LONGEST_TEXT = 4_000
 _LONGEST_ENTRY = 24_000
 _COLUMNS, _FEW = 25, 10
-_NODES = "SELECT id, type, key, name FROM nodes WHERE id IN (SELECT unnest($ids)) ORDER BY id"
 
 
 @dataclass(frozen=True)
@@ -129,7 +128,7 @@ class _Work:
 
     def answers(self, expression: str, limit: int = SHOWN) -> str:
         ids = self._kb.answers(expression).ids
-        shown = self._kb.tables.lookup(_NODES, {"ids": ids[:limit].tolist()})
+        shown = self._kb.stores.nodes.frame(ids[:limit]).select("id", "type", "key", "name")
         names = self._explorer.names
         lines = [f"- {names.titled_node(kind, key, name)}" for _, kind, key, name in shown.iter_rows()]
         more = f"; the first {limit}:" if len(ids) > limit else ":" if lines else ""

@@ -346,24 +346,3 @@ def unique_names(names: Sequence[str]) -> list[str]:
             unique = f"{name}_{number}"
         result.append(unique)
     return result
-
-
-# -- look-ups ---------------------------------------------------------------------------------------------------------
-
-
-def closest_names(tables: Tables, name: str, node_type: str = "", limit: int = 5) -> list[str]:
-    """Names of nodes (of a type) that come close to ``name`` (Jaro-Winkler on lower case at least 0.8), best first."""
-    return [name for name, _ in closest_nodes(tables, name, node_type, limit)]
-
-
-def closest_nodes(tables: Tables, name: str, node_type: str = "", limit: int = 5) -> list[tuple[str, str]]:
-    """The same with the reference (``type#key``) of the first node of each name."""
-    where = "WHERE type = $type" if node_type else ""
-    return tables.rows(
-        f"""SELECT name, reference FROM (
-            SELECT name, arg_min(type || '#' || key, id) AS reference,
-                   jaro_winkler_similarity(lower(name), lower($name)) AS likeness
-            FROM nodes {where} GROUP BY name)
-        WHERE likeness >= 0.8 ORDER BY likeness DESC, name LIMIT $limit""",
-        {"name": name, "limit": limit, **({"type": node_type} if node_type else {})},
-    )

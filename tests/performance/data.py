@@ -113,9 +113,9 @@ def graph(scale: float, engine: str = "") -> None:
     """Make all of a graph that the answers need."""
 
     def draw_all(path: Path) -> None:
-        from kbkit.answers.catalogue import find
-        from kbkit.answers.constraints import Request
         from kbkit.answers.sample import draw
+        from kbkit.answers.sample_sets import Request
+        from kbkit.answers.templates import find
 
         path.mkdir()
         edges = pl.scan_parquet(source(scale) / "edges.parquet")

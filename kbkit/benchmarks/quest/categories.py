@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.answers import syntax
-from kbkit.answers.constraints import Request
 from kbkit.answers.parse import parse
-from kbkit.answers.sample import only_slot
-from kbkit.answers.set_pairs import Sets, matrix_of, splitmix64
-from kbkit.answers.shapes import Chance, Part
+from kbkit.answers.sample import first_slot
+from kbkit.answers.sample_plans import PlanSampler, SlotSets
+from kbkit.answers.sample_sets import AnswerSets, Request, matrix_of, splitmix64
 from kbkit.benchmarks.quest.families import Family, families, family_of
 from kbkit.benchmarks.quest.phrases import has_marks
 from kbkit.errors import BadInputError, KbError
@@ -58,7 +57,7 @@ class Categories:
 
     domain: str
     items: list[Category]
-    sets: Sets
+    sets: AnswerSets
     same: NDArray[np.int64]
     left_out: Counter[str] = field(default_factory=Counter)
     in_files: Counter[str] = field(default_factory=Counter)
@@ -127,7 +126,7 @@ def _numbered(
     sizes = np.diff(sets.indptr).astype(np.int64)
     identity = splitmix64(numbers.astype(np.uint64))
     kinds = np.zeros((len(items), 1), np.int32)
-    given = Sets(("",), numbers[:, None], kinds, weight, sizes, identity, sets)
+    given = AnswerSets(("",), numbers[:, None], kinds, weight, sizes, identity, sets)
     return Categories(domain, items, given, _equal_sets(sets.indptr, sets.indices), left_out, in_files)
 
 
@@ -154,8 +153,8 @@ def _by_nodes(kb: KnowledgeBase, found: Sequence[Family], left_out: Counter[str]
     if not found:
         return [], _stacked([], kb.schema.nodes)
     plans = [kb.session.resolved(parse(family.id), family.id) for family in found]
-    chance = Chance(Request(1), np.random.default_rng(0), kb.session, plans[0])
-    sets = Part(chance, "", [(plan, plan.root, only_slot(plan)) for plan in plans]).sets
+    sampler = PlanSampler(Request(1), np.random.default_rng(0), kb.session, plans[0])
+    sets = SlotSets(sampler, "", [(plan, plan.root, first_slot(plan)) for plan in plans]).sets
     rows = np.flatnonzero(sets.answers > 1)
     rows = rows[np.lexsort((sets.values[rows, 0], sets.kinds[rows, 0]))]
     left_out[_TRIVIAL] += len(sets.answers) - len(rows)
@@ -173,13 +172,8 @@ def _by_nodes(kb: KnowledgeBase, found: Sequence[Family], left_out: Counter[str]
 
 def _names(kb: KnowledgeBase, ids: NDArray[np.int32]) -> dict[int, tuple[str, str]]:
     """Key and name of nodes; the name is empty where they have none but their key."""
-    import polars as pl
-
-    found = kb.tables.lookup(
-        "SELECT id, key, name FROM nodes WHERE id IN (SELECT id FROM kbkit_wanted)",
-        frames={"kbkit_wanted": pl.DataFrame({"id": np.unique(ids)})},
-    )
-    return {node: (key, _readable(key, name)) for node, key, name in found.iter_rows()}
+    found = kb.stores.nodes.frame(np.unique(ids))
+    return {node: (key, _readable(key, name)) for node, key, _, name in found.iter_rows()}
 
 
 def _readable(key: str, name: str | None) -> str:

@@ -19,9 +19,9 @@ from typing import Any
 import polars as pl
 
 from kbkit.errors import BadInputError, KbError, UnknownNameError
+from kbkit.measures.formats import queries
 from kbkit.measures.frames import JUDGEMENTS, Gold
-from kbkit.measures.json_files import Record, queries, records
-from kbkit.measures.reading import content, load
+from kbkit.measures.records import JsonRecord, content, load, records
 
 SPLITS = ("train", "val", "test")
 TEMPLATES = {
@@ -119,7 +119,7 @@ class Dataset:
         made = self.folder / "stages" / "1_categories.jsonl"
         found: dict[str, str] = {}
         for record in records(made, content(made)) if made.exists() else ():
-            phrase, expression = record.data.get("phrase"), record.data.get("expression")
+            phrase, expression = record.fields.get("phrase"), record.fields.get("expression")
             if isinstance(phrase, str) and isinstance(expression, str):  # the first line holds settings
                 found.setdefault(phrase, expression)
         for split in self.splits:
@@ -170,18 +170,18 @@ def _check_document(line: bytes, where: str) -> None:
         raise BadInputError(f"{where}: no record", hint)
 
 
-def _example(record: Record, split: str) -> Example:
-    data = record.data
+def _example(record: JsonRecord, split: str) -> Example:
+    data = record.fields
     more = data.get("metadata")
     more = {} if more is None else more
     if not isinstance(more, dict):
-        raise record.bad("metadata is no record", 'e.g. "metadata": {"template": "_", "domain": "films"}')
+        raise record.error("metadata is no record", 'e.g. "metadata": {"template": "_", "domain": "films"}')
     text = data.get("query")
     if not isinstance(text, str) or not text.strip():
-        raise record.bad("no query", 'e.g. "query": "films by Jane Doe", "docs": ["Title"]')
+        raise record.error("no query", 'e.g. "query": "films by Jane Doe", "docs": ["Title"]')
     docs = data.get("docs")
     if not isinstance(docs, list) or not all(isinstance(title, str) and title for title in docs):
-        raise record.bad("docs is no list of titles", 'e.g. "docs": ["Title"]')
+        raise record.error("docs is no list of titles", 'e.g. "docs": ["Title"]')
     name = data.get("id")
     return Example(
         id="" if name is None else str(name),
@@ -198,29 +198,30 @@ def _example(record: Record, split: str) -> Example:
     )
 
 
-def _text(record: Record, data: Mapping[str, Any], key: str) -> str | None:
+def _text(record: JsonRecord, data: Mapping[str, Any], key: str) -> str | None:
     value = data.get(key)
     if value is not None and not isinstance(value, str):
-        raise record.bad(f"{key} is no text", "leave it out, or give a text")
+        raise record.error(f"{key} is no text", "leave it out, or give a text")
     return value or None
 
 
-def _categories(record: Record) -> tuple[tuple[str, str], ...]:
-    found = record.data.get("categories") or []
+def _categories(record: JsonRecord) -> tuple[tuple[str, str], ...]:
+    found = record.fields.get("categories") or []
     wanted = {"phrase", "expression"}
     if not isinstance(found, list) or not all(
         isinstance(one, dict) and all(isinstance(one.get(key), str) for key in wanted) for one in found
     ):
-        raise record.bad("categories is no list of phrases and expressions", '[{"phrase": "...", "expression": "..."}]')
+        hint = '[{"phrase": "...", "expression": "..."}]'
+        raise record.error("categories is no list of phrases and expressions", hint)
     return tuple((one["phrase"], one["expression"]) for one in found)
 
 
-def _by_title(record: Record, more: Mapping[str, Any], key: str, kind: type) -> Mapping[str, list[Any]] | None:
+def _by_title(record: JsonRecord, more: Mapping[str, Any], key: str, kind: type) -> Mapping[str, list[Any]] | None:
     found = more.get(key)
     if found is None:
         return None
     if not isinstance(found, dict) or not all(isinstance(values, list | None) for values in found.values()):
-        raise record.bad(f"{key} has no list for each title", f'e.g. "{key}": {{"Title": []}}')
+        raise record.error(f"{key} has no list for each title", f'e.g. "{key}": {{"Title": []}}')
     return {title: [one for one in values or () if isinstance(one, kind)] for title, values in found.items()}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kbkit.answers.constraints import Constraints, Request
+from kbkit.answers.sample_sets import Constraints, Request
 from kbkit.benchmarks.quest import categories, sample
 from kbkit.benchmarks.quest.categories import Categories
 from kbkit.benchmarks.quest.documents import titles

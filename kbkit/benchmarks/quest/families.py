@@ -84,9 +84,9 @@ def family_of(path: Path) -> str:
 def answer_type(kb: KnowledgeBase, expression: str) -> str:
     """The type that an expression with one slot stands for; raises :class:`KbError` where it has another form."""
     plan = kb.session.resolved(parse(expression), expression)
-    slots = [p for p in plan.parameters if isinstance(p.given, Slot)]
-    if len(slots) != 1 or slots[0].value:
-        number = sum(not slot.value for slot in slots)
+    slots = [p for p in plan.parameters if isinstance(p.source, Slot)]
+    if len(slots) != 1 or slots[0].is_value:
+        number = sum(not slot.is_value for slot in slots)
         raise KbError(f"--category {expression!r} has {number} slots for nodes", "it has one: 'genre:<g> -> movie'")
     return plan.type or "*"
 

@@ -10,7 +10,7 @@ from typing import Any
 from kbkit.benchmarks.quest.grammar import grammar
 from kbkit.benchmarks.stages import Row
 from kbkit.directory import files as whole_files
-from kbkit.measures.json_files import BESIDE
+from kbkit.measures.formats import DETAILS
 
 SPLITS = ("train", "val", "test")
 SHARES = [0.4, 0.1, 0.5]
@@ -78,7 +78,7 @@ def write(out: Path, found: Sequence[Row], about: Mapping[str, Any]) -> None:
         f"{split}.jsonl": _lines({k: row[k] for k in _PUBLISHED} for row in found if row["split"] == split)
         for split in SPLITS
     }
-    texts[BESIDE] = _lines(found)
+    texts[DETAILS] = _lines(found)
     texts[ABOUT] = json.dumps(about, ensure_ascii=False, indent=2) + "\n"
     whole_files.write({out / name: text for name, text in texts.items()})
 

@@ -65,7 +65,7 @@ class Shape:
 
     def expression(self, parts: Sequence[str]) -> str:
         """The shape with expressions in the place of its letters, as kbkit writes it."""
-        return str(syntax.put(self.tree, dict(zip(self.letters, map(parsed, parts), strict=True))))
+        return str(syntax.substitute(self.tree, dict(zip(self.letters, map(parsed, parts), strict=True))))
 
     def marked(self, phrases: Sequence[str]) -> str:
         """The original query with its phrases in ``<mark>``."""

@@ -15,7 +15,7 @@ from kbkit.benchmarks.leaks import leaks
 
 if TYPE_CHECKING:
     from kbkit.llm.calls import Calls
-    from kbkit.llm.reading import Answer
+    from kbkit.llm.prompts import Answer
 
 PROMPT = "quest_relevance_label"
 EVIDENCE = ("none", "partial", "complete")

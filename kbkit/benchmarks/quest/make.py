@@ -24,7 +24,7 @@ from kbkit.benchmarks.stages import Row, Stage
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.calls import Calls
-from kbkit.measures.reading import content
+from kbkit.measures.records import content
 
 __all__ = ["Made", "Settings", "make"]
 

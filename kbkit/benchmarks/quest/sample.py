@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.answers import syntax
-from kbkit.answers.constraints import Constraints, Request
 from kbkit.answers.sample import draw_sets
+from kbkit.answers.sample_sets import Constraints, Request
 from kbkit.benchmarks.quest.categories import Categories
 from kbkit.benchmarks.quest.grammar import Shape
 
@@ -95,7 +95,7 @@ def pool(categories: Categories, shape: Shape, request: Request) -> Pool:
     asked = replace(request, count=_most(request), weight="popular")
     sets = categories.sets
     if _ops(shape) <= {"|"}:  # what is larger alone is in no union of this size
-        sets = sets.keep(np.flatnonzero(sets.answers <= request.max_answers))
+        sets = sets.take(np.flatnonzero(sets.answers <= request.max_answers))
     drawn = draw_sets(sets, shape.tree, asked)
     order = [drawn.slots.index(letter) for letter in shape.letters]
     rows = drawn.values[:, order]
@@ -120,7 +120,7 @@ def _sets(tree: syntax.Expression, letters: dict[str, Any]) -> Any:
     """What a shape makes of its letters' sets, row by row."""
     import scipy.sparse as sp
 
-    if isinstance(tree, syntax.Saved):
+    if isinstance(tree, syntax.SavedSet):
         return letters[tree.name]
     assert isinstance(tree, syntax.Combine)
     whole, *rest = (_sets(part, letters) for part in tree.parts)
@@ -209,7 +209,7 @@ def _concerns(shape: Shape, constraint: str) -> bool:
 
 
 def _ops(shape: Shape) -> set[str]:
-    return {part.op for part in syntax.walk(shape.tree) if isinstance(part, syntax.Combine)}
+    return {part.op for part in syntax.subtrees(shape.tree) if isinstance(part, syntax.Combine)}
 
 
 def shares(count: int, places: Sequence[object]) -> list[int]:

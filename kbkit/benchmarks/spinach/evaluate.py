@@ -126,8 +126,8 @@ def score(run: Run, published: Published | None, name: str = "") -> Scored:
     return Scored(name or run.path.stem, run, percent, _printed(run, published))
 
 
-def _record(record: Record) -> rows.Record:
-    return rows.Record(record.id, record.predicted, record.gold if _scorable(record) else None, {})
+def _record(record: Record) -> rows.Prediction:
+    return rows.Prediction(record.id, record.predicted, record.gold if _scorable(record) else None, {})
 
 
 def _scorable(record: Record) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from kbkit.errors import BadInputError
 from kbkit.measures import records, rows
-from kbkit.measures.records import Item
+from kbkit.measures.records import JsonRecord
 from kbkit.measures.rows import Result
 
 QUERY = ("sparql", "query", "gold_sparql")
@@ -49,7 +49,7 @@ def read(path: Path, *, sparql: bool = True, question: bool = False) -> Dataset:
     its place. ``sparql`` and ``question`` say what no record may lack. Raises :class:`BadInputError` that names file
     and record.
     """
-    found = records.load(path)
+    found = records.load_records(path)
     if isinstance(found, dict):
         found = _listed(path, found)
     questions = [_question(item, place, sparql, question) for place, item in enumerate(found, 1)]
@@ -62,20 +62,20 @@ def read(path: Path, *, sparql: bool = True, question: bool = False) -> Dataset:
     return Dataset(path, tuple(questions))
 
 
-def _listed(path: Path, whole: dict[str, Any]) -> list[Item]:
+def _listed(path: Path, whole: dict[str, Any]) -> list[JsonRecord]:
     """The records of an object with ``questions``; another object is one record."""
     if "questions" not in whole:
-        return [Item(whole, f"{path}, record 1")]
+        return [JsonRecord(whole, f"{path}, record 1")]
     listed = whole["questions"]
     if not isinstance(listed, list) or not listed:
         raise BadInputError(f"{path}: questions is {_kind(listed)}", "a list of records should be there")
     for place, value in enumerate(listed, 1):
         if not isinstance(value, dict):
             raise BadInputError(f"{path}, record {place} is {_kind(value)}", f"a record is an object, {_HINT}")
-    return [Item(value, f"{path}, record {place}") for place, value in enumerate(listed, 1)]
+    return [JsonRecord(value, f"{path}, record {place}") for place, value in enumerate(listed, 1)]
 
 
-def _question(item: Item, place: int, needs_sparql: bool, needs_question: bool) -> Question:
+def _question(item: JsonRecord, place: int, needs_sparql: bool, needs_question: bool) -> Question:
     text = _words(item)
     if needs_question and not text:
         raise BadInputError(f"{item.where} has no question", _HINT)
@@ -83,7 +83,7 @@ def _question(item: Item, place: int, needs_sparql: bool, needs_question: bool) 
     return Question(_id(item) or text or str(place), text, query, _answers(item), item.where)
 
 
-def _id(item: Item) -> str:
+def _id(item: JsonRecord) -> str:
     value = item.fields.get("id")
     if value is None:
         return ""
@@ -92,7 +92,7 @@ def _id(item: Item) -> str:
     return str(value)
 
 
-def _words(item: Item) -> str:
+def _words(item: JsonRecord) -> str:
     name, value = _first(item, _TEXT)
     if isinstance(value, list):
         value = _english(item, name, value)
@@ -103,7 +103,7 @@ def _words(item: Item) -> str:
     )
 
 
-def _english(item: Item, name: str, listed: Sequence[Any]) -> Any:
+def _english(item: JsonRecord, name: str, listed: Sequence[Any]) -> Any:
     """The English words of a question in several languages, else the first."""
     texts: dict[str, Any] = {}
     for one in listed:
@@ -114,7 +114,7 @@ def _english(item: Item, name: str, listed: Sequence[Any]) -> Any:
     return texts.get("en", next(iter(texts.values()), ""))
 
 
-def _query(item: Item, needed: bool) -> str:
+def _query(item: JsonRecord, needed: bool) -> str:
     name, value = _first(item, QUERY)
     if isinstance(value, dict):
         name, value = f"{name}.sparql", value.get("sparql")
@@ -126,12 +126,12 @@ def _query(item: Item, needed: bool) -> str:
     return value or ""
 
 
-def _first(item: Item, names: Sequence[str]) -> tuple[str, Any]:
+def _first(item: JsonRecord, names: Sequence[str]) -> tuple[str, Any]:
     """The first of these fields that a record has, and its value; ("", None) if none."""
     return next(((name, item.fields[name]) for name in names if name in item.fields), ("", None))
 
 
-def _answers(item: Item) -> Result:
+def _answers(item: JsonRecord) -> Result:
     """The answers that a record holds; QALD's are a list of one SPARQL result."""
     name, value = _first(item, _ANSWERS)
     if name == "answers" and isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):

@@ -14,8 +14,7 @@ from kbkit.benchmarks.stages import Row, Stage
 from kbkit.directory import systems
 from kbkit.errors import BadInputError, KbError
 from kbkit.llm import threads
-from kbkit.measures.reading import content, load
-from kbkit.measures.records import Item
+from kbkit.measures.records import JsonRecord, content, load
 from kbkit.measures.rows import Result
 
 PREDICTED, GOLD = "predicted_answer_tuple", "gold_answer_tuple"
@@ -124,7 +123,7 @@ def read(path: Path) -> Run:
     return Run(path, settings, tuple(found.values()))
 
 
-def _items(path: Path) -> Iterator[Item]:
+def _items(path: Path) -> Iterator[JsonRecord]:
     try:
         text = content(path).decode()
     except OSError as error:
@@ -139,10 +138,10 @@ def _items(path: Path) -> Iterator[Item]:
     for value, where in listed:
         if not isinstance(value, dict):
             raise BadInputError(f"{where} is no record", f'a record is an object: {{"id": ..., "{PREDICTED}": [...]}}')
-        yield Item(value, where)
+        yield JsonRecord(value, where)
 
 
-def _record(item: Item, place: int) -> Record:
+def _record(item: JsonRecord, place: int) -> Record:
     fields = item.fields
     if PREDICTED not in fields and "predicted_sparql" not in fields:
         raise BadInputError(f"{item.where} has no {PREDICTED}", "kbkit spinach run writes it, as the authors' files do")
@@ -166,21 +165,21 @@ def _record(item: Item, place: int) -> Record:
     )
 
 
-def _text(item: Item, name: str) -> str:
+def _text(item: JsonRecord, name: str) -> str:
     value = item.fields.get(name)
     if value is not None and not isinstance(value, str):
         raise BadInputError(f"{item.where}: {name} is {value!r}", "it should be a text")
     return value or ""
 
 
-def _number(item: Item, name: str) -> float | None:
+def _number(item: JsonRecord, name: str) -> float | None:
     value = item.fields.get(name)
     if value is None or (isinstance(value, int | float) and not isinstance(value, bool) and value >= 0):
         return value
     raise BadInputError(f"{item.where}: {name} is {value!r}", "it should be a number, 0 or more, or null")
 
 
-def _whole(item: Item, name: str) -> int | None:
+def _whole(item: JsonRecord, name: str) -> int | None:
     value = _number(item, name)
     if value is not None and not isinstance(value, int):
         raise BadInputError(f"{item.where}: {name} is {value!r}", "it should be a whole number")

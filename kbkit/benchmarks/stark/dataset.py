@@ -13,8 +13,7 @@ import polars as pl
 from kbkit.errors import BadInputError
 from kbkit.measures import stark
 from kbkit.measures.frames import Gold
-from kbkit.measures.json_files import Record, records
-from kbkit.measures.reading import content
+from kbkit.measures.records import JsonRecord, content, records
 
 HUMAN = "human_generated_eval"
 """What the paper's code calls the split of the questions that people wrote."""
@@ -101,20 +100,20 @@ def _words(folder: Path) -> pl.DataFrame | None:
     for record in records(path, content(path)):
         name = _id(record)
         if name in rows:
-            raise record.bad(f"query {name!r} again, as in line {rows[name][0]}", "a query has one line")
-        rows[name] = (record.place, _count(record, "relational_words"), _count(record, "textual_words"))
+            raise record.error(f"query {name!r} again, as in line {rows[name][0]}", "a query has one line")
+        rows[name] = (record.position, _count(record, "relational_words"), _count(record, "textual_words"))
     return pl.DataFrame([(name, *counts) for name, (_, *counts) in rows.items()], schema=WORDS, orient="row")
 
 
-def _id(record: Record) -> str:
-    value = record.data.get("id")
+def _id(record: JsonRecord) -> str:
+    value = record.fields.get("id")
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise record.bad(f"id is {value!r:.40}" if "id" in record.data else "no id", _FIELDS)
+        raise record.error(f"id is {value!r:.40}" if "id" in record.fields else "no id", _FIELDS)
     return str(value)
 
 
-def _count(record: Record, name: str) -> int:
-    value = record.data.get(name)
+def _count(record: JsonRecord, name: str) -> int:
+    value = record.fields.get(name)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
-        raise record.bad(f"{name} is {value!r:.40}" if name in record.data else f"no {name}", _FIELDS)
+        raise record.error(f"{name} is {value!r:.40}" if name in record.fields else f"no {name}", _FIELDS)
     return value

@@ -22,8 +22,7 @@ from kbkit.directory import files as whole_files
 from kbkit.directory.systems import exclusive
 from kbkit.errors import BadInputError, KbError
 from kbkit.measures import stark
-from kbkit.measures.json_files import records
-from kbkit.measures.reading import content
+from kbkit.measures.records import content, records
 from kbkit.schema import Relation
 
 if TYPE_CHECKING:
@@ -248,7 +247,7 @@ def _told(path: Path, ids: set[str]) -> list[dict[str, Any]]:
     """The records of these queries; one without a query is what a killed writer left."""
     if not path.is_file():
         return []
-    kept = [record.data for record in records(path, content(path)) if str(record.data.get("id")) in ids]
+    kept = [record.fields for record in records(path, content(path)) if str(record.fields.get("id")) in ids]
     return list({str(record["id"]): record for record in kept}.values())
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from kbkit import __version__
-from kbkit.answers.catalogue import Template
-from kbkit.answers.constraints import WEIGHTS
+from kbkit.answers.sample_sets import WEIGHTS
+from kbkit.answers.templates import Template
 from kbkit.benchmarks import splits, stages
 from kbkit.benchmarks.documents import Document, read, types_with_text
 from kbkit.benchmarks.evidence import Matcher

@@ -22,7 +22,7 @@ def save(executor: Executor, argument: str) -> Outcome:
     The file name's ending decides the format: .csv, .json, .ndjson, .md, .parquet or .txt. A set outlives the session
     and later generations of the KB; SQL can read it too (answer_sets, answer_members).
     """
-    from kbkit.answers.syntax import Saved
+    from kbkit.answers.syntax import SavedSet
     from kbkit.display.render import ENDINGS, check, write
 
     target = parse_word(argument, "name or file", ".save neighbours, or .save neighbours.csv")
@@ -35,7 +35,7 @@ def save(executor: Executor, argument: str) -> Outcome:
         return Outcome(COMMAND, note=f"{path}: {rows:,} row{'' if rows == 1 else 's'}")
     if path.suffix or "/" in target:
         raise KbError(f"{target} is neither a set name nor a known file format", f"Formats: {', '.join(ENDINGS)}")
-    count, saved = executor.save(target.removeprefix("@")), Saved(target.removeprefix("@"))
+    count, saved = executor.save(target.removeprefix("@")), SavedSet(target.removeprefix("@"))
     return Outcome(COMMAND, note=f"{saved}: {count:,} node{'' if count == 1 else 's'}")
 
 

@@ -158,7 +158,7 @@ def templates(executor: Executor, argument: str) -> Outcome:
     With an id: its details; with values for its slots: its answers. `.templates suggest` derives templates from the
     schema.
     """
-    from kbkit.answers import catalogue
+    from kbkit.answers import templates as catalogue
 
     if not argument:
         frame = executor.kb.templates().filter("fits").drop("fits", "problem")
@@ -182,9 +182,9 @@ def sets(executor: Executor, argument: str) -> Outcome:
     In expressions a set is @NAME; .save NAME creates one.
     """
     if argument:
-        from kbkit.answers.syntax import Saved
+        from kbkit.answers.syntax import SavedSet
 
-        executor.ran = str(Saved(argument.removeprefix("@")))
+        executor.ran = str(SavedSet(argument.removeprefix("@")))
         return executor.answered(executor.kb.answers(executor.ran))
     frame = executor.kb.sets()
     return Outcome(COMMAND, frame, frame)

@@ -20,7 +20,8 @@ from kbkit.executor.completion.ranking import (
     ranked,
     starting,
 )
-from kbkit.executor.vocabulary import Vocabulary, Way
+from kbkit.executor.vocabulary import Vocabulary
+from kbkit.schema import Join
 
 _RIGHT = re.compile(r"[^\[\]]*\]\s*(?:->|<-|→|←)\s*(`(?:[^`]|``)+`|\w+(?:/\w+)*)")
 _OPERATORS = {
@@ -56,7 +57,7 @@ def _set(vocabulary: Vocabulary, here: Context, _text: str, _at: int) -> list[Ca
         types = vocabulary.cached("types", lambda: Pool(_types(vocabulary)))
         steps = vocabulary.cached("steps", lambda: _bracketed(_all_edges(vocabulary)))
         return layered(here.typed, here.start, types, steps)
-    ways = vocabulary.ways(source) if source is not None else _ways_of_step(vocabulary, path)
+    ways = vocabulary.schema.joins_between(source, None) if source is not None else _ways_of_step(vocabulary, path)
     ways = [way for way in ways if _fits(way, path)]
     groups = [_reached(vocabulary, ways)]
     if path.step is None and not here.quote:
@@ -64,16 +65,16 @@ def _set(vocabulary: Vocabulary, here: Context, _text: str, _at: int) -> list[Ca
     return layered(here.typed, here.start, *groups)
 
 
-def _ways_of_step(vocabulary: Vocabulary, path: Path) -> list[Way]:
+def _ways_of_step(vocabulary: Vocabulary, path: Path) -> list[Join]:
     relations = [vocabulary.relation(name) for name, _ in path.step or ()]
-    return [way for relation in relations if relation is not None for way in vocabulary.ways_of(relation)]
+    return [way for relation in relations if relation is not None for way in relation.joins()]
 
 
-def _reached(vocabulary: Vocabulary, ways: Iterable[Way]) -> Pool:
+def _reached(vocabulary: Vocabulary, ways: Iterable[Join]) -> Pool:
     """Return the types that a step can reach."""
     reached: dict[str, dict[str, int]] = {}
     for way in ways:
-        for name in vocabulary.types_having(way.other):
+        for name in vocabulary.schema.types_of(way.target):
             by = reached.setdefault(name, {})
             by[way.relation.name] = by.get(way.relation.name, 0) + way.edges
     return Pool(Item(name, identifier(name), _by(by), sum(by.values())) for name, by in reached.items())
@@ -100,7 +101,7 @@ def _by(relations: dict[str, int]) -> str:
     return f"by {', '.join(names[:_LISTED_RELATIONS])}{more}"
 
 
-def _fits(way: Way, path: Path) -> bool:
+def _fits(way: Join, path: Path) -> bool:
     """Return whether the step in brackets before the cursor allows this way."""
     if path.step is None:
         return True
@@ -120,7 +121,7 @@ def _edge(vocabulary: Vocabulary, here: Context, text: str, at: int) -> list[Can
     path, right = here.path, _RIGHT.match(text, at)
     target = vocabulary.type(right[1].strip("`").replace("``", "`")) if right else None
     source = path.types[-1] if path.types else None
-    ways = vocabulary.ways(source, target)
+    ways = vocabulary.schema.joins_between(source, target)
     inverse = here.attribute == "^"
     if source is None and target is None:
         return ranked(here.typed, vocabulary.cached("edges", lambda: Pool(_all_edges(vocabulary))), here.start)
@@ -135,10 +136,10 @@ def _edge(vocabulary: Vocabulary, here: Context, text: str, at: int) -> list[Can
     return ranked(here.typed, items, here.start)
 
 
-def _edges(ways: Iterable[Way], source: str | None) -> list[Item]:
+def _edges(ways: Iterable[Join], source: str | None) -> list[Item]:
     """Return the relations of ways, each once."""
     edges: dict[str, int] = {}
-    first: dict[str, Way] = {}
+    first: dict[str, Join] = {}
     for way in ways:
         name = way.relation.name
         edges[name] = edges.get(name, 0) + way.edges
@@ -151,16 +152,16 @@ def _edges(ways: Iterable[Way], source: str | None) -> list[Item]:
     return items
 
 
-def _signature(way: Way, source: str | None) -> str:
+def _signature(way: Join, source: str | None) -> str:
     known = [s for s in way.relation.signatures if source is None or source in (s.head, s.tail)]
     chosen = max(known or way.relation.signatures, key=lambda s: s.edges)
     more = f" and {len(known) - 1} more" if len(known) > 1 else ""
     return f"{chosen.head} -> {chosen.tail}{more}"
 
 
-def _turned(ways: Iterable[Way], items: Iterable[Item]) -> list[Item]:
+def _turned(ways: Iterable[Join], items: Iterable[Item]) -> list[Item]:
     """Return the relations from a type to itself, where ``^`` makes a difference."""
-    loops = {way.relation.name for way in ways if way.near == way.other and not way.relation.symmetric}
+    loops = {way.relation.name for way in ways if way.source == way.target and not way.relation.symmetric}
     return [item for item in items if item.name in loops]
 
 
