@@ -473,7 +473,7 @@ def test_variables_of_a_function(cells: dict[str, dict[str, Any]]) -> None:
         ("no SQL variable", "$nobody"),
         ("no value", "DataFrame"),
         ("a mistake", '"nope"'),
-        ("a mistake in an expression", "column 13"),
+        ("a mistake in an expression", "olumn 13"),
         ("unknown command", "'.nope'"),
     ],
 )

@@ -19,7 +19,7 @@ _COMMANDS = {
     "docs": "help",
 }
 """Commands and the dot-commands that do the same."""
-_POSITION = re.compile(r"^(?:line \d+, )?column \d+: ")
+_POSITION = re.compile(r"^(?:line \d+, )?column \d+: ", re.I)
 _NARROWEST, _BEFORE, _ELLIPSIS = 20, 0.6, "..."
 _LONGEST = 2_000
 """Characters of a message, which may quote the user's input."""
