@@ -158,7 +158,7 @@ def test_an_answer_set(world: KnowledgeBase) -> None:
     assert none.text == 'country:"France" - country0 members of type country'
 
 
-def test_answers_that_cannot_be_had_say_why(world: KnowledgeBase, tmp_path: Path) -> None:
+def test_unavailable_answers_show_the_reason(world: KnowledgeBase, tmp_path: Path) -> None:
     late = world.answers("country -> [borders] -> country", engine="sql", timeout=1e-9)
     assert "stopped" in check(late._repr_html_()).text
     with kbkit.ingest("world", out=tmp_path / "w.kb", stores=["tables"]) as kb:
@@ -313,7 +313,7 @@ CELLS = {
     "schema": "%kb .schema",
     "info": "%kb .info",
     "parameters": """
-        n, most, name, keys, text, timeout = 3, 1e6, "it's $n \\" '; DROP", ["NPL", "BTN"], "t", 5
+        n, limit, name, keys, text, timeout = 3, 1e6, "it's $n \\" '; DROP", ["NPL", "BTN"], "t", 5
     """,
     "kb": "kb = %kb",
     "kb used": "node = kb.node('Nepal'); import numpy as np; number = np.int64(4); type(kb).__name__",
@@ -373,6 +373,7 @@ def cells(world_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     return dict(zip(CELLS, session(folder, *CELLS.values()), strict=True))
 
 
+@pytest.mark.core
 def test_objects(cells: dict[str, dict[str, Any]]) -> None:
     kinds = {name: cells[name]["type"] for name in ("open", "SPARQL", "answers", "search", "question", "page")}
     assert kinds == {
@@ -417,7 +418,7 @@ def test_variables_are_parameters(cells: dict[str, dict[str, Any]]) -> None:
     assert "{n} $n" in cells["no expansion"]["text"]
 
 
-def test_what_is_no_path_is_a_statement(cells: dict[str, dict[str, Any]]) -> None:
+def test_text_that_is_not_a_path_is_a_statement(cells: dict[str, dict[str, Any]]) -> None:
     assert cells["too long for a path"]["type"] == "SearchResults"
     assert cells["words after open"]["text"] == "'SearchResults'"
 
@@ -434,7 +435,7 @@ def test_what_is_no_path_is_a_statement(cells: dict[str, dict[str, Any]]) -> Non
         ("print('%kb who?')", None),
     ],
 )
-def test_questions_are_no_calls_for_help(line: str, asked: tuple[str, str] | None) -> None:
+def test_question_marks_do_not_call_help(line: str, asked: tuple[str, str] | None) -> None:
     [found] = questions([line + "\n"])
     if asked is None:
         assert found == line + "\n"
@@ -463,22 +464,23 @@ def test_variables_of_a_function(cells: dict[str, dict[str, Any]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cell", "message"),
+    ("cell", "fact"),
     [
-        ("nothing open", "no KB is open; %kb open DIR opens one"),
-        ("closed", "no KB is open; %kb open DIR opens one"),
-        ("no such KB", "nowhere.kb does not exist; kbkit ingest makes one; kbkit demo makes a sample"),
-        ("no variable", "there is no Python variable nobody, which <nobody> stands for; nobody = ... makes it"),
-        ("no SQL variable", "there is no Python variable nobody, which $nobody stands for; nobody = ... makes it"),
-        ("no value", "the variable df is a DataFrame, which is no value for a query; give a number, a text, a date, a node or a list of them"),  # noqa: E501
-        ("a mistake", 'Binder Error: Referenced column "nope" not found in FROM clause!'),
-        ("a mistake in an expression", "column 13: unknown relation 'nope'"),
-        ("unknown command", "unknown command '.nope'"),
+        ("nothing open", "%kb open KB"),
+        ("closed", "%kb open KB"),
+        ("no such KB", "nowhere.kb"),
+        ("no variable", "<nobody>"),
+        ("no SQL variable", "$nobody"),
+        ("no value", "DataFrame"),
+        ("a mistake", '"nope"'),
+        ("a mistake in an expression", "olumn 13"),
+        ("unknown command", "'.nope'"),
     ],
-)  # fmt: skip
-def test_errors_are_one_line(cell: str, message: str, cells: dict[str, dict[str, Any]]) -> None:
+)
+def test_errors_are_one_line(cell: str, fact: str, cells: dict[str, dict[str, Any]]) -> None:
     left = cells[cell]
-    assert left["error"].startswith(f"UsageError: {message}")
+    assert left["error"].startswith("UsageError: ")
+    assert fact in left["error"]
     assert left["err"] == left["error"] + "\n"
     assert (left["out"], left["type"]) == ("", "NoneType")
 
@@ -505,7 +507,7 @@ def test_one_kb_at_a_time_and_no_lock_left(cells: dict[str, dict[str, Any]]) -> 
     assert cells["free after all"]["text"] == "True"
 
 
-def test_a_notebook_without_the_magic_imports_no_ipython() -> None:
+def test_ipython_is_imported_only_by_the_magic() -> None:
     code = "import sys, kbkit, kbkit.kb, kbkit.display.html; print('IPython' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

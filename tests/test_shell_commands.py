@@ -15,12 +15,14 @@ import pytest
 import kbkit
 from kbkit.assets import guidebook
 from kbkit.errors import KbError
+from kbkit.executor import dispatch
 from kbkit.executor.commands import COMMANDS, find, words
 from kbkit.executor.executor import Executor, Outcome, Quit
 from kbkit.kb import KnowledgeBase
 from kbkit.shell.display import Display
 from kbkit.shell.runner import Runner
 from tests import kbs
+from tests.wording import Wording
 
 FRANCE = 'country:"France" -> [borders] -> country'
 
@@ -91,7 +93,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 EVERY = [
     *("info", "schema", "show", "back", "path", "around", "queries", "templates", "sets", "why", "explain", "search"),
-    *("save", "output", "open", "read", "edit", "history", "mode", "format", "width", "rows", "pager", "timing"),
+    *(
+        "save",
+        "output",
+        "open",
+        "read",
+        "edit",
+        "history",
+        "system",
+        "mode",
+        "format",
+        "width",
+        "rows",
+        "pager",
+        "timing",
+    ),
     *("timeout", "set", "help", "quit"),
 ]
 
@@ -105,7 +121,7 @@ def test_the_commands_are_these() -> None:
 def test_every_command_has_help(name: str, shell: Session) -> None:
     entry = COMMANDS[name]
     assert re.fullmatch(r"[A-Z].{10,70}\.", entry.help)
-    assert bool(entry.usage) == bool(entry.arguments) or name in ("history", "set")
+    assert bool(entry.usage) == bool(entry.arguments) or name in ("history", "set", "system")
     shown = shell.printed(f".help {name}")
     assert shown.startswith(f".{name} {entry.usage}".rstrip() + "\n\n" + entry.help)
     assert max(map(len, shown.split("\n"))) <= 80
@@ -122,97 +138,116 @@ def test_the_guide_has_a_line_for_every_command() -> None:
 @pytest.mark.parametrize(
     ("typed", "name"),
     [
-        *(("sch", "schema"), ("q", "quit"), ("exit", "quit"), ("h", "help"), ("he", "help"), ("t", None), ("s", None)),
+        *(
+            ("sch", "schema"),
+            ("q", "quit"),
+            ("exit", "quit"),
+            ("h", "help"),
+            ("he", "help"),
+            ("t", None),
+            ("s", None),
+            ("shell", "system"),
+            ("sy", "system"),
+        ),
         *(("SHOW", "show"), ("Info", "info"), ("tem", "templates"), ("timi", "timing"), ("hi", "history"), ("", None)),
         *(("shows", None), ("f", "format"), ("b", "back"), ("e", None), ("ed", "edit"), ("w", None), ("wi", "width")),
     ],
 )
-def test_the_start_of_a_name_is_enough_where_it_is_one_command(typed: str, name: str | None) -> None:
+def test_an_unambiguous_prefix_is_enough(typed: str, name: str | None) -> None:
     if name is not None:
         assert find(typed).name == name
     else:
-        with pytest.raises(KbError, match=f"unknown command '.{typed}'"):
+        with pytest.raises(KbError, match=f"Unknown command '.{typed}'"):
             find(typed)
 
 
-@pytest.mark.parametrize(
-    ("statement", "message"),
-    [
-        (".frobnicate", "unknown command '.frobnicate'; there are 28, among them .around, .back, .edit, .explain, .format"),  # noqa: E501
-        (".shw", "unknown command '.shw'; did you mean '.show'?"),
-        (".mode csv", "'csv' is no language; .format csv sets how results are written"),
-        (".s", "unknown command '.s'; there are .schema, .show, .sets, .search, .save, .set"),
-        (".", "unknown command '.'; there are 28, among them .around, .back, .edit, .explain, .format"),
-        (".info x", ".info takes no argument; .help info tells what it does"),
-        (".quit now", ".quit takes no argument; .help quit tells what it does"),
-        (".back 2", ".back takes no argument; .help back tells what it does"),
-        (".back", "there is no page to go back to; .show NODE shows one"),
-        (".edit", "there is no prompt here, and no history; kbkit shell DIR in a terminal has both"),
-        (".history x", "there is no prompt here, and no history; kbkit shell DIR in a terminal has both"),
-        (".schema nope", "unknown type or relation 'nope'; there are 23, among them borders, capital, city, coast_on, continent"),  # noqa: E501
-        (".schema country city", "unknown type or relation 'country city'; did you mean 'country'?"),
-        (".show", "no node is named; .show NODE, e.g. by its name or type#key"),
-        (".show Frnce", "unknown node 'Frnce'; did you mean 'France' or 'French'?"),
-        (".show xyzzy", "unknown node 'xyzzy'; .search finds nodes by words"),
-        (".show #99999", "there is no node 99999; ids run from 0 to 1641"),
-        (".path France", "1 nodes, where two are expected; e.g. .path Nepal 'New Zealand'"),
-        (".path a b c", "3 nodes, where two are expected; e.g. .path Nepal 'New Zealand'"),
-        (".path 'a", "\"'a\" cannot be split into words: no closing quotation; quotes come in pairs"),
-        (".around", "a node, and a file if it is to be drawn, are expected; e.g. .around Nepal nepal.html"),
-        (".around a b c", "a node, and a file if it is to be drawn, are expected; e.g. .around Nepal nepal.html"),
-        (".queries most_connected limit=x", "parameter limit is 'x'; give an integer"),
-        (".queries most_connected foo=1", "unknown parameter 'foo' in query graph/most_connected; there are limit, type"),  # noqa: E501
-        (".queries most_connected limit", "'limit' is not NAME=VALUE; e.g. limit=10; quote values that have spaces"),
-        (".queries most_connected =3", "'=3' is not NAME=VALUE; e.g. limit=10; quote values that have spaces"),
-        (".why", "there is no last result yet; ask something first"),
-        (".explain", "there is no last result yet; ask something first"),
-        (".explain .show x", ".show is a dot-command; .help tells what it does"),
-        (".search -k", "-k has no value; e.g. .search -k 20 WORDS"),
-        (".search --mode", "--mode has no value; e.g. .search --mode bm25 WORDS"),
-        (".search -k x sea", "'x' is no number of hits; give a whole number from 1 on"),
-        (".search -k 0 sea", "'0' is no number of hits; give a whole number from 1 on"),
-        (".search --mode foo", "unknown mode 'foo'; there are bm25, dense, hybrid, multivector, relational"),
-        (".search --mode foo sea", "unknown mode 'foo'; there are bm25, dense, hybrid, multivector, relational"),
-        (".search --bogus 1 x", "unknown option '--bogus'; there are --k, --mode, --type, --within, -k, -m, -t, -w"),
-        (".search --within 'sea", "\"--within 'sea\" cannot be split into words: no closing quotation; quotes come in pairs"),  # noqa: E501
-        (".search --within _ sea", "there is no last result yet; ask something first"),
-        (".save", "no words, where one name or file is expected; e.g. .save neighbours, or .save neighbours.csv"),
-        (".save a b", "2 words, where one name or file is expected; e.g. .save neighbours, or .save neighbours.csv"),
-        (".save x", "there is no last result yet; ask something first"),
-        (".output a b", "2 words, where one path is expected; e.g. .output results.csv"),
-        (".open a b", "2 words, where one path is expected; e.g. .open my.kb"),
-        (".open nope.kb", "nope.kb does not exist; kbkit ingest makes one; kbkit demo makes a sample"),
-        (".read", "no words, where one path is expected; e.g. .read queries.sql"),
-        (".read nope.sql", "nope.sql cannot be read: No such file or directory"),
-        (".read .", ". cannot be read: Is a directory"),
-        (".mode foo", "unknown mode 'foo'; there are answers, auto, search, sparql, sql"),
-        (".mode sql now", "unknown mode 'sql now'; did you mean 'sql'?"),
-        (".format html", "unknown format 'html'; there are auto, csv, json, markdown, ndjson, table"),
-        (".format parquet", "unknown format 'parquet'; there are auto, csv, json, markdown, ndjson, table"),
-        (".width 19", "'19' is no width; give a whole number from 20 on"),
-        (".width x", "'x' is no width; give a whole number from 20 on"),
-        (".rows 0", "'0' is no number of rows; give a whole number from 1 on"),
-        (".rows -1", "'-1' is no number of rows; give a whole number from 1 on"),
-        (".pager maybe", "unknown value 'maybe'; there are auto, off, on"),
-        (".timing maybe", "unknown value 'maybe'; there are off, on"),
-        (".timeout x", "'x' is no time; give seconds, or 0 for never"),
-        (".timeout -1", "'-1' is no time; give seconds, or 0 for never"),
-        (".timeout nan", "'nan' is no time; give seconds, or 0 for never"),
-        (".timeout inf", "'inf' is no time; give seconds, or 0 for never"),
-        (".sets nope-at-all", "there is no saved set @nope-at-all; there are none"),
-    ],
-)  # fmt: skip
-def test_bad_input_is_told_in_one_line(world: KnowledgeBase, capsys: pytest.CaptureFixture[str], statement: str, message: str) -> None:  # noqa: E501 # fmt: skip
-    assert session(world, capsys).refused(statement) == message
+BAD_INPUT = {
+    ".frobnicate": "'.frobnicate'",
+    ".shw": "'.show'",
+    ".s": ".schema or .show",
+    ".": "'.'",
+    "\\l": "'\\\\l'",
+    ".info x": ".info",
+    ".quit now": ".quit",
+    ".back": ".show NODE",
+    ".edit": "kbkit shell KB",
+    ".history x": "kbkit shell KB",
+    ".system": "!ls",
+    ".schema nope": "'nope'",
+    ".schema country city": "'country'",
+    ".show": ".show NODE",
+    ".show Frnce": "'France'",
+    ".show xyzzy": "'xyzzy'",
+    ".show #99999": "1641",
+    ".path France": "not 1",
+    ".path a b c": "not 3",
+    ".path 'a": '"\'a"',
+    ".around": ".around Nepal nepal.html",
+    ".around a b c": ".around Nepal nepal.html",
+    ".queries most_connected limit=x": "limit",
+    ".queries most_connected foo=1": "'foo'",
+    ".queries most_connected limit": "'limit'",
+    ".queries most_connected =3": "'=3'",
+    ".why": "last result",
+    ".explain .show x": ".show",
+    ".search -k": ".search -k 20",
+    ".search --mode": ".search --mode bm25",
+    ".search -k 0 sea": "'0'",
+    ".search --mode foo": "hybrid",
+    ".search --mode foo sea": "hybrid",
+    ".search --bogus 1 x": "--within",
+    ".search --within 'sea": "'sea",
+    ".search --within _ sea": "last result",
+    ".save": "not 0",
+    ".save a b": "not 2",
+    ".save x": "last result",
+    ".open a b": ".open my.kb",
+    ".open nope.kb": "nope.kb",
+    ".read nope.sql": "nope.sql",
+    ".read .": "directory",
+    ".mode csv": ".format csv",
+    ".mode foo": "sparql",
+    ".mode sql now": "'sql'",
+    ".format html": "markdown",
+    ".format parquet": "markdown",
+    ".width 19": "20",
+    ".rows 0": "'0'",
+    ".rows -1": "'-1'",
+    ".pager maybe": "auto",
+    ".timing maybe": "on",
+    ".timeout x": "'x'",
+    ".timeout -1": "'-1'",
+    ".timeout nan": "'nan'",
+    ".timeout inf": "'inf'",
+    ".sets nope-at-all": "nope-at-all",
+    "MATCH (n) RETURN n": "Cypher",
+    "SELEC name FROM country": "SELEC",
+    "show rivers": "quotes",
+}
+"""Statements, and what their message must contain."""
 
 
-def test_names_that_are_many_are_not_all_told(shell: Session) -> None:
-    assert shell.refused(".queries nope").startswith("unknown query 'nope'; there are ")
-    assert shell.refused(".templates nope").startswith("unknown template 'nope'; there are ")
-    assert shell.refused(".help nope") == "unknown topic 'nope'; did you mean 'open'?"
-    assert shell.refused(".help xyzzy").startswith("unknown topic 'xyzzy'; there are ")
-    assert shell.refused(".search --type nope sea").startswith("unknown type 'nope'; there are city, ")
-    assert shell.refused(".search --type nope").startswith("unknown type 'nope'; there are city, ")
+@pytest.mark.parametrize("statement", BAD_INPUT)
+def test_bad_input_is_reported_in_one_line(
+    world: KnowledgeBase, capsys: pytest.CaptureFixture[str], statement: str, wording: Wording
+) -> None:
+    message = session(world, capsys).refused(statement)
+    assert BAD_INPUT[statement] in message
+    wording(message, "shell")
+
+
+def test_long_lists_of_names_are_shortened(shell: Session) -> None:
+    for command in (
+        ".queries nope",
+        ".templates nope",
+        ".help xyzzy",
+        ".search --type nope sea",
+        ".search --type nope",
+    ):
+        message = shell.refused(command)
+        assert "nope" in message or "xyzzy" in message
+        assert len(message) < 200
+    assert "'open'" in shell.refused(".help nope")
 
 
 # -- look -------------------------------------------------------------------------------------------------------------
@@ -236,7 +271,7 @@ def test_info_and_schema(shell: Session) -> None:
     assert rows[1]["edges"] == 209
 
 
-def test_show_takes_a_node_as_any_of_its_names(shell: Session) -> None:
+def test_show_accepts_any_name_of_a_node(shell: Session) -> None:
     shell.run("SELECT 1 AS a")
     pages = {
         shell.printed(f".show {text}")
@@ -287,29 +322,27 @@ def test_templates(shell: Session) -> None:
 def test_sets(shell: Session) -> None:
     shell.run(".format csv")
     shell.run(FRANCE)
-    assert shell.said(".save 'around France'") == "11 nodes are @`around France`"
+    assert shell.said(".save 'around France'") == "@`around France`: 11 nodes"
     assert "around France,country,11" in shell.printed(".sets")
     assert shell.printed(".sets around France").count("\n") == 12
     assert shell.printed("@`around France` & country{area_km2 > 1e6}").count("Brazil") == 1
     shell.run('country:"Nepal"')
-    assert shell.said(".save nepal") == "1 node is @nepal"
+    assert shell.said(".save nepal") == "@nepal: 1 node"
     assert shell.printed(".sets nepal") == shell.printed(".sets @nepal") == shell.printed("@nepal")
 
 
 # -- answers ----------------------------------------------------------------------------------------------------------
 
 
-def test_why(shell: Session) -> None:
+def test_why(shell: Session, wording: Wording) -> None:
     shell.run(FRANCE)
     assert shell.printed(".why") == shell.printed(".why 1") == "Andorra\n  France -> [borders] -> Andorra\n"
     assert shell.printed(".why 11").startswith("Suriname\n")
-    assert shell.refused(".why 12") == "the last result has 11 rows, and no row 12"
-    assert shell.refused(".why 0") == "'0' is no row; give a whole number from 1 on"
-    assert shell.refused(".why x") == "'x' is no row; give a whole number from 1 on"
+    wording(shell.refused(".why 12"), "shell")
+    assert "'0'" in shell.refused(".why 0")
+    assert "'x'" in shell.refused(".why x")
     shell.run("SELECT id FROM country")
-    assert shell.refused(".why") == (
-        "rows of SQL and SPARQL have no proof; an answer expression's have: country -> [borders] -> country"
-    )
+    wording(shell.refused(".why"), "shell")
     shell.run("flat-topped mountain above Cape Town")
     assert shell.printed(".why").startswith("1. Table Mountain  (mountain#table-mountain) ")
     assert "\n  bm25: 1 of " in shell.printed(".why 1")
@@ -338,8 +371,8 @@ def test_explain(shell: Session) -> None:
 
 
 def test_search_takes_options_and_keeps_them(shell: Session) -> None:
-    assert shell.said(".search") == "searches take k 10"
-    assert shell.said(".search -k 3 --type country") == "searches take k 3, type country"
+    assert shell.said(".search") == "search options: k 10"
+    assert shell.said(".search -k 3 --type country") == "search options: k 3, type country"
     shell.run("high mountains")
     assert shell.executor.result().frame.height == 3
     assert set(shell.executor.result().frame["type"]) == {"country"}
@@ -351,7 +384,7 @@ def test_search_takes_options_and_keeps_them(shell: Session) -> None:
     assert len(found) == 3
     shell.run(".search -w _ --k 50 landlocked")
     assert set(shell.executor.result().frame["name"]) <= found
-    assert shell.said(".search") == "searches take k 3, type country"
+    assert shell.said(".search") == "search options: k 3, type country"
     before = dict(shell.executor.settings.search)
     for bad in (".search --mode foo", ".search --type foo", ".search --within '->'", ".search -k 5 --mode foo"):
         assert shell.run(bad)[0] == 1
@@ -382,60 +415,63 @@ def test_save_writes_files(shell: Session, folder: Path) -> None:
     assert (folder / "x.csv").read_text(encoding="utf-8") == "a\n1\n"  # not added to
 
 
-def test_save_refuses_what_it_cannot_write(shell: Session, folder: Path) -> None:
+def test_save_reports_invalid_targets(shell: Session, folder: Path, wording: Wording) -> None:
     shell.run(FRANCE)
     (folder / "dir.csv").mkdir()
-    endings = "files end in .json, .jsonl, .ndjson, .csv, .md, .parquet, .txt"
-    assert shell.refused(".save no/x.csv") == "no/x.csv: there is no folder no; make it first"
-    assert shell.refused(".save dir.csv") == "dir.csv is a folder; name a file"
-    assert shell.refused(".save x.xlsx") == f"x.xlsx is no set's name, and its ending tells no format; {endings}"
-    assert shell.refused(".save a/b") == f"a/b is no set's name, and its ending tells no format; {endings}"
-    assert shell.refused(".save @") == "'' is no name for a set; give 1 to 100 printable characters"
+    for target, fact in (
+        ("no/x.csv", "no"),
+        ("dir.csv", "dir.csv"),
+        ("x.xlsx", ".parquet"),
+        ("a/b", ".md"),
+        ("@", "''"),
+    ):
+        message = shell.refused(f".save {target}")
+        assert fact in message
+        wording(message, "shell")
     shell.run("SELECT 1 AS a;")
-    assert shell.refused(".save numbers").startswith("the rows of the last result are no nodes; ")
+    assert "not nodes" in shell.refused(".save numbers")
     assert list(folder.iterdir()) == [folder / "dir.csv"]
 
 
 @pytest.mark.parametrize("ending", ["csv", "ndjson", "md"])
-def test_output_takes_results_until_it_ends(shell: Session, folder: Path, ending: str) -> None:
+def test_output_redirects_results(shell: Session, folder: Path, ending: str) -> None:
     path = folder / f"out.{ending}"
     path.write_text("old", encoding="utf-8")
-    assert shell.said(f".output {path.name}") == f"results go to {path.name}; .output brings them back"
+    assert shell.said(f".output {path.name}") == f"results go to {path.name}; .output resets this"
     assert path.read_text(encoding="utf-8") == ""
     assert shell.run(ROWS + ROWS) == (0, "", "")
     assert path.read_text(encoding="utf-8") == TEXTS[ending] * 2
     assert shell.run(".show Paris") == (0, "", "")
     assert path.read_text(encoding="utf-8").startswith(TEXTS[ending] * 2 + "Paris\ncity#paris")
     assert shell.refused("SELECT foo FROM country;").startswith("Binder Error")
-    assert shell.said(".output") == "results come to the screen"
+    assert shell.said(".output") == "results go to the screen"
     assert shell.printed(ROWS) == NDJSON
     shell.run(f".output {path.name}")
     shell.run(ROWS)
     assert path.read_text(encoding="utf-8") == TEXTS[ending]
 
 
-def test_output_in_other_forms(shell: Session, folder: Path) -> None:
+def test_output_in_other_forms(shell: Session, folder: Path, wording: Wording) -> None:
     shell.run(f".output o.json\n{ROWS}\n.output o.txt\n{ROWS}\n.output")
     assert (folder / "o.json").read_text(encoding="utf-8") == JSON
     assert (folder / "o.txt").read_text(encoding="utf-8").endswith("2 rows\n")
     shell.run(f".output o.parquet\n{ROWS}\nSELECT 7 AS a;")
     assert pl.read_parquet(folder / "o.parquet").rows() == [(7,)]  # the last
-    assert shell.refused(".show Paris") == "o.parquet takes rows only; .output brings results back to the screen"
+    wording(shell.refused(".show Paris"), "shell")
     shell.run(f".output\n.format csv\n.output plain\n{ROWS}\n.output")
     assert (folder / "plain").read_text(encoding="utf-8") == CSV
 
 
-def test_output_refuses_what_it_cannot_write(shell: Session, folder: Path) -> None:
+def test_output_reports_invalid_targets(shell: Session, folder: Path, wording: Wording) -> None:
     (folder / "dir.csv").mkdir()
-    assert shell.refused(".output no/x.csv") == "no/x.csv: there is no folder no; make it first"
-    assert shell.refused(".output dir.csv") == "dir.csv is a folder; name a file"
-    assert shell.refused(".output x.foo").startswith("cannot tell the format of x.foo; ")
+    for target in ("dir.csv", "x.foo"):
+        assert target in shell.refused(f".output {target}")
     assert shell.executor.settings.output is None
     shell.run(".output sub.csv")
     (folder / "sub.csv").unlink()
     (folder / "sub.csv").mkdir()
-    assert shell.refused(ROWS) == "sub.csv cannot be written: Is a directory"
-    assert shell.said(".output") == "results come to the screen"
+    wording(shell.refused(ROWS), "shell")
+    assert shell.said(".output") == "results go to the screen"
     assert shell.printed(ROWS) == NDJSON
 
 
@@ -447,7 +483,7 @@ def write(folder: Path, name: str, text: str) -> str:
     return f".read '{name}'"
 
 
-def test_a_file_is_read_as_what_is_typed(shell: Session, folder: Path) -> None:
+def test_a_file_is_read_like_typed_text(shell: Session, folder: Path) -> None:
     shell.run(".format csv")
     text = 'SELECT 1 AS a;\r\ncountry:"France"\r\n-> [capital] -> city\r\n\r\nSELECT ?x { VALUES ?x { 3 } }\r\n\r\n.show Paris'  # noqa: E501
     code, out, err = shell.run(write(folder, "all of it.txt", "\ufeff" + text))
@@ -455,7 +491,7 @@ def test_a_file_is_read_as_what_is_typed(shell: Session, folder: Path) -> None:
     assert out.startswith("a\n1\nid,type,key,name\n333,city,paris,Paris\nx\n3\nParis\ncity#paris")
 
 
-def test_a_file_of_one_language_needs_no_mode(shell: Session, folder: Path) -> None:
+def test_sql_and_rq_files_need_no_mode(shell: Session, folder: Path) -> None:
     shell.run(".mode search")
     shell.run(".format csv")
     sql = "-- a comment; with a sign\nFROM country c\nSELECT c.key\nWHERE c.name = 'France';\n\nSELECT 2\n AS b"
@@ -466,7 +502,7 @@ def test_a_file_of_one_language_needs_no_mode(shell: Session, folder: Path) -> N
     assert shell.executor.settings.mode == "search"
 
 
-def test_a_mode_that_a_file_sets_holds_for_what_follows(shell: Session, folder: Path) -> None:
+def test_a_file_can_set_the_mode(shell: Session, folder: Path) -> None:
     shell.run(".format csv")
     assert (
         shell.run(write(folder, "m.txt", ".mode sql\nFROM country c\nSELECT c.key LIMIT\n1;\n.mode auto\n"))[1]
@@ -475,20 +511,21 @@ def test_a_mode_that_a_file_sets_holds_for_what_follows(shell: Session, folder: 
     assert shell.run(".mode sql\nFROM country c\nSELECT c.key LIMIT\n1;\n.mode auto\n")[1] == "key\nAFG\n"
 
 
-def test_files_read_files(shell: Session, folder: Path) -> None:
+def test_files_read_files(shell: Session, folder: Path, wording: Wording) -> None:
     shell.run(".format csv")
     write(folder, "inner.txt", "SELECT 2 AS b;\n")
     assert (
         shell.printed(write(folder, "outer.txt", "SELECT 1 AS a;\n.read inner.txt\nSELECT 3 AS c;"))
         == "a\n1\nb\n2\nc\n3\n"
     )
-    message = "round.txt: files read one another, 10 deep; is there a circle?"
-    assert shell.refused(write(folder, "round.txt", ".read round.txt\n.mode")) == message
+    message = shell.refused(write(folder, "round.txt", ".read round.txt\n.mode"))
+    assert message.startswith("round.txt: ")
+    wording(message, "shell")
     assert shell.printed(write(folder, "empty.txt", "")) == ""
     assert shell.printed(write(folder, "comment.txt", "-- nothing\n\n# here\n")) == ""
 
 
-def test_what_follows_a_failure_in_a_file_does_not_run(shell: Session, folder: Path) -> None:
+def test_a_failure_stops_a_file(shell: Session, folder: Path) -> None:
     write(folder, "inner.sql", "-- first\nSELECT 2 AS b;\n\nSELECT name,\n  foo\nFROM country;\nSELECT 3 AS c;\n")
     command = write(folder, "outer.txt", "SELECT 1 AS a;\n.read inner.sql\nSELECT 4 AS d;\n")
     code, out, err = shell.run(command + "\nSELECT 5 AS e;")
@@ -498,16 +535,16 @@ def test_what_follows_a_failure_in_a_file_does_not_run(shell: Session, folder: P
     assert lines[:2] == ["    foo", "    ^"]
     assert lines[2].startswith('inner.sql:5: Binder Error: Referenced column "foo" not found')
     command = write(folder, "words.txt", "\n\n.frobnicate\n")
-    assert shell.refused(command).startswith("words.txt:3: unknown command '.frobnicate'")
+    assert shell.refused(command).startswith("words.txt:3: Unknown command '.frobnicate'")
     command = write(folder, "q.rq", "# a\nSELECT ?x {\n ?x nope:x ?y }")
-    assert shell.refused(command).startswith("q.rq:3: the prefix nope: is declared nowhere")
+    assert shell.refused(command).startswith("q.rq:3: ")
     command = write(folder, "q.sql", "-- a\n/* b\n */ SELECT\n foo;")
     assert shell.refused(command).startswith("q.sql:4: Binder Error")
 
 
-def test_files_that_are_no_text(shell: Session, folder: Path) -> None:
+def test_files_that_are_not_text(shell: Session, folder: Path, wording: Wording) -> None:
     (folder / "binary").write_bytes(b"\x00\xff\xfe\x80")
-    assert shell.refused(".read binary") == "binary is not UTF-8; convert it, e.g. with iconv"
+    wording(shell.refused(".read binary"), "shell")
     (folder / "nul").write_bytes(b"SELECT\x00 1;\n")
     code, out, err = shell.run(".read nul")
     assert (code, out) == (1, "")
@@ -515,7 +552,7 @@ def test_files_that_are_no_text(shell: Session, folder: Path) -> None:
     (folder / "big").write_bytes(b"")
     with (folder / "big").open("r+b") as stream:
         stream.truncate(50_000_001)
-    assert shell.refused(".read big") == "big has more than 50 MB; kbkit sql and sparql take files"
+    wording(shell.refused(".read big"), "shell")
 
 
 # -- open -------------------------------------------------------------------------------------------------------------
@@ -531,7 +568,7 @@ def small_copy(tmp_path: Path) -> Path:
 ADA = "SELECT name FROM person WHERE key = 'a';"
 
 
-def test_a_kb_that_is_built_anew_is_told_once_and_opened_on_demand(
+def test_a_rebuilt_kb_is_announced_once_and_reloaded_on_demand(
     small_copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shell = session(KnowledgeBase(small_copy), capsys)
@@ -539,37 +576,35 @@ def test_a_kb_that_is_built_anew_is_told_once_and_opened_on_demand(
     kbs.build(tmp_path / "v2", small_copy, 2, stores=kbs.LIGHT)
     code, out, err = shell.run(ADA)
     assert (code, out) == (0, '{"name":"Ada v1"}\n')
-    assert err == f"{small_copy} was built anew (generation 0002); .open shows it\n"
+    assert err == f"{small_copy} was rebuilt (generation 0002); .open loads it\n"
     assert shell.printed(ADA) == '{"name":"Ada v1"}\n'
     assert "Ada v1" in shell.printed(".show a")
     kbs.build(tmp_path / "v3", small_copy, 3, stores=kbs.LIGHT)
-    assert shell.run(ADA)[2] == f"{small_copy} was built anew (generation 0003); .open shows it\n"
+    assert shell.run(ADA)[2] == f"{small_copy} was rebuilt (generation 0003); .open loads it\n"
     assert shell.said(".open") == f"{small_copy}: 4 nodes, 3 edges"
     assert shell.printed(ADA) == '{"name":"Ada v3"}\n'
     shell.executor.close()
 
 
-def test_opening_another_kb_forgets_the_last_result(
+def test_opening_another_kb_discards_the_last_result(
     small_copy: Path, tmp_path: Path, world_kb: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shell = session(KnowledgeBase(small_copy), capsys)
     shell.run(".rows 7\nperson")
     shell.run(".show a")
     assert shell.said(f".open '{world_kb}'") == f"{world_kb}: 1,642 nodes, 5,486 edges"
-    assert shell.refused("SELECT * FROM _;") == "there is no last result yet, which _ stands for; ask something first"
-    assert shell.refused(".back") == "there is no page to go back to; .show NODE shows one"
+    assert "last result" in shell.refused("SELECT * FROM _;")
+    assert "previous page" in shell.refused(".back")
     assert shell.executor.settings.rows == 7
     assert shell.run(f".open {small_copy}\nperson")[1].count("\n") == 2  # what is a type is known at once
     shell.executor.close()
 
 
-def test_a_kb_that_does_not_open_leaves_the_old_one(
-    small_copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_failed_open_keeps_the_old_kb(
+    small_copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], wording: Wording
 ) -> None:
     shell = session(KnowledgeBase(small_copy), capsys)
-    assert shell.refused(".path Bob Delft") == (
-        "no path of at most 4 steps joins them; kbkit path --max 6 looks further"
-    )
+    wording(shell.refused(".path Bob Delft"), "shell")
     shell.run("person")
     broken = tmp_path / "broken.kb"
     shutil.copytree(small_copy, broken)
@@ -581,27 +616,25 @@ def test_a_kb_that_does_not_open_leaves_the_old_one(
         code, out, err = shell.run(f".open '{path}'")
         assert (code, out) == (1, ""), path
         assert err.count("\n") == 1, path
-        assert "internal" not in err
+        assert "Internal" not in err
     assert shell.printed("SELECT count(*) AS n FROM _;") == '{"n":2}\n'
     shell.executor.close()
 
 
-def test_a_kb_that_is_deleted_under_the_shell(
-    small_copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_kb_deleted_while_it_is_open(small_copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shell = session(KnowledgeBase(small_copy), capsys)
     shell.run(ADA)
     small_copy.rename(tmp_path / "elsewhere.kb")
     code, out, err = shell.run(ADA)
     assert (code, out) == (0, '{"name":"Ada v1"}\n')
-    assert err.endswith("; what is open still answers\n")
+    assert err.endswith("; queries still use the open generation\n")
     assert err.count("\n") == 1
     assert shell.printed(ADA) == '{"name":"Ada v1"}\n'
     assert shell.run(".open")[0] == 1
     assert shell.printed(ADA) == '{"name":"Ada v1"}\n'
     code, out, err = shell.run("lies on the Nile")  # a store that was never opened
     assert code in (0, 1)
-    assert "internal" not in err
+    assert "Internal" not in err
     shell.executor.close()
 
 
@@ -628,7 +661,7 @@ def test_a_kb_that_is_deleted_under_the_shell(
         (".timeout 0", "timeout none"),
     ],
 )
-def test_settings_say_what_they_are(shell: Session, statement: str, note: str) -> None:
+def test_settings_show_their_value(shell: Session, statement: str, note: str) -> None:
     assert shell.said(statement) == note
 
 
@@ -640,10 +673,10 @@ def test_formats(shell: Session) -> None:
     assert shell.printed(ROWS) == NDJSON  # in a pipe
 
 
-def test_rows_and_width_are_a_tables(shell: Session) -> None:
+def test_rows_and_width_apply_to_tables(shell: Session) -> None:
     shell.run(".format table\n.rows 2\n.width 40")
     out = shell.printed("SELECT * FROM country;")
-    assert out.endswith("2 of 197 rows; other formats have all\n")
+    assert "2 of 197 rows" in out
     assert max(map(len, out.split("\n"))) <= 40
     assert max(map(len, shell.printed(".show France").split("\n"))) <= 40
     shell.run(".format csv")
@@ -658,10 +691,12 @@ def test_timing(shell: Session) -> None:
     assert shell.printed("SELECT 1 AS a;") == '{"a":1}\n'
 
 
-def test_timeout_stops_a_query(shell: Session) -> None:
+def test_timeout_cancels_a_query(shell: Session, wording: Wording) -> None:
     slow = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range % 7 = b.range % 11;"
     shell.run(".timeout 0.05")
-    assert shell.refused(slow, 124) == "SQL stopped after 0.05 s; .timeout sets the limit"
+    message = shell.refused(slow, 124)
+    assert "0.05 s" in message
+    wording(message, "shell")
     assert shell.printed("SELECT 1 AS a;") == '{"a":1}\n'
 
 
@@ -678,7 +713,7 @@ def test_help(shell: Session) -> None:
     assert len(shell.printed(f".help {guide}")) > 500
 
 
-def test_history_is_that_of_the_prompt(shell: Session) -> None:
+def test_history_comes_from_the_prompt(shell: Session) -> None:
     past = ["SELECT 1;", ".show France", "SELECT\n2;", ".edit"]
     shell.executor.history = lambda: past
     assert shell.printed(".history") == "SELECT 1;\n.show France\nSELECT\n2;\n.edit\n"
@@ -690,7 +725,7 @@ def test_history_is_that_of_the_prompt(shell: Session) -> None:
     assert shell.printed(".history") == "SELECT \N{REPLACEMENT CHARACTER}[31m1;\n"
 
 
-def test_edit_takes_the_last_statement(shell: Session) -> None:
+def test_edit_returns_the_last_statement(shell: Session) -> None:
     shell.executor.history = lambda: ["SELECT 1;", "SELECT\n2;", ".edit"]
     assert shell.run(".edit") == (0, "", "")
     assert shell.runner.pending == "SELECT\n2;"
@@ -699,39 +734,67 @@ def test_edit_takes_the_last_statement(shell: Session) -> None:
     assert shell.runner.pending == ""
 
 
-@pytest.mark.parametrize("statement", [".quit", ".exit", ".q", ".QUIT", " .quit "])
+@pytest.mark.parametrize("statement", [".quit", ".exit", ".q", " .QUIT ", "exit", "quit;", "\\q"])
 def test_quit_leaves(shell: Session, statement: str) -> None:
     with pytest.raises(Quit):
         shell.run(f"SELECT 1 AS a;\n{statement}\nSELECT 2 AS a;")
     assert shell.read() == ('{"a":1}\n', "")
 
 
-def test_a_defect_of_ours_ends_no_session(shell: Session) -> None:
+def test_an_internal_error_does_not_end_the_session(shell: Session, wording: Wording) -> None:
     def fail(*_: object) -> Outcome:
         raise RuntimeError("all\nwrong")
 
     shell.executor.show = fail  # type: ignore[method-assign, assignment]
-    message = "internal error: RuntimeError: all wrong; please report it; kbkit --debug shell ... shows where"
-    assert shell.refused(".show France", 70) == message
+    message = shell.refused(".show France", 70)
+    assert message.startswith("Internal error: RuntimeError: all wrong.")
+    wording(message, "shell")
     assert shell.printed("SELECT 1 AS a;") == '{"a":1}\n'
 
 
 # -- set ---------------------------------------------------------------------------------------------------------------
 
 
-def test_set_gives_values_to_parameters_and_slots_that_a_statement_names(shell: Session) -> None:
+def test_set_defines_parameters_and_slots(shell: Session) -> None:
     def rows(text: str) -> list[tuple[object, ...]]:
-        frame = shell.executor.run(text).frame
+        frame = dispatch.run(shell.executor, text).frame
         assert frame is not None
         return frame.rows()
 
-    assert shell.executor.run(".set c=Portugal n=2 'l=New York'").note == "c = Portugal, n = 2, l = New York"
+    assert dispatch.run(shell.executor, ".set c=Portugal n=2 'l=New York'").note == "c = Portugal, n = 2, l = New York"
     assert [row[3] for row in rows("country:<c> -> [borders] -> country")] == ["Spain"]
     assert len(rows("SELECT name FROM lake ORDER BY name LIMIT $n")) == 2
     assert rows("SELECT $n + 1 AS a, $l AS b, '$n' AS c") == [(3, "New York", "$n")]
     assert len(rows("SELECT ?x { ?x rdfs:label $c }")) == 1
-    assert shell.executor.run(".set c=").note == "n = 2, l = New York"
-    refused = "slot <c> has no value; .set c=... gives it the name of country, or #key"
-    assert shell.refused("country:<c> -> [borders] -> country") == refused
-    assert shell.executor.run(".set n= l=").note == "nothing is set"
-    assert shell.refused(".set c") == "'c' is not NAME=VALUE; e.g. limit=10; quote values that have spaces"
+    assert dispatch.run(shell.executor, ".set c=").note == "n = 2, l = New York"
+    assert "<c>" in shell.refused("country:<c> -> [borders] -> country")
+    assert dispatch.run(shell.executor, ".set n= l=").note == "no values are set"
+    assert "NAME=VALUE" in shell.refused(".set c")
+
+
+# -- as in psql and sqlite3 -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.core
+def test_commands_of_other_shells(shell: Session) -> None:
+    schema = shell.printed(".schema")
+    for same in (r"\d", r"\dt", ".tables"):
+        assert shell.printed(same) == schema
+    assert shell.printed(r"\d city") == shell.printed(r'\d "city"') == shell.printed(".schema city")
+    assert shell.printed("help") == shell.printed("help;") == shell.printed(r"\?") == shell.printed(".help")
+    assert shell.printed("help me")[:1] == "{"  # a search
+    shell.run(".mode search")
+    assert shell.executor.language("exit") == "search"
+    assert shell.executor.language('"exit"') == "search"
+    shell.run(".mode auto")
+
+
+def test_system_commands(shell: Session) -> None:
+    ran: list[str] = []
+    shell.executor.system = lambda command: ran.append(command) or len(ran) - 1  # type: ignore[func-returns-value]
+    assert shell.run("!ls -l; echo 'a b'") == (0, "", "")
+    assert shell.said(r"\! false") == "exit code 1"
+    assert shell.said(".system  x") == "exit code 2"
+    assert ran == ["ls -l; echo 'a b'", "false", "x"]
+    shell.executor.system = None
+    assert "kbkit shell KB" in shell.refused("!ls")

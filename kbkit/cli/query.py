@@ -155,8 +155,7 @@ def shell(
     """
     from kbkit.display.render import check
     from kbkit.executor import languages
-    from kbkit.executor.executor import Executor
-    from kbkit.executor.settings import Settings
+    from kbkit.executor.executor import Executor, Settings
     from kbkit.shell.display import Display
     from kbkit.shell.runner import Runner
 

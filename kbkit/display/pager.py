@@ -1,36 +1,41 @@
-"""Shows long texts in a pager."""
+"""Shows long texts screen by screen, and starts other programs that use the terminal."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
-import subprocess
+import threading
+from collections.abc import Iterator
 
-from kbkit.directory import systems
+import click
+
+_LESS = "-RFX"  # show colours, return at once from text that fits the screen, leave the text on the screen
 
 
 def paged(text: str) -> bool:
-    """Show text in a pager (``$PAGER``, else less or more); return False if there is none."""
-    command = _pager()
-    if not command:
-        return False
-    handler = signal.signal(signal.SIGINT, lambda *_: None)  # the pager handles Ctrl-C
+    """Show text in a pager (``$PAGER``, else less); return False if ``$PAGER`` cannot be parsed or started."""
+    given = os.environ.get("LESS")
+    os.environ["LESS"] = given or _LESS
     try:
-        environment = {"LESS": "-RFX", **os.environ}
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment, text=True, encoding="utf-8")
-        process.communicate(text)
-    except OSError:
+        with ctrl_c_ignored():
+            click.echo_via_pager(text.removesuffix("\n"), color=True)
+    except (OSError, ValueError):
         return False
     finally:
-        signal.signal(signal.SIGINT, handler)
+        os.environ.pop("LESS") if given is None else os.environ.update(LESS=given)
     return True
 
 
-def _pager() -> list[str]:
-    """Return the words of ``$PAGER``, or the first pager found."""
-    with contextlib.suppress(ValueError):  # an unterminated quote
-        if words := systems.words(os.environ.get("PAGER", "")):
-            return words
-    return next(([name] for name in ("less", "more") if shutil.which(name)), [])
+@contextlib.contextmanager
+def ctrl_c_ignored() -> Iterator[None]:
+    """Leave Ctrl-C to the program that runs in the foreground."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    # A handler rather than SIG_IGN, which the program would inherit.
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

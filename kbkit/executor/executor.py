@@ -1,4 +1,4 @@
-"""Runs one statement at a time on an open KB. It knows of no terminal: what a statement gave is an :class:`Outcome`."""
+"""Runs statements on an open KB, without a terminal: the result of a statement is an :class:`Outcome`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from kbkit.assets.parameters import convert
-from kbkit.errors import KbError, check_unicode
+from kbkit.display.render import TABLE_ROWS
+from kbkit.errors import Command, KbError, QueryError, QuerySyntaxError
 from kbkit.executor import languages
-from kbkit.executor.parameters import named
-from kbkit.executor.settings import Settings
+from kbkit.executor.lexers import masked, parameters
 from kbkit.executor.vocabulary import LAST, Columns
 from kbkit.kb import KnowledgeBase
-from kbkit.questions.run import sparql
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,24 +24,46 @@ if TYPE_CHECKING:
     from kbkit.answers.answer_set import AnswerSet
     from kbkit.graph.pages import Page
 
+_SURROGATE = re.compile("[\ud800-\udfff]")  # stands for bytes that could not be decoded
 _LAST = re.compile(r"(?<![\w@/.:#`\[])_(?![\w/:#`])")
 _LAST_IN_SQL = re.compile(r"(?<![\w.\"'])_(?![\w\"'])")
+_NO_RESULT = "There is no last result"
+
+
+@dataclass
+class Settings:
+    """Settings of a prompt, which dot-commands change.
+
+    ``format`` None is a table on a terminal and ndjson in a pipe; ``width`` None is the terminal's. ``pager`` is
+    ``auto`` (for output longer than the screen), ``on`` or ``off``. ``timeout`` is in seconds, None for no limit.
+    ``search`` holds options of :meth:`KnowledgeBase.search` for plain words.
+    """
+
+    mode: str = languages.AUTO
+    format: str | None = None
+    output: Path | None = None
+    width: int | None = None
+    pager: str = "auto"
+    timing: bool = False
+    rows: int = TABLE_ROWS
+    timeout: float | None = 60.0
+    search: dict[str, Any] = field(default_factory=lambda: {"k": 10})
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a statement gave.
+    """The result of a statement.
 
-    ``value`` is a polars frame, an :class:`AnswerSet`, a :class:`Page`, text, a :class:`Printout`, several of these
-    with titles, or None. ``frame`` holds the rows where it has any, ``shown`` the columns that a person sees of them.
-    ``note`` is a remark beside it. ``script`` are statements to run next, from the file ``source``; ``edit`` is text
-    to be edited for the next prompt.
+    ``value`` is a polars frame, an :class:`AnswerSet`, a :class:`Page`, text, a :class:`Printout`, a tuple of (title,
+    value), or None. ``frame`` holds its rows, if it has any, and ``preview`` the columns that a person sees of them.
+    ``note`` is a remark. ``script`` holds statements to run next, from the file ``source``; ``edit`` is text for the
+    user to edit at the next prompt.
     """
 
     language: str
     value: Any = None
     frame: pl.DataFrame | None = None
-    shown: pl.DataFrame | None = None
+    preview: pl.DataFrame | None = None
     note: str = ""
     seconds: float = 0.0
     script: Iterable[languages.Statement] = ()
@@ -52,7 +73,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Last:
-    """The last result: its statement, its rows, and the answer set that they are."""
+    """The last result: its statement, its rows, and its answer set if it is one."""
 
     language: str
     statement: str
@@ -63,7 +84,7 @@ class Last:
 
 @dataclass(frozen=True)
 class Printout:
-    """Something that prints itself: to a stream, in a width."""
+    """A value that prints itself to a stream, in a given width."""
 
     print: Callable[[IO[str], int], None]
 
@@ -74,11 +95,11 @@ class Quit(Exception):  # noqa: N818 - no error
 
 @dataclass
 class Executor:
-    """An open KB, the settings, the last result, and the pages that were looked at.
+    """An open KB with the settings, the last result and the visited pages of one prompt.
 
-    ``links`` are the nodes that a number alone leads to: those of the last page, or of the last result's rows.
-    ``values`` are those of parameters and slots, as text; ``history`` gives the statements before this one, where there
-    is a prompt.
+    ``links`` are the nodes that a number alone opens: the links of the last page, or the rows of the last result.
+    ``values`` are the values of parameters and slots, as text. The terminal sets ``history``, which returns the
+    previous statements, and ``system``, which runs a system command and returns its exit code; elsewhere both are None.
     """
 
     kb: KnowledgeBase
@@ -87,23 +108,24 @@ class Executor:
     links: Sequence[str | int] = ()
     visited: list[str | int] = field(default_factory=list)
     history: Callable[[], Sequence[str]] | None = None
+    system: Callable[[str], int] | None = None
     values: dict[str, str] = field(default_factory=dict)
     ran: str = ""
-    """The text that was handed to an engine last: places in its errors are places in this."""
-    _told: str = ""
+    """The text last passed to an engine; positions in its errors refer to it."""
+    _announced: str = ""
     _connection: Any = None
-    """SQL's: temporary tables and variables last as long as the KB is open."""
+    """The SQL connection: temporary tables and variables live as long as the KB is open."""
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], settings: Settings | None = None) -> Executor:
-        """An executor on the KB in a directory."""
+        """Open the KB in a directory."""
         return cls(KnowledgeBase(path), settings or Settings())
 
     def reopen(self, path: Path) -> None:
-        """Take another KB, or the same one's newest generation; the last result goes."""
+        """Open another KB, or the newest generation of this one, and forget the last result."""
         kb = KnowledgeBase(path)
         self.close()
-        self.kb, self.last, self.links, self.visited, self._told, self._connection = kb, None, (), [], "", None
+        self.kb, self.last, self.links, self.visited, self._announced, self._connection = kb, None, (), [], "", None
 
     def close(self) -> None:
         """Close the KB."""
@@ -112,21 +134,20 @@ class Executor:
         self.kb.close()
 
     def news(self) -> str:
-        """A remark when another generation was published since the KB was opened; once for each."""
+        """Return a remark if another generation was published since the KB was opened, once per generation."""
         try:
             live = self.kb.directory.current()
+            remark = f"{self.kb.directory.path} was rebuilt (generation {live}); .open loads it"
         except KbError as error:
-            live, said = "gone", f"{error.message}; what is open still answers"
-        else:
-            said = f"{self.kb.directory.path} was built anew (generation {live}); .open shows it"
-        if live in (self.kb.manifest.generation, self._told):
+            live, remark = "gone", f"{error.message}; queries still use the open generation"
+        if live in (self.kb.manifest.generation, self._announced):
             return ""
-        self._told = live
-        return said
+        self._announced = live
+        return remark
 
     def language(self, statement: str) -> str:
-        """The language that a statement is run in."""
-        if languages.is_command(statement):
+        """Return the language of a statement: ``command``, that of ``.mode``, or the one its syntax suggests."""
+        if languages.is_command(statement, words=self.settings.mode != "search"):
             return languages.COMMAND
         if self.settings.mode != languages.AUTO:
             return self.settings.mode
@@ -137,86 +158,78 @@ class Executor:
         """The names of the KB's node types."""
         return [t.name for t in self.kb.schema.node_types]
 
-    # -- run ----------------------------------------------------------------------------------------------------------
+    # -- statements ---------------------------------------------------------------------------------------------------
 
-    def run(self, statement: str, values: Mapping[str, Any] | None = None, language: str = "") -> Outcome:
-        """Run one statement, in the language that it is in where none is given.
+    def run(self, statement: str, language: str, values: Mapping[str, Any] | None = None) -> Outcome:
+        """Run a statement in a language; its result becomes the last result.
 
-        ``values`` are those of its ``$names`` or ``<slots>``. Raises :class:`KbError`, and :class:`Quit`.
+        ``values`` are those of its ``$names`` or ``<slots>`` (default: those set with ``.set``).
         """
-        statement = statement.strip()
-        started = time.perf_counter()
         self.ran = statement
-        check_unicode(statement, "the statement")
-        if statement.isdecimal() and self.links:
-            return self._timed(self.follow(int(statement)), started)
-        language = language or self.language(statement)
-        if languages.is_nothing(statement):
+        if _SURROGATE.search(statement):
+            raise KbError("The statement is not valid UTF-8", "Convert it, e.g. with iconv")
+        if languages.is_empty(statement):
             return Outcome(language)
-        if language == languages.COMMAND:
-            from kbkit.executor.commands import run
+        if language == languages.CYPHER:
+            raise QuerySyntaxError(
+                "This looks like Cypher, which kbkit does not support",
+                'Use an answer expression (person:"Ann" -> [knows] -> person), SQL or SPARQL; see ',
+                Command("docs answers"),
+                "; to search for these words, use .mode search",
+            )
+        values = self._values(statement, language) if values is None else values
+        trimmed = languages.without_end(statement, language).strip()
+        text = self.ran = languages.body(trimmed)
+        if language in ("sql", "sparql"):  # their errors count lines
+            self.ran = "\n" * trimmed[: len(trimmed) - len(text)].count("\n") + text
+        try:
+            if language == "sql":
+                frame = self.sql(self.ran, values)
+                return self.keep(Last("sql", text, frame)) if frame.width else Outcome("sql")
+            if language == "sparql":
+                from kbkit.questions.run import sparql  # imports the engines, which would delay the first prompt
 
-            return self._timed(run(self, statement), started)
-        given = self.given(statement, language) if values is None else values
-        return self._timed(self.ask(statement, language, given), started)
+                frame = sparql(self.kb.stores, self.ran, self.settings.timeout, params=values)
+                return self.keep(Last("sparql", text, frame))
+        except QueryError as error:
+            if self.settings.mode == languages.AUTO and languages.may_be_words(text):
+                end = {"": "", "?": " ", ".": " "}.get(error.hint[-1:], ". ")
+                error.hints = (*error.hints, f"{end}To search for these words, put them in quotes or use .mode search")
+            raise
+        return self.search(text) if language == "search" else self.answered(self.answer_set(text, values))
 
-    def given(self, statement: str, language: str) -> dict[str, Any]:
-        """The values that were set of the parameters that a statement names; what looks like a number is one."""
-        names = [name for name in named(statement, language) if name in self.values]
+    def _values(self, statement: str, language: str) -> dict[str, Any]:
+        """Return the values that were set for the parameters of a statement; numeric text becomes a number."""
+        names = [name for name in parameters(statement, language) if name in self.values]
         if language == "answers":
             return {name: self.values[name] for name in names}
         return {name: convert(self.kb, language, name, "", self.values[name]) for name in names}
 
-    @staticmethod
-    def _timed(outcome: Outcome, started: float) -> Outcome:
-        return replace(outcome, seconds=time.perf_counter() - started)
-
-    def ask(self, statement: str, language: str, values: Mapping[str, Any]) -> Outcome:
-        """Run a statement in a language; what it gives is the last result from now on."""
-        whole = languages.without_end(statement, language).strip()
-        text = self.ran = languages.body(whole)
-        if language in ("sql", "sparql"):  # whose errors count lines
-            self.ran = "\n" * whole[: len(whole) - len(text)].count("\n") + text
-        if language == "sql":
-            return self._sql(text, values)
-        if language == "sparql":
-            frame = sparql(self.kb.stores, self.ran, self.settings.timeout, params=values)
-            return self.kept(Last("sparql", text, frame))
-        return self.search(text) if language == "search" else self.answered(self.answer_set(text, values))
-
-    def _sql(self, text: str, values: Mapping[str, Any]) -> Outcome:
-        frame = self.rows(self.ran, values)
-        if not frame.width:
-            return Outcome("sql")
-        return self.kept(Last("sql", text, frame))
-
-    def rows(self, text: str, values: Mapping[str, Any] | None = None) -> pl.DataFrame:
-        """The rows of a statement in SQL, in which ``_`` is the last result, unless a type is called so."""
-        named = LAST not in self.types and _LAST_IN_SQL.search(languages.masked(text, "sql"))
-        if named and self.last is None:
-            raise KbError("there is no last result yet, which _ stands for", "ask something first")
-        frames = {LAST: self.last.frame} if named and self.last is not None else {}
+    def sql(self, text: str, values: Mapping[str, Any] | None = None) -> pl.DataFrame:
+        """Return the rows of an SQL statement, in which ``_`` is the last result unless a type has this name."""
+        uses_last = LAST not in self.types and _LAST_IN_SQL.search(masked(text, "sql"))
+        frames = {LAST: self.result().frame} if uses_last else {}
         if self._connection is None:
             self._connection = self.kb.tables.connect()
         return self.kb.tables.frame(text, values, self.settings.timeout, frames, self._connection)
 
     def answer_set(self, text: str, slots: Mapping[str, Any] | None = None) -> AnswerSet:
-        """The set that an expression stands for, in which ``_`` is the last result."""
+        """Return the set of an answer expression, in which ``_`` is the last result."""
         self.ran = self._with_last(text)
         return self.kb.answers(self.ran, timeout=self.settings.timeout, slots=slots)
 
-    def answered(self, found: AnswerSet) -> Outcome:
-        """An answer set as the last result."""
+    def answered(self, answers: AnswerSet) -> Outcome:
+        """Make an answer set the last result."""
         import polars as pl
 
-        frame = found.nodes()
-        shown = frame.select(
+        frame = answers.nodes()
+        preview = frame.select(
             pl.int_range(1, pl.len() + 1).alias("n"), "name", pl.format("{}#{}", "type", "key").alias("node")
         )
-        return self.kept(Last("answers", found.expression, frame, found), found, shown)
+        return self.keep(Last("answers", answers.expression, frame, answers), answers, preview)
 
     def search(self, text: str, **options: Any) -> Outcome:
-        """Search by words; ``options`` go before those of the settings."""
+        """Search for words; ``options`` override those of the settings."""
         import polars as pl
 
         self.ran = text
@@ -224,49 +237,37 @@ class Executor:
         if isinstance(chosen.get("within"), str):
             chosen["within"] = self.answer_set(chosen["within"])
         frame = self.kb.search(text, **chosen)
-        shown = frame.select("rank", "name", pl.format("{}#{}", "type", "key").alias("node"), "score", "snippet")
-        return self.kept(Last("search", text, frame, options=chosen), frame, shown)
+        preview = frame.select("rank", "name", pl.format("{}#{}", "type", "key").alias("node"), "score", "snippet")
+        return self.keep(Last("search", text, frame, options=chosen), frame, preview)
 
-    def kept(self, last: Last, value: Any = None, shown: pl.DataFrame | None = None) -> Outcome:
-        """What a statement gave as the last result."""
+    def keep(self, last: Last, value: Any = None, preview: pl.DataFrame | None = None) -> Outcome:
+        """Make a result the last result and return it as an outcome."""
         self.last = last
         self.links = self._nodes_of(last.frame)
-        return Outcome(last.language, last.frame if value is None else value, last.frame, shown)
+        return Outcome(last.language, last.frame if value is None else value, last.frame, preview)
 
-    def _nodes_of(self, frame: pl.DataFrame) -> list[int]:
-        """The node of each row, by its id; nothing where the rows are no nodes."""
-        if "id" not in frame.columns or not frame["id"].dtype.is_integer() or frame["id"].null_count():
-            return []
-        ids = frame["id"].to_list()
-        return ids if all(0 <= node < self.kb.schema.nodes for node in ids) else []
+    def timed(self, run: Callable[[], Outcome]) -> Outcome:
+        """Return an outcome with the time that it took."""
+        started = time.perf_counter()
+        outcome = run()
+        return replace(outcome, seconds=time.perf_counter() - started)
 
     # -- the last result ----------------------------------------------------------------------------------------------
 
-    def _with_last(self, text: str) -> str:
-        """An expression in which ``_`` is put in words, or held as a set."""
-        signs = languages.masked(text, "answers", inside='"')
-        if not _LAST.search(signs) or LAST in self.types:
-            return text
-        if self.last is not None and self.last.answers is not None:
-            name = f"({self.last.answers.expression})"
-        else:
-            held = self.kb.session.session_sets
-            held[f"{LAST}{len(held) + 1}"] = self.members()  # for good: later answers may be made of it
-            name = f"@{LAST}{len(held)}"
-        parts, end = [], 0
-        for found in _LAST.finditer(signs):
-            parts += [text[end : found.start()], name]
-            end = found.end()
-        return "".join([*parts, text[end:]])
+    def result(self) -> Last:
+        """Return the last result; raise :class:`KbError` if there is none."""
+        if self.last is None:
+            raise KbError(_NO_RESULT, "Run a query or a search first")
+        return self.last
 
     def columns(self) -> Columns:
-        """Names and types of the last result's columns; none where there is no result."""
+        """Return names and types of the last result's columns; none if there is no result."""
         if self.last is None:
             return []
         return [(name, str(kind)) for name, kind in self.last.frame.schema.items()]
 
     def save(self, name: str) -> int:
-        """Keep the nodes of the last result as a set; how many they are."""
+        """Save the nodes of the last result as a set and return their number."""
         last = self.result()
         if last.answers is not None:
             last.answers.save(name)
@@ -277,9 +278,9 @@ class Executor:
         return len(ids)
 
     def members(self) -> tuple[str | None, Any]:
-        """The nodes of the last result: their type, None for several, and their sorted ids.
+        """Return the type of the last result's nodes (None: several) and their sorted ids.
 
-        Rows of SQL have them in a column ``id``, rows of SPARQL in the first column that holds nodes' IRIs.
+        The nodes are the column ``id`` of an SQL result, and the first column of node IRIs of a SPARQL result.
         """
         import numpy as np
 
@@ -290,8 +291,15 @@ class Executor:
         if not len(ids) and last.frame.height:
             ids = self._by_iri(last.frame)
         schema = self.kb.schema
-        kinds = {schema.type_of(node).name for node in ids[[0, -1]].tolist()} if len(ids) else set()
-        return (kinds.pop() if len(kinds) == 1 else None), ids
+        types = {schema.type_of(node).name for node in ids[[0, -1]].tolist()} if len(ids) else set()
+        return (types.pop() if len(types) == 1 else None), ids
+
+    def _nodes_of(self, frame: pl.DataFrame) -> list[int]:
+        """Return the node id of each row; nothing if the rows are not nodes."""
+        if "id" not in frame.columns or not frame["id"].dtype.is_integer() or frame["id"].null_count():
+            return []
+        ids = frame["id"].to_list()
+        return ids if all(0 <= node < self.kb.schema.nodes for node in ids) else []
 
     def _by_iri(self, frame: pl.DataFrame) -> Any:
         import polars as pl
@@ -302,33 +310,44 @@ class Executor:
             if len(found) and not missing:
                 return found
         raise KbError(
-            "the rows of the last result are no nodes", "select a column id (SQL), or a variable of nodes (SPARQL)"
+            "The rows of the last result are not nodes", "Select a column id (SQL) or a variable of nodes (SPARQL)"
         )
 
-    def result(self) -> Last:
-        """The last result; raises :class:`KbError` where there is none."""
-        if self.last is None:
-            raise KbError("there is no last result yet", "ask something first")
-        return self.last
+    def _with_last(self, text: str) -> str:
+        """Return an expression with ``_`` replaced by the last result's expression or a held set."""
+        signs = masked(text, "answers", inside='"')
+        if not _LAST.search(signs) or LAST in self.types:
+            return text
+        if self.last is not None and self.last.answers is not None:
+            name = f"({self.last.answers.expression})"
+        else:
+            held = self.kb.session.session_sets
+            held[f"{LAST}{len(held) + 1}"] = self.members()  # for good: later answers may refer to it
+            name = f"@{LAST}{len(held)}"
+        parts, end = [], 0
+        for found in _LAST.finditer(signs):
+            parts += [text[end : found.start()], name]
+            end = found.end()
+        return "".join([*parts, text[end:]])
 
     # -- pages --------------------------------------------------------------------------------------------------------
 
     def show(self, node: str | int) -> Outcome:
-        """A node's page; its links are numbered from now on."""
+        """Return a node's page; numbers lead to its links from now on."""
         page: Page = self.kb.page(node)
         self.visited.append(page.data["id"])
         self.links = page.links
         return Outcome(languages.COMMAND, page)
 
     def follow(self, number: int) -> Outcome:
-        """Go where the link of a number leads."""
+        """Return the page of a numbered link or row."""
         if not 1 <= number <= len(self.links):
-            raise KbError(f"there is no link {number}", f"they run from 1 to {len(self.links)}")
+            raise KbError(f"There is no link {number}", f"Links are numbered from 1 to {len(self.links)}")
         return self.show(self.links[number - 1])
 
     def back(self) -> Outcome:
-        """The page that was looked at before."""
+        """Return the previous page."""
         if len(self.visited) < 2:
-            raise KbError("there is no page to go back to", ".show NODE shows one")
+            raise KbError("There is no previous page", "Open a page with .show NODE")
         del self.visited[-1]
         return self.show(self.visited.pop())

@@ -1,28 +1,25 @@
-"""Which language a statement is in, by its own syntax, and where it ends. Pure functions of text."""
+"""Which language a statement is in, and where it ends. Pure functions of text."""
 
 from __future__ import annotations
 
+import difflib
+import itertools
 import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
+from kbkit.executor.lexers import masked, sql_tokens, unfinished
+
 LANGUAGES = ("sql", "sparql", "answers", "search")
 AUTO = "auto"
 COMMAND = "command"
+CYPHER = "cypher"
+"""Recognized only to explain that kbkit does not run it."""
 Language = Callable[[str], str]
-"""The language of a statement."""
+"""Returns the language of a statement."""
 
-_MASKED = {
-    # What is no syntax: quoted text and comments, the open ones too. A comment counts as white space.
-    "sql": r"""'(?:[^']|'')*(?:'|\Z)|"(?:[^"]|"")*(?:"|\Z)|\$(?P<tag>(?:[^\W\d]\w*)?)\$.*?(?:\$(?P=tag)\$|\Z)
-        |--[^\n]*|/\*.*?(?:\*/|\Z)""".replace("\n        ", ""),
-    "sparql": r""""{3}(?:\\.|.)*?(?:"{3}|\Z)|'{3}(?:\\.|.)*?(?:'{3}|\Z)|"(?:\\.|[^"\\\n])*+"?|'(?:\\.|[^'\\\n])*+'?
-        |<[^<>"{}|^`\\\s]*>|(?<![\w:])\#[^\n]*""".replace("\n        ", ""),
-    "answers": r""""(?:\\.|[^"\\])*(?:"|\Z)|'(?:\\.|[^'\\])*(?:'|\Z)|`[^`]*(?:`|\Z)|(?<!\S)\#[^\n]*""",
-}
-_SIGNS = {language: re.compile(pattern, re.S) for language, pattern in _MASKED.items()}
-_OPEN_QUOTE = {"sql": "'\"$", "sparql": "'\"", "answers": "'\"`"}
-
+_HEAD = 5_000
+"""Characters that decide between SQL and SPARQL."""
 _NAME = r'(?:[\w.]+|"[^"]+")'
 _SQL = re.compile(
     rf"""\s*(?:
@@ -55,52 +52,109 @@ _SPARQL = re.compile(
     )""",
     re.I | re.S | re.X,
 )
+_CYPHER = re.compile(
+    r"""\s*(?P<verb>(?:optional\s+)?match|merge|create)\s*(?:\w+\s*=\s*)?
+    \(\s*(?:\w+|`[^`]*`)?\s*(?P<label>:\s*[\w`:|&!]+\s*)?(?P<map>\{[^}]*\}?\s*)?(?:\Z|\)\s*(?P<rest>.*))""",
+    re.I | re.S | re.X,
+)
+"""A clause of Cypher with its first node: ``MATCH (n``, ``create (n:Person)``, ``merge p = ({name: "x"})``."""
+_CYPHER_REST = re.compile(r"-\s*[\[>-]|<-|(?:return|where|set|with|delete|detach|match|create|merge|on)\b", re.I)
+_CYPHER_OTHER = re.compile(r"(?i)\s*(?:unwind\s+[\[$\w].*\bas\s+\w|call\s+\w+\.\w)", re.S)
+_GROUP = re.compile(r"\{[^{}]*\?\w[^{}]*\}")
+_PREFIX = re.compile(r"(?i)\s*prefi?x?\s+\w*:\s*<")
+_CYPHER_VERBS = {"MATCH", "MERGE", "UNWIND"}
+_SQL_VERBS = {"SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER"}
+_CLAUSES = {"SELECT", "FROM", "WHERE", "JOIN", "GROUP", "ORDER", "LIMIT", "VALUES", "INTO", "HAVING", "UNION", "SET"}
+_NEEDED = {
+    "select": re.compile(r"(?i)\bfrom\s+\S|[*,(=<>]"),
+    "insert": re.compile(r"(?i)\binto\b|\bvalues\b|\("),
+    "update": re.compile("="),
+    "delete": re.compile(r"(?i)\bfrom\b|\bwhere\b"),
+    "create": re.compile(r"(?i)^\s+(?:or\s+replace\s+)?(?:temp|temporary|table|tabel|tabl|view|veiw|macro|index)\b"),
+    "explain": re.compile(r"(?i)^\s+(?:analyze|select|with|from)\b"),
+    "describe": re.compile(r"(?i)^\s+select\b"),
+    "summarize": re.compile(r"(?i)^\s+select\b"),
+    "values": re.compile(r"^\s*\("),
+    "from": re.compile(r"(?i)\s(?:where|were|select|join|group\s+by|order\s+by)\b.*[=<>]|;\s*$"),
+    "drop": re.compile(r"[;(]"),
+    "alter": re.compile(r"[;(]"),
+    "with": re.compile(r"(?i)\(\s*select\b"),
+}
+"""What must follow a keyword of SQL, or a misspelling of it, in a statement that DuckDB may not parse."""
+_ENGLISH = frozenset(
+    """select selects selected selector selection selections insects inserts inserted inset updates updated updater
+    deletes deleted creates created creator crate explains explained described describes summarized value
+    valued""".split()  # noqa: SIM905
+)
+"""Words that are close to a keyword without being a misspelling of it."""
+_PLAIN_SELECT = re.compile(r"\s*select((?:\s+[^\W\d_][\w'’-]*)+)\s*[.?!]?\s*\Z", re.I)
+_WORDS_ONLY = re.compile(r"[^\W\d_]+(?:(?:\s+|['’-])[^\W\d_]+)*[\s;.?!]*")
+_SELECT_WORDS = {"distinct", "as", "where", "limit", "by", "case", "null", "true", "false", "union", "having"}
 _ARROW = re.compile("->|<-|→|←")
 _SET = re.compile(r"""[(\s]*(?:@[\w`]|(?:[\w/*]+|`[^`]*`)\s*(?::\s*(?:["'<]|all\s*\()|\#\S|\{))""")
-"""How a set of nodes starts that is more than a type."""
+"""The start of a set of nodes that is more than a type."""
 _COMMENTS = re.compile(r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?(?:\*/|\Z)|\#[^\n]*(?:\n|\Z))+", re.S)
+_COMMAND = re.compile(r"\s*(?:\.(?!\d)|\\[A-Za-z?!]|!\s*[\w./~$])")
+_WORD_COMMAND = re.compile(r"\s*(?:exit|quit|help)\s*;?\s*\Z", re.I)
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
-_TRIPLE = ('"""', "'''")
 _FEW_LINES = 50
-_GOES_ON_WITH = re.compile(r"\s*(?:->|<-|→|←|[&|])")
-_GOES_ON = re.compile(r"(?:->|<-|→|←|[&|,:]|(?<=\s)-)\s*\Z")
+_CONTINUES_WITH = re.compile(r"\s*(?:->|<-|→|←|[&|])")
+_CONTINUES = re.compile(r"(?:->|<-|→|←|[&|,:]|(?<=\s)-)\s*\Z")
 
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement of a text, the line (from 1) that it starts on, and its language."""
+    """One statement of a script, its language, and the line (from 1) on which it starts."""
 
     text: str
     language: str
     line: int = 1
 
 
-def recognize(text: str, types: Collection[str] = ()) -> str:
-    """The language of a statement: one of ``LANGUAGES``, or ``command``. ``types`` are the KB's.
+# -- recognition ------------------------------------------------------------------------------------------------------
 
-    Plain words are a search, also those that start with a word of SQL (``from France to Spain``): what follows has to
-    be SQL's. Two languages share SELECT, which is SPARQL's where a ``?variable`` or a group ``{`` follows.
+
+def recognize(text: str, types: Collection[str] = ()) -> str:  # noqa: PLR0911
+    """Return the language of a statement: one of ``LANGUAGES``, ``command`` or ``cypher``; ``types`` are the KB's.
+
+    Plain words are a search, even if they start with a word of SQL (``from France to Spain``, ``select committee
+    members``): the rest has to look like SQL too. A statement with a typing error that looks like SQL or SPARQL
+    (``SELEC name FROM country``) is in that language, whose engine reports the error. SELECT is SPARQL if a
+    ``?variable`` or a group ``{`` follows.
     """
     if is_command(text):
         return COMMAND
     start = _COMMENTS.match(text)
     if start is not None and start.end() == len(text):
-        return "sql"  # nothing but comments, which no engine minds
-    body = text[start.end() :] if start is not None else text
-    if _SPARQL.match(masked(body, "sparql")):
+        return "sql"  # only comments, which every engine accepts
+    statement = text[start.end() :] if start is not None else text
+    if _SPARQL.match(masked(statement[:_HEAD], "sparql")):
         return "sparql"
-    if _SQL.match(_without_comments(body)):
-        return "sql"
-    return "answers" if _is_expression(masked(body, "answers", inside="_"), types) else "search"
+    if _is_cypher(masked(statement[:_HEAD], "answers", inside="_")):
+        return CYPHER
+    if _SQL.match(_without_comments(statement[:_HEAD])):
+        return "search" if _is_plain_select(statement, types) else "sql"
+    if _GROUP.search(masked(statement[:_HEAD], "sparql")) or _PREFIX.match(statement):
+        return "sparql"
+    if _is_expression(masked(statement, "answers", inside="_"), types):
+        return "answers"
+    return _resembled(statement[:_HEAD], types)
 
 
-def is_command(text: str) -> bool:
-    """Whether a text is a dot-command: ``.5`` is a number."""
-    return re.match(r"\s*\.(?!\d)", text) is not None
+def is_command(text: str, *, words: bool = True) -> bool:
+    r"""Return whether a text is a command: ``.show``, ``\d``, ``!ls``, or with ``words`` just ``exit`` or ``help``."""
+    return _COMMAND.match(text) is not None or (words and _WORD_COMMAND.match(text) is not None)
+
+
+def may_be_words(text: str) -> bool:
+    """Return whether the user of a failed SQL or SPARQL statement may have meant a search."""
+    if _SPARQL.match(masked(text, "sparql")) or not _SQL.match(_without_comments(text)):
+        return "?" not in text
+    return _WORDS_ONLY.fullmatch(text.strip()) is not None
 
 
 def _is_expression(signs: str, types: Collection[str]) -> bool:
-    """Whether a text has an arrow, starts as a set of nodes, or joins such and types by set operators."""
+    """Return whether a text has an arrow, starts with a set of nodes, or combines sets and types by set operators."""
     if _ARROW.search(signs) or _SET.match(signs):
         return True
     known = {name.casefold() for name in types} | {"_", "*"}
@@ -110,30 +164,88 @@ def _is_expression(signs: str, types: Collection[str]) -> bool:
     return names not in ([], ["*"]) and all(fit)
 
 
-def is_complete(text: str, language: str, *, blank_ends: bool) -> bool:
-    """Whether a statement ends where the text does.
+def _is_cypher(signs: str) -> bool:
+    found = _CYPHER.match(signs)
+    if found is not None:
+        certain = found["verb"].isupper() or found["label"] or found["map"]
+        return bool(certain or _CYPHER_REST.match(found["rest"] or ""))
+    first, *rest = signs.split(None, 1) or [""]
+    return bool(_CYPHER_OTHER.match(signs) or (first in _CYPHER_VERBS and rest and not rest[0].isupper()))
 
-    SQL and SPARQL end with ``;``, and where ``blank_ends`` with an empty line; nothing ends within quotes, brackets or
-    braces. Commands and searches end with the line; so do answer expressions that are whole.
+
+def _is_plain_select(text: str, types: Collection[str]) -> bool:
+    """Return whether a text is English that starts with "select": words only, which SQL's grammar does not allow."""
+    found = None if text.lstrip().startswith("SELECT") else _PLAIN_SELECT.match(text)
+    words = [word.casefold() for word in found[1].split()] if found else []
+    if len(words) < 2 or _SELECT_WORDS.intersection(words):
+        return False
+    known = {name.casefold() for name in types}
+    sources = [i for i, word in enumerate(words) if word == "from"]
+    if sources:  # "select a b from c" is SQL, "select the best films from c" is not
+        first = sources[0]
+        return first > 3 and words[first + 1 : first + 2] != [] and words[first + 1] not in known
+    pairs = itertools.pairwise(words)  # "select name form country"
+    return not any(following in known and _is_near(word, "from") for word, following in pairs)
+
+
+def _is_near(word: str, keyword: str) -> bool:
+    """Return whether a word is a keyword with one letter too many or too few, a wrong one, or two swapped."""
+    if abs(len(word) - len(keyword)) > 1 or word[:1] != keyword[:1]:
+        return False
+    return word == keyword or sorted(word) == sorted(keyword) or difflib.SequenceMatcher(
+        None, word, keyword, autojunk=False
+    ).ratio() >= 0.8  # fmt: skip
+
+
+def _resembled(text: str, types: Collection[str]) -> str:
+    """Return ``sql`` if a statement resembles SQL although it cannot be parsed, else ``search``."""
+    signs = masked(text, "sql", inside="_")
+    words = re.findall(r"[^\W\d_]+", signs)
+    if len(words) < 2 or not re.match(r"[\s(]*[^\W\d_]", signs):
+        return "search"
+    first, word = words[0], words[0].casefold()
+    rest = signs[signs.index(first) + len(first) :]
+    if first in _SQL_VERBS and not rest.isupper():
+        return "sql"
+    if len(_CLAUSES.intersection(words)) > 1 and not text.isupper():
+        return "sql"
+    if first == "FROM" and words[1].casefold() in {name.casefold() for name in types}:
+        return "sql"
+    if word not in _ENGLISH:
+        for keyword, needed in _NEEDED.items():
+            near = word == keyword or (len(keyword) > 5 and _is_near(word, keyword))
+            if near and not (word == keyword == "select") and needed.search(rest):
+                return "sql"
+    return "search"
+
+
+# -- ends and scripts -------------------------------------------------------------------------------------------------
+
+
+def is_complete(text: str, language: str, *, blank_ends: bool) -> bool:
+    """Return whether a statement ends where the text ends.
+
+    SQL and SPARQL end with ``;``, and with ``blank_ends`` also with an empty line, but never inside quotes, brackets or
+    braces. Commands and searches end with the line, and so do complete answer expressions.
     """
     if language in (COMMAND, "search") or not text.strip():
         return True
     signs = masked(text, language)
-    if _is_open(text, signs, language):
+    if unfinished(text, language) or _has_open_bracket(signs):
         return False
     if language == "answers":
-        return not _GOES_ON.search(signs)
+        return not _CONTINUES.search(signs)
     ends = signs.rstrip(" \t")
     if language == "sparql" and "}" not in signs and not re.search(r"(?i)\bdescribe\b(?!\s*:)", signs):
-        return False  # prefixes alone
+        return False  # only prefixes
     return ends.rstrip().endswith(";") or (blank_ends and (ends.endswith("\n") and ends.rstrip() != ""))
 
 
 def split(text: str, mode: str | Language = AUTO, types: Collection[str] = ()) -> Iterator[Statement]:
-    """The statements of a script, in order. What is open at the end is a statement too: its engine says what is wrong.
+    """Split a script into statements. An unfinished one at the end is included: its engine reports the error.
 
-    ``mode`` is the language of all of them but the commands, or ``auto``, or a function that is asked for each when it
-    is its turn, since those before it may set the mode. An empty line ends SPARQL, and not SQL.
+    ``mode`` is the language of all statements except commands, or ``auto``, or a function that returns the language of
+    a statement when its turn comes, since earlier statements can set the mode. An empty line ends SPARQL, but not SQL.
     """
     text = text.removeprefix("\ufeff")
     lines: list[str] = []
@@ -145,104 +257,86 @@ def split(text: str, mode: str | Language = AUTO, types: Collection[str] = ()) -
         if lines or line.strip():
             lines.append(line)
         if not lines or (len(lines) > _FEW_LINES and line.strip() and ";" not in line):
-            continue  # a long statement is looked at where it may end
-        whole = "\n".join(lines)
-        language = _language(whole, mode, types)
-        if _is_comment(whole, language):
-            lines = [] if _is_closed_comment(whole) else lines
+            continue  # examine a long statement only where it may end
+        joined = "\n".join(lines)
+        language = _language(joined, mode, types)
+        if _is_comment(joined, language):
+            lines = [] if _is_closed_comment(joined) else lines
             continue
-        pieces, rest = _pieces(whole, language)
-        for piece, at in pieces:
-            yield Statement(piece, _language(piece, mode, types), first + at)
+        pieces, rest = _pieces(joined, language)
+        for piece, offset in pieces:
+            yield Statement(piece, _language(piece, mode, types), first + offset)
         if pieces:
-            lines, first = [] if is_nothing(rest) else [rest.lstrip()], number
-            whole, language = rest.lstrip(), _language(rest, mode, types)
-        ended = whole + "\n" * (not line.strip())
-        if lines and is_nothing(whole):
+            lines, first = [] if is_empty(rest) else [rest.lstrip()], number
+            joined, language = rest.lstrip(), _language(rest, mode, types)
+        ended = joined + "\n" * (not line.strip())
+        if lines and is_empty(joined):
             lines = []
-        if language == "answers" and number < len(script) and _GOES_ON_WITH.match(script[number]):
+        if language == "answers" and number < len(script) and _CONTINUES_WITH.match(script[number]):
             continue
         if lines and is_complete(ended, language, blank_ends=language != "sql"):
-            yield Statement(whole.strip(), language, first)
+            yield Statement(joined.strip(), language, first)
             lines = []
     rest = "\n".join(lines).strip()
     if rest and not _is_comment(rest, _language(rest, mode, types)):
         yield Statement(rest, _language(rest, mode, types), first)
 
 
-def _is_closed_comment(text: str) -> bool:
-    found = re.findall(r"/\*.*?(?:\*/|\Z)|--[^\n]*|#[^\n]*", text, flags=re.S)
-    return all(_is_closed(part, "sql") for part in found if part.startswith("/*"))
-
-
-def is_nothing(text: str) -> bool:
-    """Whether a text has no statement: nothing but signs that end one, or comments that are whole."""
+def is_empty(text: str) -> bool:
+    """Return whether a text has no statement, only ``;``, spaces and closed comments."""
     bare = text.strip("; \t\r\n")
     return not bare or (_is_comment(bare, "") and _is_closed_comment(bare))
 
 
 def body(text: str) -> str:
-    """A statement without the comments before it."""
+    """Return a statement without the comments before it."""
     start = _COMMENTS.match(text)
     return text if start is None else text[start.end() :]
+
+
+def without_end(text: str, language: str) -> str:
+    """Return a statement without the ``;`` at its end; positions stay the same."""
+    if language not in ("sql", "sparql", "answers"):
+        return text.rstrip()
+    return text[: len(masked(text, language, inside="_").rstrip("; \t\r\n"))]
 
 
 def _is_comment(text: str, language: str) -> bool:
     return language != COMMAND and text != "" and body(text) == ""
 
 
+def _is_closed_comment(text: str) -> bool:
+    found = re.findall(r"/\*.*?(?:\*/|\Z)|--[^\n]*|#[^\n]*", text, flags=re.S)
+    return all(not part.startswith("/*") or (len(part) >= 4 and part.endswith("*/")) for part in found)
+
+
 def _language(text: str, mode: str | Language, types: Collection[str]) -> str:
     if not isinstance(mode, str):
         return mode(text)
-    return COMMAND if is_command(text) else recognize(text, types) if mode == AUTO else mode
+    if is_command(text, words=mode != "search"):
+        return COMMAND
+    return recognize(text, types) if mode == AUTO else mode
 
 
 def _pieces(text: str, language: str) -> tuple[list[tuple[str, int]], str]:
-    """The statements of one language that ``;`` ends, each with the number of lines before it, and what is left."""
-    if language not in ("sql", "sparql"):
+    """Return the statements that ``;`` ends, each with the number of lines before it, and the rest of the text."""
+    if language not in ("sql", "sparql", CYPHER):
         return [], text
     signs, start, depth = masked(text, language), 0, 0
     pieces = []
     for sign in re.finditer(r"[(\[{)\]};]", signs):
         depth += {"(": 1, "[": 1, "{": 1, ";": 0}.get(sign[0], -1)
-        if sign[0] == ";" and depth <= 0 and (language == "sql" or "}" in signs[start : sign.start()]):
+        if sign[0] == ";" and depth <= 0 and (language != "sparql" or "}" in signs[start : sign.start()]):
             pieces.append((text[start : sign.end()].strip(), signs.count("\n", 0, start)))
             start, depth = sign.end(), 0
     return [(piece, line) for piece, line in pieces if piece.strip("; \n\t")], text[start:]
 
 
-def without_end(text: str, language: str) -> str:
-    """A statement without the ``;`` that ends it: only SQL has one, and places stay where they are."""
-    if language not in ("sql", "sparql", "answers"):
-        return text.rstrip()
-    return text[: len(masked(text, language, inside="_").rstrip("; \t\r\n"))]
-
-
-def masked(text: str, language: str, inside: str = " ") -> str:
-    """The text with quoted parts and comments blank, in the same places; quotes stay."""
-
-    def blank(found: re.Match[str]) -> str:
-        part = found[0]
-        if _is_none(part, language):
-            return part
-        sign = part[0] if part[0] in "'\"`<" else " "
-        kept = re.sub(r"[^\n]", inside if sign != " " else " ", part[1:])
-        last = part[-1] if sign != " " and len(part) > 1 and part[-1] in "'\"`>" else kept[-1:]
-        return sign + kept[:-1] + last if len(part) > 1 else sign
-
-    return _SIGNS[language].sub(blank, text)
-
-
 def _without_comments(text: str) -> str:
-    return re.sub(r"--[^\n]*|/\*.*?(?:\*/|\Z)", " ", text, flags=re.S)
+    return "".join(" " if "comment" in token.kind else token.text for token in sql_tokens(text))
 
 
-def _is_open(text: str, signs: str, language: str) -> bool:
-    """Whether a quote, bracket or brace waits for its other half."""
-    for found in _SIGNS[language].finditer(text):
-        part, at_end = found[0], found.end() == len(text)
-        if at_end and (part[0] in _OPEN_QUOTE[language] or part.startswith("/*")) and not _is_closed(part, language):
-            return not _is_none(part, language)
+def _has_open_bracket(signs: str) -> bool:
     waiting: list[str] = []
     for sign in re.findall(r"[(\[{)\]}]", signs):
         if sign in _PAIRS:
@@ -250,25 +344,3 @@ def _is_open(text: str, signs: str, language: str) -> bool:
         elif waiting and waiting[-1] == sign:
             waiting.pop()
     return bool(waiting)
-
-
-def _is_none(part: str, language: str) -> bool:
-    """Whether a quote is no text's: a short one of SPARQL that its line does not close. What follows it is syntax."""
-    short = language == "sparql" and part[0] in "'\"" and part[:3] not in _TRIPLE
-    return short and not _is_closed(part, language)
-
-
-def _is_closed(part: str, language: str) -> bool:
-    if part.startswith("/*"):
-        return len(part) >= 4 and part.endswith("*/")
-    if language == "sparql" and part[:3] in _TRIPLE:
-        return len(part) >= 6 and part.endswith(part[:3])
-    if part.startswith("$"):
-        tag = part[: part.index("$", 1) + 1]
-        return len(part) >= 2 * len(tag) and part.endswith(tag)
-    if len(part) < 2 or not part.endswith(part[0]):
-        return False
-    if language == "sql":
-        return part[1:-1].replace(part[0] * 2, "").count(part[0]) == 0
-    body = part[1:-1]
-    return (len(body) - len(body.rstrip("\\"))) % 2 == 0

@@ -1,4 +1,4 @@
-"""Looks names up in a KB while somebody types: quick, and silent about what goes wrong."""
+"""Fast lookups of names in a KB during typing; errors are ignored."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 Row: TypeAlias = tuple[str, str, str, str]
-"""A node: name, primary type, key, and the alias that was looked for where the name was not."""
+"""A node: name, primary type, key, and the alias if it matched instead of the name."""
 
 _FEW = 20_000
-"""Nodes of a type (or a KB) whose names are read one by one, where there is no index."""
+"""Maximum number of nodes of a type or KB to scan without a text index."""
 _MANY = 100_000
-"""Nodes of a KB where one letter, within a type that has few of them, is sooner read than found in the index."""
+"""Nodes of a KB from which a scan of a small type beats the index for one letter."""
 _LISTED = 2_000
-"""Nodes of a type of which some are offered before a letter is typed."""
+"""Maximum number of nodes of a type to complete without any typed letter."""
 _CANDIDATES = 1_000
 _HELD = 300
-_MOST_RELATIONS = 40
-"""Relations by which neighbours are counted: those with most edges."""
+_MAX_RELATIONS = 40
+"""Relations whose edges count as popularity: the largest ones."""
 _LONGEST = 200
-"""Letters of what is typed that are looked for."""
+"""Characters of the typed text that are looked up."""
 
 _OVERLAPPING = 100_000
 
@@ -43,12 +43,12 @@ def _words() -> Callable[[str], list[str]]:
 
 
 def plain(text: str) -> str:
-    """The words of a text in lower case and without accents, joined by one space, as the index has names."""
+    """Return the words of a text in lower case, without accents, joined by one space, as in the index."""
     return " ".join(_words()(text.encode("utf-8", "replace").decode()))
 
 
 def _quiet(function: Callable[P, list[T]]) -> Callable[P, list[T]]:
-    """Nothing, where a store is missing, damaged or busy: whoever types is told so when the statement runs."""
+    """Return nothing if a store is missing, damaged or busy: running the statement reports that."""
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> list[T]:
@@ -61,7 +61,7 @@ def _quiet(function: Callable[P, list[T]]) -> Callable[P, list[T]]:
 
 
 class Lookups:
-    """The names of one open KB."""
+    """Lookups in one open KB."""
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb, self._schema = kb, kb.schema
@@ -72,9 +72,9 @@ class Lookups:
 
     @_quiet
     def names(self, typed: str, type_name: str | None, limit: int) -> list[Row]:
-        """Nodes (of a type) whose name or alias starts with what is typed, then those that hold it further on.
+        """Return nodes (of a type) whose name or alias starts with the typed text, then nodes that contain it.
 
-        Among them those with a name of just these words come first, then those with most neighbours.
+        Exact names come first, then nodes with many neighbours.
         """
         typed = typed[:_LONGEST]
         node_type = None if type_name is None else self._schema.type(type_name)
@@ -107,7 +107,7 @@ class Lookups:
         words = plain(typed).split()
         if typed and not words:
             return []
-        word = max(words, key=len, default="")  # a coarse net; what it holds is looked at again
+        word = max(words, key=len, default="")  # a coarse filter, refined below
         type_name = None if node_type is None else node_type.name
         found = self._kb.stores.nodes.containing(word, type_name, _FEW, prefix=len(typed) == 1)
         rows = {row.id: row for row in found}
@@ -115,19 +115,19 @@ class Lookups:
         return self._sorted([rows[node] for node in order], typed, limit)
 
     def _sorted(self, rows: Sequence[Any], typed: str, limit: int) -> list[Row]:
-        """Rows (likeliest first) that fit: same name, name that starts so, alias that does, word further on."""
+        """Return matching rows (most likely first), grouped by the quality of the match."""
         start = plain(typed)
         if start and typed and not typed[-1].isalnum():
             start += " "
         groups: tuple[list[Row], ...] = ([], [], [], [], [])
         for _, key, kind, name, aliases in rows:
-            place, alias = _place(start, name, aliases or ())
-            if place < len(groups):
-                groups[place].append((name, kind, key, alias))
+            quality, alias = _match(start, name, aliases or ())
+            if quality < len(groups):
+                groups[quality].append((name, kind, key, alias))
         return [row for group in groups for row in group][:limit]
 
     def _within(self, node_type: NodeType | None) -> NDArray[np.int64] | range | None:
-        """The nodes of a type; where very many have it besides their primary type, those whose primary type it is."""
+        """Return the nodes of a type; without secondary members if there are very many."""
         import numpy as np
 
         if node_type is None:
@@ -140,7 +140,7 @@ class Lookups:
         return self._members[node_type.name]
 
     def _popular(self, ids: NDArray[np.int64], node_type: NodeType | None) -> list[int]:
-        """Those with most neighbours first; by id where the KB has no adjacency arrays."""
+        """Return the nodes by decreasing degree, or by id if the KB has no adjacency arrays."""
         import numpy as np
 
         if not self._kb.has("adjacency") or not len(ids):
@@ -161,19 +161,19 @@ class Lookups:
 
     @functools.cached_property
     def _largest(self) -> Sequence[Relation]:
-        return sorted(self._schema.relations, key=lambda r: -r.edges)[:_MOST_RELATIONS]
+        return sorted(self._schema.relations, key=lambda r: -r.edges)[:_MAX_RELATIONS]
 
     @_quiet
     def keys(self, typed: str, type_name: str | None, limit: int) -> list[Row]:
-        """Nodes (of a type) whose key starts so, in the order of their keys."""
+        """Return nodes (of a type) whose key starts with the typed text, ordered by key."""
         rows = self._kb.stores.nodes.keys_starting(typed[:_LONGEST], type_name, limit)
         return [(row.name, row.type, row.key, "") for row in rows]
 
-    # -- everything else that has a name --------------------------------------------------------------------------
+    # -- sets, queries, templates, guides -------------------------------------------------------------------------
 
     @_quiet
     def sets(self) -> list[tuple[str, str, str | None]]:
-        """Saved sets: name, what is in it, type."""
+        """Return saved sets: name, description, type."""
         workspace = self._kb.workspace
         if not workspace.sets_folder.is_dir():
             return []
@@ -181,25 +181,25 @@ class Lookups:
 
     @_quiet
     def queries(self) -> list[tuple[str, str]]:
-        """Query files that ship with kbkit: name, title."""
+        """Return shipped queries: name, title."""
         return list(_queries())
 
     @_quiet
     def templates(self) -> list[tuple[str, str]]:
-        """Templates: id, expression."""
+        """Return templates: id, expression."""
         from kbkit.answers.templates import shipped
 
         return [(template.id, template.expression) for template in shipped()]
 
     @_quiet
     def topics(self) -> list[tuple[str, str]]:
-        """Guides: name, title."""
+        """Return guides: name, title."""
         from kbkit.assets import guidebook
 
         return [(guide.name, guide.title) for guide in guidebook.guides()]
 
     def columns(self, table: str) -> list[tuple[str, str]]:
-        """Columns of a table that the schema says nothing of."""
+        """Return the columns of a table that is not in the schema."""
         if table not in self._columns:
             self._columns[table] = self._described(table)
         return self._columns[table]
@@ -222,23 +222,25 @@ def _queries() -> tuple[tuple[str, str], ...]:
     return tuple(result.items())
 
 
-def _place(start: str, name: str, aliases: Sequence[str]) -> tuple[int, str]:
-    """How well a name fits, and by which alias: 0 the same, 1 an alias is, 2 starts so, 3 an alias does, 4 a word of
-    either does; 5 not at all.
+_NO_MATCH = 9
+
+
+def _match(start: str, name: str, aliases: Sequence[str]) -> tuple[int, str]:
+    """Return the quality of a match and the alias that matched.
+
+    0: the name is equal, 1: an alias is, 2: the name starts with the text, 3: an alias does, 4: a word of the name or
+    an alias does, 5: no match.
     """
     if not start:
         return 2, ""
-    ways = [(_fit(start, plain(name)), ""), *((_fit(start, plain(alias)) + 1, alias) for alias in aliases)]
-    place, alias = min(ways, key=lambda way: way[0])
-    return min(place, 4 if place < _NOWHERE else 5), alias
+    matches = [(_quality(start, plain(name)), ""), *((_quality(start, plain(alias)) + 1, alias) for alias in aliases)]
+    quality, alias = min(matches, key=lambda match: match[0])
+    return min(quality, 4 if quality < _NO_MATCH else 5), alias
 
 
-_NOWHERE = 9
-
-
-def _fit(start: str, words: str) -> int:
+def _quality(start: str, words: str) -> int:
     if words == start.rstrip():
         return 0
     if words.startswith(start):
         return 2
-    return 4 if f" {start}" in f" {words} " else _NOWHERE
+    return 4 if f" {start}" in f" {words} " else _NO_MATCH

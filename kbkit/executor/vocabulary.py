@@ -1,4 +1,4 @@
-"""What completion knows of an open KB: plain data, and functions that look names up."""
+"""What completion needs to know about an open KB: plain data, and functions that look up names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kbkit.executor import lookups
 from kbkit.schema import Relation, Schema
-from kbkit.stores.table_schema import RELATION_COLUMNS, TABLES, TYPE_COLUMNS, Column
+from kbkit.stores.table_schema import RELATION_COLUMNS, TYPE_COLUMNS
 
 if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LAST = "_"
-"""What the last result is called."""
+"""The name of the last result."""
 
 
 class Argument(StrEnum):
-    """What an argument of a dot-command may be."""
+    """The kind of an argument of a dot-command."""
 
     NONE = "none"
     NODE = "node"
@@ -45,7 +45,7 @@ class Argument(StrEnum):
 
 @dataclass(frozen=True)
 class CommandWords:
-    """A dot-command without its dot, the kinds of its arguments, and what it does."""
+    """A dot-command without its dot, the kinds of its arguments, and its help."""
 
     name: str
     arguments: tuple[Argument, ...] = ()
@@ -53,7 +53,7 @@ class CommandWords:
 
 
 class Word(NamedTuple):
-    """Something with a name, a line about it, and, where it is a set, the type of its nodes."""
+    """A name, a line of help, and for a set the type of its nodes."""
 
     name: str
     help: str = ""
@@ -61,7 +61,7 @@ class Word(NamedTuple):
 
 
 class Named(NamedTuple):
-    """A node: its name, primary type and key; ``alias`` is the other name that was looked for."""
+    """A node: its name, primary type and key; ``alias`` is the alias that matched instead of the name."""
 
     name: str
     type: str
@@ -70,7 +70,7 @@ class Named(NamedTuple):
 
 
 Names = Callable[[str, str | None, int], Sequence[Named]]
-"""(what is typed, type or None, how many) -> nodes, the likeliest first."""
+"""(typed text, type or None, limit) -> nodes, the most likely first."""
 Words = Callable[[], Sequence[Word]]
 Columns = Sequence[tuple[str, str]]
 """Names and types of columns."""
@@ -85,12 +85,12 @@ def _columns(declared: Sequence[Column]) -> Columns:
 
 
 _TABLES = {name: _columns(declared) for name, declared in TABLES.items()}
-"""The columns of the tables of every KB."""
+"""The tables of every KB."""
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What may be typed in a KB. Every function is quick, and gives nothing where it has nothing or cannot look."""
+    """The names that can be typed in a KB. Every function is fast, and returns nothing if a store is missing."""
 
     schema: Schema
     commands: Mapping[str, CommandWords] = field(default_factory=dict)
@@ -102,14 +102,14 @@ class Vocabulary:
     topics: Words = _none
     last_columns: Callable[[], Columns] = _none
     extra_columns: Callable[[str], Columns] = _none
-    _kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    _cache: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
-    def kept(self, name: str, make: Callable[[], T]) -> T:
-        """What ``make`` gives, made once: lists of all that a schema holds."""
-        if name not in self._kept:
-            self._kept[name] = make()
-        found: T = self._kept[name]
-        return found
+    def cached(self, name: str, make: Callable[[], T]) -> T:
+        """Return the result of ``make``, called once per name."""
+        if name not in self._cache:
+            self._cache[name] = make()
+        result: T = self._cache[name]
+        return result
 
     @classmethod
     def of(
@@ -118,16 +118,16 @@ class Vocabulary:
         commands: Mapping[str, CommandWords] | None = None,
         last_columns: Callable[[], Columns] = _none,
     ) -> Vocabulary:
-        """The vocabulary of an open KB; its stores open when something is first looked up in them.
+        """Return the vocabulary of an open KB; its stores open at the first lookup.
 
-        ``last_columns`` gives the names and types of the last result's columns, nothing where there is none.
+        ``last_columns`` returns the names and types of the last result's columns, nothing if there is none.
         """
         found = lookups.Lookups(kb)
         return cls(
             schema=kb.schema,
             commands=commands or {},
-            names=lambda *given: [Named(*row) for row in found.names(*given)],
-            keys=lambda *given: [Named(*row) for row in found.keys(*given)],
+            names=lambda *query: [Named(*row) for row in found.names(*query)],
+            keys=lambda *query: [Named(*row) for row in found.keys(*query)],
             sets=lambda: [Word(*row) for row in found.sets()],
             queries=lambda: [Word(*row) for row in found.queries()],
             templates=lambda: [Word(*row) for row in found.templates()],
@@ -140,29 +140,29 @@ class Vocabulary:
 
     @cached_property
     def _tables(self) -> dict[str, str]:
-        """What there is under each SQL name: a line about it."""
+        """SQL names of tables and views, with a line about each."""
         result = {t.table: f"type, {t.members:,} nodes" for t in self.schema.node_types}
         result |= {r.table: f"relation, {r.edges:,} edges" for r in self.schema.relations}
         return result | dict.fromkeys(_TABLES, "table") | dict.fromkeys(self.schema.extra_tables, "table of the source")
 
     @cached_property
     def _owners(self) -> dict[str, tuple[str, str]]:
-        """Folded SQL name -> (kind, name) of the type or relation that it shows."""
+        """Case-folded SQL name -> (kind, name) of its type or relation."""
         result = {t.table.casefold(): ("type", t.name) for t in self.schema.node_types}
         return result | {r.table.casefold(): ("relation", r.name) for r in self.schema.relations}
 
     def tables(self) -> Sequence[tuple[str, str]]:
-        """SQL names of all tables and views with a line about each, the last result among them."""
+        """Return SQL names of all tables and views, including the last result, with a line about each."""
         last = [(LAST, "the last result")] if self.last_columns() else []
         return [*last, *self._tables.items()]
 
     def type_of_table(self, table: str) -> str | None:
-        """The node type that a table shows."""
+        """Return the node type of a table."""
         kind, name = self._owners.get(table.casefold(), ("", ""))
         return name if kind == "type" else None
 
     def columns(self, table: str) -> Columns:
-        """Names and types of a table's columns; none for a table that there is not."""
+        """Return names and types of a table's columns; none for an unknown table."""
         folded = table.casefold()
         if folded == LAST:
             return self.last_columns()
@@ -182,7 +182,7 @@ class Vocabulary:
     def _edge_attributes(self) -> dict[str, str]:
         return {a.name: a.type for r in self.schema.relations for a in r.attributes}
 
-    # -- types and relations by name; the schema's own look-ups search for likely names too, which takes too long -----
+    # -- types and relations by name: the schema's own lookups also search for similar names, which is too slow ------
 
     @cached_property
     def _folded_types(self) -> dict[str, str]:
@@ -196,9 +196,9 @@ class Vocabulary:
         return {r.name.casefold(): r for r in relations} | {r.name: r for r in relations}
 
     def type(self, name: str) -> str | None:
-        """The type that is called so, in any case; None where there is none."""
+        """Return the type with this name, in any case, or None."""
         return self._folded_types.get(name) or self._folded_types.get(name.casefold())
 
     def relation(self, name: str) -> Relation | None:
-        """The relation that is called so, in any case; None where there is none."""
+        """Return the relation with this name, in any case, or None."""
         return self._folded_relations.get(name) or self._folded_relations.get(name.casefold())

@@ -1,10 +1,12 @@
-"""``%kb``: statements of the shell in a notebook, on one open KB; what they give are objects."""
+"""The magic ``%kb``: statements of the shell in a notebook, on one open KB; results are objects."""
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,29 +26,30 @@ if TYPE_CHECKING:
 _QUESTION = re.compile(r"(\s*(?:[\w\s,.]+=\s*)?)%kb[ \t]+(.*\?)\s*$")
 _INTO = re.compile(r"\s*([^\W\d]\w*)\s*<<[ \t]*(.*)", re.DOTALL)
 _WIDTH = 100
-"""Of what commands print: a notebook tells no width."""
-_MOST_SCRIPTS = 20
-"""How deep ``.read`` may go: a file that reads itself never ends."""
+"""Width of printed output: a notebook has none."""
+_MAX_DEPTH = 20
+"""Nesting limit of ``.read``: a file that reads itself would never end."""
+_VALUES = (str, int, float, bool, datetime.date, datetime.time, datetime.timedelta, decimal.Decimal, bytes)
 
 
 @magics_class
 class KbMagics(Magics):
-    """The magic, and the KB that it has open."""
+    """The magic and its open KB."""
 
     executor: Executor | None = None
 
-    @no_var_expand  # else IPython would paste values of variables into the text
+    @no_var_expand  # else IPython would insert values of variables into the text
     @needs_local_scope
     @line_cell_magic
     def kb(self, line: str, cell: str | None = None, local_ns: dict[str, Any] | None = None) -> Any:
-        """Ask a KB: SQL, SPARQL, an answer expression, words to search for, or a dot-command.
+        """Query a KB: SQL, SPARQL, an answer expression, words to search for, or a dot-command.
 
-        %kb open world.kb             open a KB; %kb close closes it, %kb alone gives the KnowledgeBase
+        %kb open world.kb             open a KB; %kb close closes it, %kb alone returns the KnowledgeBase
         df = %kb SELECT ...           a polars frame; $name is the Python variable of that name
         %kb country:<c> -> river      an answer set; <c> is the Python variable c
         %kb landlocked and high       search results
         %kb .show Nepal               a page; .help lists the commands
-        df << SELECT ...              put the result into df, also after %%kb, where statements may be many lines
+        df << SELECT ...              assign the result to df, also after %%kb, where statements can span lines
         """
         assert self.shell is not None
         names = {**self.shell.user_ns, **(local_ns or {})}
@@ -92,15 +95,15 @@ class KbMagics(Magics):
 
     def _opened(self) -> Executor:
         if self.executor is None:
-            raise KbError("no KB is open", "%kb open DIR opens one")
+            raise KbError("No KB is open", "Open one with %kb open KB")
         return self.executor
 
     def _each(self, statements: Iterable[Statement], names: dict[str, Any], depth: int = 0) -> Any:
-        """Run statements; the value of the last is handed back, those before are shown."""
+        """Run statements, show the values of all but the last, and return the value of the last."""
         from kbkit.executor.executor import Quit
 
-        if depth > _MOST_SCRIPTS:
-            raise KbError(f"{_MOST_SCRIPTS} files read one another", "does one read itself?")
+        if depth > _MAX_DEPTH:
+            raise KbError(f".read is nested more than {_MAX_DEPTH} deep", "Does a file read itself?")
         value = None
         for statement in statements:
             if value is not None:
@@ -115,16 +118,51 @@ class KbMagics(Magics):
         return value
 
     def _one(self, statement: Statement, names: dict[str, Any]) -> Outcome:
-        from kbkit.notebook.variables import values
+        from kbkit.executor import dispatch
 
         executor = self._opened()
-        given = values(executor.kb, statement.text, statement.language, names)
-        return executor.run(statement.text, given, statement.language)
+        values = _variables(executor.kb, statement.text, statement.language, names)
+        return dispatch.run(executor, statement.text, values, statement.language)
+
+
+def _variables(kb: KnowledgeBase, statement: str, language: str, names: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a statement's parameters among the notebook's variables, typed and never as text.
+
+    A :class:`Node` becomes its id in SQL, its IRI in SPARQL, and its key in an expression. Raises :class:`KbError` for
+    values of other types, and for missing variables; in SPARQL a missing one is a variable of the query.
+    """
+    from kbkit.executor.lexers import parameters
+
+    used = parameters(statement, language)
+    for name in used:
+        if name not in names and language != "sparql":
+            sign = f"<{name}>" if language == "answers" else f"${name}"
+            raise KbError(f"Undefined Python variable {name!r} for {sign}", f"Assign it first: {name} = ...")
+    return {name: _parameter(kb, name, names[name], language) for name in used if name in names}
+
+
+def _parameter(kb: KnowledgeBase, name: str, value: Any, language: str) -> Any:
+    from kbkit.graph.nodes import Node
+
+    if isinstance(value, Node):
+        if language == "sparql":
+            return f"<{kb.schema.node_iri(value.type, value.key)}>"
+        return value.id if language == "sql" else f"#{value.key}"
+    convert = getattr(value, "to_list", None) or getattr(value, "tolist", None)
+    if convert is not None:  # a Series, or an array or number of NumPy
+        value = convert()
+    if isinstance(value, list | tuple) and language == "sql":
+        return [_parameter(kb, name, item, language) for item in value]
+    if value is None or isinstance(value, _VALUES):
+        return value
+    types = "a number, a string, a date, a node" + (" or a list of these" if language == "sql" else "")
+    raise KbError(f"The variable {name!r} is a {type(value).__name__}, which is not a query value", f"Use {types}")
 
 
 def _statements(text: str, executor: Executor) -> Iterator[Statement]:
-    """The statements of a cell: as in a script, but expressions and words to search for go on to the next empty line or
-    dot-command.
+    """Split a cell into statements.
+
+    As in a script, but expressions and searches extend to the next empty line or dot-command.
     """
     from kbkit.executor import languages
 
@@ -153,20 +191,20 @@ def _is_expression(text: str) -> bool:
 
 
 def _path(text: str) -> Path | None:
-    """The KB that ``open DIR``, or a folder alone that is one, asks for."""
+    """Return the KB to open: that of ``open KB``, or the text itself if it is the path of a KB."""
     words = text.strip()
-    asked = words.removeprefix("open ")
-    path = Path(asked.strip().strip("'\"")).expanduser()
+    target = words.removeprefix("open ")
+    path = Path(target.strip().strip("'\"")).expanduser()
     try:
-        if asked != words and (" " not in asked.strip() or path.is_dir()):
+        if target != words and (" " not in target.strip() or path.is_dir()):
             return path
         return path if (path / "CURRENT").is_file() else None
-    except (OSError, ValueError):  # too long for a path, or no text for one
+    except (OSError, ValueError):  # too long or invalid as a path
         return None
 
 
 def _value(outcome: Outcome) -> Any:
-    """What a notebook has of an outcome: text is printed, remarks go to standard error."""
+    """Return the value of an outcome; print text, and remarks on standard error."""
     from kbkit.executor.executor import Printout
 
     if outcome.note:
@@ -181,7 +219,7 @@ def _value(outcome: Outcome) -> Any:
 
 
 def _show(value: Any) -> None:
-    """Show a value in the middle of a cell; text is printed."""
+    """Display a value; print text."""
     from IPython.display import display
 
     from kbkit.executor.executor import Printout
@@ -199,25 +237,25 @@ def _remark(text: str) -> None:
 
 
 def questions(lines: list[str]) -> list[str]:
-    """Lines of a cell in which ``%kb who borders France?`` is no call for IPython's help, as a ``?`` at the end is."""
+    """Protect lines like ``%kb who borders France?``, whose final ``?`` would call IPython's help."""
     if lines and lines[0].startswith("%%"):
         return lines
     found = [_QUESTION.match(line) for line in lines]
     return [
-        f"{ask[1]}get_ipython().run_line_magic('kb', {ask[2]!r})\n" if ask else line
-        for ask, line in zip(found, lines, strict=True)
+        f"{match[1]}get_ipython().run_line_magic('kb', {match[2]!r})\n" if match else line
+        for match, line in zip(found, lines, strict=True)
     ]
 
 
 def load(shell: InteractiveShell) -> None:
-    """Register the magic; what ``%load_ext kbkit`` does."""
+    """Register the magic (``%load_ext kbkit``)."""
     shell.register_magics(KbMagics(shell))
     if questions not in shell.input_transformers_cleanup:
         shell.input_transformers_cleanup.append(questions)
 
 
 def unload(shell: InteractiveShell) -> None:
-    """Close the KB and take the magic away; what ``%unload_ext kbkit`` does."""
+    """Close the KB and remove the magic (``%unload_ext kbkit``)."""
     magics = shell.magics_manager.registry.get("KbMagics")
     if isinstance(magics, KbMagics):
         magics.close()

@@ -1,4 +1,4 @@
-"""Shows what statements gave: on the screen, page by page where it is long, or in a file."""
+"""Shows results: on the screen, in a pager if they are long, or in a file."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ from kbkit.display import render
 from kbkit.display.pager import paged
 from kbkit.display.waiting import Waiting
 from kbkit.errors import KbError
-from kbkit.executor.executor import Outcome, Printout
-from kbkit.executor.settings import Settings
+from kbkit.executor.executor import Outcome, Printout, Settings
 
 if TYPE_CHECKING:
     import polars as pl
 
 
 class _Screen(io.StringIO):
-    """Text that is to be shown on a terminal, and may be bold."""
+    """Text for a terminal, which may contain styles."""
 
     def __init__(self, terminal: bool) -> None:
         super().__init__()
@@ -36,20 +35,18 @@ class _Screen(io.StringIO):
 
 
 class Display:
-    """Where results go. ``pages`` says whether a person sits there who can leave a pager; ``quiet`` leaves remarks
-    out.
-    """
+    """Where results go. ``pages`` allows a pager, since a person can leave it; ``quiet`` suppresses remarks."""
 
     def __init__(self, settings: Settings, *, pages: bool = False, quiet: bool = False) -> None:
         self.settings, self._pages, self._quiet = settings, pages, quiet
-        self._kept: Path | None = None
+        self._started: Path | None = None
         self._waiting: Waiting | None = None
 
     def show(self, outcome: Outcome) -> None:
-        """Show what a statement gave, its remark and its time."""
+        """Show the result of a statement, its remark and its time."""
         if outcome.value is not None:
             if self.settings.output is not None:
-                self._keep(outcome)
+                self._append(outcome)
             else:
                 self._put(self._text(outcome))
         if outcome.note:
@@ -58,18 +55,18 @@ class Display:
             self.remark(f"{outcome.seconds:.3f} s")
 
     def remark(self, text: str) -> None:
-        """A line beside results, on standard error."""
+        """Print a remark on standard error."""
         if not self._quiet:
             sys.stdout.flush()
-            print(render.clean(text), file=sys.stderr, flush=True)  # noqa: T201 - it is what a screen is for
+            print(render.clean(text), file=sys.stderr, flush=True)  # noqa: T201
 
     @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:
-        """Say how long the block takes, where a person waits; Ctrl-C ends it."""
+        """Show how long the block takes if a person waits for it."""
         if not self._pages or self._quiet or not render.has_styles(sys.stderr):
             yield
             return
-        self._waiting = Waiting("running (Ctrl-C stops it)")
+        self._waiting = Waiting("running (Ctrl-C cancels)")
         try:
             self._waiting.arm()
             yield
@@ -77,7 +74,7 @@ class Display:
             self.settle()
 
     def settle(self) -> None:
-        """Take away what says that something runs; a Ctrl-C meanwhile comes too late to matter."""
+        """Remove the running message, without interruption by Ctrl-C."""
         if self._waiting is None:
             return
         with systems.undisturbed():
@@ -86,7 +83,7 @@ class Display:
 
     @property
     def width(self) -> int:
-        """Columns that there are."""
+        """Width of the output in columns."""
         return self.settings.width or render.width_of(sys.stdout)
 
     def _text(self, outcome: Outcome) -> str:
@@ -96,19 +93,21 @@ class Display:
         return screen.getvalue()
 
     def _write(self, outcome: Outcome, kind: str, stream: IO[str], width: int) -> None:
-        """Rows as ``kind``; pages and the like as text."""
+        """Write rows in the format ``kind``, other values as text."""
         if outcome.frame is not None:
-            self._rows(outcome.frame if outcome.shown is None else outcome.shown, outcome.frame, kind, stream, width)
+            self._rows(
+                outcome.frame if outcome.preview is None else outcome.preview, outcome.frame, kind, stream, width
+            )
         elif isinstance(outcome.value, tuple):
-            for place, (title, part) in enumerate(outcome.value):
-                if kind in ("table", "markdown"):  # programs read the others
-                    stream.write("\n" * (place > 0) + (render.heading(title, stream) + "\n" if title else ""))
+            for i, (title, part) in enumerate(outcome.value):
+                if kind in ("table", "markdown"):  # other formats are for programs
+                    stream.write("\n" * (i > 0) + (render.heading(title, stream) + "\n" if title else ""))
                 self._part(part, kind, stream, width)
         else:
             self._part(outcome.value, kind, stream, width)
 
     def _part(self, value: Any, kind: str, stream: IO[str], width: int) -> None:
-        from kbkit.graph.pages import Page, print_lines  # brings DuckDB, for which the first prompt is not to wait
+        from kbkit.graph.pages import Page, print_lines  # imports DuckDB, which would delay the first prompt
 
         if isinstance(value, Printout):
             value.print(stream, width)
@@ -121,32 +120,32 @@ class Display:
         else:
             self._rows(value, value, kind, stream, width)
 
-    def _rows(self, shown: pl.DataFrame, frame: pl.DataFrame, kind: str, stream: IO[str], width: int) -> None:
+    def _rows(self, preview: pl.DataFrame, frame: pl.DataFrame, kind: str, stream: IO[str], width: int) -> None:
         if kind == "table":
-            render.print_table(shown, stream, width=width, limit=self.settings.rows)
+            render.print_table(preview, stream, width=width, limit=self.settings.rows)
         else:
             render.write_text(frame, kind, stream)
 
-    def _keep(self, outcome: Outcome) -> None:
-        """Add to the file that results go to; a Parquet file holds the last of them."""
+    def _append(self, outcome: Outcome) -> None:
+        """Append to the output file; a Parquet file holds only the last result."""
         path = self.settings.output
         assert path is not None
         kind = render.ENDINGS.get(path.suffix) or render.kind_of(self.settings.format, path)
         try:
             if kind == "parquet":
                 if outcome.frame is None:
-                    raise KbError(f"{path} takes rows only", ".output brings results back to the screen")
+                    raise KbError(f"Only rows can be written to {path}", "Enter .output to show results on the screen")
                 outcome.frame.write_parquet(path)
                 return
-            with path.open("a" if path == self._kept else "w", encoding="utf-8", newline="") as stream:
-                self._kept = path
+            with path.open("a" if path == self._started else "w", encoding="utf-8", newline="") as stream:
+                self._started = path
                 self._write(outcome, kind, stream, self.settings.width or 100)
         except OSError as error:
-            raise KbError(f"{path} cannot be written: {error.strerror or error}") from None
+            raise KbError(f"Cannot write {path}: {error.strerror or error}") from None
 
     def _put(self, text: str) -> None:
         size = shutil.get_terminal_size()
-        long = text.count("\n") >= size.lines - 1 and os.environ.get("TERM") != "dumb"  # no pager works there
+        long = text.count("\n") >= size.lines - 1 and os.environ.get("TERM") != "dumb"  # no pager works on it
         setting = self.settings.pager
         if self._pages and (setting == "on" or (setting == "auto" and long)) and paged(text):
             return

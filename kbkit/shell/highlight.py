@@ -1,4 +1,4 @@
-"""Colours for statements as they are typed (Pygments, through prompt_toolkit)."""
+"""Colours of statements as they are typed."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from collections.abc import Callable
 
 from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import StyleAndTextTuples
-from prompt_toolkit.lexers import Lexer, PygmentsLexer, SimpleLexer
+from prompt_toolkit.formatted_text.utils import split_lines
+from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.styles import Style
-from pygments.lexer import RegexLexer
-from pygments.token import Comment, Keyword, Name, Operator, Punctuation, String, Text
 
-MOST = 20_000
-"""Characters of a statement that are looked at as it is typed: a longer one was pasted."""
+from kbkit.executor import languages
+from kbkit.executor.lexers import tokens
+from kbkit.stores.sparql_text import Token
+
+LONGEST = 20_000
+"""Characters of a statement that is highlighted and completed; a longer one was pasted."""
 
 STYLE = Style.from_dict(
     {
@@ -23,68 +26,67 @@ STYLE = Style.from_dict(
         "auto-suggestion": "#767676",
         "completion-menu.completion.current": "#005faf bg:#ffffff reverse",
         "completion-menu.meta.completion.current": "#005faf bg:#ffffff reverse",
-        "pygments.keyword": "#5f5fff bold",
-        "pygments.literal.string": "#008700",
-        "pygments.comment": "#767676 italic",
-        "pygments.operator": "#d700af bold",
-        "pygments.name.function": "#008787",
-        "pygments.name.variable": "#af5f00",
-        "pygments.name.constant": "#00875f",
-        "pygments.literal.number": "#00875f",
+        "keyword": "#5f5fff bold",
+        "string": "#008700",
+        "comment": "#767676 italic",
+        "operator": "#d700af bold",
+        "relation": "#008787",
+        "variable": "#af5f00",
+        "number": "#00875f",
     }
 )
-"""Colours of middle brightness, legible on black and on white: nobody knows what a terminal's background is."""
+"""Colours of medium brightness, legible on black and on white."""
 
-
-class AnswersLexer(RegexLexer):  # type: ignore[misc]
-    """Answer expressions."""
-
-    name = "answers"
-    tokens = {  # noqa: RUF012 - Pygments wants it so
-        "root": [
-            (r"(?<!\S)#[^\n]*", Comment),
-            (r'"(?:[^"\\]|\\.)*"?|\'(?:[^\'\\]|\\.)*\'?', String),
-            (r"->|<-|→|←|[&|]|(?<=\s)-(?=\s)", Operator),
-            (r"\[[^\]\n]*\]?", Name.Function),
-            (r"<[^<>\n]*>|@[\w`]+|(?<!\w)_(?!\w)", Name.Variable),
-            (r"#[^\s(){}]+", Name.Constant),
-            (r"\b(?:contains|in|not|missing|all|true|false)\b", Keyword),
-            (r"[\w/]+|`[^`]*`?", Name.Class),
-            (r"[(){}:,]", Punctuation),
-            (r"\s+|.", Text),
-        ]
-    }
-
-
-class CommandLexer(RegexLexer):  # type: ignore[misc]
-    """Dot-commands."""
-
-    name = "command"
-    tokens = {"root": [(r"^\s*\.\w*", Keyword), (r'"[^"\n]*"?', String), (r"\s+|.", Text)]}  # noqa: RUF012
+_STYLES = {
+    **dict.fromkeys(("comment", "open_comment"), "comment"),
+    **dict.fromkeys(("string", "open_string"), "string"),
+    **dict.fromkeys(("arrow", "operator"), "operator"),
+    **dict.fromkeys(("step", "open_step", "name"), "relation"),
+    **dict.fromkeys(("variable", "parameter", "slot"), "variable"),
+    **dict.fromkeys(("number", "key", "open_key", "iri", "open_iri"), "number"),
+}
 
 
 class StatementLexer(Lexer):
-    """The colours of the language that ``language`` says a text is in."""
+    """Colours statements by the tokens of their language, which the function ``language`` returns."""
 
     def __init__(self, language: Callable[[str], str]) -> None:
         self._language = language
 
     def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
-        """Colours by line."""
-        language = self._language(document.text) if len(document.text) <= MOST else ""
-        return lexer(language).lex_document(document)
+        """Return a function that returns the colours of a line."""
+        text = document.text
+        language = self._language(text) if 0 < len(text) <= LONGEST else ""
+        lines = list(split_lines(_colours(text, language)))
+        return lambda line: lines[line] if line < len(lines) else []
 
 
 @functools.cache
-def lexer(language: str) -> Lexer:
-    """The lexer of a language, made when it is needed first: its expressions take a while to compile."""
+def _keywords(language: str) -> frozenset[str]:
     if language == "sql":
-        from pygments.lexers.sql import SqlLexer
+        from kbkit.executor.completion.sql_words import KEYWORDS
 
-        return PygmentsLexer(SqlLexer, sync_from_start=True)
+        return KEYWORDS
     if language == "sparql":
-        from pygments.lexers.rdf import SparqlLexer
+        from kbkit.executor.completion.sparql import KEYWORDS
 
-        return PygmentsLexer(SparqlLexer, sync_from_start=True)
-    own = {"answers": AnswersLexer, "command": CommandLexer}
-    return PygmentsLexer(own[language], sync_from_start=True) if language in own else SimpleLexer()
+        return KEYWORDS
+    return frozenset(("contains", "in", "not", "missing", "all", "true", "false") if language == "answers" else ())
+
+
+def _colours(text: str, language: str) -> StyleAndTextTuples:
+    if language == languages.COMMAND:
+        name, space, argument = text.partition(" ")
+        return [("class:keyword", name), ("", space + argument)]
+    return [(_style(token, language), token.text) for token in tokens(text, language)]
+
+
+def _style(token: Token, language: str) -> str:
+    style = _STYLES.get(token.kind, "")
+    if token.kind == "word" and token.text.casefold() in _keywords(language):
+        style = "keyword"
+    elif token.kind == "symbol" and (token.text in "&|-" if language == "answers" else token.text in "=<>!+*/-"):
+        style = "operator"
+    elif token.text in ("_", "@"):
+        style = "variable"
+    return f"class:{style}" if style else ""

@@ -1,4 +1,4 @@
-"""The shell in a terminal (prompt_toolkit): the prompt, its keys, completion, colours and history."""
+"""The prompt in a terminal (prompt_toolkit): keys, completion, colours and history."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ from prompt_toolkit.utils import is_dumb_terminal
 from kbkit.errors import KbError
 from kbkit.executor import languages
 from kbkit.executor.executor import Executor, Quit
-from kbkit.shell import plain
-from kbkit.shell.highlight import MOST, STYLE, StatementLexer, lexer
+from kbkit.shell import terminal
+from kbkit.shell.errors import SPELLER
+from kbkit.shell.highlight import LONGEST, STYLE, StatementLexer
 from kbkit.shell.runner import Runner
 
 if TYPE_CHECKING:
@@ -37,24 +38,25 @@ if TYPE_CHECKING:
     from kbkit.executor.vocabulary import Vocabulary
 
 HISTORY = "shell_history"
-"""The file in a KB's workspace that keeps its statements."""
+"""The history file in a KB's workspace."""
 
 _MENU = 8
-"""Lines that the menu of candidates takes."""
-_LONGEST_KEPT = 100_000
-"""Characters of a statement that history keeps: to look through longer ones at every key would be slow."""
+"""Lines of the completion menu."""
+_LONGEST_SAVED = 100_000
+"""Characters of a statement that history saves: suggestions search the history at every key."""
 _ENDS = {
     "sql": "; or an empty line runs it",
     "sparql": "; or an empty line runs it",
     "answers": "Enter runs it",
     "search": "Enter searches",
     languages.COMMAND: "Enter runs it",
+    languages.CYPHER: "not supported, see .help answers",
 }
-_OPEN = "not whole yet (a quote? a bracket?); Alt-Enter runs it, Ctrl-C clears it"
+_OPEN = "incomplete (open quote or bracket?); Alt-Enter runs it, Ctrl-C clears it"
 
 
 class _History(FileHistory):
-    """A file of statements. One that cannot be read or written is no reason to stop."""
+    """The history file; errors in reading or writing it are ignored."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(str(path))
@@ -66,46 +68,48 @@ class _History(FileHistory):
         return []
 
     def append_string(self, string: str) -> None:
-        if len(string) <= _LONGEST_KEPT:
+        if len(string) <= _LONGEST_SAVED:
             super().append_string(string)
 
     def store_string(self, string: str) -> None:
         with contextlib.suppress(OSError):
-            self._path.parent.mkdir(exist_ok=True)  # the workspace; a KB that was deleted does not come back
+            self._path.parent.mkdir(exist_ok=True)  # the workspace, not a deleted KB
             if self._is_ours():
                 super().store_string(string)
 
     def _is_ours(self) -> bool:
-        """Whether the file is one, or there is none yet: a device may have no end."""
+        """Return whether the path is a regular file or missing: a device may never end."""
         return self._path.is_file() or not self._path.exists()
 
 
 class _Completer(Completer):
-    """Candidates from the pure function, for the KB that is open."""
+    """Candidates of the open KB."""
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
         self._known: tuple[object, Vocabulary] | None = None
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
-        """What may stand at the cursor."""
+        """Return the candidates at the cursor."""
         text, at = document.text, document.cursor_position
-        if len(text) > MOST:
+        if len(text) > LONGEST:
             return
         language = self._executor.language(text)
         if not complete_event.completion_requested and _is_quiet(document, language):
             return
-        with contextlib.suppress(Exception):  # a prompt without candidates is better than none
+        with contextlib.suppress(Exception):  # an error in completion must not end the prompt
             for found in self._candidates(text, at, language):
-                shown, meta = found.display or found.text, found.meta
-                yield Completion(found.text, start_position=found.start - at, display=shown, display_meta=meta)
+                display = found.display or found.text
+                yield Completion(found.text, found.start - at, display, found.meta)
 
     def prepare(self) -> None:
-        """Import and open what the first keys and the first statement need, while a person thinks."""
-        _warm()
+        """Import and open what the first keys and the first statement need, in the background."""
+        import duckdb  # noqa: F401
+        import polars  # noqa: F401
+
         from kbkit.executor.completion import prepare
 
-        with contextlib.suppress(Exception):  # the KB may be closed by now
+        with contextlib.suppress(Exception):  # the KB may be closed meanwhile
             prepare(self._vocabulary())
 
     def _candidates(self, text: str, at: int, language: str) -> list[Candidate]:
@@ -123,10 +127,7 @@ class _Completer(Completer):
 
 
 def _is_quiet(document: Document, language: str) -> bool:
-    """Whether a menu that nobody asked for would be in the way: of plain words, of a new line, of a whole statement.
-
-    The first word may become anything yet.
-    """
+    """Return whether no menu should open by itself: in plain words, an empty line or a complete statement."""
     if language == "search" and re.search(r"\s", document.text.lstrip()):
         return True
     if not document.current_line_before_cursor.strip():
@@ -138,12 +139,12 @@ def _is_quiet(document: Document, language: str) -> bool:
 
 def _keys(runner: Runner, edit: Callable[[str], str]) -> KeyBindings:
     keys = KeyBindings()
-    in_statement = has_focus(DEFAULT_BUFFER)  # and not in the line that Ctrl-R searches with
+    in_statement = has_focus(DEFAULT_BUFFER)  # not in the search line of Ctrl-R
 
     @keys.add("enter", filter=in_statement & ~completion_is_selected)
     def _(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
-        if _is_whole(buffer.document, runner):
+        if _is_complete(buffer.document, runner):
             _accept(buffer)
         else:
             buffer.newline(copy_margin=False)
@@ -170,20 +171,20 @@ def _keys(runner: Runner, edit: Callable[[str], str]) -> KeyBindings:
     return keys
 
 
-def _is_whole(document: Document, runner: Runner) -> bool:
-    """Whether Enter runs the text: the cursor is in its last line, or its only one, and nothing is to follow."""
+def _is_complete(document: Document, runner: Runner) -> bool:
+    """Return whether Enter runs the text: it is complete, and the cursor is in its last line."""
     within = document.text_after_cursor.strip() and "\n" in document.text.strip()
-    return not within and runner.is_whole(document.text)
+    return not within and runner.is_complete(document.text)
 
 
 def _accept(buffer: Buffer) -> None:
-    """Run the text, without the empty lines at its end: history is to have none."""
+    """Run the text without the empty lines at its end, which history should not contain."""
     buffer.document = Document(buffer.text.rstrip())
     buffer.validate_and_handle()
 
 
 class _Session(PromptSession[str]):
-    """A prompt that keeps room for the menu below it where there is any: a short terminal has to show the text."""
+    """A prompt that reserves room for the menu only if the terminal is high enough."""
 
     @property
     def reserve_space_for_menu(self) -> int:
@@ -192,11 +193,11 @@ class _Session(PromptSession[str]):
 
     @reserve_space_for_menu.setter
     def reserve_space_for_menu(self, value: int) -> None:
-        """It follows from the terminal."""
+        """Ignore the value: the terminal decides."""
 
 
 class Repl:
-    """The shell in a terminal."""
+    """The interactive shell."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner, self._executor = runner, runner.executor
@@ -208,7 +209,7 @@ class Repl:
         self._executor.history = self._past
         while True:
             try:
-                self._runner.display.settle()  # Ctrl-C may have come when a statement had just ended
+                self._runner.display.settle()  # in case Ctrl-C came when a statement had just ended
                 text = self._ask()
             except KeyboardInterrupt:
                 continue
@@ -217,7 +218,7 @@ class Repl:
             try:
                 self._run(text)
             except KeyboardInterrupt:
-                self._runner.report(["stopped"])
+                self._runner.report(["Cancelled."])
             except Quit:
                 return
             if self._executor.kb is not self._kb:  # another KB has another history
@@ -235,8 +236,8 @@ class Repl:
     def _ask(self) -> str:
         default, self._runner.pending = self._runner.pending or "", None
         if not is_dumb_terminal():
-            return self._session.prompt(self._message(), default=default)  # made once, and not for every line and key
-        text = plain.ask(to_plain_text(self._message()), self._runner.is_whole, default)
+            return self._session.prompt(self._message(), default=default)  # built once, not for every line and key
+        text = terminal.ask(to_plain_text(self._message()), self._runner.is_complete, default)
         self._session.history.append_string(text)
         return text
 
@@ -264,7 +265,7 @@ class Repl:
             style=STYLE,
             output=None if sys.stdout.isatty() else create_output(always_prefer_tty=True),
         )
-        session.app.after_render.add_handler(prepare)  # once the prompt stands
+        session.app.after_render.add_handler(prepare)  # once the prompt is visible
         return session
 
     def _message(self) -> FormattedText:
@@ -277,36 +278,26 @@ class Repl:
 
     def _toolbar(self) -> str:
         text = self._session.default_buffer.text
-        if len(text) > MOST or not text.strip():
-            return "" if text.strip() else " .help   Tab completes   Ctrl-R finds a statement   Ctrl-D leaves"
+        if len(text) > LONGEST or not text.strip():
+            return "" if text.strip() else " .help   Tab completes   Ctrl-R searches the history   Ctrl-D leaves"
         language = self._executor.language(text)
         if "\n" in text and not languages.is_complete(text + "\n", language, blank_ends=True):
             return f" {language}: {_OPEN}"
         return f" {language}: {_ENDS[language]}"
 
     def _edited(self, text: str) -> str:
-        """What the user's editor makes of a text; the text itself where that fails."""
-        from kbkit.shell.editing import edited
-
+        """Return a text as the user's editor changed it, or unchanged if that fails."""
         try:
-            return edited(text)
+            return terminal.edit(text)
         except KbError as error:
-            self._runner.report([str(error)])
+            self._runner.report([error.text_for(SPELLER)])
             return text
 
 
 def name(executor: Executor) -> str:
-    """What the prompt calls the KB: its directory without the ending."""
+    """Return the KB's name in the prompt: its directory without the suffix."""
     return executor.kb.directory.path.resolve().stem or executor.kb.schema.name
 
 
 def _continuation(width: int, _number: int, _wrapped: int) -> str:
     return ("." * 3 + " ").rjust(width)[-width:] if width else ""
-
-
-def _warm() -> None:
-    """Import what is needed next."""
-    for language in ("sql", "answers", "command", "sparql"):
-        lexer(language)
-    import duckdb  # noqa: F401
-    import polars  # noqa: F401

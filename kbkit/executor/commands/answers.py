@@ -1,4 +1,4 @@
-"""Dot-commands about how an answer comes to be: why, explain, search."""
+"""Dot-commands that explain results and set search options: why, explain, search."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Any
 
 from kbkit.errors import KbError
 from kbkit.executor import languages
-from kbkit.executor.commands import arguments
-from kbkit.executor.commands.registry import command
+from kbkit.executor.commands.registry import command, parse_choice, parse_number, split_words
 from kbkit.executor.executor import Executor, Last, Outcome
 from kbkit.executor.languages import COMMAND
 from kbkit.executor.vocabulary import Argument
@@ -15,26 +14,26 @@ from kbkit.executor.vocabulary import Argument
 
 @command("[N]", Argument.NUMBER)
 def why(executor: Executor, argument: str) -> Outcome:
-    """Why row N (by default 1) is an answer, or a hit.
+    """Explain why row N is an answer or a hit (default: 1).
 
-    The edges that prove an answer, what was filtered by, and what it was not found in; of a hit what its score is
-    made of.
+    For an answer: the edges that prove it, the filters it passed and the sets it was checked against. For a search hit:
+    the parts of its score.
     """
     last = executor.result()
-    number = arguments.number(argument or "1", "row")
+    number = parse_number(argument or "1", "row")
     if number > last.frame.height:
-        raise KbError(f"the last result has {last.frame.height:,} rows, and no row {number:,}")
+        raise KbError(f"There is no row {number:,}", f"The last result has {last.frame.height:,} rows")
     if last.answers is not None:
         return Outcome(COMMAND, str(last.answers.proofs([last.frame["id"][number - 1]])[0]))
     if last.language == "search":
         return Outcome(COMMAND, _scores(executor, last, number))
     raise KbError(
-        "rows of SQL and SPARQL have no proof", "an answer expression's have: country -> [borders] -> country"
+        "Rows of SQL and SPARQL have no proof", "Use an answer expression, e.g. country -> [borders] -> country"
     )
 
 
 def _scores(executor: Executor, last: Last, number: int | None = None) -> str:
-    """What a hit's score (all hits') is made of; in mode relational also what the words name, and how it is joined."""
+    """Return the parts of a hit's score (default: all hits'), and for relational search the linked entities."""
     from kbkit.graph.pages import explained
 
     frame = executor.kb.search(last.statement, explain=True, **last.options)
@@ -44,20 +43,20 @@ def _scores(executor: Executor, last: Last, number: int | None = None) -> str:
 
 @command("[STATEMENT]", Argument.STATEMENT)
 def explain(executor: Executor, argument: str) -> Outcome:
-    """How a statement (by default the last) is run.
+    """Show how a statement is run (default: the last one).
 
-    Of SQL its plan, of SPARQL the query as the engine gets it, of an expression the SQL and SPARQL that it means. Of a
-    search it shows what each hit's score is made of.
+    For SQL: the query plan. For SPARQL: the rewritten query. For an answer expression: the equivalent SQL and SPARQL.
+    For a search: the parts of each hit's score.
     """
     text = argument or executor.result().statement
     language = executor.language(text) if argument else executor.result().language
     if language == COMMAND:
-        raise KbError(f"{text.split()[0]} is a dot-command", ".help tells what it does")
+        raise KbError(f"{text.split()[0]} is a command, not a statement", "Enter .help for a list of commands")
     text = languages.without_end(text, language)
     executor.ran = text
     if language == "sql":
         executor.ran = f"EXPLAIN {text}"
-        frame = executor.rows(executor.ran)
+        frame = executor.sql(executor.ran)
         return Outcome(COMMAND, "\n".join(frame.to_series(frame.width - 1).to_list()))
     if language == "sparql":
         return Outcome(COMMAND, str(executor.kb.rewrite(text)))
@@ -71,41 +70,41 @@ def explain(executor: Executor, argument: str) -> Outcome:
 
 @command("[OPTIONS] [WORDS]", Argument.STATEMENT)
 def search(executor: Executor, argument: str) -> Outcome:
-    """Search with options, or set them for plain words.
+    """Search with options, or set them for later searches.
 
-    --mode bm25, dense, multivector, hybrid or relational; --type TYPE; --within EXPR (`--within _` is the last result);
-    -k N. Without words the options hold from now on; `.search` alone says which do.
+    --mode bm25, dense, multivector, hybrid or relational; --type TYPE; --within EXPR (`--within _`: the last result);
+    -k N. Without words, the options apply to later searches; `.search` alone shows them.
     """
     options: dict[str, Any] = {}
-    words = arguments.words(argument)
+    words = split_words(argument)
     while words and words[0].startswith("-"):
         option, value = words[0], words[1] if len(words) > 1 else ""
-        name = _OPTIONS[arguments.choice(option, "option", _OPTIONS)]
+        name = _OPTIONS[parse_choice(option, "option", _OPTIONS)]
         if not value:
-            raise KbError(f"{option} has no value", f"e.g. .search {option} {_EXAMPLES[name]} WORDS")
-        options[name] = arguments.number(value, "number of hits") if name == "k" else value
+            raise KbError(f"{option} needs a value", f"Example: .search {option} {_EXAMPLES[name]} WORDS")
+        options[name] = parse_number(value, "number of results") if name == "k" else value
         words = words[2:]
     if words:
         return executor.search(" ".join(words), **options)
-    _check(executor, options)
+    _validate(executor, options)
     executor.settings.search.update(options)
-    said = ", ".join(f"{name} {value}" for name, value in executor.settings.search.items())
-    return Outcome(COMMAND, note=f"searches take {said}")
+    current = ", ".join(f"{name} {value}" for name, value in executor.settings.search.items())
+    return Outcome(COMMAND, note=f"search options: {current}")
 
 
-_OPTIONS = {"--mode": "mode", "-m": "mode", "--type": "type", "-t": "type", "--within": "within", "-w": "within"} | {
-    "--k": "k",
-    "-k": "k",
+_OPTIONS = {
+    **{"--mode": "mode", "-m": "mode", "--type": "type", "-t": "type", "--within": "within", "-w": "within"},
+    **{"--k": "k", "-k": "k"},
 }
 _EXAMPLES = {"mode": "bm25", "type": "country", "within": "'_'", "k": "20"}
 
 
-def _check(executor: Executor, options: dict[str, Any]) -> None:
-    """Refuse now what every search to come would be refused for."""
+def _validate(executor: Executor, options: dict[str, Any]) -> None:
+    """Raise now the error that every later search would raise."""
     from kbkit.search.settings import MODES
 
     if "mode" in options:
-        arguments.choice(options["mode"], "mode", MODES)
+        parse_choice(options["mode"], "mode", MODES)
     if "type" in options:
         executor.kb.schema.type(options["type"])
     if "within" in options:

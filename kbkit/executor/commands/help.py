@@ -1,4 +1,4 @@
-"""Dot-commands that help, and the one that leaves."""
+"""The dot-commands help and quit."""
 
 from __future__ import annotations
 
@@ -21,35 +21,37 @@ answers   country:"France" -> [borders] -> country
 search    landlocked country in the high mountains
 command   .show France
 
-The syntax tells the language; .mode fixes it. SQL and SPARQL end with ; or an
-empty line, all else with the line. _ is the last result: a table in SQL
+The syntax decides the language; .mode fixes it. SQL and SPARQL end with ; or an
+empty line, everything else with the line. _ is the last result: a table in SQL
 (SELECT * FROM _), a set in expressions (_ -> [borders] -> country). A number
-alone goes to that link of a page, or row of a result."""
+alone opens that link of a page or row of a result.
+
+exit, quit, help, \\d, \\dt, \\q, \\? and !COMMAND work as in psql and sqlite3."""
 
 SHORTCUTS = (
-    ("Tab", "complete; again for the next"),
-    ("Enter", "run a whole statement, else a new line"),
-    ("Alt-Enter", "run what there is"),
-    ("Up, Down", "statements before, whole"),
-    ("Ctrl-R", "look for one as you type"),
+    ("Tab", "complete; again for the next candidate"),
+    ("Enter", "run a complete statement, else start a new line"),
+    ("Alt-Enter", "run the text as it is"),
+    ("Up, Down", "previous and next statement"),
+    ("Ctrl-R", "search the history"),
     ("Ctrl-X Ctrl-E", "edit in $VISUAL or $EDITOR"),
-    ("Ctrl-C", "stop the query; clear the line"),
+    ("Ctrl-C", "cancel the query; clear the line"),
     ("Ctrl-D", "leave"),
 )
-"""Keys and what they do."""
+"""Keys and their actions."""
 
 
 def topics() -> dict[str, str]:
-    """What .help can tell of, each with its first line: commands, shortcuts, guides."""
+    """Return the topics of ``.help`` (commands, shortcuts, guides), each with its first line."""
     commands = {name: entry.help for name, entry in COMMANDS.items()}
     return commands | {"shortcuts": "keys"} | {guide.name: guide.title for guide in guidebook.guides()}
 
 
 @command("[TOPIC]", Argument.TOPIC)
 def help_(executor: Executor, argument: str) -> Outcome:
-    """All commands; or help on one, on shortcuts, or a guide.
+    """List the commands, or show help on a topic.
 
-    `.help answers` shows the guide of that name, `.help .show` the command.
+    A topic is a command, `shortcuts` or a guide: `.help .show` shows help on the command, `.help answers` the guide.
     """
     topic = argument.strip().removeprefix(".").lower()
     if not topic:
@@ -82,5 +84,5 @@ def _print_guide(text: str, stream: IO[str], width: int) -> None:
 
 @command()
 def quit_(executor: Executor, argument: str) -> Outcome:
-    """Leave; Ctrl-D does too."""
+    """Leave the shell, as Ctrl-D does."""
     raise Quit

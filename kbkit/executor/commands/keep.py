@@ -1,73 +1,72 @@
-"""Dot-commands that keep and fetch: save, output, open, read, edit, history."""
+"""Dot-commands about files, history and the system: save, output, open, read, edit, history, system."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kbkit.errors import KbError, plural
+from kbkit.errors import Command, KbError
 from kbkit.executor import languages
-from kbkit.executor.commands import arguments
-from kbkit.executor.commands.registry import command
+from kbkit.executor.commands.registry import command, parse_path, parse_word
 from kbkit.executor.executor import Executor, Outcome
 from kbkit.executor.languages import COMMAND
 from kbkit.executor.vocabulary import Argument
 
-_LONGEST_SCRIPT = 50_000_000
+_LARGEST_SCRIPT = 50_000_000
 _HISTORY = 50
 
 
 @command("NAME|FILE", Argument.FILE)
 def save(executor: Executor, argument: str) -> Outcome:
-    """Keep the last result, as the set @NAME or in a file.
+    """Save the last result as the set @NAME or to a file.
 
-    The file's ending says how: .csv, .json, .ndjson, .md, .parquet or .txt. A set outlives the session, and the
-    KB's next generation; SQL sees it too (answer_sets, answer_members).
+    The file name's ending decides the format: .csv, .json, .ndjson, .md, .parquet or .txt. A set outlives the session
+    and later generations of the KB; SQL can read it too (answer_sets, answer_members).
     """
     from kbkit.answers.syntax import SavedSet
     from kbkit.display.render import ENDINGS, check, write
 
-    target = arguments.one(argument, "name or file", ".save neighbours, or .save neighbours.csv")
+    target = parse_word(argument, "name or file", ".save neighbours, or .save neighbours.csv")
     last = executor.result()
-    path = arguments.path(argument, "")
+    path = parse_path(argument, "")
     if path.suffix in ENDINGS:
         check(None, path)
         write(last.frame, None, path)
-        return Outcome(COMMAND, note=f"{path}: {plural(last.frame.height, 'row')}")
+        rows = last.frame.height
+        return Outcome(COMMAND, note=f"{path}: {rows:,} row{'' if rows == 1 else 's'}")
     if path.suffix or "/" in target:
-        endings = ", ".join(ENDINGS)
-        raise KbError(f"{target} is no set's name, and its ending tells no format", f"files end in {endings}")
+        raise KbError(f"{target} is neither a set name nor a known file format", f"Formats: {', '.join(ENDINGS)}")
     count, saved = executor.save(target.removeprefix("@")), SavedSet(target.removeprefix("@"))
-    return Outcome(COMMAND, note=f"{count:,} {'node is' if count == 1 else 'nodes are'} {saved}")
+    return Outcome(COMMAND, note=f"{saved}: {count:,} node{'' if count == 1 else 's'}")
 
 
 @command("[FILE]", Argument.FILE)
 def output(executor: Executor, argument: str) -> Outcome:
-    """Send results to a file; without one, to the screen.
+    """Send results to a file; without FILE, to the screen.
 
-    The file's ending or .format says how.
+    The file name's ending or .format decides the format.
     """
     if not argument:
         executor.settings.output = None
-        return Outcome(COMMAND, note="results come to the screen")
+        return Outcome(COMMAND, note="results go to the screen")
     from kbkit.display.render import ENDINGS, check
 
-    path = arguments.path(argument, ".output results.csv")
+    path = parse_path(argument, ".output results.csv")
     check(ENDINGS.get(path.suffix) or executor.settings.format, path)
     try:
         path.write_text("", encoding="utf-8", newline="\n")
     except OSError as error:
-        raise KbError(f"{path} cannot be written: {error.strerror}") from None
+        raise KbError(f"Cannot write {path}: {error.strerror}") from None
     executor.settings.output = path
-    return Outcome(COMMAND, note=f"results go to {path}; .output brings them back")
+    return Outcome(COMMAND, note=f"results go to {path}; .output resets this")
 
 
-@command("[DIR]", Argument.KB)
+@command("[KB]", Argument.KB)
 def open_(executor: Executor, argument: str) -> Outcome:
-    """Open another KB, or this one anew.
+    """Open another KB, or reload this one.
 
-    A KB that was built anew shows its newest generation. The last result goes; settings stay.
+    Reloading opens the newest generation. The last result is discarded; settings are kept.
     """
-    directory = arguments.path(argument, ".open my.kb") if argument else executor.kb.directory.path
+    directory = parse_path(argument, ".open my.kb") if argument else executor.kb.directory.path
     executor.reopen(directory)
     schema = executor.kb.schema
     return Outcome(COMMAND, note=f"{directory}: {schema.nodes:,} nodes, {schema.edges:,} edges")
@@ -77,18 +76,24 @@ def open_(executor: Executor, argument: str) -> Outcome:
 def read(executor: Executor, argument: str) -> Outcome:
     """Run the statements of a file.
 
-    It ends at the first that fails. In a file .sql all is SQL, a file .rq is one SPARQL query, and any other is
-    read as what is typed here.
+    The first failure stops it. A .sql file is read as SQL, a .rq file as one SPARQL query, and any other file as if it
+    were typed here.
     """
-    path = arguments.path(argument, ".read queries.sql")
+    path = parse_path(argument, ".read queries.sql")
     try:
-        if path.stat().st_size > _LONGEST_SCRIPT:
-            raise KbError(f"{path} has more than {_LONGEST_SCRIPT // 1_000_000} MB", "kbkit sql and sparql take files")
+        if path.stat().st_size > _LARGEST_SCRIPT:
+            raise KbError(
+                f"{path} is larger than {_LARGEST_SCRIPT // 1_000_000} MB",
+                "Use ",
+                Command("sql KB FILE"),
+                " or ",
+                Command("sparql KB FILE"),
+            )
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise KbError(f"{path} cannot be read: {error.strerror}") from None
+        raise KbError(f"Cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise KbError(f"{path} is not UTF-8", "convert it, e.g. with iconv") from None
+        raise KbError(f"{path} is not valid UTF-8", "Convert it, e.g. with iconv") from None
     if path.suffix in (".rq", ".sparql"):
         return Outcome(COMMAND, script=(languages.Statement(text, "sparql"),), source=str(path))
     mode = "sql" if path.suffix == ".sql" else executor.language
@@ -97,19 +102,19 @@ def read(executor: Executor, argument: str) -> Outcome:
 
 @command()
 def edit(executor: Executor, argument: str) -> Outcome:
-    """Change the last statement in your editor.
+    """Edit the last statement in your editor.
 
-    $VISUAL or $EDITOR names it; what it leaves comes to the prompt.
+    The editor is $VISUAL or $EDITOR; the edited text appears at the prompt.
     """
-    past = [text for text in _past(executor) if not text.lstrip().startswith(".e")]
+    past = [text for text in _past(executor) if not text.lstrip().startswith((".e", "\\e"))]
     return Outcome(COMMAND, edit=past[-1] if past else "")
 
 
 @command("[WORDS]")
 def history(executor: Executor, argument: str) -> Outcome:
-    """The last statements; with words, those that hold them.
+    """List the last statements; with WORDS, matching ones.
 
-    Each KB has its own, kept in its workspace. Ctrl-R looks for one as you type.
+    Each KB has its own history, in its workspace. Ctrl-R searches it as you type.
     """
     past = [text for text in _past(executor) if argument.casefold() in text.casefold()]
     return Outcome(COMMAND, "\n".join(past[-_HISTORY:]) if past else None)
@@ -117,5 +122,19 @@ def history(executor: Executor, argument: str) -> Outcome:
 
 def _past(executor: Executor) -> Sequence[str]:
     if executor.history is None:
-        raise KbError("there is no prompt here, and no history", "kbkit shell DIR in a terminal has both")
+        raise KbError("There is no history without a prompt", "Run ", Command("shell KB"), " in a terminal")
     return executor.history()
+
+
+@command("COMMAND")
+def system(executor: Executor, argument: str) -> Outcome:
+    """Run a command of the operating system.
+
+    `!COMMAND` does the same. Ctrl-C stops the command, not the shell.
+    """
+    if executor.system is None:
+        raise KbError("System commands run only in the shell", "Run ", Command("shell KB"), " in a terminal")
+    if not argument:
+        raise KbError("Expected a command", "Example: !ls")
+    code = executor.system(argument)
+    return Outcome(COMMAND, note=f"exit code {code}" if code else "")

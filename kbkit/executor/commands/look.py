@@ -1,14 +1,14 @@
-"""Dot-commands that look at the KB: info, schema, show, back, path, around, queries, templates, sets."""
+"""Dot-commands that explore the KB: info, schema, show, back, path, around, queries, templates, sets."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+from kbkit.assets.parameters import convert_all
 from kbkit.display.drawing import check
 from kbkit.errors import KbError, UnknownNameError
-from kbkit.executor.commands import arguments
-from kbkit.executor.commands.registry import command
+from kbkit.executor.commands.registry import command, parse_pairs, split_words
 from kbkit.executor.executor import Executor, Last, Outcome, Printout
 from kbkit.executor.languages import COMMAND
 from kbkit.executor.vocabulary import Argument
@@ -18,7 +18,7 @@ from kbkit.stores.nodes import typed
 
 @command()
 def info(executor: Executor, argument: str) -> Outcome:
-    """What the KB holds, in numbers."""
+    """Show the size of the KB and its stores."""
     from kbkit.graph.pages import print_info
 
     data = executor.kb.info()
@@ -27,7 +27,7 @@ def info(executor: Executor, argument: str) -> Outcome:
 
 @command("[TYPE|RELATION]", Argument.TYPE_OR_RELATION)
 def schema(executor: Executor, argument: str) -> Outcome:
-    """Types and relations; with a name, all about it."""
+    """List types and relations, or describe one."""
     import polars as pl
 
     kb = executor.kb
@@ -35,7 +35,7 @@ def schema(executor: Executor, argument: str) -> Outcome:
         shown = kb.relations().select("relation", "head_type", "tail_type", "edges", "attributes", "label")
         types = kb.types().select("type", "nodes", "other_nodes", "attributes", "description")
         return Outcome(COMMAND, (("types", types), ("relations", shown)))
-    name = argument.strip("`[]")
+    name = argument.strip('`[]"')
     owners = {t.name: t for t in kb.schema.node_types} | {r.name: r for r in kb.schema.relations}
     folded = [known for known in owners if known.casefold() == name.casefold()]
     if name not in owners and len(folded) != 1:
@@ -51,64 +51,61 @@ def schema(executor: Executor, argument: str) -> Outcome:
 
 
 _QUOTED = re.compile(r"""((?:[^\s:"']+:)?)(["'])(.+)\2""")
-"""A node whose name stands in quotes."""
+"""A node whose name is in quotes."""
 
 
 @command("NODE", Argument.NODE)
 def show(executor: Executor, argument: str) -> Outcome:
-    """A node's page; type a link's number to go there.
+    """Show a node's page; enter a number to follow a link.
 
-    NODE is a name, a key, type:name, type#key or #id. A number alone also leads to a row of the last result, as
-    .show does without an argument to its first.
-    .back goes back.
+    NODE is a name, a key, type:name, type#key or #id. After a query, a number opens that row of the result, and .show
+    alone the first row. .back returns to the previous page.
     """
     if not argument:
-        return executor.follow(1) if executor.links else _nothing_to_show()
+        if not executor.links:
+            raise KbError("Expected a node", "Give its name or type#key: .show NODE")
+        return executor.follow(1)
     try:
         return executor.show(typed(argument))
     except UnknownNameError:
         if argument.isdecimal() and executor.links:
             return executor.follow(int(argument))
-        bare = _QUOTED.fullmatch(argument)  # as expressions have it: country:"France"
+        bare = _QUOTED.fullmatch(argument)  # as in expressions: country:"France"
         if bare is None:
             raise
         return executor.show(bare[1] + bare[3])
 
 
-def _nothing_to_show() -> Outcome:
-    raise KbError("no node is named", ".show NODE, e.g. by its name or type#key")
-
-
 @command()
 def back(executor: Executor, argument: str) -> Outcome:
-    """The page before this one."""
+    """Show the previous page."""
     return executor.back()
 
 
 @command("FROM TO", Argument.NODE, Argument.NODE)
 def path(executor: Executor, argument: str) -> Outcome:
-    """The shortest paths between two nodes.
+    """Show the shortest paths between two nodes.
 
-    Edges count both ways; names that have spaces stand in quotes. `kbkit path` has more options.
+    Edges are followed in both directions. Quote names with spaces. `kbkit path` has more options.
     """
-    ends = [typed(word) for word in arguments.words(argument)]
+    ends = [typed(word) for word in split_words(argument)]
     if len(ends) != 2:
-        raise KbError(f"{len(ends)} nodes, where two are expected", "e.g. .path Nepal 'New Zealand'")
+        raise KbError(f"Expected two nodes, not {len(ends)}", "Example: .path Nepal 'New Zealand'")
     found = executor.kb.paths(ends[0], ends[1])
     if not found:
-        raise KbError("no path of at most 4 steps joins them", "kbkit path --max 6 looks further")
+        raise KbError("No path of at most 4 steps connects the nodes", "`kbkit path` finds longer ones")
     return Outcome(COMMAND, Printout(lambda stream, width: print_text(found.lines(width), stream)))
 
 
 @command("NODE [FILE]", Argument.NODE, Argument.FILE)
 def around(executor: Executor, argument: str) -> Outcome:
-    """What lies one step around a node; with a file, draw it.
+    """Show or draw the neighbourhood of a node.
 
-    The file ends in .html, .svg, .png, .graphml or .dot. `kbkit around` has more options.
+    FILE ends in .html, .svg, .png, .graphml or .dot. `kbkit around` has more options.
     """
-    node, *file = arguments.words(argument) or [""]
+    node, *file = split_words(argument) or [""]
     if not node or len(file) > 1:
-        raise KbError("a node, and a file if it is to be drawn, are expected", "e.g. .around Nepal nepal.html")
+        raise KbError("Expected a node, and optionally a file", "Example: .around Nepal nepal.html")
     target = Path(file[0]).expanduser() if file else None
     if target is not None:
         check(target)
@@ -121,31 +118,30 @@ def around(executor: Executor, argument: str) -> Outcome:
 
 @command("[NAME [P=VALUE ...]]", Argument.QUERY)
 def queries(executor: Executor, argument: str) -> Outcome:
-    """The queries that ship with kbkit; with a name, run one.
+    """List the queries shipped with kbkit, or run one.
 
-    `.queries graph/most_connected limit=3` gives a parameter. A file (.sql, .rq) may be named, too.
+    `.queries graph/most_connected limit=3` sets a parameter. NAME can also be a file (.sql, .rq).
     """
     from kbkit.assets import queries as files
-    from kbkit.assets.parameters import convert_all
     from kbkit.assets.queries import listed
 
     if not argument:
         frame = listed()
         return Outcome(COMMAND, frame, frame)
-    name, *given = arguments.words(argument)
+    name, *pairs = split_words(argument)
     query = files.load(_kind_of(name), name)
-    values = convert_all(executor.kb, query, arguments.pairs(given))
+    values = convert_all(executor.kb, query, parse_pairs(pairs))
     executor.ran = query.text
     limit = executor.settings.timeout
     if query.kind == "sql":
         frame = executor.kb.sql(query.text, limit, **values)
     else:
         frame = executor.kb.sparql(query.text, limit, **values)
-    return executor.kept(Last(query.kind, query.text, frame))
+    return executor.keep(Last(query.kind, query.text, frame))
 
 
 def _kind_of(name: str) -> str:
-    """The language of a query, by its file's ending or by where the shipped one is."""
+    """Return the language of a query, by its file name or that of the shipped query."""
     from kbkit.assets import queries as files
 
     for kind, ending in files.ENDINGS.items():
@@ -157,9 +153,9 @@ def _kind_of(name: str) -> str:
 
 @command("[ID [SLOT=VALUE ...]]", Argument.TEMPLATE)
 def templates(executor: Executor, argument: str) -> Outcome:
-    """Templates that fit this KB: expressions with slots.
+    """List templates that fit this KB, or run one.
 
-    With an id: all about it; with values for its slots too: its answers. `.templates suggest` makes some from the
+    With an id: its details; with values for its slots: its answers. `.templates suggest` derives templates from the
     schema.
     """
     from kbkit.answers import templates as catalogue
@@ -167,23 +163,23 @@ def templates(executor: Executor, argument: str) -> Outcome:
     if not argument:
         frame = executor.kb.templates().filter("fits").drop("fits", "problem")
         return Outcome(COMMAND, frame, frame)
-    name, *given = arguments.words(argument)
+    name, *pairs = split_words(argument)
     if name == "suggest":
         frame = executor.kb.suggest_templates().select("expression", "groundings")
         return Outcome(COMMAND, frame, frame)
     template = catalogue.find(name, [])
-    if not given:
+    if not pairs:
         frame = catalogue.details(template)
         return Outcome(COMMAND, frame, frame)
     executor.ran = template.expression
-    return executor.answered(executor.kb.answers(template, slots=arguments.pairs(given)))
+    return executor.answered(executor.kb.answers(template, slots=parse_pairs(pairs)))
 
 
 @command("[NAME]", Argument.SET)
 def sets(executor: Executor, argument: str) -> Outcome:
-    """Saved sets; with a name, its members.
+    """List saved sets, or show the nodes of one.
 
-    In expressions a set is @NAME; .save NAME makes one.
+    In expressions a set is @NAME; .save NAME creates one.
     """
     if argument:
         from kbkit.answers.syntax import SavedSet

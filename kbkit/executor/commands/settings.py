@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from kbkit.errors import KbError
 from kbkit.executor import languages
-from kbkit.executor.commands import arguments
-from kbkit.executor.commands.registry import command
+from kbkit.executor.commands.registry import (
+    command,
+    parse_choice,
+    parse_number,
+    parse_pairs,
+    parse_switch,
+    split_words,
+)
 from kbkit.executor.executor import Executor, Outcome
 from kbkit.executor.languages import COMMAND
 from kbkit.executor.vocabulary import Argument
@@ -15,74 +21,78 @@ _NARROWEST = 20
 
 @command("[LANGUAGE]", Argument.LANGUAGE)
 def mode(executor: Executor, argument: str) -> Outcome:
-    """The language of what you type.
+    """Set the language of your input.
 
-    sql, sparql, answers, search, or auto, which tells it by the syntax: plain words are a search.
+    sql, sparql, answers, search, or auto, which recognizes the language by its syntax; plain words are a search.
     """
     from kbkit.display.render import FORMATS
 
-    if argument.lower() in FORMATS:  # as other shells have it
-        raise KbError(f"{argument!r} is no language", f".format {argument} sets how results are written")
+    if argument.lower() in FORMATS:  # the .mode of sqlite3
+        raise KbError(f"{argument!r} is not a language", f"Use .format {argument} to set the output format")
     if argument:
-        executor.settings.mode = arguments.choice(argument.lower(), "mode", (languages.AUTO, *languages.LANGUAGES))
+        executor.settings.mode = parse_choice(argument.lower(), "mode", (languages.AUTO, *languages.LANGUAGES))
     return Outcome(COMMAND, note=f"mode {executor.settings.mode}")
 
 
 @command("[FORMAT]", Argument.FORMAT)
 def format_(executor: Executor, argument: str) -> Outcome:
-    """How results are written.
+    """Set the output format.
 
-    table, json, ndjson, csv, markdown, or auto: a table on a terminal, ndjson in a pipe, and what a file's ending says.
+    table, json, ndjson, csv, markdown, or auto: a table on a terminal, ndjson in a pipe, and the format of a file
+    name's ending.
     """
     from kbkit.display.render import FORMATS
 
     if argument:
         known = (*(name for name in FORMATS if name != "parquet"), languages.AUTO)
-        chosen = arguments.choice(argument.lower(), "format", known)
+        chosen = parse_choice(argument.lower(), "format", known)
         executor.settings.format = None if chosen == languages.AUTO else chosen
     return Outcome(COMMAND, note=f"format {executor.settings.format or languages.AUTO}")
 
 
 @command("[COLUMNS|auto]", Argument.NUMBER)
 def width(executor: Executor, argument: str) -> Outcome:
-    """How wide tables and pages are; auto fits the terminal."""
+    """Set the width of tables and pages (auto: the terminal)."""
     if argument:
         auto = argument.lower() == languages.AUTO
-        executor.settings.width = None if auto else arguments.number(argument, "width", _NARROWEST)
+        executor.settings.width = None if auto else parse_number(argument, "width", _NARROWEST)
     return Outcome(COMMAND, note=f"width {executor.settings.width or languages.AUTO}")
 
 
 @command("[N]", Argument.NUMBER)
 def rows(executor: Executor, argument: str) -> Outcome:
-    """How many rows a table shows; other formats have all."""
+    """Set the maximum number of rows of a table.
+
+    Other formats contain all rows.
+    """
     if argument:
-        executor.settings.rows = arguments.number(argument, "number of rows")
+        executor.settings.rows = parse_number(argument, "number of rows")
     return Outcome(COMMAND, note=f"rows {executor.settings.rows}")
 
 
 @command("[auto|on|off]", Argument.SWITCH)
 def pager(executor: Executor, argument: str) -> Outcome:
-    """Whether results go through a pager.
+    """Set whether results go through a pager.
 
-    $PAGER, or less; auto pages what is longer than the screen.
+    The pager is $PAGER or less; auto pages output longer than the screen.
     """
     if argument:
-        executor.settings.pager = arguments.choice(argument.lower(), "value", ("auto", "on", "off"))
+        executor.settings.pager = parse_choice(argument.lower(), "value", ("auto", "on", "off"))
     return Outcome(COMMAND, note=f"pager {executor.settings.pager}")
 
 
 @command("[on|off]", Argument.SWITCH)
 def timing(executor: Executor, argument: str) -> Outcome:
-    """Whether to tell the time that each statement took."""
-    executor.settings.timing = arguments.switch(argument, executor.settings.timing)
+    """Set whether to show the time of each statement."""
+    executor.settings.timing = parse_switch(argument, executor.settings.timing)
     return Outcome(COMMAND, note=f"timing {'on' if executor.settings.timing else 'off'}")
 
 
 @command("[SECONDS]", Argument.NUMBER)
 def timeout(executor: Executor, argument: str) -> Outcome:
-    """Seconds after which a query is stopped; 0 for never.
+    """Set the time limit of a query in seconds (0: none).
 
-    Ctrl-C stops one at any time.
+    Ctrl-C cancels a query at any time.
     """
     if argument:
         try:
@@ -90,7 +100,7 @@ def timeout(executor: Executor, argument: str) -> Outcome:
         except ValueError:
             seconds = -1.0
         if not 0 <= seconds < float("inf"):
-            raise KbError(f"{argument!r} is no time", "give seconds, or 0 for never")
+            raise KbError(f"Invalid timeout {argument!r}", "Give a number of seconds, or 0 for no limit")
         executor.settings.timeout = seconds or None
     limit = executor.settings.timeout
     return Outcome(COMMAND, note=f"timeout {'none' if limit is None else f'{limit:g} s'}")
@@ -98,15 +108,15 @@ def timeout(executor: Executor, argument: str) -> Outcome:
 
 @command("[NAME=VALUE ...]")
 def set_(executor: Executor, argument: str) -> Outcome:
-    """Values of $parameters and <slots> from now on.
+    """Set values of $parameters and <slots>.
 
-    `.set c=France n=3` is for `country:<c> -> country` and `LIMIT $n`; quotes hold together what has spaces, `c=` takes
-    a value away. What looks like a number is one in SQL and SPARQL. `.set` alone says what is set.
+    `.set c=France n=3` sets the slot of `country:<c> -> country` and the parameter of `LIMIT $n`. Quote values with
+    spaces; `c=` removes a value. Numeric values are numbers in SQL and SPARQL. `.set` alone shows all values.
     """
-    for name, value in arguments.pairs(arguments.words(argument)).items():
+    for name, value in parse_pairs(split_words(argument)).items():
         if value:
             executor.values[name] = value
         else:
             executor.values.pop(name, None)
-    said = ", ".join(f"{name} = {value}" for name, value in executor.values.items())
-    return Outcome(COMMAND, note=said or "nothing is set")
+    current = ", ".join(f"{name} = {value}" for name, value in executor.values.items())
+    return Outcome(COMMAND, note=current or "no values are set")

@@ -1,30 +1,34 @@
-"""Which of many things fit what is typed, in what order, and how they look in a menu."""
+"""Candidates of completion: which items match the typed text, in what order, and how a menu shows them."""
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-MOST = 50
-"""Candidates that are offered at once."""
+from kbkit.executor.vocabulary import Named, Vocabulary
+
+LIMIT = 50
+"""Maximum number of candidates."""
+NAMES = 30
+"""Maximum number of node names, each of which takes a lookup."""
 _LONGEST = 80
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff]+")
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _CUT = "\n"
 _FUZZY = 3
-"""Letters that may stand apart in a name; fewer do in too many."""
+"""Minimum length of typed text whose letters may be scattered in a name."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """What may stand at the cursor.
+    """A completion.
 
-    ``text`` is put in the place of the text from ``start`` to the cursor; a menu shows ``display`` (``text`` where
-    that is empty) and ``meta`` beside it.
+    ``text`` replaces the text from ``start`` to the cursor; a menu shows ``display`` (default: ``text``) and ``meta``.
     """
 
     text: str
@@ -34,9 +38,9 @@ class Candidate:
 
 
 class Item(NamedTuple):
-    """Something to choose: what is typed, how it is written, a line about it, how much it is used.
+    """An item to complete: its name, the inserted text (default: the name), a description, and its frequency.
 
-    ``label`` is another text whose words lead to it; ``seen`` is what a menu shows, where that is not the name.
+    ``label`` is another text whose words match; ``display`` is the text in the menu (default: the name).
     """
 
     name: str
@@ -44,36 +48,36 @@ class Item(NamedTuple):
     meta: str = ""
     weight: int = 0
     label: str = ""
-    seen: str = ""
+    display: str = ""
 
     @property
-    def written(self) -> str:
-        """What is put in the text."""
+    def inserted(self) -> str:
+        """The inserted text."""
         return self.text or self.name
 
 
-def shown(text: str) -> str:
-    """Text as one line of a menu, without control characters."""
+def one_line(text: str) -> str:
+    """Return text as one line of a menu, without control characters."""
     flat = " ".join(_UNSEEN.sub(" ", text[: 4 * _LONGEST]).split())
     return flat if len(flat) <= _LONGEST else flat[: _LONGEST - 3].rstrip() + "..."
 
 
 def candidate(text: str, start: int, display: str = "", meta: str = "") -> Candidate:
-    """A candidate that is fit for a menu."""
-    seen = shown(display or text)
-    return Candidate(text, start, "" if seen == text else seen or "?", shown(meta))
+    """Return a candidate, its texts shortened to one line."""
+    line = one_line(display or text)
+    return Candidate(text, start, "" if line == text else line or "?", one_line(meta))
 
 
-def plainly(typed: str, items: Iterable[Item], start: int) -> list[Candidate]:
-    """Those whose name starts with what is typed; as written before in another case. The order is kept."""
+def starting(typed: str, items: Iterable[Item], start: int) -> list[Candidate]:
+    """Return items whose name starts with the typed text, exact case first, in the given order."""
     known, folded = list(items), typed.casefold()
     exact = [item for item in known if item.name.startswith(typed)]
     others = [i for i in known if not i.name.startswith(typed) and i.name.casefold().startswith(folded)]
-    return [candidate(item.written, start, item.seen or item.name, item.meta) for item in [*exact, *others][:MOST]]
+    return [candidate(item.inserted, start, item.display or item.name, item.meta) for item in [*exact, *others][:LIMIT]]
 
 
 class Pool:
-    """Items in the order of their use, read for many words that may be typed."""
+    """Items by decreasing frequency, indexed for repeated matching."""
 
     def __init__(self, items: Iterable[Item], *, ordered: bool = False) -> None:
         listed = list(items)
@@ -81,20 +85,20 @@ class Pool:
         self._folded = [item.name.casefold() for item in self.items]
 
     def starting(self, typed: str) -> Iterator[Item]:
-        """Those whose name starts so."""
+        """Yield items whose name starts with the typed text."""
         return (item for item in self.items if item.name.startswith(typed))
 
     def starting_folded(self, folded: str) -> Iterator[Item]:
-        """Those whose name does in another case."""
+        """Yield items whose case-folded name starts with ``folded``."""
         return (item for name, item in zip(self._folded, self.items, strict=True) if name.startswith(folded))
 
     @cached_property
     def _words(self) -> list[str]:
-        """What a word is looked for in: the name, cut where a capital starts a word, and the label."""
+        """The words of each item: the name, split at capitals, and the label."""
         return [f"{_CAPITAL.sub(_CUT, item.name)}{_CUT}{item.label}".casefold() for item in self.items]
 
     def like(self, folded: str) -> Iterator[Item]:
-        """Those with a word that starts so, then those with these letters one after another."""
+        """Yield items with a word that starts with ``folded``, then items with these letters in this order."""
         word = re.compile(rf"(?:\A|[\W_]){re.escape(folded)}")
         yield from (item for text, item in zip(self._words, self.items, strict=True) if word.search(text))
         if len(folded) >= _FUZZY:
@@ -106,17 +110,17 @@ Group = Pool | Iterable[Item]
 
 
 def ranked(typed: str, items: Group, start: int) -> list[Candidate]:
-    """Those that fit: names that start so, in another case, with a word inside or in the label, with these letters.
+    """Return matching items: by prefix, prefix in another case, prefix of a word, scattered letters.
 
-    Within each of these what is most used comes first, then the alphabet.
+    Within each group frequent items come first, then alphabetical order decides.
     """
     return layered(typed, start, items)
 
 
 def layered(typed: str, start: int, *groups: Group, exact: Sequence[Group] = ()) -> list[Candidate]:
-    """:func:`ranked` for several groups, each before the next, but what starts so before what is only like it.
+    """Return matching items of several groups in order, matches of the prefix before other matches.
 
-    Of the groups of ``exact``, which come last, only what starts so, in the order given.
+    The groups of ``exact`` come last, in their own order, and match only by prefix.
     """
     known = [group if isinstance(group, Pool) else Pool(group) for group in groups]
     pools = [*known, *(group if isinstance(group, Pool) else Pool(group, ordered=True) for group in exact)]
@@ -127,7 +131,34 @@ def layered(typed: str, start: int, *groups: Group, exact: Sequence[Group] = ())
         fitting = itertools.chain(fitting, others, itertools.chain.from_iterable(pool.like(folded) for pool in known))
     chosen: dict[str, Item] = {}
     for item in fitting:
-        chosen.setdefault(item.written, item)
-        if len(chosen) == MOST:
+        chosen.setdefault(item.inserted, item)
+        if len(chosen) == LIMIT:
             break
-    return [candidate(item.written, start, item.seen or item.name, item.meta) for item in chosen.values()]
+    return [candidate(item.inserted, start, item.display or item.name, item.meta) for item in chosen.values()]
+
+
+# -- names of nodes ---------------------------------------------------------------------------------------------------
+
+
+def named(
+    vocabulary: Vocabulary, typed: str, node_type: str | None, start: int, write: Callable[[str], str]
+) -> list[Candidate]:
+    """Return names of nodes, each once, in the form that ``write`` returns."""
+    nodes = vocabulary.names(typed, node_type, NAMES)
+    counts = Counter(node.name for node in nodes)
+    first = {node.name: node for node in reversed(nodes)}
+    names = dict.fromkeys(node.name for node in nodes)
+    return [candidate(write(name), start, name, about(first[name], counts[name])) for name in names]
+
+
+def about(node: Named, nodes: int = 1) -> str:
+    """Return a line about a node, or about several nodes with one name."""
+    if nodes > 1:
+        return f"{nodes} nodes with this name"
+    other = f" ({node.alias})" if node.alias else ""
+    return f"{node.type}#{node.key}{other}"
+
+
+def ambiguous(nodes: Sequence[Named]) -> set[str]:
+    """Return the names that several of these nodes have."""
+    return {name for name, count in Counter(node.name for node in nodes).items() if count > 1}

@@ -1,4 +1,4 @@
-"""Plain words: names of nodes, for the last words that start one. The first word may become another language."""
+"""Completion of plain words: names of nodes, and for the first word the keywords of other languages."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ import re
 
 from kbkit.answers.syntax import identifier
 from kbkit.executor.completion import sql
-from kbkit.executor.completion.names import named
-from kbkit.executor.completion.ranking import Candidate, Item, layered
+from kbkit.executor.completion.ranking import Candidate, Item, layered, named
 from kbkit.executor.completion.sql_words import START, cased
 from kbkit.executor.vocabulary import Vocabulary
 
 _WORD = re.compile(r"\S+")
-_MOST_WORDS = 4
-_FEWEST_LETTERS = 2
+_MAX_WORDS = 4
+_MIN_LETTERS = 2
 _TABLE_NEXT = re.compile(r"\s*(?:FROM|from|DESCRIBE|describe|SUMMARIZE|summarize)\s+\w*")
 _SPARQL_START = ("PREFIX", "ASK", "CONSTRUCT")
 
 
 def complete(text: str, at: int, vocabulary: Vocabulary) -> list[Candidate]:
-    """Names of nodes that start with the last four words or fewer: with as many as any name does."""
+    """Return names of nodes that start with the last words, as many as possible but at most four."""
     before = text[:at]
     starts = [word.start() for word in _WORD.finditer(before)]
     if _TABLE_NEXT.fullmatch(before):
@@ -30,7 +29,7 @@ def complete(text: str, at: int, vocabulary: Vocabulary) -> list[Candidate]:
 
 
 def _first(typed: str, start: int, vocabulary: Vocabulary) -> list[Candidate]:
-    """What another language starts with."""
+    """Return the first words of other languages."""
     types = sorted(vocabulary.schema.node_types, key=lambda t: (-t.members, t.name))
     known = [Item(t.name, identifier(t.name), f"type, {t.members:,} nodes") for t in types]
     keywords = [Item(word, cased(word, typed, ""), "SQL") for word in START]
@@ -39,9 +38,9 @@ def _first(typed: str, start: int, vocabulary: Vocabulary) -> list[Candidate]:
 
 
 def _names(before: str, starts: list[int], vocabulary: Vocabulary) -> list[Candidate]:
-    for start in starts[-_MOST_WORDS:]:
+    for start in starts[-_MAX_WORDS:]:
         typed = before[start:].lstrip("\"'(")
-        if len(typed.strip()) < _FEWEST_LETTERS:
+        if len(typed.strip()) < _MIN_LETTERS:
             continue
         found = named(vocabulary, typed, None, len(before) - len(typed), str)
         if found:

@@ -1,14 +1,22 @@
-"""SPARQL: by the place in a triple, relations, attributes and types; prefixes, keys and names of nodes, variables."""
+"""Completion of SPARQL: relations, attributes, types, prefixes, nodes and variables, by position in the triple."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 
-from kbkit.executor.completion.names import MOST, about
-from kbkit.executor.completion.ranking import Candidate, Item, candidate, layered, plainly, ranked
-from kbkit.executor.completion.sparql_place import ENDED, OBJECT, PREDICATE, VARIABLE, Place, place
-from kbkit.executor.completion.sparql_terms import Terms
+from kbkit.executor.completion.ranking import (
+    NAMES,
+    Candidate,
+    Item,
+    about,
+    candidate,
+    layered,
+    ranked,
+    starting,
+)
+from kbkit.executor.completion.sparql_context import ENDED, OBJECT, PREDICATE, VARIABLE, Context, context
+from kbkit.executor.completion.sparql_names import Names
 from kbkit.executor.vocabulary import Named, Vocabulary
 from kbkit.schema import iri_escape
 
@@ -25,17 +33,24 @@ _AFTER = {"order": ("BY",), "group": ("BY",), "not": ("EXISTS {",), "filter": ("
 _TYPE_VERBS = ("a", "rdf:type", "kb:type", "wdt:P31", "wdt:P31/wdt:P279*")
 _LABELS = 'SERVICE wikibase:label { bd:serviceParam wikibase:language "en". }'
 _SEARCH = 'SERVICE kb:search { ?item kb:matches "" }'
+KEYWORDS = frozenset(
+    word.casefold()
+    for phrases in (_START, _SELECT, _END, _PATTERN, _MORE_PATTERN, _FUNCTIONS, _WORDS)
+    for phrase in phrases
+    for word in re.findall(r"[A-Za-z_]+", phrase)
+) | {"base", "where", "by", "asc", "desc", "reduced", "from", "named", "silent"}
+"""Words to highlight."""
 _LOCAL_NAME = re.compile(r"(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2})(?:[A-Za-z0-9_.-]|%[0-9A-Fa-f]{2})*(?<!\.)")
 
 
-def complete(text: str, at: int, vocabulary: Vocabulary) -> list[Candidate]:  # noqa: PLR0911 - a place, a return
-    """What may stand at the cursor of a SPARQL query."""
-    here = place(text, at)
-    terms = _terms(vocabulary, here)
+def complete(text: str, at: int, vocabulary: Vocabulary) -> list[Candidate]:  # noqa: PLR0911
+    """Return the candidates at a position of a SPARQL query."""
+    here = context(text, at)
+    terms = _names_of(vocabulary, here)
     if here.kind in ("comment", "string", "open_string", "iri", "open_iri", "number", "tag"):
         return []
     if here.kind == "variable":
-        return plainly(here.typed[1:], _variables(text, here), here.start)
+        return starting(here.typed[1:], _variables(text, here), here.start)
     if here.kind == "name":
         return _local(vocabulary, terms, here)
     if here.frame.kind == "pattern":
@@ -50,28 +65,28 @@ def complete(text: str, at: int, vocabulary: Vocabulary) -> list[Candidate]:  # 
     return _in_head(terms, here, text)
 
 
-def _terms(vocabulary: Vocabulary, here: Place) -> Terms:
-    """The names of the KB, written with the prefixes of the query; those of the last query are kept."""
+def _names_of(vocabulary: Vocabulary, here: Context) -> Names:
+    """Return the names of the KB with the prefixes of the query; those of the last query are cached."""
     if not here.prefixes:
-        return vocabulary.kept("sparql", lambda: Terms(vocabulary.schema))
-    last: list[Terms] = vocabulary.kept("sparql of the last query", list)
+        return vocabulary.cached("sparql", lambda: Names(vocabulary.schema))
+    last: list[Names] = vocabulary.cached("sparql of the last query", list)
     if not last or last[0].declared != here.prefixes:
-        last[:] = [Terms(vocabulary.schema, here.prefixes)]
+        last[:] = [Names(vocabulary.schema, here.prefixes)]
     return last[0]
 
 
-def _keywords(words: Iterable[str], here: Place) -> list[Item]:
+def _keywords(words: Iterable[str], here: Context) -> list[Item]:
     small = here.typed and here.typed == here.typed.lower()
     return [Item(word, word.lower() if small else word) for word in words]
 
 
-def _variables(text: str, here: Place) -> list[Item]:
-    """The variables of the query, but for the one that is being typed."""
+def _variables(text: str, here: Context) -> list[Item]:
+    """Return the variables of the query, except the one at the cursor."""
     found = [match[1] for match in VARIABLE.finditer(text) if match.start() != here.start]
     return [Item(name, f"?{name}", "variable", 0, "", f"?{name}") for name in dict.fromkeys(found)]
 
 
-def _prefixes(terms: Terms) -> list[Item]:
+def _prefixes(terms: Names) -> list[Item]:
     nodes = {t.name: t.members for t in terms.schema.node_types}
     own = {"rel": "relations", "attr": "attributes", "type": "types", "text": "texts"}
     return [
@@ -81,11 +96,11 @@ def _prefixes(terms: Terms) -> list[Item]:
     ]
 
 
-# -- by place ---------------------------------------------------------------------------------------------------------
+# -- by context -------------------------------------------------------------------------------------------------------
 
 
-def _in_head(terms: Terms, here: Place, text: str) -> list[Candidate]:  # noqa: PLR0911 - a place, a return
-    """Outside braces: the form of the query, its variables, its modifiers."""
+def _in_head(terms: Names, here: Context, text: str) -> list[Candidate]:  # noqa: PLR0911
+    """Complete outside braces: the query form, variables, modifiers."""
     frame, variables = here.frame, _variables(text, here)
     if frame.word in _AFTER:
         return layered(here.typed, here.start, exact=[_keywords(_AFTER[frame.word], here)])
@@ -106,29 +121,29 @@ def _in_head(terms: Terms, here: Place, text: str) -> list[Candidate]:  # noqa: 
     return layered(here.typed, here.start, exact=[_keywords(_START, here)])
 
 
-def _in_pattern(terms: Terms, here: Place, text: str) -> list[Candidate]:
+def _in_pattern(terms: Names, here: Context, text: str) -> list[Candidate]:
     frame, prefixes = here.frame, _prefixes(terms)
     variables = _variables(text, here)
     if frame.word in _AFTER:
         return layered(here.typed, here.start, exact=[_keywords(_AFTER[frame.word], here)])
-    if frame.place == PREDICATE:
+    if frame.position == PREDICATE:
         return layered(here.typed, here.start, terms.predicates, terms.common_predicates(), exact=[prefixes, variables])
-    if frame.place == OBJECT:
+    if frame.position == OBJECT:
         return _objects(terms, here, variables, prefixes)
-    if frame.place == ENDED:
+    if frame.position == ENDED:
         if here.typed:
             return []
-        signs = {". ": "the end of the triple", "; ": "more of the same subject", ", ": "another object"}
+        signs = {". ": "end the triple", "; ": "another predicate of this subject", ", ": "another object"}
         return [candidate(sign, here.start, sign.strip(), meta) for sign, meta in signs.items()]
     services = [Item("SERVICE kb:search", _SEARCH, "full text")]
     if terms.wikidata:
-        services.append(Item("SERVICE wikibase:label", _LABELS, "labels of what is selected"))
+        services.append(Item("SERVICE wikibase:label", _LABELS, "labels of the selected nodes"))
     keywords = [*_keywords(_PATTERN, here), *services, *_keywords(_MORE_PATTERN, here)]
     return layered(here.typed, here.start, exact=[variables, prefixes, keywords])
 
 
-def _objects(terms: Terms, here: Place, variables: list[Item], prefixes: list[Item]) -> list[Candidate]:
-    """Types after ``a``; after a relation, nodes of the types that it leads to come first."""
+def _objects(terms: Names, here: Context, variables: list[Item], prefixes: list[Item]) -> list[Candidate]:
+    """Complete an object: types after ``a``; after a relation, nodes of its tail types first."""
     if here.frame.verb in _TYPE_VERBS:
         return layered(here.typed, here.start, terms.all_types, exact=[variables, prefixes])
     tails = terms.tails.get(here.frame.verb, ())
@@ -140,8 +155,8 @@ def _objects(terms: Terms, here: Place, variables: list[Item], prefixes: list[It
 # -- prefixed names ---------------------------------------------------------------------------------------------------
 
 
-def _local(vocabulary: Vocabulary, terms: Terms, here: Place) -> list[Candidate]:
-    """After ``prefix:``, what the namespace holds: relations, attributes, types, nodes by key and by name."""
+def _local(vocabulary: Vocabulary, terms: Names, here: Context) -> list[Candidate]:
+    """Complete after ``prefix:``: relations, attributes and types of the namespace, nodes by key and by name."""
     prefix, _, local = here.typed.partition(":")
     namespace = terms.prefixes.get(prefix)
     if namespace is None:
@@ -151,7 +166,7 @@ def _local(vocabulary: Vocabulary, terms: Terms, here: Place) -> list[Candidate]
     return found + [c for c in _nodes(vocabulary, here, prefix, namespace, local) if c.text not in taken]
 
 
-def _nodes(vocabulary: Vocabulary, here: Place, prefix: str, namespace: str, local: str) -> list[Candidate]:
+def _nodes(vocabulary: Vocabulary, here: Context, prefix: str, namespace: str, local: str) -> list[Candidate]:
     schema = vocabulary.schema
     node_type, before = None, ""
     if schema.rdf_source:
@@ -163,9 +178,9 @@ def _nodes(vocabulary: Vocabulary, here: Place, prefix: str, namespace: str, loc
         node_type = spaces.get(namespace)
         if node_type is None:
             return []
-    nodes = list(vocabulary.keys(before + local, node_type, MOST))
+    nodes = list(vocabulary.keys(before + local, node_type, NAMES))
     if len(local) > 1:
-        nodes += vocabulary.names(local.replace("_", " ").replace("%20", " "), node_type, MOST)
+        nodes += vocabulary.names(local.replace("_", " ").replace("%20", " "), node_type, NAMES)
     return list(_written(schema.rdf_source, here.start, prefix, before, nodes).values())
 
 

@@ -1,4 +1,4 @@
-"""SQL: by the clause, tables, columns of the tables that the statement names, functions, keywords, names of nodes."""
+"""Completion of SQL: tables, columns of the statement's tables, functions, keywords and node names, by clause."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from kbkit.executor.completion import sql_words as words
-from kbkit.executor.completion.names import named
-from kbkit.executor.completion.ranking import Candidate, Item, Pool, layered, ranked
-from kbkit.executor.completion.sql_place import Frame, Place, Sign, Source, outputs, place
+from kbkit.executor.completion.ranking import Candidate, Item, Pool, layered, named, ranked
+from kbkit.executor.completion.sql_context import Context, Frame, Part, Source, context, outputs
 from kbkit.executor.vocabulary import LAST, Vocabulary
 
 _TABLE_CLAUSES = ("from", "join", "describe")
@@ -16,16 +15,16 @@ _EQUAL = ("=", "<>", "!=", "like", "ilike")
 
 
 def complete(text: str, at: int, vocabulary: Vocabulary) -> list[Candidate]:
-    """What may stand at the cursor of an SQL statement."""
-    here = place(text, at)
+    """Return the candidates at a position of an SQL statement."""
+    here = context(text, at)
     found = _candidates(here, text, vocabulary)
     quote = here.typed[:1]
-    if here.kind.startswith("open_") and text[at : at + 1] == quote:  # it is closed already
+    if here.kind.startswith("open_") and text[at : at + 1] == quote:  # the quote is already closed
         return [replace(c, text=c.text.removesuffix(quote)) for c in found]
     return found
 
 
-def _candidates(here: Place, text: str, vocabulary: Vocabulary) -> list[Candidate]:  # noqa: PLR0911 - a place, a return
+def _candidates(here: Context, text: str, vocabulary: Vocabulary) -> list[Candidate]:  # noqa: PLR0911
     if here.kind in ("comment", "string", "quoted", "number") or here.typed.startswith("$"):
         return []
     if here.kind == "open_string":
@@ -47,29 +46,29 @@ def _candidates(here: Place, text: str, vocabulary: Vocabulary) -> list[Candidat
     return _keywords(here, text, after)
 
 
-def _next_words(before: list[Sign]) -> Iterable[str] | None:
-    """Where only a few words may follow: after a cast, UNION ALL, and the tables of WITH."""
+def _next_words(before: list[Part]) -> Iterable[str] | None:
+    """Return the only words that can follow after a cast, UNION ALL and the tables of WITH; None elsewhere."""
     last, previous = before[-1], before[-2].word if len(before) > 1 else ""
     if last.text == "::":
         return words.TYPES
     if (last.word == "all" and previous in ("union", "except", "intersect")) or last.word == "explain":
         return ("SELECT", "FROM", *(("ANALYZE",) if last.word == "explain" else ()))
-    if last.kind == "group" and previous in ("as", "materialized") and "with" in (sign.word for sign in before):
-        clauses = {sign.word for sign in before} & {"select", "from"}
+    if last.kind == "group" and previous in ("as", "materialized") and "with" in (part.word for part in before):
+        clauses = {part.word for part in before} & {"select", "from"}
         return None if clauses else ("SELECT", "FROM")
     return None
 
 
-def _is_name(before: list[Sign]) -> bool:
-    """Whether the last word is a column that is called like the first word of a pair."""
+def _is_name(before: list[Part]) -> bool:
+    """Return whether the last word is a column name after a dot."""
     return len(before) > 1 and before[-2].text == "."
 
 
-def _begin(here: Place, text: str, vocabulary: Vocabulary) -> list[Candidate]:
-    """The start of a statement, or of what stands in parentheses."""
+def _begin(here: Context, text: str, vocabulary: Vocabulary) -> list[Candidate]:
+    """Complete the start of a statement or of a group in parentheses."""
     if len(here.frames) == 1:
         return _keywords(here, text, words.START)
-    outer = Place(here.frames[:-1], here.typed, here.start, here.kind)
+    outer = Context(here.frames[:-1], here.typed, here.start, here.kind)
     query = [Item(word, words.cased(word, here.typed, text)) for word in ("SELECT", "FROM", "WITH")]
     last = outer.last
     if last is not None and last.word == "over":
@@ -79,36 +78,36 @@ def _begin(here: Place, text: str, vocabulary: Vocabulary) -> list[Candidate]:
     return _operands(here, text, vocabulary, query if last is not None and last.word == "in" else [])
 
 
-def _typed(here: Place) -> str:
+def _typed(here: Context) -> str:
     return here.typed.removeprefix('"').replace('""', '"')
 
 
-def _keywords(here: Place, text: str, known: Iterable[str]) -> list[Candidate]:
+def _keywords(here: Context, text: str, known: Iterable[str]) -> list[Candidate]:
     if here.typed.startswith('"'):
         return []
     items = [Item(word, words.cased(word, here.typed, text[: here.start])) for word in known]
     return layered(here.typed, here.start, exact=[items])
 
 
-def _write(here: Place, name: str) -> str:
-    """A name; in quotes where these are begun."""
+def _write(here: Context, name: str) -> str:
+    """Return an identifier, in quotes if the user typed one."""
     return words.quoted(name) if here.typed.startswith('"') else words.identifier(name)
 
 
 # -- tables and columns -----------------------------------------------------------------------------------------------
 
 
-def _tables(here: Place, vocabulary: Vocabulary) -> list[Candidate]:
+def _tables(here: Context, vocabulary: Vocabulary) -> list[Candidate]:
     write = words.quoted if here.typed.startswith('"') else words.identifier
-    types, others = vocabulary.kept(f"sql {write.__name__}", lambda: _pools(vocabulary, write))
-    made = [Item(name, _write(here, name), "of this statement") for name in here.made()]
+    types, others = vocabulary.cached(f"sql {write.__name__}", lambda: _pools(vocabulary, write))
+    made = [Item(name, _write(here, name), "of this statement") for name in here.own_tables()]
     last = [Item(LAST, "", "the last result")] if vocabulary.last_columns() else []
     functions = [Item(name, f"{name}(", "function") for name in words.TABLE_FUNCTIONS if not here.typed.startswith('"')]
     return layered(_typed(here), here.start, [*made, *last], types, others, exact=[functions])
 
 
 def _pools(vocabulary: Vocabulary, write: Callable[[str], str]) -> tuple[Pool, Pool]:
-    """The tables of types, and all other tables."""
+    """Return the tables of types, and all other tables."""
     types = {t.table: t.members for t in vocabulary.schema.node_types}
     weights = {**{r.table: r.edges for r in vocabulary.schema.relations}, **types}
     known = [Item(n, write(n), about, weights.get(n, 0)) for n, about in vocabulary.tables() if n != LAST]
@@ -121,8 +120,8 @@ def _columns(source: Source, vocabulary: Vocabulary) -> list[tuple[str, str]]:
     return list(vocabulary.columns(source.table))
 
 
-def _columns_of(here: Place, vocabulary: Vocabulary) -> list[Candidate]:
-    """After a dot: the columns of what stands before it."""
+def _columns_of(here: Context, vocabulary: Vocabulary) -> list[Candidate]:
+    """Complete after a dot: columns of the table before it."""
     before = here.frames[-1].before
     alias = before[-2].name if len(before) > 1 else ""
     if not alias:
@@ -133,8 +132,8 @@ def _columns_of(here: Place, vocabulary: Vocabulary) -> list[Candidate]:
     return ranked(_typed(here), items, here.start)
 
 
-def _operands(here: Place, text: str, vocabulary: Vocabulary, more: Sequence[Item] = ()) -> list[Candidate]:
-    """In the place of a value: columns, then tables to take one of, keywords (``more`` among them), functions."""
+def _operands(here: Context, text: str, vocabulary: Vocabulary, more: Sequence[Item] = ()) -> list[Candidate]:
+    """Complete a value: columns, then table aliases, keywords (``more`` among them) and functions."""
     clause, last = here.clause, here.last
     if clause == "limit" or (clause == "with" and last is not None and last.text != ","):
         return _keywords(here, text, words.BEFORE.get(clause, ()))
@@ -149,31 +148,31 @@ def _operands(here: Place, text: str, vocabulary: Vocabulary, more: Sequence[Ite
     keywords = [Item(word, words.cased(word, here.typed, text[: here.start])) for word in words.BEFORE.get(clause, ())]
     listed = last is None or last.text == "," or last.word in ("select", "distinct")
     star = [Item("*", "*", "all columns")] if clause == "select" and listed and not here.typed else []
-    made = outputs(here.frames[-1].signs) if clause in ("group", "having", "qualify", "order") else ()
-    columns += [Item(name, _write(here, name), "of this query", -99) for name in made]
+    outs = outputs(here.frames[-1].parts) if clause in ("group", "having", "qualify", "order") else ()
+    columns += [Item(name, _write(here, name), "of this query", -99) for name in outs]
     return layered(here.typed, here.start, columns, aliases, exact=[star, keywords, more, functions])
 
 
-def _column_items(here: Place, sources: list[Source], vocabulary: Vocabulary) -> list[Item]:
-    """Columns of tables, with the table's name before those that several have."""
+def _column_items(here: Context, sources: list[Source], vocabulary: Vocabulary) -> list[Item]:
+    """Return the columns of tables, qualified if several tables have them."""
     owners: dict[str, list[tuple[Source, str]]] = {}
     for source in sources:
         for name, kind in _columns(source, vocabulary):
             owners.setdefault(name, []).append((source, kind))
     items = []
-    for place_, (name, owned) in enumerate(owners.items()):
+    for position, (name, owned) in enumerate(owners.items()):
         for source, kind in owned:
             qualified = source.alias and (len(owned) > 1 or (here.clause == "on" and not here.typed.startswith('"')))
             text = f"{words.identifier(source.alias)}.{words.identifier(name)}" if qualified else _write(here, name)
-            items.append(Item(name, text, f"{kind} of {source.alias or 'a query'}", -place_))
+            items.append(Item(name, text, f"{kind} of {source.alias or 'a query'}", -position))
     return items
 
 
 # -- values -----------------------------------------------------------------------------------------------------------
 
 
-def _values(here: Place, vocabulary: Vocabulary) -> list[Candidate]:
-    """In a string that a column is compared with: names of nodes, types, relations."""
+def _values(here: Context, vocabulary: Vocabulary) -> list[Candidate]:
+    """Complete a string that a column is compared with: names of nodes, types or relations."""
     before = _compared(here.frames)
     if before is None:
         return []
@@ -184,23 +183,23 @@ def _values(here: Place, vocabulary: Vocabulary) -> list[Candidate]:
     schema = vocabulary.schema
     if column == "type":
         types = (Item(t.name, words.literal(t.name), "type", t.members) for t in schema.node_types)
-        return ranked(typed, vocabulary.kept("sql types", lambda: Pool(types)), here.start)
+        return ranked(typed, vocabulary.cached("sql types", lambda: Pool(types)), here.start)
     if column == "relation":
         relations = (Item(r.name, words.literal(r.name), "relation", r.edges, r.label) for r in schema.relations)
-        return ranked(typed, vocabulary.kept("sql relations", lambda: Pool(relations)), here.start)
+        return ranked(typed, vocabulary.cached("sql relations", lambda: Pool(relations)), here.start)
     if column != "name":
         return []
-    shown = [vocabulary.type_of_table(table) for table in tables]
-    node_type = next((name for name in shown if name is not None), None)
+    types_of = [vocabulary.type_of_table(table) for table in tables]
+    node_type = next((name for name in types_of if name is not None), None)
     return named(vocabulary, typed, node_type, here.start, words.literal)
 
 
-def _compared(frames: list[Frame]) -> list[Sign] | None:
-    """The tokens up to the column that a string is compared with: before ``=``, or before ``IN (``."""
+def _compared(frames: list[Frame]) -> list[Part] | None:
+    """Return the parts up to the column that a string is compared with, before ``=`` or ``IN (``."""
     before = frames[-1].before
     if before and (before[-1].text.casefold() in _EQUAL) and len(before) > 1 and before[-2].name:
         return before[:-1]
-    if len(frames) > 1 and all(sign.kind == "string" or sign.text == "," for sign in before):
+    if len(frames) > 1 and all(part.kind == "string" or part.text == "," for part in before):
         outer = frames[-2].before
         if outer and outer[-1].word == "in":
             outer = outer[:-1] if len(outer) < 2 or outer[-2].word != "not" else outer[:-2]

@@ -1,4 +1,4 @@
-"""Words of DuckDB's SQL: which names need quotes, which keywords follow which clause, functions that people use."""
+"""Words of DuckDB's SQL: reserved words, keywords by clause, common functions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RESERVED = frozenset(
     summarize symmetric table tablesample then to trailing true union unique unpack unpivot using variadic verbose when
     where window with""".split()  # noqa: SIM905
 )
-"""Words that name a table or column only in quotes (duckdb_keywords(), reserved and type_function)."""
+"""Words that need quotes as names of tables and columns (duckdb_keywords(), reserved and type_function)."""
 
 START = ("SELECT", "FROM", "WITH", "DESCRIBE", "SUMMARIZE", "EXPLAIN", "SHOW TABLES", "PIVOT", "UNPIVOT", "VALUES")
 
@@ -40,7 +40,7 @@ AFTER = {
     "describe": (),
     "": ("FROM", "WHERE", "SELECT"),
 }
-"""What goes on after something that is whole, by clause."""
+"""Keywords after a complete value or table, by clause."""
 
 BEFORE = {
     "select": ("DISTINCT", "CASE WHEN", "NOT", "NULL", "TRUE", "FALSE"),
@@ -52,7 +52,7 @@ BEFORE = {
     "order": ("ALL",),
     "with": ("RECURSIVE",),
 }
-"""What may stand in the place of a value, beside columns and functions."""
+"""Keywords in the position of a value, by clause."""
 
 PAIRS = {
     "group": ("BY", "BY ALL"),
@@ -68,7 +68,7 @@ PAIRS = {
     "partition": ("BY",),
     "filter": ("(WHERE",),
 }
-"""What follows the first word of a pair."""
+"""Keywords after the first word of a pair."""
 
 FUNCTIONS = {
     **dict.fromkeys(("count", "sum", "avg", "min", "max", "median", "mode", "any_value"), "aggregate"),
@@ -87,7 +87,7 @@ FUNCTIONS = {
     **dict.fromkeys(("year", "month", "date_trunc", "date_diff", "strftime", "strptime", "today"), "date"),
     **dict.fromkeys(("row_number", "rank", "dense_rank", "lag", "lead", "ntile", "first_value"), "window"),
 }
-"""Functions that are offered, with their kind."""
+"""Common functions and their kind."""
 
 TYPES = ("VARCHAR", "BIGINT", "INTEGER", "DOUBLE", "DECIMAL(", "BOOLEAN", "DATE", "TIMESTAMP", "JSON")
 """Types to cast to."""
@@ -96,25 +96,38 @@ TABLE_FUNCTIONS = ("unnest", "range", "generate_series")
 
 
 def identifier(name: str) -> str:
-    """A name of a table or column, in quotes where it needs them."""
+    """Return the name of a table or column, in quotes if it needs them."""
     if _PLAIN.fullmatch(name) and name.casefold() not in RESERVED:
         return name
     return quoted(name)
 
 
 def quoted(name: str) -> str:
-    """A name in quotes."""
+    """Return a name in double quotes."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:
-    """A string literal."""
+    """Return a string literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def cased(keyword: str, typed: str, before: str) -> str:
-    """A keyword in small letters, where those typed so far are small."""
+    """Return a keyword in the case of the typed word, or of the keywords before it."""
     letters = (
         typed if typed.strip('"') else " ".join(re.findall(r"(?i)\b(?:select|from|where|join|order by|with)\b", before))
     )
     return keyword.lower() if letters and letters == letters.lower() else keyword
+
+
+KEYWORDS = (
+    RESERVED
+    | {
+        word.casefold()
+        for phrases in (START, *AFTER.values(), *BEFORE.values(), *PAIRS.values(), TYPES)
+        for phrase in phrases
+        for word in re.findall(r"\w+", phrase)
+    }
+    | frozenset(("alter", "copy", "delete", "drop", "insert", "update", "replace", "set", "view", "temp"))
+)
+"""Words to highlight."""

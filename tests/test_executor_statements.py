@@ -10,11 +10,12 @@ import pytest
 
 import kbkit
 from kbkit.errors import KbError, QueryError
-from kbkit.executor.executor import Executor, Outcome
-from kbkit.executor.settings import Settings
+from kbkit.executor.dispatch import run
+from kbkit.executor.executor import Executor, Outcome, Settings
 from kbkit.graph.pages import Page
 from kbkit.kb import KnowledgeBase
-from kbkit.shell import failure
+from kbkit.shell.errors import error_lines
+from tests.wording import Wording
 
 FRANCE = 'country:"France" -> [borders] -> country'
 NEIGHBOURS = ["Andorra", "Belgium", "Brazil", "Switzerland", "Germany", "Spain"]
@@ -43,42 +44,42 @@ def names(outcome: Outcome, column: str = "name") -> list[str]:
 # -- four languages ---------------------------------------------------------------------------------------------------
 
 
-def test_sql_gives_what_the_kb_gives(shell: Executor, opened: KnowledgeBase) -> None:
+def test_sql_returns_the_result_of_the_kb(shell: Executor, opened: KnowledgeBase) -> None:
     text = "SELECT key, name FROM country WHERE area_km2 > 5e6 ORDER BY key"
-    outcome = shell.run(f"  {text} ;\n")
+    outcome = run(shell, f"  {text} ;\n")
     assert outcome.language == "sql"
     assert outcome.frame is not None
     assert outcome.frame.equals(opened.sql(text))
     assert outcome.seconds > 0
-    assert outcome.shown is None
+    assert outcome.preview is None
 
 
-def test_sparql_gives_what_the_kb_gives(shell: Executor, opened: KnowledgeBase) -> None:
+def test_sparql_returns_the_result_of_the_kb(shell: Executor, opened: KnowledgeBase) -> None:
     text = "SELECT ?c { country:FRA rel:borders ?c } ORDER BY ?c"
-    outcome = shell.run(f"{text};")
+    outcome = run(shell, f"{text};")
     assert outcome.language == "sparql"
     assert outcome.frame is not None
     assert outcome.frame.equals(opened.sparql(text))
     assert outcome.frame.height == 11
 
 
-def test_an_expression_gives_its_answers(shell: Executor) -> None:
-    outcome = shell.run(f"{FRANCE};")
+def test_an_expression_returns_its_answers(shell: Executor) -> None:
+    outcome = run(shell, f"{FRANCE};")
     assert outcome.language == "answers"
     assert names(outcome) == sorted(NEIGHBOURS)
-    assert outcome.shown is not None
-    assert outcome.shown.columns == ["n", "name", "node"]
-    assert outcome.shown.rows()[0] == (1, "Andorra", "country#AND")
+    assert outcome.preview is not None
+    assert outcome.preview.columns == ["n", "name", "node"]
+    assert outcome.preview.rows()[0] == (1, "Andorra", "country#AND")
 
 
 def test_words_are_a_search(shell: Executor, opened: KnowledgeBase) -> None:
-    outcome = shell.run("flat-topped mountain above Cape Town")
+    outcome = run(shell, "flat-topped mountain above Cape Town")
     assert outcome.language == "search"
     assert outcome.frame is not None
     assert outcome.frame.height == 10
     assert outcome.frame["name"][0] == "Table Mountain"
-    assert outcome.shown is not None
-    assert outcome.shown.columns == ["rank", "name", "node", "score", "snippet"]
+    assert outcome.preview is not None
+    assert outcome.preview.columns == ["rank", "name", "node", "score", "snippet"]
     assert outcome.frame["id"].to_list() == opened.search("flat-topped mountain above Cape Town", k=10)["id"].to_list()
 
 
@@ -94,43 +95,43 @@ def test_words_are_a_search(shell: Executor, opened: KnowledgeBase) -> None:
         '/* note\n*/ country:"France"',
     ],
 )
-def test_a_comment_of_any_language_may_stand_before_a_statement(shell: Executor, text: str) -> None:
-    assert names(shell.run(text)) == ["France"]
+def test_any_comment_can_precede_a_statement(shell: Executor, text: str) -> None:
+    assert names(run(shell, text)) == ["France"]
 
 
 @pytest.mark.parametrize("text", ["", ";", " ; ;", "-- only", "/* only */", "# only"])
-def test_nothing_gives_nothing(shell: Executor, text: str) -> None:
-    shell.run("SELECT 1 AS a")
-    outcome = shell.run(text)
+def test_empty_statements_have_no_result(shell: Executor, text: str) -> None:
+    run(shell, "SELECT 1 AS a")
+    outcome = run(shell, text)
     assert outcome.value is None
     assert outcome.frame is None
     assert shell.columns() == [("a", "Int32")]
 
 
-def test_a_mode_overrules_the_syntax(opened: KnowledgeBase) -> None:
+def test_a_mode_overrides_the_syntax(opened: KnowledgeBase) -> None:
     shell = Executor(opened, Settings(mode="search"))
-    assert shell.run("SELECT 1;").language == "search"
-    assert shell.run(".mode auto").note == "mode auto"
-    assert shell.run("SELECT 1;").language == "sql"
+    assert run(shell, "SELECT 1;").language == "search"
+    assert run(shell, ".mode auto").note == "mode auto"
+    assert run(shell, "SELECT 1;").language == "sql"
 
 
-def test_values_go_to_parameters_and_slots(shell: Executor) -> None:
-    assert names(shell.run("SELECT name FROM country WHERE key = $key", {"key": "FRA"})) == ["France"]
-    assert names(shell.run("SELECT ?name { $c rdfs:label ?name }", {"c": f"<{shell.kb.iri('country#FRA')}>"})) == [
+def test_values_of_parameters_and_slots(shell: Executor) -> None:
+    assert names(run(shell, "SELECT name FROM country WHERE key = $key", {"key": "FRA"})) == ["France"]
+    assert names(run(shell, "SELECT ?name { $c rdfs:label ?name }", {"c": f"<{shell.kb.iri('country#FRA')}>"})) == [
         "France"
     ]
-    assert names(shell.run("country:<c> -> [capital] -> city", {"c": "France"})) == ["Paris"]
-    assert names(shell.run("country:<c> -> [capital] -> city", {"c": "#FRA"})) == ["Paris"]
+    assert names(run(shell, "country:<c> -> [capital] -> city", {"c": "France"})) == ["Paris"]
+    assert names(run(shell, "country:<c> -> [capital] -> city", {"c": "#FRA"})) == ["Paris"]
     with pytest.raises(QueryError, match="x"):
-        shell.run("SELECT $x AS a")
-    with pytest.raises(KbError, match="slot <c> has no value"):
-        shell.run("country:<c> -> [capital] -> city")
+        run(shell, "SELECT $x AS a")
+    with pytest.raises(KbError, match="<c>"):
+        run(shell, "country:<c> -> [capital] -> city")
 
 
-def test_time_runs_out(opened: KnowledgeBase) -> None:
+def test_a_query_times_out(opened: KnowledgeBase) -> None:
     shell = Executor(opened, Settings(timeout=0.05))
-    with pytest.raises(KbError, match=r"stopped after 0\.05 s") as stopped:
-        shell.run("SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range % 7 = b.range % 11;")
+    with pytest.raises(KbError, match=r"0\.05 s") as stopped:
+        run(shell, "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range % 7 = b.range % 11;")
     assert stopped.value.exit_code == 124
 
 
@@ -149,62 +150,63 @@ def test_time_runs_out(opened: KnowledgeBase) -> None:
     ],
 )
 def test_the_last_result_is_a_table_of_sql(shell: Executor, before: str, count: int) -> None:
-    first = shell.run(before)
-    again = shell.run("SELECT * FROM _")
+    first = run(shell, before)
+    again = run(shell, "SELECT * FROM _")
     assert first.frame is not None
     assert again.frame is not None
     assert again.frame.columns == first.frame.columns
     assert again.frame.rows() == first.frame.rows()
     assert again.frame.height == count
-    assert shell.run("SELECT count(*) AS n FROM _ AS a").frame["n"].to_list() == [count]  # type: ignore[index]
-    assert shell.run("FROM _").frame["n"].to_list() == [count]  # type: ignore[index]
+    assert run(shell, "SELECT count(*) AS n FROM _ AS a").frame["n"].to_list() == [count]  # type: ignore[index]
+    assert run(shell, "FROM _").frame["n"].to_list() == [count]  # type: ignore[index]
 
 
 def test_the_last_result_takes_parameters_too(shell: Executor) -> None:
-    shell.run(FRANCE)
-    assert names(shell.run("SELECT name FROM _ WHERE key = $key", {"key": "BEL"})) == ["Belgium"]
+    run(shell, FRANCE)
+    assert names(run(shell, "SELECT name FROM _ WHERE key = $key", {"key": "BEL"})) == ["Belgium"]
 
 
-def test_quoted_signs_are_not_the_last_result(shell: Executor) -> None:
-    assert names(shell.run("SELECT '_' AS name")) == ["_"]
+def test_quoted_underscores_are_not_the_last_result(shell: Executor) -> None:
+    assert names(run(shell, "SELECT '_' AS name")) == ["_"]
     shell.last = None
-    assert names(shell.run("SELECT $$_$$ AS name -- FROM _")) == ["_"]
+    assert names(run(shell, "SELECT $$_$$ AS name -- FROM _")) == ["_"]
     shell.last = None
-    assert names(shell.run("SELECT name FROM country WHERE name LIKE 'Fr_nce'")) == ["France"]
+    assert names(run(shell, "SELECT name FROM country WHERE name LIKE 'Fr_nce'")) == ["France"]
     shell.last = None
     with pytest.raises(QueryError, match="Table with name _ does not exist"):
-        shell.run('SELECT * FROM "_"')
+        run(shell, 'SELECT * FROM "_"')
 
 
-def test_a_column_may_be_called_as_the_last_result(shell: Executor) -> None:
-    shell.run('SELECT 5 AS "_", 6 AS _x, 7 AS x_')
+def test_a_column_can_be_named_like_the_last_result(shell: Executor) -> None:
+    run(shell, 'SELECT 5 AS "_", 6 AS _x, 7 AS x_')
     assert shell.columns() == [("_", "Int32"), ("_x", "Int32"), ("x_", "Int32")]
-    assert names(shell.run('SELECT "_"::VARCHAR AS name FROM _')) == ["5"]
+    assert names(run(shell, 'SELECT "_"::VARCHAR AS name FROM _')) == ["5"]
 
 
-def test_there_must_be_a_last_result(shell: Executor) -> None:
+def test_without_a_last_result(shell: Executor, wording: Wording) -> None:
     assert shell.columns() == []
     for text in ("SELECT * FROM _", "FROM _ WHERE id = 1"):
         with pytest.raises(KbError) as error:
-            shell.run(text)
-        assert str(error.value) == "there is no last result yet, which _ stands for; ask something first"
+            run(shell, text)
+        wording(str(error.value))
     for text in ("_", "_ -> [borders] -> country", ".save x", ".why", ".explain"):
         with pytest.raises(KbError) as error:
-            shell.run(text)
-        assert str(error.value) == "there is no last result yet; ask something first"
+            run(shell, text)
+        assert "last result" in str(error.value)
 
 
-def test_what_fails_leaves_the_last_result(shell: Executor) -> None:
-    shell.run(FRANCE)
+def test_a_failure_keeps_the_last_result(shell: Executor) -> None:
+    run(shell, FRANCE)
     for text in ("SELECT foo FROM country", "SELECT ?x { ?x foo:bar ?y }", "country -> nope", ".save", ".frobnicate"):
         with pytest.raises(KbError):
-            shell.run(text)
-    assert names(shell.run("_")) == sorted(NEIGHBOURS)
+            run(shell, text)
+    assert names(run(shell, "_")) == sorted(NEIGHBOURS)
 
 
 # -- the last result in expressions -----------------------------------------------------------------------------------
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(
     "before",
     [
@@ -219,36 +221,36 @@ def test_what_fails_leaves_the_last_result(shell: Executor) -> None:
 def test_the_last_result_is_a_set(shell: Executor, before: str) -> None:
     if "a country:" in before:
         before = before.replace(" ; a country:", "")
-    shell.run(before)
-    assert names(shell.run("_ -> [borders] -> country")) == sorted(NEIGHBOURS)
-    assert names(shell.run("_ & country{area_km2 > 1e6}")) == ["Brazil"]
-    assert names(shell.run("country:all('Brazil') - _")) == []
+    run(shell, before)
+    assert names(run(shell, "_ -> [borders] -> country")) == sorted(NEIGHBOURS)
+    assert names(run(shell, "_ & country{area_km2 > 1e6}")) == ["Brazil"]
+    assert names(run(shell, "country:all('Brazil') - _")) == []
 
 
-def test_chains_of_last_results_are_written_out(shell: Executor) -> None:
-    shell.run('country:"Nepal"')
-    shell.run("_ -> [borders] -> country")
-    found = shell.run("(_ -> [capital] -> city) | (_ -> [capital] -> city)")
+def test_chains_of_last_results_are_expanded(shell: Executor) -> None:
+    run(shell, 'country:"Nepal"')
+    run(shell, "_ -> [borders] -> country")
+    found = run(shell, "(_ -> [capital] -> city) | (_ -> [capital] -> city)")
     assert names(found) == ["Beijing", "New Delhi"]
     assert shell.last is not None
     assert "_" not in shell.last.statement.replace("area_km2", "")
     assert shell.ran.count('country:"Nepal"') == 2
-    proof = shell.run(".why 1").value
+    proof = run(shell, ".why 1").value
     assert proof.startswith("Beijing\n")
     assert "Nepal" in proof
 
 
-def test_a_set_that_rows_gave_stays_when_others_follow(shell: Executor) -> None:
-    shell.run("SELECT id FROM country WHERE key IN ('NPL', 'BTN')")
-    shell.run("_ -> [borders] -> country")
-    shell.run("SELECT id FROM country WHERE key = 'FRA'")
-    shell.run("_ -> [capital] -> city")
-    assert names(shell.run("_")) == ["Paris"]
-    shell.run("SELECT id FROM country WHERE key IN ('NPL', 'BTN')")
-    first = shell.run("_ -> [borders] -> country")
+def test_a_set_of_rows_survives_later_results(shell: Executor) -> None:
+    run(shell, "SELECT id FROM country WHERE key IN ('NPL', 'BTN')")
+    run(shell, "_ -> [borders] -> country")
+    run(shell, "SELECT id FROM country WHERE key = 'FRA'")
+    run(shell, "_ -> [capital] -> city")
+    assert names(run(shell, "_")) == ["Paris"]
+    run(shell, "SELECT id FROM country WHERE key IN ('NPL', 'BTN')")
+    first = run(shell, "_ -> [borders] -> country")
     assert names(first) == ["China", "India"]
-    shell.run("SELECT 1 AS id")
-    shell.run("_ -> [capital] -> city")
+    run(shell, "SELECT 1 AS id")
+    run(shell, "_ -> [capital] -> city")
     assert sorted(first.value.nodes()["name"]) == ["China", "India"]
 
 
@@ -266,44 +268,42 @@ def test_a_set_that_rows_gave_stays_when_others_follow(shell: Executor) -> None:
         "ASK {}",
     ],
 )
-def test_rows_that_are_no_nodes_are_no_set(shell: Executor, before: str) -> None:
-    shell.run(before)
+def test_rows_that_are_not_nodes_are_not_a_set(shell: Executor, before: str) -> None:
+    run(shell, before)
     with pytest.raises(KbError) as error:
-        shell.run("_ -> [borders] -> country")
-    assert str(error.value) == (
-        "the rows of the last result are no nodes; select a column id (SQL), or a variable of nodes (SPARQL)"
-    )
+        run(shell, "_ -> [borders] -> country")
+    assert "not nodes" in str(error.value)
 
 
 @pytest.mark.parametrize("before", ["SELECT id FROM country WHERE false", "SELECT ?c { ?c rel:borders ?c }"])
 def test_no_rows_are_the_empty_set(shell: Executor, before: str) -> None:
-    shell.run(before)
-    assert names(shell.run("_")) == []
+    run(shell, before)
+    assert names(run(shell, "_")) == []
 
 
-def test_names_that_hold_the_sign_are_not_the_last_result(shell: Executor) -> None:
-    shell.run('country:"Nepal"')
+def test_names_with_underscores_are_not_the_last_result(shell: Executor) -> None:
+    run(shell, 'country:"Nepal"')
     for text in ('country:"_"', "`_`", "country -> [_] -> city", "@_", "country#_"):
         with pytest.raises(KbError):
-            shell.run(text)
+            run(shell, text)
         assert "Nepal" not in shell.ran
-    assert names(shell.run('_{name = "_"}')) == []
+    assert names(run(shell, '_{name = "_"}')) == []
     assert shell.ran == '(country:"Nepal"){name = "_"}'
 
 
-def test_a_type_may_be_called_as_the_last_result(tmp_path: Path) -> None:
+def test_a_type_can_be_named_like_the_last_result(tmp_path: Path) -> None:
     (tmp_path / "nodes.csv").write_text("key,type,name\na,_,Anna\nb,_,Bert\nc,city,Cairo\n", encoding="utf-8")
     (tmp_path / "edges.csv").write_text("head,relation,tail\na,knows,b\nb,lives_in,c\n", encoding="utf-8")
     out = tmp_path / "odd.kb"
     with kbkit.ingest("table", tmp_path, out=out, stores=("tables", "adjacency")) as kb:
         shell = Executor(kb)
-        assert names(shell.run("SELECT name FROM city")) == ["Cairo"]
-        assert names(shell.run("_")) == ["Anna", "Bert"]
-        assert names(shell.run('_:"Anna" -> [knows] -> _')) == ["Bert"]
+        assert names(run(shell, "SELECT name FROM city")) == ["Cairo"]
+        assert names(run(shell, "_")) == ["Anna", "Bert"]
+        assert names(run(shell, '_:"Anna" -> [knows] -> _')) == ["Bert"]
         table = shell.kb.types().filter(shell.kb.types()["type"] == "_")["sql_name"][0]
-        assert names(shell.run(f'SELECT name FROM "{table}"')) == ["Anna", "Bert"]
+        assert names(run(shell, f'SELECT name FROM "{table}"')) == ["Anna", "Bert"]
         shell.last = None
-        assert names(shell.run(f"SELECT name FROM {table}")) == ["Anna", "Bert"]
+        assert names(run(shell, f"SELECT name FROM {table}")) == ["Anna", "Bert"]
 
 
 # -- sets that are saved ----------------------------------------------------------------------------------------------
@@ -320,35 +320,34 @@ def test_a_type_may_be_called_as_the_last_result(tmp_path: Path) -> None:
         ("SELECT id FROM country WHERE false", []),
     ],
 )
-def test_a_saved_set_is_known_to_all_engines(shell: Executor, before: str, expected: list[str]) -> None:
-    shell.run(before)
+def test_all_engines_read_a_saved_set(shell: Executor, before: str, expected: list[str]) -> None:
+    run(shell, before)
     count = len(expected)
-    said = f"{count} node is @kept" if count == 1 else f"{count} nodes are @kept"
-    assert shell.run(".save kept").note == said
-    assert names(shell.run("@kept")) == sorted(expected)
+    assert run(shell, ".save kept").note == f"@kept: {count} node{'' if count == 1 else 's'}"
+    assert names(run(shell, "@kept")) == sorted(expected)
     rows = "SELECT n.name FROM answer_members m JOIN nodes n USING (id) WHERE answer_set = 'kept'"
-    assert names(shell.run(rows)) == sorted(expected)
+    assert names(run(shell, rows)) == sorted(expected)
     for engine in ("walk", "sql", "sparql"):
         found = shell.kb.answers("@kept", engine=engine)
         assert sorted(found.nodes()["name"]) == sorted(expected), engine
     if expected in (NEIGHBOURS, ["France", "Nepal"]):
-        capitals = shell.run("@kept -> [capital] -> city").frame
+        capitals = run(shell, "@kept -> [capital] -> city").frame
         for engine in ("sql", "sparql"):
             again = shell.kb.answers("@kept -> [capital] -> city", engine=engine).nodes()
             assert capitals is not None
             assert again.rows() == capitals.rows()
 
 
-def test_a_saved_set_is_not_the_next_one(shell: Executor) -> None:
-    shell.run('country:"Nepal"')
-    shell.run(".save @kept")
-    shell.run('country:"Bhutan"')
-    assert names(shell.run("@kept")) == ["Nepal"]
-    shell.run(".save kept")
-    assert names(shell.run("@kept")) == ["Nepal"]  # it was the last result
-    shell.run('country:"Bhutan"')
-    shell.run(".save kept")
-    assert names(shell.run("@kept")) == ["Bhutan"]
+def test_saving_replaces_a_set(shell: Executor) -> None:
+    run(shell, 'country:"Nepal"')
+    run(shell, ".save @kept")
+    run(shell, 'country:"Bhutan"')
+    assert names(run(shell, "@kept")) == ["Nepal"]
+    run(shell, ".save kept")
+    assert names(run(shell, "@kept")) == ["Nepal"]  # it was the last result
+    run(shell, 'country:"Bhutan"')
+    run(shell, ".save kept")
+    assert names(run(shell, "@kept")) == ["Bhutan"]
 
 
 # -- pages and links --------------------------------------------------------------------------------------------------
@@ -359,48 +358,49 @@ def shown(outcome: Outcome) -> str:
     return str(outcome.value.data["reference"])
 
 
-def test_numbers_lead_on_and_back_leads_back(shell: Executor) -> None:
-    page = shell.run(".show France").value
+def test_numbers_follow_links_and_back_returns(shell: Executor) -> None:
+    page = run(shell, ".show France").value
     assert page.data["reference"] == "country#FRA"
     links = list(page.links)
-    assert shown(shell.run("2")) == links[1] == "country#BEL"
+    assert shown(run(shell, "2")) == links[1] == "country#BEL"
     onwards = list(shell.links)
-    assert shown(shell.run(" 1 ")) == onwards[0]
-    assert shown(shell.run(".back")) == "country#BEL"
+    assert shown(run(shell, " 1 ")) == onwards[0]
+    assert shown(run(shell, ".back")) == "country#BEL"
     assert list(shell.links) == onwards
-    assert shown(shell.run(".back")) == "country#FRA"
+    assert shown(run(shell, ".back")) == "country#FRA"
     with pytest.raises(KbError) as error:
-        shell.run(".back")
-    assert str(error.value) == "there is no page to go back to; .show NODE shows one"
-    assert shown(shell.run("2")) == "country#BEL"
+        run(shell, ".back")
+    assert "previous page" in str(error.value)
+    assert shown(run(shell, "2")) == "country#BEL"
 
 
-def test_numbers_lead_to_the_rows_of_a_result(shell: Executor) -> None:
-    result = shell.run("SELECT name, id FROM country ORDER BY name DESC LIMIT 3")
+def test_numbers_open_rows_of_a_result(shell: Executor) -> None:
+    result = run(shell, "SELECT name, id FROM country ORDER BY name DESC LIMIT 3")
     assert names(result) == ["Yemen", "Zambia", "Zimbabwe"]
-    assert shown(shell.run("3")) == "country#YEM"
-    shell.run(FRANCE)
-    assert shown(shell.run(".show")) == "country#AND"
-    shell.run("flat-topped mountain above Cape Town")
-    assert shown(shell.run("1")) == "mountain#table-mountain"
+    assert shown(run(shell, "3")) == "country#YEM"
+    run(shell, FRANCE)
+    assert shown(run(shell, ".show")) == "country#AND"
+    run(shell, "flat-topped mountain above Cape Town")
+    assert shown(run(shell, "1")) == "mountain#table-mountain"
 
 
-@pytest.mark.parametrize("number", ["0", "12", "99999999999999999999"])
-def test_a_number_without_a_link_says_which_there_are(shell: Executor, number: str) -> None:
-    shell.run(FRANCE)
+@pytest.mark.parametrize("number", ["0", "12"])
+def test_an_invalid_link_number_names_the_valid_ones(shell: Executor, number: str) -> None:
+    run(shell, FRANCE)
     with pytest.raises(KbError) as error:
-        shell.run(number)
-    assert str(error.value) == f"there is no link {number}; they run from 1 to 11"
+        run(shell, number)
+    assert str(error.value).startswith(f"There is no link {number}. ")
+    assert "1 to 11" in str(error.value)
 
 
-def test_where_nothing_was_shown_a_number_is_a_search(shell: Executor) -> None:
-    assert shell.run("1789").language == "search"
-    shell.run("SELECT 1 AS one")
-    assert shell.run("1789").language == "search"
+def test_a_number_without_links_is_a_search(shell: Executor) -> None:
+    assert run(shell, "1789").language == "search"
+    run(shell, "SELECT 1 AS one")
+    assert run(shell, "1789").language == "search"
     shell.last, shell.links = None, ()
     with pytest.raises(KbError) as error:
-        shell.run(".show")
-    assert str(error.value) == "no node is named; .show NODE, e.g. by its name or type#key"
+        run(shell, ".show")
+    assert ".show NODE" in str(error.value)
 
 
 # -- the place of an error --------------------------------------------------------------------------------------------
@@ -408,8 +408,8 @@ def test_where_nothing_was_shown_a_number_is_a_search(shell: Executor) -> None:
 
 def told(shell: Executor, text: str, width: int = 80) -> list[str]:
     with pytest.raises(KbError) as error:
-        shell.run(text)
-    return failure.lines(error.value, shell.ran, width)
+        run(shell, text)
+    return error_lines(error.value, shell.ran, width)
 
 
 @pytest.mark.parametrize(
@@ -437,7 +437,7 @@ def told(shell: Executor, text: str, width: int = 80) -> list[str]:
         ("(country", "(country", ""),
     ],
 )
-def test_the_caret_stands_under_the_place(shell: Executor, text: str, line: str, under: str) -> None:
+def test_the_caret_points_to_the_position(shell: Executor, text: str, line: str, under: str) -> None:
     above, caret, message = told(shell, text)
     assert above == f"  {line}"
     assert caret.strip() == "^"
@@ -450,7 +450,7 @@ def test_the_caret_stands_under_the_place(shell: Executor, text: str, line: str,
 @pytest.mark.parametrize(
     "text", ["SELECT '{}' AS a, foo FROM country", 'country:"{}" -> [foo] -> city', 'SELECT ?x {{ ?x "{}" foo }}']
 )
-def test_the_caret_stands_right_after_letters_of_any_width(shell: Executor, wide: str, text: str) -> None:
+def test_the_caret_is_right_after_wide_characters(shell: Executor, wide: str, text: str) -> None:
     from rich.cells import cell_len
 
     above, caret, _ = told(shell, text.format(wide))
@@ -461,7 +461,7 @@ def test_the_caret_stands_right_after_letters_of_any_width(shell: Executor, wide
 
 @pytest.mark.parametrize("letter", ["x", "日", "e\u0301"])
 @pytest.mark.parametrize(("before", "after"), [(500, 500), (500, 0), (0, 500), (30, 500), (500, 30), (20000, 20000)])
-def test_a_long_line_is_cut_around_the_place(shell: Executor, letter: str, before: int, after: int) -> None:
+def test_a_long_line_is_cut_around_the_position(shell: Executor, letter: str, before: int, after: int) -> None:
     from rich.cells import cell_len
 
     text = f"SELECT '{letter * before}' AS a, foo, '{letter * after}' AS b FROM country"
@@ -490,6 +490,6 @@ def test_control_characters_of_a_statement_do_not_reach_the_screen(shell: Execut
         assert not any(ord(letter) < 32 or letter == "\x7f" for line in lines for letter in line), lines
 
 
-def test_a_bare_name_of_a_type_is_known_by_any_case(shell: Executor) -> None:
+def test_type_names_ignore_case(shell: Executor) -> None:
     assert shell.language("COUNTRY") == "answers"
-    assert shell.run("Sea & SEA").frame is not None
+    assert run(shell, "Sea & SEA").frame is not None

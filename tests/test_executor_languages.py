@@ -10,17 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kbkit.executor import languages
 from kbkit.executor.languages import (
     COMMAND,
     LANGUAGES,
     Statement,
     body,
     is_complete,
-    masked,
     recognize,
     split,
     without_end,
 )
+from kbkit.executor.lexers import masked, parameters, tokens
 
 ROOT = Path(__file__).parents[1]
 TYPES = ["country", "city", "sea", "river", "lake", "mountain", "year", "gene/protein", "language"]
@@ -317,6 +318,15 @@ C# language
 ;
 """
 COMMANDS = r"""
+exit
+QUIT;
+help
+\d
+\dt city
+\?
+\! ls
+!ls -l
+! ./run.sh
 .show France
   .help
 .q
@@ -332,24 +342,129 @@ def listed(table: str) -> list[str]:
     return [line.replace("\\n", "\n").replace("\\r", "\r") for line in table.strip("\n").split("\n")]
 
 
+RESEMBLES_SQL = r"""
+SELEC name FROM country
+selct name, key from country
+slect * from country
+SELECT name form country
+select name form country
+select name from country
+select distinct name
+select the best films from country
+FORM country SELECT name WHERE area > 3
+FROM country were area_km2 > 3
+from country were area_km2 > 3
+INSERT country VALUES (1)
+insrt into country values (1)
+UPDATE country area = 3
+updte country set area = 3
+DELETE country WHERE id = 3
+delet from country
+CREATE tabel x (a INT)
+crete table x (a INT)
+CREATE country
+DROP tabel x
+with x (select 1) select 2
+explan select 1
+delete from
+"""
+RESEMBLES_SPARQL = r"""
+SELCT ?x WHERE { ?x a ?y }
+WHERE { ?s ?p ?o }
+prefx a: <http://a> SELECT * { ?s ?p ?o }
+"""
+CYPHER = r"""
+MATCH (n) RETURN n
+match (n) return n
+MATCH (n
+MATCH (n)
+MATCH (n:Person {name: "Ann"})-[:KNOWS]->(m) RETURN m.name
+match (a)-->(b) return b
+match p = (a)-[*]-(b) return p
+OPTIONAL MATCH (n) WHERE n.x > 3 RETURN n
+MATCH n RETURN n
+CREATE (n:Person)
+create (n:Person {name: "x"})
+MERGE (n {id: 1}) ON CREATE SET n.x = 1
+merge (a:City) return a
+UNWIND [1, 2] AS x RETURN x
+CALL db.labels()
+"""
+PLAIN_WORDS = r"""
+select committee members
+Select committee on energy
+select works of French poets
+select the best committee members from France
+selected works from 1990
+elected officials from Ohio (2010)
+selection from among many, by nature
+match point
+match (2011 film)
+Match (film)
+matches (box of 50)
+merge lanes (traffic)
+create a playlist (jazz)
+creator of worlds, from nothing
+crate of apples
+inserts and updates
+updates from the field, 2010
+updated maps = better maps
+deleted scenes from Alien
+form of government
+from form to function
+where is Paris?
+where do rivers > lakes
+unwind after work
+call me maybe
+values and beliefs
+drop of water
+alternate history
+with love from Paris (2010)
+explained: how glaciers form
+FROM RUSSIA WITH LOVE
+MATCH POINT
+return of the king
+"MATCH (n) RETURN n"
+'SELEC name FROM country'
+exit strategy
+help me
+quit smoking
+"""
 TABLES = {"sql": SQL, "sparql": SPARQL, "answers": ANSWERS, "search": SEARCH, COMMAND: COMMANDS}
 
 
 @pytest.mark.parametrize(
     ("language", "text"), [(language, text) for language, table in TABLES.items() for text in listed(table)]
 )
-def test_a_text_tells_its_language(language: str, text: str) -> None:
+def test_the_syntax_decides_the_language(language: str, text: str) -> None:
     assert recognize(text, TYPES) == language
 
 
-def test_only_a_kb_tells_that_words_are_types() -> None:
+@pytest.mark.core
+def test_statements_that_look_like_a_query_language_are_never_a_search() -> None:
+    tables = {"sql": RESEMBLES_SQL, "sparql": RESEMBLES_SPARQL, languages.CYPHER: CYPHER, "search": PLAIN_WORDS}
+    wrong = [
+        (text, found, language)
+        for language, table in tables.items()
+        for text in listed(table)
+        if (found := recognize(text, TYPES)) != language
+    ]
+    assert wrong == []
+
+
+def test_commands_without_a_dot_need_another_mode_than_search() -> None:
+    assert [statement.language for statement in split("help\n.help", "search")] == ["search", "command"]
+    assert [statement.language for statement in split("help\n.help", "sql")] == ["command", "command"]
+
+
+def test_words_are_types_only_in_a_kb_that_has_them() -> None:
     assert [recognize(text) for text in ("country", "sea | lake", "_")] == ["search", "search", "answers"]
     assert recognize("sea level", ["sea level"]) == "answers"
 
 
 @pytest.mark.parametrize("mark", ["\n", " ", "\t", "\r\n", "-- c\n", "/* c */", "/* c\n */\n", "# c\n"])
 @pytest.mark.parametrize("text", ["SELECT 1", "ASK {}", 'country:"France"', "plain words"])
-def test_what_stands_before_a_statement_is_no_part_of_it(mark: str, text: str) -> None:
+def test_comments_before_a_statement_do_not_change_its_language(mark: str, text: str) -> None:
     assert recognize(mark + text, TYPES) == recognize(text, TYPES)
     assert body(mark + text).strip() == text
 
@@ -358,7 +473,7 @@ def test_what_stands_before_a_statement_is_no_part_of_it(mark: str, text: str) -
 
 
 @pytest.mark.parametrize(("kind", "ending"), [("sql", ".sql"), ("sparql", ".rq")])
-def test_every_query_file_is_of_its_language(kind: str, ending: str) -> None:
+def test_every_query_file_is_recognized(kind: str, ending: str) -> None:
     files = sorted((ROOT / kind).rglob(f"*{ending}"))
     assert len(files) > 50
     for file in files:
@@ -387,7 +502,7 @@ def _cases() -> list[str]:
     return found
 
 
-def test_every_expression_of_the_catalogue_is_one() -> None:
+def test_every_expression_of_the_catalogue_is_recognized() -> None:
     catalogue = _catalogue()
     assert len(catalogue) >= 50
     for text in catalogue:
@@ -395,7 +510,7 @@ def test_every_expression_of_the_catalogue_is_one() -> None:
         assert is_complete(text, "answers", blank_ends=False), text
 
 
-def test_every_expression_of_the_cases_is_one() -> None:
+def test_every_expression_of_the_cases_is_recognized() -> None:
     cases = _cases()
     assert len(cases) > 150
     types = set(re.findall(r"[\w/]+|`[^`]+`", " ".join(cases)))  # a bare word is a type's name in some graph
@@ -432,7 +547,7 @@ WHOLE = [
     ("sparql", "SELECT ?x { ?x ?p '''a'}{'''}\n"),
     ("sparql", 'SELECT ?x { ?x ?p """a"b"""};'),
     ("sparql", "SELECT ?x { ?x ?p 'a\\'{' };"),
-    ("sparql", "SELECT ?x { ?x ?p <a#}b> }\n"),
+    ("sparql", "SELECT ?x { ?x ?p <a#b> }\n"),
     ("sparql", "SELECT ?x { FILTER(?x < 3 && ?y > 2) };"),
     ("sparql", "SELECT ?x { ?x ?p 'it };"),
     ("sparql", "PREFIX a: <b#c;d>\nSELECT * {?s ?p ?o}\n"),
@@ -503,16 +618,16 @@ OPEN = [
 
 
 @pytest.mark.parametrize(("language", "text"), WHOLE)
-def test_a_whole_statement_ends(language: str, text: str) -> None:
+def test_a_complete_statement_ends(language: str, text: str) -> None:
     assert is_complete(text, language, blank_ends=True)
 
 
 @pytest.mark.parametrize(("language", "text"), OPEN)
-def test_an_open_statement_goes_on(language: str, text: str) -> None:
+def test_an_unfinished_statement_continues(language: str, text: str) -> None:
     assert not is_complete(text, language, blank_ends=True)
 
 
-def test_an_empty_line_ends_only_where_it_may() -> None:
+def test_an_empty_line_ends_a_statement_only_if_allowed() -> None:
     assert not is_complete("SELECT 1\n", "sql", blank_ends=False)
     assert is_complete("SELECT 1;\n", "sql", blank_ends=False)
 
@@ -529,7 +644,7 @@ def test_an_empty_line_ends_only_where_it_may() -> None:
         ("search", "so; it is;", "so; it is;"),
     ],
 )
-def test_the_sign_that_ends_a_statement_is_no_part_of_it(language: str, text: str, without: str) -> None:
+def test_the_final_semicolon_is_not_part_of_a_statement(language: str, text: str, without: str) -> None:
     assert without_end(text, language) == without
 
 
@@ -593,7 +708,7 @@ SCRIPTS: dict[str, list[tuple[str, str, int]]] = {
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_a_script_falls_into_statements(script: str) -> None:
+def test_a_script_is_split_into_statements(script: str) -> None:
     found = [(s.text, s.language, s.line) for s in split(script, types=TYPES)]
     assert found == SCRIPTS[script]
 
@@ -604,7 +719,7 @@ def test_a_mode_is_the_language_of_all_but_commands() -> None:
     assert [s.text for s in split("SELECT 1;\nSELECT 2;", "search")] == ["SELECT 1;", "SELECT 2;"]
 
 
-def test_a_mode_that_changes_on_the_way_holds_from_there_on() -> None:
+def test_a_script_can_change_the_mode() -> None:
     modes = ["auto"]
 
     def language(text: str) -> str:
@@ -621,6 +736,35 @@ def test_a_mode_that_changes_on_the_way_holds_from_there_on() -> None:
         ("SELECT committee; of rivers", "search"),
         ("foo", "search"),
     ]
+
+
+# -- tokens -----------------------------------------------------------------------------------------------------------
+
+
+def test_kinds_of_tokens() -> None:
+    def kinds(text: str, language: str) -> list[tuple[str, str]]:
+        return [(token.kind, token.text) for token in tokens(text, language) if token.kind != "space"]
+
+    assert kinds("$n 'it''s' $a$;$a$ \"x\" /* a", "sql") == [
+        *(
+            ("parameter", "$n"),
+            ("string", "'it''s'"),
+            ("string", "$a$;$a$"),
+            ("quoted", '"x"'),
+            ("open_comment", "/* a"),
+        ),
+    ]
+    assert kinds('a#"b c" -> [x|`y]`] {z in [<s>]} [op', "answers") == [
+        *(("word", "a"), ("key", '#"b c"'), ("arrow", "->"), ("step", "[x|`y]`]"), ("symbol", "{"), ("word", "z")),
+        *(("word", "in"), ("symbol", "["), ("slot", "<s>"), ("symbol", "]"), ("symbol", "}"), ("open_step", "[op")),
+    ]
+
+
+def test_parameters_are_not_in_strings_and_comments() -> None:
+    assert parameters("SELECT $n, '$s', $b + $n, $1, $$ $x $$ -- $c", "sql") == ["n", "b"]
+    assert parameters("SELECT ?x { ?x ?p $v ; <a$b> '$s' } # $c", "sparql") == ["v"]
+    assert parameters('a:<x> -> b:"<y>" <- c{z = <s/t>} -> d:<x>', "answers") == ["x", "s/t"]
+    assert parameters("words $n <s>", "search") == []
 
 
 # -- any text ---------------------------------------------------------------------------------------------------------
@@ -648,9 +792,10 @@ POOL = st.sampled_from(
 
 
 @given(SIGNS, st.sampled_from(LANGUAGES), st.booleans())
-def test_no_text_is_too_odd(text: str, language: str, blank_ends: bool) -> None:
-    assert recognize(text, TYPES) in (*LANGUAGES, COMMAND)
+def test_any_text_can_be_recognized_and_split(text: str, language: str, blank_ends: bool) -> None:
+    assert recognize(text, TYPES) in (*LANGUAGES, COMMAND, languages.CYPHER)
     assert is_complete(text, language, blank_ends=blank_ends) in (True, False)
+    assert "".join(token.text for token in tokens(text, language)) == text
     if language != "search":
         assert len(masked(text, language)) == len(text)
         assert masked(text, language).count("\n") == text.count("\n")
@@ -663,7 +808,7 @@ def test_no_text_is_too_odd(text: str, language: str, blank_ends: bool) -> None:
 
 
 @given(st.lists(st.tuples(POOL, st.integers(0, 2)), max_size=8))
-def test_whole_statements_come_back_from_a_script(chosen: list[tuple[Statement, int]]) -> None:
+def test_splitting_restores_the_statements_of_a_script(chosen: list[tuple[Statement, int]]) -> None:
     script, expected = "", []
     for statement, blanks in chosen:
         expected.append(Statement(statement.text, statement.language, script.count("\n") + 1))
@@ -679,11 +824,11 @@ a ' " ` ( { [ < -> -- /* */ # ; $ $a$ @a a:" \" \\ ""\" '' select SELECT( from (
 
 @pytest.mark.parametrize("part", REPEATED.split())
 @pytest.mark.parametrize("space", ["", " "])
-def test_a_long_text_of_one_sign_is_no_trap(part: str, space: str) -> None:
+def test_a_long_text_takes_linear_time(part: str, space: str) -> None:
     """Quadratic time would take minutes."""
     sign = part.replace("\\n", "\n").replace("\\r", "\r").replace("\\ufeff", "\ufeff") + space
     text = sign * (60_000 // len(sign))
-    assert recognize(text, TYPES) in (*LANGUAGES, COMMAND)
+    assert recognize(text, TYPES) in (*LANGUAGES, COMMAND, languages.CYPHER)
     for language in LANGUAGES:
         is_complete(text, language, blank_ends=True)
         without_end(text, language)

@@ -19,9 +19,10 @@ from kbkit.answers.resolve import resolve
 from kbkit.answers.syntax import Key, Name, Nodes
 from kbkit.answers.syntax import Path as PathTree
 from kbkit.errors import KbError
-from kbkit.executor.completion import LANGUAGES, MOST, Candidate, complete, prepare, sql_words
-from kbkit.executor.completion.files import files
-from kbkit.executor.completion.ranking import Item, layered, plainly, ranked, shown
+from kbkit.executor.completion import LIMIT, Candidate, complete, prepare, sql_words
+from kbkit.executor.completion.commands import files
+from kbkit.executor.completion.ranking import Item, layered, one_line, ranked, starting
+from kbkit.executor.languages import LANGUAGES
 from kbkit.executor.vocabulary import Argument, CommandWords, Named, Vocabulary, Word
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, NodeType, Relation, Schema, Signature
@@ -73,7 +74,7 @@ def check(row: str, expected: list[str], absent: list[str], vocabulary: Vocabula
     texts = [c.text for c in found]
     assert [text for text in texts if text in expected] == expected, texts
     assert not set(texts) & set(absent), texts
-    assert len(texts) == len(set(texts)) <= MOST
+    assert len(texts) == len(set(texts)) <= LIMIT
     if not expected and not absent:
         assert texts == []
     for c in found:
@@ -212,7 +213,7 @@ def test_answers(words: Vocabulary, row: str, expected: list[str], absent: list[
     check(row, expected, absent, words, "answers")
 
 
-def test_what_stands_beside_a_candidate(words: Vocabulary) -> None:
+def test_candidates_have_descriptions(words: Vocabulary) -> None:
     found = {c.text: c for c in offered("country -> ¦", words, "answers")}
     assert found["city"].meta == "by capital"
     assert found["[capital]"].meta == "has the capital; country -> city"
@@ -321,6 +322,7 @@ SQL: list[tuple[str, list[str], list[str]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(("row", "expected", "absent"), SQL, ids=[row[0] for row in SQL])
 def test_sql(words: Vocabulary, row: str, expected: list[str], absent: list[str]) -> None:
     check(row, expected, absent, words, "sql")
@@ -533,7 +535,7 @@ def vars_of(vocabulary: Vocabulary) -> dict[str, Any]:
     return {name: getattr(vocabulary, name) for name in names}
 
 
-def test_a_text_that_is_no_statement(words: Vocabulary) -> None:
+def test_text_that_is_not_a_statement(words: Vocabulary) -> None:
     for language in (*LANGUAGES, "command", "no such language", ""):
         for text, at in (("", 0), ("", 5), ("abc", -3), ("abc", 99)):
             for c in complete(text, at, words, language):
@@ -579,7 +581,7 @@ def test_files_by_hand(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert files("~nosuchuser/", 0) == files("no/such/", 0) == []
 
 
-def test_what_is_accepted_is_one_word_that_names_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_accepted_file_name_is_one_word(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     names = sorted(p.name for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
     for quote in ("", "'", '"'):
@@ -669,11 +671,11 @@ def test_any_text(words: Vocabulary, text: str, where: float, language: str) -> 
     if "~" in text or "/" in text:
         return  # files of this machine
     schema, found = words.schema, complete(text, at, light(words), language)
-    assert len(found) <= MOST
+    assert len(found) <= LIMIT
     for c in found:
         assert 0 <= c.start <= at
         assert c.text
-        assert shown(c.display or c.text)
+        assert one_line(c.display or c.text)
         assert not re.search(r"[\x00-\x1f\x7f-\x9f]", c.display or c.text) and c.meta.isprintable()
     if language == "answers":
         types, relations = {t.name for t in schema.node_types}, {r.name for r in schema.relations}
@@ -721,7 +723,7 @@ def expressions(draw: st.DrawFn, schema: Schema) -> list[str]:
 
 @settings(max_examples=150)
 @given(data=st.data())
-def test_what_was_there_is_offered_and_what_is_offered_may_stand_there(words: Vocabulary, data: st.DataObject) -> None:
+def test_candidates_are_complete_and_valid(words: Vocabulary, data: st.DataObject) -> None:
     schema = words.schema
     tokens = data.draw(expressions(schema))
     resolve(parse("".join(tokens)), schema)  # the expression is right
@@ -803,7 +805,7 @@ def test_hostile_names_never_reach_the_menu(hostile: Vocabulary, language: str, 
         assert len(c.display or c.text) <= 100 and len(c.meta) <= 100
 
 
-def test_hostile_names_are_written_so_that_they_are_read_back(hostile: Vocabulary) -> None:
+def test_hostile_names_are_quoted_correctly(hostile: Vocabulary) -> None:
     def tree(row: str, c: Candidate) -> Any:
         return parse(row.replace("¦", "")[: c.start] + c.text)
 
@@ -856,19 +858,19 @@ def test_ranking_by_hand() -> None:
     ]  # fmt: skip
     assert texts(ranked("", items, 0))[:2] == ["pxlxaxcxe", "workplace"]
     assert "workplace" not in texts(ranked("pl", items, 0))  # two letters are too few to stand apart
-    assert texts(plainly("PLACE", items, 0)) == ["place", "Place_of_death", "places"]
+    assert texts(starting("PLACE", items, 0)) == ["place", "Place_of_death", "places"]
     assert texts(layered("pla", 0, [Item("x_pla")], [Item("pla_y")])) == ["pla_y", "x_pla"]
     assert texts(layered("pla", 0, [Item("pla1")], exact=[[Item("x_pla"), Item("pla0")]])) == ["pla1", "pla0"]
-    assert len(ranked("", [Item(str(i)) for i in range(500)], 0)) == MOST
+    assert len(ranked("", [Item(str(i)) for i in range(500)], 0)) == LIMIT
 
 
-def test_what_a_menu_shows() -> None:
-    assert shown("a\nb\tc\x1b[0m\u202e d") == "a b c [0m d"
-    assert len(shown("x" * 10_000)) == 80
-    assert shown("\x00\n") == ""
+def test_menu_text_is_one_line() -> None:
+    assert one_line("a\nb\tc\x1b[0m\u202e d") == "a b c [0m d"
+    assert len(one_line("x" * 10_000)) == 80
+    assert one_line("\x00\n") == ""
 
 
-def test_ways_agree_with_what_an_expression_resolves_to(words: Vocabulary) -> None:
+def test_ways_agree_with_resolution(words: Vocabulary) -> None:
     """The types that are offered after ``A ->`` are just those that some relation joins to A."""
     names = [t.name for t in words.schema.node_types]
     for source in names:

@@ -158,11 +158,11 @@ def test_prefixes_by_hand(named: KnowledgeBase, prefix: str, expected: list[str]
         ("", []),
     ],
 )
-def test_words_further_on_by_hand(named: KnowledgeBase, prefix: str, expected: list[str]) -> None:
+def test_inner_words_by_hand(named: KnowledgeBase, prefix: str, expected: list[str]) -> None:
     assert shown(named, named.text.names_holding(prefix)) == expected
 
 
-def test_only_what_is_within(named: KnowledgeBase) -> None:
+def test_only_nodes_of_the_type(named: KnowledgeBase) -> None:
     people = named.schema.type("person")
     text, everyone = named.text, range(people.first, people.last + 1)
     assert shown(named, text.names_starting("new", everyone)) == ["New", "Newark Lee"]
@@ -178,7 +178,7 @@ def test_only_what_is_within(named: KnowledgeBase) -> None:
 
 
 @pytest.mark.parametrize("few", [100_000, 0])
-def test_every_prefix_of_every_name_against_reading_all_names(
+def test_every_prefix_of_every_name_against_a_scan(
     world: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
     """Both ways: the one of small indexes finds all, the one of large ones some of them and nothing else."""
@@ -208,7 +208,7 @@ def test_every_prefix_of_every_name_against_reading_all_names(
 
 
 @given(st.text(max_size=30), st.integers(0, 5))
-def test_no_text_is_too_strange_to_look_for(named: KnowledgeBase, prefix: str, limit: int) -> None:
+def test_any_text_can_be_looked_up(named: KnowledgeBase, prefix: str, limit: int) -> None:
     """Whatever starts so by the plain reading is found, and nothing else."""
     found = named.text.names_starting(prefix).tolist()
     if prefix.isascii():
@@ -276,12 +276,12 @@ def test_ranked_names(found: Lookups, typed: str, node_type: str | None, expecte
     assert [name for name, *_ in found.names(typed, node_type, 2)] == expected[:2]
 
 
-def test_the_alias_that_was_typed_is_told(found: Lookups) -> None:
+def test_the_matching_alias_is_returned(found: Lookups) -> None:
     assert found.names("big a", None, 5) == [("New York", "place", "n1", "Big Apple")]
     assert found.names("new york", None, 1) == [("New York", "place", "n1", "")]
 
 
-def test_a_small_type_is_listed_before_anything_is_typed(named: KnowledgeBase) -> None:
+def test_a_small_type_is_listed_without_typed_text(named: KnowledgeBase) -> None:
     assert [name for name, *_ in Lookups(named).names("", "person", 3)] == ["Donald Trump", "Trump", "Ivana Trump"]
 
 
@@ -293,7 +293,7 @@ def test_keys(named: KnowledgeBase) -> None:
     assert look.keys("N1' OR true --", None, 9) == []
 
 
-def test_a_kb_without_index_or_arrays(tmp_path: Path, named: KnowledgeBase) -> None:
+def test_a_kb_without_index_or_adjacency(tmp_path: Path, named: KnowledgeBase) -> None:
     (tmp_path / "nodes.csv").write_text("type,key,name\na,1,Beta\na,2,Alpha\na,3,Alphabet\n", encoding="utf-8")
     (tmp_path / "edges.csv").write_text("head,relation,tail\n1,r,2\n", encoding="utf-8")
     files = {"nodes": tmp_path / "nodes.csv", "edges": tmp_path / "edges.csv"}
@@ -306,7 +306,7 @@ def test_a_kb_without_index_or_arrays(tmp_path: Path, named: KnowledgeBase) -> N
     assert look.keys("1", None, 9) == []
 
 
-def test_types_besides_the_primary_one(wikidata_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secondary_types(wikidata_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with kbkit.open(wikidata_kb) as kb:
         physicists = kb.tables.rows("SELECT name FROM physicist ORDER BY name")
         for read in (False, True):

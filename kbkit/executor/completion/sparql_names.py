@@ -1,4 +1,4 @@
-"""The names that SPARQL has for what a KB holds: relations, attributes, types, prefixes."""
+"""SPARQL names of a KB's relations, attributes, types and prefixes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _LOCAL = re.compile(r"(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2})(?:[A-Za-z0-9_.-]|%[0-9A-F
 _PROPERTY = re.compile(r"P[1-9][0-9]*")
 
 COMMON = {
-    "rdf": {"type": "what it is"},
+    "rdf": {"type": "type"},
     "rdfs": {"label": "name", "comment": "description", "subClassOf": "narrower class of", "seeAlso": "see also"},
     "skos": {"altLabel": "alias", "prefLabel": "name", "broader": "broader", "narrower": "narrower"},
     "kb": {
-        **{"type": "type, also those beside the primary one", "key": "key in the source", "name": "name"},
-        **{"search": "SERVICE: full text", "matches": "words to search", "score": "score", "limit": "hits"},
+        **{"type": "type, primary or secondary", "key": "key in the source", "name": "name"},
+        **{"search": "SERVICE: full text", "matches": "search text", "score": "score", "limit": "hits"},
     },
     "xsd": dict.fromkeys(
         ("integer", "decimal", "double", "date", "dateTime", "boolean", "string", "gYear"), "datatype"
@@ -37,18 +37,18 @@ COMMON = {
     "bd": {"serviceParam": "parameter of a service"},
     "schema": {"description": "description", "about": "item of an article", "name": "title", "inLanguage": "language"},
 }
-"""Local names of vocabularies that are not the KB's own."""
+"""Local names of common vocabularies."""
 
 _PROPERTY_PREFIXES = ("wdt", "wdtn", "p", "ps", "psv", "psn", "pq", "pqv", "pqn", "pr", "prv", "prn", "wdno")
 
 
 @dataclass
-class Terms:
-    """``relations``, ``attributes`` and ``types`` are (IRI, item); an item's name is what is after the last sign."""
+class Names:
+    """``relations``, ``attributes`` and ``types`` are pairs (IRI, item); items are named by the local part."""
 
     schema: Schema
     declared: Mapping[str, str] = field(default_factory=dict)
-    """Prefixes of the query's own."""
+    """Prefixes that the query declares."""
     prefixes: Mapping[str, str] = field(init=False)
     relations: list[tuple[str, Item]] = field(init=False)
     attributes: list[tuple[str, Item]] = field(init=False)
@@ -65,7 +65,7 @@ class Terms:
         self.attributes = list(self._attributes())
 
     def short(self, iri: str) -> str:
-        """An IRI as a query has it: a prefixed name, or in angle brackets."""
+        """Return an IRI as a prefixed name, or else in angle brackets."""
         local = re.split("[/#:]", iri)[-1]
         prefix = self._namespaces.get(iri[: len(iri) - len(local)])
         return f"{prefix}:{local}" if prefix is not None and _LOCAL.fullmatch(local) else f"<{iri}>"
@@ -92,7 +92,7 @@ class Terms:
                 found[a.name] = (a.type, a.label, weight + t.members)
         for name, (kind, label, weight) in found.items():
             if self.schema.rdf_source and not self.wikidata:
-                continue  # the source's own IRIs for them are not known
+                continue  # the source's IRIs of attributes are unknown
             if self.wikidata and _PROPERTY.fullmatch(name):
                 iri = self.prefixes["wdt"] + name
             else:
@@ -111,20 +111,20 @@ class Terms:
 
     @cached_property
     def tails(self) -> dict[str, set[str]]:
-        """The types that each relation leads to, by how it is written."""
+        """Tail types of each relation, by its name in the query."""
         relations = zip(self.relations, self.schema.relations, strict=True)
         return {item.text: {s.tail for s in relation.signatures} for (_, item), relation in relations}
 
     def common_predicates(self) -> list[Item]:
-        """What every node has."""
-        first = [Item("a", "a ", "is of the type", 0, "", "a")]
+        """Return the predicates that every node has."""
+        first = [Item("a", "a ", "has the type", 0, "", "a")]
         names = ["rdfs:label", "skos:altLabel", "kb:type", "rdf:type", "schema:description"]
         names += [] if self.schema.rdf_source else ["kb:key"]
         described = {f"{prefix}:{local}": meta for prefix, locals_ in COMMON.items() for local, meta in locals_.items()}
         return first + [Item(n, "", described[n]) for n in names if n.partition(":")[0] in self.prefixes]
 
     def within(self, prefix: str) -> Pool:
-        """What the KB has in the namespace of a prefix, and what is commonly used of it."""
+        """Return the names in the namespace of a prefix: the KB's and common ones."""
         if prefix not in self._pools:
             self._pools[prefix] = self._pool(prefix, self.prefixes[prefix])
         return self._pools[prefix]
@@ -138,7 +138,7 @@ class Terms:
                 local = item.name
             if local and _LOCAL.fullmatch(local):
                 text = f"{prefix}:{local}"
-                found.setdefault(text, item._replace(name=local, text=text, seen=text))
+                found.setdefault(text, item._replace(name=local, text=text, display=text))
         for local, meta in COMMON.get(prefix, {}).items():
             text = f"{prefix}:{local}"
             found.setdefault(text, Item(local, text, meta, 0, "", text))
