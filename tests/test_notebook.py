@@ -446,7 +446,7 @@ def test_question_marks_do_not_call_help(line: str, asked: tuple[str, str] | Non
     assert questions(["%%bash\n", line + "\n"]) == ["%%bash\n", line + "\n"]
 
 
-GUIDES = sorted((Path(kbkit.__file__).parent / "guides").glob("*.md"))
+GUIDES = sorted((Path(kbkit.__file__).parent / "assets" / "guides").glob("*.md"))
 
 
 def test_cells_of_the_guides(world_kb: Path, tmp_path: Path) -> None:

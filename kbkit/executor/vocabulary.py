@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kbkit.executor import lookups
 from kbkit.schema import Relation, Schema
-from kbkit.stores.table_schema import RELATION_COLUMNS, TYPE_COLUMNS
+from kbkit.stores.table_schema import RELATION_COLUMNS, TABLES, TYPE_COLUMNS, Column
 
 if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
