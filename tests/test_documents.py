@@ -129,7 +129,7 @@ def folder(page: str, world_kb: Path, tmp_path_factory: pytest.TempPathFactory) 
 def test_commands_print_what_the_page_says(page: str, folder: Path) -> None:
     checker = doctest.OutputChecker()
     shown = [step for step in steps(page) if not step[0].startswith("cat ")]
-    assert len(shown) >= (20 if page == README else 0 if page == PAGES["notebook"] else 8)
+    assert len(shown) >= (7 if page == README else 0 if page == PAGES["notebook"] else 8)
     for number, (command, expected) in enumerate(shown):
         if is_session(command):
             printed = session(command, expected, folder)
