@@ -16,10 +16,11 @@ import pytest
 
 import kbkit
 from kbkit.benchmarks.documents import Document, Passage, Span
-from kbkit.benchmarks.evidence import Evidence, Matcher
-from kbkit.benchmarks.leaks import leaks
-from kbkit.benchmarks.stark import evaluate, fuse, layout, relational, textual, verify
-from kbkit.benchmarks.stark.make import Made, Settings, make
+from kbkit.benchmarks.dataset import SPLITS
+from kbkit.benchmarks.evidence import Evidence, Matcher, leaks
+from kbkit.benchmarks.pipeline import Output
+from kbkit.benchmarks.stark import dataset, evaluate, fuse, relational, textual, verify
+from kbkit.benchmarks.stark.make import StarkSettings, make
 from kbkit.errors import KbError, LockedError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.cache import Cache
@@ -30,11 +31,11 @@ from kbkit.schema import Role
 from tests.conftest import Run
 from tests.llm_server import Seen, Server, by
 
-SETTINGS = Settings(40, seed=7)
+SETTINGS = StarkSettings(40, seed=7)
 
 
 @pytest.fixture(scope="module")
-def made(world: KnowledgeBase, tmp_path_factory: pytest.TempPathFactory) -> Made:
+def made(world: KnowledgeBase, tmp_path_factory: pytest.TempPathFactory) -> Output:
     return make(world, tmp_path_factory.mktemp("stark") / "out", SETTINGS)
 
 
@@ -45,7 +46,7 @@ def files(folder: Path) -> dict[str, bytes]:
 # -- what was made ---------------------------------------------------------------------------------------------------
 
 
-def test_as_many_queries_as_were_asked(made: Made) -> None:
+def test_as_many_queries_as_were_asked(made: Output) -> None:
     assert len(made.records) == made.report["queries"] == 40
     assert [record["id"] for record in made.records] == [str(i) for i in range(40)]
     assert made.report["drawn"] == 40 * 3 // 2 + 5
@@ -54,7 +55,7 @@ def test_as_many_queries_as_were_asked(made: Made) -> None:
     assert len({record["template"] for record in made.records}) > 10
 
 
-def test_every_answer_satisfies_its_expression_in_sparql(made: Made, world: KnowledgeBase) -> None:
+def test_every_answer_satisfies_its_expression_in_sparql(made: Output, world: KnowledgeBase) -> None:
     for record in made.records:
         found = world.answers(record["expression"], engine="sparql")
         assert len(found) == record["candidates"]
@@ -64,19 +65,19 @@ def test_every_answer_satisfies_its_expression_in_sparql(made: Made, world: Know
         assert record["gold"]["key"] in {a["key"] for a in record["answers"]}
 
 
-def test_every_answer_has_its_proof(made: Made, world: KnowledgeBase) -> None:
+def test_every_answer_has_its_proof(made: Output, world: KnowledgeBase) -> None:
     for record in made.records[:20]:
         for answer in record["answers"]:
             reference = f"{answer['type']}#{answer['key']}"
             assert answer["why"] == world.answers(record["expression"]).why(reference).lines()
 
 
-def test_no_query_names_an_answer(made: Made) -> None:
+def test_no_query_names_an_answer(made: Output) -> None:
     for record in made.records:
         assert leaks(record["query"], [answer["name"] for answer in record["answers"]]) == ""
 
 
-def test_queries_hold_all_that_they_ask_for(made: Made) -> None:
+def test_queries_hold_all_that_they_ask_for(made: Output) -> None:
     for record in made.records:
         for text in (record["query"], record["fused"]):
             assert all(slot["name"] in text for slot in record["slots"].values())
@@ -85,7 +86,7 @@ def test_queries_hold_all_that_they_ask_for(made: Made) -> None:
         assert 1 <= len(record["properties"]) <= 2
 
 
-def test_properties_and_evidence_stand_where_they_say(made: Made, world: KnowledgeBase) -> None:
+def test_properties_and_evidence_stand_where_they_say(made: Output, world: KnowledgeBase) -> None:
     rows = world.sql(
         "SELECT n.type::VARCHAR, n.key, t.field::VARCHAR, t.text FROM texts t JOIN nodes n USING (id)"
     ).rows()
@@ -105,7 +106,7 @@ def test_properties_and_evidence_stand_where_they_say(made: Made, world: Knowled
                 assert text[span["start"] : span["end"]] == span["text"]
 
 
-def test_answers_are_the_candidates_that_both_rules_accept(made: Made) -> None:
+def test_answers_are_the_candidates_that_both_rules_accept(made: Output) -> None:
     bounds = made.report["thresholds"]
     for record in made.records:
         assert len(record["checks"]) == record["candidates"]
@@ -122,7 +123,7 @@ def test_answers_are_the_candidates_that_both_rules_accept(made: Made) -> None:
         assert accepted == [answer["key"] for answer in record["answers"]]
 
 
-def test_the_words_of_a_property_are_in_each_answer(made: Made, world: KnowledgeBase) -> None:
+def test_the_words_of_a_property_are_in_each_answer(made: Output, world: KnowledgeBase) -> None:
     assert made.report["thresholds"]["words"] == 1.0
     for record in made.records:
         for answer in record["answers"]:
@@ -135,37 +136,37 @@ def test_the_words_of_a_property_are_in_each_answer(made: Made, world: Knowledge
 # -- files -----------------------------------------------------------------------------------------------------------
 
 
-def test_the_layout_is_starks(made: Made) -> None:
-    gold = read_gold(made.out)
+def test_the_layout_is_starks(made: Output) -> None:
+    gold = read_gold(made.folder)
     assert gold.queries["query"].to_list() == [record["id"] for record in made.records]
     assert gold.queries["text"].to_list() == [record["query"] for record in made.records]
     assert gold.queries["split"].to_list() == [record["split"] for record in made.records]
     answers = {(r["id"], f"{a['type']}#{a['key']}") for r in made.records for a in r["answers"]}
     assert set(gold.judgements.select("query", "node").iter_rows()) == answers
-    sizes = {split: read_gold(made.out, split).queries.height for split in (*layout.SPLITS, layout.TENTH)}
+    sizes = {split: read_gold(made.folder, split).queries.height for split in (*SPLITS, dataset.TEST_TENTH)}
     assert sizes == {"train": 24, "val": 8, "test": 8, "test-0.1": 1}
-    tests = set(read_gold(made.out, "test").queries["query"])
-    assert set(read_gold(made.out, layout.TENTH).queries["query"]) <= tests
-    lines = (made.out / "queries.jsonl").read_text("utf-8").split("\n")
+    tests = set(read_gold(made.folder, "test").queries["query"])
+    assert set(read_gold(made.folder, dataset.TEST_TENTH).queries["query"]) <= tests
+    lines = (made.folder / "queries.jsonl").read_text("utf-8").split("\n")
     assert [json.loads(line) for line in lines if line] == made.records
-    about = json.loads((made.out / "dataset.json").read_text("utf-8"))
+    about = json.loads((made.folder / "dataset.json").read_text("utf-8"))
     assert about["report"] == made.report
-    with (made.out / "stark_qa" / "stark_qa.csv").open(encoding="utf-8", newline="") as file:
+    with (made.folder / "stark_qa" / "stark_qa.csv").open(encoding="utf-8", newline="") as file:
         assert next(csv.reader(file)) == ["id", "query", "answer_ids"]
 
 
 def test_answers_of_types_that_share_keys_are_named_by_references(world: KnowledgeBase, tmp_path: Path) -> None:
     # Bhutan and its currency have the key BTN both.
-    assert layout.ambiguous(world, ["country", "currency", "currency"])
-    assert not layout.ambiguous(world, ["country", "country"])
-    assert not layout.ambiguous(world, ["country", "sea"])
+    assert dataset.share_keys(world, ["country", "currency", "currency"])
+    assert not dataset.share_keys(world, ["country", "country"])
+    assert not dataset.share_keys(world, ["country", "sea"])
     own = tmp_path / "both.toml"
     own.write_text(
         "[[template]]\nid = 'a'\nexpression = 'sea:<s> -> country'\nquestion = 'On <s>?'\n"
         "[[template]]\nid = 'b'\nexpression = 'sea:<s> -> country -> currency'\nquestion = 'At <s>?'\n"
     )
-    made = make(world, tmp_path / "out", Settings(30, seed=2, templates=(str(own),)))
-    gold = read_gold(made.out)
+    made = make(world, tmp_path / "out", StarkSettings(30, seed=2, templates=(str(own),)))
+    gold = read_gold(made.folder)
     answers = {(r["id"], f"{a['type']}#{a['key']}") for r in made.records for a in r["answers"]}
     assert set(gold.judgements.select("query", "node").iter_rows()) == answers
     found = evaluate.task(world, gold)
@@ -184,14 +185,14 @@ def test_answers_of_types_that_share_keys_are_named_by_references(world: Knowled
     ],
 )
 def test_answer_ids(keys: list[str], numbers: bool, text: str) -> None:
-    assert layout.answer_ids(keys, numbers=numbers) == text
+    assert dataset.answer_ids(keys, numbers=numbers) == text
     assert [str(key) for key in json.loads(text)] == keys
 
 
 @pytest.mark.parametrize(("keys", "kind"), [("12 3", int), ("12 03", str), ("1 a", str), ("² 2", str), ("-1 1", str)])
 def test_answer_ids_of_a_dataset_are_of_one_kind(tmp_path: Path, keys: str, kind: type) -> None:
     records = [{"id": key, "query": "q", "answers": [{"type": "t", "key": key}]} for key in keys.split()]
-    layout.write(tmp_path, records, (1, 0, 0), 0, {"names": "key"})
+    dataset.write(tmp_path, records, (1, 0, 0), 0, {"names": "key"})
     with (tmp_path / "stark_qa" / "stark_qa.csv").open(encoding="utf-8", newline="") as file:
         found = [json.loads(row["answer_ids"]) for row in csv.DictReader(file)]
     assert found == [[kind(key)] for key in keys.split()]
@@ -208,23 +209,23 @@ def test_answer_ids_of_a_dataset_are_of_one_kind(tmp_path: Path, keys: str, kind
     ],
 )
 def test_the_papers_shares(templates: list[str], shares: tuple[float, ...]) -> None:
-    assert layout.shares_of(templates) == shares
+    assert dataset.fractions_of(templates) == shares
 
 
 # -- again, and going on ---------------------------------------------------------------------------------------------
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_does_not(
-    made: Made, world: KnowledgeBase, tmp_path: Path
+    made: Output, world: KnowledgeBase, tmp_path: Path
 ) -> None:
     make(world, tmp_path / "same", SETTINGS)
-    assert files(tmp_path / "same") == files(made.out)
-    other = make(world, tmp_path / "other", Settings(40, seed=8))
+    assert files(tmp_path / "same") == files(made.folder)
+    other = make(world, tmp_path / "other", StarkSettings(40, seed=8))
     assert [r["query"] for r in other.records] != [r["query"] for r in made.records]
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_a_run_that_is_stopped_goes_on(made: Made, world: KnowledgeBase, tmp_path: Path, seed: int) -> None:
+def test_a_run_that_is_stopped_goes_on(made: Output, world: KnowledgeBase, tmp_path: Path, seed: int) -> None:
     left = random.Random(seed).randrange(1, 9)
 
     def stop(stage: str, done: int, total: int) -> None:
@@ -240,10 +241,10 @@ def test_a_run_that_is_stopped_goes_on(made: Made, world: KnowledgeBase, tmp_pat
         if table.stat().st_size > 4000 and not table.name.startswith("1"):
             table.write_bytes(table.read_bytes()[:-100])  # as a killed process leaves it
     make(world, tmp_path, SETTINGS)
-    assert files(tmp_path) == files(made.out)
+    assert files(tmp_path) == files(made.folder)
 
 
-def test_one_run_at_a_time_writes_to_a_folder(few: Settings, world: KnowledgeBase, tmp_path: Path) -> None:
+def test_one_run_at_a_time_writes_to_a_folder(few: StarkSettings, world: KnowledgeBase, tmp_path: Path) -> None:
     told: list[str] = []
 
     def another(*_: object) -> None:
@@ -258,7 +259,7 @@ def test_one_run_at_a_time_writes_to_a_folder(few: Settings, world: KnowledgeBas
     assert make(world, tmp_path / "out", few).records == made.records
 
 
-def test_a_dataset_of_others_is_not_overwritten(few: Settings, world: KnowledgeBase, tmp_path: Path) -> None:
+def test_a_dataset_of_others_is_not_overwritten(few: StarkSettings, world: KnowledgeBase, tmp_path: Path) -> None:
     (tmp_path / "stark_qa").mkdir()
     (tmp_path / "stark_qa" / "stark_qa.csv").write_text("id,query,answer_ids\n0,theirs,[1]\n")
     before = files(tmp_path)
@@ -268,11 +269,11 @@ def test_a_dataset_of_others_is_not_overwritten(few: Settings, world: KnowledgeB
     assert len(make(world, tmp_path, few, replace=True).records) == 8
 
 
-def test_other_settings_do_not_mix(made: Made, world: KnowledgeBase) -> None:
-    before = files(made.out)
+def test_other_settings_do_not_mix(made: Output, world: KnowledgeBase) -> None:
+    before = files(made.folder)
     with pytest.raises(KbError, match=r"1_relational\.jsonl was made with other settings: seed was 7 and is 9"):
-        make(world, made.out, Settings(40, seed=9))
-    assert files(made.out) == before
+        make(world, made.folder, StarkSettings(40, seed=9))
+    assert files(made.folder) == before
 
 
 # -- stages, one by one ----------------------------------------------------------------------------------------------
@@ -301,10 +302,10 @@ def test_templates_by_id_catalogue_file_and_suggestion(world: KnowledgeBase, tmp
 def test_nodes_that_a_query_names_are_no_candidates(world: KnowledgeBase) -> None:
     chosen = relational.templates(world, ["suggest"])
     for row in relational.draw(world, chosen, 150, 1, (1, 30)):
-        named = {world.find(f"{slot['type']}#{slot['key']}") for slot in row["slots"].values()}
-        assert not named & set(row["candidates"])
-        assert 1 <= len(row["candidates"]) <= 30
-        assert row["candidates"] == world.answers(row["expression"]).ids.tolist()
+        named = {world.find(f"{slot.type}#{slot.key}") for slot in row.slots.values()}
+        assert not named & set(row.candidates)
+        assert 1 <= len(row.candidates) <= 30
+        assert row.candidates == world.answers(row.expression).ids.tolist()
 
 
 def test_templates_with_few_groundings_leave_their_share_to_others(world: KnowledgeBase, tmp_path: Path) -> None:
@@ -314,7 +315,7 @@ def test_templates_with_few_groundings_leave_their_share_to_others(world: Knowle
         "[[template]]\nid = 'many'\nexpression = 'country:<c> -> mountain'\nanswer = 'mountain'\nquestion = 'In <c>?'\n"
     )
     rows = relational.draw(world, relational.templates(world, [str(own)]), 40, 0, (1, 60))
-    counts = {name: sum(row["template"] == f"mine/{name}" for row in rows) for name in ("few", "many")}
+    counts = {name: sum(row.template == f"mine/{name}" for row in rows) for name in ("few", "many")}
     assert counts["few"] <= 7
     assert len(rows) == 40
 
@@ -415,7 +416,7 @@ def asked(names: list[str], cache: Path | None = None, **options: Any) -> Calls:
 
 
 @pytest.fixture(scope="module")
-def few(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+def few(tmp_path_factory: pytest.TempPathFactory) -> StarkSettings:
     """Few queries, of templates that need not be suggested first."""
     own = tmp_path_factory.mktemp("templates") / "own.toml"
     paths = {
@@ -425,10 +426,10 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     }
     text = "[[template]]\nid = '{}'\nexpression = '{}'\nquestion = '{}'\n"
     own.write_text("".join(text.format(name, *path) for name, path in paths.items()))
-    return Settings(8, seed=3, templates=(str(own),))
+    return StarkSettings(8, seed=3, templates=(str(own),))
 
 
-def test_models_do_all_four_stages(few: Settings, world: KnowledgeBase, server: Server, tmp_path: Path) -> None:
+def test_models_do_all_four_stages(few: StarkSettings, world: KnowledgeBase, server: Server, tmp_path: Path) -> None:
     calls = asked([f"first@{server.url}", f"second@{server.url}"])
     made = make(world, tmp_path, few, calls)
     assert len(made.records) == 8
@@ -481,7 +482,7 @@ def test_a_recording_gives_the_same_bytes_with_no_network(
 
 
 def test_what_was_paid_for_is_kept_when_the_budget_is_spent(
-    few: Settings, world: KnowledgeBase, server: Server, tmp_path: Path
+    few: StarkSettings, world: KnowledgeBase, server: Server, tmp_path: Path
 ) -> None:
     names = [f"m@{server.url}"]
     cache = tmp_path / "calls.sqlite"
@@ -498,7 +499,7 @@ def test_what_was_paid_for_is_kept_when_the_budget_is_spent(
     assert whole > before
 
 
-def test_answers_of_models_that_cannot_be_used_are_counted(few: Settings, world: KnowledgeBase, tmp_path: Path) -> None:
+def test_answers_of_models_that_cannot_be_used_are_counted(few: StarkSettings, world: KnowledgeBase, tmp_path: Path) -> None:
     def odd(seen: Seen) -> str:
         if "document" in seen.inputs and "count" not in seen.inputs and "a" in seen.inputs["document"]["name"]:
             return "I would rather not"
@@ -512,7 +513,7 @@ def test_answers_of_models_that_cannot_be_used_are_counted(few: Settings, world:
     assert all("a" not in answer["name"] for record in made.records for answer in record["answers"])
 
 
-def test_a_query_that_names_its_answer_is_left_out(few: Settings, world: KnowledgeBase, tmp_path: Path) -> None:
+def test_a_query_that_names_its_answer_is_left_out(few: StarkSettings, world: KnowledgeBase, tmp_path: Path) -> None:
     names: list[str] = []
 
     def chatty(seen: Seen) -> str:
@@ -527,7 +528,7 @@ def test_a_query_that_names_its_answer_is_left_out(few: Settings, world: Knowled
         make(world, tmp_path, few, asked([f"m@{server.url}"]))
 
 
-def test_what_a_model_says_is_checked(few: Settings, world: KnowledgeBase, tmp_path: Path) -> None:
+def test_what_a_model_says_is_checked(few: StarkSettings, world: KnowledgeBase, tmp_path: Path) -> None:
     """Queries that are empty or lost a name are dropped; properties come once, on one line, as many as were asked."""
 
     def odd(seen: Seen) -> str:
@@ -560,7 +561,7 @@ def test_what_a_model_says_is_checked(few: Settings, world: KnowledgeBase, tmp_p
 
 @pytest.mark.parametrize("numbers", [[1, 1], [2]])
 def test_judgements_with_other_numbers_are_no_judgements(
-    few: Settings, world: KnowledgeBase, tmp_path: Path, numbers: list[int]
+    few: StarkSettings, world: KnowledgeBase, tmp_path: Path, numbers: list[int]
 ) -> None:
     def odd(seen: Seen) -> str:
         if "properties" in seen.inputs and "question" not in seen.inputs:
@@ -568,7 +569,7 @@ def test_judgements_with_other_numbers_are_no_judgements(
         return model(seen)
 
     with Server(otherwise=by(odd)) as server, pytest.raises(KbError) as caught:
-        make(world, tmp_path, dataclasses.replace(few, properties=1), asked([f"m@{server.url}"]))
+        make(world, tmp_path, dataclasses.replace(few, max_properties=1), asked([f"m@{server.url}"]))
     assert "the gold answer does not pass" in caught.value.message
     assert f"judgements could not be used, e.g. it judged properties {sorted(numbers)} of 1" in caught.value.message
 
@@ -682,7 +683,7 @@ def test_a_question_names_its_slots(world_kb: Path, here: Run, tmp_path: Path, q
     assert done.stderr == f"kbkit: template own/a asks {question!r}; its question is to name its slots: <c>\n"
 
 
-def test_no_property_and_no_query_has_an_alias_of_its_answer(made: Made, world: KnowledgeBase) -> None:
+def test_no_property_and_no_query_has_an_alias_of_its_answer(made: Output, world: KnowledgeBase) -> None:
     for record in made.records:
         for answer in record["answers"]:
             node = world.node(f"{answer['type']}#{answer['key']}")
@@ -690,9 +691,9 @@ def test_no_property_and_no_query_has_an_alias_of_its_answer(made: Made, world: 
     text = "Ancient Persia had kings. Its terraced gardens bloom."
     document = Document(-1, "country", "IRN", "Iran", (Passage("d", text),), ("Persia",))
     for seed in range(5):
-        found = textual.telling(document, Matcher(world), Role("r"), [], 3, np.random.default_rng(seed))
+        found = textual.key_phrases(document, Matcher(world), Role("r"), [], 3, np.random.default_rng(seed))
         assert found
-        assert not any("Persia" in entry["text"] for entry in found)
+        assert not any("Persia" in entry.text for entry in found)
 
 
 def test_roles_of_a_file(world: KnowledgeBase, world_kb: Path, here: Run, tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def stats(
 
     _check_table(table, (1, 2), format, output)
     opened = Dataset.open(dataset)
-    examples = statistics.read(opened, split)
+    examples = opened.read_all(split)
     draw(context, plot, lambda: statistics.charts(examples))
     tables = [
         (1, "queries by template and domain", statistics.templates(examples)),

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from kbkit.answers.constraints import Constraints
-    from kbkit.benchmarks.quest.make import Made, Settings
+    from kbkit.benchmarks.pipeline import Output
+    from kbkit.benchmarks.quest.make import QuestSettings
 
 Domain = Annotated[
     list[str] | None, typer.Option("--domain", "-d", metavar="TYPE", help="What queries ask for; repeat it.")
@@ -90,13 +91,13 @@ def make(
     """
     from kbkit.benchmarks.quest import make as quest
     from kbkit.benchmarks.quest.families import read_patterns
-    from kbkit.benchmarks.quest.make import Settings
+    from kbkit.benchmarks.quest.make import QuestSettings
     from kbkit.cli.models import opened, stages
     from kbkit.kb import KnowledgeBase
 
     bounds = _constraints(constraint or [])
     with KnowledgeBase(kb) as base:
-        settings = Settings(
+        settings = QuestSettings(
             domains=_domains(base.schema.node_types, domain),
             count=number,
             seed=seed,
@@ -134,12 +135,12 @@ def documents(
     without_field: Without = None,
 ) -> None:
     """Write what systems may see of a domain: title and texts of each node, without relations and category labels."""
-    from kbkit.benchmarks.quest import documents as corpus
+    from kbkit.benchmarks import documents as corpus
     from kbkit.kb import KnowledgeBase
 
     with KnowledgeBase(kb) as base:
         types = _domains(base.schema.node_types, domain)
-        corpus.check(base, types, without_field or [])
+        corpus.check_types(base, types, without_field or [])
         frame = corpus.titles(base, types)
         silent = corpus.write(base, frame, out, without_field or [])
     if not context.obj.quiet:
@@ -165,7 +166,7 @@ def _number(name: str, value: str) -> float:
     return number
 
 
-def _print(made: Made, settings: Settings) -> None:
+def _print(made: Output, settings: QuestSettings) -> None:
     """Say what was done: families, constraints, shapes, what was dropped, files."""
     import sys
 
@@ -188,7 +189,7 @@ def _shapes(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame(listed).select("domain", "template", "asked", "possible", "made")
 
 
-def _lines(made: Made, settings: Settings) -> Iterable[str]:
+def _lines(made: Output, settings: QuestSettings) -> Iterable[str]:
     from dataclasses import asdict
 
     report = made.report
@@ -216,7 +217,7 @@ def _lines(made: Made, settings: Settings) -> Iterable[str]:
     documents = report["documents"]
     splits = ", ".join(f"{report['splits'].get(name, 0):,} {name}" for name in ("train", "val", "test"))
     yield (
-        f"{made.out}: {report['queries']:,} queries ({splits}), {report['answers']:,} answers,"
+        f"{made.folder}: {report['queries']:,} queries ({splits}), {report['answers']:,} answers,"
         f" {documents['count']:,} documents ({documents['without text']:,} without text)"
     )
 

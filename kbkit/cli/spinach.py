@@ -101,7 +101,7 @@ def check(
     output: Output = None,
 ) -> None:
     """How many queries of a file the KB accepts, runs within the limit, and answers; and why not the others."""
-    from kbkit.benchmarks.spinach import check as checking
+    from kbkit.benchmarks.spinach import execute as checking
     from kbkit.benchmarks.spinach import files
     from kbkit.display.render import check as check_render
     from kbkit.kb import KnowledgeBase
@@ -215,7 +215,7 @@ def _with_gold(context: typer.Context, run: Run, gold: Path | None, execute: Cal
         right = files.read(gold, sparql=execute is not None)
         _remark(context, scoring.outside(run, right))
         run = scoring.with_gold(run, right, execute)
-    return run if execute is None else scoring.again(run, execute, gold=gold is None)
+    return run if execute is None else scoring.rerun(run, execute, gold=gold is None)
 
 
 def _show(

@@ -143,7 +143,7 @@ def run(
         systems = reranking.systems(rerank, calls)
         [again] = stark.modes(base, [rerank_mode])
         if out is not None:
-            stark.check(out, [*modes, *(reranking.named(again, system) for system in systems)])
+            stark.check_folder(out, [*modes, *(reranking.run_name(again, system) for system in systems)])
         runner = stark.Runner(base, stark.task(base, gold, types or ()), k, latency)
         _remark(context, runner.remarks())
         for result in _results(context, runner, modes, calls):
@@ -168,7 +168,7 @@ def _kept(
     from kbkit.display.render import write as render
 
     if out is not None:
-        stark.check(out)
+        stark.check_folder(out)
     results: list[Result] = []
     written: list[str] = []
 
@@ -245,7 +245,7 @@ def write(
     from kbkit.kb import KnowledgeBase
 
     written = 0
-    human.check(out)
+    human.check_folder(out)
     with KnowledgeBase(kb) as base:
         references = human.references(base, types or (), out)
         for drawn in human.draw(base, types or (), seed, human.answered(out)):

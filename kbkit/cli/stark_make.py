@@ -13,7 +13,7 @@ from kbkit.cli.options import Kb
 from kbkit.errors import KbError
 
 if TYPE_CHECKING:
-    from kbkit.benchmarks.stark.make import Made
+    from kbkit.benchmarks.pipeline import Output
 
 
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The dataset's folder.")]
@@ -73,7 +73,7 @@ def make(
     from kbkit.ingestion.recipe import load_roles
     from kbkit.kb import KnowledgeBase
 
-    settings = stark.Settings(
+    settings = stark.StarkSettings(
         count,
         seed,
         tuple(templates or ()),
@@ -106,11 +106,11 @@ def _shares(text: str | None) -> tuple[float, ...]:
     return first, second, third
 
 
-def _lines(made: Made) -> Sequence[str]:
+def _lines(made: Output) -> Sequence[str]:
     """What was made, for a person."""
     report: dict[str, Any] = made.report
     lines = [
-        f"{made.out}: {report['queries']:,} {'query' if report['queries'] == 1 else 'queries'}"
+        f"{made.folder}: {report['queries']:,} {'query' if report['queries'] == 1 else 'queries'}"
         f" of {report['drawn']:,} drawn,"
         f" {report['candidates']:g} candidates and {report['answers']:g} answers each"
     ]
