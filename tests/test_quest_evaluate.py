@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
-from kbkit.benchmarks.quest import classify, evaluate, features, parsed, runs, tables
+from kbkit.benchmarks.quest import classify, evaluate, parsed, runs, tables
 from kbkit.benchmarks.quest.corpus import Corpus
 from kbkit.benchmarks.quest.dataset import Dataset, Example, gold
 from kbkit.benchmarks.quest.tables import System
@@ -27,6 +27,7 @@ from kbkit.measures.frames import RUN
 from tests import quest_data
 from tests.conftest import Done, Run
 from tests.llm_server import Seen, Server, by
+from tests.wording import Wording
 
 SAMPLE = Path(__file__).parent / "samples" / "quest"
 
@@ -96,7 +97,7 @@ def test_threshold_by_hand() -> None:
         np.array([0, 0, 1]), np.array([0.6, 0.4, 0.5]), np.array([True, False, True]), np.array([2, 1])
     )
     assert found == (0.5, pytest.approx((2 / 3 + 1) / 2))
-    with pytest.raises(KbError, match="no query of the validation split has answers"):
+    with pytest.raises(KbError, match="validation split"):
         classify.tune(np.array([0]), np.array([0.5]), np.array([False]), np.array([0]))
 
 
@@ -144,7 +145,7 @@ def test_fit_separates_what_can_be_separated_and_ignores_what_does_not_vary() ->
 
 @pytest.mark.parametrize(("label", "kind"), [(True, "non-answer"), (False, "answer")])
 def test_fit_needs_both_kinds(label: bool, kind: str) -> None:
-    with pytest.raises(KbError, match=f"there is no {kind} among the training candidates"):
+    with pytest.raises(KbError, match=f"no {kind}"):
         classify.fit(np.zeros((3, 1)), np.full(3, label))
 
 
@@ -154,7 +155,7 @@ def test_fit_needs_both_kinds(label: bool, kind: str) -> None:
 def test_features_of_a_ranking_by_hand() -> None:
     ranking = pl.DataFrame({"query": ["a", "a", "b"], "id": [1, 2, 1], "score": [8.0, 4.0, 0.0], "rank": [1, 2, 1]})
     asked = pl.DataFrame({"query": ["a", "a", "a", "b", "c"], "id": [2, 1, 9, 1, 1]})
-    found = features.ranked(asked, ranking)
+    found = classify.ranked(asked, ranking)
     assert found.tolist() == [
         [1, 0.5, -1, pytest.approx(math.log(2))],
         [1, 1, 1, 0],
@@ -170,7 +171,7 @@ def test_shared_words_are_weighed_by_how_rare_they_are(world: KnowledgeBase) -> 
         {"id": pl.Series([1, 2], dtype=pl.Int32), "text": ["Glaciers! And MORE glaciers", "countries, countries"]}
     )
     example = Example("q", "the country of a glacier", (), "test")
-    found = features.matrix(world, asked, [example], {}, documents)[:, -3:]
+    found = classify.matrix(world, asked, [example], {}, documents)[:, -3:]
     total = world.text.documents
 
     def rarity(word: str) -> float:
@@ -242,28 +243,26 @@ def test_documents_with_a_byte_order_mark(world: KnowledgeBase, tmp_path: Path) 
     assert sorted(bench.corpus.nodes["title"]) == ["France", "Germany"]
     assert sorted(bench.documents(bench.corpus.nodes["id"])["text"]) == ["beer", "wine"]
     documents.write_bytes(documents.read_bytes() + b"{\n")
-    with pytest.raises(KbError, match=r"documents\.jsonl, line 3: this is not JSON"):
+    with pytest.raises(KbError, match=r"documents\.jsonl, line 3"):
         evaluate.Bench.of(world, Dataset.open(tmp_path))
 
 
 @pytest.mark.parametrize(
-    ("documents", "said"),
+    "documents",
     [
-        ([{"title": "France", "text": ""}] * 2, "two documents are called 'France'; a title names one document"),
-        ([{"text": "x"}], "document 1 has no title"),
-        (
-            [{"title": "Atlantis", "text": ""}],
-            "no document of .* is a node of this KB; was the dataset made from another KB",
-        ),
+        [{"title": "France", "text": ""}] * 2,
+        [{"text": "x"}],
+        [{"title": "Atlantis", "text": ""}],
     ],
 )
 def test_documents_that_cannot_be(
-    world: KnowledgeBase, tmp_path: Path, documents: list[dict[str, str]], said: str
+    world: KnowledgeBase, tmp_path: Path, documents: list[dict[str, str]], wording: Wording
 ) -> None:
     quest_data.lines(tmp_path / "documents.jsonl", documents)
     quest_data.lines(tmp_path / "test.jsonl", [{"query": "q", "docs": []}])
-    with pytest.raises(KbError, match=said):
+    with pytest.raises(KbError) as caught:
         Corpus.of(world, Dataset.open(tmp_path), [example("q")])
+    wording(str(caught.value), replace={str(tmp_path): "DIR"})
 
 
 def test_published_files_search_all_documents(tmp_path: Path) -> None:
@@ -351,7 +350,7 @@ def test_queries_are_read_by_grammar_then_by_a_model(bench: evaluate.Bench, tmp_
 
 def test_an_expression_that_the_kb_refuses_names_its_query(bench: evaluate.Bench) -> None:
     reading = parsed.Reading({"q": "nosuch -> country"}, 0, [])
-    with pytest.raises(KbError, match="query 'q': column 1: unknown type 'nosuch'"):
+    with pytest.raises(KbError, match="'q': column 1: .* 'nosuch'"):
         parsed.predict(bench.kb, bench.corpus, [example("q")], reading)
 
 
@@ -381,7 +380,7 @@ def test_table_3_by_hand() -> None:
     ]
 
 
-def test_table_4_is_of_rankings_as_deep_as_they_were_made() -> None:
+def test_table_4_is_of_rankings_as_deep_as_they_were_made(wording: Wording) -> None:
     deep = system("deep", {"1": "a"}, ranked=True, k=100)
     found = tables.recalls([RANKING, SETS, deep], gold(EXAMPLES))
     assert found.columns == [
@@ -398,7 +397,7 @@ def test_table_4_is_of_rankings_as_deep_as_they_were_made() -> None:
     ]
     with pytest.raises(KbError) as caught:
         tables.recalls([SETS], gold(EXAMPLES))
-    assert str(caught.value) == "no ranking among the runs; Table 4 is of rankings"
+    wording(str(caught.value))
 
 
 def test_rankings_that_end_before_the_first_cut_are_remarked() -> None:
@@ -412,7 +411,7 @@ def test_rankings_that_end_early_say_so(here: Run, folder: Path, world_kb: Path,
     for arguments in (("run", world_kb, folder, "-o", tmp_path, *options), ("eval", folder, tmp_path / "bm25.jsonl")):
         result = here("quest", *arguments)
         assert result.returncode == 0, result.stderr
-        assert "bm25: rankings end at 1: recall@20 is recall@1\n" in result.stderr
+        assert "bm25: rankings end at 1, so recall@20 is recall@1\n" in result.stderr
 
 
 def test_table_5_by_hand() -> None:
@@ -472,9 +471,7 @@ def test_table_6_says_what_errors_fail(bench: evaluate.Bench) -> None:
     }  # fmt: skip
     assert remarks[0].startswith("s: false positives that the KB does not know: 2, e.g. 'Atlantis'")
     without = gold([example("q3", "Austria")])
-    with pytest.raises(
-        KbError, match="the queries have no expressions, so nobody knows which constraints an error fails"
-    ):
+    with pytest.raises(KbError, match="no expressions"):
         tables.false_positives_of([SETS], without, lambda run: run)
 
 
@@ -500,7 +497,7 @@ def test_predictions_in_quests_own_form_name_queries_by_text(tmp_path: Path) -> 
     assert (found.ranked, found.run["query"].to_list(), found.run["node"].to_list()) == (False, ["2", "2"], ["c", "x"])
     (tmp_path / "run.trec").write_text("1 Q0 a 1 3.5 x\n")
     assert runs.read(tmp_path / "run.trec", EXAMPLES).ranked
-    with pytest.raises(KbError, match=r"there is no file .*/none.jsonl; kbkit quest run writes runs"):
+    with pytest.raises(KbError, match=r"none\.jsonl"):
         runs.read(tmp_path / "none.jsonl", EXAMPLES)
 
 
@@ -549,19 +546,19 @@ def test_a_model_judges_titles_and_texts(bench: evaluate.Bench, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("name", "split", "said"),
+    ("name", "split"),
     [
-        ("bayes", "test", "unknown classifier 'bayes'; there are cross-encoder:MODEL, llm, logistic, none"),
-        ("cross-encoder:", "test", "unknown classifier 'cross-encoder:'; did you mean 'cross-encoder:MODEL'?"),
-        ("llm", "test", "the classifier llm needs a model; name one with --llm MODEL@URL"),
-        ("logistic", "train", "the classifier logistic is tuned on train; score another split, or --classifier none"),
-        ("llm", "val", "the classifier llm is tuned on val; score another split, or --classifier none"),
+        ("bayes", "test"),
+        ("cross-encoder:", "test"),
+        ("llm", "test"),
+        ("logistic", "train"),
+        ("llm", "val"),
     ],
 )
-def test_classifiers_that_cannot_be(folder: Path, name: str, split: str, said: str) -> None:
+def test_classifiers_that_cannot_be(folder: Path, name: str, split: str, wording: Wording) -> None:
     with pytest.raises(KbError) as error:
         evaluate.check_classifier(name, Dataset.open(folder), split, None)
-    assert str(error.value) == said
+    wording(str(error.value))
 
 
 # -- whole commands ---------------------------------------------------------------------------------------------------

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit.benchmarks.quest.grammar import affirmed, denied, divided, grammar
-from kbkit.benchmarks.quest.paraphrase import by_grammar
-from kbkit.benchmarks.quest.parse import Parser, parse_query
+from kbkit.benchmarks.quest.paraphrase import Parser, by_grammar, parse_query
 
 CATEGORIES = {
     "films that are about robots": "keyword#robots -> film",

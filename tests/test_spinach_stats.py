@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbkit.benchmarks.spinach import files, paper, patterns, stats
-from kbkit.benchmarks.spinach.features import features
+from kbkit.benchmarks.spinach import files, paper, stats
+from kbkit.benchmarks.spinach.features import features, pattern, pids
 from kbkit.errors import BadInputError, KbError
 from kbkit.sparql.parse import parse
 from tests.conftest import Done
+from tests.wording import Wording
 
 Here = Callable[..., Done]
 DIRECT = "http://www.wikidata.org/prop/direct/"
@@ -247,7 +248,7 @@ FORM = "SELECT ?a WHERE { ?a wdt:P31 wd:Q5 . FILTER(?a > 3 && ?b = 'x') } LIMIT 
     ],
 )
 def test_queries_of_one_form(same: str) -> None:
-    assert patterns.pattern(parse(same)) == patterns.pattern(parse(FORM))
+    assert pattern(parse(same)) == pattern(parse(FORM))
 
 
 @pytest.mark.parametrize(
@@ -264,18 +265,18 @@ def test_queries_of_one_form(same: str) -> None:
     ],
 )
 def test_queries_of_other_forms(other: str) -> None:
-    assert patterns.pattern(parse(other)) != patterns.pattern(parse(FORM))
+    assert pattern(parse(other)) != pattern(parse(FORM))
 
 
 def test_a_form_as_text() -> None:
-    assert patterns.pattern(parse(FORM)) == 'SELECT ? WHERE { ? wdt:P wd:Q . FILTER ( ? > 0 && ? = "" ) } LIMIT 0'
+    assert pattern(parse(FORM)) == 'SELECT ? WHERE { ? wdt:P wd:Q . FILTER ( ? > 0 && ? = "" ) } LIMIT 0'
     deep = "SELECT ?a { ?a p:P1/psv:P1 ?b ; a <http://example.org/P1> ; x:y ?c }"
-    assert patterns.pattern(parse(deep)) == "SELECT ? { ? p:P / psv:P ? ; a <http://example.org/P1> ; <x:y> ? }"
+    assert pattern(parse(deep)) == "SELECT ? { ? p:P / psv:P ? ; a <http://example.org/P1> ; <x:y> ? }"
 
 
 def test_properties_wherever_they_stand() -> None:
     query = "SELECT ?a { VALUES ?p { wdt:P1 wd:P2 } ?a p:P3/ps:P3 ?b . ?a ?p wd:Q4 FILTER(?b != wd:P5) } "
-    assert patterns.pids(parse(query)) == {"P1", "P2", "P3", "P5"}
+    assert pids(parse(query)) == {"P1", "P2", "P3", "P5"}
 
 
 # -- tables -----------------------------------------------------------------------------------------------------------
@@ -315,7 +316,7 @@ def test_the_paper_s_figures_stand_beside(tmp_path: Path) -> None:
     assert sizes["clauses"][2] == pytest.approx(7 / 3 - 8.89, abs=1e-4)
     assert stats.sizes(stats.describe([files.read(path)], "none")).height == 1
     assert stats.sizes(stats.describe([files.read(path)], "qald-10"))["dataset"][1] == "QALD-10"
-    with pytest.raises(KbError, match="unknown dataset 'qald' in the paper; did you mean 'QALD-"):
+    with pytest.raises(KbError, match="'qald' in the paper.*'QALD-"):
         stats.describe([files.read(path)], "qald")
 
 
@@ -407,36 +408,36 @@ def test_qald_s_own_form(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("records", "message"),
+    "records",
     [
-        ([{"id": "1", "question": "?"}], "record 1 has no sparql; a record needs one of sparql, query"),
-        ([{"sparql": "ASK {}"}, {"sparql": ""}], "record 2 has no query: sparql is empty"),
-        ([{"sparql": None}], "record 1 has no query: sparql is null"),
-        ([{"query": {"sql": "x"}}], "record 1 has no query: query.sparql is null"),
-        ([{"sparql": 3}], "record 1: sparql is a number; it should be a SPARQL text"),
-        ([{"id": 1.5, "sparql": "ASK {}"}], "record 1: id is a number; it should be a text or a whole number"),
-        ([{"question": ["a"], "sparql": "ASK {}"}], 'record 1: question holds a text; it should hold {"language"'),
-        ([{"question": 1, "sparql": "ASK {}"}], "record 1: question is a number; it should be a text, or a list of"),
-        ([{"id": 1, "sparql": "a"}, {"id": "1", "sparql": "b"}], "record 2 is a second record of '1'; the first is"),
-        ([{"sparql": "ASK {}", "answers": 3}], "record 1, answers is 3; a result is a list of rows"),
-        ({"questions": []}, "questions is empty; a list of records should be there"),
-        ({"questions": ["x"]}, "record 1 is a text; a record is an object"),
-        (["x"], 'record 1 is "x"; a record is a JSON object: {...}'),
+        [{"id": "1", "question": "?"}],
+        [{"sparql": "ASK {}"}, {"sparql": ""}],
+        [{"sparql": None}],
+        [{"query": {"sql": "x"}}],
+        [{"sparql": 3}],
+        [{"id": 1.5, "sparql": "ASK {}"}],
+        [{"question": ["a"], "sparql": "ASK {}"}],
+        [{"question": 1, "sparql": "ASK {}"}],
+        [{"id": 1, "sparql": "a"}, {"id": "1", "sparql": "b"}],
+        [{"sparql": "ASK {}", "answers": 3}],
+        {"questions": []},
+        {"questions": ["x"]},
+        ["x"],
     ],
 )
-def test_bad_files(tmp_path: Path, records: Any, message: str) -> None:
+def test_bad_files(tmp_path: Path, records: Any, wording: Wording) -> None:
     path = write(tmp_path / "bad.json", records)
     with pytest.raises(BadInputError) as raised:
         files.read(path)
     assert str(raised.value).startswith(str(path))
-    assert message in str(raised.value)
+    wording(str(raised.value), replace={str(tmp_path): "DIR"})
 
 
 def test_questions_that_must_be_there(tmp_path: Path) -> None:
     path = write(tmp_path / "q.json", [{"id": "1", "question": "?"}])
     assert files.read(path, sparql=False, question=True).questions[0].sparql == ""
     path = write(tmp_path / "q.json", [{"id": "1", "sparql": "ASK {}"}])
-    with pytest.raises(BadInputError, match="record 1 has no question"):
+    with pytest.raises(BadInputError, match="record 1: missing question"):
         files.read(path, question=True)
 
 
@@ -459,18 +460,19 @@ def test_stats_for_programs_and_people(here: Here, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments",
     [
-        (["--table", "2"], "kbkit: there is no Table 2 here; there are 1, 6, 7\n"),
-        (["-f", "csv"], "kbkit: csv holds one table; --table N chooses one of 1, 6, 7\n"),
-        (["--table", "1", "--per-query"], "kbkit: --table and --per-query ask for two things; give one of them\n"),
-        (["--plot", "x.gif"], "kbkit: x.gif: no chart ends in '.gif'; there are .html, .svg, .png\n"),
+        ["--table", "2"],
+        ["-f", "csv"],
+        ["--table", "1", "--per-query"],
+        ["--plot", "x.gif"],
     ],
 )
-def test_stats_refuses(here: Here, tmp_path: Path, arguments: list[str], message: str) -> None:
+def test_stats_refuses(here: Here, tmp_path: Path, arguments: list[str], wording: Wording) -> None:
     write(tmp_path / "mine.json", SMALL)
     done = here("spinach", "stats", "mine.json", *arguments, cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (1, message)
+    assert done.returncode == 1
+    wording(done.stderr, "cli", replace={str(tmp_path): "DIR"})
 
 
 def test_a_chart(here: Here, tmp_path: Path) -> None:

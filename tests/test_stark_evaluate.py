@@ -24,6 +24,7 @@ from kbkit.measures.frames import Gold
 from tests.conftest import Done
 from tests.kbs import LIGHT
 from tests.llm_server import Server, by
+from tests.wording import Wording
 
 Here = Callable[..., Done]
 
@@ -123,7 +124,7 @@ def test_a_sample_is_the_same_for_a_seed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("share", [0, -0.1, 1.01, float("nan")])
 def test_a_sample_is_a_share(share: float, data: Path) -> None:
-    with pytest.raises(KbError, match=r"it is above 0 and at most 1, e\.g\. 0\.1"):
+    with pytest.raises(KbError, match="Invalid sample"):
         evaluate.questions(data, "test", share)
 
 
@@ -157,17 +158,17 @@ def test_the_source_says_what_is_asked_for(kb: KnowledgeBase, monkeypatch: pytes
     assert (task.types, task.unknown, task.guessed) == (("author",), 1, False)
 
 
-def test_answers_of_another_kb(kb: KnowledgeBase, kb_path: Path) -> None:
+def test_answers_of_another_kb(kb: KnowledgeBase, kb_path: Path, wording: Wording) -> None:
     with pytest.raises(KbError) as caught:
         evaluate.task(kb, gold_of(q=["x", "y"]))
-    assert str(caught.value) == (f"none of the 2 answers is the key of a node of {kb_path}; do they belong together?")
+    wording(str(caught.value), replace={str(kb_path): "KB"})
 
 
-def test_a_key_of_two_types_is_refused(kb: KnowledgeBase) -> None:
+def test_a_key_of_two_types_is_refused(kb: KnowledgeBase, wording: Wording) -> None:
     found = pl.DataFrame({"query": ["q", "q"], "key": ["p1", "p1"], "type": ["paper", "author"], "score": [2.0, 1.0]})
     with pytest.raises(KbError) as caught:
         evaluate.as_run(found)
-    assert str(caught.value) == "nodes of the types paper and author have the key 'p1'; --type leaves one kind of them"
+    wording(str(caught.value))
 
 
 # -- runs -------------------------------------------------------------------------------------------------------------
@@ -211,7 +212,7 @@ def test_modes(kb: KnowledgeBase) -> None:
     assert evaluate.modes(kb) == ALL
     assert evaluate.left_out(kb) == []
     assert evaluate.modes(kb, ["dense", "bm25", "dense"]) == ["dense", "bm25"]
-    with pytest.raises(UnknownNameError, match="unknown mode 'bm52'"):
+    with pytest.raises(UnknownNameError, match="'bm52'"):
         evaluate.modes(kb, ["bm52"])
 
 
@@ -232,9 +233,7 @@ def test_table_6_by_hand() -> None:
 def test_a_run_of_another_dataset_is_named() -> None:
     with pytest.raises(KbError) as caught:
         evaluate.table([Result("a.trec", run_of(z="x"))], gold_of(a=["x"]))
-    assert str(caught.value) == (
-        "a.trec: the run and the gold have no query in common: the run has 'z', the gold 'a'; do they belong together?"
-    )
+    assert all(name in str(caught.value) for name in ("a.trec", "'z'", "'a'"))
 
 
 def test_runs_are_written_and_read(tmp_path: Path) -> None:
@@ -296,11 +295,11 @@ def test_a_run_without_hits(here: Here, data: Path, tmp_path: Path) -> None:
     )
 
 
-def test_runs_that_would_share_a_file(tmp_path: Path) -> None:
-    evaluate.check(tmp_path, ["bm25", "dense", "dense + a"])
+def test_runs_that_would_share_a_file(tmp_path: Path, wording: Wording) -> None:
+    evaluate.check_folder(tmp_path, ["bm25", "dense", "dense + a"])
     with pytest.raises(KbError) as caught:
-        evaluate.check(tmp_path, ["dense", "dense + org/a", "dense + org:a"])
-    assert str(caught.value) == f"two runs would be written to {tmp_path}/dense+org-a; name each mode and model once"
+        evaluate.check_folder(tmp_path, ["dense", "dense + org/a", "dense + org:a"])
+    wording(str(caught.value), replace={str(tmp_path): "DIR"})
 
 
 # -- reranking --------------------------------------------------------------------------------------------------------
@@ -336,7 +335,7 @@ def test_merged_by_hand() -> None:
 def test_the_paper_reranks_20_and_10_of_peoples_queries() -> None:
     assert [rerank.depth(split) for split in ("test", "human_generated_eval")] == [20, 10]
     assert rerank.depth("test", 3) == 3
-    with pytest.raises(KbError, match="0 hits to rerank"):
+    with pytest.raises(KbError, match="hits to rerank 0"):
         rerank.depth("test", 0)
 
 
@@ -390,16 +389,14 @@ def test_what_is_timed_is_asked_once(kb: KnowledgeBase, data: Path) -> None:
     assert len(judge.seen) == before.height
 
 
-def test_systems() -> None:
+def test_systems(wording: Wording) -> None:
     calls = Calls([Judge("a", {}), Judge("b", {})], Cache(None))
     assert [system.name for system in rerank.systems(None, calls)] == ["a", "b"]
     assert rerank.systems(None, None) == []
     with pytest.raises(KbError) as caught:
         rerank.systems("llm:m@http://localhost:1/v1", None)
-    assert str(caught.value) == (
-        "--rerank llm:m@http://localhost:1/v1 is a language model; --llm m@http://localhost:1/v1 names it"
-    )
-    with pytest.raises(UnknownNameError, match="unknown reranker 'x:y'"):
+    wording(str(caught.value))
+    with pytest.raises(UnknownNameError, match="'x:y'"):
         rerank.systems("x:y", None)
 
 
@@ -488,7 +485,7 @@ def test_what_was_done_before_a_stop_is_kept(here: Here, kb_path: Path, data: Pa
         args = ("-m", "bm25", "--rerank-mode", "bm25", "--latency", 0)
         done = here("stark", "run", copy, data, *args, "--out", tmp_path / "lb", *llm)
     assert done.returncode == 1
-    assert "the budget of 20 tokens is spent" in done.stderr
+    assert "20 tokens" in done.stderr
     assert [json.loads(line)["run"] for line in done.stdout.splitlines()] == ["bm25"]
     assert sorted(path.name for path in (tmp_path / "lb").iterdir()) == ["bm25.trec", "results.json"]
     assert f"{tmp_path}/lb/bm25.trec\n" in done.stderr
@@ -502,55 +499,56 @@ def test_measures_that_look_beyond_the_hits_are_remarked(kb: KnowledgeBase, data
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    "args",
     [
-        ("-f nope", "unknown format 'nope'; there are csv, json, markdown, ndjson, parquet, table"),
-        ("-f parquet", "parquet is no text; name a file with -o FILE"),
-        ("-o none/x.csv", "none/x.csv: there is no folder none; make it first"),
-        ("-o x.y", "cannot tell the format of x.y; --format names it: table, json, ndjson, csv, markdown, parquet"),
-        ("-o d -f csv", "d is a folder; name a file with -o FILE"),
+        "-f nope",
+        "-f parquet",
+        "-o none/x.csv",
+        "-o x.y",
+        "-o d -f csv",
     ],
 )
 @pytest.mark.parametrize("command", ["run nothing.kb nodata", "eval nodata run.trec", "stats nodata"])
-def test_faults_of_the_output_are_found_first(here: Here, data: Path, command: str, args: str, said: str) -> None:
+def test_faults_of_the_output_are_found_first(
+    here: Here, data: Path, command: str, args: str, wording: Wording
+) -> None:
     done = here("stark", *command.split(), *args.split(), cwd=data.parent)
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"kbkit: {said}\n")
+    assert (done.returncode, done.stdout) == (1, "")
+    wording(done.stderr, "cli")
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    "args",
     [
-        ("--sample 0.5 --seed -1", "the seed is -1; it is 0 or more"),
-        ("-m bm52", "unknown mode 'bm52'; did you mean 'bm25'?"),
-        ("--rerank-mode bm52 -m bm25", "unknown mode 'bm52'; did you mean 'bm25'?"),
-        ("--split dev", "unknown split 'dev' in d; there are human_generated_eval, test"),
-        ("--sample 2", "the sample is 2 of the queries; it is above 0 and at most 1, e.g. 0.1"),
-        ("--type kite", "unknown type 'kite'; there are author, paper"),
-        ("--rerank-depth 0", "0 hits to rerank; it is 1 or more"),
-        ("-k 0", "k is 0; it is from 1 to 1,000,000"),
-        ("--out d/split/test.index", "d/split/test.index cannot be made: File exists; --out names a folder"),
-        ("--llm m", "'m' is no model; e.g. llama3.2@http://localhost:11434/v1, replay:calls.jsonl or none"),
+        "--sample 0.5 --seed -1",
+        "-m bm52",
+        "--rerank-mode bm52 -m bm25",
+        "--split dev",
+        "--sample 2",
+        "--type kite",
+        "--rerank-depth 0",
+        "-k 0",
+        "--out d/split/test.index",
+        "--llm m",
     ],
 )
-def test_one_line_says_what_is_wrong(here: Here, kb_path: Path, data: Path, args: str, said: str) -> None:
+def test_one_line_says_what_is_wrong(here: Here, kb_path: Path, data: Path, args: str, wording: Wording) -> None:
     done = here("-q", "stark", "run", kb_path, "d", *args.split(), cwd=data.parent)
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"kbkit: {said}\n")
+    assert (done.returncode, done.stdout) == (1, "")
+    wording(done.stderr, "cli")
 
 
-def test_eval_of_another_datasets_run(here: Here, data: Path, tmp_path: Path) -> None:
+def test_eval_of_another_datasets_run(here: Here, data: Path, tmp_path: Path, wording: Wording) -> None:
     (tmp_path / "x.trec").write_text("99 Q0 p1 1 1 x\n")
     done = here("stark", "eval", data, "x.trec", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == (
-        "kbkit: x.trec: the run and the gold have no query in common: the run has '99', the gold '0'; do they belong"
-        " together?\n"
-    )
+    wording(done.stderr, "cli")
 
 
 def test_eval_of_a_sample(here: Here, data: Path, tmp_path: Path) -> None:
     (tmp_path / "x.trec").write_text("0 Q0 p2 1 1 x\n1 Q0 p2 1 1 x\n2 Q0 p1 1 1 x\n")
     refused = here("stark", "eval", data, "x.trec", "--sample", 0.4, "--seed", -3, cwd=tmp_path)
-    assert (refused.returncode, refused.stderr) == (1, "kbkit: the seed is -3; it is 0 or more\n")
+    assert (refused.returncode, refused.stderr) == (1, "kbkit: Invalid seed -3. It must be 0 or more.\n")
     [row] = rows(here("-q", "stark", "eval", data, "x.trec", "--sample", 0.4, "--seed", 3, cwd=tmp_path))
     drawn = evaluate.questions(data, "test", 0.4, 3).queries["query"].to_list()
     assert row["queries"] == len(drawn) == 1

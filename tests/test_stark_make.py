@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import kbkit
-from kbkit.benchmarks.documents import Document, Passage, Span
 from kbkit.benchmarks.dataset import SPLITS
+from kbkit.benchmarks.documents import Document, Passage, Span
 from kbkit.benchmarks.evidence import Evidence, Matcher, leaks
 from kbkit.benchmarks.pipeline import Output
 from kbkit.benchmarks.stark import dataset, evaluate, fuse, relational, textual, verify
@@ -30,6 +30,7 @@ from kbkit.measures.files import read_gold
 from kbkit.schema import Role
 from tests.conftest import Run
 from tests.llm_server import Seen, Server, by
+from tests.wording import Wording
 
 SETTINGS = StarkSettings(40, seed=7)
 
@@ -254,7 +255,7 @@ def test_one_run_at_a_time_writes_to_a_folder(few: StarkSettings, world: Knowled
             told.append(caught.value.message)
 
     made = make(world, tmp_path / "out", few, progress=another)
-    assert told == [f"another run writes to {tmp_path / 'out'}"]
+    assert told == [f"Another run writes to {tmp_path / 'out'}"]
     assert not (tmp_path / "out" / "stages" / "lock").exists()
     assert make(world, tmp_path / "out", few).records == made.records
 
@@ -263,7 +264,7 @@ def test_a_dataset_of_others_is_not_overwritten(few: StarkSettings, world: Knowl
     (tmp_path / "stark_qa").mkdir()
     (tmp_path / "stark_qa" / "stark_qa.csv").write_text("id,query,answer_ids\n0,theirs,[1]\n")
     before = files(tmp_path)
-    with pytest.raises(KbError, match="holds a dataset that was not made here; give another --out, or --replace"):
+    with pytest.raises(KbError, match="holds a dataset that kbkit did not generate"):
         make(world, tmp_path, few)
     assert files(tmp_path) == before
     assert len(make(world, tmp_path, few, replace=True).records) == 8
@@ -271,7 +272,7 @@ def test_a_dataset_of_others_is_not_overwritten(few: StarkSettings, world: Knowl
 
 def test_other_settings_do_not_mix(made: Output, world: KnowledgeBase) -> None:
     before = files(made.folder)
-    with pytest.raises(KbError, match=r"1_relational\.jsonl was made with other settings: seed was 7 and is 9"):
+    with pytest.raises(KbError, match=r"1_relational\.jsonl was made with other settings: seed was 7, now 9"):
         make(world, made.folder, StarkSettings(40, seed=9))
     assert files(made.folder) == before
 
@@ -289,13 +290,13 @@ def test_templates_by_id_catalogue_file_and_suggestion(world: KnowledgeBase, tmp
     suggested = relational.templates(world, ["suggest"])
     assert relational.templates(world) == suggested
     assert 10 <= len(suggested) <= 20
-    with pytest.raises(KbError, match="no template of catalogue mag fits this KB"):
+    with pytest.raises(KbError, match="catalogue mag"):
         relational.templates(world, ["mag"])
-    with pytest.raises(KbError, match="does not fit this KB"):
+    with pytest.raises(KbError, match="mag/author"):
         relational.templates(world, ["mag/author"])
-    with pytest.raises(KbError, match="unknown template 'mga'"):
+    with pytest.raises(KbError, match="'mga'"):
         relational.templates(world, ["mga"])
-    with pytest.raises(KbError, match="QUEST's shapes are for kbkit quest make"):
+    with pytest.raises(KbError, match="quest/union"):
         relational.templates(world, ["quest/union"])
 
 
@@ -486,7 +487,7 @@ def test_what_was_paid_for_is_kept_when_the_budget_is_spent(
 ) -> None:
     names = [f"m@{server.url}"]
     cache = tmp_path / "calls.sqlite"
-    with pytest.raises(KbError, match="the budget of 200 tokens is spent"):
+    with pytest.raises(KbError, match="200 tokens"):
         make(world, tmp_path / "out", few, asked(names, cache, budget=200))
     before = len(server.requests)
     assert before < 40
@@ -499,7 +500,9 @@ def test_what_was_paid_for_is_kept_when_the_budget_is_spent(
     assert whole > before
 
 
-def test_answers_of_models_that_cannot_be_used_are_counted(few: StarkSettings, world: KnowledgeBase, tmp_path: Path) -> None:
+def test_answers_of_models_that_cannot_be_used_are_counted(
+    few: StarkSettings, world: KnowledgeBase, tmp_path: Path
+) -> None:
     def odd(seen: Seen) -> str:
         if "document" in seen.inputs and "count" not in seen.inputs and "a" in seen.inputs["document"]["name"]:
             return "I would rather not"
@@ -523,7 +526,7 @@ def test_a_query_that_names_its_answer_is_left_out(few: StarkSettings, world: Kn
 
     with (
         Server(otherwise=by(chatty)) as server,
-        pytest.raises(KbError, match="no query is left of 14: the query names its answer"),
+        pytest.raises(KbError, match=r"14: the query names its answer \(14\)"),
     ):
         make(world, tmp_path, few, asked([f"m@{server.url}"]))
 
@@ -550,8 +553,8 @@ def test_what_a_model_says_is_checked(few: StarkSettings, world: KnowledgeBase, 
     with Server(otherwise=by(odd)) as server:
         made = make(world, tmp_path, few, asked([f"m@{server.url}"]))
     dropped = made.report["dropped"]
-    assert dropped.keys() <= {"no query: it has 0 letters", "no query: it lost a name", "the query names an answer"}
-    assert dropped["no query: it lost a name"] + dropped["no query: it has 0 letters"] > 0
+    assert dropped.keys() <= {"no query: it has 0 characters", "no query: it lost a name", "the query names an answer"}
+    assert dropped["no query: it lost a name"] + dropped["no query: it has 0 characters"] > 0
     for record in made.records:
         assert record["query"] == f"Oh {record['fused']}"
         texts = [entry["text"] for entry in record["properties"]]
@@ -591,31 +594,31 @@ def test_the_command(world_kb: Path, here: Run, tmp_path: Path) -> None:
     }  # fmt: skip
     refused = here("stark", "make", world_kb, "-n", 21, "--seed", 1, "--out", tmp_path / "data")
     assert refused.returncode == 1
-    assert "was made with other settings: queries was 20 and is 21" in refused.stderr
+    assert "queries was 20, now 21" in refused.stderr
     assert here("stark", "make", world_kb, "-n", 2, "--out", tmp_path / "data", "--replace").returncode == 0
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        (["--splits", "0.5,0.5"], "--splits '0.5,0.5' is not three numbers"),
-        (["--splits", "1,1,1"], "the shares of the splits are 1, 1, 1"),
-        (["-n", "0"], "count is 0; it is 1 or more"),
-        (["--gold-share", "0"], "the share of golds is 0"),
-        (["--max-candidates", "1"], "candidates from 2 to 1"),
-        (["--templates", "nothing"], "unknown template 'nothing'"),
-        (["--roles", "none.toml"], "none.toml"),
-        (["--llm", "m@ftp://127.0.0.1/v1"], "'m@ftp://127.0.0.1/v1' is no model"),
-        (["--seed", "-1"], "the seed is -1; it is 0 or more"),
-        (["--properties", "21"], "21 properties; at most 20 are asked for"),
-        (["--weight", "x"], "unknown weight 'x'"),
-        (["--budget", "5"], "--budget is for language models, and none is named"),
+        ["--splits", "0.5,0.5"],
+        ["--splits", "1,1,1"],
+        ["-n", "0"],
+        ["--gold-share", "0"],
+        ["--max-candidates", "1"],
+        ["--templates", "nothing"],
+        ["--roles", "none.toml"],
+        ["--llm", "m@ftp://127.0.0.1/v1"],
+        ["--seed", "-1"],
+        ["--properties", "21"],
+        ["--weight", "x"],
+        ["--budget", "5"],
     ],
 )
-def test_bad_options(world_kb: Path, here: Run, tmp_path: Path, options: list[str], message: str) -> None:
+def test_bad_options(world_kb: Path, here: Run, tmp_path: Path, options: list[str], wording: Wording) -> None:
     done = here("stark", "make", world_kb, "--out", tmp_path / "x", *options)
     assert done.returncode == 1
-    assert message in done.stderr
+    wording(done.stderr, "cli", replace={str(tmp_path): "DIR"})
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "x").exists()
 
@@ -630,12 +633,10 @@ def bare_kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "bare.kb"
 
 
-def test_a_kb_without_texts(bare_kb: Path, here: Run, tmp_path: Path) -> None:
+def test_a_kb_without_texts(bare_kb: Path, here: Run, tmp_path: Path, wording: Wording) -> None:
     done = here("stark", "make", bare_kb, "--out", tmp_path / "x")
     assert done.returncode == 1
-    assert done.stderr == (
-        "kbkit: this KB has no texts to take properties from; kbkit sample draws queries on relations alone\n"
-    )
+    wording(done.stderr, "cli")
 
 
 def test_a_kb_without_its_text_index(world_kb: Path, here: Run, tmp_path: Path) -> None:
@@ -669,18 +670,20 @@ def test_other_roles_or_questions_are_other_settings(world_kb: Path, here: Run, 
     own.write_text(template.format("In"))
     assert here(*given).returncode == 0
     roles.write_text("[roles.a]\ninterests = 'poetry'\n")
-    assert "was made with other settings: roles was" in here(*given).stderr
+    assert "roles was" in here(*given).stderr
     roles.write_text("[roles.a]\ninterests = 'ships'\n")
     own.write_text(template.format("Of"))
-    assert "was made with other settings: templates was" in here(*given).stderr
+    assert "templates was" in here(*given).stderr
 
 
 @pytest.mark.parametrize("question", ["", "Which?", "Which in <d>?", "Which in <c> and <d>?"])
-def test_a_question_names_its_slots(world_kb: Path, here: Run, tmp_path: Path, question: str) -> None:
+def test_a_question_must_name_its_slots(
+    world_kb: Path, here: Run, tmp_path: Path, question: str, wording: Wording
+) -> None:
     own = tmp_path / "own.toml"
     own.write_text(f"[[template]]\nid = 'a'\nexpression = 'country:<c> -> mountain'\nquestion = '{question}'\n")
     done = here("stark", "make", world_kb, "--out", tmp_path / "x", "-t", own)
-    assert done.stderr == f"kbkit: template own/a asks {question!r}; its question is to name its slots: <c>\n"
+    wording(done.stderr, "cli")
 
 
 def test_no_property_and_no_query_has_an_alias_of_its_answer(made: Output, world: KnowledgeBase) -> None:
@@ -706,22 +709,22 @@ def test_roles_of_a_file(world: KnowledgeBase, world_kb: Path, here: Run, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    "text",
     [
-        ("", "names no role"),
-        ("[rolls.a]\n", "unknown key 'rolls'; did you mean 'roles'?"),
-        ("[roles.a]\nintrests = 'x'\n", "unknown key 'intrests' in [roles.a]; did you mean 'interests'?"),
-        ("[roles.a]\ntypes = 'sea'\n", "types is 'sea' in [roles.a]; it should be a list of texts"),
-        ("roles = 3\n", "roles is 3, not a table"),
-        ("[roles", "roles.toml: "),
+        "",
+        "[rolls.a]\n",
+        "[roles.a]\nintrests = 'x'\n",
+        "[roles.a]\ntypes = 'sea'\n",
+        "roles = 3\n",
+        "[roles",
     ],
 )
-def test_roles_that_cannot_be_read(world_kb: Path, here: Run, tmp_path: Path, text: str, said: str) -> None:
+def test_roles_that_cannot_be_read(world_kb: Path, here: Run, tmp_path: Path, text: str, wording: Wording) -> None:
     (tmp_path / "roles.toml").write_text(text)
     done = here("stark", "make", world_kb, "--out", tmp_path / "x", "--roles", tmp_path / "roles.toml")
     assert done.returncode == 1
     assert done.stderr.startswith(f"kbkit: {tmp_path / 'roles.toml'}")
-    assert said in done.stderr
+    wording(done.stderr, "cli", replace={str(tmp_path): "DIR"})
 
 
 def test_roles_outlive_an_update_and_an_export(world: KnowledgeBase, world_kb: Path, here: Run, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from kbkit.kb import KnowledgeBase
 from kbkit.measures import files
 from tests.conftest import Done, Run
 from tests.kbs import KBKIT
+from tests.wording import Wording
 
 Here = Callable[..., Done]
 
@@ -89,10 +90,10 @@ def test_every_node_with_a_text_is_drawn_once(kb: KnowledgeBase) -> None:
     assert [kb.node(node).key for node in human.draw(kb, ["film"], 0, ["7", "x"])] == ["007"]
 
 
-def test_nothing_to_draw(kb: KnowledgeBase) -> None:
+def test_nothing_to_draw(kb: KnowledgeBase, wording: Wording) -> None:
     with pytest.raises(KbError) as caught:
         next(human.draw(kb, ["genre"], 0))
-    assert str(caught.value) == "no genre of the KB has a text; --type names another type"
+    wording(str(caught.value))
 
 
 # -- the page ---------------------------------------------------------------------------------------------------------
@@ -206,14 +207,14 @@ def test_after_a_writer_was_killed_between_the_files(kb: KnowledgeBase, tmp_path
 def test_a_file_that_is_no_such_table(kb: KnowledgeBase, tmp_path: Path) -> None:
     human.table(tmp_path).parent.mkdir()
     human.table(tmp_path).write_text("id,answer_ids\n0,[7]\n", encoding="utf-8")
-    with pytest.raises(BadInputError, match="has no column query"):
+    with pytest.raises(BadInputError, match="query"):
         human.append(kb, tmp_path, "a?", kb.node("film#7"), 0)
     assert human.table(tmp_path).read_text(encoding="utf-8") == "id,answer_ids\n0,[7]\n"
 
 
 def test_a_folder_that_cannot_be_written(kb: KnowledgeBase, tmp_path: Path) -> None:
     (tmp_path / "out").write_text("a file", encoding="utf-8")
-    with pytest.raises(KbError, match=r"out cannot be written: (Not a directory|File exists)"):
+    with pytest.raises(KbError, match=r"out: (Not a directory|File exists)"):
         human.append(kb, tmp_path / "out", "a?", kb.node("film#7"), 0)
 
 
@@ -278,17 +279,18 @@ def test_the_whole_file_names_types_once_one_answer_needs_it(shared: KnowledgeBa
     assert table(tmp_path)[3][2] == '["country#FRA"]'
 
 
-def test_an_answer_of_unknown_type_is_refused_at_once(here: Here, shared: KnowledgeBase, tmp_path: Path) -> None:
+def test_an_answer_of_unknown_type_is_refused_at_once(
+    here: Here, shared: KnowledgeBase, tmp_path: Path, wording: Wording
+) -> None:
     path = human.table(tmp_path)
     path.parent.mkdir()
     path.write_text('id,query,answer_ids\n3,a?,"[""BTN""]"\n', encoding="utf-8")
     before = path.read_bytes()
     done = here("stark", "write", shared.directory.path, "-o", tmp_path, stdin="one\n")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == (
-        f"kbkit: {path}: query '3' has the answer 'BTN', and nodes of several types share keys; call its answers"
-        " type#key; or draw for another --out, or one --type\n"
-    )
+    assert "'BTN'" in done.stderr
+    assert "'3'" in done.stderr
+    wording(done.stderr, "cli", replace={str(path): "PATH"})
     assert path.read_bytes() == before
 
 
@@ -347,11 +349,11 @@ def test_the_page_shows_what_there_is_to_know(here: Here, kb_path: Path, tmp_pat
 def test_ending_at_once_writes_nothing(here: Here, kb_path: Path, tmp_path: Path, typed: str) -> None:
     done = here("stark", "write", kb_path, "--out", tmp_path / "o", stdin=typed)
     assert done.returncode == 0
-    assert done.stderr == f"{tmp_path}/o/stark_qa/stark_qa_human_generated_eval.csv: 0 queries written\n"
+    assert f"{tmp_path}/o/stark_qa/stark_qa_human_generated_eval.csv: 0" in done.stderr
     assert not (tmp_path / "o").exists()
 
 
-def test_input_that_is_no_text(kb_path: Path, tmp_path: Path) -> None:
+def test_input_that_is_no_text(kb_path: Path, tmp_path: Path, wording: Wording) -> None:
     words = [KBKIT, "stark", "write", kb_path, "--out", tmp_path]
     done = subprocess.run(
         words,
@@ -361,12 +363,12 @@ def test_input_that_is_no_text(kb_path: Path, tmp_path: Path) -> None:
         env={**os.environ, "PYTHONUTF8": "0", "LC_ALL": "C.UTF-8"},
     )
     assert done.returncode == 1
-    assert done.stderr == b"kbkit: the input is not UTF-8; convert it, e.g. with iconv\n"
+    wording(done.stderr.decode(), "cli")
 
 
 @pytest.mark.parametrize("name", ["file", "file/below", "dir"])
 def test_a_folder_that_cannot_be_is_refused_before_a_query_is_typed(
-    here: Here, kb_path: Path, tmp_path: Path, name: str
+    here: Here, kb_path: Path, tmp_path: Path, name: str, wording: Wording
 ) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     (tmp_path / "dir").mkdir()
@@ -374,7 +376,7 @@ def test_a_folder_that_cannot_be_is_refused_before_a_query_is_typed(
     done = here("stark", "write", kb_path, "--out", tmp_path / name, stdin="one\n")
     place = "dir/stark_qa" if name == "dir" else "file"
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"kbkit: {tmp_path / place} is a file; --out names a folder\n"
+    wording(done.stderr, "cli", replace={str(tmp_path): "DIR"})
 
 
 def test_a_seed_below_zero(here: Here, kb_path: Path, tmp_path: Path) -> None:

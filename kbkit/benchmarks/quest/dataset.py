@@ -185,7 +185,7 @@ def _example(record: Record, split: str) -> Example:
         raise record.bad("metadata is not an object", 'Example: "metadata": {"template": "_", "domain": "films"}')
     text = data.get("query")
     if not isinstance(text, str) or not text.strip():
-        raise record.bad("Missing query", 'Example: "query": "films by Jane Doe", "docs": ["Title"]')
+        raise record.bad("missing query", 'Example: "query": "films by Jane Doe", "docs": ["Title"]')
     docs = data.get("docs")
     if not isinstance(docs, list) or not all(isinstance(title, str) and title for title in docs):
         raise record.bad("docs is not a list of titles", 'Example: "docs": ["Title"]')

@@ -118,7 +118,7 @@ def _words(folder: Path) -> pl.DataFrame | None:
     for record in records(path, content(path)):
         name = _id(record)
         if name in rows:
-            raise record.bad(f"Duplicate query {name!r}, first in line {rows[name][0]}", "A query has one line")
+            raise record.bad(f"duplicate query {name!r}, first in line {rows[name][0]}", "A query has one line")
         rows[name] = (record.place, _count(record, "relational_words"), _count(record, "textual_words"))
     return pl.DataFrame([(name, *counts) for name, (_, *counts) in rows.items()], schema=WORDS, orient="row")
 
@@ -126,14 +126,14 @@ def _words(folder: Path) -> pl.DataFrame | None:
 def _id(record: Record) -> str:
     value = record.data.get("id")
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise record.bad(f"Invalid id {value!r:.40}" if "id" in record.data else "Missing id", _FIELDS)
+        raise record.bad(f"invalid id {value!r:.40}" if "id" in record.data else "missing id", _FIELDS)
     return str(value)
 
 
 def _count(record: Record, name: str) -> int:
     value = record.data.get(name)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
-        raise record.bad(f"Invalid {name} {value!r:.40}" if name in record.data else f"Missing {name}", _FIELDS)
+        raise record.bad(f"invalid {name} {value!r:.40}" if name in record.data else f"missing {name}", _FIELDS)
     return value
 
 
