@@ -380,13 +380,13 @@ def test_documents_have_unique_titles_and_no_relations(films: KnowledgeBase, tmp
 
 
 def test_documents_need_texts(films: KnowledgeBase) -> None:
-    documents.check(films, ["film"], ["blurb"])
-    documents.check(films, ["topic"], [], texts=False)
-    with pytest.raises(KbError, match="type topic .* film"):
-        documents.check(films, ["topic"], [])
+    documents.check_types(films, ["film"], ["blurb"])
+    documents.check_types(films, ["topic"], [], texts=False)
+    with pytest.raises(KbError, match=r"type topic .* film"):
+        documents.check_types(films, ["topic"], [])
     with pytest.raises(KbError, match="type film"):
-        documents.check(films, ["film"], ["plot", "blurb"])
+        documents.check_types(films, ["film"], ["plot", "blurb"])
     with pytest.raises(UnknownNameError, match="'plots'"):
-        documents.check(films, ["film"], ["plots"])
+        documents.check_types(films, ["film"], ["plots"])
     with pytest.raises(UnknownNameError, match="'movie'"):
-        documents.check(films, ["movie"], [])
+        documents.check_types(films, ["movie"], [])

@@ -124,7 +124,7 @@ def test_an_overlap_that_cannot_be_seen_is_remarked(here: Run, world_kb: object)
     done = here("quest", "purity", world_kb, *sets, "--recall-b", 0.25, "--recall-b", 0.5)
     assert [json.loads(line)["overlap"] for line in done.stdout.splitlines()] == [1, 1]
     assert done.stderr.splitlines() == [  # half of A is just what can be seen with a recall of 0.5
-        "the KB sees 0.5 of A in B, more than it can with a recall of B of 0.25: the overlap is taken to be 1",
+        "0.5 of A is in B, which is more than a recall of B of 0.25 allows; the overlap is set to 1",
         "A: 6, B: 30, of A in B as the KB knows them: 0.5",
     ]
 

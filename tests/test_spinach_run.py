@@ -120,7 +120,7 @@ def test_stages(kb: KnowledgeBase) -> None:
     assert stage("SELECT ?a { ?a nosuch:prefix ?b }") == ("engine", False, False, 0)
     heavy = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
     assert stage(heavy, timeout=0.2) == ("time", True, False, 0)
-    assert stage("SELECT ?a { ?a a type:country }", limit=5) == ("done", True, True, 5)
+    assert stage("SELECT ?a { ?a a type:country }", max_rows=5) == ("done", True, True, 5)
 
 
 def test_rows_that_are_kept(kb: KnowledgeBase) -> None:
@@ -157,7 +157,7 @@ def test_a_run(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> Non
     assert len(one["gold_answer_tuple"]) == 2
     assert (one["actions"], one["rolled_back"], one["taken"]) == (3, 0, {"search": 1, "sparql": 1, "stop": 1})
     assert (one["input_tokens"], one["output_tokens"], one["cost"]) == (30, 15, (30 * 2 + 15 * 10) / 1e6)
-    assert (one["outcome"], one["error"], one["asked"]) == ("stopped", "", True)
+    assert (one["outcome"], one.get("error"), one["asked"]) == ("stopped", None, True)
     assert [step["action"] for step in one["trace"]] == ["search", "sparql", "stop"]
     assert records[2]["predicted_answer_tuple"] is False
     assert records[2]["gold_answer_tuple"] is True
@@ -308,7 +308,7 @@ def test_scores_by_hand() -> None:
     )
     assert one.scores.rows() == [("same", 100, 100), ("half", 0, pytest.approx(40)), ("none", 0, 0), ("empty", 0, 0)]
     assert evaluate.table([one]).rows() == [("mine", "here", 4, 25.0, pytest.approx(35), 4.0, None, None, 0.5)]
-    assert evaluate.remarks(one) == ["mine: count 0: 1 question (none): no query"]
+    assert evaluate.remarks(one) == ["mine: scored 0: 1 question (none): no query"]
 
 
 def test_what_gold_cannot_score_is_left_out_and_said() -> None:
@@ -327,13 +327,13 @@ def test_what_gold_cannot_score_is_left_out_and_said() -> None:
     assert one.scores["em"].to_list() == [100, None, None, None, None, None, None, 100]
     assert evaluate.table([one])["questions"].to_list() == [2]
     assert evaluate.remarks(one) == [
-        "mine: left out of the means, as in the paper: 1 question (2): the gold query gives no rows",
+        "mine: left out of the means, as in the paper: 1 question (2): the gold query returns no rows",
         "mine: left out of the means, as in the paper: 1 question (3): there is no gold answer",
         "mine: left out of the means, as in the paper: 2 questions (4, 5): SPARQL stopped after 60 s",
         "mine: left out of the means, as in the paper: 1 question (6): there are more rows than are kept",
-        "mine: left out of the means: 1 question (7): the gold query asks for labels only, which do not count (the"
-        " authors' program gives such a question 0)",
-        "mine: only the first rows of the prediction were kept, and count: 1 question (8)",
+        "mine: left out of the means: 1 question (7): the gold query returns only labels, which are not scored (the"
+        " authors' program scores 0)",
+        "mine: only the first rows of the prediction were scored: 1 question (8)",
     ]
     frame = evaluate.per_query([one])
     assert frame["error"].to_list()[2:4] == [None, "gold: SPARQL stopped after 60 s"]

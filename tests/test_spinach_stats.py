@@ -304,7 +304,7 @@ def test_tables(tmp_path: Path) -> None:
     assert stats.properties(described).rows() == [("mine", "here", 3, 3)]
     assert stats.per_query(described)["query"].to_list() == ["a", "b", "c"]
     first, second = stats.remarks(described)
-    assert first == "mine: 1 of 4 queries cannot be read, and are in no table:"
+    assert first == "mine: 1 of 4 queries are invalid and left out:"
     assert second.startswith(f"mine: {tmp_path / 'mine.json'}, record 4 (d): line 1, column 23: ")
 
 
@@ -316,7 +316,7 @@ def test_the_paper_s_figures_stand_beside(tmp_path: Path) -> None:
     assert sizes["clauses"][2] == pytest.approx(7 / 3 - 8.89, abs=1e-4)
     assert stats.sizes(stats.describe([files.read(path)], "none")).height == 1
     assert stats.sizes(stats.describe([files.read(path)], "qald-10"))["dataset"][1] == "QALD-10"
-    with pytest.raises(KbError, match="'qald' in the paper.*'QALD-"):
+    with pytest.raises(KbError, match=r"'qald' in the paper.*'QALD-"):
         stats.describe([files.read(path)], "qald")
 
 
@@ -341,8 +341,8 @@ def test_spread_and_charts(tmp_path: Path) -> None:
     described = stats.describe([files.read(write(tmp_path / "mine.json", SMALL))])
     assert stats.spread(described).rows()[:2] == [("mine", "1-3", 3, 1.0), ("mine", "4-6", 0, 0.0)]
     assert [chart.title for chart in stats.charts(described)] == [
-        "Table 1: how large queries are",
-        "Queries by their clauses",
+        "Table 1: sizes of queries",
+        "Queries by number of clauses",
     ]
 
 
@@ -449,7 +449,7 @@ def test_stats_for_programs_and_people(here: Here, tmp_path: Path) -> None:
     done = here("spinach", "stats", "mine.json", cwd=tmp_path)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [(row["table"], row["queries"]) for row in rows] == [(1, 3), (6, 3), (7, 3)]
-    assert done.stderr.splitlines()[0] == "mine: 1 of 4 queries cannot be read, and are in no table:"
+    assert done.stderr.splitlines()[0] == "mine: 1 of 4 queries are invalid and left out:"
     done = here("-q", "spinach", "stats", "mine.json", "--table", "6", "-f", "csv", cwd=tmp_path)
     assert (done.stdout, done.stderr) == (
         "dataset,figures,queries,unique_patterns,share\nmine,here,3,2,0.6666666666666666\n",

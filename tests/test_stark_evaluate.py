@@ -135,8 +135,8 @@ def test_the_types_of_the_answers_are_searched(kb: KnowledgeBase, data: Path) ->
     assert task.within.tolist() == kb.session.members("paper").tolist()
     assert (task.answers, task.unknown) == (5, 1)
     assert task.remarks() == [
-        "searched: 5 nodes of type paper, those of the answers",
-        "1 of 5 answers are no paper of the KB: they cannot be found",
+        "Searched 5 nodes of type paper, the type of the answers",
+        "1 of 5 answers are not a paper of the KB and cannot be found",
     ]
 
 
@@ -196,7 +196,7 @@ def test_modes_of_a_kb_without_vectors(tmp_path: Path) -> None:
         assert evaluate.modes(light) == ["bm25"]
         assert evaluate.modes(light, ["dense"]) == ["dense"]  # refused when it runs, with what to build
         assert evaluate.left_out(light) == [
-            f"left out {mode}: the KB has no vectors" for mode in ("dense", "multivector", "hybrid", "relational")
+            f"Skipped {mode}: the KB has no vectors" for mode in ("dense", "multivector", "hybrid", "relational")
         ]
 
 
@@ -289,10 +289,8 @@ def test_a_run_without_hits(here: Here, data: Path, tmp_path: Path) -> None:
     assert (row["queries"], row["MRR"], row["ms_mean"]) == (3, 0, 2)
     (tmp_path / "other.trec").write_bytes(b"")  # of which nobody says that it is whole
     done = here("stark", "eval", data, tmp_path / "other.trec")
-    assert (done.returncode, done.stderr) == (
-        1,
-        f"kbkit: {tmp_path}/other.trec is empty; was it written to the end?\n",
-    )
+    assert done.returncode == 1
+    assert f"{tmp_path}/other.trec is empty" in done.stderr
 
 
 def test_runs_that_would_share_a_file(tmp_path: Path, wording: Wording) -> None:
@@ -374,7 +372,7 @@ def test_answers_that_do_not_fit_are_counted(kb: KnowledgeBase, data: Path) -> N
     result, remarks, before = reranked(kb, data, judge, 20, Cache(None))
     unfit = before.filter(name="Bees and honey").height
     assert unfit > 0
-    assert remarks == [f"bm25 + judge: {unfit:,} of {before.height:,} hits got no score that fits; they stand below"]
+    assert remarks == [f"bm25 + judge: {unfit:,} of {before.height:,} hits got no valid score and rank last"]
     assert result.run.filter(query="1").sort("score")["node"][0] == "p3"  # below the 0.0 too
 
 
@@ -443,9 +441,9 @@ def test_run_and_eval_agree(here: Here, kb_path: Path, data: Path, tmp_path: Pat
     assert table[0]["R@20"] == pytest.approx(100 * (1 + 2 / 3 + 1) / 3, abs=0.005)
     paths = [tmp_path / "runs" / f"{mode}.trec" for mode in ALL]
     assert done.stderr.splitlines() == [
-        "searched: 5 nodes of type paper, those of the answers",
-        "1 of 5 answers are no paper of the KB: they cannot be found",
-        "rankings end at 4: Hit@5 is Hit@4, R@20 is R@4",
+        "Searched 5 nodes of type paper, the type of the answers",
+        "1 of 5 answers are not a paper of the KB and cannot be found",
+        "Rankings end at 4: Hit@5 is Hit@4, R@20 is R@4",
         *map(str, paths),
     ]
     again = rows(here("stark", "eval", data, *paths))
@@ -494,7 +492,7 @@ def test_what_was_done_before_a_stop_is_kept(here: Here, kb_path: Path, data: Pa
 @pytest.mark.parametrize("k", [1, 5, 20])
 def test_measures_that_look_beyond_the_hits_are_remarked(kb: KnowledgeBase, data: Path, k: int) -> None:
     task = evaluate.task(kb, evaluate.questions(data, "test"), ["paper"])
-    said = ["rankings end at 1: Hit@5 is Hit@1, R@20 is R@1"] if k == 1 else []  # 5 papers are all
+    said = ["Rankings end at 1: Hit@5 is Hit@1, R@20 is R@1"] if k == 1 else []  # 5 papers are all
     assert Runner(kb, task, k, 0).remarks()[1:] == said
 
 

@@ -166,9 +166,9 @@ def test_remarks(tmp_path: Path) -> None:
     without = write(tmp_path / "bare")
     split = write(tmp_path / "split", splits={"train": "0 1 2"}, records=words(("0", 1, 1)))
     assert stats.remarks(datasets.read_all([without, split])) == [
-        "bare: no queries.jsonl, which says what words of a query are relational (figure 5)",
+        "bare: no queries.jsonl, so its relational and textual words are unknown (figure 5)",
         "bare: no split/*.index",
-        "split: 1 of 4 queries in no split",
+        "split: 1 of 4 queries are in no split",
     ]
 
 
@@ -223,12 +223,12 @@ def test_on_a_screen_with_a_plot(here: Here, tmp_path: Path) -> None:
         "Table 3: queries and answers",
         "Table 4: diversity of the queries",
         "Figure 4: lengths",
-        "Figure 4: queries by their words, in percent",
-        "Figure 4: queries by their answers, in percent",
+        "Figure 4: queries by number of words, in percent",
+        "Figure 4: queries by number of answers, in percent",
         "Figure 5: relational and textual words",
     ]
     drawn = (tmp_path / "out.svg").read_text(encoding="utf-8")
-    for text in ("Words of a query", "Answers of a query", "Relational and textual words", "textual"):
+    for text in ("Words per query", "Answers per query", "Relational and textual words", "textual"):
         assert text in drawn
 
 
@@ -261,10 +261,8 @@ def test_one_line_says_what_is_wrong(here: Here, tmp_path: Path, files: dict[str
 
 def test_the_plot_is_refused_before_anything_is_read(here: Here, tmp_path: Path) -> None:
     done = here("stark", "stats", "nothing", "--plot", "out.gif", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (
-        1,
-        "kbkit: out.gif: no chart ends in '.gif'; there are .html, .svg, .png\n",
-    )
+    assert done.returncode == 1
+    assert "'.gif'" in done.stderr
 
 
 # -- Table 2 ----------------------------------------------------------------------------------------------------------

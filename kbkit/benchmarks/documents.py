@@ -182,7 +182,7 @@ def check_types(kb: KnowledgeBase, types: Sequence[str], without: Sequence[str],
 def write(kb: KnowledgeBase, frame: pl.DataFrame, path: Path, without: Sequence[str] = ()) -> int:
     """Write the documents of :func:`titles` as JSON lines (title, text); return the number of documents without text.
 
-    ``documents.nodes.jsonl`` beside them says which nodes they are (title, type, key).
+    ``documents.nodes.jsonl`` in the same folder has their nodes (title, type, key).
     """
     aside = path.with_name(f".{path.name}.new")
     nodes = path.with_name(f"{path.stem}.nodes.jsonl")

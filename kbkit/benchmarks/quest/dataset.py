@@ -125,9 +125,9 @@ class Dataset:
         They come from the stages that generated the dataset, and from its queries. An ambiguous phrase has its first
         meaning.
         """
-        made = self.folder / "stages" / "1_categories.jsonl"
+        table = self.folder / "stages" / "1_categories.jsonl"
         found: dict[str, str] = {}
-        for record in json_files.records(made, content(made)) if made.exists() else ():
+        for record in json_files.records(table, content(table)) if table.exists() else ():
             phrase, expression = record.data.get("phrase"), record.data.get("expression")
             if isinstance(phrase, str) and isinstance(expression, str):  # the first line holds settings
                 found.setdefault(phrase, expression)
@@ -142,12 +142,12 @@ class Dataset:
         if not path.exists():
             return None
         documents = _scan(path, _DOCUMENT)
-        beside = self.folder / NODES
-        if not beside.exists():
+        path_of_nodes = self.folder / NODES
+        if not path_of_nodes.exists():
             return documents
-        nodes = _scan(beside, _NODE).unique("title", keep="first")
-        both = documents.join(nodes, on="title", how="left", suffix="_beside", maintain_order="left")
-        own = (pl.coalesce(name, f"{name}_beside").alias(name) for name in ("type", "key"))
+        nodes = _scan(path_of_nodes, _NODE).unique("title", keep="first")
+        both = documents.join(nodes, on="title", how="left", suffix="_node", maintain_order="left")
+        own = (pl.coalesce(name, f"{name}_node").alias(name) for name in ("type", "key"))
         return both.with_columns(*own).select(_DOCUMENT.names())
 
     def collect(self, documents: pl.LazyFrame) -> pl.DataFrame:

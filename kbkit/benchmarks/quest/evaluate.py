@@ -175,8 +175,8 @@ def predict(bench: Bench, part: Part, retriever: str, name: str, calls: Calls | 
     threshold = classify.tune(queries, judged(validation, candidates), validation.labels(candidates), counts)
     candidates = part.ranking(retriever)
     scored = candidates.with_columns(score=pl.Series(judged(part, candidates), dtype=pl.Float64))
-    kept = bench.corpus.named(scored.filter(pl.col("score") >= threshold.value))
-    return System(f"{retriever}+{name.partition(':')[0]}", kept, ranked=False, threshold=threshold.value)
+    predicted = bench.corpus.named(scored.filter(pl.col("score") >= threshold.value))
+    return System(f"{retriever}+{name.partition(':')[0]}", predicted, ranked=False, threshold=threshold.value)
 
 
 def _logistic(bench: Bench, retriever: str) -> Judge:
@@ -214,10 +214,10 @@ def _cross_encoder(encoder: rerank.Reranker) -> Judge:
     """Return a cross-encoder that reads the texts, without relations."""
 
     def scores(part: Part, candidates: pl.DataFrame) -> classify.Vector:
-        shown = _shown(part, candidates)
+        rows_of = _with_documents(part, candidates)
         texts = {example.id: example.text for example in part.examples}
         found: list[float] = []
-        for (query,), rows in shown.group_by("query", maintain_order=True):
+        for (query,), rows in rows_of.group_by("query", maintain_order=True):
             documents = [rerank.Candidate(title, "", text, []) for title, text in rows.select("title", "text").rows()]
             found += encoder.score(texts[str(query)], documents)
         return np.array(found, np.float64)
@@ -232,7 +232,7 @@ def _model(calls: Calls) -> Judge:
         texts = {example.id: example.text for example in part.examples}
         inputs = [
             {"query": texts[query], "document": {"title": title, "text": text[:_MAX_TEXT]}}
-            for query, title, text in _shown(part, candidates).select("query", "title", "text").iter_rows()
+            for query, title, text in _with_documents(part, candidates).select("query", "title", "text").iter_rows()
         ]
         answers = calls.ask(PROMPT, inputs)
         return np.array([-1.0 if one.value is None else one.value["relevant"] for one in answers], np.float64)
@@ -240,7 +240,7 @@ def _model(calls: Calls) -> Judge:
     return scores
 
 
-def _shown(part: Part, candidates: pl.DataFrame) -> pl.DataFrame:
+def _with_documents(part: Part, candidates: pl.DataFrame) -> pl.DataFrame:
     """Return query, id, title, text of the candidates, in order; candidates are grouped by query."""
     documents = part.bench.documents(candidates["id"])
     return candidates.select("query", "id").join(documents, on="id", how="left", maintain_order="left")
@@ -265,10 +265,10 @@ def remarks(bench: Bench, part: Part) -> list[str]:
     result = []
     corpus = bench.corpus
     if corpus.missing:
-        result.append(f"{corpus.missing:,} documents are not exactly one node of this KB and cannot be found")
+        result.append(f"Documents that are not exactly one node of this KB: {corpus.missing:,}; they cannot be found")
     unknown = corpus.unknown(part.examples)
     if unknown:
-        result.append(f"{len(unknown):,} answers are not documents, e.g. {unknown[0]!r}, and count as not found")
+        result.append(f"Answers that are not documents: {len(unknown):,}, e.g. {unknown[0]!r}; they count as not found")
     manifest, made_from = bench.kb.manifest, bench.dataset.about.get("kb")
     if isinstance(made_from, str) and made_from != bench.kb.schema.name:
         result.append(f"The dataset was generated from the KB {made_from!r}; this KB is {bench.kb.schema.name!r}")

@@ -341,15 +341,15 @@ def _plain(row: Row) -> dict[str, Any]:
 
 
 def _report(drawn: _Drawn, records: Sequence[Mapping[str, Any]], seen: Sequence[Item]) -> dict[str, Any]:
-    made = Counter((r["metadata"]["domain"], r["metadata"]["template"]) for r in records)
-    ratings = [e for r in records for given in r["metadata"]["evidence_ratings"].values() for e in given]
+    counts = Counter((r["metadata"]["domain"], r["metadata"]["template"]) for r in records)
+    ratings = [e for r in records for row in r["metadata"]["evidence_ratings"].values() for e in row]
     labels = [row for item in seen if (row := item.get(Labels)) is not None]
     removed = Counter(answer.why for row in labels for answer in row.removed)
     return {
         "queries": len(records),
         "splits": dict(Counter(record["split"] for record in records)),
         "families": [_plain(row) for row in drawn.families],
-        "shapes": [{**_plain(row), "made": made[row.domain, row.template]} for row in drawn.shapes],
+        "shapes": [{**_plain(row), "made": counts[row.domain, row.template]} for row in drawn.shapes],
         "dropped": _dropped(seen),
         "answers": sum(len(record["docs"]) for record in records),
         "answers removed": dict(removed.most_common()),

@@ -84,7 +84,7 @@ class Parser:
         return {phrase: expression for phrase, expression in found.items() if phrase not in several}
 
     def parse(self, query: str) -> str | None:
-        """See :func:`parse_query`. Tries the query as written, then ignores case."""
+        """Return the expression of a query as :func:`parse_query` does; as written first, then ignoring case."""
         text = _spaced(query)
         for known, words in ((self.categories, text), (self._folded, text.casefold())):
             found = {reading for start in _without_leads(words) for reading in _readings(start, known)}

@@ -137,7 +137,7 @@ def remarks(dataset: Dataset, examples: Sequence[Example]) -> list[str]:
         result.append(f"{DOCUMENTS} has no types, so documents are counted for all domains together")
     plain = sum(example.template is None for example in examples)
     if plain:
-        result.append(f"{plain:,} queries have no template, like those that the paper adds for training (section 3.5)")
+        result.append(f"Queries without a template: {plain:,}; the paper adds such queries for training (section 3.5)")
     missing = [split for split in SPLITS if split not in dataset.splits]
     if missing:
         result.append(f"{dataset.folder} has no {', '.join(f'{split}.jsonl' for split in missing)}")

@@ -48,7 +48,7 @@ def read(path: Path, *, sparql: bool = True, question: bool = False) -> Dataset:
     """
     found = records.load(path)
     if isinstance(found, dict):
-        found = _listed(path, found)
+        found = _entries(path, found)
     questions = [_question(item, position, sparql, question) for position, item in enumerate(found, 1)]
     seen: dict[str, Question] = {}
     for one in questions:
@@ -59,17 +59,17 @@ def read(path: Path, *, sparql: bool = True, question: bool = False) -> Dataset:
     return Dataset(path, tuple(questions))
 
 
-def _listed(path: Path, whole: dict[str, Any]) -> list[Item]:
+def _entries(path: Path, content: dict[str, Any]) -> list[Item]:
     """Return the records of an object with ``questions``; any other object is one record."""
-    if "questions" not in whole:
-        return [Item(whole, f"{path}, record 1")]
-    listed = whole["questions"]
-    if not isinstance(listed, list) or not listed:
-        raise BadInputError(f"{path}: questions is {_kind(listed)}", "Use a list of records")
-    for position, value in enumerate(listed, 1):
+    if "questions" not in content:
+        return [Item(content, f"{path}, record 1")]
+    entries = content["questions"]
+    if not isinstance(entries, list) or not entries:
+        raise BadInputError(f"{path}: questions is {_kind(entries)}", "Use a list of records")
+    for position, value in enumerate(entries, 1):
         if not isinstance(value, dict):
             raise BadInputError(f"{path}, record {position} is {_kind(value)}", f"Use an object. {_HINT}")
-    return [Item(value, f"{path}, record {position}") for position, value in enumerate(listed, 1)]
+    return [Item(value, f"{path}, record {position}") for position, value in enumerate(entries, 1)]
 
 
 def _question(item: Item, position: int, needs_sparql: bool, needs_question: bool) -> Question:
@@ -99,10 +99,10 @@ def _words(item: Item) -> str:
     raise BadInputError(f"{item.where}: {name} is {_kind(value)}", hint)
 
 
-def _english(item: Item, name: str, listed: Sequence[Any]) -> Any:
+def _english(item: Item, name: str, entries: Sequence[Any]) -> Any:
     """Return the English text of a question in several languages, or else the first."""
     texts: dict[str, Any] = {}
-    for one in listed:
+    for one in entries:
         if not isinstance(one, dict) or not isinstance(one.get("string"), str | None):
             raise BadInputError(f"{item.where}: {name} contains {_kind(one)}", 'Use {"language", "string"}')
         if one.get("string"):

@@ -270,7 +270,7 @@ def _row(result: Result, gold: Gold) -> dict[str, Any]:
         scores = ranking.measure(result.run, gold, MEASURES.values())
     except KbError as error:
         raise KbError(f"{result.name}: {error.message}", *error.hints) from None
-    means = {shown: scores[name].mean() for shown, name in MEASURES.items()}
+    means = {label: scores[name].mean() for label, name in MEASURES.items()}
     return {
         "run": result.name,
         "queries": scores.height,
@@ -295,7 +295,7 @@ def check_folder(folder: Path, names: Sequence[str] = ()) -> None:
 def write(result: Result, folder: Path, about: Mapping[str, Any]) -> Path:
     """Write a run to ``folder``, in TREC's format if the names allow it, else as JSON lines.
 
-    ``results.json`` records its latency and the settings ``about``, beside those of other runs.
+    ``results.json`` records its latency and the settings ``about``, and those of other runs.
     """
     path = folder / _file_name(result)
     latency = result.latency._asdict() if result.latency else {}
@@ -334,7 +334,7 @@ def read(path: Path) -> Result:
 
 
 def known_latency(run: Path) -> Latency | None:
-    """Return the latency that ``results.json`` beside a run records, or None."""
+    """Return the latency that ``results.json`` in its folder records, or None."""
     for record in _records_of(run):
         times = [record.get(name) for name in Latency._fields]
         with contextlib.suppress(OverflowError):

@@ -261,10 +261,16 @@ class _Run:
         ]
 
     def _verified(self, query: Item, judged: Sequence[tuple[Document, list[Judgement]]]) -> Verified:
-        accepted = [(document, given) for document, given in judged if all(one.verdict.accepts for one in given)]
+        accepted = [
+            (document, judgements) for document, judgements in judged if all(one.verdict.accepts for one in judgements)
+        ]
         gold = next(document for document, _ in judged if document.id == query[Requirement].gold)
         passes = any(document.id == gold.id for document, _ in accepted)
-        checks = [Check(*_node(document), [one.verdict for one in given]) for document, given in judged if given]
+        checks = [
+            Check(*_node(document), [one.verdict for one in judgements])
+            for document, judgements in judged
+            if judgements
+        ]
         dropped = ""
         if not passes:
             dropped = "the gold answer does not pass"
@@ -276,16 +282,18 @@ class _Run:
             return Verified(query.id, passes, Entity(*_node(gold)), checks, dropped=dropped)
         proofs = self.kb.answers(query[Grounding].expression).proofs([document.id for document, _ in accepted])
         answers = [
-            Answer(*_node(document), proof.lines(), self._evidence(query[Requirement].properties, given, document))
-            for (document, given), proof in zip(accepted, proofs, strict=True)
+            Answer(*_node(document), proof.lines(), self._evidence(query[Requirement].properties, judgements, document))
+            for (document, judgements), proof in zip(accepted, proofs, strict=True)
         ]
         return Verified(query.id, passes, Entity(*_node(gold)), checks, answers)
 
-    def _evidence(self, properties: Sequence[Property], given: Sequence[Judgement], document: Document) -> list[Proof]:
+    def _evidence(
+        self, properties: Sequence[Property], judgements: Sequence[Judgement], document: Document
+    ) -> list[Proof]:
         """Return the span that shows each property: a verifier's, or else the best match."""
         result = []
         for number, entry in enumerate(properties):
-            span = next((one.spans[number] for one in given if one.spans[number] is not None), None)
+            span = next((one.spans[number] for one in judgements if one.spans[number] is not None), None)
             if span is None:
                 span = self.matcher.match([entry.text], [document])[0].span
             result.append(Proof(number, span.field, span.start, span.end, span.text))
