@@ -94,7 +94,7 @@ def drugs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
         yield kb
 
 
-def test_what_holds_both_ways_is_one_family(drugs: KnowledgeBase) -> None:
+def test_mutual_relations_are_one_family(drugs: KnowledgeBase) -> None:
     found = {f.id: f.pattern for f in families(drugs, "drug")}
     assert found == {
         "gene:<gene> -> [^has as target, or is it] -> drug": "drugs linked to {name} as target",
@@ -227,7 +227,7 @@ def test_families_of_a_schema(films: KnowledgeBase) -> None:
     }  # lengths tell films apart, and are no family
 
 
-def test_categories_have_the_members_that_the_graph_gives_them(films: KnowledgeBase) -> None:
+def test_members_of_categories(films: KnowledgeBase) -> None:
     found = build(films, "film")
     assert members(films, found) == {
         "films that Ann Lee directed": {"f1", "f2"},
@@ -334,7 +334,7 @@ def test_names_in_category_files_that_differ_in_spaces_are_one(films: KnowledgeB
     assert draft(films, files=(path, again))["Foggy films"] == {"f2", "f8"}  # one file, named twice
 
 
-def test_a_category_file_whose_categories_are_no_use_is_no_error(films: KnowledgeBase, tmp_path: Path) -> None:
+def test_a_category_file_of_duplicate_phrases(films: KnowledgeBase, tmp_path: Path) -> None:
     """It groups films, by a phrase that is there already: that is counted."""
     path = tmp_path / "own.tsv"
     path.write_text("films from 1990\tBruma\nfilms from 1990\tf8\n", encoding="utf-8")
@@ -353,14 +353,14 @@ def test_a_category_file_whose_categories_are_no_use_is_no_error(films: Knowledg
         ("own.jsonl", '{"category": "a"}\n'),
     ],
 )
-def test_wrong_category_files(films: KnowledgeBase, tmp_path: Path, name: str, text: str, wording: Wording) -> None:
+def test_invalid_category_files(films: KnowledgeBase, tmp_path: Path, name: str, text: str, wording: Wording) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(BadInputError) as caught:
         draft(films, files=(tmp_path / name,))
     wording(str(caught.value), replace={str(tmp_path): "DIR"})
 
 
-def test_a_type_that_nothing_groups(films: KnowledgeBase) -> None:
+def test_a_type_without_categories(films: KnowledgeBase) -> None:
     with pytest.raises(KbError, match="Type person has no categories"):
         build(films, "person")
 

@@ -214,7 +214,7 @@ def test_without_documents_titles_are_names(world: KnowledgeBase, folder: Path, 
     assert corpus.references(pl.Series(["France", "Atlantis"])).to_list() == ["country#FRA", "Atlantis"]
 
 
-def test_documents_say_what_is_searched(world: KnowledgeBase, folder: Path, tmp_path: Path) -> None:
+def test_documents_define_the_corpus(world: KnowledgeBase, folder: Path, tmp_path: Path) -> None:
     quest_data.lines(
         tmp_path / "documents.jsonl",
         [
@@ -255,7 +255,7 @@ def test_documents_with_a_byte_order_mark(world: KnowledgeBase, tmp_path: Path) 
         [{"title": "Atlantis", "text": ""}],
     ],
 )
-def test_documents_that_cannot_be(
+def test_invalid_documents(
     world: KnowledgeBase, tmp_path: Path, documents: list[dict[str, str]], wording: Wording
 ) -> None:
     quest_data.lines(tmp_path / "documents.jsonl", documents)
@@ -307,7 +307,7 @@ PHRASES = {
         (None, None),
     ],
 )  # fmt: skip
-def test_a_models_expression_is_letters_and_signs_or_nothing(answer: Any, expected: str | None) -> None:
+def test_expressions_from_a_model(answer: Any, expected: str | None) -> None:
     assert parsed.compose(answer, PHRASES) == expected
 
 
@@ -320,7 +320,7 @@ def test_closest_phrases_share_the_rarest_words() -> None:
     assert parsed.closest(["x"], [], 5) == [[]]
 
 
-def test_queries_are_read_by_grammar_then_by_a_model(bench: evaluate.Bench, tmp_path: Path) -> None:
+def test_queries_are_parsed_by_grammar_then_by_a_model(bench: evaluate.Bench, tmp_path: Path) -> None:
     part, phrases = bench.part("test"), bench.dataset.phrases()
     known = part.examples[0]
     phrase = next(phrase for phrase in phrases if phrase.startswith("countries that speak "))
@@ -348,7 +348,7 @@ def test_queries_are_read_by_grammar_then_by_a_model(bench: evaluate.Bench, tmp_
     assert {query: set(nodes) for query, nodes in found.items()} == {known.id: set(known.docs), "odd": speaking}
 
 
-def test_an_expression_that_the_kb_refuses_names_its_query(bench: evaluate.Bench) -> None:
+def test_an_invalid_expression_names_its_query(bench: evaluate.Bench) -> None:
     reading = parsed.Reading({"q": "nosuch -> country"}, 0, [])
     with pytest.raises(KbError, match=r"'q': column 1: .* 'nosuch'"):
         parsed.predict(bench.kb, bench.corpus, [example("q")], reading)
@@ -372,6 +372,7 @@ RANKING = system("r", {"1": "xayb", "2": "xyc", "3": "xyz"}, ranked=True, k=30)
 SETS = system("s", {"1": "ax", "2": "cz"}, ranked=False, threshold=0.5)
 
 
+@pytest.mark.core
 def test_table_3_by_hand() -> None:
     assert tables.average_scores([RANKING, SETS], gold(EXAMPLES)).rows() == [
         ("r", None, 3, 0, pytest.approx((2 / 4 + 1 / 3) / 3), pytest.approx(2 / 3), pytest.approx((4 / 6 + 2 / 4) / 3)),
@@ -400,13 +401,13 @@ def test_table_4_is_of_rankings_as_deep_as_they_were_made(wording: Wording) -> N
     wording(str(caught.value))
 
 
-def test_rankings_that_end_before_the_first_cut_are_remarked() -> None:
+def test_remark_on_short_rankings() -> None:
     short = system("short", {"1": "a"}, ranked=True, k=1)
     known = system("known", {"1": "a"}, ranked=True)  # another program's, of which nobody says how deep it went
     assert tables.cut_short([short, RANKING, SETS, known]) == ["short: rankings end at 1, so recall@20 is recall@1"]
 
 
-def test_rankings_that_end_early_say_so(here: Run, folder: Path, world_kb: Path, tmp_path: Path) -> None:
+def test_commands_remark_on_short_rankings(here: Run, folder: Path, world_kb: Path, tmp_path: Path) -> None:
     options = ("-r", "bm25", "-k", 1, "--no-parsed", "--classifier", "none", "--table", 4)
     for arguments in (("run", world_kb, folder, "-o", tmp_path, *options), ("eval", folder, tmp_path / "bm25.jsonl")):
         result = here("quest", *arguments)
@@ -433,7 +434,7 @@ def test_ranked_before_an_answer() -> None:
     ]
 
 
-def test_table_6_says_what_errors_fail(bench: evaluate.Bench) -> None:
+def test_table_6(bench: evaluate.Bench) -> None:
     examples = [
         example(
             "q1",
@@ -479,7 +480,7 @@ def test_table_6_says_what_errors_fail(bench: evaluate.Bench) -> None:
 
 
 @pytest.mark.parametrize("one", [RANKING, SETS])
-def test_what_is_written_is_read(one: System, tmp_path: Path) -> None:
+def test_runs_survive_writing(one: System, tmp_path: Path) -> None:
     path = runs.write(one, EXAMPLES, tmp_path)
     again = runs.read(path, EXAMPLES)
     assert path.name == f"{one.name}.jsonl"
@@ -555,7 +556,7 @@ def test_a_model_judges_titles_and_texts(bench: evaluate.Bench, tmp_path: Path) 
         ("llm", "val"),
     ],
 )
-def test_classifiers_that_cannot_be(folder: Path, name: str, split: str, wording: Wording) -> None:
+def test_invalid_classifiers(folder: Path, name: str, split: str, wording: Wording) -> None:
     with pytest.raises(KbError) as error:
         evaluate.check_classifier(name, Dataset.open(folder), split, None)
     wording(str(error.value))
@@ -585,7 +586,7 @@ def test_run_prints_all_tables_and_keeps_the_runs(done: tuple[Done, Path], folde
     assert f"kbkit-parsed: read {queries} of {queries} queries\n" in result.stderr
 
 
-def test_eval_of_the_runs_says_what_run_said(here: Run, done: tuple[Done, Path], folder: Path, world_kb: Path) -> None:
+def test_eval_agrees_with_run(here: Run, done: tuple[Done, Path], folder: Path, world_kb: Path) -> None:
     result, out = done
     files = [out / f"{row['system']}.jsonl" for row in records(result.stdout, 3)]
     again = here("-q", "quest", "eval", folder, *files, "--kb", world_kb)
@@ -616,7 +617,7 @@ def test_run_is_deterministic(here: Run, done: tuple[Done, Path], folder: Path, 
         assert (tmp_path / "again" / f"{name}.jsonl").read_bytes() == (done[1] / f"{name}.jsonl").read_bytes()
 
 
-def test_runs_of_one_name_are_called_by_their_paths(here: Run, done: tuple[Done, Path], folder: Path) -> None:
+def test_runs_with_the_same_stem(here: Run, done: tuple[Done, Path], folder: Path) -> None:
     place = done[1].parent
     copy = done[1] / "copy"
     copy.mkdir(exist_ok=True)
@@ -626,7 +627,7 @@ def test_runs_of_one_name_are_called_by_their_paths(here: Run, done: tuple[Done,
     assert [row["system"] for row in records(printed, 3)] == [*files[:2], "dense"]
 
 
-def test_a_table_for_the_eye_has_a_block_a_system(here: Run, done: tuple[Done, Path], folder: Path) -> None:
+def test_screen_output(here: Run, done: tuple[Done, Path], folder: Path) -> None:
     files = (done[1] / "bm25+logistic.jsonl", done[1] / "dense+logistic.jsonl")
     one = here("-q", "quest", "eval", folder, *files, "--table", 5, "-f", "table").stdout.splitlines()
     assert [one[0], one[1].split()] == ["bm25+logistic", ["template", "country", "all"]]
@@ -640,6 +641,7 @@ def test_a_table_for_the_eye_has_a_block_a_system(here: Run, done: tuple[Done, P
     assert "\nTable 5: F1 by template and domain\n\n" + "\n".join(one) + "\n" in whole
 
 
+@pytest.mark.core
 def test_eval_of_sets_has_no_table_4(here: Run, done: tuple[Done, Path], folder: Path, wording: Wording) -> None:
     refused = here("-q", "quest", "eval", folder, done[1] / "kbkit-parsed.jsonl", "--table", 4)
     assert (refused.returncode, refused.stdout) == (1, "")
@@ -663,7 +665,7 @@ def refused(here: Run, folder: Path, world_kb: Path, tmp_path: Path) -> Callable
     return call
 
 
-def test_run_refuses_before_it_works(refused: Callable[..., str], wording: Wording) -> None:
+def test_run_checks_options_first(refused: Callable[..., str], wording: Wording) -> None:
     for options in (
         *(("-r", "bm26"), ("--table", 1), ("-k", 0), ("-f", "nope"), ("-f", "csv")),
         *(("-f", "parquet", "--table", 3), ("--classifier", "llm")),
@@ -682,7 +684,7 @@ def test_run_names_the_split_that_is_missing(
     wording(error, "cli")
 
 
-def test_eval_refuses(here: Run, folder: Path, world_kb: Path, tmp_path: Path, wording: Wording) -> None:
+def test_eval_errors(here: Run, folder: Path, world_kb: Path, tmp_path: Path, wording: Wording) -> None:
     empty = tmp_path / "empty.jsonl"
     empty.write_text("")
     strange = tmp_path / "strange.jsonl"
@@ -739,7 +741,7 @@ def test_fields_that_documents_leave_out_are_not_searched(world: KnowledgeBase, 
     ]
 
 
-def test_a_domain_without_documents_is_searched_in_vain(world: KnowledgeBase, tmp_path: Path) -> None:
+def test_a_domain_without_documents(world: KnowledgeBase, tmp_path: Path) -> None:
     quest_data.lines(tmp_path / "documents.jsonl", [{"title": "x", "text": "", "type": "country", "key": "FRA"}])
     quest_data.lines(tmp_path / "train.jsonl", [{"query": "rivers", "docs": ["y"], "metadata": {"domain": "river"}}])
     part = evaluate.Bench.of(world, Dataset.open(tmp_path), 10).part("train")

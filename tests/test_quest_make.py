@@ -118,7 +118,7 @@ def test_sides_meet_the_constraints_that_the_dataset_names(world: KnowledgeBase,
         assert len({frozenset(part) for part in sets}) == len(sets)
 
 
-def test_queries_are_what_they_should_be(made: Path) -> None:
+def test_records_are_consistent(made: Path) -> None:
     known = {row["phrase"]: row["expression"] for row in rows(made / "stages" / "1_categories.jsonl")[1:]}
     names = {row["title"]: row for row in rows(made / "documents.nodes.jsonl")}
     found = queries(made)
@@ -134,7 +134,7 @@ def test_queries_are_what_they_should_be(made: Path) -> None:
         assert len(row["scores"]) == len(row["docs"])
 
 
-def test_labels_stand_in_the_documents(made: Path) -> None:
+def test_labels_quote_the_documents(made: Path) -> None:
     texts = {row["title"]: f"{row['title']}\n{row['text']}" for row in rows(made / "documents.jsonl")}
     kinds: Counter[str] = Counter()
     for row in queries(made):
@@ -164,7 +164,7 @@ def test_splits(made: Path) -> None:
     assert found["val"]
 
 
-def test_the_split_of_each_shape_is_the_papers() -> None:
+def test_split_fractions_of_each_shape() -> None:
     """Of 200 queries a shape: 100 for testing, 80 for training, 20 for validation."""
     for shape in range(7):
         assert Counter(split_of(7 * turn + shape) for turn in range(200)) == {"test": 100, "train": 80, "val": 20}
@@ -200,7 +200,7 @@ def test_the_files_load_in_other_readers(made: Path) -> None:
 # -- the same again ---------------------------------------------------------------------------------------------------
 
 
-def test_the_same_seed_makes_the_same_bytes(world: KnowledgeBase, made: Path, tmp_path: Path) -> None:
+def test_an_interrupted_run_gives_the_same_bytes(world: KnowledgeBase, made: Path, tmp_path: Path) -> None:
     """Also where a run was stopped: half a table, half a line."""
     again = tmp_path / "again"
     (again / "stages").mkdir(parents=True)
@@ -224,7 +224,7 @@ def test_another_seed_makes_other_queries(world: KnowledgeBase, made: Path, tmp_
 # -- sampling ---------------------------------------------------------------------------------------------------------
 
 
-def test_every_drawn_part_makes_a_difference(world: KnowledgeBase) -> None:
+def test_every_category_of_a_query_matters(world: KnowledgeBase) -> None:
     """Against sets of Python's: without any one of its categories an expression has other answers."""
     found = build(world, "river")
     matrix = found.sets.matrix
@@ -244,7 +244,7 @@ def test_every_drawn_part_makes_a_difference(world: KnowledgeBase) -> None:
                 assert combined(left, parts[:gone] + parts[gone + 1 :]) != whole
 
 
-def test_too_few_queries_say_what_binds(world: KnowledgeBase, tmp_path: Path) -> None:
+def test_too_few_queries_name_the_constraint(world: KnowledgeBase, tmp_path: Path) -> None:
     with pytest.raises(KbError) as error:
         make(world, tmp_path / "out", QuestSettings(("river",), count=70))
     assert "river, '_ that are also _': " in error.value.message
@@ -253,7 +253,7 @@ def test_too_few_queries_say_what_binds(world: KnowledgeBase, tmp_path: Path) ->
     assert not (tmp_path / "out").exists()
 
 
-def test_what_the_sampler_does_not_look_at_binds_no_constraint(world: KnowledgeBase) -> None:
+def test_the_limit_of_the_sampler_is_reported(world: KnowledgeBase) -> None:
     found, shape = build(world, "country"), grammar().shape("_ or _ or _")
     asked = Request(1, 1, 2, 20, constraints=Constraints())
     first, second = (sample.candidates(found, shape, replace(asked, count=count)) for count in (1, 8_000))
@@ -278,7 +278,7 @@ def test_replace_removes_nothing_before_queries_are_drawn(world: KnowledgeBase, 
 
 
 @pytest.mark.parametrize("name", ["train.jsonl", "documents.jsonl"])
-def test_a_dataset_of_others_is_not_overwritten(
+def test_a_foreign_dataset_is_not_overwritten(
     world: KnowledgeBase, tmp_path: Path, name: str, wording: Wording
 ) -> None:
     (tmp_path / name).write_text("theirs\n", encoding="utf-8")
@@ -360,7 +360,7 @@ def test_a_model_words_votes_and_labels(world: KnowledgeBase, tmp_path: Path) ->
     assert content(tmp_path / "replayed") == content(tmp_path / "out")
 
 
-def test_what_is_voted_down_is_replaced(world: KnowledgeBase, tmp_path: Path) -> None:
+def test_queries_voted_down_are_replaced(world: KnowledgeBase, tmp_path: Path) -> None:
     """Two of three find queries on seas unnatural; the third vote alone would keep them."""
 
     def change(asked: dict[str, Any]) -> Any:
@@ -378,7 +378,7 @@ def test_what_is_voted_down_is_replaced(world: KnowledgeBase, tmp_path: Path) ->
     assert not any("coast" in row["query"] for row in done.records)
 
 
-def test_answers_that_do_not_fit_are_counted(world: KnowledgeBase, tmp_path: Path) -> None:
+def test_invalid_answers_are_counted(world: KnowledgeBase, tmp_path: Path) -> None:
     broken = Scripted("broken", lambda asked: "{" if "document" not in asked and "original" not in asked else None)
     with pytest.raises(KbError, match="No query is left of"):
         make(world, tmp_path / "out", SMALL, Calls([broken], Cache(None)))
@@ -386,7 +386,7 @@ def test_answers_that_do_not_fit_are_counted(world: KnowledgeBase, tmp_path: Pat
     assert all(row["dropped"].startswith("the model's paraphrase is invalid: ") for row in kept)
 
 
-def test_a_spent_budget_keeps_what_is_done(world: KnowledgeBase, tmp_path: Path) -> None:
+def test_a_run_continues_after_the_budget_is_spent(world: KnowledgeBase, tmp_path: Path) -> None:
     """What was paid is not paid again, and the result is that of one run."""
     cache = tmp_path / "calls.sqlite"
     model = Scripted("m")
@@ -413,7 +413,7 @@ def test_evidence_can_be_required(world: KnowledgeBase, tmp_path: Path) -> None:
     assert done.report["answers removed"]
 
 
-def test_words_that_only_look_like_counter_evidence(world: KnowledgeBase) -> None:
+def test_weak_counter_evidence(world: KnowledgeBase) -> None:
     """A strait that "links the South China Sea with" another is no sea, whatever its document says of seas."""
     text = Passage("article", "A strait that links the South China Sea with the Philippine Sea.")
     document = Document(0, "sea", "luzon", "Luzon Strait", (text,), ())
@@ -451,19 +451,20 @@ def test_without_evidence_there_are_no_labels(world: KnowledgeBase, tmp_path: Pa
         {"require": "partial", "texts": False},
     ],
 )
-def test_settings_that_cannot_be(options: dict[str, Any], wording: Wording) -> None:
+def test_invalid_settings(options: dict[str, Any], wording: Wording) -> None:
     with pytest.raises(KbError) as error:
         QuestSettings(**{"domains": ("country",), **options})
     wording(str(error.value))
 
 
-def test_domains_that_cannot_be(world: KnowledgeBase, tmp_path: Path) -> None:
+def test_invalid_domains(world: KnowledgeBase, tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="'land'"):
         make(world, tmp_path / "out", QuestSettings(("land",)))
     with pytest.raises(KbError, match="type year"):
         make(world, tmp_path / "out", QuestSettings(("year",)))
 
 
+@pytest.mark.core
 def test_the_command(here: Run, world_kb: Path, tmp_path: Path) -> None:
     arguments = ("quest", "make", world_kb, "--domain", "country", "-n", 14, "--out")
     short = here(*arguments, tmp_path / "out", "--constraint", "difference_sides_over=90")
@@ -490,7 +491,7 @@ def test_documents_command(here: Run, world_kb: Path, tmp_path: Path) -> None:
     assert set(nodes[0]) == {"title", "type", "key"}
 
 
-def test_an_endpoint_that_refuses(here: Run, world_kb: Path, tmp_path: Path) -> None:
+def test_an_endpoint_that_rejects_the_call(here: Run, world_kb: Path, tmp_path: Path) -> None:
     with Server(otherwise=status(401)) as server:
         arguments = ("--domain", "country", "--llm", f"m@{server.url}", "-o", tmp_path / "out")
         done = here("quest", "make", world_kb, "-n", 7, "--scale-constraints", *arguments)
@@ -509,7 +510,7 @@ def test_an_endpoint_that_refuses(here: Run, world_kb: Path, tmp_path: Path) -> 
         ("--domain", "country", "--category-file", "none.tsv"),
     ],
 )
-def test_wrong_commands(
+def test_command_errors(
     here: Run, world_kb: Path, tmp_path: Path, arguments: tuple[str, ...], wording: Wording
 ) -> None:
     done = here("quest", "make", world_kb, "-n", 7, "--scale-constraints", "-o", tmp_path / "out", *arguments)

@@ -20,6 +20,7 @@ share = st.floats(0, 1)
 some = st.floats(0.05, 1)
 
 
+@pytest.mark.core
 def test_the_papers_example() -> None:
     # Appendix B: with a recall of B of 0.95 and an overlap below 0.8, precision is above 0.83.
     precision, recall = purity(0.95, 0.95, 0.8)
@@ -28,7 +29,7 @@ def test_the_papers_example() -> None:
 
 
 @given(some, some, share, st.integers(0, 2**32 - 1))
-def test_formula_is_what_random_omission_gives(recall_a: float, recall_b: float, overlap: float, seed: int) -> None:
+def test_formula_agrees_with_simulation(recall_a: float, recall_b: float, overlap: float, seed: int) -> None:
     rng, size = np.random.default_rng(seed), 40_000
     in_b = np.arange(size) < round(overlap * size)  # members of A; those in B first
     known_a, known_b = rng.random(size) < recall_a, rng.random(size) < recall_b
@@ -70,7 +71,7 @@ def test_edges() -> None:
         (0, 1, 1),
     ],
 )
-def test_shares_out_of_bounds(shares: tuple[float, float, float], wording: Wording) -> None:
+def test_invalid_fractions(shares: tuple[float, float, float], wording: Wording) -> None:
     with pytest.raises(KbError) as error:
         purity(*shares)
     wording(str(error.value))
@@ -86,7 +87,7 @@ def test_grid_has_every_combination() -> None:
     ]
 
 
-def test_overlap_of_a_kb_is_of_what_it_knows(world: KnowledgeBase) -> None:
+def test_overlap_from_a_kb(world: KnowledgeBase) -> None:
     german, french = world.answers('language:"German" -> country'), world.answers('language:"French" -> country')
     share = len(set(german.ids.tolist()) & set(french.ids.tolist())) / len(german)
     assert 0 < share < 1
@@ -99,6 +100,7 @@ def test_overlap_of_a_kb_is_of_what_it_knows(world: KnowledgeBase) -> None:
         overlap_of(german - german, french, 1)
 
 
+@pytest.mark.core
 def test_command(here: Run, world_kb: object) -> None:
     done = here(
         "quest", "purity", "--recall-a", 0.95, "--recall-b", 0.95, "--overlap", 0.8, "--overlap", 0.1, "-f", "csv"
@@ -119,7 +121,7 @@ def test_command(here: Run, world_kb: object) -> None:
     assert row["precision"] == pytest.approx(purity(0.95, 0.8, 3 / german / 0.8).precision)
 
 
-def test_an_overlap_that_cannot_be_seen_is_remarked(here: Run, world_kb: object) -> None:
+def test_remark_on_an_impossible_overlap(here: Run, world_kb: object) -> None:
     sets = ('language:"German" -> country', 'language:"French" -> country')
     done = here("quest", "purity", world_kb, *sets, "--recall-b", 0.25, "--recall-b", 0.5)
     assert [json.loads(line)["overlap"] for line in done.stdout.splitlines()] == [1, 1]
@@ -138,7 +140,7 @@ def test_an_overlap_that_cannot_be_seen_is_remarked(here: Run, world_kb: object)
         ("x.kb", "a", "b", "--overlap", 1),
     ],
 )
-def test_command_refuses(here: Run, arguments: tuple[object, ...], wording: Wording) -> None:
+def test_command_errors(here: Run, arguments: tuple[object, ...], wording: Wording) -> None:
     done = here("quest", "purity", *arguments)
     assert (done.returncode, done.stdout) == (1, "")
     wording(done.stderr, "cli")

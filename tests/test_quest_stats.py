@@ -109,7 +109,7 @@ def test_lengths_answers_and_evidence_by_domain(folder: Path) -> None:
     assert (rows["all"]["complete"], rows["all"]["longest"]) == (pytest.approx(1 / 3), 5)
 
 
-def test_published_files_do_not_say_which_domain_a_document_is_of() -> None:
+def test_published_documents_have_no_domain() -> None:
     dataset = Dataset.open(SAMPLE)
     examples = dataset.read_all()
     assert [(e.id, e.split, e.domain, e.expression) for e in examples] == [
@@ -141,7 +141,7 @@ def test_remarks_name_what_is_missing(folder: Path) -> None:
     ]
 
 
-def test_a_text_that_comes_twice_without_ids_is_numbered(tmp_path: Path) -> None:
+def test_repeated_texts_are_numbered(tmp_path: Path) -> None:
     lines(tmp_path / "train.jsonl", [record("sad films", ["One"]), record("sad films", ["Two"])])
     examples = Dataset.open(tmp_path).read("train")
     assert [example.id for example in examples] == ["sad films", "sad films (2)"]
@@ -168,7 +168,7 @@ def test_no_dataset(tmp_path: Path) -> None:
         Dataset.open(tmp_path)
 
 
-def test_a_split_that_is_not_there(folder: Path) -> None:
+def test_missing_split(folder: Path) -> None:
     with pytest.raises(KbError, match=f"'val' in {folder}"):
         Dataset.open(folder).read("val")
     with pytest.raises(KbError, match="'dev'"):
@@ -192,7 +192,7 @@ def test_a_split_that_is_not_there(folder: Path) -> None:
         '{"query": "q", "docs": [], "id": "a"}',
     ],
 )
-def test_bad_records_name_their_line(folder: Path, line: str, wording: Wording) -> None:
+def test_invalid_records(folder: Path, line: str, wording: Wording) -> None:
     path = folder / "test.jsonl"
     path.write_text(json.dumps(TRAIN[0]) + "\n" + line + "\n", encoding="utf-8")
     with pytest.raises(KbError) as error:
@@ -208,7 +208,7 @@ def test_bad_records_name_their_line(folder: Path, line: str, wording: Wording) 
         '{"title": "a", "text": "b"}\n\n[1]\n',
     ],
 )
-def test_bad_documents_name_their_line(folder: Path, text: str, wording: Wording) -> None:
+def test_invalid_documents(folder: Path, text: str, wording: Wording) -> None:
     (folder / "documents.jsonl").write_text(text, encoding="utf-8")
     dataset = Dataset.open(folder)
     with pytest.raises(KbError) as caught:
@@ -216,7 +216,7 @@ def test_bad_documents_name_their_line(folder: Path, text: str, wording: Wording
     wording(str(caught.value))
 
 
-def test_repeated_texts_get_names_of_their_own(tmp_path: Path) -> None:
+def test_ids_are_distinct(tmp_path: Path) -> None:
     texts = ["a", "a", "a (2)", "a", "a (2)", "b"]
     lines(tmp_path / "test.jsonl", [record(text, ["One"]) for text in texts])
     examples = Dataset.open(tmp_path).read("test")
@@ -233,6 +233,7 @@ def test_an_empty_file(folder: Path) -> None:
 # -- the command ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.core
 def test_command_prints_one_table_or_both(here: Run, folder: Path) -> None:
     done = here("-q", "quest", "stats", folder, "--table", 1, "-f", "csv")
     assert done.returncode == 0, done.stderr
@@ -246,7 +247,7 @@ def test_command_prints_one_table_or_both(here: Run, folder: Path) -> None:
     assert "\n\nTable 2: by domain\n" in printed
 
 
-def test_command_refuses_what_a_file_cannot_hold(here: Run, folder: Path, tmp_path: Path, wording: Wording) -> None:
+def test_command_errors(here: Run, folder: Path, tmp_path: Path, wording: Wording) -> None:
     for arguments in (
         ("-o", tmp_path / "x.csv"),
         ("-f", "csv"),

@@ -123,7 +123,7 @@ def test_stages(kb: KnowledgeBase) -> None:
     assert stage("SELECT ?a { ?a a type:country }", max_rows=5) == ("done", True, True, 5)
 
 
-def test_rows_that_are_kept(kb: KnowledgeBase) -> None:
+def test_max_rows(kb: KnowledgeBase) -> None:
     assert execute.execute(kb, ANDORRA, max_rows=2).cut is False
     assert execute.execute(kb, ANDORRA, max_rows=1).cut is True
 
@@ -183,7 +183,7 @@ def test_questions_without_gold_are_asked(kb: KnowledgeBase, tmp_path: Path) -> 
     assert (records[1]["outcome"], records[1]["error"], records[1]["actions"]) == ("nothing", "no query", 2)
 
 
-def test_an_action_left_out(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
+def test_an_ablation(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
     with Server(otherwise=by(next_action)) as server:
         plan = run.Plan(Settings(actions=6, total=12, without=("search",)), limit=1)
         run.run(kb, dataset, tmp_path / "runs.jsonl", plan, calls_to(server))
@@ -192,7 +192,7 @@ def test_an_action_left_out(kb: KnowledgeBase, dataset: files.Dataset, tmp_path:
     assert runs.read(tmp_path / "runs.jsonl").settings["without"] == ["search"]
 
 
-def test_a_run_goes_on_where_it_stopped(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
+def test_an_interrupted_run_continues(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
     out = tmp_path / "runs.jsonl"
     with Server(otherwise=by(next_action)) as server:
         with pytest.raises(BudgetError):  # three calls of 15 tokens answer the first question
@@ -213,13 +213,13 @@ def test_a_run_goes_on_where_it_stopped(kb: KnowledgeBase, dataset: files.Datase
     assert [path.name for path in tmp_path.iterdir() if "lock" in path.name] == []
 
 
-def test_a_limit_may_grow(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
+def test_a_larger_limit_continues(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
     out = tmp_path / "runs.jsonl"
     assert len(answered(kb, dataset, out, run.Plan(PLAN.agent, limit=1))) == 2
     assert len(answered(kb, dataset, out, run.Plan(PLAN.agent, limit=3))) == 4
 
 
-def test_a_run_of_other_settings_is_refused(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
+def test_other_settings_are_rejected(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
     out = tmp_path / "runs.jsonl"
     answered(kb, dataset, out)
     before = out.read_bytes()
@@ -233,7 +233,7 @@ def test_a_run_of_other_settings_is_refused(kb: KnowledgeBase, dataset: files.Da
     assert first["settings"]["without"] == ["entry"]
 
 
-def test_two_runs_at_once(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
+def test_concurrent_runs_are_rejected(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
     out = tmp_path / "runs.jsonl"
     with Server() as server, exclusive(tmp_path / ".runs.jsonl.lock", "", ""):
         asked = calls_to(server)
@@ -244,7 +244,7 @@ def test_two_runs_at_once(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: P
     assert not out.exists()
 
 
-def test_a_kb_without_triples_is_refused_before_anything_is_written(dataset: files.Dataset, tmp_path: Path) -> None:
+def test_a_kb_without_triples(dataset: files.Dataset, tmp_path: Path) -> None:
     (tmp_path / "nodes.csv").write_text("key,type,name\na,thing,a\n")
     (tmp_path / "edges.csv").write_text("head,relation,tail\na,knows,a\n")
     (tmp_path / "texts.csv").write_text("key,text\n")
@@ -279,7 +279,7 @@ def test_a_question_whose_model_fails_is_asked_again(kb: KnowledgeBase, dataset:
     assert found["1"].error == ""
 
 
-def test_a_model_that_is_not_there_ends_the_run(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
+def test_an_unavailable_model_ends_the_run(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
     with Server(otherwise=status(400, "no such model")) as server:
         with pytest.raises(KbError, match="no such model"):
             run.run(kb, dataset, tmp_path / "runs.jsonl", PLAN, calls_to(server))
@@ -311,7 +311,7 @@ def test_scores_by_hand() -> None:
     assert evaluate.remarks(one) == ["mine: scored 0: 1 question (none): no query"]
 
 
-def test_what_gold_cannot_score_is_left_out_and_said() -> None:
+def test_remarks_on_unscored_questions() -> None:
     rows = cells({"x": "a"})
     labels = cells({"xLabel": "a"})
     one = scored(
@@ -362,7 +362,7 @@ def test_the_paper_s_figures_of_a_run() -> None:
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(0, 30)), min_size=1, max_size=40))
-def test_table_5_holds_every_question_once(actions: list[int | None]) -> None:
+def test_table_5_counts_every_question_once(actions: list[int | None]) -> None:
     rows = cells({"x": "a"})
     one = scored(*(record(str(place), rows, rows, actions=n) for place, n in enumerate(actions)))
     known = [n for n in actions if n is not None]
@@ -432,7 +432,7 @@ def test_gold_of_a_file() -> None:
     assert evaluate.outside(Run(Path("ours.jsonl"), {}, mine[:1]), gold) == []
 
 
-def test_gold_that_does_not_fit() -> None:
+def test_gold_of_other_questions() -> None:
     mine = Run(Path("mine.json"), {}, (record("1", [], []),))
     with pytest.raises(KbError, match=r"gold\.json .* mine\.json: '7' and '1'"):
         evaluate.with_gold(mine, files.Dataset(Path("gold.json"), (question("7", []),)))
@@ -440,7 +440,7 @@ def test_gold_that_does_not_fit() -> None:
         evaluate.with_gold(mine, files.Dataset(Path("gold.json"), (question("1", None),)))
 
 
-def test_queries_run_anew(kb: KnowledgeBase) -> None:
+def test_rerun(kb: KnowledgeBase) -> None:
     asked: list[str] = []
 
     def run_on_kb(text: str) -> Executed:
@@ -486,7 +486,7 @@ def test_the_authors_outputs(shared_data: Path) -> None:
         "",
     ],
 )
-def test_bad_runs(tmp_path: Path, text: str, wording: Wording) -> None:
+def test_invalid_runs(tmp_path: Path, text: str, wording: Wording) -> None:
     path = tmp_path / "runs.jsonl"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(BadInputError) as raised:
@@ -498,6 +498,7 @@ def test_bad_runs(tmp_path: Path, text: str, wording: Wording) -> None:
 # -- commands ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.core
 def test_run_and_eval(here: Here, kb_path: Path, tmp_path: Path) -> None:
     write(tmp_path / "questions.json", QUESTIONS)
     with Server(otherwise=by(next_action)) as server:
@@ -527,7 +528,8 @@ def test_run_and_eval(here: Here, kb_path: Path, tmp_path: Path) -> None:
     assert [json.loads(line)["questions"] for line in gold.stdout.splitlines()] == [2, 1, 0, 0, 0, 0]
 
 
-def test_check_as_a_command(here: Here, world_kb: Path, tmp_path: Path) -> None:
+@pytest.mark.core
+def test_check_command(here: Here, world_kb: Path, tmp_path: Path) -> None:
     write(tmp_path / "questions.json", QUESTIONS)
     done = here("spinach", "check", world_kb, "questions.json", "--out", "all.csv", "-f", "csv", cwd=tmp_path)
     assert done.stdout == "total,accepted,ran,nonempty\n5,4,4,3\n"
@@ -547,7 +549,7 @@ def test_check_as_a_command(here: Here, world_kb: Path, tmp_path: Path) -> None:
         ["eval", "q.json", "--table", "1"],
     ],
 )
-def test_commands_refuse(here: Here, world_kb: Path, tmp_path: Path, arguments: list[str], wording: Wording) -> None:
+def test_command_errors(here: Here, world_kb: Path, tmp_path: Path, arguments: list[str], wording: Wording) -> None:
     write(tmp_path / "q.json", QUESTIONS)
     done = here("spinach", *(world_kb if part == "KB" else part for part in arguments), cwd=tmp_path)
     assert done.returncode == 1

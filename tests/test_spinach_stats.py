@@ -94,6 +94,7 @@ def test_the_queries_that_the_authors_show() -> None:
         ("SERVICE wikibase:around { ?a wdt:P625 ?b . bd:serviceParam wikibase:radius '5' }", 2),
     ],
 )
+@pytest.mark.core
 def test_clauses(pattern: str, clauses: int) -> None:
     assert only(f"SELECT ?a WHERE {{ {pattern} }}", "clauses") == (clauses,)
 
@@ -123,7 +124,7 @@ def test_projections(query: str, projections: int) -> None:
     assert only(query, "projections") == (projections,)
 
 
-def test_a_template_is_no_clause() -> None:
+def test_blank_node_lists() -> None:
     assert only("CONSTRUCT { ?a wdt:P1 ?b } WHERE { ?a wdt:P2 ?b }", "clauses", "relations") == (2, 1)
 
 
@@ -156,7 +157,7 @@ def test_predicates(pattern: str, predicates: int) -> None:
     assert only(f"SELECT ?a {{ {pattern} }}", "predicates") == (predicates,)
 
 
-def test_a_query_s_own_prefixes() -> None:
+def test_declared_prefixes() -> None:
     query = f"PREFIX t: <{DIRECT}> PREFIX wdt: <http://example.org/> SELECT ?a {{ ?a t:P1 ?b ; wdt:P2 ?c }}"
     assert only(query, "predicates", "relations") == (1, 2)
 
@@ -274,7 +275,7 @@ def test_a_form_as_text() -> None:
     assert pattern(parse(deep)) == "SELECT ? { ? p:P / psv:P ? ; a <http://example.org/P1> ; <x:y> ? }"
 
 
-def test_properties_wherever_they_stand() -> None:
+def test_properties_in_all_positions() -> None:
     query = "SELECT ?a { VALUES ?p { wdt:P1 wd:P2 } ?a p:P3/ps:P3 ?b . ?a ?p wd:Q4 FILTER(?b != wd:P5) } "
     assert pids(parse(query)) == {"P1", "P2", "P3", "P5"}
 
@@ -308,7 +309,7 @@ def test_tables(tmp_path: Path) -> None:
     assert second.startswith(f"mine: {tmp_path / 'mine.json'}, record 4 (d): line 1, column 23: ")
 
 
-def test_the_paper_s_figures_stand_beside(tmp_path: Path) -> None:
+def test_figures_of_the_paper(tmp_path: Path) -> None:
     path = write(tmp_path / "spinach_dataset" / "dev.json", SMALL)
     sizes = stats.sizes(stats.describe([files.read(path)]))
     assert sizes["figures"].to_list() == ["here", "paper", "difference"]
@@ -332,7 +333,7 @@ def test_the_paper_s_figures_stand_beside(tmp_path: Path) -> None:
         ("x/wikiwebquestions-dev.jsonl", "WikiWebQuestions", "dev"),
     ],
 )
-def test_what_a_file_is_called_after(path: str, name: str | None, split: str) -> None:
+def test_dataset_by_file_name(path: str, name: str | None, split: str) -> None:
     found = paper.named(Path("/d") / path)
     assert (found and found.name, paper.split(Path(path))) == (name, split)
 
@@ -425,7 +426,7 @@ def test_qald_s_own_form(tmp_path: Path) -> None:
         ["x"],
     ],
 )
-def test_bad_files(tmp_path: Path, records: Any, wording: Wording) -> None:
+def test_invalid_files(tmp_path: Path, records: Any, wording: Wording) -> None:
     path = write(tmp_path / "bad.json", records)
     with pytest.raises(BadInputError) as raised:
         files.read(path)
@@ -433,7 +434,7 @@ def test_bad_files(tmp_path: Path, records: Any, wording: Wording) -> None:
     wording(str(raised.value), replace={str(tmp_path): "DIR"})
 
 
-def test_questions_that_must_be_there(tmp_path: Path) -> None:
+def test_required_questions(tmp_path: Path) -> None:
     path = write(tmp_path / "q.json", [{"id": "1", "question": "?"}])
     assert files.read(path, sparql=False, question=True).questions[0].sparql == ""
     path = write(tmp_path / "q.json", [{"id": "1", "sparql": "ASK {}"}])
@@ -444,6 +445,7 @@ def test_questions_that_must_be_there(tmp_path: Path) -> None:
 # -- commands ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.core
 def test_stats_for_programs_and_people(here: Here, tmp_path: Path) -> None:
     write(tmp_path / "mine.json", SMALL)
     done = here("spinach", "stats", "mine.json", cwd=tmp_path)
@@ -468,7 +470,7 @@ def test_stats_for_programs_and_people(here: Here, tmp_path: Path) -> None:
         ["--plot", "x.gif"],
     ],
 )
-def test_stats_refuses(here: Here, tmp_path: Path, arguments: list[str], wording: Wording) -> None:
+def test_command_errors(here: Here, tmp_path: Path, arguments: list[str], wording: Wording) -> None:
     write(tmp_path / "mine.json", SMALL)
     done = here("spinach", "stats", "mine.json", *arguments, cwd=tmp_path)
     assert done.returncode == 1

@@ -123,7 +123,7 @@ def test_a_sample_is_the_same_for_a_seed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("share", [0, -0.1, 1.01, float("nan")])
-def test_a_sample_is_a_share(share: float, data: Path) -> None:
+def test_sample_size(share: float, data: Path) -> None:
     with pytest.raises(KbError, match="Invalid sample"):
         evaluate.questions(data, "test", share)
 
@@ -149,7 +149,7 @@ def test_several_types(kb: KnowledgeBase) -> None:
     assert (asked.types, len(asked.within), asked.unknown, asked.guessed) == (("author",), 2, 1, False)
 
 
-def test_the_source_says_what_is_asked_for(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_types_from_the_recipe(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     import dataclasses
 
     said = dataclasses.replace(kb.schema, candidate_types=("author",))
@@ -164,7 +164,7 @@ def test_answers_of_another_kb(kb: KnowledgeBase, kb_path: Path, wording: Wordin
     wording(str(caught.value), replace={str(kb_path): "KB"})
 
 
-def test_a_key_of_two_types_is_refused(kb: KnowledgeBase, wording: Wording) -> None:
+def test_ambiguous_keys_are_rejected(kb: KnowledgeBase, wording: Wording) -> None:
     found = pl.DataFrame({"query": ["q", "q"], "key": ["p1", "p1"], "type": ["paper", "author"], "score": [2.0, 1.0]})
     with pytest.raises(KbError) as caught:
         evaluate.as_run(found)
@@ -200,7 +200,7 @@ def test_modes_of_a_kb_without_vectors(tmp_path: Path) -> None:
         ]
 
 
-def test_nothing_to_search_with(tmp_path: Path) -> None:
+def test_a_kb_without_search_stores(tmp_path: Path) -> None:
     stores = ("tables", "adjacency")
     with kbkit.ingest("table", source(tmp_path / "s"), out=tmp_path / "k.kb", stores=stores) as bare:
         assert len(evaluate.left_out(bare)) == 5
@@ -219,6 +219,7 @@ def test_modes(kb: KnowledgeBase) -> None:
 # -- scores -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.core
 def test_table_6_by_hand() -> None:
     gold = gold_of(a=["x"], b=["x", "y"], c=["z"], d=[])
     run = run_of(a="x", b="u v w x", c=" ".join(f"n{i}" for i in range(20)) + " z")
@@ -230,7 +231,7 @@ def test_table_6_by_hand() -> None:
     ]
 
 
-def test_a_run_of_another_dataset_is_named() -> None:
+def test_a_run_of_another_dataset() -> None:
     with pytest.raises(KbError) as caught:
         evaluate.table([Result("a.trec", run_of(z="x"))], gold_of(a=["x"]))
     assert all(name in str(caught.value) for name in ("a.trec", "'z'", "'a'"))
@@ -259,19 +260,19 @@ def test_runs_are_written_and_read(tmp_path: Path) -> None:
         f'[{{"file": "a.trec", "median": 1, "mean": 1{"0" * 400}}}]',
     ],
 )
-def test_a_results_file_that_says_nothing(told: str, tmp_path: Path) -> None:
+def test_invalid_results_json(told: str, tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text(told)
     assert evaluate.known_latency(tmp_path / "a.trec") is None
     path = evaluate.write(Result("a", run_of(a="x"), Latency(1, 2)), tmp_path, {})
     assert evaluate.known_latency(path) == Latency(1, 2)
 
 
-def test_a_results_file_that_is_no_file(tmp_path: Path) -> None:
+def test_results_json_is_a_folder(tmp_path: Path) -> None:
     (tmp_path / "results.json").mkdir()
     assert evaluate.known_latency(tmp_path / "a.trec") is None
 
 
-def test_what_is_told_of_other_runs_stays(tmp_path: Path) -> None:
+def test_records_of_other_runs_are_kept(tmp_path: Path) -> None:
     for name in ("bm25", "dense", "hybrid"):
         evaluate.write(Result(name, run_of(a="x"), Latency(1, 2)), tmp_path, {"k": 1})
     (tmp_path / "hybrid.trec").unlink()
@@ -293,7 +294,7 @@ def test_a_run_without_hits(here: Here, data: Path, tmp_path: Path) -> None:
     assert f"{tmp_path}/other.trec is empty" in done.stderr
 
 
-def test_runs_that_would_share_a_file(tmp_path: Path, wording: Wording) -> None:
+def test_runs_with_the_same_file_name(tmp_path: Path, wording: Wording) -> None:
     evaluate.check_folder(tmp_path, ["bm25", "dense", "dense + a"])
     with pytest.raises(KbError) as caught:
         evaluate.check_folder(tmp_path, ["dense", "dense + org/a", "dense + org:a"])
@@ -330,7 +331,7 @@ def test_merged_by_hand() -> None:
     assert merged.filter(query="r").height == 1
 
 
-def test_the_paper_reranks_20_and_10_of_peoples_queries() -> None:
+def test_rerank_depth() -> None:
     assert [rerank.depth(split) for split in ("test", "human_generated_eval")] == [20, 10]
     assert rerank.depth("test", 3) == 3
     with pytest.raises(KbError, match="hits to rerank 0"):
@@ -346,7 +347,7 @@ def reranked(
     return result, remarks, runner.hits("bm25")
 
 
-def test_a_model_orders_the_best_anew(kb: KnowledgeBase, data: Path) -> None:
+def test_reranking_with_a_model(kb: KnowledgeBase, data: Path) -> None:
     judge = Judge("judge", {"Kites and bees": 1.0, "Kites at sea": 0.75})
     result, remarks, before = reranked(kb, data, judge, 2, Cache(None))
     assert (result.name, remarks, result.latency) == ("bm25 + judge", [], None)
@@ -367,7 +368,7 @@ def test_a_model_orders_the_best_anew(kb: KnowledgeBase, data: Path) -> None:
         assert result.run.filter(query=query).sort("score", descending=True)["node"].to_list() == expected
 
 
-def test_answers_that_do_not_fit_are_counted(kb: KnowledgeBase, data: Path) -> None:
+def test_invalid_scores_rank_last(kb: KnowledgeBase, data: Path) -> None:
     judge = Judge("judge", {"Bees and honey": 7, "Honey in history": 0.0})
     result, remarks, before = reranked(kb, data, judge, 20, Cache(None))
     unfit = before.filter(name="Bees and honey").height
@@ -376,7 +377,7 @@ def test_answers_that_do_not_fit_are_counted(kb: KnowledgeBase, data: Path) -> N
     assert result.run.filter(query="1").sort("score")["node"][0] == "p3"  # below the 0.0 too
 
 
-def test_what_is_timed_is_asked_once(kb: KnowledgeBase, data: Path) -> None:
+def test_timed_questions_are_scored_once(kb: KnowledgeBase, data: Path) -> None:
     judge, cache = Judge("judge", {}), Cache(None)
     first, _, before = reranked(kb, data, judge, 20, cache, timed=2)
     assert first.latency is not None
@@ -431,6 +432,7 @@ def rows(done: Done) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.core
 def test_run_and_eval_agree(here: Here, kb_path: Path, data: Path, tmp_path: Path) -> None:
     done = here("stark", "run", kb_path, data, "--out", tmp_path / "runs", "--latency", 1, "-k", 4)
     table = rows(done)
@@ -452,7 +454,7 @@ def test_run_and_eval_agree(here: Here, kb_path: Path, data: Path, tmp_path: Pat
     assert measured[0]["mrr"] == pytest.approx(table[0]["MRR"] / 100, abs=1e-4)
 
 
-def test_peoples_queries(here: Here, kb_path: Path, data: Path) -> None:
+def test_human_queries(here: Here, kb_path: Path, data: Path) -> None:
     args = ("--split", "human_generated_eval", "-m", "bm25", "--latency", 0)
     [row] = rows(here("-q", "stark", "run", kb_path, data, *args))
     assert row == {
@@ -475,7 +477,7 @@ def test_a_model_from_a_recording(here: Here, kb: KnowledgeBase, kb_path: Path, 
     assert (tmp_path / "out" / "bm25+judge.trec").is_file()
 
 
-def test_what_was_done_before_a_stop_is_kept(here: Here, kb_path: Path, data: Path, tmp_path: Path) -> None:
+def test_finished_runs_are_kept_when_the_budget_is_spent(here: Here, kb_path: Path, data: Path, tmp_path: Path) -> None:
     copy = tmp_path / "p.kb"  # its workspace is written to
     shutil.copytree(kb_path, copy)
     with Server(otherwise=by(lambda _: '{"score": 0.5}')) as server:
@@ -490,7 +492,7 @@ def test_what_was_done_before_a_stop_is_kept(here: Here, kb_path: Path, data: Pa
 
 
 @pytest.mark.parametrize("k", [1, 5, 20])
-def test_measures_that_look_beyond_the_hits_are_remarked(kb: KnowledgeBase, data: Path, k: int) -> None:
+def test_remark_on_measures_beyond_k(kb: KnowledgeBase, data: Path, k: int) -> None:
     task = evaluate.task(kb, evaluate.questions(data, "test"), ["paper"])
     said = ["Rankings end at 1: Hit@5 is Hit@1, R@20 is R@1"] if k == 1 else []  # 5 papers are all
     assert Runner(kb, task, k, 0).remarks()[1:] == said
@@ -507,7 +509,7 @@ def test_measures_that_look_beyond_the_hits_are_remarked(kb: KnowledgeBase, data
     ],
 )
 @pytest.mark.parametrize("command", ["run nothing.kb nodata", "eval nodata run.trec", "stats nodata"])
-def test_faults_of_the_output_are_found_first(
+def test_output_options_are_checked_first(
     here: Here, data: Path, command: str, args: str, wording: Wording
 ) -> None:
     done = here("stark", *command.split(), *args.split(), cwd=data.parent)
@@ -530,7 +532,7 @@ def test_faults_of_the_output_are_found_first(
         "--llm m",
     ],
 )
-def test_one_line_says_what_is_wrong(here: Here, kb_path: Path, data: Path, args: str, wording: Wording) -> None:
+def test_errors(here: Here, kb_path: Path, data: Path, args: str, wording: Wording) -> None:
     done = here("-q", "stark", "run", kb_path, "d", *args.split(), cwd=data.parent)
     assert (done.returncode, done.stdout) == (1, "")
     wording(done.stderr, "cli")

@@ -150,13 +150,14 @@ def test_leaks(kb: KnowledgeBase, query: str, name: str) -> None:
     assert human.leak(query, kb.node("film#7")) == name
 
 
-def test_a_leak_without_the_accent(kb: KnowledgeBase) -> None:
+def test_leaks_ignore_accents(kb: KnowledgeBase) -> None:
     assert human.leak("is it etoile du nord", kb.node("film#x")) == "Étoile du Nord"
 
 
 # -- what is saved ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.core
 def test_append(kb: KnowledgeBase, tmp_path: Path) -> None:
     queries = {"7": 'a train, stuck in "snow"', "007": "who waits?", "x": "long\nfilm"}
     numbers = [human.append(kb, tmp_path, query, kb.node(f"film#{key}"), 5) for key, query in queries.items()]
@@ -195,7 +196,7 @@ def test_append_to_the_published_file(kb: KnowledgeBase, tmp_path: Path) -> None
     assert [record["id"] for record in told(tmp_path)] == ["81"]
 
 
-def test_after_a_writer_was_killed_between_the_files(kb: KnowledgeBase, tmp_path: Path) -> None:
+def test_recovery_after_a_killed_writer(kb: KnowledgeBase, tmp_path: Path) -> None:
     human.append(kb, tmp_path, "a?", kb.node("film#7"), 0)
     before = human.table(tmp_path).read_bytes()
     human.append(kb, tmp_path, "lost?", kb.node("film#x"), 0)
@@ -204,7 +205,7 @@ def test_after_a_writer_was_killed_between_the_files(kb: KnowledgeBase, tmp_path
     assert [(record["id"], record["query"]) for record in told(tmp_path)] == [("0", "a?"), ("1", "b?")]
 
 
-def test_a_file_that_is_no_such_table(kb: KnowledgeBase, tmp_path: Path) -> None:
+def test_invalid_table(kb: KnowledgeBase, tmp_path: Path) -> None:
     human.table(tmp_path).parent.mkdir()
     human.table(tmp_path).write_text("id,answer_ids\n0,[7]\n", encoding="utf-8")
     with pytest.raises(BadInputError, match="query"):
@@ -218,7 +219,7 @@ def test_a_folder_that_cannot_be_written(kb: KnowledgeBase, tmp_path: Path) -> N
         human.append(kb, tmp_path / "out", "a?", kb.node("film#7"), 0)
 
 
-def test_writers_at_once_lose_nothing(kb: KnowledgeBase, tmp_path: Path) -> None:
+def test_concurrent_writers(kb: KnowledgeBase, tmp_path: Path) -> None:
     node = kb.node("film#7")
     with ThreadPoolExecutor(8) as pool:
         numbers = list(pool.map(lambda i: human.append(kb, tmp_path, f"query {i}", node, i), range(24)))
@@ -244,7 +245,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
         yield opened
 
 
-def test_an_answer_is_called_by_its_type_where_types_share_keys(
+def test_answers_are_references_if_types_share_keys(
     here: Here, shared: KnowledgeBase, tmp_path: Path
 ) -> None:
     done = here("-q", "stark", "write", shared.directory.path, "-o", tmp_path, stdin="one\n\ntwo\n")
@@ -259,7 +260,8 @@ def test_an_answer_is_called_by_its_type_where_types_share_keys(
     assert left == [drawn[1].id]
 
 
-def test_a_node_is_not_skipped_for_anothers_key(shared: KnowledgeBase, tmp_path: Path) -> None:
+@pytest.mark.core
+def test_a_key_of_another_type_skips_no_node(shared: KnowledgeBase, tmp_path: Path) -> None:
     human.append(shared, tmp_path, "money?", shared.node("currency#BTN"), 0)
     assert table(tmp_path)[1][2] == '["BTN"]'
     left = {shared.node(node).name for node in human.draw(shared, (), 0, human.answered(tmp_path))}
@@ -267,7 +269,7 @@ def test_a_node_is_not_skipped_for_anothers_key(shared: KnowledgeBase, tmp_path:
     assert [shared.node(n).name for n in human.draw(shared, ["country"], 0, ["BTN"])] == ["France"]  # of unknown type
 
 
-def test_the_whole_file_names_types_once_one_answer_needs_it(shared: KnowledgeBase, tmp_path: Path) -> None:
+def test_all_answers_become_references(shared: KnowledgeBase, tmp_path: Path) -> None:
     assert not human.references(shared, ["currency"], tmp_path)
     human.append(shared, tmp_path, "money?", shared.node("currency#BTN"), 0)
     assert not human.references(shared, ["currency"], tmp_path)
@@ -279,7 +281,7 @@ def test_the_whole_file_names_types_once_one_answer_needs_it(shared: KnowledgeBa
     assert table(tmp_path)[3][2] == '["country#FRA"]'
 
 
-def test_an_answer_of_unknown_type_is_refused_at_once(
+def test_an_ambiguous_answer_is_rejected_at_once(
     here: Here, shared: KnowledgeBase, tmp_path: Path, wording: Wording
 ) -> None:
     path = human.table(tmp_path)
@@ -319,7 +321,7 @@ def test_a_session(run: Run, kb: KnowledgeBase, kb_path: Path, tmp_path: Path) -
     ]
 
 
-def test_it_goes_on_where_it_stopped(here: Here, kb: KnowledgeBase, kb_path: Path, tmp_path: Path) -> None:
+def test_a_session_continues(here: Here, kb: KnowledgeBase, kb_path: Path, tmp_path: Path) -> None:
     first, second, third = names_by_draw(kb, 2)
     for typed, shown, number in (("one\nq\nnot read", [first, second], "0"), ("two\n", [second, third], "1")):
         done = here("-q", "stark", "write", kb_path, "-o", tmp_path, "-t", "film", "--seed", 2, stdin=typed)
@@ -329,7 +331,7 @@ def test_it_goes_on_where_it_stopped(here: Here, kb: KnowledgeBase, kb_path: Pat
     assert [row[1] for row in table(tmp_path)] == ["query", "one", "two"]
 
 
-def test_the_page_shows_what_there_is_to_know(here: Here, kb_path: Path, tmp_path: Path) -> None:
+def test_page_of_an_entity(here: Here, kb_path: Path, tmp_path: Path) -> None:
     done = here("-q", "stark", "write", kb_path, "--out", tmp_path, "--type", "film", stdin="\n\n\n")
     for line in (
         "film#7 (id 0)",
@@ -346,14 +348,14 @@ def test_the_page_shows_what_there_is_to_know(here: Here, kb_path: Path, tmp_pat
 
 
 @pytest.mark.parametrize("typed", ["", "q\n", "q"])
-def test_ending_at_once_writes_nothing(here: Here, kb_path: Path, tmp_path: Path, typed: str) -> None:
+def test_quitting_writes_nothing(here: Here, kb_path: Path, tmp_path: Path, typed: str) -> None:
     done = here("stark", "write", kb_path, "--out", tmp_path / "o", stdin=typed)
     assert done.returncode == 0
     assert f"{tmp_path}/o/stark_qa/stark_qa_human_generated_eval.csv: 0" in done.stderr
     assert not (tmp_path / "o").exists()
 
 
-def test_input_that_is_no_text(kb_path: Path, tmp_path: Path, wording: Wording) -> None:
+def test_invalid_utf8_input(kb_path: Path, tmp_path: Path, wording: Wording) -> None:
     words = [KBKIT, "stark", "write", kb_path, "--out", tmp_path]
     done = subprocess.run(
         words,
@@ -367,7 +369,7 @@ def test_input_that_is_no_text(kb_path: Path, tmp_path: Path, wording: Wording) 
 
 
 @pytest.mark.parametrize("name", ["file", "file/below", "dir"])
-def test_a_folder_that_cannot_be_is_refused_before_a_query_is_typed(
+def test_output_folder_is_checked_first(
     here: Here, kb_path: Path, tmp_path: Path, name: str, wording: Wording
 ) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
@@ -378,7 +380,7 @@ def test_a_folder_that_cannot_be_is_refused_before_a_query_is_typed(
     wording(done.stderr, "cli", replace={str(tmp_path): "DIR"})
 
 
-def test_a_seed_below_zero(here: Here, kb_path: Path, tmp_path: Path, wording: Wording) -> None:
+def test_negative_seed(here: Here, kb_path: Path, tmp_path: Path, wording: Wording) -> None:
     done = here("stark", "write", kb_path, "--out", tmp_path, "--seed", -1, stdin="a\n")
     assert done.returncode == 1
     wording(done.stderr, "cli")
