@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kbkit.assets.queries import Query
     from kbkit.directory.workspace import Workspace
     from kbkit.display.progress import Listener
-    from kbkit.export import Written
+    from kbkit.export import ExportResult
     from kbkit.graph.neighbourhoods import Neighbourhood
     from kbkit.graph.nodes import Node
     from kbkit.graph.pages import Page
@@ -502,7 +502,7 @@ class KnowledgeBase:
         gzip: bool = False,
         replace: bool = False,
         progress: Listener | None = None,
-    ) -> Written:
+    ) -> ExportResult:
         """Export as ``parquet``, ``csv``, ``ntriples`` or ``kgtk``; see :func:`kbkit.export.export`."""
         from kbkit.export import export
 

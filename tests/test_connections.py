@@ -28,6 +28,7 @@ from kbkit.graph.paths import Paths, paths
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Relation, Schema, Signature
 from kbkit.stores import adjacency
+from tests.wording import Wording
 
 Edge = tuple[int, str, int]
 
@@ -165,7 +166,7 @@ def test_random_neighbourhoods(
     counted = {(hop, TYPES[n]) for n, hop in within.items()}
     assert set(found.found.select("hop", "type").iter_rows()) == counted
     assert (found.found["nodes"].sum(), found.found["kept"].sum()) == (len(within), len(kept))
-    assert found.left_out == len(within) - len(kept)
+    assert found.omitted == len(within) - len(kept)
     assert found.nodes.equals(again.nodes)
 
 
@@ -236,26 +237,28 @@ def test_restricted_paths(world: KnowledgeBase) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given_", "message"),
+    "given_",
     [
-        ({"end": "france"}, "both ends are France (country#FRA); name another node to go to"),
-        ({"max_steps": 0}, "paths of at most 0 steps cannot be looked for; 1 to 100 can"),
-        ({"max_steps": 101}, "paths of at most 101 steps cannot be looked for; 1 to 100 can"),
-        ({"limit": 0}, "0 paths cannot be shown; 1 or more can"),
+        {"end": "france"},
+        {"max_steps": 0},
+        {"max_steps": 101},
+        {"limit": 0},
     ],
 )
-def test_paths_that_cannot_be_asked_for(world: KnowledgeBase, given_: dict[str, Any], message: str) -> None:
+def test_paths_that_cannot_be_asked_for(world: KnowledgeBase, given_: dict[str, Any], wording: Wording) -> None:
     with pytest.raises(BadInputError) as caught:
         world.paths("France", **{"end": "Japan", **given_})
-    assert str(caught.value) == message
+    wording(str(caught.value))
 
 
-def test_unknown_names(world: KnowledgeBase) -> None:
+def test_unknown_names(world: KnowledgeBase, wording: Wording) -> None:
     for call in (lambda **how: world.paths("France", "Japan", **how), lambda **how: world.around("France", **how)):
-        with pytest.raises(UnknownNameError, match="unknown relation 'border'; did you mean 'borders'"):
+        with pytest.raises(UnknownNameError) as caught:
             call(relations=["border"])
-        with pytest.raises(UnknownNameError, match="unknown type 'contry'; did you mean 'country'"):
+        wording(str(caught.value))
+        with pytest.raises(UnknownNameError) as caught:
             call(types=["contry"])
+        wording(str(caught.value))
 
 
 def test_a_path_longer_than_a_byte_counts_for_one_side(tmp_path: Path) -> None:
@@ -294,19 +297,19 @@ def test_a_choice_is_fair_to_relations(world: KnowledgeBase) -> None:
     found = world.around("France", limit=1 + len(relations))
     rows = world.neighbors("France").filter(pl.col("id").is_in(found.nodes["id"].to_list()))
     assert set(rows.select("relation", "direction").unique().iter_rows()) == set(relations)
-    left = f"{found.left_out} more nodes left out"
+    left = f"{found.omitted} more nodes omitted"
     assert found.summary == f"{1 + len(relations)} nodes, {found.edges.height} edges; {left}"
 
 
 def test_a_neighbourhood_in_lines(world: KnowledgeBase) -> None:
     found = world.around("Moselle", 2, types=["river", "sea"], limit=3)
     assert found.lines() == [
-        "Moselle and what lies within 2 steps",
+        "Moselle: neighbourhood within 2 steps",
         f"  1 step: {steps(found, 1)}",
         f"  2 steps: {steps(found, 2)}",
-        f"kept: {found.summary}",
+        f"shown: {found.summary}",
     ]
-    assert str(found) == f"Moselle and what lies within 2 steps: {found.summary}"
+    assert str(found) == f"Moselle: neighbourhood within 2 steps: {found.summary}"
 
 
 def steps(found: Any, hop: int) -> str:
@@ -323,17 +326,19 @@ def test_a_lonely_node(small: KnowledgeBase) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given_", "message"),
+    "given_",
     [
-        ({"hops": 0}, "no neighbourhood of 0 steps can be looked at; 1 to 100 can"),
-        ({"hops": 101}, "no neighbourhood of 101 steps can be looked at; 1 to 100 can"),
-        ({"limit": 0}, "0 nodes cannot be kept; 1 or more can"),
+        {"hops": 0},
+        {"hops": 101},
+        {"limit": 0},
     ],
 )
-def test_neighbourhoods_that_cannot_be_asked_for(world: KnowledgeBase, given_: dict[str, Any], message: str) -> None:
+def test_neighbourhoods_that_cannot_be_asked_for(
+    world: KnowledgeBase, given_: dict[str, Any], wording: Wording
+) -> None:
     with pytest.raises(BadInputError) as caught:
         world.around("France", **given_)
-    assert str(caught.value) == message
+    wording(str(caught.value))
 
 
 # -- the commands -----------------------------------------------------------------------------------------------------
@@ -368,41 +373,33 @@ def test_path_in_other_formats(here, world_kb: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given_", "message"),
+    "given_",
     [
-        (("France", "FRANCE"), "both ends are France (country#FRA); name another node to go to"),
-        (("France", "Japan", "--max", 1),
-         "no path of at most 1 step joins France (country#FRA) and Japan (country#JPN); --max 3 looks further"),
-        (("France", "Japan", "--max", 1, "-t", "sea"),
-         "no path of at most 1 step joins France (country#FRA) and Japan (country#JPN);"
-         " more relations and types may"),
-        (("France", "Japan", "-r", "lies_in"),
-         "no path joins France (country#FRA) and Japan (country#JPN); more relations and types may"),
-        (("France", "Japan", "-r", "lies"), "unknown relation 'lies'; did you mean 'lies_in'?"),
-        (("France", "Japan", "-f", "xml"),
-         "unknown format 'xml'; there are csv, json, markdown, ndjson, parquet, table"),
+        ("France", "FRANCE"),
+        ("France", "Japan", "--max", 1),
+        ("France", "Japan", "--max", 1, "-t", "sea"),
+        ("France", "Japan", "-r", "lies_in"),
+        ("France", "Japan", "-r", "lies"),
+        ("France", "Japan", "-f", "xml"),
     ],
 )  # fmt: skip
-def test_path_that_is_none(here, world_kb: Path, given_: tuple[object, ...], message: str) -> None:
+def test_path_that_is_none(here, world_kb: Path, given_: tuple[object, ...], wording: Wording) -> None:
     done = here("path", world_kb, *given_)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"kbkit: {message}\n"
+    wording(done.stderr, "cli")
 
 
-def test_separate_parts(here, tiny_kb: Path) -> None:
+def test_separate_parts(here, tiny_kb: Path, wording: Wording) -> None:
     done = here("path", tiny_kb, "p3", "p2")
     assert done.returncode == 1
-    assert done.stderr == (
-        "kbkit: no path joins Nobody, Known (person#p3) and Zoë Müller (person#p2);"
-        " they lie in separate parts of the graph\n"
-    )
+    wording(done.stderr, "cli")
 
 
-def test_around_in_words(here, world_kb: Path) -> None:
+def test_around_in_words(here, world_kb: Path, wording: Wording) -> None:
     done = here("around", world_kb, "Moselle", terminal=True)
-    assert done.stdout.splitlines()[0] == "Moselle and what lies within 1 step"
-    assert done.stdout.splitlines()[-1].startswith("kept: ")
-    assert done.stderr == "--out FILE draws it or writes the graph: .html, .svg, .png, .graphml, .dot\n"
+    assert done.stdout.splitlines()[0] == "Moselle: neighbourhood within 1 step"
+    assert done.stdout.splitlines()[-1].startswith("shown: ")
+    wording(done.stderr, "cli")
     assert here("--quiet", "around", world_kb, "Moselle", terminal=True).stderr == ""
     rows = [json.loads(line) for line in here("around", world_kb, "Moselle", "--hops", 2).stdout.splitlines()]
     assert list(rows[0]) == ["hop", "type", "nodes", "kept"]
@@ -410,7 +407,7 @@ def test_around_in_words(here, world_kb: Path) -> None:
 
 
 def test_around_writes_a_graph(run, world_kb: Path, tmp_path: Path) -> None:
-    done = run("around", world_kb, "France", "--most", 40, "--out", "x.dot", cwd=tmp_path)
+    done = run("around", world_kb, "France", "--limit", 40, "--out", "x.dot", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr.startswith("x.dot: 40 nodes, ")
     assert done.stderr.endswith(" more nodes left out\n")
@@ -429,14 +426,12 @@ def test_names_cannot_steer_a_terminal(tmp_path: Path) -> None:
         assert all(line.isprintable() for line in kb.around("a").lines())
 
 
-def test_no_kb(here, tmp_path: Path) -> None:
+def test_no_kb(here, tmp_path: Path, wording: Wording) -> None:
     assert here("path", tmp_path, "a", "b").returncode == 1
-    assert here("around", tmp_path, "a", "--out", tmp_path / "none" / "x.dot").stderr == (
-        f"kbkit: {tmp_path}/none/x.dot: there is no folder {tmp_path}/none; make it first\n"
-    )
+    wording(here("around", tmp_path, "a", "--out", tmp_path / "none" / "x.dot").stderr, "cli")
 
 
-def test_numbers_are_exact_up_to_what_a_double_holds(tmp_path: Path) -> None:
+def test_numbers_are_exact_up_to_what_a_double_holds(tmp_path: Path, wording: Wording) -> None:
     """Twenty diamonds in a row: 2 ** 20 paths, of which few are looked at."""
     nodes = ["n0"] + [f"{side}{i}" for i in range(20) for side in ("a", "b", "n")]
     nodes[3::3] = [f"n{i + 1}" for i in range(20)]
@@ -448,5 +443,6 @@ def test_numbers_are_exact_up_to_what_a_double_holds(tmp_path: Path) -> None:
         assert (found.total, found.steps) == (2**20, 40)
         assert math.prod(len(path) for path in found) == 40**4
         assert len({tuple(node.key for node in path.nodes) for path in found}) == 4
-        with pytest.raises(KbError, match="there is no node 99"):
+        with pytest.raises(KbError) as caught:
             kb.paths(99, 0)
+        wording(str(caught.value))

@@ -18,7 +18,7 @@ from kbkit.cli import reference
 from tests.console import here, read_all
 
 ROOT = Path(__file__).parents[1]
-GUIDES = ROOT / "kbkit" / "guides"
+GUIDES = ROOT / "kbkit" / "assets" / "guides"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 GENERATED = ("commands", "schema")
 PAGES = {"README": README} | {
@@ -101,6 +101,15 @@ def printed_by(command: str, folder: Path) -> str:
     return plain(done.stdout + done.stderr)
 
 
+def write_shown_files(page: str, folder: Path) -> None:
+    """Write the files that a page shows with ``cat``."""
+    for command, output in steps(page):
+        if command.startswith("cat "):
+            path = folder / command.removeprefix("cat ")
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(output + "\n", encoding="utf-8")
+
+
 @pytest.fixture(params=list(PAGES), scope="module")
 def page(request: pytest.FixtureRequest) -> str:
     return PAGES[request.param]
@@ -110,11 +119,7 @@ def page(request: pytest.FixtureRequest) -> str:
 def folder(page: str, world_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the page's reader is: after `kbkit demo`, which the README shows, with the files that it shows."""
     place = tmp_path_factory.mktemp("reader")
-    for command, output in steps(page):
-        if command.startswith("cat "):
-            path = place / command.removeprefix("cat ")
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(output + "\n", encoding="utf-8")
+    write_shown_files(page, place)
     if page == README:
         assert "More" in terminal("kbkit demo", place)
     else:

@@ -30,6 +30,7 @@ from kbkit.stores.tables import quote
 from tests import kbs
 from tests.conftest import Run
 from tests.test_recipes import content
+from tests.wording import Wording
 
 HOSTILE = r"""
 CREATE TABLE nodes AS SELECT * FROM (VALUES
@@ -520,24 +521,24 @@ def test_symbols(name: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("to", "out", "options", "message"),
+    ("to", "out", "options"),
     [
-        ("spark", "x", {}, "unknown format 'spark'; there are csv, kgtk, ntriples, parquet"),
-        ("ntriples", "x.ttl", {}, "HERE/x.ttl does not end in .nt or .nt.gz; ntriples writes one file"),
-        ("kgtk", "x.nt", {}, "HERE/x.nt does not end in .tsv or .tsv.gz; kgtk writes one file"),
-        ("ntriples", "x.nt", {"flat": True}, "--flat goes with parquet and csv, not with ntriples"),
-        ("parquet", "x", {"gzip": True}, "--gzip goes with csv, not with parquet"),
-        ("parquet", "file.nt", {}, "HERE/file.nt is a file; parquet writes a folder: name a new one"),
-        ("ntriples", "file.nt", {}, "HERE/file.nt exists already; --replace writes it anew"),
-        ("ntriples", "folder.nt", {}, "HERE/folder.nt is a folder; ntriples writes one file: name a new one"),
-        ("csv", "full", {}, "HERE/full holds other files (mine.txt); name a new or empty folder"),
-        ("csv", "full", {"replace": True}, "HERE/full holds other files (mine.txt); name a new or empty folder"),
-        ("csv", "posing", {"replace": True}, "HERE/posing holds other files (schema.json); name a new or empty folder"),
-        ("csv", "none/x", {}, "HERE/none does not exist; make that folder first"),
+        ("spark", "x", {}),
+        ("ntriples", "x.ttl", {}),
+        ("kgtk", "x.nt", {}),
+        ("ntriples", "x.nt", {"flat": True}),
+        ("parquet", "x", {"gzip": True}),
+        ("parquet", "file.nt", {}),
+        ("ntriples", "file.nt", {}),
+        ("ntriples", "folder.nt", {}),
+        ("csv", "full", {}),
+        ("csv", "full", {"replace": True}),
+        ("csv", "posing", {"replace": True}),
+        ("csv", "none/x", {}),
     ],
 )
 def test_what_is_refused(
-    small: KnowledgeBase, tmp_path: Path, to: str, out: str, options: dict[str, bool], message: str
+    small: KnowledgeBase, tmp_path: Path, to: str, out: str, options: dict[str, bool], wording: Wording
 ) -> None:
     (tmp_path / "file.nt").write_text("mine", encoding="utf-8")
     (tmp_path / "folder.nt").mkdir()
@@ -548,35 +549,39 @@ def test_what_is_refused(
     before = kbs.tree(tmp_path)
     with pytest.raises(KbError) as caught:
         export(small, to, tmp_path / out, **options)
-    assert str(caught.value) == message.replace("HERE", str(tmp_path))
+    wording(str(caught.value))
     assert kbs.tree(tmp_path) == before
 
 
-def test_an_rdf_source_is_not_n_triples(rdf_kb: Path, tmp_path: Path) -> None:
+def test_an_rdf_source_is_not_n_triples(rdf_kb: Path, tmp_path: Path, wording: Wording) -> None:
     with kbkit.open(rdf_kb) as kb, pytest.raises(KbError) as caught:
         export(kb, "ntriples", tmp_path / "x.nt")
-    expected = "x.nt does not end in .nq or .nq.gz; this KB came from RDF, and its statements are N-Quads"
-    assert str(caught.value) == f"{tmp_path}/{expected}"
+    wording(str(caught.value))
 
 
-def test_nothing_is_written_into_a_kb(small: KnowledgeBase) -> None:
+def test_nothing_is_written_into_a_kb(small: KnowledgeBase, wording: Wording) -> None:
     place = small.directory.path / "export"
-    with pytest.raises(KbError, match="lies inside the KB"):
+    with pytest.raises(KbError) as caught:
         export(small, "parquet", place)
+    wording(str(caught.value))
     assert not place.exists()
 
 
-def test_a_former_export_is_replaced_when_asked_and_an_empty_folder_taken(small: KnowledgeBase, tmp_path: Path) -> None:
+def test_a_former_export_is_replaced_when_asked_and_an_empty_folder_taken(
+    small: KnowledgeBase, tmp_path: Path, wording: Wording
+) -> None:
     out = tmp_path / "out"
     out.mkdir()
     export(small, "csv", out)
-    with pytest.raises(KbError, match=r"holds an export already; --replace writes it anew"):
+    with pytest.raises(KbError) as caught:
         export(small, "parquet", out)
+    wording(str(caught.value))
     export(small, "parquet", out, replace=True)
     assert not list(out.rglob("*.csv"))
     (out / "notes.txt").write_text("mine", encoding="utf-8")
-    with pytest.raises(KbError, match=r"holds other files \(notes.txt\)"):
+    with pytest.raises(KbError) as caught:
         export(small, "parquet", out, replace=True)
+    wording(str(caught.value))
     assert (out / "notes.txt").exists()
 
 
@@ -607,7 +612,7 @@ def test_an_export_that_is_stopped_leaves_what_was_there(
 # -- the command ------------------------------------------------------------------------------------------------------
 
 
-def test_the_command(run: Run, here: Run, tiny_kb: Path, tmp_path: Path) -> None:
+def test_the_command(run: Run, here: Run, tiny_kb: Path, tmp_path: Path, wording: Wording) -> None:
     done = run("export", tiny_kb, "--to", "csv", "--flat", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(
@@ -617,7 +622,8 @@ def test_the_command(run: Run, here: Run, tiny_kb: Path, tmp_path: Path) -> None
     )
     assert done.stdout == ""
     again = here("export", tiny_kb, "--to", "csv", "--out", "out", cwd=tmp_path)
-    assert (again.returncode, again.stderr) == (1, "kbkit: out holds an export already; --replace writes it anew\n")
+    assert again.returncode == 1
+    wording(again.stderr, "cli")
 
 
 def test_statements_to_standard_output(run: Run, tiny_kb: Path, small: KnowledgeBase, tmp_path: Path) -> None:
@@ -637,9 +643,9 @@ ls -A "$DISK"
 
 
 @pytest.mark.parametrize(("to", "name"), [("csv", "out"), ("ntriples", "out.nt")])
-def test_a_full_disk(world_kb: Path, tmp_path: Path, to: str, name: str) -> None:
+def test_a_full_disk(world_kb: Path, tmp_path: Path, to: str, name: str, wording: Wording) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     done = kbs.in_namespace(FILL, DISK=disk, KB=world_kb, TO=to, NAME=name)
-    assert done.stderr == "kbkit: the disk is full; nothing was written; make room, or name another --out\n"
+    wording(done.stderr, "cli")
     assert done.stdout == "exit 1\n"

@@ -18,6 +18,7 @@ from kbkit.kb import KnowledgeBase
 from kbkit.mcp import server as mcp_server
 from kbkit.mcp.server import Limits, serve, server
 from tests.conftest import SCRIPT
+from tests.wording import Wording
 
 mcp = pytest.importorskip("mcp")
 
@@ -68,7 +69,7 @@ def test_the_command_serves_over_stdio(world_kb: Path) -> None:
         texts = [result.content[0].text for result in results]
         assert texts[0].startswith("Entities:\n- France (country:FRA): country; ")
         assert texts[1] == "1 row:\n| x |\n| --- |\n| country:ESP |"
-        assert texts[2] == "unknown node 'country:FRX'; did you mean France (country:FRA)?"
+        assert texts[2] == "Unknown node 'country:FRX'. Did you mean France (country:FRA)?"
         assert [result.is_error for result in results] == [False, False, True]
 
     talk(mcp.StdioServerParameters(command=str(SCRIPT), args=["mcp", str(world_kb)]), tour)
@@ -172,7 +173,7 @@ def test_row_caps(world: KnowledgeBase, name: str) -> None:
     text, failed = called(world, name, Limits(rows=10), query=query, limit=11)
     assert failed
     assert text.startswith(
-        f"the arguments of {name} do not fit: 11 is greater than the maximum of 10; it takes query (string)"
+        f"Invalid arguments of {name}: 11 is greater than the maximum of 10"
     )
 
 
@@ -199,40 +200,39 @@ def test_waiting_for_the_worker_is_not_a_call_s_own_time(world: KnowledgeBase, m
         said.extend(result.content[0].text for result in results)
 
     talk(server(world, Limits(timeout=0.3)), ask)
-    assert said == ["timeout: SPARQL stopped after 0.3 s; make the query simpler"] * 5
+    assert len(said) == 5
+    assert all(text.startswith("timeout: SPARQL stopped after 0.3 s") for text in said)
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "message"),
+    ("name", "arguments"),
     [
-        ("entry", {"id": "zzzqqq"}, "unknown node 'zzzqqq'"),
-        ("examples", {"property": "rel:bordrs"}, "unknown property 'rel:bordrs'; did you mean rel:borders?"),
-        ("search", {"text": "  "}, "the search is empty"),
-        ("sparql", {"query": "SELECT ?x { ?x a }"}, "syntax error: line 1, column "),
-        ("sparql", {"query": "DELETE WHERE { ?a ?b ?c }"}, ""),
-        ("sparql", {}, "the arguments of sparql do not fit: 'query' is a required property; it takes query (string), "),
+        ("entry", {"id": "zzzqqq"}),
+        ("examples", {"property": "rel:bordrs"}),
+        ("search", {"text": "  "}),
+        ("sparql", {"query": "SELECT ?x { ?x a }"}),
+        ("sparql", {"query": "DELETE WHERE { ?a ?b ?c }"}),
+        ("sparql", {}),
         (
             "sparql",
             {"query": "ASK {}", "timeout": 900},
-            "the arguments of sparql do not fit: Additional properties are",
         ),
-        ("sql", {"query": 1}, "the arguments of sql do not fit: 1 is not of type 'string'"),
-        ("sql", {"query": "DROP TABLE nodes"}, "Parser Error"),
-        ("sql", {"query": "SELECT 1) LIMIT 1; DROP VIEW country; SELECT (1"}, ""),
-        ("sql", {"query": "COPY nodes TO 'stolen.csv'"}, "Parser Error"),
-        ("sql", {"query": "SELECT * FROM read_text('/etc/hostname')"}, "Permission Error"),
-        ("answers", {"expression": "countr -> x"}, "column 1: unknown type 'countr'; did you mean 'country'?"),
+        ("sql", {"query": 1}),
+        ("sql", {"query": "DROP TABLE nodes"}),
+        ("sql", {"query": "SELECT 1) LIMIT 1; DROP VIEW country; SELECT (1"}),
+        ("sql", {"query": "COPY nodes TO 'stolen.csv'"}),
+        ("sql", {"query": "SELECT * FROM read_text('/etc/hostname')"}),
+        ("answers", {"expression": "countr -> x"}),
         (
             "dance",
             {},
-            "there is no tool 'dance'; there are schema, search, entry, show, examples, sql, sparql, answers",
         ),
     ],
 )
-def test_errors_are_one_line(world: KnowledgeBase, name: str, arguments: dict[str, Any], message: str) -> None:
+def test_errors_are_one_line(world: KnowledgeBase, name: str, arguments: dict[str, Any], wording: Wording) -> None:
     text, failed = called(world, name, **arguments)
     assert failed
-    assert text.startswith(message)
+    wording(text)
     assert "\n" not in text
     assert "Traceback" not in text
     assert world.schema.type("country").count == len(world.sql("FROM country"))
@@ -268,16 +268,17 @@ def test_names_of_the_kb_stay_on_their_line(tmp_path: Path) -> None:
 # -- what cannot be ---------------------------------------------------------------------------------------------------
 
 
-def test_without_the_package(world: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package(world: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, wording: Wording) -> None:
     monkeypatch.setitem(sys.modules, "mcp", None)  # as Python marks a module that cannot be imported
     with pytest.raises(KbError) as caught:
         serve(world, Limits())
-    assert str(caught.value) == "the package mcp is not installed; pip install 'kbkit[mcp]'"
+    wording(str(caught.value))
 
 
-def test_limits_that_cannot_be(here: Any, world_kb: Path) -> None:
+def test_limits_that_cannot_be(here: Any, world_kb: Path, wording: Wording) -> None:
     done = here("mcp", world_kb, "--max-rows", "0")
-    assert (done.returncode, done.stderr) == (1, "kbkit: the limit of rows is 0; it is 1 or more\n")
+    assert done.returncode == 1
+    wording(done.stderr, "cli")
     done = here("mcp", "nowhere.kb")
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1

@@ -7,6 +7,7 @@ A test checks facts (the type of an error, names, numbers, places) itself, and h
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ FRONT_ENDS = ("python", "cli", "shell")
 
 Wording = Callable[..., None]
 _KEY = "kbkit_wording"
+_PORT = re.compile(r"127\.0\.0\.1:\d+")
 
 
 def read(front_end: str) -> dict[str, str]:
@@ -29,16 +31,18 @@ def read(front_end: str) -> dict[str, str]:
 class Recorder:
     """Compares the texts of one test, or keeps them."""
 
-    def __init__(self, test: str, kept: dict[str, dict[str, str]] | None) -> None:
+    def __init__(self, test: str, base: Path, kept: dict[str, dict[str, str]] | None) -> None:
         self._test, self._kept, self._count = test, kept, 0
+        self._folder = re.compile(re.escape(str(base)) + r"(/popen-gw\d+)?/[\w.-]+")
 
     def __call__(self, text: str, front_end: str = "python", replace: dict[str, str] | None = None) -> None:
-        """Check a text; ``replace`` puts fixed words for what differs from run to run (paths, times)."""
+        """Check a text; ``replace`` maps what differs from run to run, beside temporary folders and ports, to words."""
         assert front_end in FRONT_ENDS
         self._count += 1
         key = f"{self._test} {self._count}"
         for changing, fixed in (replace or {}).items():
             text = text.replace(changing, fixed)
+        text = _PORT.sub("127.0.0.1:PORT", self._folder.sub("DIR", text))
         if self._kept is not None:
             self._kept.setdefault(front_end, {})[key] = text
             return
@@ -78,7 +82,7 @@ def gather(config: pytest.Config, output: dict[str, Any]) -> None:
 
 
 @pytest.fixture
-def wording(request: pytest.FixtureRequest) -> Wording:
+def wording(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Wording:
     """Compare a text with its snapshot: ``wording(str(error.value))``, ``wording(done.stderr, "cli")``."""
     test = request.node.nodeid.removeprefix("tests/")
-    return Recorder(test, getattr(request.config, _KEY, None))
+    return Recorder(test, tmp_path_factory.getbasetemp(), getattr(request.config, _KEY, None))

@@ -1,4 +1,4 @@
-"""The exploration actions, on any KB: search, entry, examples, sparql (the SPINACH paper, section 4.1)."""
+"""The exploration actions on any KB: search, entry, examples, sparql (SPINACH paper, section 4.1)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kbkit.agent import entries, wikidata
 from kbkit.agent.names import Names, is_entity, line
-from kbkit.agent.results import Entry, Examples, Found, Outcome, table
+from kbkit.agent.results import Entry, Examples, Outcome, SearchHits, table
 from kbkit.agent.search import PROPERTY, Searcher
 from kbkit.errors import KbError, QueryError, QuerySyntaxError, QueryTimeoutError, UnknownNameError
 from kbkit.graph.nodes import describe
@@ -17,31 +17,32 @@ if TYPE_CHECKING:
     from kbkit.stores import Stores
 
 TIMEOUT = 60.0
-"""Seconds that a query may take."""
+"""Default time limit of a query in seconds."""
 ROWS = 10_000
-"""Rows of a query that are taken."""
+"""Default maximum number of rows of a query."""
 
 _PLACE = re.compile(r"error at (\d+):(\d+): ", re.DOTALL)
 
 
 class Explorer:
-    """Explores a KB as an expert does. Results have ``.text``, ``.to_json()`` and ``.folded`` (one line)."""
+    """Explores a KB. Results have ``.text``, ``.to_json()`` and ``.folded`` (one line)."""
 
     def __init__(self, stores: Stores) -> None:
         self.stores, self.names = stores, Names(stores)
         self._searcher = Searcher(stores, self.names)
 
-    def search(self, text: str) -> Found:
-        """At most 8 entities, by names and aliases first, then by texts, and at most 4 properties: relations and
-        attributes, in a KB of Wikidata its properties.
+    def search(self, text: str) -> SearchHits:
+        """Search for at most 8 entities, by names and aliases first, then by texts, and for at most 4 properties:
+        relations and attributes, in a Wikidata KB its properties.
         """
         return self._searcher.search(text)
 
     def entry(self, id: str) -> Entry:  # noqa: A002
-        """What leads out of a node, with labels beside ids and qualifiers; also what a property is.
+        """Return the properties of a node with their values, labels next to ids, and qualifiers; or describe a
+        property.
 
-        ``id`` is one that other actions show, or what :meth:`kbkit.kb.Stores.find` takes. Raises
-        :class:`UnknownNameError` with the closest.
+        ``id`` is an id shown by another action, or a reference (:meth:`kbkit.stores.nodes.Nodes.find`). Raises
+        :class:`UnknownNameError` with the closest names.
         """
         if self.names.wikidata:
             return wikidata.entry(self.stores, self.names, self.names.find(id))
@@ -56,9 +57,9 @@ class Explorer:
             return entries.property_entry(self.names, known)
 
     def examples(self, property: str) -> Examples:  # noqa: A002
-        """A few examples of how a relation or attribute is used, by its id, name or label.
+        """Return a few examples of the use of a relation or attribute, given by id, name or label.
 
-        Raises :class:`UnknownNameError` with the closest.
+        Raises :class:`UnknownNameError` with the closest names.
         """
         if not self.names.wikidata:
             return entries.examples(self.stores, self.names, self.names.known_property(property))
@@ -66,13 +67,14 @@ class Explorer:
         node = self.names.find(local if is_entity(local.upper()) else f"{PROPERTY}:{property.strip()}")
         found = describe(self.stores, node)
         if PROPERTY not in (found.type, *found.other_types):
-            raise KbError(f"{found.key} is an item and no property", "properties are called P and a number")
+            raise KbError(f"{found.key} is an item, not a property", "Ids of properties are P and a number")
         return wikidata.examples(self.stores, node)
 
     def sparql(self, query: str, timeout: float | None = TIMEOUT, limit: int = ROWS) -> Outcome:
-        """Run a query, and say plainly what became of it: results, empty, a syntax error with its place, a timeout.
+        """Run a query and report its outcome: results, empty, a syntax error with its position, or a timeout.
 
-        ``timeout`` is in seconds; at most ``limit`` rows are taken. Errors of the query are outcomes, never raised.
+        ``timeout`` is in seconds, ``limit`` is the maximum number of rows. Errors of the query are outcomes and are not
+        raised.
         """
         if not query.strip():
             return Outcome("syntax", query, message="the query is empty")
@@ -88,7 +90,7 @@ class Explorer:
         return Outcome("results", query, kept, table(kept, self.names.shortened), cut=frame.height > limit)
 
     def _refused(self, query: str, error: QueryError, limit: int) -> Outcome:
-        """A query that cannot be read (with line and column), or that the engine does not take."""
+        """Return the outcome of a query that cannot be parsed (with line and column) or that the engine rejects."""
         message = line(str(error))
         if isinstance(error, QuerySyntaxError):
             place = f"line {error.line}, column {error.column}: " if error.line and "line " not in message else ""
@@ -99,11 +101,11 @@ class Explorer:
         said = _plainly(message[found.end() :])
         if rewrite(self.stores, query, limit=limit).text == query:
             return Outcome("syntax", query, message=f"line {found[1]}, column {found[2]}: {said}")
-        return Outcome("syntax", query, message=said)  # the place is one of the text that the engine had
+        return Outcome("syntax", query, message=said)  # the position refers to the rewritten query
 
 
 def _plainly(message: str) -> str:
-    """What Oxigraph's parser says, whose list of what may follow sometimes holds a sentence that says it all."""
+    """Return the message of Oxigraph's parser; if its list of expected tokens contains a sentence, only that."""
     told = [
         part for part in message.removeprefix("expected one of ").split(", ") if re.fullmatch(r"[A-Z][\w ]+ .*", part)
     ]

@@ -1,7 +1,7 @@
-"""The SPINACH agent: a model that explores a KB, a thought and an action at a time, until a query answers a question.
+"""The SPINACH agent: a model explores a KB, one thought and action at a time, until a query answers a question.
 
 After "SPINACH: SPARQL-Based Information Navigation for Challenging Real-World Questions" (Liu et al., 2024), section 4.
-Only what the model itself replies is ever taken for an action; what the KB says reaches it as JSON, and as data.
+Only the model's own reply is parsed for an action; KB contents reach the model as JSON data.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kbkit.agent import describe, reply
 from kbkit.agent.actions import ROWS, TIMEOUT, Explorer
-from kbkit.agent.reply import Wanted
+from kbkit.agent.reply import Reply
 from kbkit.agent.results import Entry, Outcome, Result
 from kbkit.agent.state import State, Step
 from kbkit.errors import KbError
@@ -29,22 +29,22 @@ POLICY, PRUNE = "explore_policy", "explore_prune"
 """The prompts."""
 
 _BACK = 2
-"""Steps that a repeated action takes back."""
+"""Number of steps that a repeated action rolls back."""
 _MOST_ENTRY = 4
-"""An entry that no model shortened is cut at so many times the size from which it is shortened."""
+"""An entry that the model did not prune is truncated at this multiple of the pruning size."""
 
 Listener = Callable[[State], None]
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How an agent works; the numbers are the paper's (section 4).
+    """Settings of the agent; the defaults are the paper's (section 4).
 
-    * ``actions``: those that stand in the end, at most; ``total``: all, those that were rolled back too
-    * ``without``: actions that it does not have (search, entry, examples)
-    * ``fold``: the last steps whose observations are shown whole; older ones are a line each
-    * ``prune``: letters of an entry's JSON from which a model shortens it; 0 for never
-    * ``timeout``: seconds a query; ``limit``: rows that are taken of one
+    * ``actions``: maximum number of actions in effect; ``total``: including those rolled back
+    * ``without``: actions the agent lacks (search, entry, examples)
+    * ``fold``: number of last steps whose observations are shown in full; older ones are folded to one line
+    * ``prune``: size of an entry's JSON, in characters, from which a model prunes it (0: never)
+    * ``timeout``: seconds per query; ``limit``: maximum rows per query
     """
 
     actions: int = 15
@@ -58,14 +58,14 @@ class Settings:
     def __post_init__(self) -> None:
         for name, least in (("actions", 1), ("total", 1), ("fold", 1), ("prune", 0), ("limit", 1)):
             if getattr(self, name) < least:
-                raise KbError(f"{name} is {getattr(self, name)}", f"it is {least} or more")
+                raise KbError(f"Invalid value of {name}: {getattr(self, name)}", f"Use {least} or more")
         if self.timeout is not None and self.timeout <= 0:
-            raise KbError(f"timeout is {self.timeout:g}", "it is above 0, or None for no limit")
+            raise KbError(f"Invalid timeout: {self.timeout:g}", "Use a number above 0, or None for no limit")
         describe.actions(self.without)
 
 
 class Turn(NamedTuple):
-    """A question that was answered before, in the same conversation: its query, and lines of a table of its rows."""
+    """An earlier question of the same conversation: its query, and a table of its rows as lines."""
 
     question: str
     sparql: str
@@ -74,12 +74,12 @@ class Turn(NamedTuple):
 
 @dataclass(frozen=True)
 class Answer:
-    """What an agent found.
+    """The result of an agent.
 
-    ``sparql`` is the last query that gave rows (else the last query, empty if there was none) and ``rows`` are all of
-    its rows, up to ``Settings.most`` (then ``cut``). ``outcome`` is ``stopped`` (the model called stop), ``limit`` (it
-    used up its actions, and a query had given rows) or ``nothing``. ``actions`` counts the steps that stand, ``trace``
-    has all. ``usage`` counts tokens as the model does, also of replies that the cache knew; those of a recording are 0.
+    ``sparql`` is the last query with rows (else the last query, or '') and ``rows`` its rows, at most
+    ``Settings.limit`` (then ``cut`` is true). ``outcome`` is ``stopped`` (the model called stop), ``limit`` (no actions
+    left, but a query returned rows) or ``nothing``. ``actions`` counts the steps in effect, ``trace`` has all steps.
+    ``usage`` counts tokens as reported by the model, including cached replies; those of a recording are 0.
     """
 
     question: str
@@ -94,20 +94,20 @@ class Answer:
 
     @property
     def rolled_back(self) -> int:
-        """Steps that do not stand."""
+        """The number of steps rolled back."""
         return sum(step.rolled_back for step in self.trace)
 
     @property
     def turn(self) -> Turn:
-        """The answer as a later question's history has it."""
+        """The answer as a turn of the conversation."""
         return Turn(self.question, self.sparql, self.shown)
 
 
 class Agent:
-    """Answers questions on one KB. Any thread may ask; each question has a state of its own.
+    """Answers questions on one KB. Thread-safe; each question has its own state.
 
-    ``calls`` names the model, and keeps its replies, so that the same question takes the same way again. Raises
-    :class:`KbError` for a KB without triples, which no query can be run on.
+    ``calls`` is the model with its cache of replies, so the same question is answered in the same way. Raises
+    :class:`KbError` for a KB without triples.
     """
 
     def __init__(self, stores: Stores, calls: Calls, settings: Settings | None = None) -> None:
@@ -119,13 +119,14 @@ class Agent:
         self._about = describe.kb(stores, self._explorer.names)
 
     def ask(self, question: str, history: Sequence[Turn] = (), listen: Listener | None = None) -> Answer:
-        """Explore until the model stops or its actions are used up; ``listen`` hears the state after each step.
+        """Explore until the model stops or its actions are used up; ``listen`` is called with the state after each
+        step.
 
-        Raises :class:`BudgetError` and what else a model's endpoint raises; what was found till then was told to
+        Raises :class:`BudgetError` and the errors of the model's endpoint; the steps until then have been passed to
         ``listen``.
         """
         if not question.strip():
-            raise KbError("the question is empty", "ask something")
+            raise KbError("The question is empty", "Enter a question")
         state, stopped = State(), False
         while not stopped and len(state.steps) < self.settings.actions and len(state.trace) < self.settings.total:
             wanted, usage = self._next(question, history, state)
@@ -136,8 +137,8 @@ class Agent:
 
     # -- a step -------------------------------------------------------------------------------------------------------
 
-    def _next(self, question: str, history: Sequence[Turn], state: State) -> tuple[Wanted, Usage]:
-        """What the model wants to do. After a rollback the same state is another sample, which is another call."""
+    def _next(self, question: str, history: Sequence[Turn], state: State) -> tuple[Reply, Usage]:
+        """Return the model's next action. After a rollback the same state is sampled again, as a new call."""
         inputs = {
             "actions": self._actions,
             "question": question,
@@ -148,24 +149,24 @@ class Agent:
         }
         answer, usage = self._asked(POLICY, inputs, state.rollbacks)
         if answer.problem:
-            return Wanted("", "", "", answer.problem), usage
+            return Reply("", "", "", answer.problem), usage
         return reply.read(answer.value, self._names), usage
 
-    def _take(self, question: str, state: State, wanted: Wanted, usage: Usage) -> bool:
-        """Do what the model wants, or go back; whether the work is at its end."""
+    def _take(self, question: str, state: State, wanted: Reply, usage: Usage) -> bool:
+        """Execute the action or roll back; return whether the work is finished."""
         step = Step(len(state.trace) + 1, wanted.thought, wanted.action, wanted.argument, usage=usage)
         if wanted.problem:
             step.note(wanted.problem)
             state.add(step)
         elif wanted.action == "stop" and not state.found:
-            step.note("stop, but the last query gave no rows: taken back")
+            step.note("stop rejected: the last query returned no rows")
             state.roll_back(step, 0)
         elif wanted.action == "stop":
             step.note("the last query is the answer")
             state.add(step)
             return True
         elif state.repeats(wanted.action, wanted.argument):
-            step.note(f"the same action again: taken back, and the {_BACK} steps before")
+            step.note(f"repeated action: rolled back, with the {_BACK} steps before it")
             state.roll_back(step, _BACK)
         else:
             self._act(question, step)
@@ -173,7 +174,7 @@ class Agent:
         return False
 
     def _act(self, question: str, step: Step) -> None:
-        """Run the action; what is wrong with it is what the model sees."""
+        """Run the action; an error becomes the observation."""
         try:
             result = self._run(step.action, step.argument)
         except KbError as error:
@@ -194,7 +195,7 @@ class Agent:
         return self._explorer.search(argument)
 
     def _pruned(self, question: str, entry: Entry) -> tuple[Entry, Usage]:
-        """A long entry with the properties that a model thinks of help; one whose answer is of no use is cut."""
+        """Return a long entry reduced to the properties that a model selects, or truncated if its answer is invalid."""
         if not self.settings.prune or entry.size <= self.settings.prune:
             return entry, Usage()
         inputs = {"question": question, "entry": entry.title, "edges": entry.edges}
@@ -203,7 +204,7 @@ class Agent:
         return (kept if kept.edges else entry).within(_MOST_ENTRY * self.settings.prune), usage
 
     def _asked(self, prompt: str, inputs: dict[str, Any], sample: int = 0) -> tuple[reading.Answer, Usage]:
-        """A model's answer, and the tokens of its calls as the cache has them."""
+        """Return a model's answer, and the tokens of its calls from the cache."""
         [answer] = self._calls.ask(prompt, [inputs], sample=sample)
         request, model = self._calls.prompt(prompt).request(inputs, sample), self._calls.models[0]
         used = self._calls.cache.get(request.key(model))

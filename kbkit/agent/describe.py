@@ -1,4 +1,4 @@
-"""What a model is told of a KB before it begins: what it holds, how its SPARQL is written, what can be done."""
+"""The description of a KB for a model: contents, notation, actions."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ if TYPE_CHECKING:
     from kbkit.stores import Stores
 
 ACTIONS = {
-    "search": ("text", "finds entities and properties by words in their names, other names and descriptions"),
-    "entry": ("id", "shows an entity's own page: its properties with values and qualifiers, labels beside ids"),
-    "examples": ("property", "shows examples of how a property is used, with qualifiers, by its id"),
-    "sparql": ("query", "runs a SPARQL query; shows how many rows it gave, and the first and last of them"),
-    "stop": ("", "ends the work: the last query that was run is the answer"),
+    "search": ("text", "finds entities and properties by words in their names, aliases and descriptions"),
+    "entry": ("id", "shows an entity's properties with values, qualifiers and labels"),
+    "examples": ("property", "shows examples of the use of a property, with qualifiers, by its id"),
+    "sparql": ("query", "runs a SPARQL query; shows the number of rows, and the first and last rows"),
+    "stop": ("", "ends the exploration: the last query is the answer"),
 }
-"""Action -> its argument and what it does."""
+"""Action -> its argument and its description."""
 
 NEEDED = ("sparql", "stop")
 LISTED = 60
-"""Types and relations that are listed; the others are found by search."""
+"""Maximum number of types and of relations listed; others are found by search."""
 
 _WIKIDATA = (
-    "This is a part of Wikidata. Queries are written as for the Wikidata Query Service, and its prefixes are known.",
-    "wdt:P31 leads to values of the best rank; p:P31 to statements, from there ps:P31 to the value, pq:P580 to a"
+    "This is a part of Wikidata. Write queries as for the Wikidata Query Service; its prefixes are predefined.",
+    "wdt:P31 matches values of the best rank, p:P31 statements; from a statement ps:P31 matches the value, pq:P580 a"
     " qualifier.",
-    "SERVICE wikibase:label gives labels; wikibase:around and wikibase:box find places. No other server is called.",
+    "SERVICE wikibase:label returns labels; wikibase:around and wikibase:box find places. No other service exists.",
     "Instances of a class, also of its subclasses: ?x wdt:P31/wdt:P279* wd:Q5 .",
 )
 _TABLES = (
-    "?x a type:NAME . are the nodes of a type; rdfs:label is the name, skos:altLabel another name.",
-    "The prefixes below are known to every query, beside rdf:, rdfs:, xsd:, owl: and skos:.",
+    "?x a type:NAME . matches the nodes of a type; rdfs:label is the name, skos:altLabel an alias.",
+    "The prefixes below, rdf:, rdfs:, xsd:, owl: and skos: are predefined.",
 )
 _STATEMENTS = (
-    "Attributes of an edge stand on a statement about it: ?s rdf:subject ?head ; rdf:predicate rel:NAME ;"
+    "Attributes of an edge belong to a statement about it: ?s rdf:subject ?head ; rdf:predicate rel:NAME ;"
     " rdf:object ?tail ; attr:NAME ?value ."
 )
 _FULL_TEXT = (
@@ -45,18 +45,18 @@ _FULL_TEXT = (
     " words are constant."
 )
 _RDF = (
-    "The KB holds the RDF of its source, as it was published; ids are IRIs.",
-    "?x a CLASS . are the nodes of a class; rdfs:label is mostly the name.",
+    "The KB holds the RDF of its source as published; ids are IRIs.",
+    "?x a CLASS . matches the nodes of a class; rdfs:label is usually the name.",
 )
 
 
 def actions(without: Collection[str]) -> list[dict[str, str]]:
-    """The actions as a model is told of them, ``without`` some. Raises :class:`KbError` for one that must be there."""
+    """Return the actions, except ``without``, as a model sees them. Raises :class:`KbError` for a required action."""
     for name in without:
         if name not in ACTIONS:
             raise UnknownNameError("action", name, [known for known in ACTIONS if known not in NEEDED])
         if name in NEEDED:
-            raise KbError(f"nothing can be answered without {name}", "leave out search, entry or examples")
+            raise KbError(f"The action '{name}' is required", "Leave out search, entry or examples")
     return [
         {"name": name, "argument": argument, "form": reply.form(name), "does": does}
         for name, (argument, does) in ACTIONS.items()
@@ -65,7 +65,7 @@ def actions(without: Collection[str]) -> list[dict[str, str]]:
 
 
 def kb(opened: Stores, names: Names) -> dict[str, Any]:
-    """What the KB holds: of Wikidata how it is asked, of others also types with attributes, and relations."""
+    """Describe a KB: notes on notation, and except for Wikidata, types with attributes, and relations."""
     schema = opened.schema
     full_text = [_FULL_TEXT] if opened.has("text") else []
     about: dict[str, Any] = {"name": line(opened.manifest.recipe.get("title") or schema.name)}

@@ -1,4 +1,4 @@
-"""Entries and examples from the tables of any KB: attributes, edges with their attributes, what leads to a node."""
+"""Entries and examples of any KB: attributes, edges with their attributes, incoming edges."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from kbkit.stores import Stores
 
 VALUES = 20
-"""Values of one property that an entry shows."""
+"""Maximum number of values of a property in an entry."""
 INCOMING = 3
 EXAMPLES = 5
 
-_COUNT, _PLACE = '"number of edges"', '"place among edges"'  # columns that no attribute is called
+_COUNT, _PLACE = '"number of edges"', '"place among edges"'  # not a valid name of an attribute
 _RDF_TYPE = STANDARD_PREFIXES["rdf"] + "type"
 _ALIAS = STANDARD_PREFIXES["skos"] + "altLabel"
 _ALIASES = 5
 
 
 def entry(stores: Stores, names: Names, node: int) -> Entry:
-    """A node: its types, attributes, texts, outgoing edges, and by relation how many edges come in, and from where."""
+    """Return the entry of a node: types, attributes, texts, outgoing edges, and incoming edges by relation."""
     found = describe(stores, node)
     edges = _own(stores, names, found) | _outgoing(stores, names, node)
     incoming = came_in(stores, names, node, INCOMING)
@@ -43,7 +43,7 @@ def _about(node: Node) -> str:
 
 
 def _own(stores: Stores, names: Names, node: Node) -> Edges:
-    """What is the node's own: types, aliases, attributes, and texts beside the first (the description has that)."""
+    """Return types, aliases, attributes, and the texts except the first, which is in the description."""
     types = [names.type(name) for name in (node.type, *node.other_types)]
     edges: Edges = {names.short(_RDF_TYPE): _one_or_all(types)}
     if node.aliases:
@@ -60,7 +60,7 @@ def _own(stores: Stores, names: Names, node: Node) -> Edges:
 
 
 def _outgoing(stores: Stores, names: Names, node: int) -> Edges:
-    """Relations with the nodes they lead to, and the edges' attributes as qualifiers."""
+    """Return the nodes reached by each relation, with edge attributes as qualifiers."""
     attributes = dict.fromkeys(a.name for relation in stores.schema.relations for a in relation.attributes)
     frame = stores.tables.lookup(_edges_sql("head", "tail", attributes), {"node": node, "limit": VALUES})
     by_relation: dict[str, list[dict[str, Any]]] = {}
@@ -75,7 +75,7 @@ def _outgoing(stores: Stores, names: Names, node: int) -> Edges:
 
 
 def _edges_sql(here: str, there: str, attributes: Iterable[str]) -> str:
-    """Edges of ``$node``, the first ``$limit`` of each relation, with the nodes at their other end."""
+    """Return SQL for the edges of ``$node``, the first ``$limit`` of each relation, with the nodes at the other end."""
     columns = "".join(f", e.{quote(name)} AS {quote('at ' + name)}" for name in attributes)
     return (
         f"SELECT e.relation, e.{_COUNT} AS kbkit_count, n.type, n.key, n.name{columns} FROM (SELECT *,"
@@ -92,7 +92,7 @@ def _qualifiers(names: Names, relation: Relation, row: Mapping[str, Any]) -> dic
 
 
 def came_in(stores: Stores, names: Names, node: int, shown: int) -> Edges:
-    """By relation, how many edges lead to a node, and the first that they come from. Symmetric ones lead out too."""
+    """Return the number of incoming edges by relation and their first heads. Symmetric relations count as outgoing."""
     one_way = [relation.name for relation in stores.schema.relations if not relation.symmetric]
     sql = "SELECT relation::VARCHAR AS name, count(*) FROM edges WHERE tail = $node GROUP BY relation ORDER BY relation"
     counts = {name: count for name, count in stores.tables.rows(sql, {"node": node}) if name in set(one_way)}
@@ -114,7 +114,7 @@ def came_in(stores: Stores, names: Names, node: int, shown: int) -> Edges:
 
 
 def property_entry(names: Names, known: Property) -> Entry:
-    """A relation or attribute: what it joins, how many edges there are, which attributes they have."""
+    """Describe a relation or attribute: signatures, number of edges, attributes."""
     edges: Edges = {}
     if known.relation is not None:
         relation = known.relation
@@ -126,7 +126,7 @@ def property_entry(names: Names, known: Property) -> Entry:
 
 
 def examples(stores: Stores, names: Names, known: Property) -> Examples:
-    """Edges of a relation, or nodes and edges that have an attribute, drawn from all of them, the same each time."""
+    """Return edges of a relation, or nodes and edges with an attribute: a fixed pseudo-random sample."""
     if known.relation is not None:
         found = _edge_examples(stores, names, known.relation)
     else:
@@ -135,7 +135,7 @@ def examples(stores: Stores, names: Names, known: Property) -> Examples:
 
 
 def _edge_examples(stores: Stores, names: Names, relation: Relation, holding: str = "") -> list[dict[str, Any]]:
-    """Edges, those first that have attributes; only such as are ``holding`` one."""
+    """Return edges, those with attributes first; ``holding`` requires an attribute."""
     attributes = [a.name for a in relation.attributes]
     columns = "".join(f", e.{quote(name)} AS {quote('at ' + name)}" for name in attributes)
     given = "".join(f"{quote(name)} IS NULL, " for name in attributes)
@@ -178,8 +178,8 @@ def _attribute_examples(stores: Stores, names: Names, attribute: str) -> list[di
 
 
 def gathered(pairs: Sequence[tuple[str, Mapping[str, Any]]], count: int) -> Any:
-    """Values with their qualifiers: a value, a list of values, or where some have qualifiers ``{value: {"Qualifiers":
-    [...]}}``. ``count`` is how many there are where these are the first only.
+    """Return values with their qualifiers: a value, a list of values, or ``{value: {"Qualifiers": [...]}}`` if any has
+    qualifiers. ``count`` is the total number if only the first values are given.
     """
     if not any(qualifiers for _, qualifiers in pairs):
         return cut([value for value, _ in pairs], count)
@@ -192,7 +192,7 @@ def gathered(pairs: Sequence[tuple[str, Mapping[str, Any]]], count: int) -> Any:
 
 
 def cut(values: Sequence[str], count: int, limit: int = VALUES) -> Any:
-    """One value as it is, several as a list, the first of many with a note of how many more there are."""
+    """Return one value unchanged, several as a list, and for a truncated list a note of how many more there are."""
     shown = list(values[:limit])
     return _one_or_all(shown) if len(shown) == count else [*shown, f"... and {count - len(shown):,} more"]
 

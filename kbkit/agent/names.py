@@ -1,7 +1,7 @@
-"""How the things of a KB are written for a model, and read back: as SPARQL has them, so that what it reads it can ask.
+"""Names of nodes, relations and attributes for a model, in SPARQL notation, so that it can query what it reads.
 
-A node is ``country:FRA``, a relation ``rel:borders``, an attribute ``attr:area_km2``; where no prefix fits, the IRI in
-angle brackets. In a KB of Wikidata they are ``Q42`` and ``P69``.
+A node is ``country:FRA``, a relation ``rel:borders``, an attribute ``attr:area_km2``; without a matching prefix, the
+IRI in angle brackets. In a Wikidata KB the names are ``Q42`` and ``P69``.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 _LOCAL = re.compile(r"(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2})(?:[A-Za-z0-9_.-]|%[0-9A-Fa-f]{2})*(?<!\.)")
 _ENTITY = re.compile(r"[QPLM][1-9][0-9]*(?:-[FS][1-9][0-9]*)?")
-_SEARCH = "search finds properties by words"
+_SEARCH = "A search finds properties by words"
 _IRI = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*://|urn:)[^\x00-\x20<>\"{}|\\^`]+")
 _NAMESAKES = 8
 _LONGEST = 300
-"""Letters of a text that a model is shown."""
+"""Maximum number of characters of a text."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,12 @@ class Property:
 
     @property
     def title(self) -> str:
-        """The label with the id behind it."""
+        """The label followed by the id."""
         return titled(self.label, self.id)
 
     @property
     def about(self) -> str:
-        """What it joins, or what has it."""
+        """A description: signatures or owners, edges, attributes."""
         if self.relation is None:
             return f"attribute ({', '.join(self.types)}) of {_listed(self.owners)}"
         relation = self.relation
@@ -59,7 +59,7 @@ class Property:
 
 
 class Names:
-    """The names of one KB."""
+    """Names in one KB."""
 
     def __init__(self, stores: Stores) -> None:
         self._stores, self._schema = stores, stores.schema
@@ -67,12 +67,12 @@ class Names:
 
     @cached_property
     def prefixes(self) -> dict[str, str]:
-        """Prefix -> namespace, as the KB's SPARQL knows them."""
+        """Prefix -> namespace, as in the KB's SPARQL."""
         return self._schema.prefixes()
 
     @cached_property
     def _namespaces(self) -> list[tuple[str, str]]:
-        """(namespace, prefix), the longest first; of two prefixes for one the first."""
+        """(namespace, prefix), longest namespace first; of two prefixes for a namespace the first."""
         unique: dict[str, str] = {}
         for prefix, namespace in self.prefixes.items():
             unique.setdefault(namespace, prefix)
@@ -81,34 +81,34 @@ class Names:
     # -- written ------------------------------------------------------------------------------------------------------
 
     def short(self, iri: str) -> str:
-        """An IRI as SPARQL takes it: a prefixed name, or the IRI in angle brackets."""
+        """Return an IRI in SPARQL notation: a prefixed name, or the IRI in angle brackets."""
         for namespace, prefix in self._namespaces:
             if iri.startswith(namespace) and _LOCAL.fullmatch(iri, len(namespace)):
                 return f"{prefix}:{iri[len(namespace) :]}"
         return f"<{iri}>"
 
     def shortened(self, value: Any) -> Any:
-        """A value of a query's result: an IRI as :meth:`short` has it, all else as it is."""
+        """Return a value of a query result: IRIs as :meth:`short` writes them, other values unchanged."""
         return self.short(value) if isinstance(value, str) and _IRI.fullmatch(value) else value
 
     def node(self, type_name: str, key: str) -> str:
-        """The id of a node."""
+        """Return the id of a node."""
         return key if self.wikidata else self.short(self._schema.node_iri(type_name, key))
 
     def titled_node(self, type_name: str, key: str, name: str) -> str:
-        """Its name with the id behind it."""
+        """Return a node's name followed by its id."""
         return titled(name, self.node(type_name, key))
 
     def attribute(self, name: str) -> str:
-        """The id of an attribute."""
+        """Return the id of an attribute."""
         return name if self.wikidata else self.short(f"{self._schema.base}attr/{iri_escape(name)}")
 
     def type(self, name: str) -> str:
-        """The id of a node type."""
+        """Return the id of a node type."""
         return self.short(self._schema.type(name).iri)
 
     def relation(self, name: str) -> Property:
-        """A relation."""
+        """Return a relation."""
         known = self._schema.relation(name)
         return Property(known.name if self.wikidata else self.short(known.iri), known.name, known.label, known)
 
@@ -131,7 +131,7 @@ class Names:
         return (*relations, *attributes)
 
     def property(self, text: str) -> Property | None:
-        """The relation or attribute that is written so: by id, IRI, name or label; None where there is none."""
+        """Return the relation or attribute with an id, IRI, name or label, or None."""
         wanted = self._expanded(text.strip())
         for way in (lambda p: (p.id, p.name), lambda p: (p.label,)):
             for known in self.properties:
@@ -140,23 +140,23 @@ class Names:
         return None
 
     def known_property(self, text: str) -> Property:
-        """The same; raises :class:`UnknownNameError` with the closest."""
+        """Return the relation or attribute. Raises :class:`UnknownNameError` with the closest names."""
         found = self.property(text)
         if found is not None:
             return found
         ids = {name: known.id for known in reversed(self.properties) for name in (known.label, known.name) if name}
         local = text.strip("<> ").rpartition(":")[2]
         close = difflib.get_close_matches(local, list(ids), 5)
-        hint = f"did you mean {' or '.join(dict.fromkeys(ids[name] for name in close))}?" if close else _SEARCH
+        hint = f"Did you mean {' or '.join(dict.fromkeys(ids[name] for name in close))}?" if close else _SEARCH
         raise UnknownNameError("property", text, ids.values(), "", hint)
 
     # -- read back ----------------------------------------------------------------------------------------------------
 
     def find(self, text: str) -> int:
-        """The node that is written so: an id as above, an IRI, or what :meth:`kbkit.kb.Stores.find` takes."""
+        """Return a node by an id as above, an IRI, or a reference (:meth:`kbkit.stores.nodes.Nodes.find`)."""
         given = text.strip()
         if not given:
-            raise KbError("no entry is named", "give an id that search shows")
+            raise KbError("No entry given", "Pass an id from a search")
         iri = self._expanded(given)
         if self.wikidata:
             entity = iri.rpartition("/")[2].upper()
@@ -169,11 +169,11 @@ class Names:
             if error.choices:
                 raise
             close = [] if self.wikidata else self._close_keys(iri)
-            hint = f"did you mean {' or '.join(close)}?" if close else "search finds ids by words"
+            hint = f"Did you mean {' or '.join(close)}?" if close else "A search finds ids by words"
             raise UnknownNameError("node", given, close, "", hint) from None
 
     def written(self, text: str) -> tuple[list[int], bool]:
-        """The nodes that have this id or key, and whether it can be nothing else: a key alone may be a word too."""
+        """Return the nodes with an id or key, and whether the text is unambiguous: a plain key may be a word too."""
         given = text.strip()
         iri = self._expanded(given)
         sure = "://" in iri
@@ -188,19 +188,19 @@ class Names:
         return self._all("key = $key", {"key": given}), False
 
     def written_property(self, text: str) -> Property | None:
-        """The relation or attribute that has this id, as it is shown or as an IRI."""
+        """Return the relation or attribute with an id, as shown or as an IRI."""
         iri = self._expanded(text.strip())
         return next((known for known in self.properties if "://" in iri and self._expanded(known.id) == iri), None)
 
     def _expanded(self, text: str) -> str:
-        """The IRI of a prefixed name or of one in angle brackets; other text as it is."""
+        """Return the IRI of a prefixed name or of an IRI in angle brackets; other text unchanged."""
         if text.startswith("<") and text.endswith(">"):
             return text[1:-1]
         prefix, sign, local = text.partition(":")
         return self.prefixes[prefix] + local if sign and prefix in self.prefixes else text
 
     def _by_iri(self, iri: str) -> int | None:
-        """The node of an IRI."""
+        """Return the node with an IRI."""
         if self._schema.rdf_source:
             return self._exact("key = $key", {"key": iri.removeprefix(self._schema.key_base)})
         for node_type in self._schema.node_types:
@@ -211,7 +211,7 @@ class Names:
         return None
 
     def _close_keys(self, iri: str) -> list[str]:
-        """The nodes of a type whose keys come close to that of an IRI, as ids with names."""
+        """Return the nodes whose keys are closest to that of an IRI, as ids with names."""
         for node_type in self._schema.node_types:
             namespace = self._schema.node_namespace(node_type.name)
             if iri.startswith(namespace) and not self._schema.rdf_source:
@@ -233,19 +233,19 @@ class Names:
 
 
 def is_entity(text: str) -> bool:
-    """Whether a text is written like an id of Wikidata's."""
+    """Return whether a text has the form of a Wikidata id."""
     return _ENTITY.fullmatch(text) is not None
 
 
 def titled(label: str, name: str) -> str:
-    """A label with an id behind it; the id alone where that is all, or where it says the same."""
+    """Return a label followed by an id, or the id alone if the label adds nothing."""
     label = line(label)
     local = name.strip("<>").rpartition(":")[2]
     return name if not label or label in (name, local) else f"{label} ({name})"
 
 
 def line(text: str, limit: int = _LONGEST) -> str:
-    """Text of a KB on one line, without control characters, and cut where it is long."""
+    """Return KB text on one line, without control characters, truncated."""
     flat = " ".join(clean(text).split())
     return flat if len(flat) <= limit else flat[: limit - 3].rstrip() + "..."
 

@@ -1,8 +1,8 @@
-"""Reads what a model replied: one thought and one action. Leniently, because models write as they like; never run.
+"""Parsing of a model's reply into one thought and one action. Lenient; nothing of it is executed.
 
-``Thought: ...`` and ``Action: search("...")`` are asked for. Code fences, ``>>``, the names of the SPINACH paper, all
-kinds of quotation marks or none, and JSON ``{"thought", "action", "argument"}`` (what a call of a function is turned
-into) are read too. Whatever follows the first action, such as an observation that the model made up, is left out.
+The requested form is ``Thought: ...`` and ``Action: search("...")``. Code fences, ``>>``, the SPINACH paper's names,
+any kind of quotation marks or none, and JSON ``{"thought", "action", "argument"}`` (the form of function calls) are
+accepted too. Text after the first action, such as an invented observation, is ignored.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ SYNONYMS = {
 NO_ARGUMENT = ("stop",)
 
 OWN = {"search": "text", "entry": "id", "examples": "property", "sparql": "query"}
-"""What the argument of an action is called in calls of functions."""
+"""Names of the argument of an action in function calls."""
 
 _THINKING = re.compile(r"(?:\A|\n)[ \t]*<think>.*?(?:</think>|\Z)", re.DOTALL)
 _THOUGHT_OUT = "</think>"
 _MADE_UP = re.compile(r"\n[ \t*#>]*Observation\b[ \t*]*:", re.IGNORECASE)
-# Of two repeats side by side neither takes what the other does: a reply of blanks is read in no time.
+# No two adjacent repeats match the same character, so a reply of blanks is parsed in linear time.
 _LABELLED = re.compile(
     r"(?:^|\n)[ \t>`*#_-]*(?:\d+[.)][ \t*_]*)?action[ \t\d]*(?:[*_]+[ \t]*)?:[\s>`*]*(?:```\w*\s*)?"
     r"(?P<name>[A-Za-z_]\w*)[`*]*\.?[ \t]*(?P<open>\(|(?=\s*(?:```|$)|\n))",
@@ -39,7 +39,7 @@ _THOUGHT = re.compile(r"(?:^|\n)[ \t*_#>-]*thought[ \t\d]*(?:[*_]+[ \t]*)?:[\s*_
 _NEXT = re.compile(
     r"\n[ \t>`*_-]*(?:##+[ \t]*)?(?:\d+[.)][ \t*_]*)?(?:thought|action)[ \t\d]*(?:[*_]+[ \t]*)?:", re.IGNORECASE
 )
-"""A line with which the next step begins."""
+"""A line that starts the next step."""
 _INPUT = re.compile(r"\s*[*_`]*action[ _]input[*_`]*[ \t]*:[*_]*[ \t]*", re.IGNORECASE)
 _LINE_END = re.compile(r"[ \t`*.;,]*(?=\n|\Z)")
 _BRACKETS = re.compile(r"[(){}]")
@@ -55,8 +55,8 @@ _OBJECT = re.compile(r"\s*\{\s*(?:\"|\}?\s*\Z)")
 _MOST_OBJECTS = 20
 
 
-class Wanted(NamedTuple):
-    """What a model wants: an action and its argument; ``problem`` says what is wrong with the reply, if it is."""
+class Reply(NamedTuple):
+    """The action that a model requests, and its argument; ``problem`` describes an invalid reply."""
 
     thought: str
     action: str
@@ -64,8 +64,8 @@ class Wanted(NamedTuple):
     problem: str = ""
 
 
-def read(text: str, actions: Sequence[str]) -> Wanted:
-    """The first thought and action of a reply; ``actions`` are the names that there are."""
+def read(text: str, actions: Sequence[str]) -> Reply:
+    """Parse the first thought and action of a reply; ``actions`` are the valid names."""
     text = text.strip()[:_LONGEST]
     text = _THINKING.sub("", text)
     text = (text.partition(_THOUGHT_OUT)[2] if _THOUGHT_OUT in text else text).strip()  # a template may have opened it
@@ -80,11 +80,11 @@ def read(text: str, actions: Sequence[str]) -> Wanted:
         problem = f"there is no action {name!r}; there are {', '.join(actions)}" if name else _unread(actions)
     if not problem and not argument and name not in NO_ARGUMENT:
         problem = f"{name} needs an argument: {form(name)}"
-    return Wanted(thought, name, "" if name in NO_ARGUMENT else argument, problem)
+    return Reply(thought, name, "" if name in NO_ARGUMENT else argument, problem)
 
 
 def form(action: str) -> str:
-    """How an action is written."""
+    """Return the form in which an action is written."""
     if action in NO_ARGUMENT:
         return f"{action}()"
     return f'{action}("""...""")' if action == "sparql" else f'{action}("...")'
@@ -106,14 +106,14 @@ def _known(name: str) -> str:
 # -- JSON -------------------------------------------------------------------------------------------------------------
 
 
-def _from_json(text: str, actions: Sequence[str]) -> Wanted | None:
-    """An object with an action, alone or in a code fence; None where there is none."""
+def _from_json(text: str, actions: Sequence[str]) -> Reply | None:
+    """Return a JSON object with an action, alone or in a code fence, or None."""
     fenced = re.fullmatch(r"```\w*\s*(.*?)\s*```", text, re.DOTALL)
     body = fenced[1] if fenced else text
     if not body.startswith("{"):
         return None
     try:
-        value, _ = json.JSONDecoder(strict=False).raw_decode(body)  # with line breaks in texts
+        value, _ = json.JSONDecoder(strict=False).raw_decode(body)  # with line breaks in strings
     except (ValueError, RecursionError):
         return None
     name = next((value[key] for key in _NAMES if isinstance(value.get(key), str)), None)
@@ -124,11 +124,11 @@ def _from_json(text: str, actions: Sequence[str]) -> Wanted | None:
     if "(" in name:
         return _from_text(f"Thought: {thought}\nAction: {name}", actions)
     argument, problem = _argument(next((value[key] for key in _ARGUMENTS if key in value), ""), _known(name))
-    return Wanted(thought, _known(name), argument, problem)
+    return Reply(thought, _known(name), argument, problem)
 
 
-def _embedded(text: str, actions: Sequence[str]) -> Wanted | None:
-    """An object with an action that stands behind other words."""
+def _embedded(text: str, actions: Sequence[str]) -> Reply | None:
+    """Return a JSON object with an action that follows other words."""
     for brace in list(re.finditer(r"\{(?=\s*\"\w+\"\s*:)", text))[:_MOST_OBJECTS]:
         found = _from_json(text[brace.start() :], actions)
         if found is not None:
@@ -137,7 +137,9 @@ def _embedded(text: str, actions: Sequence[str]) -> Wanted | None:
 
 
 def _argument(value: Any, action: str) -> tuple[str, str]:
-    """An argument of JSON as text: a text, a number, or an object with one of these, which may be a JSON text."""
+    """Return a JSON argument as text: a string, a number, or an object with one of these, which may itself be JSON
+    text.
+    """
     if action in NO_ARGUMENT:
         return "", ""
     if isinstance(value, str) and _OBJECT.match(value):
@@ -160,24 +162,24 @@ def _argument(value: Any, action: str) -> tuple[str, str]:
 # -- text -------------------------------------------------------------------------------------------------------------
 
 
-def _from_text(text: str, actions: Sequence[str]) -> Wanted:
+def _from_text(text: str, actions: Sequence[str]) -> Reply:
     found = _LABELLED.search(text) or _bare(actions).search(text)
     if not found:
-        return Wanted(_thought(text), "", "")
+        return Reply(_thought(text), "", "")
     thought = _thought(text[: found.start()])
     name = _known(found["name"])
     rest = text[found.end() :]
     if found["open"]:
-        return Wanted(thought, name, _called_with(rest, query=name == "sparql"))
+        return Reply(thought, name, _called_with(rest, query=name == "sparql"))
     if text[: found.start("name")].endswith("```"):  # the name is the language of a code fence
         if _bare(actions).match(rest):
             return _from_text(rest, actions)._replace(thought=thought)
-        return Wanted(thought, name, rest.partition("```")[0])
-    return Wanted(thought, name, *_below(rest, name))
+        return Reply(thought, name, rest.partition("```")[0])
+    return Reply(thought, name, *_below(rest, name))
 
 
 def _below(rest: str, action: str) -> tuple[str, str]:
-    """The argument that stands below its action: behind the words Action Input, or in a code fence."""
+    """Return an argument on the lines below its action: after the words Action Input, or in a code fence."""
     given = _INPUT.match(rest)
     if given:
         rest = _NEXT.split(rest[given.end() :], maxsplit=1)[0].strip()
@@ -190,18 +192,18 @@ def _below(rest: str, action: str) -> tuple[str, str]:
 
 
 def _thought(text: str) -> str:
-    """What stands behind the word, or all of it, without a code fence that opens there."""
+    """Return the text after the word, without a code fence that opens there."""
     return _OPENED.sub("", _THOUGHT.split(text, maxsplit=1)[-1]).strip()
 
 
 def _bare(actions: Sequence[str]) -> re.Pattern[str]:
-    """A call at the beginning of a line, without the word action before it."""
+    """Return a call at the beginning of a line, without the word action before it."""
     names = "|".join(map(re.escape, (*actions, *SYNONYMS)))
     return re.compile(rf"(?:^|\n)[ \t>`*-]*(?:```\w*\s*)?(?P<name>{names})[ \t]*(?P<open>\()", re.IGNORECASE)
 
 
 def _called_with(rest: str, *, query: bool) -> str:
-    """The argument of a call whose bracket is open: between quotation marks, or up to the closing bracket."""
+    """Return the argument after an opening bracket: in quotation marks, or up to the closing bracket."""
     keyword = _KEYWORD.match(rest)
     rest = rest[keyword.end() :] if keyword else rest.lstrip()
     for mark in _LONG:
@@ -217,10 +219,10 @@ def _called_with(rest: str, *, query: bool) -> str:
 
 
 def _quoted(rest: str, *, query: bool) -> str:
-    """Between single quotation marks: up to the first that a bracket follows. A query has such marks and brackets too:
-    it goes up to the first at which its own brackets are closed, best at the end of a line.
+    """Return text in single quotation marks, up to the first one followed by a bracket. A query may contain both: then
+    up to the first one at which the query's own brackets are balanced, preferably at the end of a line.
 
-    Backslashes stand before marks, backslashes and line breaks.
+    Backslashes escape quotation marks, backslashes and line breaks.
     """
     close = re.escape(_MARKS[rest[0]])
     ends = list(re.finditer(rf"(?<!\\){close}\s*(?:,\s*)?\)", rest[1:]))
@@ -234,7 +236,7 @@ def _quoted(rest: str, *, query: bool) -> str:
 
 
 def _whole(text: str, ends: Sequence[re.Match[str]], *, query: bool) -> re.Match[str] | None:
-    """The first of the ends before which all brackets are closed; of a query best one that ends a line."""
+    """Return the first end before which all brackets are balanced, for a query preferably at the end of a line."""
     depth, place, first = 0, 0, None
     for end in ends:
         for bracket in _BRACKETS.finditer(text, place, end.start()):

@@ -1,4 +1,4 @@
-"""What the actions give: each as text, as JSON (what an agent's model reads), and folded to one line."""
+"""Results of the actions: as text, as JSON (for the agent's model), and folded to one line."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     import polars as pl
 
 SHOWN_ROWS = 5
-"""Rows of a result that are shown from its beginning, and from its end (the SPINACH paper, section 4.1)."""
+"""Number of rows of a result shown from its start and from its end (SPINACH paper, section 4.1)."""
 
 _LONGEST_CELL = 160
 _LONGEST_LINE = 240
 Edges = dict[str, Any]
-"""Property -> value, list of values, or value -> qualifiers, as the SPINACH paper's listings have it."""
+"""Property -> value, list of values, or value -> qualifiers, as in the SPINACH paper's listings."""
 
 
 class Hit(NamedTuple):
-    """Something that a search found."""
+    """A search hit."""
 
     id: str
     name: str
@@ -32,14 +32,14 @@ class Hit(NamedTuple):
 
     @property
     def line(self) -> str:
-        """All of it on one line."""
+        """The hit on one line."""
         about = line(self.description)
         return titled(self.name, self.id) + (f": {about}" if about else "")
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a search found, best first."""
+class SearchHits:
+    """The hits of a search, best first."""
 
     entities: list[Hit]
     properties: list[Hit]
@@ -50,7 +50,7 @@ class Found:
 
     @property
     def text(self) -> str:
-        """For reading."""
+        """The hits as text."""
         parts = []
         for name, hits in (("Entities", self.entities), ("Properties", self.properties)):
             parts += [f"{name}:", *(f"- {hit.line}" for hit in hits)] if hits else [f"{name}: none"]
@@ -58,20 +58,20 @@ class Found:
 
     @property
     def folded(self) -> str:
-        """In a line: the names that were found."""
+        """The names of the hits, on one line."""
         names = [titled(hit.name, hit.id) for hit in (*self.entities, *self.properties)]
         return _short("found " + "; ".join(names) if names else "found nothing")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A node's page or a property's. ``left_out`` counts properties that are not shown."""
+    """The entry of a node or property. ``omitted`` is the number of omitted properties."""
 
     id: str
     name: str
     description: str
     edges: Edges
-    left_out: int = 0
+    omitted: int = 0
 
     @property
     def title(self) -> str:
@@ -80,33 +80,33 @@ class Entry:
 
     def to_json(self) -> dict[str, Any]:
         """The title and the edges."""
-        more = {"left out": f"{self.left_out} properties"} if self.left_out else {}
+        more = {"left out": f"{self.omitted} properties"} if self.omitted else {}
         return {"entry": self.title, "edges": self.edges, **more}
 
     @property
     def text(self) -> str:
-        """For reading."""
-        more = f"\n({self.left_out} properties are left out)" if self.left_out else ""
+        """The entry as text."""
+        more = f"\n({self.omitted} properties are left out)" if self.omitted else ""
         return f"{self.title}\n{json.dumps(self.edges, ensure_ascii=False, indent=1)}{more}"
 
     @property
     def folded(self) -> str:
-        """In a line."""
+        """The entry on one line."""
         return _short(f"{titled(self.name, self.id)} has {', '.join(self.edges) or 'nothing'}")
 
     def kept(self, names: Sequence[str]) -> Entry:
-        """The entry with these of its properties only."""
+        """Return the entry with only these properties."""
         wanted = set(names)
         edges = {name: value for name, value in self.edges.items() if name in wanted}
-        return replace(self, edges=edges, left_out=self.left_out + len(self.edges) - len(edges))
+        return replace(self, edges=edges, omitted=self.omitted + len(self.edges) - len(edges))
 
     @property
     def size(self) -> int:
-        """Letters of the edges' JSON."""
+        """The size of the edges' JSON in characters."""
         return len(json.dumps(self.edges, ensure_ascii=False))
 
     def within(self, limit: int) -> Entry:
-        """The entry with its first properties, at least one, up to so many letters of JSON."""
+        """Return the entry with its first properties, at least one, up to a size of JSON in characters."""
         sizes = (len(json.dumps([name, value], ensure_ascii=False)) for name, value in self.edges.items())
         places = [place for place, size in enumerate(itertools.accumulate(sizes)) if place == 0 or size <= limit]
         return self.kept(list(self.edges)[: len(places)])
@@ -114,7 +114,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Examples:
-    """How a property is used: what it is, and examples, each ``subject``, ``value`` and perhaps ``Qualifiers``."""
+    """The use of a property: its description, and examples with ``subject``, ``value`` and optional ``Qualifiers``."""
 
     id: str
     name: str
@@ -123,7 +123,7 @@ class Examples:
 
     @property
     def title(self) -> str:
-        """The property and what it is."""
+        """The property and its description."""
         return Hit(self.id, self.name, self.about).line
 
     def to_json(self) -> dict[str, Any]:
@@ -132,22 +132,22 @@ class Examples:
 
     @property
     def text(self) -> str:
-        """For reading."""
+        """The examples as text."""
         lines = [f"- {_example(example)}" for example in self.examples] or ["no examples"]
         return "\n".join([self.title, *lines])
 
     @property
     def folded(self) -> str:
-        """In a line."""
+        """The examples on one line."""
         return _short(f"{self.title}; e.g. {_example(self.examples[0])}" if self.examples else self.title)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a query: ``kind`` is ``results``, ``empty``, ``syntax``, ``timeout`` or ``error``.
+    """The outcome of a query: ``kind`` is ``results``, ``empty``, ``syntax``, ``timeout`` or ``error``.
 
-    ``frame`` holds all rows, or as many as were wanted (then ``cut``); ``shown`` is its table for reading: its first
-    and last rows, with IRIs as prefixed names. ``message`` says what went wrong.
+    ``frame`` holds the rows, up to the limit (then ``cut`` is true); ``shown`` is a table of its first and last rows,
+    with IRIs as prefixed names. ``message`` describes an error.
     """
 
     kind: str
@@ -159,18 +159,18 @@ class Outcome:
 
     @property
     def rows(self) -> int:
-        """Rows that were given."""
+        """The number of rows."""
         return 0 if self.frame is None else self.frame.height
 
     @property
     def count(self) -> str:
-        """The number of rows in words."""
+        """The number of rows as text."""
         more = "more than " if self.cut else ""
         return f"{more}{self.rows:,} row{'' if self.rows == 1 else 's'}"
 
     @property
     def said(self) -> str:
-        """In a line what became of the query."""
+        """The outcome on one line."""
         part = f"; the first and last {SHOWN_ROWS} are shown" if self.rows > 2 * SHOWN_ROWS else ""
         return {
             "results": f"results: {self.count}{part}",
@@ -180,26 +180,26 @@ class Outcome:
         }.get(self.kind, f"error: {self.message}")
 
     def to_json(self) -> dict[str, Any]:
-        """What became of it, and the table's lines."""
+        """The outcome and the lines of the table."""
         return {"outcome": self.said, **({"rows": self.shown} if self.shown else {})}
 
     @property
     def text(self) -> str:
-        """For reading."""
+        """The outcome as text."""
         return "\n".join([self.said, *self.shown])
 
     @property
     def folded(self) -> str:
-        """In a line."""
+        """The outcome folded to one line."""
         columns = ", ".join(self.frame.columns) if self.frame is not None else ""
         return _short(f"results: {self.count} of {columns}" if self.kind == "results" else self.said)
 
 
-Result = Found | Entry | Examples | Outcome
+Result = SearchHits | Entry | Examples | Outcome
 
 
 def table(frame: pl.DataFrame, shortened: Any, limit: int = 2 * SHOWN_ROWS) -> list[str]:
-    """A Markdown table's lines: all rows up to ``limit``, else the first and last ``most / 2`` with dots between."""
+    """Return the lines of a Markdown table: all rows up to ``limit``, else the first and last ``limit / 2``."""
     rows = frame.rows() if frame.height <= limit else [*frame.head(limit // 2).rows(), *frame.tail(limit // 2).rows()]
     cells = [[_cell(shortened(value)) for value in row] for row in rows]
     if frame.height > limit:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kbkit.agent.names import Names, Property, titled
-from kbkit.agent.results import Found, Hit
+from kbkit.agent.results import Hit, SearchHits
 from kbkit.answers.answer_set import answers
 from kbkit.errors import KbError
 from kbkit.questions.run import search
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kbkit.stores import Stores
 
 ENTITIES, PROPERTIES = 8, 4
-"""How many are shown at most (the SPINACH paper, section 4.1)."""
+"""Maximum number of entities and properties (SPINACH paper, section 4.1)."""
 PROPERTY = "property"
 """The node type of Wikidata's properties."""
 
@@ -30,7 +30,7 @@ _WORD = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _STEM = 4
 _LEAST = 0.5
-"""The share of a search's words that a property has to hold."""
+"""Fraction of the query's words that a property must contain."""
 
 
 class Searcher:
@@ -40,27 +40,27 @@ class Searcher:
         self._stores, self._names = stores, names
         self._items: AnswerSet | None = None
 
-    def search(self, text: str) -> Found:
-        """What goes by these words; an id gives what has it."""
+    def search(self, text: str) -> SearchHits:
+        """Return the entities and properties that match the words; an id returns its node."""
         if not text.strip():
-            raise KbError("the search is empty", "give some words")
+            raise KbError("The search is empty", "Enter some words")
         nodes, sure = self._names.written(text)
         if nodes and sure:
             return self._sorted(nodes)
         if self._names.wikidata:
             properties = self._typed(text, PROPERTY, PROPERTIES)
-            return Found(self._entities(text, self._not_properties(), ENTITIES), properties)
+            return SearchHits(self._entities(text, self._not_properties(), ENTITIES), properties)
         if known := self._names.written_property(text):
-            return Found([], [_property(known)])
-        return Found(self._entities(text, None, ENTITIES, nodes), self._properties(text))
+            return SearchHits([], [_property(known)])
+        return SearchHits(self._entities(text, None, ENTITIES, nodes), self._properties(text))
 
-    def _sorted(self, nodes: Sequence[int]) -> Found:
-        """Nodes, Wikidata's properties apart."""
+    def _sorted(self, nodes: Sequence[int]) -> SearchHits:
+        """Separate Wikidata's properties from other nodes."""
         hits = self._hits(nodes)
         if not self._names.wikidata:
-            return Found(hits, [])
+            return SearchHits(hits, [])
         known = {hit.id: hit for hit in hits if hit.id.startswith("P")}
-        return Found([hit for hit in hits if hit.id not in known], list(known.values()))
+        return SearchHits([hit for hit in hits if hit.id not in known], list(known.values()))
 
     # -- entities -----------------------------------------------------------------------------------------------------
 
@@ -73,8 +73,8 @@ class Searcher:
         return self._entities(text, answers(self._stores, type_name), limit)
 
     def _entities(self, text: str, within: AnswerSet | None, limit: int, first: Sequence[int] = ()) -> list[Hit]:
-        """Nodes of that name, then those whose names hold all the words, then those whose texts hold many of them;
-        where there are none, what is near in meaning. ``first`` go before.
+        """Return nodes with that name, then nodes whose names contain all words, then nodes whose texts contain many of
+        them; if there are none, the nearest by embedding. ``first`` come before them.
         """
         ids = [*first, *self._named(text, within, limit)]
         if self._stores.has("text"):
@@ -89,7 +89,7 @@ class Searcher:
         return self._hits(list(dict.fromkeys(ids))[:limit])
 
     def _named(self, text: str, within: AnswerSet | None, limit: int) -> list[int]:
-        """Nodes whose name or alias this is: as names before as aliases, then those with the most edges."""
+        """Return nodes with this name or alias: names before aliases, then by number of edges."""
         where = f"lower(name) = lower($text) OR {_ALIAS}"
         params: dict[str, Any] = {"text": " ".join(text.split())}
         if self._stores.has("text"):
@@ -115,8 +115,8 @@ class Searcher:
         return [int(node) for node in frame["id"].to_list()]
 
     def _near(self, text: str, within: AnswerSet | None, limit: int) -> list[Hit]:
-        """What is near in meaning, which something always is: it says so. Nodes that are called by their ids only tell
-        nothing.
+        """Return the nearest nodes by embedding, marked as such, because there always are some. Nodes named only by
+        their ids are skipped.
         """
         nameless = self._names.wikidata or self._stores.schema.rdf_source
         hits = self._hits(self._found(text, within, limit, "dense"))
@@ -124,7 +124,7 @@ class Searcher:
         return [hit._replace(description=f"{_NEAR}; {hit.description}".removesuffix("; ")) for hit in named]
 
     def _all_words(self, text: str, within: AnswerSet | None, limit: int) -> list[int]:
-        """Nodes whose name, or whose aliases, hold every word that tells something."""
+        """Return nodes whose name or aliases contain every significant word."""
         words = set(self._stores.text.words(text))
         if not words:
             return []
@@ -142,7 +142,7 @@ class Searcher:
         return [node for node in ids if node in holds]
 
     def _hits(self, ids: Sequence[int]) -> list[Hit]:
-        """Ids with names and descriptions: a text's beginning, and outside Wikidata the type."""
+        """Return ids with names and descriptions: the beginning of a text, preceded by the type outside of Wikidata."""
         rows = self._stores.tables.rows(
             "SELECT n.id, type, key, name, (SELECT arg_min(text, (field::VARCHAR, position)) FROM texts x"
             " WHERE x.id = n.id) FROM nodes n WHERE id IN (SELECT unnest($ids))",
@@ -160,7 +160,7 @@ class Searcher:
     # -- properties of a KB that is not Wikidata's --------------------------------------------------------------------
 
     def _properties(self, text: str) -> list[Hit]:
-        """Relations and attributes whose names or labels hold most of the words."""
+        """Return relations and attributes whose names or labels contain most of the words."""
         wanted = _words(text)
         scored = [(_score(wanted, known), known) for known in self._names.properties] if wanted else []
         best = sorted((pair for pair in scored if pair[0] >= _LEAST), key=lambda pair: -pair[0])
@@ -172,7 +172,7 @@ def _property(known: Property) -> Hit:
 
 
 def _score(wanted: Sequence[str], known: Property) -> float:
-    """The share of the words that the name or label holds, and less than that for what else these hold."""
+    """Return the fraction of words in the name or label, plus a smaller weight for short ones."""
     own = _words(f"{known.name} {known.label}")
     found = sum(any(_alike(word, other) for other in own) for word in wanted)
     return found / len(wanted) + 0.1 * found / max(1, len(own))
@@ -187,7 +187,7 @@ _IDLE = frozenset(("a", "an", "the", "of", "in", "on", "is", "to", "has", "with"
 
 
 def _alike(one: str, other: str) -> bool:
-    """Whether two words are the same, or one begins like the other (borders, bordering)."""
+    """Return whether two words are equal or share a stem (borders, bordering)."""
     if one == other:
         return True
     shared = min(len(one), len(other))

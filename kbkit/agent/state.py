@@ -1,4 +1,4 @@
-"""The exploration state: what an agent thought, did and saw so far; and how it goes back (the SPINACH paper, 4)."""
+"""The exploration state: thoughts, actions and observations of an agent, and rollbacks (SPINACH paper, section 4)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from kbkit.llm.client import Usage
 
 @dataclass
 class Step:
-    """A thought, an action, and what came of it.
+    """A thought, an action, and its observation.
 
-    ``observation`` is what a person reads of it, ``seen`` what the model does, ``folded`` what the model reads of it
-    later on. ``usage`` counts the tokens of all calls of the step. ``rolled_back`` once the step stands no longer.
+    ``observation`` is the text for a person, ``seen`` for the model, ``folded`` for the model in later steps. ``usage``
+    counts the tokens of all calls of the step. ``rolled_back`` is set when the step is no longer in effect.
     """
 
     number: int
@@ -30,17 +30,17 @@ class Step:
     outcome: Outcome | None = None
 
     def observe(self, result: Result) -> None:
-        """Take what the action gave."""
+        """Record the result of the action."""
         self.observation, self.seen, self.folded = result.text, result.to_json(), result.folded
         self.outcome = result if isinstance(result, Outcome) else None
 
     def note(self, text: str) -> None:
-        """Take a remark in the place of a result: what is wrong."""
+        """Record a note in place of a result."""
         self.observation = self.folded = text
         self.seen = text
 
     def record(self) -> dict[str, Any]:
-        """The step as plain data, for a trace."""
+        """Return the step as plain data, for a trace."""
         return {
             "step": self.number,
             "thought": self.thought,
@@ -54,23 +54,23 @@ class Step:
 
 @dataclass
 class State:
-    """The steps that stand. ``trace`` has all that were taken, those that were rolled back too."""
+    """The steps in effect; ``trace`` has all steps, including those rolled back."""
 
     steps: list[Step] = field(default_factory=list)
     trace: list[Step] = field(default_factory=list)
     rollbacks: int = 0
 
     def repeats(self, action: str, argument: str) -> bool:
-        """Whether an earlier step did the same."""
+        """Return whether an earlier step did the same."""
         return any((step.action, _plain(step.argument)) == (action, _plain(argument)) for step in self.steps)
 
     def add(self, step: Step) -> None:
-        """Take a step."""
+        """Add a step."""
         self.steps.append(step)
         self.trace.append(step)
 
     def roll_back(self, step: Step, count: int) -> None:
-        """Do not take a step, and go back ``count`` steps."""
+        """Discard a step, and roll back the ``count`` steps before it."""
         step.rolled_back = True
         self.trace.append(step)
         for undone in self.steps[len(self.steps) - count :] if count < len(self.steps) else self.steps:
@@ -80,13 +80,13 @@ class State:
 
     @property
     def found(self) -> bool:
-        """Whether the last query that was run gave rows."""
+        """Whether the last query returned rows."""
         outcomes = _outcomes(self.steps)
         return bool(outcomes) and outcomes[-1].kind == "results"
 
     @property
     def best(self) -> Outcome | None:
-        """The last query that gave rows, of the steps that stand if one of these did; else the last query."""
+        """The last query with rows, preferably of a step in effect; else the last query."""
         for steps in (self.steps, self.trace):
             given = [outcome for outcome in _outcomes(steps) if outcome.kind == "results"]
             if given:
@@ -100,7 +100,7 @@ class State:
         return Usage(sum(s.usage.input for s in self.trace), sum(s.usage.output for s in self.trace))
 
     def shown(self, whole: int) -> list[dict[str, Any]]:
-        """The steps as the model reads them: the last ``whole`` with all that was observed, older ones folded."""
+        """Return the steps as the model sees them: the last ``whole`` in full, older ones folded."""
         old = len(self.steps) - whole
         return [
             {

@@ -1,6 +1,7 @@
-"""Traces: JSON lines of what an agent did for a question, a record a step; the last is the answer, or the error.
+"""Traces: JSON Lines with one record per step of an agent, and the answer or the error last.
 
-A later question goes on from such a file: the answer's record has the question, its query and rows, and those before.
+A later question can continue from such a file: the answer's record has the question, its query and rows, and the
+earlier turns.
 """
 
 from __future__ import annotations
@@ -14,16 +15,16 @@ from typing import Any
 from kbkit.agent.agent import Answer, Turn
 from kbkit.agent.state import State
 from kbkit.directory.files import write
-from kbkit.errors import BadInputError, KbError
+from kbkit.errors import BadInputError, Command, KbError, Option
 from kbkit.llm.client import Usage
 
 _MOST_BYTES = 1 << 28
-_HINT = "kbkit ask --trace writes such files"
+_HINT = ("Write a trace with ", Option("trace"), " of ", Command("ask"))
 
 
 class Trace:
-    """The file of one question. It is written anew, whole, after each step, so that what was found is kept whatever
-    happens; ``before`` are lines that stay in front.
+    """The trace file of one question. It is rewritten atomically after each step, so nothing is lost; ``before`` are
+    lines kept at the top.
     """
 
     def __init__(self, path: Path, question: str, history: Sequence[Turn] = (), before: str = "") -> None:
@@ -32,12 +33,12 @@ class Trace:
         self._state = State()
 
     def step(self, state: State) -> None:
-        """Keep the steps so far; before the first, see that the file can be written."""
+        """Write the steps so far; the first call also checks that the file can be written."""
         self._state = state
         self._write()
 
     def answer(self, answer: Answer) -> None:
-        """Keep the answer: question, query, all rows, how it ended, counts, tokens, and the conversation before."""
+        """Write the answer: question, query, all rows, outcome, counts, tokens, and the conversation so far."""
         record = {
             "answer": {
                 **self._turn,
@@ -55,7 +56,7 @@ class Trace:
         self._write(record)
 
     def error(self, message: str) -> None:
-        """Keep what went wrong, and the best query so far."""
+        """Write the error, and the best query so far."""
         best = self._state.best
         usage: Usage = self._state.usage
         self._write(
@@ -69,32 +70,32 @@ class Trace:
 
 
 def read(path: Path) -> tuple[list[Turn], str]:
-    """The conversation that a trace ends with, the latest turn last, and the file's text.
+    """Return the conversation at the end of a trace, latest turn last, and the file's text.
 
-    Raises :class:`KbError` where there is no answer, and :class:`BadInputError` with the line that is no record.
+    Raises :class:`KbError` if there is no answer, and :class:`BadInputError` with the line of an invalid record.
     """
     try:
         with path.open("rb") as stream:
             content = stream.read(_MOST_BYTES + 1)
     except OSError as error:
-        raise KbError(f"{path} cannot be read: {error.strerror or error}", _HINT) from None
+        raise KbError(f"Cannot read {path}: {error.strerror or error}", *_HINT) from None
     if len(content) > _MOST_BYTES:
-        raise BadInputError(f"{path} has more than {_MOST_BYTES:,} bytes", _HINT)
+        raise BadInputError(f"{path} is larger than {_MOST_BYTES:,} bytes", *_HINT)
     try:
         text = content.decode()
     except UnicodeDecodeError:
-        raise BadInputError(f"{path} is not UTF-8", _HINT) from None
+        raise BadInputError(f"{path} is not valid UTF-8", *_HINT) from None
     turns: list[Turn] | None = None
     for number, row in enumerate(text.split("\n"), 1):
         if row.strip():
             turns = _turns(row, f"{path}:{number}") or turns
     if not turns:
-        raise KbError(f"{path} holds no answer to go on from", _HINT)
+        raise KbError(f"{path} has no answer to continue from", *_HINT)
     return turns, text if text.endswith("\n") else text + "\n"
 
 
 def _turns(row: str, where: str) -> list[Turn] | None:
-    """The conversation up to an answer's record; None for another record."""
+    """Return the conversation up to an answer's record, or None for another record."""
     try:
         record = json.loads(row)
         if not isinstance(record, dict):
@@ -104,7 +105,7 @@ def _turns(row: str, where: str) -> list[Turn] | None:
             return None
         return [*(_turn(turn) for turn in answer["history"]), _turn({**answer, "rows": answer["shown"]})]
     except (ValueError, LookupError, TypeError, RecursionError):
-        raise BadInputError(f"{where} is no record of a trace", _HINT) from None
+        raise BadInputError(f"{where} is not a record of a trace", *_HINT) from None
 
 
 def _turn(found: Any) -> Turn:

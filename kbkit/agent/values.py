@@ -1,4 +1,4 @@
-"""Statements of Wikidata's tables in words: times by their precision, quantities with units, entities with ids."""
+"""Values of Wikidata statements as text: times by their precision, quantities with units, entities with ids."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _NONE = {"novalue": "no value", "somevalue": "unknown value"}
 
 
 def entities(row: Mapping[str, Any]) -> list[str]:
-    """The ids that a statement or qualifier names, whose labels :func:`written` wants."""
+    """Return the ids in a statement or qualifier for which :func:`written` needs labels."""
     named = (row["property"], row["target"], row["unit"], row["globe"])
     return [name for name in named if name and name != "1"]
 
 
 def written(row: Mapping[str, Any], labels: Mapping[str, str]) -> str:
-    """The value of a statement or qualifier (a row of these tables)."""
+    """Return the value of a statement or qualifier (a row of these tables) as text."""
 
     def named(key: str) -> str:
         return titled(labels.get(key, ""), key)
@@ -46,11 +46,10 @@ def written(row: Mapping[str, Any], labels: Mapping[str, str]) -> str:
 
 
 def time(value: str, precision: int | None) -> str:
-    """A time of the tables in words: ``4 February 2023``, ``1950s``, ``5th century BCE``; what is none as it stands.
+    """Return a time as text: ``4 February 2023``, ``1950s``, ``5th century BCE``; other values unchanged.
 
-    ``precision`` is Wikibase's: 11 a day, 10 a month, 9 a year, 8 a decade, 7 a century, 6 a millennium, below that
-    ten thousand years and more. Years before the common era are counted as XSD 1.1 does (0000 is 1 BCE), those that are
-    known less exactly than to the year as they are.
+    ``precision`` is Wikibase's: 11 day, 10 month, 9 year, 8 decade, 7 century, 6 millennium, below that ten thousand
+    years and more. Years BCE count as in XSD 1.1 (0000 is 1 BCE) if they are exact to the year, otherwise as written.
     """
     found = _TIME.fullmatch(value)
     if not found or (found[1] == "+" and not int(found[2])):

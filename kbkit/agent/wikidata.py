@@ -1,4 +1,4 @@
-"""Entries and examples of a KB of Wikidata, from its tables ``statements`` and ``qualifiers``."""
+"""Entries and examples of a Wikidata KB, from its tables ``statements`` and ``qualifiers``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _CLASSES = ("P31", "P279")
 _EXAMPLE = "P1855"
-"""The property "Wikidata property example", whose qualifiers show the property that has it at work."""
+"""The property "Wikidata property example", whose qualifiers show the use of a property."""
 
 _COLUMNS = (
     "id, subject, property, rank, best, snak, datatype, value, target, precision, calendar, unit, globe, language,"
@@ -29,8 +29,8 @@ Row = dict[str, Any]
 
 
 def entry(stores: Stores, names: Names, node: int) -> Entry:
-    """An item or property: its statements, best rank first and deprecated ones left out, with qualifiers (and the
-    rank where it is not the best); and by property how many statements lead to it.
+    """Return an item or property: statements, best rank first and without deprecated ones, with qualifiers (and the
+    rank unless it is the best); and the number of incoming statements by property.
     """
     found = describe(stores, node)
     rows = stores.tables.lookup(
@@ -59,7 +59,7 @@ def entry(stores: Stores, names: Names, node: int) -> Entry:
 
 
 def examples(stores: Stores, node: int) -> Examples:
-    """The examples that a property's own page gives, else some of its statements, the same each time."""
+    """Return the examples that a property's page gives, else some of its statements, always the same."""
     found = describe(stores, node)
     given = _of(stores, f"subject = $key AND property = '{_EXAMPLE}'", "rowid", found.key)
     rows = given or _of(stores, "property = $key", "best DESC, hash(id), id", found.key)
@@ -89,7 +89,7 @@ def _of(stores: Stores, where: str, order: str, key: str) -> list[Row]:
 
 
 def _qualifiers_of(stores: Stores, rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """The qualifiers of statements, by these."""
+    """Return the qualifiers by statement."""
     sql = (
         f"SELECT {_QUALIFIER_COLUMNS} FROM qualifiers WHERE subject IN (SELECT unnest($subjects))"
         " AND statement IN (SELECT unnest($ids)) ORDER BY statement, position"
@@ -103,7 +103,7 @@ def _qualifiers_of(stores: Stores, rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 
 def _said(qualifiers: Iterable[Row], labels: Mapping[str, str]) -> dict[str, Any]:
-    """One statement's qualifiers: property -> value, or a list of values."""
+    """Return one statement's qualifiers: property -> value, or a list of values."""
     result: dict[str, Any] = {}
     for row in qualifiers:
         result.setdefault(titled(labels.get(row["property"], ""), row["property"]), []).append(written(row, labels))
@@ -111,7 +111,7 @@ def _said(qualifiers: Iterable[Row], labels: Mapping[str, str]) -> dict[str, Any
 
 
 def _ranked(row: Row) -> dict[str, str]:
-    """What a query has to know of a statement that ``wdt:`` does not lead to, because another ranks higher."""
+    """Return notes for a statement that ``wdt:`` does not reach, because another has a higher rank."""
     return {} if row["best"] else {"rank": f"{row['rank']}; not in wdt:"}
 
 
@@ -125,7 +125,7 @@ def _names(stores: Stores, keys: set[str]) -> dict[str, str]:
 
 
 def _about(stores: Stores, key: str, texts: Sequence[tuple[str, str]]) -> str:
-    """The description; of a property also the datatype of its values."""
+    """Return the description, for a property with its datatype."""
     about = line(texts[0][1]) if texts else ""
     if not key.startswith("P"):
         return about
@@ -135,5 +135,5 @@ def _about(stores: Stores, key: str, texts: Sequence[tuple[str, str]]) -> str:
 
 
 def _place(name: str, datatype: str | None) -> tuple[bool, bool, int]:
-    """The order of properties: what a thing is, the others by number, names in other catalogues last."""
+    """Return the sort key of a property: class first, then by number, external identifiers last."""
     return datatype == "external-id", name not in _CLASSES, int(name[1:]) if name[1:].isdecimal() else 0

@@ -65,13 +65,13 @@ def path(
 def _none(found: Paths, longest: int, restricted: bool) -> None:
     """Say that there is no path, and what would find one."""
     from kbkit.errors import KbError
-    from kbkit.graph.paths import MOST_STEPS
+    from kbkit.graph.paths import MAX_STEPS
 
     ends = f"{found.start.name} ({found.start.reference}) and {found.end.name} ({found.end.reference})"
     wider = "more relations and types may" if restricted else ""
     if found.separate:
         raise KbError(f"no path joins {ends}", wider or "they lie in separate parts of the graph")
-    wider = wider or f"--max {min(longest + 2, MOST_STEPS)} looks further"
+    wider = wider or f"--max {min(longest + 2, MAX_STEPS)} looks further"
     raise KbError(f"no path of at most {longest} step{'s' * (longest != 1)} joins {ends}", wider)
 
 

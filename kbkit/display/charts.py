@@ -1,4 +1,4 @@
-"""Charts of plain frames in one file: HTML, SVG or PNG (Altair and vl-convert, the extra ``plot``)."""
+"""Charts of data frames as HTML, SVG or PNG (Altair and vl-convert, the extra ``plot``)."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 ENDINGS = (".html", ".svg", ".png")
 _WIDTH, _HEIGHT = 560, 220
 _LETTER, _LABEL, _BAR = 6.2, 260, 18
-"""Widths of a letter and of the longest label beside an axis, and the height of a bar that lies, in units of length."""
+"""Width of a letter, maximum width of an axis label, thickness of a horizontal bar, in chart units."""
 _PIXELS = 2
-"""Of a PNG, for each unit of length in the chart."""
+"""Pixels of a PNG per chart unit."""
 _UNFIT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-"""What no XML may hold: vl-convert aborts the whole process at it."""
+"""Characters invalid in XML, on which vl-convert aborts the process."""
 
 
 @dataclass(frozen=True)
 class Chart:
-    """Bars: a row of ``frame`` is one, at its value of column ``x`` (in the order of the rows), as high as ``y``.
+    """A bar chart: one bar per row of ``frame``, at ``x`` (in row order), with the height ``y``; null is no bar.
 
-    Rows of one ``x`` that differ in the column ``colour`` stand side by side, or with ``stacked`` on each other; ``y``
-    null is no bar. With ``flat`` bars lie, as they also do where their names would not fit side by side.
-    ``lines`` draws a line through the rows of each ``colour`` instead, over numbers ``x``; ``log`` names the axes whose
-    scale is logarithmic (``x``, ``y``, ``xy``). ``percent`` shows ``y`` from 0 to 1 as percent.
+    Rows with the same ``x`` and different ``colour`` are drawn side by side, or with ``stacked`` on top of each other.
+    ``flat`` draws horizontal bars, which is the default if the labels would not fit. ``lines`` draws one line per
+    ``colour`` over numeric ``x`` instead; ``log`` names the axes with a logarithmic scale (``x``, ``y``, ``xy``).
+    ``percent`` formats ``y`` from 0 to 1 as percentages.
     """
 
     title: str
@@ -51,20 +51,19 @@ class Chart:
 
 
 def check(path: Path) -> None:
-    """Raise now what :func:`write` would raise of ``path`` when the work is done, and if the libraries are missing."""
+    """Raise what :func:`write` would raise for ``path``, before the work is done."""
     if path.suffix.lower() not in ENDINGS:
-        raise KbError(f"{path}: no chart ends in {path.suffix!r}", f"there are {', '.join(ENDINGS)}")
+        raise KbError(f"{path}: unsupported chart format {path.suffix!r}", f"Use one of {', '.join(ENDINGS)}")
     if not path.parent.is_dir():
-        raise KbError(f"{path}: there is no folder {path.parent}", "make it first")
+        raise KbError(f"{path}: folder {path.parent} does not exist", "Create it first")
     _libraries()
 
 
 def write(charts: Sequence[Chart], path: Path) -> None:
-    """Write ``charts``, one below the other, to one file; its ending says how.
+    """Write ``charts``, stacked vertically, to one file in the format of its suffix.
 
-    HTML holds all that it shows (hover for the values) and asks for nothing outside; SVG has the same bytes for the
-    same charts. The file is written aside and renamed. Raises :class:`KbError` for an ending that is none of
-    ``ENDINGS``, where the extra is missing, and where the disk refuses.
+    HTML is self-contained and shows values on hover; SVG output is deterministic. The file is written atomically.
+    Raises :class:`KbError` for an unsupported suffix, a missing extra, or a write error.
     """
     check(path)
     _, convert = _libraries()
@@ -89,7 +88,7 @@ def _libraries() -> tuple[Any, Any]:
 
 
 def _spec(charts: Sequence[Chart]) -> dict[str, Any]:
-    """The charts in the words of Vega-Lite."""
+    """Return the charts as a Vega-Lite specification."""
     altair, _ = _libraries()
     drawn = [(_lines if chart.lines else _bars)(altair, chart) for chart in charts]
     whole = altair.vconcat(*drawn).resolve_scale(color="independent").configure_title(anchor="start", frame="group")
@@ -98,7 +97,7 @@ def _spec(charts: Sequence[Chart]) -> dict[str, Any]:
 
 
 def _fit(value: Any) -> Any:
-    """A value of JSON without the signs in its texts that SVG cannot hold."""
+    """Return a JSON value with the characters replaced that are invalid in SVG."""
     if isinstance(value, dict):
         return {name: _fit(part) for name, part in value.items()}
     if isinstance(value, list):
@@ -120,9 +119,9 @@ def _bars(altair: Any, chart: Chart) -> Any:
     }
     if groups and not chart.stacked:
         channels[f"{along}Offset"] = (altair.YOffset if flat else altair.XOffset)("colour:N", sort=groups)
-    base = altair.Chart(altair.Data(values=rows.to_dicts())).encode(**channels, tooltip=_shown(altair, chart))
+    base = altair.Chart(altair.Data(values=rows.to_dicts())).encode(**channels, tooltip=_tooltip(altair, chart))
     drawn = base.mark_bar()
-    if flat and not groups:  # sizes differ by orders of magnitude: the small ones are read, not seen
+    if flat and not groups:  # Sizes differ by orders of magnitude, so small values are printed.
         text = altair.Text("y:Q", format=_form(chart))
         drawn = altair.layer(drawn, base.mark_text(align="left", dx=3).encode(text=text))
     thick = 12 * len(groups) + 6 if groups and not chart.stacked else _BAR
@@ -136,7 +135,7 @@ def _lines(altair: Any, chart: Chart) -> Any:
     drawn = altair.Chart(altair.Data(values=rows.to_dicts())).encode(
         x=altair.X("x:Q", title=chart.x_title or chart.x, scale=scales["x"], axis=axis),
         y=altair.Y("y:Q", title=chart.y_title or chart.y, scale=scales["y"], axis=_axis(altair, chart)),
-        tooltip=_shown(altair, chart),
+        tooltip=_tooltip(altair, chart),
         **_colour(altair, groups),
     )
     return drawn.mark_line(point=altair.OverlayMarkDef(size=12)).properties(
@@ -145,8 +144,8 @@ def _lines(altair: Any, chart: Chart) -> Any:
 
 
 def _rows(chart: Chart) -> tuple[pl.DataFrame, list[str]]:
-    """What is drawn, in columns x, y and colour, and the colours in the order of the rows."""
-    # Columns get names of our own: a dot or bracket in a field's name means something to Vega.
+    """Return the rows to draw (x, y, colour) and the colours in row order."""
+    # Columns get our own names, because Vega interprets dots and brackets in field names.
     columns = {"x": chart.x, "y": chart.y, **({"colour": chart.colour} if chart.colour else {})}
     rows = chart.frame.select(**{ours: chart.frame[theirs] for ours, theirs in columns.items()})
     return rows, rows["colour"].unique(maintain_order=True).to_list() if chart.colour else []
@@ -158,7 +157,7 @@ def _colour(altair: Any, groups: list[str]) -> dict[str, Any]:
 
 
 def _axis(altair: Any, chart: Chart) -> Any:
-    """The axis of ``y``: few numbers, and short ones."""
+    """Return the axis of ``y``, with few and short labels."""
     largest = chart.frame[chart.y].max()
     long = not chart.percent and isinstance(largest, int | float) and largest >= 10_000
     form = {"format": "~%"} if chart.percent else {"format": "~s"} if long else {}
@@ -170,8 +169,8 @@ def _form(chart: Chart) -> str:
     return ".1%" if chart.percent else ","
 
 
-def _shown(altair: Any, chart: Chart) -> list[Any]:
-    """What a pointer reads."""
+def _tooltip(altair: Any, chart: Chart) -> list[Any]:
+    """Return the tooltip."""
     kind = "Q" if chart.lines else "N"
     shown = [altair.Tooltip(f"x:{kind}", title=chart.x_title or chart.x)]
     if chart.colour:
@@ -181,7 +180,7 @@ def _shown(altair: Any, chart: Chart) -> list[Any]:
 
 
 def _page(spec: dict[str, Any], title: str, convert: Any) -> str:
-    """A page with Vega inside. Altair's own would let a name that holds a closing tag end the script."""
+    """Return a self-contained page. Altair's own lets a name with a closing tag end the script."""
     draw = "window.draw = spec => vegaEmbed('#chart', spec, {mode: 'vega-lite', actions: false, renderer: 'svg'});"
     data = json.dumps(spec, ensure_ascii=True).replace("<", "\\u003c")
     return (

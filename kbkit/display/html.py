@@ -1,7 +1,7 @@
-"""What a notebook shows of a KB, a node, answers and hits, as HTML. Pure functions of plain data.
+"""HTML for notebooks: a KB, a node, answers, hits. Pure functions of plain data.
 
-Text of a KB is data: every value is cleaned, cut and escaped here. A page asks for nothing outside and runs no script;
-its colours come from the notebook, light or dark.
+Text of a KB is data: every value is cleaned, truncated and escaped here. The HTML loads nothing and runs no script; its
+colours are inherited from the notebook.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 from kbkit.display.render import cell, clean
 
 ROWS, HITS = 20, 100
-"""Answers, and hits, that a page shows."""
+"""Maximum number of answers, and of hits, to show."""
 _TABLE_ROWS, _CELL, _TEXT = 100, 300, 10_000
-"""Rows of any other table; letters of a cell, and of a text of a node."""
+"""Maximum number of rows of other tables, of characters of a cell, and of characters of a node's text."""
 _MARKED = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
 _STYLE = (
     "<style>"
@@ -38,7 +38,7 @@ _STYLE = (
 
 
 def overview(name: str, title: str, counts: Sequence[str], tables: Mapping[str, tuple[Sequence[str], Rows]]) -> str:
-    """A KB: its name and title, ``counts`` in words, and tables by their captions as (columns, rows), folded."""
+    """Render a KB: name, title, ``counts`` as text, and collapsed tables by caption as (columns, rows)."""
     head = f"<b>{text(name)}</b>{': ' * bool(title)}{text(title)}"
     folded = [
         _folded(f"{len(rows):,} {text(caption)}", table(columns, rows, counts=True))
@@ -48,8 +48,8 @@ def overview(name: str, title: str, counts: Sequence[str], tables: Mapping[str, 
 
 
 def answers(expression: str, type_name: str | None, count: int, rows: Rows, proof: Sequence[str]) -> str:
-    """An answer set: its expression, how many members of which type, the first as (type, key, name), and the proof of
-    the first, a line a step.
+    """Render an answer set: expression, number and type of the members, the first members as (type, key, name), and the
+    proof of the first, one line per step.
     """
     of = f" of type {text(type_name)}" if type_name else ""
     members = table(("", "name", "reference"), [(n, name, f"{kind}#{key}") for n, (kind, key, name) in _numbered(rows)])
@@ -60,7 +60,9 @@ def answers(expression: str, type_name: str | None, count: int, rows: Rows, proo
 
 
 def hits(columns: Sequence[str], rows: Rows, count: int) -> str:
-    """The first of ``count`` hits; each row has the values of ``columns``, name, type, key and snippet among them."""
+    """Render the first of ``count`` hits; ``rows`` have the values of ``columns``, which include name, type, key,
+    snippet.
+    """
     if not rows:
         return _page(_line("no hits", dim=True))
     hidden = ("rank", "id", "key", "type", "name", "snippet", "why", "linked")
@@ -73,7 +75,7 @@ def hits(columns: Sequence[str], rows: Rows, count: int) -> str:
 
 
 def node(data: Mapping[str, Any]) -> str:
-    """A node's page, of the data of :class:`kbkit.graph.pages.Page`; ``relations`` may be missing."""
+    """Render a node from the data of :class:`kbkit.graph.pages.Page`; ``relations`` is optional."""
     more = f", also {', '.join(map(text, data['other_types']))}" if data["other_types"] else ""
     called = _line("also called " + text(", ".join(data["aliases"]), 1000), dim=True) if data["aliases"] else ""
     labels = data.get("attribute_labels", {})
@@ -89,7 +91,7 @@ def node(data: Mapping[str, Any]) -> str:
 
 
 def failure(title: str, message: str) -> str:
-    """What cannot be shown, and why."""
+    """Render an error."""
     return _page(_line(f"<code>{text(title, 2000)}</code>"), _line(text(message, 1000)))
 
 
@@ -99,8 +101,8 @@ Rows = Sequence[Sequence[Any]]
 
 
 def table(columns: Sequence[str], rows: Rows, *, counts: bool = False) -> str:
-    """A table of the first rows; columns of numbers are to the right. Numbers that are ``counts`` have commas, as years
-    and the like have none.
+    """Render the first rows as a table, numbers right-aligned. Numbers that are ``counts`` get thousands separators;
+    others, such as years, do not.
     """
     shown = rows[:_TABLE_ROWS]
     numbers = [_are_numbers(values) for values in zip(*shown, strict=True)] or [False] * len(columns)
@@ -110,21 +112,21 @@ def table(columns: Sequence[str], rows: Rows, *, counts: bool = False) -> str:
 
 
 def neighbourhood(title: str, columns: Sequence[str], rows: Rows, image: str) -> str:
-    """How many nodes lie around one, as a table, and a drawing of them (an ``src``; empty for none)."""
+    """Render a neighbourhood: counts as a table, and a drawing (an image ``src``; empty: none)."""
     drawn = f'<img src="{html.escape(image)}">' if image else ""
     return _page(_line(text(title)), table(columns, rows, counts=True), drawn)
 
 
 def text(value: Any, limit: int = _CELL) -> str:
-    """A value as escaped text, cut to ``limit`` letters, without control characters."""
+    """Return a value as escaped text, truncated to ``limit`` characters, without control characters."""
     whole = value if isinstance(value, str) else cell(value)
-    # Half a surrogate pair is no text, and would break the notebook's file.
+    # An unpaired surrogate would corrupt the notebook's file.
     kept = clean(whole[:limit]).encode("utf-8", "replace").decode()
     return html.escape(kept) + "…" * (len(whole) > limit)
 
 
 def _page(*parts: str) -> str:
-    # The two classes keep a notebook from reading $...$ in a text as a formula.
+    # The two classes stop notebooks from reading $...$ in a text as a formula.
     return f'<div class="kbkit tex2jax_ignore mathjax_ignore">{_STYLE}{"".join(parts)}</div>'
 
 
@@ -165,7 +167,7 @@ def _numbered(rows: Rows) -> Iterable[tuple[int, Sequence[Any]]]:
 
 
 def _hit(row: Mapping[str, Any]) -> str:
-    """A hit's name and reference, its snippet with the words marked, and why it is one, folded."""
+    """Render a hit: name, reference, snippet with the matches marked, and the collapsed explanation."""
     head = f'<b>{text(row["name"])}</b> <span class="dim">{text(row["type"])}#{text(str(row["key"]))}</span>'
     snippet = _MARKED.sub(r"<mark>\1</mark>", text(row["snippet"] or "", 1000))
     reasons = [*(row.get("linked") or []), *(row.get("why") or [])]
@@ -181,7 +183,7 @@ def _text_block(whole: str) -> str:
 
 
 def _group(group: Mapping[str, Any]) -> str:
-    """The neighbours under one relation and direction, folded; the first names stand in the summary."""
+    """Render the neighbours of one relation and direction, collapsed, with the first names in the summary."""
     arrow = html.escape("->" if group["direction"] == "out" else "<-")
     label = f" ({text(group['label'])})" if "label" in group else ""
     to = f" {text(group['type'])}" if "type" in group else ""

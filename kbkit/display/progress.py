@@ -11,9 +11,10 @@ from kbkit.errors import InterruptedBuildError
 
 @dataclass(frozen=True)
 class Event:
-    """``done`` of ``total`` units of ``stage`` (``load``, a store's name, ``publish``); both 0 when it starts.
+    """``done`` of ``total`` units of ``stage`` (``load``, a store's name, ``publish``); both are 0 when the stage
+    starts.
 
-    ``unit`` is what is counted, in the plural, where the stage's name does not tell.
+    ``unit`` is the plural name of the units, if the stage's name does not imply it.
     """
 
     stage: str
@@ -26,7 +27,7 @@ Listener = Callable[[Event], None]
 
 
 class Progress:
-    """Hands events to a listener, one at a time, from any thread; ``stop`` makes every later event raise."""
+    """Passes events to a listener, one at a time, from any thread; after ``stop``, every event raises."""
 
     def __init__(self, listener: Listener | None) -> None:
         self.listener = listener
@@ -34,13 +35,13 @@ class Progress:
         self._stopped = threading.Event()
 
     def stop(self) -> None:
-        """Make the threads of the build end at their next event."""
+        """Make the threads of the build stop at their next event."""
         self._stopped.set()
 
     def report(self, stage: str, done: int = 0, total: int = 0) -> None:
-        """Report; raises :class:`InterruptedBuildError` after :meth:`stop`."""
+        """Report progress. Raises :class:`InterruptedBuildError` after :meth:`stop`."""
         if self._stopped.is_set():
-            raise InterruptedBuildError("stopped", "the KB is as it was")
+            raise InterruptedBuildError("Interrupted", "The KB is unchanged")
         if self.listener:
             with self._guard:
                 self.listener(Event(stage, done, total))

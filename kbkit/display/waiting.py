@@ -1,4 +1,4 @@
-"""Says on standard error that something still runs, and for how long: for one long call into an engine."""
+"""A spinner on standard error for one long call into an engine."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from rich.progress import Progress, Task
 
 PATIENCE = 0.6
-"""Seconds that a command may run before it says that it does."""
+"""Seconds before the spinner appears."""
 
 
 def terminal() -> Console:
-    """Standard error as rich writes to it."""
+    """Return a Rich console on standard error."""
     from rich.console import Console
 
-    return Console(file=getattr(sys.stderr, "stream", sys.stderr))  # not through what watches for output
+    return Console(file=getattr(sys.stderr, "stream", sys.stderr))  # bypasses the wrapper that watches for output
 
 
 def duration(seconds: float) -> str:
-    """A time for the eye: 7 s, 3 min 20 s, 2 h 5 min.
+    """Return a duration as text, for example 7 s, 3 min 20 s, 2 h 5 min.
 
     >>> duration(7.4), duration(200), duration(7_500)
     ('7 s', '3 min 20 s', '2 h 5 min')
@@ -38,21 +38,21 @@ def duration(seconds: float) -> str:
 
 
 class Waiting:
-    """Says after a moment that a command still runs, and for how long; goes before anything is written.
+    """A spinner with the elapsed time that appears after a moment and disappears before any output.
 
-    For one long call into an engine, which tells nothing of how far it is.
+    For a single long call into an engine that reports no progress.
     """
 
     def __init__(self, what: str, console: Callable[[], Console] = terminal, patience: float = PATIENCE) -> None:
         self._what, self._console, self._patience = what, console, patience
         self._guard = threading.Lock()
         self._started = time.monotonic()
-        self._shown: Progress | None = None
+        self._tooltip: Progress | None = None
         self._timer: threading.Timer | None = None
         self._over = False
 
     def arm(self) -> None:
-        """Appear after a while."""
+        """Start the timer after which the spinner appears."""
         with self._guard:
             if self._over:
                 return
@@ -61,15 +61,15 @@ class Waiting:
             self._timer.start()
 
     def end(self, *, for_good: bool = True) -> None:
-        """Vanish, or do not appear; ``for_good`` whatever comes."""
+        """Remove the spinner or cancel its timer; ``for_good`` also prevents it from appearing again."""
         with self._guard:
             self._over = self._over or for_good
             timer, self._timer = self._timer, None
             if timer is not None:
                 timer.cancel()
-            if self._shown is not None:
-                self._shown.stop()
-                self._shown = None
+            if self._tooltip is not None:
+                self._tooltip.stop()
+                self._tooltip = None
 
     def _appear(self) -> None:
         from rich.progress import Progress, SpinnerColumn, TextColumn
@@ -79,8 +79,8 @@ class Waiting:
         shown = Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
         shown.add_task(self._what, total=None)
         with self._guard:
-            if threading.current_thread() is self._timer:  # nobody has ended it meanwhile
-                self._shown = shown
+            if threading.current_thread() is self._timer:  # not cancelled meanwhile
+                self._tooltip = shown
                 shown.start()
 
 

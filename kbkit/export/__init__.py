@@ -1,7 +1,7 @@
-"""A KB as files that other programs read: Parquet, CSV, N-Triples or N-Quads, KGTK.
+"""Export of a KB for other programs: Parquet, CSV, N-Triples or N-Quads, KGTK.
 
-Everything streams out of DuckDB, so that memory does not grow with the graph. An export is written aside and renamed
-when it is whole. It is a copy of the generation that is open, and does not follow the KB.
+Everything streams out of DuckDB, so memory does not grow with the graph. An export is written to a temporary path and
+renamed when complete. It is a copy of the open generation, and is not updated with the KB.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING
 from kbkit.directory import systems
 from kbkit.directory.generations import tree_bytes
 from kbkit.display.progress import Event, Listener
-from kbkit.errors import BadInputError, KbError, QueryError, UnknownNameError
+from kbkit.errors import BadInputError, KbError, Option, QueryError, UnknownNameError
 from kbkit.export import folder, kgtk, lines, rebuild
 from kbkit.stores.sql_errors import first_line
 from kbkit.stores.tables import FILE, Error, Tables
@@ -34,8 +34,8 @@ _OURS = {"nodes", "edges", "texts", "node_types", "schema.json", "recipe.toml", 
 
 
 @dataclass(frozen=True)
-class Written:
-    """What an export wrote: ``bytes`` is 0 where it went to standard output."""
+class ExportResult:
+    """The result of an export; ``bytes`` is 0 if it was written to standard output."""
 
     out: str
     nodes: int
@@ -53,20 +53,19 @@ def export(
     gzip: bool = False,
     replace: bool = False,
     progress: Listener | None = None,
-) -> Written:
-    """Write the KB to ``out``: a folder for ``parquet`` and ``csv``; for ``ntriples`` and ``kgtk`` a file whose ending
-    says how (``.nt``, ``.nq`` for KBs from RDF, ``.tsv``; ``.gz`` after it compresses), or ``-`` for standard output.
+) -> ExportResult:
+    """Write the KB to ``out``: a folder for ``parquet`` and ``csv``; for ``ntriples`` and ``kgtk`` a file (``.nt``,
+    ``.nq`` for KBs from RDF, ``.tsv``; compressed with a further ``.gz``), or ``-`` for standard output.
 
-    ``flat`` writes one file each of nodes, edges and texts instead of one for each type and relation, and beside them
-    a recipe that builds the KB again. ``gzip`` compresses CSV. ``out`` must not exist, or be an empty folder;
-    ``replace`` overwrites a file or a former export. Raises :class:`KbError` for what stands in the way, and leaves
-    nothing at ``out`` then.
+    ``flat`` writes one file each for nodes, edges and texts instead of one per type and relation, and a recipe that
+    rebuilds the KB. ``gzip`` compresses CSV. ``out`` must not exist or must be an empty folder; ``replace`` overwrites
+    a file or an earlier export. Raises :class:`KbError`, leaving nothing at ``out``.
     """
     if to not in FORMATS:
         raise UnknownNameError("format", to, FORMATS)
-    for option, given, choices in (("--flat", flat, ("parquet", "csv")), ("--gzip", gzip, ("csv",))):
+    for option, given, choices in (("flat", flat, ("parquet", "csv")), ("gzip", gzip, ("csv",))):
         if given and to not in choices:
-            raise KbError(f"{option} goes with {' and '.join(choices)}, not with {to}")
+            raise KbError(f"Format {to} has no option '{option}'", f"Use it with {' or '.join(choices)}")
     opened = Tables(stores.folder / FILE, files=True)
     try:
         with _one_line_errors():
@@ -77,7 +76,7 @@ def export(
     finally:
         opened.close()
     texts = sum(field.texts for field in stores.schema.text_fields)
-    return Written(str(out), stores.schema.nodes, stores.schema.edges, texts, size)
+    return ExportResult(str(out), stores.schema.nodes, stores.schema.edges, texts, size)
 
 
 def _teller(progress: Listener | None) -> folder.Progress:
@@ -96,13 +95,13 @@ def _folder(
 ) -> int:
     _check_place(stores, out)
     if out.exists() and not out.is_dir():
-        raise KbError(f"{out} is a file", f"{to} writes a folder: name a new one")
+        raise KbError(f"{out} is a file, but {to} needs a folder", "Name a new folder")
     if out.is_dir() and (held := sorted(path.name for path in out.iterdir())):
         foreign = [name for name in held if name.split(".")[0] not in _OURS and name not in _OURS]
         if foreign or not _is_export(out):
-            raise KbError(f"{out} holds other files ({(foreign or held)[0]})", "name a new or empty folder")
+            raise KbError(f"{out} contains other files ({(foreign or held)[0]})", "Name a new or empty folder")
         if not replace:
-            raise KbError(f"{out} holds an export already", "--replace writes it anew")
+            raise KbError(f"{out} already contains an export", "Use ", Option("replace"), " to overwrite it")
     form = folder.Form.of(to, gzip=gzip)
     with _aside(out) as place:
         place.mkdir()
@@ -112,7 +111,7 @@ def _folder(
         else:
             folder.write_parts(opened, stores.schema, place, form, tell)
         about = {"kbkit_export": 1, "format": to, "layout": "flat" if flat else "partitioned"}
-        # Last: without it the folder is no export.
+        # Last, because a folder without it is not recognized as an export.
         text = json.dumps({**about, "schema": stores.schema.to_json()}, indent=1, ensure_ascii=False)
         (place / "schema.json").write_text(text + "\n", encoding="utf-8", newline="\n")
         return tree_bytes(place)
@@ -141,13 +140,13 @@ def _lines(stores: Stores, opened: Tables, out: str, to: str, replace: bool, tel
     path = Path(out)
     ending = ".nq" if to == "ntriples" and stores.schema.rdf_source else _ENDINGS[to]
     if not path.name.lower().endswith((ending, ending + ".gz")):
-        why = "this KB came from RDF, and its statements are N-Quads" if ending == ".nq" else f"{to} writes one file"
+        why = "A KB from RDF is exported as N-Quads" if ending == ".nq" else f"{to} writes one file"
         raise BadInputError(f"{path} does not end in {ending} or {ending}.gz", why)
     _check_place(stores, path)
     if path.is_dir():
-        raise KbError(f"{path} is a folder", f"{to} writes one file: name a new one")
+        raise KbError(f"{path} is a folder, but {to} needs a file", "Name a new file")
     if path.exists() and not replace:
-        raise KbError(f"{path} exists already", "--replace writes it anew")
+        raise KbError(f"{path} already exists", "Use ", Option("replace"), " to overwrite it")
     with _aside(path) as place, lines.opened(place, compress=path.suffix.lower() == ".gz") as handle:
         write(handle)
     return path.stat().st_size
@@ -158,14 +157,14 @@ def _lines(stores: Stores, opened: Tables, out: str, to: str, replace: bool, tel
 
 def _check_place(stores: Stores, out: Path) -> None:
     if not out.absolute().parent.is_dir():
-        raise KbError(f"{out.absolute().parent} does not exist", "make that folder first")
+        raise KbError(f"Folder {out.absolute().parent} does not exist", "Create it first")
     if stores.directory.path.resolve() in out.resolve().parents:
-        raise KbError(f"{out} lies inside the KB", "a KB holds nothing but its stores: name a place beside it")
+        raise KbError(f"{out} is inside the KB", "Name a path outside of it")
 
 
 @contextlib.contextmanager
 def _aside(out: Path) -> Iterator[Path]:
-    """A path beside ``out`` that takes its name, and its place, when the block ends well; else it goes."""
+    """Yield a temporary path next to ``out`` that is renamed to it when the block succeeds, and removed otherwise."""
     place = out.absolute().with_name(f".{out.absolute().name}.{os.getpid()}.exporting")
     _remove(place)
     try:
@@ -196,5 +195,9 @@ def _one_line_errors() -> Iterator[None]:
         text = str(error)
         full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         if full or "No space left" in text or "File too large" in text or "Disk quota" in text:
-            raise KbError("the disk is full; nothing was written", "make room, or name another --out") from error
-        raise KbError(f"the export failed: {first_line(error)}") from error
+            raise KbError(
+                "The disk is full; nothing was written",
+                "Free some space, or choose another path for ",
+                Option("output"),
+            ) from error
+        raise KbError(f"Export failed: {first_line(error)}") from error

@@ -1,16 +1,16 @@
-"""Parquet and CSV: a folder with a file for each type and relation, or (flat) one for all.
+"""Parquet and CSV: a folder with one file per type and relation, or (flat) one per table.
 
-Partitioned, as Hive lays out tables:
+The partitioned layout follows Hive:
 
     nodes/type=TYPE/part-0.parquet          id, key, name, aliases, types, attributes of any type
     edges/relation=RELATION/part-0.parquet  head, tail, head_key, tail_key, head_type, tail_type, attributes of any
     texts/part-0.parquet                    id, key, type, field, position, text
-    node_types/part-0.parquet               id, type: the types besides the primary one
+    node_types/part-0.parquet               id, type: secondary types
     TABLE/part-0.parquet                    further tables of the source
 
 ``head`` and ``tail`` are ids; ``types`` are those of ``node_types``. All files of a table have the same columns, so
-that no reader has to merge schemas. Flat (``nodes.parquet``, ...): nodes with their ``type``, edges whose ``head`` and
-``tail`` are keys, texts without ids: what recipe ``table`` reads.
+readers need not merge schemas. The flat layout (``nodes.parquet``, ...) has nodes with their ``type``, edges whose
+``head`` and ``tail`` are keys, and texts without ids, as the recipe ``table`` reads them.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from kbkit.schema import Attribute, NodeType, Schema, merged_attributes
 from kbkit.stores.tables import Tables, literal, quote
 
 Progress = Callable[[str, int, int], None]
-"""Hears of a stage, how many of its parts are done, and of how many."""
+"""Called with (stage, done, total)."""
 
 _TEXT_ROWS = 10_000
-"""Rows of a row group of texts: they are long, and a writer holds a whole group in memory."""
+"""Rows per row group of texts; a writer holds a whole group in memory."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """How a file is written: its ending, the options of COPY, and what becomes of a column's value."""
+    """A file format: suffix, COPY options, and the conversion of column values."""
 
     ending: str
     options: str
@@ -41,14 +41,14 @@ class Form:
 
     @staticmethod
     def of(to: str, *, gzip: bool = False) -> Form:
-        """The form called ``parquet`` or ``csv``."""
+        """Return the format ``parquet`` or ``csv``."""
         if to == "parquet":
             return Form(".parquet", "FORMAT parquet, COMPRESSION zstd", as_parquet)
         ending, compression = (".csv.gz", "gzip") if gzip else (".csv", "none")
         return Form(ending, f"FORMAT csv, HEADER true, DELIMITER ',', COMPRESSION {compression}", as_csv)
 
     def copy(self, tables: Tables, query: str, path: Path, rows: int = 0) -> None:
-        """Write a query's rows to a file; ``rows`` are those of a row group, by default as many as DuckDB takes."""
+        """Write the rows of a query to a file; ``rows`` is the size of a row group (default: DuckDB's)."""
         group = f", ROW_GROUP_SIZE {rows}" if rows and self.ending == ".parquet" else ""
         path = path.with_name(path.name + self.ending)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -94,7 +94,7 @@ def write_flat(tables: Tables, schema: Schema, place: Path, form: Form, progress
         for node_type in schema.node_types
         if node_type.count
     ]
-    # Ids are numbered anew by the order of the rows.
+    # Ids are renumbered in row order.
     form.copy(tables, f"SELECT * EXCLUDE (id) FROM ({' UNION ALL '.join(parts)}) ORDER BY id", place / "nodes")
     progress("nodes", 1, 1)
     progress("edges", 0, 1)
@@ -107,7 +107,7 @@ def write_flat(tables: Tables, schema: Schema, place: Path, form: Form, progress
     progress("texts", 0, 1)
     query = "SELECT n.type::VARCHAR AS type, n.key, x.field, x.text FROM texts x JOIN nodes n USING (id)"
     several = tables.rows("SELECT 1 FROM texts WHERE position > 0 LIMIT 1")
-    # Sorting moves all texts: only where a node has several of one field, whose order is their order in the file.
+    # Sorting moves all texts, so sort only if a node has several texts of a field, whose order is the file's.
     order = " ORDER BY x.id, x.field, x.position" if several else ""
     form.copy(tables, query + order, place / "texts", _TEXT_ROWS)
     for name in schema.extra_tables:
@@ -116,9 +116,9 @@ def write_flat(tables: Tables, schema: Schema, place: Path, form: Form, progress
 
 
 def partition(column: str, value: str) -> str:
-    """The name of a partition's folder, escaped as Hive and Spark do (``type=gene%2Fprotein``).
+    """Return the name of a partition's folder, escaped as Hive and Spark do (``type=gene%2Fprotein``).
 
-    They decode a byte at a time, so letters beyond ASCII stay as they are.
+    They decode byte by byte, so non-ASCII characters are not escaped.
     """
     return f"{column}={_UNSAFE.sub(lambda match: f'%{ord(match[0]):02X}', value)}"
 
@@ -127,7 +127,7 @@ _UNSAFE = re.compile(r"""[\x00-\x1f"#%'*/:=?\\\x7f{}\[\]^<>|]""")
 
 
 def _nodes(node_type: NodeType, own: str, attributes: Sequence[Attribute], form: Form) -> str:
-    """The nodes whose primary type it is. A type's table has all attributes of its nodes, so one join is enough."""
+    """Return the nodes of a primary type. A type's table has all attributes of its nodes, so one join is enough."""
     lists = [
         f"{form.value(column, 'VARCHAR[]')} AS {name}"
         for column, name in (("n.aliases", "aliases"), ("o.types", "types"))

@@ -1,10 +1,10 @@
-"""KGTK: one edge file (``id``, ``node1``, ``label``, ``node2``) with all that the tables say; pure text.
+"""KGTK: one edge file (``id``, ``node1``, ``label``, ``node2``) with the contents of the tables. Pure text.
 
-After the file format's specification, version 2.0 (https://kgtk.readthedocs.io): strings in double quotes with
-backslashes before what is special, dates ``^2020-01-31T00:00:00/11``, numbers and ``True`` and ``False`` bare.
+Follows the file format specification, version 2.0 (https://kgtk.readthedocs.io): strings in double quotes with
+backslash escapes, dates as ``^2020-01-31T00:00:00/11``, numbers, ``True`` and ``False`` unquoted.
 
-A node's name is an edge ``label``, its other names are edges ``alias``, its types ``type``, its texts edges called
-like their field, attributes like the attribute. What an edge has besides its ends are edges from its id.
+A node's name is an edge ``label``, its aliases are edges ``alias``, its types are edges ``type``, its texts and
+attributes are edges with the name of the field or attribute. Attributes of an edge are edges from its id.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from kbkit.stores.tables import Tables, literal, quote
 
 HEADER = b"id\tnode1\tlabel\tnode2\n"
 
-_NUMBER = '"number of the edge"'  # a column that no attribute is called
+_NUMBER = '"number of the edge"'  # not a valid name of an attribute
 _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _NUMBERS = (*_INTEGERS, *("U" + name for name in _INTEGERS), "BIGNUM")
-# What may be a symbol as it is: the first character would otherwise say that it is a number, a string, a date.
+# Valid first characters of a symbol; others would start a number, a string or a date.
 _PLAIN = r"[\pL_<:][^\x00-\x20\x7f\\|]*"
 _ESCAPES = {
     "'\\'": "'\\\\'",
@@ -39,9 +39,9 @@ _ESCAPES = {
 
 
 def queries(tables: Tables, schema: Schema) -> Iterator[str]:
-    """Queries with one column ``lines`` whose strings, laid end to end, are the file without its header.
+    """Return queries with one column ``lines`` whose concatenated strings are the file without its header.
 
-    A node is its key where all keys are symbols and differ; otherwise, everywhere, its type and key, percent-encoded
+    Node ids are keys if all keys are distinct symbols, otherwise type and key, percent-encoded
     (``gene%2Fprotein/1017``).
     """
     plain = tables.rows(
@@ -60,14 +60,14 @@ def queries(tables: Tables, schema: Schema) -> Iterator[str]:
 
 
 def symbol(name: str) -> str:
-    """A name as a symbol: percent-encoded where a symbol may not have such a character."""
+    """Return a name as a symbol, with invalid characters percent-encoded."""
     return re.sub(
         r"[%|\\\x00-\x1f\x7f]|^[^\w<:]|^[0-9]|\s$", lambda m: f"%{ord(m[0]):02X}" if m[0] < "\x80" else m[0], name
     )
 
 
 def _type_symbol(column: str) -> str:
-    """An SQL expression for a type as a symbol: percent-encoded as in IRIs, and so is a first character of numbers."""
+    """Return SQL for a type as a symbol, percent-encoded as in IRIs, including a leading digit or sign."""
     encoded = f"url_encode({column}::VARCHAR)"
     for first, code in (("([0-9])", r"%3\1"), ("-", "%2D"), (r"\.", "%2E"), ("~", "%7E")):
         encoded = f"regexp_replace({encoded}, '^{first}', '{code}')"
@@ -100,7 +100,7 @@ def _about_nodes(schema: Schema, node: str) -> Iterator[str]:
 
 
 def _edges(relation: Relation, before: int, head: str, tail: str) -> str:
-    """One relation's edges, numbered on from ``before``, each followed by its attributes."""
+    """Return the edges of one relation, numbered from ``before``, each followed by its attributes."""
     edge = f"'kb:e' || e.{_NUMBER}"
     columns = "".join(", " + quote(a.name) for a in relation.attributes)
     rows = (
@@ -117,18 +117,18 @@ def _edges(relation: Relation, before: int, head: str, tail: str) -> str:
 
 
 def _id(kind: str, *parts: str) -> str:
-    """An SQL expression for the id of an edge about a node."""
+    """Return SQL for the id of an edge that describes a node."""
     return f"'kb:{kind}'" + " || '-'".join(f" || {part}" for part in parts)
 
 
 def _line(edge: str, head: str, label: str, value: str) -> str:
-    r"""An SQL expression for one line; ``label`` is a symbol, the others are expressions."""
+    """Return SQL for one line; ``label`` is a symbol, the other arguments are SQL."""
     between = literal(f"\t{label}\t")
     return f"{edge} || '\t' || {head} || {between} || {value} || '\n'"
 
 
 def _values(edge: str, head: str, attribute: Attribute, column: str) -> str:
-    """An SQL expression for the lines of an attribute: none when it is NULL, several when it is a list."""
+    """Return SQL for the lines of an attribute: none for NULL, several for a list."""
     label, kind = symbol(attribute.name), attribute.type
     if not kind.endswith("[]"):
         return f"coalesce({_line(edge, head, label, _value(column, kind))}, '')"
@@ -138,7 +138,7 @@ def _values(edge: str, head: str, attribute: Attribute, column: str) -> str:
 
 
 def _value(column: str, kind: str) -> str:
-    """An SQL expression for a value; NULL stays NULL."""
+    """Return SQL for a value; NULL stays NULL."""
     text = f"{column}::VARCHAR"
     if kind in _NUMBERS or kind.startswith("DECIMAL"):
         return text
@@ -154,7 +154,7 @@ def _value(column: str, kind: str) -> str:
 
 
 def _string(value: str) -> str:
-    """An SQL expression for a string literal."""
+    """Return SQL for a string literal."""
     for old, new in _ESCAPES.items():
         value = f"replace({value}, {old}, {new})"
     return f"('\"' || {value} || '\"')"

@@ -1,4 +1,4 @@
-"""N-Triples and N-Quads, and how queries whose rows are lines of text become a file."""
+"""N-Triples and N-Quads, and writing queries whose rows are lines of text."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _MAX_LINE = 100_000_000
-_ROWS = 10_000  # of a batch: texts are long
-_COMPRESSION = 3  # level 6 is three times as slow, and saves a tenth
+_ROWS = 10_000  # rows per batch: texts are long
+_COMPRESSION = 3  # level 6 takes three times as long and saves a tenth
 
 
 def queries(schema: Schema, generation: Path) -> Iterator[str]:
-    """Queries whose rows, laid end to end, are the KB's statements: all that the triplestore holds, as N-Triples; for
-    KBs from RDF the source's own, as N-Quads.
+    """Return queries whose concatenated rows are the KB's statements: the contents of the triplestore as N-Triples, or
+    for KBs from RDF the source's statements as N-Quads.
     """
     if schema.rdf_source:
         yield _quads(generation / QUADS)
@@ -32,8 +32,8 @@ def queries(schema: Schema, generation: Path) -> Iterator[str]:
 
 
 def _quads(path: Path) -> str:
-    """The source's statements, each in its graph. The generation keeps those of named graphs in the default graph too,
-    where the source need not have them.
+    """Return the source's statements with their graphs. A generation also keeps statements of named graphs in the
+    default graph, where the source may not have them.
     """
     spo = r'^(<[^>]*> <[^>]*> (?:<[^>]*>|"(?:[^"\\]|\\.)*"(?:@[A-Za-z0-9-]+|\^\^<[^>]*>)?)) '
     return f"""
@@ -48,7 +48,7 @@ def _quads(path: Path) -> str:
 
 @contextlib.contextmanager
 def opened(path: Path, *, compress: bool) -> Iterator[IO[bytes]]:
-    """A file to write to, compressed if so said; the same content gives the same bytes."""
+    """Open a file for writing, compressed if its suffix says so; the same content gives the same bytes."""
     with path.open("wb") as raw:
         if not compress:
             yield raw
@@ -58,7 +58,7 @@ def opened(path: Path, *, compress: bool) -> Iterator[IO[bytes]]:
 
 
 def write(tables: Tables, texts: Sequence[str], handle: IO[bytes], progress: Callable[[int, int], None]) -> None:
-    """Write what the queries ``texts`` give, one column each, end to end; ``progress`` hears how many are done."""
+    """Write the rows of single-column queries; ``progress`` is called with (done, total)."""
     for number, text in enumerate(texts):
         progress(number, len(texts))
         for batch in tables.batches(text, _ROWS):
@@ -67,7 +67,7 @@ def write(tables: Tables, texts: Sequence[str], handle: IO[bytes], progress: Cal
 
 
 def _joined(column: pa.Array) -> pa.Buffer:
-    """A column's strings end to end, without a Python string for each."""
+    """Return a column's strings concatenated, without creating a Python string for each."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

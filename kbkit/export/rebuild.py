@@ -1,4 +1,4 @@
-"""The recipe beside a flat export: it builds the KB again, with all that the tables alone do not say."""
+"""The recipe next to a flat export, which rebuilds the KB with everything the tables alone do not say."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _toml(schema: Schema, source: Mapping[str, Any], form: Form) -> str:
 
 
 def _text(value: str) -> str:
-    """A TOML string, also as a key: JSON's syntax but for one character."""
+    """Return a TOML string or key: JSON syntax except for one character."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -53,7 +53,7 @@ def _sql(schema: Schema, form: Form) -> str:
     nodes = merged_attributes(t.attributes for t in schema.node_types)
     edges = merged_attributes(r.attributes for r in schema.relations)
     symmetric = ", ".join(literal(r.name) for r in schema.relations if r.symmetric)
-    # Both ways are in the file; the build mirrors one.
+    # Both directions are in the file; the build mirrors one.
     once = f"\nWHERE relation NOT IN ({symmetric}) OR (head_type, head) <= (tail_type, tail)" if symmetric else ""
     statements = [
         "-- The types that the file does not keep.",

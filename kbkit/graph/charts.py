@@ -1,4 +1,4 @@
-"""What to see of a graph first, as charts: types, relations, how nodes are joined, how long the texts are."""
+"""Charts of a whole KB: types, relations, degrees, text lengths."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 Counts = NDArray[np.int64]
 
-MOST = 30
-"""Bars of a chart; the rest is one more."""
+MAX_BARS = 30
+"""Maximum number of bars; the remaining values are summed in one more."""
 _LINES, _POINTS = 8, 60
-"""Lines of a chart, and points of each."""
+"""Maximum number of lines, and of points per line."""
 _SAMPLE = 50_000
-"""Texts that are measured, about."""
+"""Approximate number of texts to measure."""
 
 
 def charts(stores: Stores) -> list[Chart]:
-    """Nodes by type, edges by relation, degrees by type, words by text field; those that the KB has."""
+    """Return the charts that apply: nodes by type, edges by relation, degrees by type, words by text field."""
     name = stores.schema.name
     types = _largest((t.name, t.count) for t in stores.schema.node_types)
     relations = _largest((_title(r), r.edges) for r in stores.schema.relations)
@@ -42,24 +42,26 @@ def charts(stores: Stores) -> list[Chart]:
 
 
 def _title(relation: Relation) -> str:
-    """A relation's name; where that is a code, as ``P31``, what it means goes before."""
+    """Return a relation's name, preceded by its label if the name is a code such as ``P31``."""
     readable = not relation.label or any(letter.islower() for letter in relation.name)
     return relation.name if readable else f"{relation.label} ({relation.name})"
 
 
 def _largest(counts: Iterable[tuple[str, int]]) -> pl.DataFrame:
-    """name, count: the largest first, at most ``MOST``, and the sum of the others; without those that count nothing."""
+    """Return name, count: the ``MAX_BARS`` largest and the sum of the others, without zero counts."""
     ranked = sorted((pair for pair in counts if pair[1]), key=lambda pair: -pair[1])
-    rest = ranked[MOST:]
+    rest = ranked[MAX_BARS:]
     others = [(f"{len(rest):,} others", sum(count for _, count in rest))] if rest else []
-    return pl.DataFrame([*ranked[:MOST], *others], schema={"name": pl.String, "count": pl.Int64}, orient="row")
+    return pl.DataFrame([*ranked[:MAX_BARS], *others], schema={"name": pl.String, "count": pl.Int64}, orient="row")
 
 
 # -- degrees ----------------------------------------------------------------------------------------------------------
 
 
 def degrees(stores: Stores) -> Counts:
-    """Of each node, by id: its neighbours, summed over relations and directions; symmetric relations count once."""
+    """Return the number of neighbours of each node, summed over relations and directions; symmetric relations count
+    once.
+    """
     found = np.zeros(stores.schema.nodes, np.int64)
     for relation in stores.schema.relations:
         sides = (stores.adjacency.forward(relation.name), stores.adjacency.backward(relation.name))
@@ -70,9 +72,9 @@ def degrees(stores: Stores) -> Counts:
 
 
 def at_least(values: Counts) -> pl.DataFrame:
-    """value, share: of the ``values`` (whole, from 0), the share that is as large or larger, as a line with few points.
+    """Return value, share: the fraction of ``values`` (integers from 0) that are at least ``value``, at few points.
 
-    A value of 0 is counted and has no point. The points are among the values themselves, the largest is always one.
+    Zeros count but have no point. The points are values that occur; the largest value is always one.
     """
     counts = np.bincount(values)
     reached = np.cumsum(counts[::-1])[::-1] / max(1, len(values))
@@ -109,7 +111,7 @@ def _degree_chart(stores: Stores) -> Chart:
 def _text_chart(stores: Stores) -> Chart:
     fields = sorted((f for f in stores.schema.text_fields if f.texts), key=lambda f: -f.tokens)[:_LINES]
     total = sum(field.texts for field in stores.schema.text_fields)
-    # A sample by blocks reads only these; it is the same each time.
+    # Block sampling reads only the sampled blocks, and is repeatable.
     part = f"TABLESAMPLE system ({100 * _SAMPLE / total} PERCENT) REPEATABLE (0)" if total > _SAMPLE else ""
     words = "length(text) - length(replace(text, ' ', '')) + 1"
     frame = stores.tables.lookup(f"SELECT field::VARCHAR AS field, {words} AS words FROM texts {part}")

@@ -1,4 +1,4 @@
-"""A node's neighbourhood: what lies within some steps, whichever way edges run, and as much of it as can be drawn."""
+"""The neighbourhood of a node within some steps, ignoring edge direction, limited to what can be drawn."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from kbkit.stores.tables import Tables
 
-MOST_HOPS = 100
+MAX_HOPS = 100
 
 _FIRST_LINES = """
 SELECT id, first(trim(split_part(trim(text, E' \\n\\r\\t'), chr(10), 1)[:240]) ORDER BY field, position) AS line
@@ -36,10 +36,12 @@ FROM texts WHERE id IN (SELECT unnest($ids)) GROUP BY id"""
 
 @dataclass(frozen=True, repr=False)
 class Neighbourhood:
-    """``nodes``: id, key, type, name, hop (steps from the ``center``, an id), line (the first of its text); the nearest
-    come first, then by id. ``edges``: head, relation, tail: all among these nodes. ``found``: hop, type, nodes, kept:
-    how many there are, and how many of them are in ``nodes``. ``symmetric`` names the relations stored both ways;
-    ``labels`` say what relations are whose names are codes.
+    """A node's neighbourhood.
+
+    ``nodes``: id, key, type, name, hop (distance from ``center``, an id), line (first line of text), nearest first,
+    then by id. ``edges``: head, relation, tail, between these nodes. ``found``: hop, type, nodes (number within reach),
+    kept (number of them in ``nodes``). ``symmetric`` names relations stored in both directions; ``labels`` maps
+    relations whose names are codes to readable labels.
     """
 
     center: int
@@ -50,33 +52,33 @@ class Neighbourhood:
     labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def left_out(self) -> int:
-        """Nodes that lie within the steps and are not in ``nodes``."""
+    def omitted(self) -> int:
+        """Number of nodes within reach that are not in ``nodes``."""
         return int(self.found["nodes"].sum()) - self.nodes.height
 
     @property
     def title(self) -> str:
-        """What it is, in a line."""
+        """The title, in one line."""
         hops = int(self.found["hop"].max())  # type: ignore[arg-type]
         name = clean(self.nodes["name"][0]).replace("\n", " ")
-        return f"{name} and what lies within {hops} step{'s' * (hops != 1)}"
+        return f"{name}: neighbourhood within {hops} step{'s' * (hops != 1)}"
 
     @property
     def summary(self) -> str:
-        """How many nodes and edges it has, and how many nodes were left out."""
+        """The numbers of nodes, edges and omitted nodes, as text."""
         nodes, edges = self.nodes.height, self.edges.height
         shown = f"{nodes:,} node{'s' * (nodes != 1)}, {edges:,} edge{'s' * (edges != 1)}"
-        return shown + (f"; {self.left_out:,} more node{'s' * (self.left_out != 1)} left out" if self.left_out else "")
+        return shown + (f"; {self.omitted:,} more node{'s' * (self.omitted != 1)} omitted" if self.omitted else "")
 
     def lines(self, width: int = 80) -> list[str]:
-        """For the eye: how many nodes of each type lie how many steps away, folded to ``width`` columns."""
+        """Return the number of nodes by type and distance as text, wrapped to ``width`` columns."""
         lines = [self.title]
         for (hop,), part in self.found.group_by("hop", maintain_order=True):
             if hop:
                 counts = [f"{count:,} {clean(name)}" for name, count in part.select("type", "nodes").iter_rows()]
                 told = f"{hop} step{'s' * (hop != 1)}: {int(part['nodes'].sum()):,} nodes: {', '.join(counts)}"
                 lines += textwrap.wrap(told, max(width, 20), initial_indent="  ", subsequent_indent=6 * " ")
-        return [*lines, f"kept: {self.summary}"]
+        return [*lines, f"shown: {self.summary}"]
 
     def __str__(self) -> str:
         return f"{self.title}: {self.summary}"
@@ -91,13 +93,13 @@ class Neighbourhood:
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a drawing (.html, .svg, .png: the extra ``plot``) or the graph (.graphml, .dot) to a file.
 
-        The same neighbourhood gives the same bytes, except in .png. Raises :class:`KbError` for another ending, where
-        the extra is missing, for a drawing of too many nodes, and where the disk refuses.
+        Output is deterministic, except .png. Raises :class:`KbError` for another suffix, a missing extra, a drawing
+        with too many nodes, and write errors.
         """
         write(self.drawing(), Path(path))
 
     def _repr_svg_(self) -> str | None:
-        """The drawing, for a notebook; None where the extra is missing or it would be too large."""
+        """Return the drawing for a notebook, or None if the extra is missing or the graph is too large."""
         try:
             return svg(self.drawing())
         except KbError:
@@ -109,7 +111,7 @@ class Neighbourhood:
         from kbkit.display import html as html_pages
 
         drawn = self._repr_svg_()
-        # As an image: whatever a name holds, nothing in it runs.
+        # As an image, so that nothing in a name can run.
         image = f"data:image/svg+xml;base64,{base64.b64encode(drawn.encode()).decode()}" if drawn else ""
         return html_pages.neighbourhood(str(self), self.found.columns, self.found.rows(), image)
 
@@ -125,10 +127,10 @@ def neighbourhood(
     """Return the neighbourhood of a node; see :meth:`kbkit.kb.KnowledgeBase.around`."""
     import polars as pl
 
-    if not 1 <= hops <= MOST_HOPS:
-        raise BadInputError(f"no neighbourhood of {hops} steps can be looked at", f"1 to {MOST_HOPS} can")
+    if not 1 <= hops <= MAX_HOPS:
+        raise BadInputError(f"Invalid number of steps: {hops}", f"Use 1 to {MAX_HOPS}")
     if limit < 1:
-        raise BadInputError(f"{limit} nodes cannot be kept", "1 or more can")
+        raise BadInputError(f"Invalid limit: {limit} nodes", "Use 1 or more")
     tables, schema, center = stores.tables, stores.schema, stores.nodes.find(node)
     graph = Graph(schema, stores.adjacency, relations)
     marks = closed(schema, tables, types)
@@ -153,7 +155,7 @@ def neighbourhood(
 
 
 def _chosen(graph: Graph, fronts: Sequence[Ids], limit: int) -> list[Ids]:
-    """Of each front the nodes to keep: all of those that fit, and a fair choice of the first that does not."""
+    """Return the nodes to include, by hop: all that fit, and a fair sample of the first hop that does not."""
     kept: list[Ids] = []
     room = limit
     for position, front in enumerate(fronts):
@@ -166,9 +168,9 @@ def _chosen(graph: Graph, fronts: Sequence[Ids], limit: int) -> list[Ids]:
 
 
 def _fair(graph: Graph, before: Ids, front: Ids, room: int) -> Ids:
-    """``room`` nodes of ``front``: in turn from each node before and each relation of it, the first by id.
+    """Return ``room`` nodes of ``front``, taken in turn from each preceding node and relation, lowest ids first.
 
-    So neither a relation with a million edges nor a neighbour with many crowds out the others.
+    Neither a relation with a million edges nor a hub crowds out the others.
     """
     ranks, ids = [np.empty(0, np.int64)], [front[:0]]
     for piece in pieces(graph.rows(before)):
@@ -185,7 +187,7 @@ def _fair(graph: Graph, before: Ids, front: Ids, room: int) -> Ids:
 
 
 def _described(tables: Tables, kept: Sequence[Ids]) -> pl.DataFrame:
-    """id, key, type, name, hop, line of the nodes kept."""
+    """Return id, key, type, name, hop, line of the included nodes."""
     import polars as pl
 
     ids = np.concatenate(kept)
@@ -197,7 +199,7 @@ def _described(tables: Tables, kept: Sequence[Ids]) -> pl.DataFrame:
 
 
 def _counted(schema: Schema, fronts: Sequence[Ids], kept: Sequence[Ids]) -> pl.DataFrame:
-    """hop, type, nodes, kept; types in the order of the schema."""
+    """Return hop, type, nodes, kept; types in schema order."""
     import polars as pl
 
     rows = []

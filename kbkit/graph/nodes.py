@@ -1,4 +1,4 @@
-"""A node with its attributes and texts, its neighbours and its degrees."""
+"""Nodes with their attributes and texts, neighbours and degrees."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Node:
-    """A node: ``attributes`` holds those that it has, ``texts`` (field, text) in order."""
+    """A node with its attributes (present ones only) and ``texts`` as (field, text) in order."""
 
     id: int
     key: str
@@ -29,7 +29,7 @@ class Node:
 
     @property
     def reference(self) -> str:
-        """``type#key``, which names the node in every command."""
+        """``type#key``, which identifies the node in every command."""
         return f"{self.type}#{self.key}"
 
     def _repr_html_(self) -> str:

@@ -1,4 +1,4 @@
-"""What a KB holds, as plain data and frames."""
+"""The contents of a KB as plain data and frames."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kbkit.schema import Schema
 
 
 def info(schema: Schema, manifest: Manifest, folder: Path) -> dict[str, Any]:
-    """The KB as plain data: counts, average degree (2 edges / nodes), tokens, sizes, times, versions."""
+    """Return counts, average degree (2 edges / nodes), tokens, sizes, build times and versions as plain data."""
     stored = {"tables": "tables.duckdb"}
     sizes = {}
     for name in manifest.stores:
@@ -46,9 +46,9 @@ def info(schema: Schema, manifest: Manifest, folder: Path) -> dict[str, Any]:
 
 
 def stark_row(schema: Schema) -> pl.DataFrame:
-    """A row of the STaRK paper's Table 2: entity_types, relation_types, average_degree (2 relations / entities),
-    entities, relations (symmetric ones count both ways), tokens (of all texts, split at spaces). Types without nodes do
-    not count.
+    """Return one row of the STaRK paper's Table 2: entity_types, relation_types, average_degree (2 relations /
+    entities), entities, relations (symmetric ones count in both directions), tokens (of all texts, split at
+    whitespace). Types without nodes are not counted.
     """
     row = {
         "entity_types": sum(t.members > 0 for t in schema.node_types),
@@ -62,14 +62,14 @@ def stark_row(schema: Schema) -> pl.DataFrame:
 
 
 def sets(workspace: Workspace) -> pl.DataFrame:
-    """Saved sets: set, type (``*`` for any), nodes, saved (when), generation (in which), expression."""
+    """Return the saved sets: set, type (``*`` for any), nodes, saved (time), generation, expression."""
     columns = ["set", "type", "nodes", "saved", "generation", "expression"]
     rows = [(s.name, s.type or "*", s.count, s.saved, s.generation, s.expression) for s in workspace.sets()]
     return pl.DataFrame(rows, schema=columns, orient="row")
 
 
 def types(schema: Schema) -> pl.DataFrame:
-    """Node types: type, nodes, other_nodes (with another primary type), attributes, sql_name, description."""
+    """Return node types: type, nodes, other_nodes (of another primary type), attributes, sql_name, description."""
     return pl.DataFrame(
         [
             {
@@ -86,7 +86,7 @@ def types(schema: Schema) -> pl.DataFrame:
 
 
 def relations(schema: Schema) -> pl.DataFrame:
-    """Relations by signature: relation, head_type, tail_type, edges, symmetric, attributes, sql_name, label."""
+    """Return signatures: relation, head_type, tail_type, edges, symmetric, attributes, sql_name, label."""
     columns = ("relation", "head_type", "tail_type", "edges", "symmetric", "attributes", "sql_name", "label")
     return pl.DataFrame(
         [

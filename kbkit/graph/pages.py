@@ -1,4 +1,4 @@
-"""The pages that people read: a node with its neighbours, and what a KB holds. Data first, then lines of text."""
+"""Pages of text: a node with its neighbours, explained hits, and what a KB holds. Data first, then lines."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from kbkit.stores import Stores
 
 NEIGHBORS = 5
-"""Neighbours that a page shows of each group, where nobody says how many."""
+"""Default number of neighbours per group."""
 _TEXT_LINES, _TEXTS = 12, 3
 _COUNTED = ("store", "bytes", "seconds")
 _SCALARS = ("title", "licence", "generation", "created", "nodes", "edges", "average_degree", "texts", "tokens")
 
 
 class Line(NamedTuple):
-    """A line of a page; headings are bold where the screen can be."""
+    """A line of a page; headings are bold on terminals that support it."""
 
     text: str
     is_heading: bool = False
@@ -39,19 +39,23 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Page:
-    """A node's page. ``data`` is plain: id, reference, name, aliases, other_types, attributes, texts (field, text), and
-    relations: one for each relation, direction (out, in) and type of neighbour, with their count and the first of them.
+    """A node's page.
+
+    ``data`` is plain: id, reference, name, aliases, other_types, attributes, texts (field, text), and relations: one
+    entry for each relation, direction (out, in) and type of neighbour, with the count and the first neighbours.
     """
 
     data: dict[str, Any]
 
     @property
     def links(self) -> list[str]:
-        """References of the neighbours shown, in their order: the first is number 1."""
+        """References of the neighbours shown, in order; link number 1 is the first."""
         return [neighbor["reference"] for group in self.data["relations"] for neighbor in group["neighbors"]]
 
     def lines(self, width: int = 80, *, full: bool = False, numbered: bool = False) -> list[Line]:
-        """The page as text, folded to ``width``. Long texts are cut unless ``full``; ``numbered`` counts links."""
+        """Return the page as lines wrapped to ``width``. Long texts are truncated unless ``full``; ``numbered`` numbers
+        the links.
+        """
         return [*_about(self.data, width), *_texts(self.data, width, full), *_groups(self.data, width, numbered)]
 
     def __str__(self) -> str:
@@ -67,7 +71,7 @@ class Page:
 
 
 def page(stores: Stores, reference: str | int, limit: int = NEIGHBORS) -> Page:
-    """The page of a node, with the first ``limit`` neighbours of each group."""
+    """Return the page of a node, with the first ``limit`` neighbours of each group."""
     node = describe(stores, reference)
     labels = {a.name: a.label for a in stores.schema.type(node.type).attributes if a.label}
     return Page(
@@ -86,7 +90,7 @@ def page(stores: Stores, reference: str | int, limit: int = NEIGHBORS) -> Page:
 
 
 def _relations(stores: Stores, node: int, limit: int) -> list[dict[str, Any]]:
-    """Neighbours by relation, direction and primary type: how many, and the first of them."""
+    """Return neighbours grouped by relation, direction and primary type: the count and the first ones."""
     types = stores.schema.primary_types
     lasts = np.array([t.last for t in types])
     limit = max(limit, 0)
@@ -119,7 +123,7 @@ def _relations(stores: Stores, node: int, limit: int) -> list[dict[str, Any]]:
 def _edge_attributes(
     stores: Stores, relation: Relation, direction: str, node: int, ids: Sequence[int]
 ) -> dict[int, list[dict[str, Any]]]:
-    """The attributes of the edges to each neighbour, of parallel edges one after another."""
+    """Return the attributes of the edges to each neighbour; parallel edges are listed separately."""
     if not relation.attributes or not ids:
         return {}
     here, there = ("head", "tail") if direction == "out" else ("tail", "head")
@@ -136,7 +140,7 @@ def _edge_attributes(
 
 
 def _is_code(name: str) -> bool:
-    """Whether a relation's name tells people nothing, as ``P31``."""
+    """Return whether a relation's name is a code such as ``P31``."""
     return not any(letter.islower() for letter in name)
 
 
@@ -152,7 +156,7 @@ def _about(data: dict[str, Any], width: int) -> Iterator[Line]:
 
 
 def _texts(data: dict[str, Any], width: int, full: bool) -> Iterator[Line]:
-    """Each text under its field's name; of many of one field the first."""
+    """Return each text under its field's name; of a field with many texts, the first ones."""
     seen: dict[str, int] = {}
     for text in data["texts"]:
         field = text["field"]
@@ -191,7 +195,7 @@ def _groups(data: dict[str, Any], width: int, numbered: bool) -> Iterator[Line]:
 
 
 def explained(frame: pl.DataFrame, linked: pl.DataFrame | None) -> Iterator[str]:
-    """Hits with the lines that say why each is one, as an indented page; first what the query names, if that counts."""
+    """Return hits with their explanations as an indented page, preceded by the nodes that the query names."""
     if linked is not None:
         for text, how, kind, key, name in linked.select("text", "how", "type", "key", "name").iter_rows():
             yield clean(f"{text}: {name}  ({kind}#{key}, {how})")
@@ -202,7 +206,7 @@ def explained(frame: pl.DataFrame, linked: pl.DataFrame | None) -> Iterator[str]
 
 
 def _folded(text: str, width: int, indent: int = 0, lead: str = "", *, is_heading: bool = False) -> Iterator[Line]:
-    """Text of a KB as lines of at most ``width``, ``lead`` before the first."""
+    """Return KB text as lines of at most ``width`` columns, the first preceded by ``lead``."""
     margin = " " * indent
     for paragraph in clean(text).split("\n"):
         rest = margin + " " * len(lead)
@@ -211,13 +215,13 @@ def _folded(text: str, width: int, indent: int = 0, lead: str = "", *, is_headin
             max(width, 20),
             initial_indent=margin + lead,
             subsequent_indent=rest,
-            break_on_hyphens=False,  # keys have some, and are there to be copied
+            break_on_hyphens=False,  # Keys may contain spaces, and are meant to be copied.
         )
         yield from (Line(line.rstrip(), is_heading) for line in folded or [""])
 
 
 def print_lines(lines: Sequence[Line], stream: IO[str]) -> None:
-    """Write a page's lines; headings are bold on a terminal."""
+    """Write the lines of a page, with bold headings on a terminal."""
     stream.write("".join(f"{heading(line.text, stream) if line.is_heading else line.text}\n" for line in lines))
 
 
@@ -230,7 +234,7 @@ def print_text(lines: Iterable[str], stream: IO[str]) -> None:
 
 
 def info_frame(data: dict[str, Any]) -> pl.DataFrame:
-    """``kb.info()`` as rows of (item, value)."""
+    """Return ``kb.info()`` as rows of (item, value)."""
     import polars as pl
 
     rows = [(name, cell(data[name])) for name in _SCALARS]
@@ -244,7 +248,7 @@ def info_frame(data: dict[str, Any]) -> pl.DataFrame:
 
 
 def print_info(data: dict[str, Any], stream: IO[str], width: int | None = None) -> None:
-    """``kb.info()`` for the eye."""
+    """Print ``kb.info()``."""
     import polars as pl
 
     def say(text: str) -> None:

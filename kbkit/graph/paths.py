@@ -1,7 +1,7 @@
-"""Shortest paths between two nodes: breadth first from both ends, then the best paths of the layers between.
+"""Shortest paths between two nodes: bidirectional breadth-first search, then the best paths through the layers.
 
-A path is a sequence of nodes; several relations between two neighbours are one step. Paths are ordered by the sum of
-the degrees of the nodes between, least first, because a path through a hub says little; then by their ids.
+A path is a sequence of nodes; several relations between two consecutive nodes are one step. Paths are sorted by the sum
+of the degrees of the inner nodes, ascending, because paths through hubs say little; then by ids.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from kbkit.stores.tables import Tables
 
-MOST_STEPS = 100
+MAX_STEPS = 100
 
 
 class Place(NamedTuple):
@@ -41,7 +41,7 @@ class Place(NamedTuple):
 
     @property
     def reference(self) -> str:
-        """``type#key``, which names the node in every command."""
+        """``type#key``, which identifies the node in every command."""
         return f"{self.type}#{self.key}"
 
     def __str__(self) -> str:
@@ -54,15 +54,15 @@ def _line(text: str) -> str:
 
 @dataclass(frozen=True)
 class Step:
-    """A step to ``node`` by all ``relations`` that lead there: (name, whether it is followed from head to tail)."""
+    """A step to ``node`` by all ``relations`` that lead there."""
 
     relations: tuple[Move, ...]
     node: Place
 
     @property
     def label(self) -> str:
-        """The relations as in an expression: ``-> [a|^b] ->``, ``^`` for those that run the other way; ``<- [b] <-``
-        where all do.
+        """The relations in expression notation: ``-> [a|^b] ->``, with ``^`` for those followed backward; ``<- [b] <-``
+        if all are.
         """
         onward = any(move.forward for move in self.relations)
         names = [("" if move.forward or not onward else "^") + move.shown for move in self.relations]
@@ -72,18 +72,18 @@ class Step:
 
 @dataclass(frozen=True, repr=False)
 class Path:
-    """A path from ``start``; ``steps`` has one entry an edge."""
+    """A path from ``start``, with one step per edge."""
 
     start: Place
     steps: tuple[Step, ...]
 
     @property
     def nodes(self) -> tuple[Place, ...]:
-        """All nodes, both ends included."""
+        """All nodes, including both ends."""
         return (self.start, *(step.node for step in self.steps))
 
     def lines(self, width: int = 0) -> list[str]:
-        """The path as text, a line a node; folded to ``width`` columns (0: not at all)."""
+        """Return the path as text, one line per node, wrapped to ``width`` columns (0: no wrapping)."""
         lines = [str(self.start), *(f"  {step.label} {step.node}" for step in self.steps)]
         if not width:
             return lines
@@ -95,15 +95,15 @@ class Path:
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
-    __repr__ = __str__  # what a person at a prompt wants to see
+    __repr__ = __str__  # readable at a Python prompt
 
 
 @dataclass(frozen=True, repr=False)
 class Paths(Sequence[Path]):
-    """The first of the shortest paths, in order; empty where none is short enough.
+    """The shortest paths between two nodes, in order; empty if all are too long.
 
-    ``total`` is how many there are in all (exact up to 2**53). ``separate`` says that no path joins the two at all,
-    however long.
+    ``total`` is the number of all shortest paths (exact up to 2**53). ``separate`` is true if no path of any length
+    exists.
     """
 
     start: Place
@@ -114,7 +114,7 @@ class Paths(Sequence[Path]):
 
     @property
     def steps(self) -> int:
-        """The length of each."""
+        """The length of the paths in edges."""
         return len(self.listed[0]) if self.listed else 0
 
     @overload
@@ -132,7 +132,7 @@ class Paths(Sequence[Path]):
 
     @property
     def summary(self) -> str:
-        """How many there are, and how long."""
+        """The number of paths and their length, as text."""
         if not self.listed:
             return "no path"
         steps = f"{self.steps} step{'s' * (self.steps != 1)}"
@@ -140,17 +140,17 @@ class Paths(Sequence[Path]):
         return told if self.total == len(self.listed) else f"{told}; the first {len(self.listed):,} are shown"
 
     def lines(self, width: int = 0) -> list[str]:
-        """All paths, an empty line after each, and how many there are; folded to ``width`` columns (0: not at all)."""
+        """Return all paths, each followed by an empty line, and the summary; ``width`` wraps lines (0: no)."""
         return [*(line for path in self.listed for line in (*path.lines(width), "")), self.summary]
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
-    __repr__ = __str__  # what a person at a prompt wants to see
+    __repr__ = __str__  # readable at a Python prompt
 
     def frame(self) -> pl.DataFrame:
-        """Columns path, step (0 is the start), relation, direction (out: from head to tail; in), id, key, type,
-        name of the node that the step leads to; a row for each relation of a step.
+        """Return path, step (0: the start), relation, direction (out: from head to tail; in), and id, key, type, name
+        of the node that the step leads to; one row for each relation of a step.
         """
         import polars as pl
 
@@ -177,11 +177,11 @@ def paths(
     relations: Iterable[str] | None = None,
     types: Iterable[str] | None = None,
 ) -> Paths:
-    """The ``limit`` first shortest paths between two nodes; see :meth:`kbkit.kb.KnowledgeBase.paths`."""
+    """Return the first ``limit`` shortest paths between two nodes; see :meth:`kbkit.kb.KnowledgeBase.paths`."""
     tables, schema, ends = stores.tables, stores.schema, (stores.nodes.find(start), stores.nodes.find(end))
     if ends[0] == ends[1]:
         same = _named(tables, ends[:1])[ends[0]]
-        raise BadInputError(f"both ends are {same.name} ({same.reference})", "name another node to go to")
+        raise BadInputError(f"Both ends are the same node: {same.name} ({same.reference})", "Name another node")
     _check(max_steps, limit)
     graph = Graph(schema, stores.adjacency, relations)
     marks = closed(schema, tables, types)
@@ -200,10 +200,10 @@ def paths(
 
 
 def _check(max_steps: int, limit: int) -> None:
-    if not 1 <= max_steps <= MOST_STEPS:
-        raise BadInputError(f"paths of at most {max_steps} steps cannot be looked for", f"1 to {MOST_STEPS} can")
+    if not 1 <= max_steps <= MAX_STEPS:
+        raise BadInputError(f"Invalid maximum path length: {max_steps}", f"Use 1 to {MAX_STEPS}")
     if limit < 1:
-        raise BadInputError(f"{limit} paths cannot be shown", "1 or more can")
+        raise BadInputError(f"Invalid limit: {limit} paths", "Use 1 or more")
 
 
 def _named(tables: Tables, ids: Sequence[int]) -> dict[int, Place]:
@@ -211,7 +211,7 @@ def _named(tables: Tables, ids: Sequence[int]) -> dict[int, Place]:
 
 
 class _Side:
-    """What has been reached from one end: ``fronts[i]`` after ``i`` steps, sorted."""
+    """The search from one end: ``fronts[i]`` are the sorted nodes reached after ``i`` steps."""
 
     def __init__(self, graph: Graph, node: int, marks: Marks) -> None:
         self._graph, self.marks = graph, marks
@@ -220,7 +220,7 @@ class _Side:
         marks[node] = 1
 
     def rows(self) -> list[Rows]:
-        """What leads on from the last front."""
+        """Return the adjacency rows of the last front."""
         if self._rows is None:
             self._rows = self._graph.rows(self.fronts[-1])
         return self._rows
@@ -232,14 +232,14 @@ class _Side:
 
 
 Layers = list[tuple[Ids, Ids]]
-"""For each step of the shortest paths, the distinct (node before, node after), sorted."""
+"""For each step of the shortest paths, the distinct pairs (node before, node after), sorted."""
 
 
 def _meet(graph: Graph, ends: tuple[int, int], max_steps: int, marks: Marks) -> tuple[Layers | None, bool]:
-    """The steps of all shortest paths, or None where there are none of ``max_steps``, and whether there are none at
-    all. The side with less to look at goes on.
+    """Return the layers of all shortest paths, or None if there are none within ``max_steps``; and whether there are
+    none of any length. The side with less work is expanded.
     """
-    for node in ends:  # they need not be of the types that are walked through
+    for node in ends:  # The ends need not have one of the types.
         marks[node] = 0
     sides = [_Side(graph, node, marks.copy()) for node in ends]
     for _ in range(max_steps):
@@ -257,7 +257,7 @@ def _meet(graph: Graph, ends: tuple[int, int], max_steps: int, marks: Marks) -> 
 
 
 def _layers(graph: Graph, fronts: Sequence[Ids], met: Ids) -> Layers:
-    """The steps from the first front to where the sides met, without those that lead elsewhere."""
+    """Return the layers from the first front to the meeting nodes, without dead ends."""
     layers: Layers = []
     for front in reversed(fronts):
         pair = graph.pairs(front, met)
@@ -272,8 +272,8 @@ def _turned(pair: tuple[Ids, Ids]) -> tuple[Ids, Ids]:
 
 
 class _Layer(NamedTuple):
-    """The nodes before a step, sorted; the first of each one's edges; least cost from each node on (its own included)
-    and the number of ways.
+    """The nodes before a step, sorted, and the offset of each one's edges; the minimum cost from each node on
+    (including its own) and the number of paths.
     """
 
     nodes: Ids
@@ -283,7 +283,7 @@ class _Layer(NamedTuple):
 
 
 def _best(graph: Graph, layers: Layers, limit: int) -> tuple[list[tuple[int, ...]], int]:
-    """The ``limit`` best paths as ids, and how many there are."""
+    """Return the best ``limit`` paths as ids, and the number of paths."""
     levels = [_Layer(layers[-1][1][:1], np.zeros(1, np.int64), np.zeros(1, np.int64), np.ones(1))]
     for position in range(len(layers) - 1, -1, -1):
         before, after = layers[position]
@@ -297,7 +297,7 @@ def _best(graph: Graph, layers: Layers, limit: int) -> tuple[list[tuple[int, ...
 
 
 def _enumerate(layers: Layers, levels: Sequence[_Layer], limit: int) -> list[tuple[int, ...]]:
-    """Best first, where what is still to come is known exactly: at most ``limit`` times the length are looked at."""
+    """Enumerate paths best first, with exact remaining costs: at most ``limit`` times the length are expanded."""
     found: list[tuple[int, ...]] = []
     queue: list[tuple[int, tuple[int, ...]]] = [(int(levels[0].cost[0]), (int(levels[0].nodes[0]),))]
     while queue and len(found) < limit:
@@ -311,14 +311,14 @@ def _enumerate(layers: Layers, levels: Sequence[_Layer], limit: int) -> list[tup
         last = int(here.first[row + 1]) if row + 1 < len(here.first) else len(layers[position][1])
         after = layers[position][1][here.first[row] : last]
         cost = then.cost[np.searchsorted(then.nodes, after)]
-        extra = total - int(cost.min())  # what the nodes so far cost
-        for number in _least(cost, limit).tolist():  # `after` is sorted, so ties go by id
+        extra = total - int(cost.min())  # cost of the nodes so far
+        for number in _least(cost, limit).tolist():  # `after` is sorted, so ties are ordered by id
             heapq.heappush(queue, (extra + int(cost[number]), (*path, int(after[number]))))
     return found
 
 
 def _least(cost: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
-    """Positions of the ``limit`` least, in order; the first of equals."""
+    """Return the positions of the ``limit`` smallest values in order, the first of equals."""
     near = np.arange(len(cost))
     if len(cost) > limit:
         near = np.flatnonzero(cost <= np.partition(cost, limit - 1)[limit - 1])

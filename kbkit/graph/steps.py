@@ -1,6 +1,6 @@
-"""Some of a KB's relations as one undirected graph, read off the adjacency arrays.
+"""Relations of a KB as one undirected graph over the adjacency arrays.
 
-Whole sets of nodes at a time, in pieces of bounded size: a hub costs as much as it has neighbours, never more.
+Works on sets of nodes, in batches of bounded size: a hub costs as much as it has neighbours, never more.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from kbkit.stores.tables import Tables
 
 Marks = NDArray[np.uint8]
-"""For each node of the KB: 0 not reached, ``1 + steps`` where reached, ``CLOSED`` where no path goes."""
+"""State of each node: 0 (not reached), ``1 + steps`` (reached), ``CLOSED`` (excluded)."""
 
 CLOSED = 255
 _PIECE = 4_000_000
-"""Neighbours that are looked at in one go: some 50 MB."""
+"""Neighbours processed at once, about 50 MB."""
 _LONG_ROW = 10_000
 _MANY_MOVES = 64
 
 
 class Move(NamedTuple):
-    """A relation, followed forward or backward; ``label`` says what it is where its name is a code (``P31``)."""
+    """A relation followed forward or backward; ``label`` is readable if the name is a code (``P31``)."""
 
     relation: str
     forward: bool
@@ -37,12 +37,12 @@ class Move(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """Its name, and what that means."""
+        """The name, with its label if the name is a code."""
         return f"{self.relation}: {self.label}" if self.label else self.relation
 
 
 class Rows(NamedTuple):
-    """Nodes that have neighbours by one move, and where these are: ``csr.expand(starts, counts)``."""
+    """Nodes with neighbours by one move, and the neighbours' ranges: ``csr.expand(starts, counts)``."""
 
     move: Move
     csr: Csr
@@ -52,7 +52,7 @@ class Rows(NamedTuple):
 
 
 class Graph:
-    """The relations of ``relations`` (None: all) of one KB, without direction."""
+    """The given relations (None: all) of a KB, ignoring direction."""
 
     def __init__(self, schema: Schema, adjacency: Adjacency, relations: Iterable[str] | None = None) -> None:
         self.schema, self._adjacency = schema, adjacency
@@ -64,7 +64,7 @@ class Graph:
             if wanted is None or relation.name in wanted:
                 label = label_of(relation)
                 self._add(Move(relation.name, True, label), {s.head for s in relation.signatures})
-                if not relation.symmetric:  # a symmetric relation is stored both ways
+                if not relation.symmetric:  # A symmetric relation is stored in both directions.
                     self._add(Move(relation.name, False, label), {s.tail for s in relation.signatures})
 
     def _add(self, move: Move, types: Iterable[str]) -> None:
@@ -73,18 +73,18 @@ class Graph:
         self._moves.append(move)
 
     def csr(self, move: Move) -> Csr:
-        """The neighbours by a move."""
+        """Return the adjacency of a move."""
         return self._adjacency.forward(move.relation) if move.forward else self._adjacency.backward(move.relation)
 
     def moves(self, nodes: Ids) -> list[Move]:
-        """The moves that start from the primary types of sorted nodes, in the order of the schema."""
+        """Return the moves that start from the primary types of sorted nodes, in schema order."""
         numbers: set[int] = set()
         for name in types_of(self.schema, nodes):
             numbers |= self._by_type[name]
         return [self._moves[number] for number in sorted(numbers)]
 
     def rows(self, nodes: Ids) -> list[Rows]:
-        """What leads on from sorted distinct nodes; moves by which none has neighbours are left out."""
+        """Return the rows of sorted distinct nodes for every move by which any has neighbours."""
         moves = self._moves_known(nodes)
         every = (_rows(move, self.csr(move), nodes) for move in moves)
         found = [rows for rows in every if len(rows.nodes)]
@@ -93,8 +93,8 @@ class Graph:
         return found
 
     def _moves_known(self, nodes: Ids) -> list[Move]:
-        """The moves to try: of a part of nodes that were asked for before, those that led on from these. So thousands
-        of relations are looked through once for a set, and not again for each step back.
+        """Return the moves to try. For a subset of nodes seen before, only the moves that applied then: thousands of
+        relations are checked once per set instead of at each step back.
         """
         for before, moves in self._known:
             if len(nodes) <= len(before) and is_in(nodes, before).all():
@@ -102,16 +102,16 @@ class Graph:
         return self.moves(nodes)
 
     def degrees(self, nodes: Ids) -> NDArray[np.int64]:
-        """Neighbours of each of sorted distinct nodes, counted once a move."""
+        """Return the degrees of sorted distinct nodes, one count per move."""
         total = np.zeros(len(nodes), np.int64)
         for rows in self.rows(nodes):
             total[np.searchsorted(nodes, rows.nodes)] += rows.counts
         return total
 
     def pairs(self, some: Ids, others: Ids) -> tuple[Ids, Ids]:
-        """The distinct (one of ``some``, one of ``others``) that are neighbours, sorted; both given sorted.
+        """Return the distinct neighbouring pairs (one of ``some``, one of ``others``), sorted; both inputs are sorted.
 
-        Read from the side that has fewer neighbours, so that a hub on one side costs nothing.
+        Reads from the side with fewer neighbours, so that a hub on one side costs nothing.
         """
         near, far = self.rows(some), self.rows(others)
         turned = work(far) < work(near)
@@ -127,7 +127,7 @@ class Graph:
         return (pairs >> 32).astype(np.int32), (pairs & 0xFFFFFFFF).astype(np.int32)
 
     def edges(self, nodes: Ids) -> list[tuple[str, Ids, Ids]]:
-        """(relation, heads, tails) of the distinct edges among sorted nodes, in the order of the schema."""
+        """Return (relation, heads, tails) of the distinct edges among sorted nodes, in schema order."""
         result = []
         for rows in self.rows(nodes):
             if rows.move.forward:
@@ -137,7 +137,7 @@ class Graph:
         return result
 
     def joining(self, pairs: Iterable[tuple[int, int]]) -> dict[tuple[int, int], tuple[Move, ...]]:
-        """The moves that lead from one node to the other, for each of a few pairs."""
+        """Return the moves from one node to the other, for each of a few pairs."""
         wanted = sorted(set(pairs))
         near: dict[int, list[Rows]] = {node: [] for node, _ in wanted}
         for rows in self.rows(np.array(sorted(near), np.int32)):
@@ -150,24 +150,24 @@ class Graph:
 
 
 def label_of(relation: Relation) -> str:
-    """What a relation is called, where its name tells people nothing (``P31``); else nothing."""
+    """Return a relation's label if its name is a code (``P31``), else ''."""
     return "" if any(letter.islower() for letter in relation.name) else relation.label
 
 
 def types_of(schema: Schema, nodes: Ids) -> dict[str, int]:
-    """How many of sorted nodes have each primary type, in the order of the schema; those of none are left out."""
-    types = [t for t in schema.node_types if t.count]  # in the order of their ids
+    """Return the number of sorted nodes by primary type, in schema order, without zero counts."""
+    types = [t for t in schema.node_types if t.count]  # in id order
     counts = np.diff(np.searchsorted(nodes, np.array([t.last for t in types], np.int32), "right"), prepend=0)
     return {t.name: count for t, count in zip(types, counts.tolist(), strict=True) if count}
 
 
 def work(rows: Sequence[Rows]) -> int:
-    """How many neighbours there are to look at."""
+    """Return the number of neighbours to process."""
     return sum(int(part.counts.sum()) for part in rows)
 
 
 def pieces(rows: Sequence[Rows]) -> Iterator[Rows]:
-    """The same in pieces of at most ``_PIECE`` neighbours, or one node."""
+    """Split rows into batches of at most ``_PIECE`` neighbours, or one node."""
     for part in rows:
         ends = np.cumsum(part.counts)
         first = 0
@@ -180,7 +180,7 @@ def pieces(rows: Sequence[Rows]) -> Iterator[Rows]:
 
 
 def spread(rows: Sequence[Rows], marks: Marks, steps: int) -> Ids:
-    """Mark the neighbours that were not reached before as reached after ``steps``; returns them, sorted."""
+    """Mark and return, sorted, the neighbours not reached before."""
     for piece in pieces(rows):
         targets = piece.csr.expand(piece.starts, piece.counts)
         marks[targets[marks[targets] == 0]] = 1 + steps
@@ -188,7 +188,7 @@ def spread(rows: Sequence[Rows], marks: Marks, steps: int) -> Ids:
 
 
 def closed(schema: Schema, tables: Tables, types: Iterable[str] | None) -> Marks:
-    """Fresh marks, with nodes that have none of ``types`` (primary or other; None: any) closed."""
+    """Return new marks in which nodes without any of ``types`` (primary or secondary; None: any) are excluded."""
     marks = np.zeros(schema.nodes, np.uint8)
     if types is None:
         return marks
@@ -203,7 +203,7 @@ def closed(schema: Schema, tables: Tables, types: Iterable[str] | None) -> Marks
 
 
 def _rows(move: Move, csr: Csr, nodes: Ids) -> Rows:
-    """The rows of sorted nodes; from whichever is shorter, the nodes or the heads of a sparse block."""
+    """Return the rows of sorted nodes, driven by the shorter of the nodes and the heads of a sparse block."""
     if csr.heads is not None and len(csr.heads) < len(nodes):
         place = np.minimum(np.searchsorted(nodes, csr.heads), len(nodes) - 1)
         row = np.flatnonzero(nodes[place] == csr.heads)
@@ -218,7 +218,7 @@ def _rows(move: Move, csr: Csr, nodes: Ids) -> Rows:
 
 
 def _within(rows: Rows, nodes: Ids) -> tuple[Ids, Ids]:
-    """(heads, tails) of the neighbours that are among ``nodes``, sorted; in a long row these few are looked for."""
+    """Return (heads, tails) of the neighbours among ``nodes``, sorted; long rows are searched instead of expanded."""
     long = rows.counts > max(_LONG_ROW, len(nodes))
     targets = rows.csr.expand(rows.starts[~long], rows.counts[~long])
     hit = is_in(targets, nodes)

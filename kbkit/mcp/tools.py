@@ -1,4 +1,4 @@
-"""The tools that ``kbkit mcp`` offers: what each does, its arguments, an example that fits the KB, and its work."""
+"""The tools of ``kbkit mcp``: description, arguments, an example that fits the KB, and implementation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
 
 SHOWN = 20
-"""Rows that a tool shows where its caller does not say."""
+"""Default number of rows that a tool returns."""
 _LONGEST_TEXT = 4_000
 _LONGEST_ENTRY = 24_000
 _COLUMNS, _FEW = 25, 10
@@ -29,19 +29,19 @@ _NODES = "SELECT id, type, key, name FROM nodes WHERE id IN (SELECT unnest($ids)
 
 @dataclass(frozen=True)
 class Limits:
-    """``rows`` that a tool may show or take of a query, ``timeout`` in seconds (None: no limit)."""
+    """Limits of a tool: maximum number of ``rows``, and ``timeout`` of a query in seconds (None: no limit)."""
 
     rows: int = 1_000
     timeout: float | None = 60.0
 
     def __post_init__(self) -> None:
         if self.rows < 1:
-            raise KbError(f"the limit of rows is {self.rows}", "it is 1 or more")
+            raise KbError(f"Invalid limit: {self.rows} rows", "Use 1 or more")
 
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool: ``arguments`` are the properties of its JSON schema, the first of them required."""
+    """A tool: ``arguments`` are the properties of its JSON schema, of which the first is required."""
 
     name: str
     does: str
@@ -57,37 +57,37 @@ class Tool:
 
 
 def tools(kb: KnowledgeBase, limits: Limits) -> list[Tool]:
-    """The tools of a KB; those whose store it was built without are left out."""
+    """Return the tools of a KB, except those whose store it lacks."""
     work, example = _Work(kb, limits), _Examples(kb)
     text = {"type": "string", "minLength": 1}
     limit = {"limit": {"type": "integer", "minimum": 1, "maximum": limits.rows, "default": min(SHOWN, limits.rows)}}
     found = [
-        Tool("schema", "What the KB holds: types, relations, attributes, prefixes, SQL tables, and how it is queried."
-             " Call this first.", {}, work.schema),
+        Tool("schema", "List the types, relations, attributes, prefixes and SQL tables of the KB, and how to query"
+             " it. Call this first.", {}, work.schema),
         Tool("search", "Find entities (at most 8) and properties (at most 4: relations and attributes) by words in"
-             f" their names, other names and texts. Example: {example.search}", {"text": text}, work.search),
-        Tool("entry", "One entity's own page: its properties with values and qualifiers, labels beside ids. The id is"
-             f" one that another tool showed, or a name. Example: {example.entry}", {"id": text}, work.entry),
-        Tool("show", "As entry, with all of the entity's texts.", {"id": text}, work.show),
-        Tool("examples", "A few examples of how a property (relation or attribute) is used, by its id."
+             f" their names, aliases and texts. Example: {example.search}", {"text": text}, work.search),
+        Tool("entry", "Return an entity's properties with values, qualifiers and labels. The id is one that another"
+             f" tool returned, or a name. Example: {example.entry}", {"id": text}, work.entry),
+        Tool("show", "Return an entity's entry and all of its texts.", {"id": text}, work.show),
+        Tool("examples", "Return a few examples of the use of a property (relation or attribute), by its id."
              f" Example: {example.examples}", {"property": text}, work.examples),
-        Tool("sql", "Run one SELECT of DuckDB's SQL on the KB's tables, which the tool schema lists. Read-only."
+        Tool("sql", "Run one SELECT statement (DuckDB SQL) on the KB's tables, which the tool schema lists. Read-only."
              f" Example: {example.sql}", {"query": text, **limit}, work.sql),
     ]  # fmt: skip
     if kb.has("triples"):
-        does = "Run a SPARQL query. Says results, empty, syntax error with its place, or timeout. Read-only."
+        does = "Run a SPARQL query. Returns results, empty, a syntax error with its position, or timeout. Read-only."
         found.append(Tool("sparql", f"{does} Example: {example.sparql}", {"query": text, **limit}, work.sparql))
     if kb.has("adjacency"):
         does = (
-            'The nodes that a path of relations leads to, e.g. type:"name" -> [relation] -> type; sets are joined by'
-            " & | and -."
+            'Return the nodes that a path of relations reaches, e.g. type:"name" -> [relation] -> type; combine sets'
+            " with & | and -."
         )
         found.append(Tool("answers", f"{does} Example: {example.answers}", {"expression": text, **limit}, work.answers))
     return found
 
 
 class _Work:
-    """What the tools do. Errors are :class:`KbError`."""
+    """The implementations of the tools. Errors are :class:`KbError`."""
 
     def __init__(self, kb: KnowledgeBase, limits: Limits) -> None:
         self._kb, self._limits, self._explorer = kb, limits, Explorer(kb.stores)
@@ -145,7 +145,7 @@ class _Work:
 
 
 def _sql_tables(kb: KnowledgeBase) -> dict[str, Any]:
-    """The tables that SQL sees, each with its columns: those of the largest types and relations, and all others."""
+    """Return the tables of SQL with their columns: those of the largest types and relations, and all other tables."""
     schema = kb.schema
     limit = _FEW if schema.dialect == "wikidata" else describe.LISTED
     columns = kb.tables.rows(
@@ -166,7 +166,7 @@ def _columns(names: Sequence[str]) -> str:
 
 
 class _Examples:
-    """Calls that fit the KB: with its largest relation, and a node from there. Names of the KB are data, also here."""
+    """Example calls that fit the KB: its largest relation, and a node of it. Names of the KB are data here too."""
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb, self._names = kb, Explorer(kb.stores).names
@@ -220,5 +220,5 @@ class _Examples:
 
 
 def _call(**arguments: str) -> str:
-    """Arguments as JSON on one line."""
+    """Return arguments as JSON on one line."""
     return json.dumps({name: line(value, 400) for name, value in arguments.items()}, ensure_ascii=False)

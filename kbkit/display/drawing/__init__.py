@@ -1,6 +1,4 @@
-"""A neighbourhood in a file: a drawing (HTML, SVG, PNG; the extra ``plot``) or a graph for other programs (GraphML,
-DOT).
-"""
+"""Drawings of graphs (HTML, SVG, PNG; the extra ``plot``), and graphs for other programs (GraphML, DOT)."""
 
 from __future__ import annotations
 
@@ -8,32 +6,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kbkit.directory import files as whole_files
-from kbkit.errors import KbError, MissingExtraError
+from kbkit.errors import KbError, MissingExtraError, Option
 
 if TYPE_CHECKING:
     from kbkit.display.drawing.model import Drawing
 
 DRAWN = (".html", ".svg", ".png")
 ENDINGS = (*DRAWN, ".graphml", ".dot")
-MOST_DRAWN = 1000
-"""Nodes: above, a drawing is a grey ball that takes a minute."""
+MAX_NODES = 1000
+"""Maximum number of nodes of a drawing; larger ones are unreadable and take a minute."""
 
 
 def check(path: Path, limit: int = 0) -> None:
-    """Raise now what :func:`write` would raise of ``path`` when the work is done, if there are ``limit`` nodes."""
+    """Raise what :func:`write` would raise for ``path`` and up to ``limit`` nodes, before the work is done."""
     ending = path.suffix.lower()
     if ending not in ENDINGS:
-        raise KbError(
-            f"{path}: no graph is written to a file that ends in {ending!r}", f"there are {', '.join(ENDINGS)}"
-        )
+        raise KbError(f"{path}: unsupported graph format {ending!r}", f"Use one of {', '.join(ENDINGS)}")
     if not path.parent.is_dir():
-        raise KbError(f"{path}: there is no folder {path.parent}", "make it first")
+        raise KbError(f"{path}: folder {path.parent} does not exist", "Create it first")
     if ending in DRAWN:
         _check_drawing(limit)
 
 
 def write(graph: Drawing, path: Path) -> None:
-    """Write ``graph`` to a file whose suffix selects the format (see ``ENDINGS``)."""
+    """Write ``graph`` to a file, in the format of its suffix (one of ``ENDINGS``), atomically."""
     from kbkit.display.drawing import exchange
 
     check(path, graph.nodes.height)
@@ -51,7 +47,7 @@ def write(graph: Drawing, path: Path) -> None:
 
 
 def svg(graph: Drawing) -> str:
-    """The drawing as SVG; raises :class:`KbError` where the extra is missing or it would be too large."""
+    """Return the drawing as SVG. Raises :class:`KbError` if the extra is missing or the graph is too large."""
     from kbkit.display.drawing import spec
 
     convert = _check_drawing(graph.nodes.height)
@@ -72,14 +68,16 @@ def _html(graph: Drawing) -> str:
 
 
 def _check_drawing(nodes: int) -> Any:
-    """vl-convert, if it is there and the drawing not too large."""
+    """Return vl-convert. Raises :class:`KbError` if it is missing or the graph is too large."""
     try:
         import vl_convert
     except ImportError:
         raise MissingExtraError("Drawing", "plot") from None
-    if nodes > MOST_DRAWN:
+    if nodes > MAX_NODES:
         raise KbError(
-            f"{nodes:,} nodes are too many to draw",
-            f"--most {MOST_DRAWN} draws fewer; .graphml and .dot hold any number",
+            f"A drawing of {nodes:,} nodes is too large",
+            "Use ",
+            Option("limit", str(MAX_NODES)),
+            " or less, or write .graphml or .dot, which hold any number",
         )
     return vl_convert

@@ -1,4 +1,4 @@
-"""Colours of node types: one each for those that most nodes have, one for all others."""
+"""Colours of node types: one for each of the most frequent types, one for all others."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kbkit.display.drawing.model import Drawing
 
-# Tableau's ten, darker: white letters are readable on them, and small dots on white. Grey is for the rest.
+# Tableau's ten colours, darkened for contrast with white labels and on white; grey is for other types.
 _COLOURS = (
     "#3b6ea5",
     "#d9730d",
@@ -24,7 +24,7 @@ _OTHERS = "#7d858f"
 
 
 def of_types(graph: Drawing) -> dict[str, str]:
-    """The colour of each type, the most frequent first; ``""`` is the colour of those that are not named."""
+    """Return the colour of each type, most frequent first; ``""`` is the colour of the other types."""
     counts = graph.nodes.group_by("type").len().sort(["len", "type"], descending=[True, False])
     names = counts["type"].to_list()
     return {**dict(zip(names, _COLOURS, strict=False)), "": _OTHERS}

@@ -1,6 +1,7 @@
-"""GraphML and DOT. Formats: http://graphml.graphdrawing.org/specification.html, https://graphviz.org/doc/info/lang.html.
+"""GraphML and DOT. Formats: http://graphml.graphdrawing.org/specification.html,
+https://graphviz.org/doc/info/lang.html.
 
-A node is ``n`` and its id; what names it beyond this KB is its type and key.
+Node ids are ``n`` and the id in this KB; type and key identify a node across KBs.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ _KEYS = {"name": "string", "type": "string", "key": "string", "hop": "int", "tex
 
 
 def graphml(graph: Drawing) -> bytes:
-    """Directed, with parallel edges; nodes have name, type, key, hop and text, edges relation. A symmetric relation's
-    edges are there both ways, as in the KB.
+    """Return GraphML: directed, with parallel edges. Nodes have name, type, key, hop and text, edges have relation.
+    Symmetric relations are written in both directions, as in the KB.
     """
     root = ET.Element("graphml", xmlns=_GRAPHML)
     for name, kind in _KEYS.items():
@@ -43,7 +44,7 @@ def graphml(graph: Drawing) -> bytes:
 
 
 def dot(graph: Drawing) -> str:
-    """For Graphviz: nodes coloured by type; an edge of a symmetric relation is there once, without a head."""
+    """Return DOT: nodes coloured by type; edges of symmetric relations once, without an arrow head."""
     colours = of_types(graph)
     lines = [
         "digraph around {",
@@ -73,5 +74,5 @@ def _listed(attributes: dict[str, str]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A quoted string that Graphviz shows as it is."""
+    """Return a quoted DOT string."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

@@ -1,8 +1,8 @@
-"""Where nodes and labels stand in a drawing.
+"""Positions of nodes and labels in a drawing.
 
-Nodes are placed by Vega's force transform (d3-force: https://d3js.org/d3-force), which vl-convert runs: charged dots
-that repel each other, joined by springs, from a fixed start, so that the same graph gives the same picture. A label
-takes the first free place beside its dot, the more important first; labels without one wait for a closer look.
+Nodes are placed by Vega's force transform (d3-force: https://d3js.org/d3-force), run by vl-convert from a fixed start,
+so that the same graph gives the same drawing. Labels take the first free position next to their dot, in order of
+importance; labels without a free position appear at a higher zoom level.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from numpy.typing import NDArray
 Points = NDArray[np.float64]
 
 ZOOMS = (0.5, 0.65, 0.8, 1.0, 1.3, 1.6, 2.0, 2.5, 3.2, 4.0, 5.0, 6.5, 8.0)
-"""The magnifications at which labels are tried; above the last, all are shown."""
+"""Zoom levels at which labels are placed; above the last, all are shown."""
 MARGIN = (120.0, 40.0)
-"""Beside the outermost dots, and above and below: names stand there."""
+"""Horizontal and vertical margin for labels of the outermost dots."""
 
 
 def positions(hops: Sequence[int], groups: Sequence[str], lines: Sequence[tuple[int, int]], size: Points) -> Points:
-    """Where each node stands (a row of x and y) on a canvas of ``size``.
+    """Return the position of each node (rows of x and y) on a canvas of ``size``.
 
-    ``hops`` ascend, the first node is the centre; those of one of ``groups`` start side by side; ``lines`` join them.
+    ``hops`` are ascending and the first node is the centre; nodes of one group start next to each other; ``lines`` are
+    pairs of connected nodes.
     """
     start = _start(hops, groups, lines)
     if len(hops) == 1:
@@ -45,7 +46,9 @@ def positions(hops: Sequence[int], groups: Sequence[str], lines: Sequence[tuple[
 
 
 def _start(hops: Sequence[int], groups: Sequence[str], lines: Sequence[tuple[int, int]]) -> Points:
-    """Rings about the centre: the first by group, further ones behind the node that leads to them."""
+    """Return start positions: rings around the centre, the first sorted by group, outer ones next to their inner
+    neighbour.
+    """
     parent: dict[int, int] = {}
     for a, b in lines:
         for here, there in ((a, b), (b, a)):
@@ -61,7 +64,7 @@ def _start(hops: Sequence[int], groups: Sequence[str], lines: Sequence[tuple[int
 
 
 def _forced(nodes: list[dict[str, Any]], lines: Sequence[tuple[int, int]]) -> Points:
-    """What the forces make of a start."""
+    """Return the positions after the force simulation."""
     import vl_convert
 
     links = [{"source": a, "target": b} for a, b in lines if a != b]
@@ -95,7 +98,7 @@ def _forced(nodes: list[dict[str, Any]], lines: Sequence[tuple[int, int]]) -> Po
 
 
 def _scaled(points: Points, size: Points) -> Points:
-    """Points that fill the canvas, each way by its own measure, as long as the shape stays."""
+    """Return the positions scaled to the canvas, keeping the aspect ratio within limits."""
     low, high = points.min(axis=0), points.max(axis=0)
     room = (size - 2 * np.array(MARGIN)) / np.maximum(high - low, 1)
     room = np.minimum(np.minimum(room, 1.5 * room.min()), 2.0)
@@ -105,8 +108,8 @@ def _scaled(points: Points, size: Points) -> Points:
 
 @dataclass
 class Label:
-    """Text ``wide`` and ``high`` that names the point ``at``, a dot of ``radius``; ``centred`` ones stand on it. It is
-    not shown below the magnification ``least``, and rather stands ``away`` (x, y) from its point than elsewhere.
+    """A label of size ``wide`` by ``high`` for the point ``at``, a dot of ``radius``; ``centred`` labels lie on the
+    point. It is hidden below the zoom level ``least``, and placed in the direction ``away`` (x, y) if possible.
     """
 
     at: tuple[float, float]
@@ -120,7 +123,7 @@ class Label:
 
 @dataclass
 class _Taken:
-    """Boxes (left, top, right, bottom) that are in use: of points ``at``, by how much they reach away from them."""
+    """Occupied boxes: reach (left, top, right, bottom) relative to the points ``at``."""
 
     at: list[tuple[float, float]] = field(default_factory=list)
     reach: list[tuple[float, float, float, float]] = field(default_factory=list)
@@ -135,11 +138,11 @@ class _Taken:
 
 
 Placed = tuple[float, str, float, float]
-"""The magnification from which a label is shown, its alignment, and where it stands from its point."""
+"""Zoom level from which a label is shown, its alignment, and its offset from the point."""
 
 
 def place(labels: Sequence[Label]) -> list[Placed]:
-    """Where each label stands, the first the most important. Labels of dots keep clear of all dots."""
+    """Place labels in order of importance, so that labels of dots do not overlap dots or each other."""
     dots = [label for label in labels if not label.centred]
     taken = _Taken([d.at for d in dots], [(-d.radius, -d.radius, d.radius, d.radius) for d in dots])
     number = {id(d): i for i, d in enumerate(dots)}
@@ -159,8 +162,8 @@ def place(labels: Sequence[Label]) -> list[Placed]:
 
 
 def _places(label: Label) -> list[tuple[str, float, float, tuple[float, float, float, float]]]:
-    """(alignment, dx, dy of the text's middle line, box) to try in turn: on it; or beside it, where it leads away from
-    its lines first.
+    """Return candidate positions (alignment, dx, dy of the middle line, box): on the point, or next to it, starting
+    with the direction away from its lines.
     """
     half, high = label.wide / 2, label.high / 2
     if label.centred:

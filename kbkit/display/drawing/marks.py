@@ -1,4 +1,4 @@
-"""What is drawn of nodes and lines, and how a page answers to the mouse; in the words of Vega."""
+"""Vega marks of nodes and lines, and the signals for zoom, drag and hover."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from kbkit.display.drawing.layout import MARGIN
 
 _INK, _LINE, _WEAK, _EDGE_TEXT = "#1d2733", "#9aa4af", "#cfd5db", "#56616d"
 _HEAD = "M0,0L-2,0.75L-1.6,0L-2,-0.75Z"
-"""An arrow head that points to the right, with its tip at the place of the mark."""
+"""An arrow head that points right, with its tip at the mark's position."""
 
 Mark = dict[str, Any]
 
 _WHOLE = {"width": {"signal": "width"}, "height": {"signal": "height"}}
 
 
-def _sized(expression: str) -> dict[str, str]:
+def _signal(expression: str) -> dict[str, str]:
     return {"signal": expression}
 
 
 def marks(*, live: bool) -> list[Mark]:
-    """Lines below, then their names, dots, and the names of these."""
+    """Return the marks in drawing order: lines, their labels, dots, their labels."""
     drawn = [*_lines(live), *_names_of_lines(live), _dots(live), *_names_of_dots(live)]
     if not live:
         return drawn
     ground = {"type": "rect", "name": "ground", "encode": _ground()}
-    # What is moved or magnified beyond the edge does not cover the title.
+    # Clip, so that a zoomed or moved drawing does not cover the title.
     return [{"type": "group", "clip": True, "encode": {"update": _WHOLE}, "marks": [ground, *drawn]}]
 
 
 def _ground() -> Mark:
-    """What is taken hold of to move the whole."""
+    """Return the background, which is dragged to move the drawing."""
     return {"update": {**_WHOLE, "fill": {"value": "transparent"}, "cursor": {"value": "grab"}}}
 
 
 def _faint(live: bool, near: str) -> Mark:
-    """Opacity: less for what is not ``near`` the node that the mouse is on."""
+    """Return the opacity, reduced unless ``near`` the node under the pointer."""
     return {"signal": f"over === null || {near} ? 1 : 0.13"} if live else {"value": 1}
 
 
@@ -44,26 +44,26 @@ _BESIDE = "datum.s === over || datum.t === over"
 
 def _lines(live: bool) -> list[Mark]:
     ends = {
-        "x": _sized("datum.X1 + datum.ux * datum.a.r"),
-        "y": _sized("datum.Y1 + datum.uy * datum.a.r"),
-        "x2": _sized("datum.X2 - datum.ux * datum.b.r"),
-        "y2": _sized("datum.Y2 - datum.uy * datum.b.r"),
+        "x": _signal("datum.X1 + datum.ux * datum.a.r"),
+        "y": _signal("datum.Y1 + datum.uy * datum.a.r"),
+        "x2": _signal("datum.X2 - datum.ux * datum.b.r"),
+        "y2": _signal("datum.Y2 - datum.uy * datum.b.r"),
     }
     faint = _faint(live, _BESIDE)
     rule = {
         **ends,
-        "stroke": _sized(f"datum.strong ? '{_LINE}' : '{_WEAK}'"),
-        "strokeWidth": _sized("datum.strong ? 1.2 : 0.8"),
+        "stroke": _signal(f"datum.strong ? '{_LINE}' : '{_WEAK}'"),
+        "strokeWidth": _signal("datum.strong ? 1.2 : 0.8"),
         "opacity": faint,
     }
     ring = {
-        "x": _sized("datum.X1 + datum.a.r"),
-        "y": _sized("datum.Y1 - datum.a.r"),
+        "x": _signal("datum.X1 + datum.a.r"),
+        "y": _signal("datum.Y1 - datum.a.r"),
         "size": {"value": 180},
         "stroke": {"value": _LINE},
         "fill": {"value": "transparent"},
         "opacity": faint,
-        **(_told() if live else {}),
+        **(_tooltip() if live else {}),
     }
     drawn = [
         {"type": "rule", "name": "lines", "interactive": False, "from": {"data": "joined"}, "encode": {"update": rule}},
@@ -71,27 +71,27 @@ def _lines(live: bool) -> list[Mark]:
         _heads("backward", "X1", "+", "a", faint),
         {"type": "symbol", "name": "loops", "from": {"data": "looped"}, "encode": {"update": ring}},
     ]
-    if live:  # a line of one pixel is hard to hit
+    if live:  # A line one pixel wide is hard to hit.
         touch = {**ends, "stroke": {"value": "black"}, "strokeOpacity": {"value": 0}, "strokeWidth": {"value": 11}}
         drawn.append(
-            {"type": "rule", "name": "touch", "from": {"data": "joined"}, "encode": {"update": {**touch, **_told()}}}
+            {"type": "rule", "name": "touch", "from": {"data": "joined"}, "encode": {"update": {**touch, **_tooltip()}}}
         )
     return drawn
 
 
-def _told() -> Mark:
+def _tooltip() -> Mark:
     return {"tooltip": {"field": "told"}}
 
 
 def _heads(data: str, x: str, sign: str, end: str, faint: Mark) -> Mark:
     turn = "0" if end == "b" else "180"
     place = {
-        "x": _sized(f"datum.{x} {sign} datum.ux * (datum.{end}.r + 1)"),
-        "y": _sized(f"datum.{x.replace('X', 'Y')} {sign} datum.uy * (datum.{end}.r + 1)"),
-        "angle": _sized(f"{turn} + atan2(datum.uy, datum.ux) * 180 / PI"),
+        "x": _signal(f"datum.{x} {sign} datum.ux * (datum.{end}.r + 1)"),
+        "y": _signal(f"datum.{x.replace('X', 'Y')} {sign} datum.uy * (datum.{end}.r + 1)"),
+        "angle": _signal(f"{turn} + atan2(datum.uy, datum.ux) * 180 / PI"),
         "shape": {"value": _HEAD},
         "size": {"field": "head"},
-        "fill": _sized("datum.strong ? '#7f8a96' : '#aeb7c0'"),
+        "fill": _signal("datum.strong ? '#7f8a96' : '#aeb7c0'"),
         "opacity": faint,
     }
     return {
@@ -107,13 +107,13 @@ def _dots(live: bool) -> Mark:
     place: Mark = {
         "x": {"field": "X"},
         "y": {"field": "Y"},
-        "size": _sized("4 * datum.r * datum.r"),
+        "size": _signal("4 * datum.r * datum.r"),
         "fill": {"scale": "colour", "field": "group"},
-        "stroke": _sized(f"datum.level === 0 ? '{_INK}' : 'white'"),
-        "strokeWidth": _sized("datum.level === 0 ? 3 : 1.5"),
+        "stroke": _signal(f"datum.level === 0 ? '{_INK}' : 'white'"),
+        "strokeWidth": _signal("datum.level === 0 ? 3 : 1.5"),
     }
     if live:
-        place |= {"cursor": {"value": "pointer"}, "opacity": _faint(live, _NEAR), **_told()}
+        place |= {"cursor": {"value": "pointer"}, "opacity": _faint(live, _NEAR), **_tooltip()}
     return {"type": "symbol", "name": "dots", "from": {"data": "placed"}, "encode": {"update": place}}
 
 
@@ -122,13 +122,13 @@ _NEAR = "indexof(near, datum.i) >= 0"
 
 def _names_of_dots(live: bool) -> list[Mark]:
     place = {
-        "x": _sized("datum.X + datum.dx"),
-        "y": _sized("datum.Y + datum.dy"),
+        "x": _signal("datum.X + datum.dx"),
+        "y": _signal("datum.Y + datum.dy"),
         "align": {"field": "align"},
         "baseline": {"value": "middle"},
         "text": {"field": "name"},
         "fontSize": {"field": "letters"},
-        "fontWeight": _sized("datum.level === 0 ? 'bold' : 'normal'"),
+        "fontWeight": _signal("datum.level === 0 ? 'bold' : 'normal'"),
         "opacity": _faint(live, _NEAR),
     }
     return _with_halo("names", "named", place, _INK)
@@ -136,8 +136,8 @@ def _names_of_dots(live: bool) -> list[Mark]:
 
 def _names_of_lines(live: bool) -> list[Mark]:
     place = {
-        "x": _sized("(datum.X1 + datum.X2) / 2"),
-        "y": _sized("(datum.Y1 + datum.Y2) / 2"),
+        "x": _signal("(datum.X1 + datum.X2) / 2"),
+        "y": _signal("(datum.Y1 + datum.Y2) / 2"),
         "align": {"value": "center"},
         "baseline": {"value": "middle"},
         "text": {"field": "name"},
@@ -149,7 +149,7 @@ def _names_of_lines(live: bool) -> list[Mark]:
 
 
 def _with_halo(name: str, data: str, place: Mark, ink: str) -> list[Mark]:
-    """Text on a white seam, so that lines below do not cross it out."""
+    """Return text with a white outline, which keeps it readable across lines."""
     seam = {"fill": {"value": "white"}, "stroke": {"value": "white"}, "strokeWidth": {"value": 3.5}}
     layers = ((name + "_seam", seam), (name, {"fill": {"value": ink}}))
     return [
@@ -165,21 +165,21 @@ def _with_halo(name: str, data: str, place: Mark, ink: str) -> list[Mark]:
 
 
 def live_signals(wide: int, high: int) -> list[dict[str, Any]]:
-    """Wheel: zoom about the mouse; double click: all. Drag: the ground moves everything, a dot itself. Hover: ``over``
-    is a node's number, ``near`` those of its neighbours. ``view`` is magnification, and the shift of the middle.
+    """Return the signals: zoom with the wheel, reset with a double click, drag the background or a dot, hover. ``over``
+    is the hovered node, ``near`` are its neighbours, ``view`` is (zoom, dx, dy) of the centre.
     """
 
     def on(events: object, update: str) -> dict[str, Any]:
         return {"events": events, "update": update}
 
     drag = "[@{}:pointerdown, window:pointerup] > window:pointermove!"
-    # From one wheel to the next deltas differ: some count pixels, some lines.
+    # Deltas differ between wheels: some count pixels, some lines.
     turned = "clamp(view[0] * pow(1.0015, -event.deltaY * pow(16, event.deltaMode)), 0.3, 16) / view[0]"
     zoomed = (
         "[view[0] * wheel[0], wheel[1] - wheel[0] * (wheel[1] - view[1]), wheel[2] - wheel[0] * (wheel[2] - view[2])]"
     )
     panned = "[view[0], down[2] + x() - down[0], down[3] + y() - down[1]]"
-    beside, above = (2 * margin for margin in MARGIN)  # names do not shrink with the rest
+    beside, above = (2 * margin for margin in MARGIN)  # labels do not scale with the drawing
     fit = f"min((width - {beside}) / {wide - beside}, (height - {above}) / {high - above})"
     return [
         {"name": "wheel", "value": [1, 0, 0], "on": [on("wheel!", f"[{turned}, x() - width / 2, y() - height / 2]")]},
@@ -204,5 +204,5 @@ def live_signals(wide: int, high: int) -> list[dict[str, Any]]:
 
 
 def still_signals() -> list[dict[str, Any]]:
-    """The same view, which nothing changes."""
+    """Return the constant signals of a still drawing."""
     return [{"name": "ox", "value": 0}, {"name": "oy", "value": 0}, {"name": "scale", "value": 1}]

@@ -1,4 +1,4 @@
-"""The graph that a drawing shows."""
+"""The graph of a drawing."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A graph to draw or to write as GraphML or DOT.
+    """A graph to draw, or to write as GraphML or DOT.
 
-    ``nodes``: id, key, type, name, hop (steps from the ``center``, an id), line (a first line of text). ``edges``:
-    head, relation, tail, between these nodes. ``symmetric`` names the relations stored both ways; ``labels`` maps
+    ``nodes``: id, key, type, name, hop (distance from ``center``, an id), line (first line of text). ``edges``: head,
+    relation, tail, between these nodes. ``symmetric`` names relations stored in both directions; ``labels`` maps
     relations whose names are codes to readable labels.
     """
 

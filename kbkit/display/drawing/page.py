@@ -1,4 +1,4 @@
-"""A neighbourhood as one HTML file: Vega is in it, and it asks for nothing outside."""
+"""A drawing as one self-contained HTML file with Vega inside."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kbkit.display.drawing.text import line
 if TYPE_CHECKING:
     from kbkit.display.drawing.model import Drawing
 
-# The browser is told to refuse what the page itself never asks for. Vega makes functions of its expressions.
+# The browser enforces that the page loads nothing. Vega compiles its expressions, hence unsafe-eval.
 _POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
 _DRAW = """
 window.draw = spec => {
@@ -42,15 +42,15 @@ _HELP = (
 
 @functools.cache
 def _library() -> str:
-    """Vega and what shows it, as one script: bundling takes a second."""
+    """Return Vega and its embedding as one script; bundling takes a second."""
     import vl_convert
 
     return str(vl_convert.javascript_bundle(_DRAW))
 
 
 def html(graph: Drawing) -> str:
-    """The page."""
-    # As JSON in ASCII, without "<": no name can end the script.
+    """Return the page."""
+    # ASCII JSON without "<", so that no name can end the script.
     data = json.dumps(spec.live(graph), ensure_ascii=True).replace("<", "\\u003c")
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

@@ -1,8 +1,8 @@
-"""A neighbourhood in the words of Vega: https://vega.github.io/vega/docs/.
+"""The Vega specification of a drawing: https://vega.github.io/vega/docs/.
 
-Positions come from :mod:`kbkit.display.drawing.layout`. ``X`` and ``Y`` are those on the screen: a node at ``x``,
-``y`` of the canvas stands at ``ox + scale * x``, ``oy + scale * y``, where wheel and mouse change ``ox``, ``oy`` and
-``scale``.
+Positions come from :mod:`kbkit.display.drawing.layout`. ``X`` and ``Y`` are screen coordinates: the canvas position
+(``x``, ``y``) is shown at (``ox + scale * x``, ``oy + scale * y``), where zooming and dragging change ``ox``, ``oy``
+and ``scale``.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 INK, SOFT = "#1d2733", "#5b6672"
 _RADII = (15.0, 7.5, 5.5)
 _SIZES = (14, 11.5, 10.5)
-"""Of dots and letters: of the centre, its neighbours, and the rest."""
+"""Sizes of dots and letters: centre, its neighbours, others."""
 _EDGE_LETTERS = 9.5
 _MOST_EDGE_LABELS = 250
 _FEW_LINES, _MANY_LINES = 40, 60
-"""Up to so many, all are drawn and named alike; above, those that do not touch the centre stand back."""
+"""Up to this number of lines all are drawn and labelled alike; above it, lines not at the centre are drawn weaker."""
 _CROWDED = 80
-"""Nodes; above, relations are named on a closer look only."""
+"""Number of nodes above which relations are labelled only at higher zoom levels."""
 
 Rows = list[dict[str, Any]]
 
 
 def still(graph: Drawing) -> dict[str, Any]:
-    """The drawing as a picture."""
+    """Return the specification of a still drawing."""
     return _spec(graph, live=False)
 
 
 def live(graph: Drawing) -> dict[str, Any]:
-    """The drawing for a page: with zoom, drag, and what is said at hover."""
+    """Return the specification of an interactive drawing: zoom, drag, tooltips."""
     return _spec(graph, live=True)
 
 
@@ -93,14 +93,14 @@ def _spec(graph: Drawing, *, live: bool) -> dict[str, Any]:
 
 
 def _group(graph: Drawing, nodes: Rows) -> dict[str, str]:
-    """Add to each node what the legend calls its type; returns the legend: colours by what they stand for."""
+    """Add the legend entry of each node; return the legend's colours by entry."""
     counts = dict(graph.nodes.group_by("type").len().iter_rows())
     shown: dict[str, str] = {}
     of_type = {}
     for name, colour in of_types(graph).items():
         count = counts.get(name) if name else sum(counts[other] for other in counts if other not in of_type)
         label = f"{short(name, 24) if name else 'other types'} ({count:,})"
-        while label in shown:  # two long names that begin alike
+        while label in shown:  # two long names with the same beginning
             label += "'"
         of_type[name] = label
         if count:
@@ -111,26 +111,26 @@ def _group(graph: Drawing, nodes: Rows) -> dict[str, str]:
 
 
 def _legend(shown: Iterable[str]) -> int:
-    """How wide the legend is, in pixels."""
+    """Return the width of the legend in pixels."""
     return 50 + round(max(width(label, 12) for label in shown))
 
 
 def _relations(graph: Drawing) -> str:
-    """The most frequent relations, in a line."""
+    """Return the most frequent relations as one line."""
     counts = graph.edges.group_by("relation").len().sort(["len", "relation"], descending=[True, False])
     named = [f"{short(graph.shown(name), 40)} {count:,}" for name, count in counts.head(6).iter_rows()]
     return ", ".join([*named, *([f"{counts.height - 6:,} more relations"] if counts.height > 6 else [])])
 
 
 def _size(nodes: int) -> tuple[int, int]:
-    """Of the canvas: room for each node, wider than high."""
+    """Return the size of the canvas for a number of nodes, wider than high."""
     area = max(420_000, 9_500 * nodes)
     high = math.sqrt(area / 1.5)
     return round(1.5 * high), round(high)
 
 
 def _data(graph: Drawing, size: tuple[int, int]) -> tuple[Rows, Rows]:
-    """A row a node, and a row a line: all edges between two nodes are one."""
+    """Return one row per node, and one row per pair of connected nodes."""
     frame = graph.nodes
     place = {node: i for i, node in enumerate(frame["id"].to_list())}
     pairs = _pairs(graph, place)
@@ -147,7 +147,7 @@ def _data(graph: Drawing, size: tuple[int, int]) -> tuple[Rows, Rows]:
                 "level": level,
                 "name": short(row["name"], 40 if level == 0 else 28 if len(frame) <= 40 else 22),
                 "letters": _SIZES[level],
-                "told": _told(row),
+                "told": _tooltip(row),
                 "near": [i],
             }
         )
@@ -171,21 +171,21 @@ def _data(graph: Drawing, size: tuple[int, int]) -> tuple[Rows, Rows]:
 
 
 def _weight(first: int, lines: int) -> dict[str, Any]:
-    """How much a line stands out, of so many: those of the centre, the node 0, always do."""
+    """Return how strongly a line is drawn; lines at the centre, node 0, are always strong."""
     strong = first == 0 or lines <= _FEW_LINES
     return {"strong": strong, "head": 62 if lines <= _MANY_LINES else 42 if strong else 32}
 
 
-def _told(row: dict[str, Any]) -> dict[str, str]:
-    """What is said of a node at hover."""
+def _tooltip(row: dict[str, Any]) -> dict[str, str]:
+    """Return the tooltip of a node."""
     told = {"title": short(row["name"], 200), "type": line(row["type"]), "key": short(row["key"], 80)}
     told["steps away"] = str(row["hop"])
     return {**told, "text": short(row["line"], 200)} if row["line"] else told
 
 
 def _pairs(graph: Drawing, place: dict[int, int]) -> dict[tuple[int, int], tuple[bool, bool, str, str]]:
-    """For each two nodes that are joined: whether an arrow points to the second, to the first, the relations' names,
-    and the edges in words.
+    """Return for each connected pair whether an arrow points to the second node, to the first node, the names of the
+    relations, and the edges as text.
     """
     names = [short(name, 40) for name in graph.nodes["name"].to_list()]
     found: dict[tuple[int, int], dict[str, set[bool]]] = {}
@@ -211,7 +211,7 @@ def _pairs(graph: Drawing, place: dict[int, int]) -> dict[tuple[int, int], tuple
 
 
 def _place_labels(nodes: Rows, lines: Rows) -> None:
-    """Add to each row from which magnification (``zoom``) its label is shown, and where."""
+    """Add the zoom level from which each label is shown (``zoom``) and its position."""
     of_nodes = [
         layout.Label(
             (n["x"], n["y"]), width(n["name"], n["letters"]), 1.25 * n["letters"], n["r"] + 1, away=_away(n, nodes)
@@ -235,7 +235,7 @@ def _place_labels(nodes: Rows, lines: Rows) -> None:
 
 
 def _away(node: dict[str, Any], nodes: Rows) -> tuple[float, float]:
-    """The direction from a node's neighbours to it; down for the centre, which has some all around."""
+    """Return the direction from a node's neighbours to it; down for the centre."""
     near = [nodes[i] for i in node["near"]]
     x, y = (node[axis] - sum(other[axis] for other in near) / len(near) for axis in "xy")
     length = math.hypot(x, y)
@@ -250,7 +250,7 @@ def _pipelines(nodes: Rows, lines: Rows, *, live: bool) -> list[dict[str, Any]]:
         return {"name": name, "source": source, "transform": [{"type": "filter", "expr": test}]}
 
     shown = "scale >= datum.zoom - 0.001"
-    # A formula is worked out again when a signal in it changes, not when the node does that it looks up.
+    # Vega re-evaluates a formula when a signal in it changes, not when a node that it looks up does.
     again = " + (moved ? 0 : 0)" if live else ""
     ends = [
         (f"{axis.upper()}{n}", f"o{axis} + scale * datum.{end}.{axis}")

@@ -1,4 +1,4 @@
-"""Text of a KB in a drawing: on one line, without what no XML may hold, shortened where room is scarce."""
+"""KB text in drawings: valid in XML, on one line, shortened."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import unicodedata
 from kbkit.display.render import clean
 
 _UNFIT = re.compile("[\ufffe\uffff\ud800-\udfff]")
-"""What no XML may hold, beside control characters: vl-convert aborts the whole process at it."""
+"""Characters invalid in XML beside control characters, on which vl-convert aborts the process."""
 
 _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 def fit(text: str) -> str:
-    """Text that every format can hold; its lines stay."""
+    """Return text valid in every format, keeping line breaks."""
     return _UNFIT.sub("\N{REPLACEMENT CHARACTER}", clean(text))
 
 
 def line(text: str) -> str:
-    """The same on one line, without what turns the direction of all that follows."""
+    """Return text on one line, without characters that change the writing direction."""
     return " ".join(_TURNING.sub("", fit(text)).split())
 
 
 def short(text: str, limit: int) -> str:
-    """One line of at most ``limit`` characters, cut at a word where that does not lose too much."""
+    """Return one line of at most ``limit`` characters, cut at a word boundary if that loses little."""
     text = line(text)
     if len(text) <= limit:
         return text
@@ -34,7 +34,7 @@ def short(text: str, limit: int) -> str:
 
 
 def width(text: str, size: float) -> float:
-    """About how wide text is in a sans-serif font of ``size``; rather too wide than too narrow."""
+    """Estimate the width of text in a sans-serif font, rather too wide than too narrow."""
     return size * sum(_em(letter) for letter in text)
 
 

@@ -1,0 +1,1 @@
+"""Development scripts that write what ships: references, template queries, outputs of examples."""
