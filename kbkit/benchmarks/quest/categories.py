@@ -255,7 +255,7 @@ def _pairs(path: Path) -> list[tuple[str, str]]:
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInputError(f"Cannot read {path}: {error}") from None
+        raise BadInputError(f"Cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     read = _json_pair if path.suffix.lower() in (".jsonl", ".ndjson") else _tab_pair
     rows = [read(line, f"{path}, line {position}") for position, line in enumerate(lines, 1) if line.strip()]
     found = [(" ".join(category.split()), node.strip()) for category, node in rows]

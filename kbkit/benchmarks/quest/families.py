@@ -71,7 +71,7 @@ def read_patterns(path: Path) -> dict[str, str]:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise BadInputError(f"Cannot read {path}: {error}") from None
+        raise BadInputError(f"Cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     for family, pattern in data.items():
         if not isinstance(pattern, str) or pattern.count(phrases.NAME) != 1:
             hint = 'Example: "movies that {name} directed"'
