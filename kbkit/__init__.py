@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
 
 __version__ = "0.1.0"
-__all__ = ["KbError", "KnowledgeBase", "__version__", "ingest", "open", "update"]
+__all__ = ["KbError", "__version__", "ingest", "open", "update"]  # without KnowledgeBase, whose import is not light
 
 PathLike = str | os.PathLike[str]
 
 
 def __dir__() -> list[str]:
     """List the public API only, for completion."""
-    return __all__
+    return sorted([*__all__, "KnowledgeBase"])
 
 
 def __getattr__(name: str) -> Any:

@@ -1,10 +1,11 @@
-"""The program run in this process: a process of its own takes half a second, and three where it opens every store."""
+"""Runs the program in this process, which saves starting one, and parses what it prints."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import io
+import json
 import os
 import sys
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ import pytest
 
 @dataclass(frozen=True)
 class Done:
-    """What a finished command left."""
+    """Exit code and output of a finished command."""
 
     returncode: int
     stdout: str
@@ -25,14 +26,14 @@ class Done:
 
 @functools.cache
 def _built(app: Any) -> Any:
-    """The tree of all commands, built once: that takes longer than most commands run."""
+    """Return all commands, built once because that takes longer than most commands run."""
     import typer
 
     return typer.main.get_command(app)
 
 
 class _Screen(io.TextIOWrapper):
-    """Standard output as a program finds it that writes to a terminal."""
+    """Standard output that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -41,10 +42,10 @@ class _Screen(io.TextIOWrapper):
 def here(
     *args: object, stdin: str = "", cwd: Path | None = None, env: dict[str, str] | None = None, terminal: bool = False
 ) -> Done:
-    """Run the console script's entry point: ``here("sql", kb, "-c", "SELECT 1")``, as the fixture ``run`` does outside.
+    """Run the entry point of the console script: ``here("sql", kb, "SELECT 1")``; the fixture ``run`` starts a process.
 
-    Arguments may be paths. With ``terminal`` the output is formatted as for the eye. An error that the program does
-    not expect comes out as an internal error, code 70.
+    Arguments may be paths. With ``terminal`` standard output claims to be one. Unexpected exceptions end as an internal
+    error with exit code 70.
     """
     import typer
 
@@ -70,8 +71,33 @@ def here(
     return Done(code, out.buffer.getvalue().decode(), err.buffer.getvalue().decode())  # type: ignore[attr-defined]
 
 
+def good(done: Done, notes: str | None = "") -> str:
+    """Return the output of a successful command; ``notes`` is its standard error (None: anything)."""
+    assert done.returncode == 0, done.stderr
+    assert notes in (None, done.stderr)
+    return done.stdout
+
+
+def rows(done: Done, notes: str | None = "") -> list[dict[str, Any]]:
+    """Return the records that a successful command printed with ``-f ndjson``."""
+    return [json.loads(line) for line in good(done, notes).splitlines()]
+
+
+def records(*args: object, notes: str | None = "", **options: Any) -> list[dict[str, Any]]:
+    """Run a command with ``-f ndjson`` and return its records."""
+    return rows(here(*args, "-f", "ndjson", **options), notes)
+
+
+def one_line(done: Done) -> str:
+    """Return the error of a command that failed as it should, without the name of the program."""
+    assert (done.returncode, done.stdout) == (1, ""), done
+    assert done.stderr.startswith("kbkit: ")
+    assert done.stderr.count("\n") == 1
+    return done.stderr.removeprefix("kbkit: ").rstrip("\n")
+
+
 def read_all(terminal: int) -> str:
-    """All that comes out of the near end of a pseudo-terminal, which is closed then."""
+    """Return all output at the near end of a pseudo-terminal, and close it."""
     printed = b""
     with contextlib.suppress(OSError):  # Linux reports the end of a terminal as an error
         while part := os.read(terminal, 65536):

@@ -724,7 +724,8 @@ def test_ctrl_c_is_the_last_record_of_a_trace(tmp_path: Path) -> None:
 def test_ask_without_an_answer(here: Here, kb_path: Path, wording: Wording) -> None:
     with Server(SEARCH, NOTHING) as server:
         llm = ("--llm", f"m@{server.url}")
-        done = here("ask", kb_path, "Nothing?", *llm, "--actions", "2", "--without", "entry", "--without", "examples")
+        without = ("--without", "entry", "--without", "examples")
+        done = here("ask", kb_path, "Nothing?", *llm, "--max-actions", "2", *without)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.splitlines()[0] == EMPTY
     wording(done.stderr, "cli")
@@ -737,7 +738,7 @@ def test_ask_without_an_answer(here: Here, kb_path: Path, wording: Wording) -> N
         (),
         ("--llm", "none"),
         ("--llm", "m@http://127.0.0.1:9/v1", "--without", "sparql"),
-        ("--llm", "m@http://127.0.0.1:9/v1", "--actions", "0"),
+        ("--llm", "m@http://127.0.0.1:9/v1", "--max-actions", "0"),
         ("--llm", "m@http://127.0.0.1:9/v1", "--timeout", "-1"),
         ("--llm", "m@http://127.0.0.1:9/v1", "-f", "xml"),
         ("--llm", "m@http://127.0.0.1:9/v1", "--continue", "nowhere.jsonl"),

@@ -98,7 +98,7 @@ def test_patterns_with_folders_tell_files_of_one_name_apart(here: Run, tmp_path:
     for name, line in (("likes", "x,y\n"), ("knows", "y,x\n")):
         (tmp_path / "raw" / "relations" / name).mkdir(parents=True)
         (tmp_path / "raw" / "relations" / name / "edge.csv").write_text(line)
-    done = here("ingest", recipe, tmp_path / "raw", "--out", tmp_path / "p.kb", "--stores", "tables")
+    done = here("ingest", recipe, tmp_path / "raw", "-o", tmp_path / "p.kb", "--stores", "tables")
     assert done.returncode == 0, done.stderr
     with kbkit.open(tmp_path / "p.kb") as kb:
         rows = kb.sql(

@@ -57,7 +57,7 @@ def refused(one_line: Callable[..., str], tmp_path: Path, monkeypatch: pytest.Mo
 
     def call(*args: str, files: Files | None = None) -> str:
         write(tmp_path / "src", files or {})
-        message = one_line(*args, "--out", "my.kb")
+        message = one_line(*args, "-o", "my.kb")
         assert not (tmp_path / "my.kb").exists()
         return message
 
@@ -66,7 +66,7 @@ def refused(one_line: Callable[..., str], tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_refused_build_leaves_no_directory(run: Run, tmp_path: Path) -> None:
     write(tmp_path / "src", {"nodes.csv": "key\na\na\n", "edges.csv": "head,relation,tail\n"})
-    done = run("ingest", "table", "src", "--out", "my.kb", cwd=tmp_path)
+    done = run("ingest", "table", "src", "-o", "my.kb", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr == "kbkit: 1 key more than once: entity 'a'; --merge-duplicates makes one node of each\n"
@@ -191,7 +191,7 @@ def test_edges_to_unknown_nodes_are_counted_and_the_first_five_shown(refused: Ca
 def test_skip_dangling_leaves_edges_and_texts_out_and_says_how_many(here: Run, tmp_path: Path) -> None:
     texts = "key,text\na,words\nq,of nobody\nr,of nobody else\n"
     write(tmp_path / "src", {"nodes.csv": NODES, "edges.csv": DANGLING, "texts.csv": texts})
-    done = here("ingest", "table", "src", "--out", "my.kb", "--stores", "text", "--skip-dangling", cwd=tmp_path)
+    done = here("ingest", "table", "src", "-o", "my.kb", "--stores", "text", "--skip-dangling", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     summary = done.stderr.splitlines()[-3:]
     assert summary[0].startswith("my.kb: 3 nodes of 2 types, 2 edges of 1 relation, 1 text; ")
@@ -221,7 +221,7 @@ def test_the_same_key_twice(refused: Callable[..., str]) -> None:
 
 def test_merge_duplicates_says_how_many_rows(here: Run, tmp_path: Path) -> None:
     write(tmp_path / "src", {"nodes.csv": TWICE, "edges.csv": EDGES})
-    done = here("ingest", "table", "src", "--out", "my.kb", "--stores", "text", "--merge-duplicates", cwd=tmp_path)
+    done = here("ingest", "table", "src", "-o", "my.kb", "--stores", "text", "--merge-duplicates", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[-1] == "  3 rows of keys that occur twice were merged"
     with kbkit.open(tmp_path / "my.kb") as kb:
@@ -421,7 +421,7 @@ def test_unknown_names_of_other_commands(one_line: Callable[..., str], tiny_kb: 
     assert "'json'" in message
     message = one_line("search", kb, "x", "--mode", "hybird")
     assert message == "unknown mode 'hybird'; did you mean 'hybrid'?"
-    assert one_line("recipes", "imbd").startswith("unknown recipe 'imbd'")
+    assert one_line("recipe", "show", "imbd").startswith("unknown recipe 'imbd'")
 
 
 def test_a_query_file_that_is_not_there(one_line: Callable[..., str], tiny_kb: Path) -> None:
@@ -484,13 +484,13 @@ def test_an_out_directory_that_holds_other_files(here: Run, tmp_path: Path) -> N
     write(tmp_path / "src", {"nodes.csv": NODES, "edges.csv": EDGES})
     out = tmp_path / "mine"
     write(out, {"thesis.tex": "years of work"})
-    done = here("ingest", "table", "src", "--out", "mine", cwd=tmp_path)
+    done = here("ingest", "table", "src", "-o", "mine", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "kbkit: mine holds other files (thesis.tex); name a new or empty directory\n"
-    replace = here("ingest", "table", "src", "--out", "mine", "--replace", cwd=tmp_path)
+    replace = here("ingest", "table", "src", "-o", "mine", "--replace", cwd=tmp_path)
     assert (replace.returncode, replace.stderr) == (done.returncode, done.stderr)
     assert [path.name for path in out.iterdir()] == ["thesis.tex"]
-    done = here("ingest", "table", "src", "--out", "mine/thesis.tex", cwd=tmp_path)
+    done = here("ingest", "table", "src", "-o", "mine/thesis.tex", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stderr == "kbkit: mine/thesis.tex is a file; name a directory that does not exist yet\n"
     assert (out / "thesis.tex").read_text() == "years of work"
@@ -499,7 +499,7 @@ def test_an_out_directory_that_holds_other_files(here: Run, tmp_path: Path) -> N
 def test_an_empty_out_directory_will_do(here: Run, tmp_path: Path) -> None:
     write(tmp_path / "src", {"nodes.csv": NODES, "edges.csv": EDGES})
     (tmp_path / "my.kb").mkdir()
-    done = here("ingest", "table", "src", "--out", "my.kb", "--stores", "text", cwd=tmp_path)
+    done = here("ingest", "table", "src", "-o", "my.kb", "--stores", "text", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
 
 
@@ -538,7 +538,7 @@ def test_a_refused_build_leaves_the_kb_as_it_was(
     shutil.copytree(tiny_kb, out)
     before = tree(out)
     write(tmp_path / "src", files)
-    done = here(*args, "--out", "my.kb", cwd=tmp_path)
+    done = here(*args, "-o", "my.kb", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("kbkit: ")
     assert len(done.stderr.splitlines()) == 1

@@ -65,7 +65,7 @@ def holder(kb: Path, tmp_path: Path) -> Iterator[kbs.Builder]:
 @pytest.mark.parametrize("what", ["ingest", "text", "vectors", "gc"])
 def test_a_second_writer_is_refused_at_once(kb: Path, tmp_path: Path, holder: kbs.Builder, what: str) -> None:
     words = {
-        "ingest": ("ingest", "table", tmp_path / "source", "--out", kb, "--replace"),
+        "ingest": ("ingest", "table", tmp_path / "source", "-o", kb, "--replace"),
         "text": ("build", kb, "text", "--analyzer", "simple"),
         "vectors": ("build", kb, "vectors"),
         "gc": ("gc", kb),
@@ -87,7 +87,7 @@ def test_a_second_first_build_is_refused_too(tmp_path: Path) -> None:
     with kbs.Builder(kbs.LIGHT) as child:
         child.start(source=kbs.source(tmp_path / "source", 1), out=out, act="hold", stage="text", at=1)
         child.held()
-        refused = here("ingest", "world", "--out", out)
+        refused = here("ingest", "world", "-o", out)
         assert refused.returncode == 1
         assert f"is being built by process {child.pid} on " in refused.stderr
         child.release()

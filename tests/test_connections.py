@@ -28,6 +28,7 @@ from kbkit.graph.paths import Paths, paths
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Relation, Schema, Signature
 from kbkit.stores import adjacency
+from tests.console import records
 from tests.wording import Wording
 
 Edge = tuple[int, str, int]
@@ -359,7 +360,7 @@ def test_path_on_a_terminal(here, world_kb: Path) -> None:
 
 
 def test_path_in_other_formats(here, world_kb: Path, tmp_path: Path) -> None:
-    first = here("path", world_kb, "Moselle", "river#aare")
+    first = here("path", world_kb, "Moselle", "river#aare", "-f", "ndjson")
     rows = [json.loads(line) for line in first.stdout.splitlines()]
     assert [(r["path"], r["step"], r["relation"], r["direction"], r["key"]) for r in rows] == [
         (1, 0, None, None, "moselle"),
@@ -376,8 +377,8 @@ def test_path_in_other_formats(here, world_kb: Path, tmp_path: Path) -> None:
     "given_",
     [
         ("France", "FRANCE"),
-        ("France", "Japan", "--max", 1),
-        ("France", "Japan", "--max", 1, "-t", "sea"),
+        ("France", "Japan", "--max-steps", 1),
+        ("France", "Japan", "--max-steps", 1, "-t", "sea"),
         ("France", "Japan", "-r", "lies_in"),
         ("France", "Japan", "-r", "lies"),
         ("France", "Japan", "-f", "xml"),
@@ -401,16 +402,16 @@ def test_around_in_words(here, world_kb: Path, wording: Wording) -> None:
     assert done.stdout.splitlines()[-1].startswith("shown: ")
     wording(done.stderr, "cli")
     assert here("--quiet", "around", world_kb, "Moselle", terminal=True).stderr == ""
-    rows = [json.loads(line) for line in here("around", world_kb, "Moselle", "--hops", 2).stdout.splitlines()]
+    rows = records("around", world_kb, "Moselle", "--hops", 2)
     assert list(rows[0]) == ["hop", "type", "nodes", "kept"]
     assert {row["hop"] for row in rows} == {0, 1, 2}
 
 
 def test_around_writes_a_graph(run, world_kb: Path, tmp_path: Path) -> None:
-    done = run("around", world_kb, "France", "--limit", 40, "--out", "x.dot", cwd=tmp_path)
+    done = run("around", world_kb, "France", "--limit", 40, "-o", "x.dot", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr.startswith("x.dot: 40 nodes, ")
-    assert done.stderr.endswith(" more nodes left out\n")
+    assert done.stderr.endswith(" more nodes omitted\n")
     assert [path.name for path in tmp_path.iterdir()] == ["x.dot"]
 
 
@@ -428,7 +429,7 @@ def test_names_cannot_steer_a_terminal(tmp_path: Path) -> None:
 
 def test_no_kb(here, tmp_path: Path, wording: Wording) -> None:
     assert here("path", tmp_path, "a", "b").returncode == 1
-    wording(here("around", tmp_path, "a", "--out", tmp_path / "none" / "x.dot").stderr, "cli")
+    wording(here("around", tmp_path, "a", "-o", tmp_path / "none" / "x.dot").stderr, "cli")
 
 
 def test_numbers_are_exact_up_to_what_a_double_holds(tmp_path: Path, wording: Wording) -> None:

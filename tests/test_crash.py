@@ -86,7 +86,7 @@ def test_a_killed_first_build_does_not_stop_the_next(tmp_path: Path, stage: str,
         child.start(source=folder, out=out, act="kill", stage=stage, at=at)
         assert child.end()[0] == -signal.SIGKILL
     assert not (out / "CURRENT").exists()
-    done = (kbs.command if stage == "vectors" else here)("ingest", "table", folder, "--out", out)
+    done = (kbs.command if stage == "vectors" else here)("ingest", "table", folder, "-o", out)
     assert (done.returncode, done.stdout) == (0, "")
     assert kbs.generations(out) == ["0001"]
     kbs.assert_whole(out, 1)
@@ -153,7 +153,7 @@ def child() -> Iterator[kbs.Builder]:
 def test_ctrl_c_stops_a_build(child: kbs.Builder, light: Path, tmp_path: Path, stage: str, at: int) -> None:
     before = kbs.tree(light)
     stores = sorted({*kbs.LIGHT, stage} & {*kbs.STORES})
-    argv = ["ingest", "table", str(kbs.source(tmp_path / "source", 3)), "--out", str(light), "--replace"]
+    argv = ["ingest", "table", str(kbs.source(tmp_path / "source", 3)), "-o", str(light), "--replace"]
     stopped = child.stopped(argv=[*argv, "--stores", ",".join(stores)], act="interrupt", stage=stage, at=at)
     assert stopped == (130, "kbkit: stopped; nothing was changed\n")
     assert kbs.tree(light) == before
@@ -165,7 +165,7 @@ def test_ctrl_c_stops_a_build(child: kbs.Builder, light: Path, tmp_path: Path, s
 def test_ctrl_c_in_a_first_build_leaves_nothing(child: kbs.Builder, tmp_path: Path, stage: str) -> None:
     out = tmp_path / "small.kb"
     stores = sorted({*kbs.LIGHT, stage} & {*kbs.STORES})
-    argv = ["ingest", "table", str(kbs.source(tmp_path / "source", 1)), "--out", str(out)]
+    argv = ["ingest", "table", str(kbs.source(tmp_path / "source", 1)), "-o", str(out)]
     stopped = child.stopped(argv=[*argv, "--stores", ",".join(stores)], act="interrupt", stage=stage, at=1)
     assert stopped == (130, "kbkit: stopped; nothing was changed\n")
     assert not out.exists()
@@ -239,7 +239,7 @@ def test_ctrl_c_stops_a_slow_load(light: Path, tmp_path: Path) -> None:
     for path in files:
         path.write_text("id,name\n1,x\n")
     process = subprocess.Popen(
-        [kbs.KBKIT, "ingest", str(recipe), *map(str, files), "--out", str(light), "--replace", "--stores", "text"],
+        [kbs.KBKIT, "ingest", str(recipe), *map(str, files), "-o", str(light), "--replace", "--stores", "text"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -315,7 +315,7 @@ FULL = "kbkit: the disk is full; nothing was changed; make room, or name another
 def test_no_room_for_a_file(light: Path, tmp_path: Path, limit: int) -> None:
     before = kbs.tree(light)
     done = kbs.command(
-        *("ingest", "table", kbs.source(tmp_path / "source", 3), "--out", light, "--replace", "--stores", "text"),
+        *("ingest", "table", kbs.source(tmp_path / "source", 3), "-o", light, "--replace", "--stores", "text"),
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
     )
     assert (done.returncode, done.stdout, done.stderr) == (1, "", FULL)
@@ -325,7 +325,7 @@ def test_no_room_for_a_file(light: Path, tmp_path: Path, limit: int) -> None:
 
 def test_no_room_for_a_first_build(tmp_path: Path) -> None:
     done = kbs.command(
-        *("ingest", "table", kbs.source(tmp_path / "source", 1), "--out", tmp_path / "small.kb", "--stores", "text"),
+        *("ingest", "table", kbs.source(tmp_path / "source", 1), "-o", tmp_path / "small.kb", "--stores", "text"),
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000)),
     )
     assert (done.returncode, done.stdout, done.stderr) == (1, "", FULL)
@@ -344,7 +344,7 @@ with open(sys.argv[1] + "/filler", "wb") as f:
     os.posix_fallocate(f.fileno(), 0, space.f_bavail * space.f_bsize - int(sys.argv[2]))
 ' "$DISK" "$FREE"
 code=0
-"$KBKIT" ingest table "$SOURCE" --out "$DISK/small.kb" --replace --stores text || code=$?
+"$KBKIT" ingest table "$SOURCE" -o "$DISK/small.kb" --replace --stores text || code=$?
 echo "exit $code"
 rm "$DISK/filler"
 cp -r "$DISK/small.kb" "$LEFT"

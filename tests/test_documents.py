@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from kbkit.cli import reference
 from tests.console import here, read_all
 
 ROOT = Path(__file__).parents[1]
@@ -160,8 +159,3 @@ def test_readme_links_lead_somewhere() -> None:
     links = re.findall(r"\]\((?!http)([^)#]+)\)", README)
     assert links
     assert [link for link in links if not (ROOT / link).exists()] == []
-
-
-def test_command_reference_is_up_to_date() -> None:
-    written = (GUIDES / "commands.md").read_text(encoding="utf-8")
-    assert written == reference.render(), "run python -m kbkit.cli.reference > kbkit/assets/guides/commands.md"

@@ -686,7 +686,7 @@ def test_an_embedder_of_no_kind(name: str) -> None:
 def test_a_library_that_is_missing_says_how_to_get_it(run, static_kb: Path, tmp_path: Path) -> None:
     message = "sentence-transformers is not installed; python -m pip install 'kbkit[sentence-transformers]'"
     source = static_kb.parent / "source"
-    done = run("ingest", "table", source, "--out", tmp_path / "a.kb", "--embedder", "sentence-transformers:x/y")
+    done = run("ingest", "table", source, "-o", tmp_path / "a.kb", "--embedder", "sentence-transformers:x/y")
     assert (done.returncode, done.stdout, done.stderr) == (1, "", f"kbkit: {message}\n")
     assert not (tmp_path / "a.kb").exists()
     with kbkit.open(static_kb) as opened, pytest.raises(KbError) as error:
@@ -795,10 +795,10 @@ def test_a_cross_encoder_orders_hits_anew(models: Path, static_kb: Path) -> None
 def test_models_on_disk_need_no_network(run, models: Path, static_kb: Path, tmp_path: Path) -> None:
     model, kb = f"sentence-transformers:{models / 'plain'}", tmp_path / "a.kb"
     source = static_kb.parent / "source"
-    done = run("-q", "ingest", "table", source, "--out", kb, "--embedder", model, env=DEAD_HUB)
+    done = run("-q", "ingest", "table", source, "-o", kb, "--embedder", model, env=DEAD_HUB)
     assert (done.returncode, done.stdout) == (0, "")
     rerank = f"cross-encoder:{models / 'cross'}"
-    done = run("search", kb, "first programs", "-k", "2", "--rerank", rerank, env=DEAD_HUB)
+    done = run("search", kb, "first programs", "-k", "2", "--rerank", rerank, "-f", "ndjson", env=DEAD_HUB)
     assert done.returncode == 0
     assert [json.loads(line)["rank"] for line in done.stdout.splitlines()] == [1, 2]
 
@@ -834,7 +834,7 @@ def test_a_model_that_is_not_on_disk_is_one_line_at_search(transformed: Path, tm
 @pytest.mark.usefixtures("models", "no_hub")
 def test_a_folder_that_is_not_there_is_one_line_at_ingest(run, static_kb: Path, tmp_path: Path) -> None:
     source, name = static_kb.parent / "source", f"sentence-transformers:{tmp_path / 'nowhere'}"
-    done = run("ingest", "table", source, "--out", tmp_path / "a.kb", "--embedder", name, env=DEAD_HUB)
+    done = run("ingest", "table", source, "-o", tmp_path / "a.kb", "--embedder", name, env=DEAD_HUB)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert str(tmp_path / "nowhere") in done.stderr
     assert not (tmp_path / "a.kb").exists()

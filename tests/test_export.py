@@ -613,7 +613,7 @@ def test_an_export_that_is_stopped_leaves_what_was_there(
 
 
 def test_the_command(run: Run, here: Run, tiny_kb: Path, tmp_path: Path, wording: Wording) -> None:
-    done = run("export", tiny_kb, "--to", "csv", "--flat", "--out", "out", cwd=tmp_path)
+    done = run("export", tiny_kb, "-f", "csv", "--flat", "-o", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(
         r"out: 12 nodes, 18 edges, \d+ texts; 0\.0 MB in \d+\.\d s;"
@@ -621,13 +621,13 @@ def test_the_command(run: Run, here: Run, tiny_kb: Path, tmp_path: Path, wording
         done.stderr,
     )
     assert done.stdout == ""
-    again = here("export", tiny_kb, "--to", "csv", "--out", "out", cwd=tmp_path)
+    again = here("export", tiny_kb, "-f", "csv", "-o", "out", cwd=tmp_path)
     assert again.returncode == 1
     wording(again.stderr, "cli")
 
 
 def test_statements_to_standard_output(run: Run, tiny_kb: Path, small: KnowledgeBase, tmp_path: Path) -> None:
-    done = run("export", tiny_kb, "--to", "ntriples", "--out", "-", cwd=tmp_path)
+    done = run("export", tiny_kb, "-f", "ntriples", "-o", "-", cwd=tmp_path)
     export(small, "ntriples", tmp_path / "out.nt")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == (tmp_path / "out.nt").read_text(encoding="utf-8")
@@ -636,7 +636,7 @@ def test_statements_to_standard_output(run: Run, tiny_kb: Path, small: Knowledge
 FILL = """
 mount -t tmpfs -o size=256k none "$DISK"
 code=0
-"$KBKIT" export "$KB" --to $TO --out "$DISK/$NAME" || code=$?
+"$KBKIT" export "$KB" -f $TO -o "$DISK/$NAME" || code=$?
 echo "exit $code"
 ls -A "$DISK"
 """

@@ -868,14 +868,14 @@ def test_the_command_fetches_and_says_what_is_next(
     write_recipe(tmp_path / "club", {"url": f"{site.address}/club.zip"})
     done = run("fetch", "./club", cwd=tmp_path)  # the folder of that name is the recipe: the data stand beside it
     assert (done.returncode, done.stdout) == (0, "")
-    command = "kbkit ingest ./club club.files/club.zip --out club.kb"
+    command = "kbkit ingest ./club club.files/club.zip -o club.kb"
     assert done.stderr == f"club.files/club.zip: 0.0 MB\nnext: {command}\n"
     assert sorted(p.name for p in (tmp_path / "club").iterdir()) == ["load.sql", "recipe.toml"]
     monkeypatch.chdir(tmp_path)
     _, _, source, path, _, out = shlex.split(command)
     with kbkit.ingest(source, path, out=out, stores=["tables"]) as kb:
         assert kb.schema.nodes == 2
-    done = run("fetch", "./club", "--to", "club.files", cwd=tmp_path)
+    done = run("fetch", "./club", "-o", "club.files", cwd=tmp_path)
     assert done.stderr == f"club.files/club.zip: 0.0 MB, was there\nnext: {command}\n"
     assert len(site.requests) == 1
 
@@ -886,7 +886,7 @@ def test_the_command_lists_without_asking(here: Any, site: Site, tmp_path: Path)
         {"url": f"{site.address}/data.bin", "bytes": 200_000, "help": "all of it"},
         {"url": f"{site.address}/b.csv", "name": "sub/b.csv", "part": "b"},
     )
-    done = here("fetch", tmp_path / "mine", "b", "--to", "here", "--list", "-f", "json", cwd=tmp_path)
+    done = here("fetch", tmp_path / "mine", "b", "-o", "here", "--list", "-f", "json", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout) == [
         {
@@ -911,5 +911,5 @@ def test_the_command_fails_in_one_line(here: Any, site: Site, tmp_path: Path) ->
         (("imbd",), "unknown recipe 'imbd' in kbkit, nor is there a folder of that name; did you mean 'imdb'?"),
         (("./mine", "-f", "json"), "--format is about a list; add --list"),
     ):
-        done = here("fetch", *args, "--to", "out", cwd=tmp_path)
+        done = here("fetch", *args, "-o", "out", cwd=tmp_path)
         assert (done.returncode, done.stdout, done.stderr) == (1, "", f"kbkit: {expected}\n")

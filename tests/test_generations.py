@@ -80,7 +80,7 @@ def test_a_build_swaps_current_and_keeps_the_one_before(kb: Path, tmp_path: Path
 
 
 def test_without_replace_a_kb_is_refused(kb: Path, tmp_path: Path) -> None:
-    refused = here("ingest", "table", kbs.source(tmp_path / "source", 2), "--out", kb)
+    refused = here("ingest", "table", kbs.source(tmp_path / "source", 2), "-o", kb)
     assert (refused.returncode, refused.stderr) == (
         1,
         f"kbkit: {kb} is a KB already; --replace builds its next generation; or name another --out\n",
@@ -377,14 +377,14 @@ def on_read_only_media(kb: Path, mount: Path, commands: list[tuple[str, ...]]) -
 
 
 READING = {
-    ("sql", "MOUNT", "-c", "SELECT name FROM person WHERE key = 'a'"): '{"name":"Ada v1"}\n',
-    ("sparql", "MOUNT", "-c", "SELECT ?name { person:a rdfs:label ?name }"): '{"name":"Ada v1"}\n',
-    ("search", "MOUNT", "first programs", "-k", "1", "-m", "bm25"): '"name":"Ada v1"',
-    ("search", "MOUNT", "first programs", "-k", "1", "-m", "dense"): '"name":"Ada v1"',
-    ("search", "MOUNT", "first programs", "-k", "1"): '"name":"Ada v1"',
-    ("show", "MOUNT", "person#a"): '"name": "Ada v1"',
+    ("sql", "MOUNT", "-c", "SELECT name FROM person WHERE key = 'a'", "-f", "ndjson"): '{"name":"Ada v1"}\n',
+    ("sparql", "MOUNT", "-c", "SELECT ?name { person:a rdfs:label ?name }", "-f", "ndjson"): '{"name":"Ada v1"}\n',
+    ("search", "MOUNT", "first programs", "-k", "1", "-m", "bm25", "-f", "ndjson"): '"name":"Ada v1"',
+    ("search", "MOUNT", "first programs", "-k", "1", "-m", "dense", "-f", "ndjson"): '"name":"Ada v1"',
+    ("search", "MOUNT", "first programs", "-k", "1", "-f", "ndjson"): '"name":"Ada v1"',
+    ("show", "MOUNT", "person#a", "-f", "json"): '"name": "Ada v1"',
     ("info", "MOUNT", "-f", "json"): '"nodes": 4,',
-    ("check", "MOUNT"): '{"what":"vectors","result":"ok","problem":""}\n',
+    ("check", "MOUNT", "-f", "ndjson"): '{"what":"vectors","result":"ok","problem":""}\n',
 }
 
 
@@ -396,7 +396,7 @@ def test_reading_works_on_read_only_media(kb: Path, tmp_path: Path) -> None:
 
 
 def test_writing_to_read_only_media_is_one_line(kb: Path, tmp_path: Path) -> None:
-    writing = [("gc", "MOUNT"), ("build", "MOUNT", "text"), ("ingest", "world", "--replace", "--out", "MOUNT")]
+    writing = [("gc", "MOUNT"), ("build", "MOUNT", "text"), ("ingest", "world", "--replace", "-o", "MOUNT")]
     for code, _, errors in on_read_only_media(kb, tmp_path / "mount", writing):
         assert code == 1
         assert errors.startswith("kbkit: ")

@@ -276,7 +276,7 @@ def test_without_the_package(world: KnowledgeBase, monkeypatch: pytest.MonkeyPat
 
 
 def test_limits_that_cannot_be(here: Any, world_kb: Path, wording: Wording) -> None:
-    done = here("mcp", world_kb, "--max-rows", "0")
+    done = here("mcp", world_kb, "--limit", "0")
     assert done.returncode == 1
     wording(done.stderr, "cli")
     done = here("mcp", "nowhere.kb")

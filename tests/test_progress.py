@@ -250,11 +250,11 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_build_shows_its_stages(tables: Path) -> None:
     stores = ("--stores", "tables,adjacency,triples")
-    code, output, drawn = on_terminal("ingest", "table", tables / "prime", "--out", tables / "shown.kb", *stores)
+    code, output, drawn = on_terminal("ingest", "table", tables / "prime", "-o", tables / "shown.kb", *stores)
     assert (code, output) == (0, "")
     for stage in ("load", "adjacency", "triples", "checksums", "publish"):
         assert re.search(rf"^\s*{stage} +━.*%", drawn, re.MULTILINE), stage
-    quiet = on_terminal("-q", "ingest", "table", tables / "prime", "--out", tables / "quiet.kb", *stores)
+    quiet = on_terminal("-q", "ingest", "table", tables / "prime", "-o", tables / "quiet.kb", *stores)
     assert quiet == (0, "", "")
 
 
@@ -269,7 +269,7 @@ def test_a_long_query_is_said_to_run(world_kb: Path) -> None:
 
 
 def test_check_shows_bytes(world_kb: Path) -> None:
-    code, output, drawn = on_terminal("check", world_kb)
+    code, output, drawn = on_terminal("check", world_kb, "-f", "ndjson")
     assert code == 0
     assert all('"result":"ok"' in line for line in output.splitlines())
     assert re.search(r"files +━.*100%", drawn)
@@ -281,7 +281,7 @@ def test_a_run_shows_queries(world_kb: Path, tmp_path: Path) -> None:
 
     queries = tmp_path / "q.txt"
     queries.write_text("".join(f"rivers and lakes number {n}\n" for n in range(450)))
-    arguments = ("run", world_kb, queries, "--mode", "bm25", "-k", "5", "--out")
+    arguments = ("run", world_kb, queries, "--mode", "bm25", "-k", "5", "-o")
     code, _, drawn = on_terminal(*arguments, tmp_path / "shown.trec")
     assert code == 0
     assert re.search(r"queries +━.*100%.* queries/s", drawn)

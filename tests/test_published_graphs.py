@@ -246,7 +246,7 @@ def test_kgx_bad_input(here: Run, tmp_path: Path) -> None:
         "--skip-dangling leaves them out",
     )
     links.write_text("subject\tpredicate\tobject\n1\tbiolink:x\t1\n1\tbiolink:x\t1\textra\n")
-    done = here("ingest", "kgx", nodes, links, "--out", tmp_path / "kb")
+    done = here("ingest", "kgx", nodes, links, "-o", tmp_path / "kb")
     assert (done.returncode, done.stderr.splitlines()[-1]) == (
         1,
         f"kbkit: {links}, line 3 has 4 columns, not 3; quote fields that hold the delimiter",

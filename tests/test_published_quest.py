@@ -155,7 +155,7 @@ def test_ratings_of_titles_that_differ_in_case_alone_are_no_trouble(tmp_path: Pa
 def test_bad_files_are_named(here: Run, tmp_path: Path) -> None:
     bad = tmp_path / "documents.jsonl"
     bad.write_text('{"title": "A", "text": "a"}\n{"title": "B", "text": \n')
-    done = here("ingest", "quest", bad, "--out", tmp_path / "kb")
+    done = here("ingest", "quest", bad, "-o", tmp_path / "kb")
     assert (done.returncode, done.stderr.splitlines()[-1]) == (
         1,
         f"kbkit: {bad}, line 2 is not valid JSON; write one object per line, or one array",

@@ -47,7 +47,7 @@ def bench(world: KnowledgeBase, folder: Path) -> evaluate.Bench:
 def done(here: Run, world_kb: Path, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Done, Path]:
     """The whole command, once."""
     out = tmp_path_factory.mktemp("runs") / "new" / "folder"
-    return here("quest", "run", world_kb, folder, "-o", out, "-r", "bm25", "-r", "dense", "-k", 40), out
+    return here("quest", "run", world_kb, folder, "-o", out, "-m", "bm25", "-m", "dense", "-k", 40, "-f", "ndjson"), out
 
 
 def records(text: str, table: int) -> list[dict[str, Any]]:
@@ -408,7 +408,7 @@ def test_remark_on_short_rankings() -> None:
 
 
 def test_commands_remark_on_short_rankings(here: Run, folder: Path, world_kb: Path, tmp_path: Path) -> None:
-    options = ("-r", "bm25", "-k", 1, "--no-parsed", "--classifier", "none", "--table", 4)
+    options = ("-m", "bm25", "-k", 1, "--no-parsed", "--classifier", "none", "--table", 4)
     for arguments in (("run", world_kb, folder, "-o", tmp_path, *options), ("eval", folder, tmp_path / "bm25.jsonl")):
         result = here("quest", *arguments)
         assert result.returncode == 0, result.stderr
@@ -589,14 +589,14 @@ def test_run_prints_all_tables_and_keeps_the_runs(done: tuple[Done, Path], folde
 def test_eval_agrees_with_run(here: Run, done: tuple[Done, Path], folder: Path, world_kb: Path) -> None:
     result, out = done
     files = [out / f"{row['system']}.jsonl" for row in records(result.stdout, 3)]
-    again = here("-q", "quest", "eval", folder, *files, "--kb", world_kb)
+    again = here("-q", "quest", "eval", folder, *files, "--kb", world_kb, "-f", "ndjson")
     assert again.returncode == 0, again.stderr
     assert again.stdout == result.stdout
     one = here("-q", "quest", "eval", folder, files[1], "--table", 3, "-f", "csv").stdout.splitlines()
     assert one[0] == "system,threshold,queries,empty,precision,recall,f1"
     third = records(result.stdout, 3)[1]
     assert float(one[1].split(",")[-1]) == third["f1"]
-    without = here("-q", "quest", "eval", folder, files[1])
+    without = here("-q", "quest", "eval", folder, files[1], "-f", "ndjson")
     assert {json.loads(line)["table"] for line in without.stdout.splitlines()} == {3, 5}
 
 
@@ -610,7 +610,7 @@ def test_predicted_sets_are_the_candidates_above_the_threshold(done: tuple[Done,
 
 def test_run_is_deterministic(here: Run, done: tuple[Done, Path], folder: Path, world_kb: Path, tmp_path: Path) -> None:
     again = here(
-        "quest", "run", world_kb, folder, "-o", tmp_path / "again", "-r", "bm25", "-k", 40, "--no-parsed", "--table", 3
+        "quest", "run", world_kb, folder, "-o", tmp_path / "again", "-m", "bm25", "-k", 40, "--no-parsed", "--table", 3
     )
     assert again.returncode == 0, again.stderr
     for name in ("bm25", "bm25+logistic"):
@@ -667,7 +667,7 @@ def refused(here: Run, folder: Path, world_kb: Path, tmp_path: Path) -> Callable
 
 def test_run_checks_options_first(refused: Callable[..., str], wording: Wording) -> None:
     for options in (
-        *(("-r", "bm26"), ("--table", 1), ("-k", 0), ("-f", "nope"), ("-f", "csv")),
+        *(("-m", "bm26"), ("--table", 1), ("-k", 0), ("-f", "nope"), ("-f", "csv")),
         *(("-f", "parquet", "--table", 3), ("--classifier", "llm")),
     ):
         wording(refused(*options), "cli")
@@ -708,7 +708,7 @@ def test_a_model_classifies_and_its_recording_replays(here: Run, world_kb: Path,
     def answer(seen: Seen) -> str:
         return json.dumps({"relevant": round(len(seen.inputs["document"]["text"]) % 97 / 97, 3)})
 
-    options = ("-r", "bm25", "-k", 2, "--no-parsed", "--classifier", "llm", "--table", 3)
+    options = ("-m", "bm25", "-k", 2, "--no-parsed", "--classifier", "llm", "--table", 3)
     with Server(otherwise=by(answer)) as server:
         done = here("quest", "run", kb, folder, "-o", tmp_path / "a", *options, "--llm", f"m@{server.url}")
         assert done.returncode == 0, done.stderr

@@ -466,7 +466,7 @@ def test_invalid_domains(world: KnowledgeBase, tmp_path: Path) -> None:
 
 @pytest.mark.core
 def test_the_command(here: Run, world_kb: Path, tmp_path: Path) -> None:
-    arguments = ("quest", "make", world_kb, "--domain", "country", "-n", 14, "--out")
+    arguments = ("quest", "make", world_kb, "--type", "country", "-n", 14, "-o")
     short = here(*arguments, tmp_path / "out", "--constraint", "difference_sides_over=90")
     assert short.returncode == 1
     assert "country, '_ that are not _': 0 of 2 possible" in short.stderr
@@ -481,7 +481,7 @@ def test_the_command(here: Run, world_kb: Path, tmp_path: Path) -> None:
 
 
 def test_documents_command(here: Run, world_kb: Path, tmp_path: Path) -> None:
-    done = here("quest", "documents", world_kb, "--domain", "river", "-o", tmp_path / "documents.jsonl")
+    done = here("quest", "documents", world_kb, "--type", "river", "-o", tmp_path / "documents.jsonl")
     assert done.returncode == 0, done.stderr
     found = rows(tmp_path / "documents.jsonl")
     assert f"{len(found)} documents, 0 of them without text" in done.stderr
@@ -493,7 +493,7 @@ def test_documents_command(here: Run, world_kb: Path, tmp_path: Path) -> None:
 
 def test_an_endpoint_that_rejects_the_call(here: Run, world_kb: Path, tmp_path: Path) -> None:
     with Server(otherwise=status(401)) as server:
-        arguments = ("--domain", "country", "--llm", f"m@{server.url}", "-o", tmp_path / "out")
+        arguments = ("--type", "country", "--llm", f"m@{server.url}", "-o", tmp_path / "out")
         done = here("quest", "make", world_kb, "-n", 7, "--scale-constraints", *arguments)
     assert done.returncode == 1
     assert server.url in done.stderr
@@ -504,10 +504,10 @@ def test_an_endpoint_that_rejects_the_call(here: Run, world_kb: Path, tmp_path: 
     "arguments",
     [
         (),
-        ("--domain", "country", "--constraint", "sides=3"),
-        ("--domain", "country", "--constraint", "union_sides_from=x"),
-        ("--domain", "country", "--phrases", "none.toml"),
-        ("--domain", "country", "--category-file", "none.tsv"),
+        ("--type", "country", "--constraint", "sides=3"),
+        ("--type", "country", "--constraint", "union_sides_from=x"),
+        ("--type", "country", "--phrases", "none.toml"),
+        ("--type", "country", "--category-file", "none.tsv"),
     ],
 )
 def test_command_errors(

@@ -111,9 +111,8 @@ def test_command(here: Run, world_kb: object) -> None:
         ["0.8", str(purity(0.95, 0.95, 0.8).precision), "0.95"],
         ["0.1", str(purity(0.95, 0.95, 0.1).precision), "0.95"],
     ]
-    asked = here(
-        "quest", "purity", world_kb, 'language:"German" -> country', 'language:"French" -> country', "--recall-b", 0.8
-    )
+    sets = ('language:"German" -> country', 'language:"French" -> country')
+    asked = here("quest", "purity", world_kb, *sets, "--recall-b", 0.8, "-f", "ndjson")
     row = json.loads(asked.stdout)
     # Belgium, Luxembourg and Switzerland, of the countries that speak German
     german = int(asked.stderr.split()[1].rstrip(","))
@@ -123,11 +122,11 @@ def test_command(here: Run, world_kb: object) -> None:
 
 def test_remark_on_an_impossible_overlap(here: Run, world_kb: object) -> None:
     sets = ('language:"German" -> country', 'language:"French" -> country')
-    done = here("quest", "purity", world_kb, *sets, "--recall-b", 0.25, "--recall-b", 0.5)
+    done = here("quest", "purity", world_kb, *sets, "--recall-b", 0.25, "--recall-b", 0.5, "-f", "ndjson")
     assert [json.loads(line)["overlap"] for line in done.stdout.splitlines()] == [1, 1]
     assert done.stderr.splitlines() == [  # half of A is just what can be seen with a recall of 0.5
         "0.5 of A is in B, which is more than a recall of B of 0.25 allows; the overlap is set to 1",
-        "A: 6, B: 30, of A in B as the KB knows them: 0.5",
+        "A: 6, B: 30, fraction of A in B according to the KB: 0.5",
     ]
 
 

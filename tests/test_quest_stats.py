@@ -238,11 +238,11 @@ def test_command_prints_one_table_or_both(here: Run, folder: Path) -> None:
     done = here("-q", "quest", "stats", folder, "--table", 1, "-f", "csv")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[1] == "_,films,2,sad films"
-    both = here("quest", "stats", folder)
+    both = here("quest", "stats", folder, "-f", "ndjson")
     records = [json.loads(line) for line in both.stdout.splitlines()]
     assert [one["table"] for one in records] == [1] * 5 + [2] * 3
     assert "has no val.jsonl" in both.stderr
-    printed = here("-q", "quest", "stats", folder, "-f", "table").stdout
+    printed = here("-q", "quest", "stats", folder).stdout
     assert printed.startswith("Table 1: queries by template and domain\n\ntemplate")
     assert "\n\nTable 2: by domain\n" in printed
 

@@ -45,7 +45,7 @@ def answers_in_every_mode(kb: KnowledgeBase, query: str, key: str) -> None:
 
 
 def test_recipes_lists_every_recipe_with_title_and_licence(run: Run) -> None:
-    done = run("recipes", "-f", "json")
+    done = run("recipe", "list", "-f", "json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
     assert [row["recipe"] for row in rows] == recipes.names()
@@ -55,7 +55,7 @@ def test_recipes_lists_every_recipe_with_title_and_licence(run: Run) -> None:
 
 @pytest.mark.parametrize("name", recipes.names())
 def test_a_recipe_tells_what_it_reads(here: Run, name: str) -> None:
-    done = here("recipes", name, "-f", "json")
+    done = here("recipe", "show", name, "-f", "json")
     assert done.returncode == 0, done.stderr
     rows = {row["recipe"]: row[name] for row in json.loads(done.stdout)}
     spec = recipes.load(name)
@@ -79,7 +79,7 @@ def test_recipe_new_writes_a_recipe_that_works(here: Run, tmp_path: Path) -> Non
     )
     (tmp_path / "people.csv").write_text(people)
     (tmp_path / "friends.csv").write_text("a,b,since\n007,008,1950\n008,009,1962\n")
-    done = here("ingest", "./club", "people.csv", "friends.csv", "--out", "my.kb", cwd=tmp_path)
+    done = here("ingest", "./club", "people.csv", "friends.csv", "-o", "my.kb", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "my.kb: 3 nodes of 1 type, 4 edges of 1 relation, 2 texts" in done.stderr
     with kbkit.open(tmp_path / "my.kb") as kb:
@@ -103,7 +103,7 @@ def test_an_optional_file_may_be_absent(here: Run, tmp_path: Path) -> None:
     text = toml.replace("optional = true", 'optional = true\ncolumns = ["a", "b", "since"]')
     (tmp_path / "club" / "recipe.toml").write_text(text)
     (tmp_path / "people.csv").write_text("id,name,born,bio\n1,Ann,,\n")
-    done = here("ingest", "./club", "people.csv", "--out", "my.kb", "--stores", "tables", cwd=tmp_path)
+    done = here("ingest", "./club", "people.csv", "-o", "my.kb", "--stores", "tables", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     with kbkit.open(tmp_path / "my.kb") as kb:
         assert (kb.schema.nodes, kb.schema.edges) == (1, 0)
@@ -253,7 +253,7 @@ def test_formats_with_types_of_their_own_give_the_same_kb(
 def test_columns_of_other_names_are_found_or_told(here: Run, tmp_path: Path) -> None:
     (tmp_path / "kg_nodes.tsv").write_text("id\tcategory\tname\nA\tx\tAnn\nB\tx\tBob\n")
     (tmp_path / "kg_edges.tsv").write_text("Subject\tpredicate\tcible\tweight\nA\tlikes\tB\t0.5\n")
-    done = here("ingest", "table", tmp_path, "--out", tmp_path / "kb", "--column", "tail=cible", "--stores", "tables")
+    done = here("ingest", "table", tmp_path, "-o", tmp_path / "kb", "--column", "tail=cible", "--stores", "tables")
     assert done.returncode == 0, done.stderr
     with kbkit.open(tmp_path / "kb") as kb:
         assert kb.sql("SELECT head, tail, weight FROM likes").rows() == [(0, 1, 0.5)]
@@ -822,7 +822,7 @@ def test_the_world_answers(world: KnowledgeBase) -> None:
 def test_the_sample_needs_no_path_and_no_network(here: Run, tmp_path: Path) -> None:
     # A copy of the recipe is the same recipe: a user may start from it.
     shutil.copytree(recipes.load("world").folder, tmp_path / "mine")
-    done = here("ingest", "./mine", "--out", "my.kb", "--stores", "tables", cwd=tmp_path)
+    done = here("ingest", "./mine", "-o", "my.kb", "--stores", "tables", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     with kbkit.open(tmp_path / "my.kb") as kb:
         assert kb.schema.name == "mine"

@@ -1,4 +1,4 @@
-"""The references that ship are what the program says of itself now."""
+"""The generated references are up to date and complete."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 import kbkit
-from kbkit.cli import reference, schema_reference
+from kbkit import assets
 from kbkit.errors import UnknownNameError
+from tests.generate import reference
+from tests.generate import schema as schema_reference
 
-GUIDES = Path(kbkit.__file__).parent / "guides"
-HOW = "python -m kbkit.cli.reference --write mends it"
+HOW = "run python -m tests.generate.reference --write"
 
 
 @pytest.fixture(scope="module")
@@ -20,21 +21,23 @@ def schema() -> str:
 
 
 def section(text: str, title: str) -> str:
-    """What stands below a heading, up to the next."""
+    """Return the text between a heading and the next."""
     _, _, rest = text.partition(f"\n#{title}\n")
     return rest.partition("\n#")[0]
 
 
 def keys(text: str) -> list[str]:
-    """The first column of a table."""
+    """Return the first column of a table."""
     return [line.split("|")[1].strip(" `") for line in text.splitlines() if line.startswith("| `")]
 
 
-def test_the_schema_reference_is_what_kbs_hold(schema: str) -> None:
-    assert (GUIDES / "schema.md").read_text(encoding="utf-8") == schema, HOW
+@pytest.mark.core
+def test_references_are_up_to_date(schema: str) -> None:
+    assert (assets.guides() / "schema.md").read_text(encoding="utf-8") == schema, HOW
+    assert (assets.guides() / "commands.md").read_text(encoding="utf-8") == reference.render(), HOW
 
 
-def test_it_is_the_same_each_time(schema: str) -> None:
+def test_the_schema_reference_is_reproducible(schema: str) -> None:
     assert schema_reference.render() == schema
 
 
@@ -55,18 +58,17 @@ def test_every_key_of_a_manifest(schema: str, world: kbkit.KnowledgeBase) -> Non
 
 
 def test_every_predicate_of_a_kb(schema: str, world: kbkit.KnowledgeBase) -> None:
-    """Each that the sample has is one of those, or begins like one."""
+    """Each predicate of the sample is in the reference, or has a prefix that is."""
     known = keys(section(schema, "# RDF"))
     prefixes = world.schema.prefixes()
-    told = tuple(prefixes[prefix] + local for prefix, sign, local in (name.partition(":") for name in known) if sign)
+    names = (name.partition(":") for name in known)
+    prefixed = tuple(prefixes[prefix] + local for prefix, sign, local in names if sign)
     found = world.sparql("SELECT DISTINCT ?p { ?s ?p ?o }")["p"].to_list()
-    assert [iri for iri in found if not iri.startswith(told)] == []
+    assert [iri for iri in found if not iri.startswith(prefixed)] == []
 
 
 def test_every_key_that_a_shipped_recipe_has(schema: str) -> None:
     import tomllib
-
-    from kbkit import assets
 
     recipes = [tomllib.loads(p.read_text(encoding="utf-8")) for p in assets.folder("ingest").glob("*/recipe.toml")]
     assert len(recipes) > 5
@@ -86,7 +88,7 @@ def test_every_dot_command() -> None:
         assert command.help in text
 
 
-def test_a_column_that_nobody_described(world: kbkit.KnowledgeBase) -> None:
+def test_a_column_without_a_description(world: kbkit.KnowledgeBase) -> None:
     with pytest.raises(KeyError):
         schema_reference._columns(world, "nodes", {"id": "known"})
 

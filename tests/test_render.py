@@ -17,8 +17,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kbkit.display.render import FORMATS, TABLE_ROWS, cell, clean, markdown, write
+from kbkit.display.render import FORMATS, TABLE_ROWS, cell, clean, markdown, write, write_text
 from kbkit.errors import KbError, UnknownNameError
+from tests.console import one_line
+from tests.wording import Wording
 
 SCRIPT = Path(sys.executable).with_name("kbkit")
 ESCAPES = "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x9b2J \x08\x7f\r\x00"
@@ -140,10 +142,17 @@ def test_markup_is_not_obeyed(tmp_path: Path) -> None:
     assert "[red]a" in text
 
 
-def test_a_table_stops_and_says_so(tmp_path: Path) -> None:
-    text = written(pl.DataFrame({"a": range(TABLE_ROWS + 1)}), "table", tmp_path)
-    assert text.rstrip().endswith("100 of 101 rows; other formats have all")
-    assert written(pl.DataFrame({"a": range(TABLE_ROWS)}), "table", tmp_path).rstrip().endswith("100 rows")
+def test_a_table_on_a_terminal_has_limited_rows(tmp_path: Path) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for rows, last in ((TABLE_ROWS + 1, "100 of 101 rows shown; other formats show all"), (TABLE_ROWS, "100 rows")):
+        frame, terminal = pl.DataFrame({"a": range(rows)}), Terminal()
+        write_text(frame, "table", terminal)
+        assert terminal.getvalue().rstrip().splitlines()[-1] == f"\x1b[2m{last}\x1b[0m"
+        assert terminal.getvalue().count("\n") == 100 + 3
+        assert written(frame, "table", tmp_path).rstrip().endswith(f"{rows} rows")
     assert written(pl.DataFrame({"a": [1]}), "table", tmp_path).rstrip().endswith("1 row")
 
 
@@ -220,19 +229,17 @@ def test_the_format_wins_over_the_ending(here, tiny_kb: Path, tmp_path: Path) ->
     assert json.loads((tmp_path / "x.csv").read_text()) == [{"a": 1}]
 
 
-def test_what_cannot_be_written(here, tiny_kb: Path, tmp_path: Path) -> None:
-    for args, message in (
-        (
-            ("-o", tmp_path / "x.doc"),
-            f"cannot tell the format of {tmp_path / 'x.doc'}; --format names it: {', '.join(FORMATS)}",
-        ),
-        (("-f", "parquet"), "parquet is no text; name a file with -o FILE"),
-        (("-f", "jsn"), "unknown format 'jsn'; did you mean 'json' or 'ndjson'?"),
-        (("-o", tmp_path / "no" / "x.csv"), f"{tmp_path / 'no' / 'x.csv'}: No such file or directory"),
-        (("-o", tmp_path, "-f", "csv"), f"{tmp_path}: Is a directory"),
+def test_what_cannot_be_written(here, tiny_kb: Path, tmp_path: Path, wording: Wording) -> None:
+    for args, fact in (
+        (("-o", tmp_path / "x.doc"), "x.doc"),
+        (("-f", "parquet"), "parquet"),
+        (("-f", "jsn"), "'ndjson'"),
+        (("-o", tmp_path / "no" / "x.csv"), "no"),
+        (("-o", tmp_path, "-f", "csv"), "folder"),
     ):
-        done = here("sql", tiny_kb, "-c", "SELECT 1 AS a", *args)
-        assert (done.returncode, done.stdout, done.stderr) == (1, "", f"kbkit: {message}\n")
+        message = one_line(here("sql", tiny_kb, "SELECT 1 AS a", *args))
+        assert fact in message
+        wording(message, "cli", replace={str(tmp_path): "DIR"})
     assert list(tmp_path.iterdir()) == []
 
 
@@ -243,10 +250,9 @@ def test_errors_of_write() -> None:
         write(FRAME, None, Path("x.unknown"))
 
 
-def test_a_pipe_gets_ndjson(run, tiny_kb: Path) -> None:
-    assert run("sql", tiny_kb, "-c", "SELECT 1 AS a, 'x' AS b UNION ALL SELECT 2, NULL ORDER BY a").stdout == (
-        '{"a":1,"b":"x"}\n{"a":2,"b":null}\n'
-    )
+def test_ndjson_in_a_pipe(run, tiny_kb: Path) -> None:
+    query = "SELECT 1 AS a, 'x' AS b UNION ALL SELECT 2, NULL ORDER BY a"
+    assert run("sql", tiny_kb, query, "-f", "ndjson").stdout == '{"a":1,"b":"x"}\n{"a":2,"b":null}\n'
 
 
 def test_a_terminal_gets_a_table(tiny_kb: Path) -> None:

@@ -169,7 +169,7 @@ def test_a_rebuild_keeps_the_chunks(kb: Path) -> None:
 
 def test_chunks_from_the_command_line(source: Path, tmp_path: Path) -> None:
     out = tmp_path / "a.kb"
-    command("ingest", "table", source, "--out", out, "--chunk-words", "40", "--with-relations")
+    command("ingest", "table", source, "-o", out, "--chunk-words", "40", "--with-relations")
     found = settings(out, "vectors")
     assert (found["chunk_words"], found["chunk_overlap"], found["relations"]) == (40, 10, True)
     assert settings(out, "text") == {"analyzer": "english", "relations": True}

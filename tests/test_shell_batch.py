@@ -138,7 +138,7 @@ def test_the_ending_of_a_file_tells_its_format(here: Run, world_kb: Path, tmp_pa
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--mode", "foo"], "unknown mode 'foo'; there are answers, auto, search, sparql, sql"),
+        (["--language", "foo"], "unknown mode 'foo'; there are answers, auto, search, sparql, sql"),
         (["-f", "foo"], "unknown format 'foo'; there are csv, json, markdown, ndjson, parquet, table"),
         (["-f", "parquet"], "parquet is no text; name a file with -o FILE"),
         (["-o", "no/x.csv"], "no/x.csv: there is no folder no; make it first"),
@@ -161,14 +161,14 @@ def test_a_mode_is_kept(here: Run, world_kb: Path) -> None:
     done = here(
         "shell",
         world_kb,
-        "--mode",
+        "--language",
         "sql",
         stdin="FROM country c\nSELECT c.key\nLIMIT 1;\n.mode auto\nriver{length_km > 6600}\n",
     )
     assert done.returncode == 0
     assert done.stdout.splitlines()[0] == '{"key":"AFG"}'
     assert json.loads(done.stdout.splitlines()[1])["name"] == "Nile"
-    done = here("shell", world_kb, "--mode", "search", "-c", "SELECT ?x", "-c", ".search")
+    done = here("shell", world_kb, "--language", "search", "-c", "SELECT ?x", "-c", ".search")
     assert done.returncode == 0
     assert json.loads(done.stdout.splitlines()[0])["rank"] == 1
 

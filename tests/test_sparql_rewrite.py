@@ -16,6 +16,7 @@ from kbkit.schema import Wikibase
 from kbkit.sparql.rewrite import Rewritten, rewrite
 from kbkit.stores.sparql_worker import FUNCTIONS
 from tests.conftest import Run
+from tests.console import records
 
 ENTITY = "http://www.wikidata.org/entity/"
 EN = 'SERVICE wikibase:label { bd:serviceParam wikibase:language "en" . }'
@@ -927,7 +928,7 @@ def test_published_queries_are_taken(name: str, count: int, shared_data: Path) -
 
 def test_the_command_prints_the_rewritten_query(world_kb: Path, here: Run) -> None:
     text = f"SELECT ?x ?xLabel {{ ?x wdt:P31 ?y . hint:Query hint:a 1 . {EN} }}"
-    done = here("sparql", world_kb, "--dialect", "wikidata", "--print", "--max-rows", 5, "-c", text)
+    done = here("sparql", world_kb, "--dialect", "wikidata", "--print", "--limit", 5, "-c", text)
     assert done.returncode == 0
     assert done.stdout.splitlines()[:4] == [
         "# a hint to the query optimizer dropped",
@@ -943,9 +944,9 @@ def test_the_command_prints_the_rewritten_query(world_kb: Path, here: Run) -> No
 
 def test_the_command_caps_rows_and_searches(world_kb: Path, here: Run) -> None:
     text = "SELECT ?x { ?x kb:type ?t }"
-    assert here("sparql", world_kb, "--max-rows", 3, "-c", text).stdout.count("\n") == 3
+    assert here("sparql", world_kb, "--limit", 3, text, "-f", "ndjson").stdout.count("\n") == 3
     text = "SELECT ?x ?s { SERVICE kb:search { ?x kb:matches $words ; kb:score ?s ; kb:limit 2 ; kb:type 'river' } }"
-    rows = [json.loads(line) for line in here("sparql", world_kb, "-c", text, "-p", "words=river").stdout.splitlines()]
+    rows = records("sparql", world_kb, text, "-p", "words=river")
     assert [sorted(row) for row in rows] == [["s", "x"], ["s", "x"]]
     assert all("/river/" in row["x"] and row["s"] > 0 for row in rows)
 

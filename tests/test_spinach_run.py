@@ -503,8 +503,8 @@ def test_run_and_eval(here: Here, kb_path: Path, tmp_path: Path) -> None:
     write(tmp_path / "questions.json", QUESTIONS)
     with Server(otherwise=by(next_action)) as server:
         done = here(
-            *("spinach", "run", kb_path, "questions.json", "--out", "runs.jsonl", "--llm", f"m@{server.url}"),
-            *("--actions", "6", "--total", "12", "--workers", "2"),
+            *("spinach", "run", kb_path, "questions.json", "-o", "runs.jsonl", "--llm", f"m@{server.url}"),
+            *("--max-actions", "6", "--max-total-actions", "12", "--workers", "2"),
             cwd=tmp_path,
         )
     assert done.returncode == 0, done.stderr
@@ -522,7 +522,8 @@ def test_run_and_eval(here: Here, kb_path: Path, tmp_path: Path) -> None:
     again = here("-q", "spinach", "eval", "runs.jsonl", "--kb", kb_path, "--table", "3", "-f", "json", cwd=tmp_path)
     assert [row["em"] for row in json.loads(again.stdout)] == [pytest.approx(100 / 3)]
     gold = here(
-        *("-q", "spinach", "eval", "runs.jsonl", "--gold", "questions.json", "--kb", kb_path, "--table", "5"),
+        *("-q", "spinach", "eval", "runs.jsonl", "--gold", "questions.json", "--kb", kb_path),
+        *("--table", "5", "-f", "ndjson"),
         cwd=tmp_path,
     )
     assert [json.loads(line)["questions"] for line in gold.stdout.splitlines()] == [2, 1, 0, 0, 0, 0]
@@ -531,7 +532,7 @@ def test_run_and_eval(here: Here, kb_path: Path, tmp_path: Path) -> None:
 @pytest.mark.core
 def test_check_command(here: Here, world_kb: Path, tmp_path: Path) -> None:
     write(tmp_path / "questions.json", QUESTIONS)
-    done = here("spinach", "check", world_kb, "questions.json", "--out", "all.csv", "-f", "csv", cwd=tmp_path)
+    done = here("spinach", "check", world_kb, "questions.json", "--details", "all.csv", "-f", "csv", cwd=tmp_path)
     assert done.stdout == "total,accepted,ran,nonempty\n5,4,4,3\n"
     assert done.stderr.splitlines()[0] == "4: rows: no rows"
     assert pl.read_csv(tmp_path / "all.csv")["id"].to_list() == [1, 2, 3, 4, 5]
@@ -544,7 +545,7 @@ def test_check_command(here: Here, world_kb: Path, tmp_path: Path) -> None:
         ["run", "KB", "q.json", "-o", "r.jsonl", "--without", "stop"],
         ["run", "KB", "q.json", "-o", "r.jsonl", "--without", "look"],
         ["check", "KB", "none.json"],
-        ["check", "KB", "q.json", "--out", "x.xml"],
+        ["check", "KB", "q.json", "-o", "x.xml"],
         ["eval", "q.json"],
         ["eval", "q.json", "--table", "1"],
     ],

@@ -448,7 +448,7 @@ def test_required_questions(tmp_path: Path) -> None:
 @pytest.mark.core
 def test_stats_for_programs_and_people(here: Here, tmp_path: Path) -> None:
     write(tmp_path / "mine.json", SMALL)
-    done = here("spinach", "stats", "mine.json", cwd=tmp_path)
+    done = here("spinach", "stats", "mine.json", "-f", "ndjson", cwd=tmp_path)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [(row["table"], row["queries"]) for row in rows] == [(1, 3), (6, 3), (7, 3)]
     assert done.stderr.splitlines()[0] == "mine: 1 of 4 queries are invalid and left out:"

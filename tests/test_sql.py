@@ -182,7 +182,7 @@ def test_the_refusal_names_the_option(here, tiny_kb: Path, secret: Path) -> None
 
 
 def test_allow_files_reads_and_writes(here, tiny_kb: Path, secret: Path) -> None:
-    read = here("sql", tiny_kb, "--allow-files", "-c", f"SELECT a FROM read_csv('{secret}/canary.csv')")
+    read = here("sql", tiny_kb, "--allow-files", "-c", f"SELECT a FROM read_csv('{secret}/canary.csv')", "-f", "ndjson")
     assert (read.returncode, read.stdout) == (0, json.dumps({"a": CANARY}, separators=(",", ":")) + "\n")
     target = secret / "out.csv"
     wrote = here("sql", tiny_kb, "--allow-files", "-c", f"COPY (SELECT count(*) AS n FROM nodes) TO '{target}'")
@@ -355,14 +355,14 @@ def _close_shared() -> Iterator[None]:
 
 def test_parameters_of_the_command_are_data(run, tiny_kb: Path) -> None:
     hostile = "'; DROP TABLE nodes; SELECT '"
-    done = run(
-        "sql", tiny_kb, "-c", "SELECT $v AS v, $n AS n, $f AS f", "-p", f"v={hostile}", "-p", "n=7", "-p", "f=1.5"
-    )
+    values = ("-p", f"v={hostile}", "-p", "n=7", "-p", "f=1.5")
+    done = run("sql", tiny_kb, "-c", "SELECT $v AS v, $n AS n, $f AS f", *values, "-f", "ndjson")
     assert json.loads(done.stdout) == {"v": hostile, "n": 7, "f": 1.5}
 
 
 def test_a_value_may_hold_an_equals_sign(here, tiny_kb: Path) -> None:
-    assert json.loads(here("sql", tiny_kb, "-c", "SELECT $v AS v", "-p", "v=a=b=").stdout) == {"v": "a=b="}
+    done = here("sql", tiny_kb, "-c", "SELECT $v AS v", "-p", "v=a=b=", "-f", "ndjson")
+    assert json.loads(done.stdout) == {"v": "a=b="}
 
 
 def test_missing_and_surplus_parameters(kb: KnowledgeBase) -> None:

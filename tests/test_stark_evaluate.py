@@ -434,7 +434,7 @@ def rows(done: Done) -> list[dict[str, Any]]:
 
 @pytest.mark.core
 def test_run_and_eval_agree(here: Here, kb_path: Path, data: Path, tmp_path: Path) -> None:
-    done = here("stark", "run", kb_path, data, "--out", tmp_path / "runs", "--latency", 1, "-k", 4)
+    done = here("stark", "run", kb_path, data, "--runs", tmp_path / "runs", "--latency", 1, "-k", 4, "-f", "ndjson")
     table = rows(done)
     assert [row["run"] for row in table] == ALL
     assert list(table[0]) == ["run", "queries", "Hit@1", "Hit@5", "R@20", "MRR", "ms_median", "ms_mean"]
@@ -448,14 +448,14 @@ def test_run_and_eval_agree(here: Here, kb_path: Path, data: Path, tmp_path: Pat
         "Rankings end at 4: Hit@5 is Hit@4, R@20 is R@4",
         *map(str, paths),
     ]
-    again = rows(here("stark", "eval", data, *paths))
+    again = rows(here("stark", "eval", data, *paths, "-f", "ndjson"))
     assert [{**row, "run": Path(row["run"]).stem} for row in again] == table
-    measured = rows(here("measure", "ranking", paths[0], data, "--split", "test", "-m", "mrr"))
+    measured = rows(here("measure", "ranking", paths[0], data, "--split", "test", "--measure", "mrr", "-f", "ndjson"))
     assert measured[0]["mrr"] == pytest.approx(table[0]["MRR"] / 100, abs=1e-4)
 
 
 def test_human_queries(here: Here, kb_path: Path, data: Path) -> None:
-    args = ("--split", "human_generated_eval", "-m", "bm25", "--latency", 0)
+    args = ("--split", "human_generated_eval", "-m", "bm25", "--latency", 0, "-f", "ndjson")
     [row] = rows(here("-q", "stark", "run", kb_path, data, *args))
     assert row == {
         "run": "bm25", "queries": 1, "Hit@1": 100, "Hit@5": 100, "R@20": 100, "MRR": 100,
@@ -467,7 +467,7 @@ def test_a_model_from_a_recording(here: Here, kb: KnowledgeBase, kb_path: Path, 
     judge, cache = Judge("judge", {"Kites at sea": 1.0, "Bees and honey": 0.9}), Cache(None)
     expected, _, _ = reranked(kb, data, judge, 20, cache)
     recording.write(cache.rows(), tmp_path / "calls.jsonl")
-    args = ("-m", "dense", "--rerank-mode", "bm25", "-k", 5, "--out", tmp_path / "out", "--latency", 2)
+    args = ("-m", "dense", "--rerank-mode", "bm25", "-k", 5, "--runs", tmp_path / "out", "--latency", 2, "-f", "ndjson")
     done = here("stark", "run", kb_path, data, *args, "--llm", f"replay:{tmp_path}/calls.jsonl")
     table = rows(done)
     assert [row["run"] for row in table] == ["dense", "bm25 + judge"]
@@ -482,8 +482,8 @@ def test_finished_runs_are_kept_when_the_budget_is_spent(here: Here, kb_path: Pa
     shutil.copytree(kb_path, copy)
     with Server(otherwise=by(lambda _: '{"score": 0.5}')) as server:
         llm = ("--llm", f"m@{server.url}", "--budget", 20, "--workers", 1)
-        args = ("-m", "bm25", "--rerank-mode", "bm25", "--latency", 0)
-        done = here("stark", "run", copy, data, *args, "--out", tmp_path / "lb", *llm)
+        args = ("-m", "bm25", "--rerank-mode", "bm25", "--latency", 0, "-f", "ndjson")
+        done = here("stark", "run", copy, data, *args, "--runs", tmp_path / "lb", *llm)
     assert done.returncode == 1
     assert "20 tokens" in done.stderr
     assert [json.loads(line)["run"] for line in done.stdout.splitlines()] == ["bm25"]
@@ -528,7 +528,7 @@ def test_output_options_are_checked_first(
         "--type kite",
         "--rerank-depth 0",
         "-k 0",
-        "--out d/split/test.index",
+        "--runs d/split/test.index",
         "--llm m",
     ],
 )
@@ -549,7 +549,8 @@ def test_eval_of_a_sample(here: Here, data: Path, tmp_path: Path) -> None:
     (tmp_path / "x.trec").write_text("0 Q0 p2 1 1 x\n1 Q0 p2 1 1 x\n2 Q0 p1 1 1 x\n")
     refused = here("stark", "eval", data, "x.trec", "--sample", 0.4, "--seed", -3, cwd=tmp_path)
     assert (refused.returncode, refused.stderr) == (1, "kbkit: Invalid seed -3. It must be 0 or more.\n")
-    [row] = rows(here("-q", "stark", "eval", data, "x.trec", "--sample", 0.4, "--seed", 3, cwd=tmp_path))
+    options = ("--sample", 0.4, "--seed", 3, "-f", "ndjson")
+    [row] = rows(here("-q", "stark", "eval", data, "x.trec", *options, cwd=tmp_path))
     drawn = evaluate.questions(data, "test", 0.4, 3).queries["query"].to_list()
     assert row["queries"] == len(drawn) == 1
     assert row["Hit@1"] == (0 if drawn == ["1"] else 100)

@@ -453,13 +453,13 @@ def test_a_recording_gives_the_same_bytes_with_no_network(
     kb = tmp_path / "w.kb"
     shutil.copytree(world_kb, kb)
     options = ["-n", 6, "--seed", 5]
-    live = here("stark", "make", kb, *options, "--out", tmp_path / "live", "--llm", f"m@{server.url}")
+    live = here("stark", "make", kb, *options, "-o", tmp_path / "live", "--llm", f"m@{server.url}")
     assert live.returncode == 0, live.stderr
     assert "m: " in live.stderr
     calls = len(server.requests)
     assert here("llm", "export", kb, tmp_path / "calls.jsonl").returncode == 0
     replayed = here(
-        "stark", "make", world_kb, *options, "--out", tmp_path / "again", "--llm", f"replay:{tmp_path / 'calls.jsonl'}"
+        "stark", "make", world_kb, *options, "-o", tmp_path / "again", "--llm", f"replay:{tmp_path / 'calls.jsonl'}"
     )
     assert replayed.returncode == 0, replayed.stderr
     assert len(server.requests) == calls
@@ -473,7 +473,7 @@ def test_a_recording_gives_the_same_bytes_with_no_network(
         6,
         "--seed",
         6,
-        "--out",
+        "-o",
         tmp_path / "no",
         "--llm",
         f"replay:{tmp_path / 'calls.jsonl'}",
@@ -582,7 +582,7 @@ def test_judgements_with_wrong_numbers_are_invalid(
 
 def test_the_command(world_kb: Path, here: Run, tmp_path: Path) -> None:
     done = here(
-        "stark", "make", world_kb, "-n", 20, "--seed", 1, "--out", tmp_path / "data", "--splits", "0.5,0.25,0.25"
+        "stark", "make", world_kb, "-n", 20, "--seed", 1, "-o", tmp_path / "data", "--splits", "0.5,0.25,0.25"
     )
     assert done.returncode == 0, done.stderr
     first, second, *_ = done.stdout.splitlines()
@@ -592,10 +592,10 @@ def test_the_command(world_kb: Path, here: Run, tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "data" / "stages").iterdir()} == {
         "1_relational.jsonl", "2_textual.jsonl", "3_fused.jsonl", "4_verified.jsonl",
     }  # fmt: skip
-    refused = here("stark", "make", world_kb, "-n", 21, "--seed", 1, "--out", tmp_path / "data")
+    refused = here("stark", "make", world_kb, "-n", 21, "--seed", 1, "-o", tmp_path / "data")
     assert refused.returncode == 1
     assert "queries was 20, now 21" in refused.stderr
-    assert here("stark", "make", world_kb, "-n", 2, "--out", tmp_path / "data", "--replace").returncode == 0
+    assert here("stark", "make", world_kb, "-n", 2, "-o", tmp_path / "data", "--replace").returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -606,17 +606,17 @@ def test_the_command(world_kb: Path, here: Run, tmp_path: Path) -> None:
         ["-n", "0"],
         ["--gold-share", "0"],
         ["--max-candidates", "1"],
-        ["--templates", "nothing"],
+        ["--template", "nothing"],
         ["--roles", "none.toml"],
         ["--llm", "m@ftp://127.0.0.1/v1"],
         ["--seed", "-1"],
         ["--properties", "21"],
-        ["--weight", "x"],
+        ["--sampling", "x"],
         ["--budget", "5"],
     ],
 )
 def test_bad_options(world_kb: Path, here: Run, tmp_path: Path, options: list[str], wording: Wording) -> None:
-    done = here("stark", "make", world_kb, "--out", tmp_path / "x", *options)
+    done = here("stark", "make", world_kb, "-o", tmp_path / "x", *options)
     assert done.returncode == 1
     wording(done.stderr, "cli", replace={str(tmp_path): "DIR"})
     assert done.stderr.count("\n") == 1
@@ -634,15 +634,15 @@ def bare_kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_kb_without_texts(bare_kb: Path, here: Run, tmp_path: Path, wording: Wording) -> None:
-    done = here("stark", "make", bare_kb, "--out", tmp_path / "x")
+    done = here("stark", "make", bare_kb, "-o", tmp_path / "x")
     assert done.returncode == 1
     wording(done.stderr, "cli")
 
 
 def test_a_kb_without_its_text_index(world_kb: Path, here: Run, tmp_path: Path) -> None:
     kb = tmp_path / "w.kb"
-    assert here("ingest", "world", "--out", kb, "--stores", "tables,adjacency").returncode == 0
-    done = here("stark", "make", kb, "--out", tmp_path / "x")
+    assert here("ingest", "world", "-o", kb, "--stores", "tables,adjacency").returncode == 0
+    done = here("stark", "make", kb, "-o", tmp_path / "x")
     assert done.returncode == 1
     assert "text" in done.stderr
     assert "kbkit build" in done.stderr
@@ -652,20 +652,20 @@ def test_replace_removes_only_tables_and_only_with_valid_options(
     world_kb: Path, here: Run, tmp_path: Path
 ) -> None:
     out = tmp_path / "x"
-    assert here("stark", "make", world_kb, "-n", 4, "--out", out).returncode == 0
+    assert here("stark", "make", world_kb, "-n", 4, "-o", out).returncode == 0
     (out / "stages" / "thesis.txt").write_text("mine")
     before = files(out)
-    for wrong in (["nosuch.kb"], [world_kb, "-t", "nosuch"], [world_kb, "--weight", "bogus"], [world_kb, "--seed", -1]):
-        assert here("stark", "make", *wrong, "--out", out, "--replace").returncode == 1
+    for wrong in (["--template", "nosuch"], ["--sampling", "bogus"], ["--seed", -1]):
+        assert here("stark", "make", world_kb, *wrong, "-o", out, "--replace").returncode == 1
     assert files(out) == before
-    assert here("stark", "make", world_kb, "-n", 5, "--out", out, "--replace").returncode == 0
+    assert here("stark", "make", world_kb, "-n", 5, "-o", out, "--replace").returncode == 0
     assert (out / "stages" / "thesis.txt").read_text() == "mine"
 
 
 def test_other_roles_or_questions_are_other_settings(world_kb: Path, here: Run, tmp_path: Path) -> None:
     roles, own = tmp_path / "roles.toml", tmp_path / "own.toml"
     template = "[[template]]\nid = 'a'\nexpression = 'country:<c> -> mountain'\nquestion = '{} <c>?'\n"
-    given = ["stark", "make", world_kb, "-n", 4, "--roles", roles, "-t", own, "--out", tmp_path / "x"]
+    given = ["stark", "make", world_kb, "-n", 4, "--roles", roles, "--template", own, "-o", tmp_path / "x"]
     roles.write_text("[roles.a]\ninterests = 'ships'\n")
     own.write_text(template.format("In"))
     assert here(*given).returncode == 0
@@ -682,7 +682,7 @@ def test_a_question_must_name_its_slots(
 ) -> None:
     own = tmp_path / "own.toml"
     own.write_text(f"[[template]]\nid = 'a'\nexpression = 'country:<c> -> mountain'\nquestion = '{question}'\n")
-    done = here("stark", "make", world_kb, "--out", tmp_path / "x", "-t", own)
+    done = here("stark", "make", world_kb, "-o", tmp_path / "x", "--template", own)
     wording(done.stderr, "cli")
 
 
@@ -702,7 +702,7 @@ def test_no_property_and_no_query_has_an_alias_of_its_answer(made: Output, world
 def test_roles_of_a_file(world: KnowledgeBase, world_kb: Path, here: Run, tmp_path: Path) -> None:
     roles = tmp_path / "roles.toml"
     roles.write_text("[roles.sailor]\ninterests = 'winds'\n")
-    done = here("stark", "make", world_kb, "-n", 5, "--out", tmp_path / "x", "--roles", roles)
+    done = here("stark", "make", world_kb, "-n", 5, "-o", tmp_path / "x", "--roles", roles)
     assert done.returncode == 0, done.stderr
     records = [json.loads(line) for line in (tmp_path / "x" / "queries.jsonl").read_text("utf-8").splitlines()]
     assert {record["role"] for record in records} == {"sailor"}
@@ -721,7 +721,7 @@ def test_roles_of_a_file(world: KnowledgeBase, world_kb: Path, here: Run, tmp_pa
 )
 def test_invalid_roles(world_kb: Path, here: Run, tmp_path: Path, text: str, wording: Wording) -> None:
     (tmp_path / "roles.toml").write_text(text)
-    done = here("stark", "make", world_kb, "--out", tmp_path / "x", "--roles", tmp_path / "roles.toml")
+    done = here("stark", "make", world_kb, "-o", tmp_path / "x", "--roles", tmp_path / "roles.toml")
     assert done.returncode == 1
     assert done.stderr.startswith(f"kbkit: {tmp_path / 'roles.toml'}")
     wording(done.stderr, "cli", replace={str(tmp_path): "DIR"})
@@ -755,7 +755,7 @@ def test_types_without_texts_are_asked_for_by_relations_alone(tmp_path: Path, he
         "[[template]]\nid = 'by'\nexpression = 'paper:<p> -> author'\nanswer = 'author'\nquestion = 'Who wrote <p>?'\n"
     )
     kbkit.ingest("table", folder, out=tmp_path / "g.kb").close()
-    done = here("stark", "make", tmp_path / "g.kb", "-n", 3, "--out", tmp_path / "x", "-t", own)
+    done = here("stark", "make", tmp_path / "g.kb", "-n", 3, "-o", tmp_path / "x", "--template", own)
     assert done.returncode == 0, done.stderr
     records = [json.loads(line) for line in (tmp_path / "x" / "queries.jsonl").read_text("utf-8").splitlines()]
     assert records

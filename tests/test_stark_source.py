@@ -300,7 +300,7 @@ def test_a_missing_dictionary_and_a_stray_edge(here: Run, tmp_path: Path) -> Non
         staged(files, tmp_path)
     archive = stark.sample("mag")
     archive.edges.append((0, 77, 0))
-    done = here("ingest", "stark", archive.write_zip(tmp_path / "mag.zip"), "--out", tmp_path / "kb")
+    done = here("ingest", "stark", archive.write_zip(tmp_path / "mag.zip"), "-o", tmp_path / "kb")
     assert done.returncode == 1
     assert "1 edge to an unknown node: '0' [affiliated_with] '77' (no '77')" in done.stderr
     assert not (tmp_path / "kb" / "CURRENT").exists()

@@ -201,7 +201,7 @@ def test_amazon(shared_data: Path) -> None:
 @pytest.mark.core
 def test_json_output(here: Here, tmp_path: Path) -> None:
     write(tmp_path / "d", splits={"test": "0 1 2 7"}, records=words(("0", 1, 3)))
-    done = here("stark", "stats", "d", cwd=tmp_path)
+    done = here("stark", "stats", "d", "-f", "ndjson", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert {tuple(row) for row in rows} == {("dataset", "metric", "at", "value")}
@@ -271,7 +271,7 @@ def test_invalid_plot_format(here: Here, tmp_path: Path) -> None:
 
 
 def test_table_2(here: Here, world_kb: Path) -> None:
-    done = here("info", world_kb, "--stark")
+    done = here("info", world_kb, "--stark", "-f", "ndjson")
     assert done.returncode == 0
     with kbkit.open(world_kb) as kb:
         nodes, edges = (kb.sql(f"SELECT count(*) FROM {table}").item() for table in ("nodes", "edges"))

@@ -306,7 +306,7 @@ def names_by_draw(kb: KnowledgeBase, seed: int) -> list[str]:
 def test_a_session(run: Run, kb: KnowledgeBase, kb_path: Path, tmp_path: Path) -> None:
     first, second, third = names_by_draw(kb, 1)
     typed = f"is it {first.upper()}\n  something with a train \n\nthe last one\nnever read\n"
-    done = run("stark", "write", kb_path, "--out", tmp_path / "o", "--type", "film", "--seed", 1, stdin=typed)
+    done = run("stark", "write", kb_path, "-o", tmp_path / "o", "--type", "film", "--seed", 1, stdin=typed)
     assert done.returncode == 0, done.stderr
     shown = [line for line in done.stdout.splitlines() if line in (first, second, third)]
     assert shown == [first, second, third]
@@ -332,7 +332,7 @@ def test_a_session_continues(here: Here, kb: KnowledgeBase, kb_path: Path, tmp_p
 
 
 def test_page_of_an_entity(here: Here, kb_path: Path, tmp_path: Path) -> None:
-    done = here("-q", "stark", "write", kb_path, "--out", tmp_path, "--type", "film", stdin="\n\n\n")
+    done = here("-q", "stark", "write", kb_path, "-o", tmp_path, "--type", "film", stdin="\n\n\n")
     for line in (
         "film#7 (id 0)",
         "also called Nachtzug",
@@ -349,14 +349,14 @@ def test_page_of_an_entity(here: Here, kb_path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("typed", ["", "q\n", "q"])
 def test_quitting_writes_nothing(here: Here, kb_path: Path, tmp_path: Path, typed: str) -> None:
-    done = here("stark", "write", kb_path, "--out", tmp_path / "o", stdin=typed)
+    done = here("stark", "write", kb_path, "-o", tmp_path / "o", stdin=typed)
     assert done.returncode == 0
     assert f"{tmp_path}/o/stark_qa/stark_qa_human_generated_eval.csv: 0" in done.stderr
     assert not (tmp_path / "o").exists()
 
 
 def test_invalid_utf8_input(kb_path: Path, tmp_path: Path, wording: Wording) -> None:
-    words = [KBKIT, "stark", "write", kb_path, "--out", tmp_path]
+    words = [KBKIT, "stark", "write", kb_path, "-o", tmp_path]
     done = subprocess.run(
         words,
         input=b"caf\xe9\n",
@@ -375,18 +375,18 @@ def test_output_folder_is_checked_first(
     (tmp_path / "file").write_text("", encoding="utf-8")
     (tmp_path / "dir").mkdir()
     (tmp_path / "dir" / "stark_qa").write_text("", encoding="utf-8")
-    done = here("stark", "write", kb_path, "--out", tmp_path / name, stdin="one\n")
+    done = here("stark", "write", kb_path, "-o", tmp_path / name, stdin="one\n")
     assert (done.returncode, done.stdout) == (1, "")
     wording(done.stderr, "cli", replace={str(tmp_path): "DIR"})
 
 
 def test_negative_seed(here: Here, kb_path: Path, tmp_path: Path, wording: Wording) -> None:
-    done = here("stark", "write", kb_path, "--out", tmp_path, "--seed", -1, stdin="a\n")
+    done = here("stark", "write", kb_path, "-o", tmp_path, "--seed", -1, stdin="a\n")
     assert done.returncode == 1
     wording(done.stderr, "cli")
 
 
 def test_an_unknown_type(here: Here, kb_path: Path, tmp_path: Path, wording: Wording) -> None:
-    done = here("stark", "write", kb_path, "--out", tmp_path, "--type", "movie", stdin="a\n")
+    done = here("stark", "write", kb_path, "-o", tmp_path, "--type", "movie", stdin="a\n")
     assert done.returncode == 1
     wording(done.stderr, "cli")

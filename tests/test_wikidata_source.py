@@ -176,14 +176,14 @@ def test_a_truncated_dump_leaves_nothing(tmp_path: Path) -> None:
 
 def test_options_of_a_recipe_are_flags(here: Run, tmp_path: Path) -> None:
     chosen = ("--ids", "Q42,Q999999999", "--hops=1", "--stores", "tables")
-    done = here("ingest", "wikidata", SAMPLE, *chosen, "--out", tmp_path / "kb")
+    done = here("ingest", "wikidata", SAMPLE, *chosen, "-o", tmp_path / "kb")
     assert done.returncode == 0, done.stderr
     assert done.stderr.endswith("\n  1 of the ids are not in the dump\n")
     with kbkit.open(tmp_path / "kb") as kb:
         assert kb.sql("SELECT count(DISTINCT subject) AS n FROM statements")["n"].item() > 10
-    done = here("ingest", "wikidata", SAMPLE, "--clas", "Q5", "--out", tmp_path / "other")
+    done = here("ingest", "wikidata", SAMPLE, "--clas", "Q5", "-o", tmp_path / "other")
     assert done.stderr == "kbkit: unknown option '--clas' in kbkit ingest; did you mean '--class'?\n"
-    done = here("ingest", "wikidata", SAMPLE, "--hops", "9", "--out", tmp_path / "other")
+    done = here("ingest", "wikidata", SAMPLE, "--hops", "9", "-o", tmp_path / "other")
     assert done.stderr == "kbkit: unknown value of option hops '9'; there are 0, 1, 2, 3\n"
     done = here("ingest", "world", "--dry-run")
     assert done.stderr.startswith("kbkit: recipe world has no estimate; ")

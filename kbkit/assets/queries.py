@@ -11,6 +11,7 @@ name or key, handed to SQL as the id and to SPARQL as the IRI; ``node of TYPE`` 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,13 +19,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kbkit import assets
-from kbkit.errors import BadInputError, KbError, UnknownNameError
+from kbkit.errors import BadInputError, Command, KbError, UnknownNameError, suggest
 
 if TYPE_CHECKING:
     import polars as pl
 
 ENDINGS = {"sql": ".sql", "sparql": ".rq"}
 PARAMETER_TYPES = ("text", "integer", "number", "iri", "node")
+
+_TITLES = {"sql": "SQL", "sparql": "SPARQL"}
+_STARTS = {
+    "sql": re.compile(
+        r"(?:\s|--[^\n]*\n|/\*.*?\*/|\()*(?:select|with|from|values|table|pivot|unpivot|describe|desc|summarize|show|explain"
+        r"|pragma|call|set|create|insert|update|delete|truncate|drop|alter|copy|attach|detach|install|load|use)[\s(*'\"]",
+        re.I | re.S,
+    ),
+    "sparql": re.compile(
+        r"(?:\s|#[^\n]*\n)*(?:prefix|base|select|ask|construct|describe|insert|delete|clear|drop|load|with)[\s(*{<?]",
+        re.I | re.S,
+    ),
+}
+"""How a query starts, for telling it from a name; a query that the engine rejects still is one."""
 
 _PARAMETER = re.compile(r"^\$(\w+) \((\w+(?: of [^,()]+)?)(?:, default (.*?))?\): (.*)$")
 
@@ -125,6 +140,33 @@ def load(kind: str, reference: str) -> Query:
     if len(hits) > 1:
         raise KbError(f"several queries are called {reference!r}", "name one of " + ", ".join(hits))
     return parse(kind, hits[0], _read(known[hits[0]]))
+
+
+def typed(kind: str, text: str) -> Query:
+    """Return the query whose text a user typed."""
+    return Query(kind, "the query", "", "", (), text)
+
+
+def find(kind: str, argument: str) -> Query:
+    """Return the query that a user named: the file ``argument``, the shipped query of this name, or this text.
+
+    A file of any suffix is read, but not one of the other language. Raises :class:`KbError` for anything else.
+    """
+    known = shipped(kind)
+    if os.path.isfile(argument):  # noqa: PTH113 - unlike Path.is_file it accepts text of any length
+        if Path(argument).suffix in ENDINGS.values():
+            return load(kind, argument)
+        return parse(kind, argument, _read(Path(argument)))
+    if any(argument in (name, name.split("/")[1]) for name in known):
+        return load(kind, argument)
+    if _STARTS[kind].match(argument):
+        return typed(kind, argument)
+    shown = argument if len(argument) <= 60 else f"{argument[:60]}..."
+    hint = suggest(argument, [*known, *(name.split("/")[1] for name in known)])
+    raise KbError(
+        f"{shown!r} is not a file, a shipped query or a query in {_TITLES[kind]}",
+        *([hint] if hint.startswith("Did") else ["To list the shipped queries: ", Command("query list")]),
+    )
 
 
 def _read(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""The ``kbkit`` command: gathers the groups, and is the one place where errors end."""
+"""The ``kbkit`` program: its commands, and the handling of errors."""
 
 from __future__ import annotations
 
@@ -11,24 +11,22 @@ import typer
 
 from kbkit import __version__
 from kbkit.cli import (
-    answer,
+    answers,
     ask,
     build,
     completion,
-    connect,
+    docs,
     explore,
-    export,
-    fetch,
-    guides,
     llm,
-    look,
     measure,
+    query,
     quest,
+    recipes,
     search,
-    shell,
     spinach,
     stark,
 )
+from kbkit.cli.commands import Program, branch
 from kbkit.cli.progress import watch
 from kbkit.cli.spelling import SPELLER
 from kbkit.directory import systems
@@ -37,7 +35,7 @@ from kbkit.errors import KbError, sentence
 
 @dataclass
 class State:
-    """What the options before the command say; every command finds it as ``context.obj``."""
+    """The options before the command; each command finds them as ``context.obj``."""
 
     debug: bool = False
     quiet: bool = False
@@ -45,30 +43,18 @@ class State:
 
 app = typer.Typer(
     name="kbkit",
+    cls=Program,
     no_args_is_help=True,
     add_completion=False,  # kbkit completion is a command
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Knowledge graphs whose nodes carry text: SQL, SPARQL, full text and vectors over one graph, in one folder.",
+    help="Build, query and search knowledge graphs whose nodes carry text.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-build.register(app)
-fetch.register(app)
-look.register(app)
-connect.register(app)
-shell.register(app)
-ask.register(app)
-search.register(app)
-answer.register(app)
-measure.register(app)
-stark.register(app)
-quest.register(app)
-spinach.register(app)
-llm.register(app)
-explore.register(app)
-export.register(app)
-guides.register(app)
-completion.register(app)
+for module in (
+    build, recipes, query, answers, search, ask, explore, docs, measure, stark, quest, spinach, llm, completion
+):  # fmt: skip
+    module.register(app)
 
 
 def _version(wanted: bool) -> None:
@@ -80,17 +66,19 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _options(
     context: typer.Context,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")] = False,
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,  # noqa: ARG001
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress and notes.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
+    version: Annotated[  # noqa: ARG001
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
 ) -> None:
     context.obj.debug, context.obj.quiet = debug, quiet
-    talks = context.invoked_subcommand in ("shell", "mcp")  # these have the terminal to themselves
-    context.with_resource(watch(_running(context), quiet or talks))
+    owns_terminal = context.invoked_subcommand in ("shell", "mcp")
+    context.with_resource(watch(_running(context), quiet or owns_terminal))
 
 
 def _running(context: typer.Context) -> str:
-    """The command that was asked for, with that of its group: ``quest run``."""
+    """Return the name of the running command, with that of its group: ``quest run``."""
     name = context.invoked_subcommand or ""
     group: Any = context.command
     children = getattr(group.get_command(context, name), "commands", {})
@@ -98,7 +86,7 @@ def _running(context: typer.Context) -> str:
 
 
 def main() -> None:
-    """Run the command line; a user's error is one line (and a hint) on standard error."""
+    """Run the command line; an error is reported in one line on standard error."""
     from typer.exceptions import TyperException
 
     if completion.wanted():
@@ -108,13 +96,13 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(newline="\n")  # the same bytes on every system
         if isinstance(stream, io.TextIOWrapper) and "utf" not in stream.encoding.lower():
-            stream.reconfigure(errors="replace")  # a terminal that cannot show a letter shows that it cannot
+            stream.reconfigure(errors="replace")  # the encoding of the terminal lacks some letters
     try:
         _check_arguments()
-        code = app(obj=state, standalone_mode=False)
-        if code == 130:  # Typer has caught Ctrl-C
+        code = branch(app, sys.argv[1:])(prog_name="kbkit", obj=state, standalone_mode=False)
+        if code == 130:  # Typer caught Ctrl-C
             raise KeyboardInterrupt
-        sys.stdout.flush()  # here, where a reader that is gone is no error
+        sys.stdout.flush()  # here, where a closed pipe is handled
         sys.exit(code)
     except TyperException as error:
         _fail_usage(error)
@@ -129,13 +117,13 @@ def main() -> None:
 
 
 def _leave_quietly() -> NoReturn:
-    """The reader of our output has seen enough, as with ``head``; 141 is what a shell reports of SIGPIPE."""
+    """Exit because the reader closed the pipe, as ``head`` does; shells report SIGPIPE as 141."""
     systems.discard_output()
     sys.exit(141)
 
 
 def _fail_usage(error: Any) -> None:
-    """A command or option that does not exist, or lacks its value; the help itself where nothing was asked."""
+    """Report an invalid command or option; print the help if no command was given."""
     message = error.format_message()
     if "Usage:" in message:
         typer.echo(message)
@@ -158,7 +146,7 @@ def _check_arguments() -> None:
     for argument in sys.argv:
         if any("\ud800" <= character <= "\udfff" for character in argument):
             shown = argument.encode("utf-8", "replace").decode()
-            raise KbError(f"the argument {shown!r} is not valid UTF-8", "convert it, e.g. with iconv")
+            raise KbError(f"The argument {shown!r} is not valid UTF-8", "Convert it, for example with iconv")
 
 
 def _fail(text: str, code: int) -> None:

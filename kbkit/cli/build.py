@@ -1,197 +1,179 @@
-"""Commands that make and tidy KBs: demo, recipes, recipe, ingest, build, gc."""
+"""Commands that build KBs: demo, ingest, build, update, export, gc."""
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.options import Format, Kb, Output, pairs, split_options
-from kbkit.errors import KbError
+from kbkit.cli.commands import add
+from kbkit.cli.options import Kb, counted, note, pairs, split_options
+from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
     from kbkit.ingestion.build import Request
+    from kbkit.kb import KnowledgeBase
     from kbkit.stores.embedders import Prefixes
 
-QueryPrefix = Annotated[
-    str | None, typer.Option(help="What the embedder wants before a query; known for well-known models.")
-]
-DocumentPrefix = Annotated[str | None, typer.Option(help="What the embedder wants before a document.")]
-ChunkWordsOption = typer.Option(help="Words of a chunk, for --mode multivector; 0 for no chunks.")
-ChunkOverlapOption = typer.Option(help="Words that a chunk repeats of the one before; by default a quarter.")
-
+KbOutput = Annotated[Path, typer.Option("--output", "-o", metavar="KB", help="Directory of the new KB.")]
+Source = Annotated[str, typer.Argument(metavar="SOURCE", help="Recipe (see kbkit recipe list), or folder of a recipe.")]
 SourcePaths = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="[PATH]...", help="The source's files, or folders with them, and options of the recipe: --class Q5."
-    ),
-]
-StoreNames = Annotated[
-    str, typer.Option(metavar="NAMES", help="Which to build, separated by commas; the tables always are.")
-]
-RecipeOptions = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="An option of the recipe; --NAME VALUE is the same."),
-]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Estimate what would be made, and make nothing (wikidata).")]
-StarkCompat = Annotated[
-    bool, typer.Option("--stark-compat", help="For stark: its loader's merged, undirected graph; --set compat=yes.")
+    typer.Argument(metavar="PATH", help="Files or folders of the source, and options of the recipe: --class Q5."),
 ]
 Columns = Annotated[
-    list[str] | None, typer.Option(metavar="NAME=COLUMN", help="What a file calls a column: head=subject.")
+    list[str] | None,
+    typer.Option("--column", metavar="NAME=COLUMN", help="Column name used in the files: head=subject; repeatable."),
 ]
-NamedFiles = Annotated[
-    list[str] | None, typer.Option(metavar="NAME=PATH", help="A file of the recipe by its name there.")
+Embedder = Annotated[
+    str | None,
+    typer.Option(
+        "--embedder",
+        metavar="EMBEDDER",
+        help="static, model2vec:FOLDER, sentence-transformers:MODEL or openai:MODEL@URL (default: static).",
+    ),
 ]
-EmbedderName = Annotated[
-    str, typer.Option(help="static, model2vec:FOLDER, sentence-transformers:MODEL or openai:MODEL@URL.")
+QueryPrefix = Annotated[
+    str | None,
+    typer.Option(
+        "--query-prefix", metavar="TEXT", help="Text prepended to each query (default: the model's known prefix)."
+    ),
+]
+DocumentPrefix = Annotated[
+    str | None,
+    typer.Option(
+        "--document-prefix", metavar="TEXT", help="Text prepended to each document (default: the model's known prefix)."
+    ),
+]
+ChunkWords = Annotated[
+    int | None,
+    typer.Option("--chunk-words", metavar="N", help="Words per chunk, for multivector search (default: 256; 0: none)."),
+]
+ChunkOverlap = Annotated[
+    int | None,
+    typer.Option("--chunk-overlap", metavar="N", help="Words shared by consecutive chunks (default: a quarter)."),
+]
+Analyzer = Annotated[
+    str | None,
+    typer.Option("--analyzer", metavar="LANGUAGE", help="Language of the texts, or simple (default: english)."),
 ]
 WithRelations = Annotated[
-    bool, typer.Option("--with-relations", help="Let searches find a node by the names of what it is joined to.")
+    bool | None,
+    typer.Option("--with-relations/--without-relations", help="Index each node with the names of its neighbours, too."),
+]
+SkipDangling = Annotated[
+    bool, typer.Option("--skip-dangling", help="Skip edges and texts of unknown nodes instead of failing.")
 ]
 
-recipe_app = typer.Typer(no_args_is_help=True, help="Your own recipes.")
+_SQL = "SELECT name, area_km2 FROM lake ORDER BY area_km2 DESC LIMIT 5"
+_SPARQL = """SELECT ?name ?since {
+  country:FRA rel:borders ?c . ?c rdfs:label ?name .
+  ?membership rdf:subject ?c ; rdf:object organisation:nato ; attr:since ?since
+} ORDER BY ?since"""
+_ANSWERS = '(country:"France" -> [borders] -> country) & (language:"German" -> country)'
+_SEARCH = "landlocked country in the high mountains"
 
 
 def register(app: typer.Typer) -> None:
-    """Add this file's commands to the program."""
-    app.command()(demo)
-    app.command()(recipes)
-    app.add_typer(recipe_app, name="recipe")
-    app.command(context_settings={"ignore_unknown_options": True})(ingest)  # a recipe has options of its own
-    app.command()(generate)
-    app.command()(build)
-    app.command()(update)
-    app.command()(gc)
+    """Add the commands of this file to the program."""
+    add(app, demo)
+    add(app, ingest, context_settings={"ignore_unknown_options": True})  # a recipe has options of its own
+    add(app, build)
+    add(app, update)
+    add(app, export)
+    add(app, gc)
 
 
-def demo(
-    context: typer.Context,
-    out: Annotated[Path, typer.Option("--out", help="Where to build it.")] = Path("world.kb"),
-) -> None:
-    """Build the sample KB that ships with kbkit, and show what can be asked of it."""
+# -- demo -------------------------------------------------------------------------------------------------------------
+
+
+def demo(context: typer.Context, output: KbOutput = Path("world.kb")) -> None:
+    """Build the sample KB and show example queries."""
     from kbkit.cli.progress import bars
-    from kbkit.cli.tour import tour
     from kbkit.directory.generations import KbDirectory
     from kbkit.ingestion.build import Request
     from kbkit.ingestion.build import ingest as run
     from kbkit.kb import KnowledgeBase
 
     started = time.perf_counter()
-    if KbDirectory(out).exists():
-        with KnowledgeBase(out) as kb:
+    if KbDirectory(output).exists():
+        with KnowledgeBase(output) as kb:
             known = kb.manifest.recipe["name"] == "world"
         if not known:
-            raise KbError(f"{out} is another KB", "name a new directory with --out")
+            raise KbError(f"{output} holds another KB", "Choose a new directory with ", Option("output", "KB"))
     with bars(context.obj.quiet) as listener:
-        run(Request("world", replace=True), out, listener)
-    _summary(context, out, started)
-    tour(out)
+        run(Request("world", replace=True), output, listener)
+    _summarize(context, output, started)
+    with KnowledgeBase(output) as kb:
+        _tour(kb, output)
 
 
-def recipes(
-    name: Annotated[str | None, typer.Argument(help="A recipe, or a recipe's folder, to read about.")] = None,
-    format: Format = None,
-    output: Output = None,
-) -> None:
-    """List the sources that kbkit can ingest, or all about one: files, options, licence, where to get it."""
-    import polars as pl
+def _tour(kb: KnowledgeBase, path: Path) -> None:
+    """Print one query in each language, with its results."""
+    from kbkit.display.render import print_table
 
-    from kbkit.display.render import write
-    from kbkit.ingestion import recipe
-
-    if name is None:
-        known = [recipe.load(n) for n in recipe.names()]
-        write(
-            pl.DataFrame(
-                {
-                    "recipe": [r.name for r in known],
-                    "title": [r.title for r in known],
-                    "licence": [r.licence for r in known],
-                }
-            ),
-            format,
-            output,
-        )
-        return
-    chosen = recipe.load(name)
-    rows = [
-        ("title", chosen.title),
-        ("description", " ".join(chosen.description.split())),
-        ("licence", chosen.licence),
-        ("get", chosen.get),
-    ]
-    rows += [
-        (f"file {f.name}{' (optional)' if f.optional else ''}", f"{' or '.join(f.match)}: {f.help}".rstrip(": "))
-        for f in chosen.files
-    ]
-    rows += [(f"--set {k}={o.default}", o.help) for k, o in chosen.options.items()]
-    write(pl.DataFrame(rows, schema=["recipe", chosen.name], orient="row"), format, output)
+    _head("The largest lakes, in SQL", f'kbkit sql {path} "{_SQL}"')
+    print_table(kb.sql(_SQL), sys.stdout)
+    _head("Neighbours of France that joined NATO, and when, in SPARQL", f"kbkit sparql {path} '{_SPARQL}'")
+    print_table(kb.sparql(_SPARQL), sys.stdout)
+    _head("Neighbours of France that speak German, with proofs", f"kbkit answers {path} '{_ANSWERS}' --why")
+    found = kb.answers(_ANSWERS)
+    typer.echo("\n".join(map(str, found.proofs(list(found)))))
+    _head("Search by words and meaning", f'kbkit search {path} "{_SEARCH}" --type country -k 5')
+    print_table(kb.search(_SEARCH, k=5, type="country").select("rank", "name", "score", "snippet"), sys.stdout)
+    more = (f"kbkit shell {path}", f"kbkit show {path} France", "kbkit query list", "kbkit docs start", "kbkit --help")
+    _head("More", "\n$ ".join(more))
 
 
-@recipe_app.command("new")
-def recipe_new(name: Annotated[Path, typer.Argument(help="The folder to write.")]) -> None:
-    """Write a commented recipe to start from."""
-    from kbkit.ingestion.skeleton import write_skeleton
-
-    write_skeleton(name)
-    typer.echo(
-        f"wrote {name / 'recipe.toml'} and {name / 'load.sql'}; use it with: kbkit ingest ./{name} FILES --out my.kb"
-    )
+def _head(title: str, command: str) -> None:
+    typer.secho(f"\n{title}", bold=True)
+    typer.echo(f"$ {command}")
 
 
-def generate(
-    shape: Annotated[str, typer.Argument(help="amazon, mag or prime.")],
-    out: Annotated[Path, typer.Option("--out", help="The folder to write to.")] = ...,  # type: ignore[assignment]
-    scale: Annotated[float, typer.Option("--scale", help="1 for the published size.")] = 0.001,
-    seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same files.")] = 0,
-    texts: Annotated[bool, typer.Option(help="Whether to write texts.")] = True,
-    context: typer.Context = None,  # type: ignore[assignment]
-) -> None:
-    """Write an invented graph in the shape of a STaRK KB, as the files that `kbkit ingest table` reads."""
-    from kbkit.cli.progress import bars
-    from kbkit.display.progress import Event
-    from kbkit.ingestion.generate import generate as write
-
-    with bars(quiet=context.obj.quiet) as listener:
-
-        def progress(stage: str, done: int, total: int) -> None:
-            if listener is not None:
-                listener(Event(stage, done, total, stage))
-
-        counts = write(shape, out, scale=scale, seed=seed, texts=texts, progress=progress)
-    typer.echo(
-        f"{out}: {counts['nodes']:,} nodes, {counts['edges']:,} edges, {counts['texts']:,} texts;"
-        f" kbkit ingest table {out} --out {shape}.kb loads it"
-    )
+# -- ingest, build, update --------------------------------------------------------------------------------------------
 
 
 def ingest(
     context: typer.Context,
-    source: Annotated[str, typer.Argument(help="A recipe (see kbkit recipes), or a recipe's folder.")],
+    source: Source,
     paths: SourcePaths = None,
-    out: Annotated[Path | None, typer.Option("--out", help="The KB's directory.")] = None,
-    stores: StoreNames = "tables,adjacency,triples,text,vectors",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="KB", help="Directory of the new KB (required).")
+    ] = None,
+    stores: Annotated[
+        str,
+        typer.Option("--stores", metavar="NAMES", help="Stores to build, separated by commas; tables is always built."),
+    ] = "tables,adjacency,triples,text,vectors",
     replace: Annotated[bool, typer.Option("--replace", help="Build the next generation of an existing KB.")] = False,
-    set_: RecipeOptions = None,
-    dry_run: DryRun = False,
-    stark_compat: StarkCompat = False,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Option of the recipe, same as --NAME VALUE; repeatable."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Estimate the result without building it (wikidata only).")
+    ] = False,
+    stark_compat: Annotated[
+        bool,
+        typer.Option("--stark-compat", help="Build the merged, undirected graph of STaRK's loader: --set compat=yes."),
+    ] = False,
     column: Columns = None,
-    file: NamedFiles = None,
-    embedder: EmbedderName = "static",
+    file: Annotated[
+        list[str] | None,
+        typer.Option("--file", metavar="NAME=FILE", help="File of the recipe, by its name there; repeatable."),
+    ] = None,
+    embedder: Embedder = None,
     query_prefix: QueryPrefix = None,
     document_prefix: DocumentPrefix = None,
-    chunk_words: Annotated[int, ChunkWordsOption] = 256,
-    chunk_overlap: Annotated[int | None, ChunkOverlapOption] = None,
-    analyzer: Annotated[str, typer.Option(help="The language of the texts, or simple.")] = "english",
-    relations: WithRelations = False,
-    skip_dangling: Annotated[
-        bool, typer.Option("--skip-dangling", help="Leave out edges and texts of unknown nodes.")
-    ] = False,
+    chunk_words: ChunkWords = None,
+    chunk_overlap: ChunkOverlap = None,
+    analyzer: Analyzer = None,
+    relations: WithRelations = None,
+    skip_dangling: SkipDangling = False,
     merge_duplicates: Annotated[
-        bool, typer.Option("--merge-duplicates", help="Make one node of a key that occurs twice.")
+        bool, typer.Option("--merge-duplicates", help="Merge nodes with the same key instead of failing.")
     ] = False,
 ) -> None:
     """Build a KB from the files of a source."""
@@ -202,17 +184,18 @@ def ingest(
     from kbkit.stores.text import Settings as TextSettings
 
     started = time.perf_counter()
-    given, own = _recipe_options(context, source, paths or [])
+    files, own = _recipe_options(context, source, paths or [])
+    indexed = bool(relations)
     request = Request(
         source=source,
-        paths=given,
-        options=own | pairs([*(set_ or []), *(["compat=yes"] if stark_compat else [])], "--set"),
-        columns=pairs(column or [], "--column"),
-        named={name: Path(path) for name, path in pairs(file or [], "--file").items()},
-        embedder=embedder,
+        paths=files,
+        options=own | pairs(set_, "set", "language=en") | ({"compat": "yes"} if stark_compat else {}),
+        columns=pairs(column, "column", "head=subject"),
+        named={name: Path(path) for name, path in pairs(file, "file", "nodes=nodes.csv").items()},
+        embedder=embedder or "static",
         prefixes=_prefixes(query_prefix, document_prefix),
-        text=TextSettings(analyzer, relations),
-        vectors=VectorSettings(relations, chunk_words, chunk_overlap),
+        text=TextSettings(analyzer or "english", indexed),
+        vectors=VectorSettings(indexed, 256 if chunk_words is None else chunk_words, chunk_overlap),
         stores=[name.strip() for name in stores.split(",") if name.strip()],
         replace=replace,
         skip_dangling=skip_dangling,
@@ -221,24 +204,23 @@ def ingest(
     if dry_run:
         _estimate(request)
         return
-    if out is None:
-        raise KbError("--out is missing", "it names the KB's directory, e.g. --out my.kb")
+    if output is None:
+        raise KbError("No directory for the KB", "Use ", Option("output", "my.kb"))
     with bars(context.obj.quiet) as listener:
-        run(request, out, listener)
-    _summary(context, out, started)
+        run(request, output, listener)
+    _summarize(context, output, started)
 
 
 def _recipe_options(context: typer.Context, source: str, arguments: list[str]) -> tuple[list[Path], dict[str, str]]:
-    """The paths among the arguments, and the recipe's own options."""
+    """Return the paths among the arguments, and the recipe's own options."""
     from kbkit.ingestion import recipe
 
-    options = recipe.load(source).options
-    paths, given = split_options(arguments, options, context)
-    return [Path(path) for path in paths], given
+    paths, options = split_options(arguments, recipe.load(source).options, context)
+    return [Path(path) for path in paths], options
 
 
 def _estimate(request: Request) -> None:
-    """Print what an ingest would make."""
+    """Print an estimate of the result of an ingest."""
     import polars as pl
 
     from kbkit.display.render import write
@@ -247,28 +229,28 @@ def _estimate(request: Request) -> None:
     write(pl.DataFrame(dry_run(request), schema=["estimate", "figure"], orient="row"), None, None)
 
 
+def _prefixes(query: str | None, document: str | None) -> Prefixes | None:
+    from kbkit.stores.embedders import Prefixes
+
+    return None if query is None and document is None else Prefixes(query, document)
+
+
 def build(
     context: typer.Context,
     kb: Kb,
-    store: Annotated[str, typer.Argument(help="adjacency, triples, text or vectors.")],
-    embedder: Annotated[
-        str | None,
-        typer.Option(help="For vectors: static, model2vec:FOLDER, sentence-transformers:MODEL, openai:MODEL@URL."),
-    ] = None,
+    store: Annotated[str, typer.Argument(metavar="STORE", help="adjacency, triples, text or vectors.")],
+    embedder: Embedder = None,
     query_prefix: QueryPrefix = None,
     document_prefix: DocumentPrefix = None,
-    chunk_words: Annotated[int | None, ChunkWordsOption] = None,
-    chunk_overlap: Annotated[int | None, ChunkOverlapOption] = None,
-    analyzer: Annotated[str | None, typer.Option(help="For text: the language, or simple.")] = None,
-    relations: Annotated[
-        bool | None,
-        typer.Option(
-            "--with-relations/--without-relations",
-            help="For text and vectors: let searches find a node by the names of what it is joined to.",
-        ),
-    ] = None,
+    chunk_words: ChunkWords = None,
+    chunk_overlap: ChunkOverlap = None,
+    analyzer: Analyzer = None,
+    relations: WithRelations = None,
 ) -> None:
-    """Rebuild one store from the tables, without the source, as a new generation."""
+    """Rebuild one store, without the source.
+
+    The result is a new generation of the KB. Options that are not given keep the values of the last build.
+    """
     from kbkit.cli.progress import bars
     from kbkit.ingestion.build import Change, rebuild
 
@@ -277,89 +259,134 @@ def build(
     change = Change(analyzer, relations, embedder, prefixes, chunk_words, chunk_overlap)
     with bars(context.obj.quiet) as listener:
         rebuild(kb, store, change, listener)
-    _summary(context, kb, started)
+    _summarize(context, kb, started)
 
 
 def update(
     context: typer.Context,
     kb: Kb,
     nodes: Annotated[
-        list[Path] | None, typer.Option(help="Nodes that are new, or have new values: key, type, name, attributes.")
+        list[Path] | None,
+        typer.Option(
+            "--nodes", metavar="FILE", help="Nodes to add or change: key, type, name, attributes; repeatable."
+        ),
     ] = None,
-    edges: Annotated[list[Path] | None, typer.Option(help="New edges: head, relation, tail, attributes.")] = None,
+    edges: Annotated[
+        list[Path] | None,
+        typer.Option("--edges", metavar="FILE", help="Edges to add: head, relation, tail, attributes; repeatable."),
+    ] = None,
     texts: Annotated[
-        list[Path] | None, typer.Option(help="Texts, in place of those of the same node and field: key, field, text.")
+        list[Path] | None,
+        typer.Option("--texts", metavar="FILE", help="Texts to add or replace: key, field, text; repeatable."),
     ] = None,
     delete: Annotated[
         list[Path] | None,
         typer.Option(
-            help="What is to go: a node by key (and type), an edge by head, relation, tail, a text by key, field."
+            "--delete",
+            metavar="FILE",
+            help="Nodes (key), edges (head, relation, tail) or texts (key, field) to delete; repeatable.",
         ),
     ] = None,
     column: Columns = None,
-    skip_dangling: Annotated[
-        bool,
-        typer.Option(
-            "--skip-dangling", help="Leave out edges and texts of unknown nodes, and unknown things to delete."
-        ),
-    ] = False,
+    skip_dangling: SkipDangling = False,
 ) -> None:
-    """Change a KB without its source: add, change and delete, as a new generation."""
+    """Add, change and delete nodes, edges and texts.
+
+    The result is a new generation of the KB. The source is not needed.
+    """
     from kbkit.cli.progress import bars
     from kbkit.ingestion.update import Delta
     from kbkit.ingestion.update import update as run
 
     started = time.perf_counter()
-    delta = Delta(nodes or (), edges or (), texts or (), delete or (), pairs(column or [], "--column"), skip_dangling)
+    columns = pairs(column, "column", "head=subject")
+    delta = Delta(nodes or (), edges or (), texts or (), delete or (), columns, skip_dangling)
     with bars(context.obj.quiet) as listener:
         run(kb, delta, listener)
-    _summary(context, kb, started)
+    _summarize(context, kb, started)
 
 
-def _prefixes(query: str | None, document: str | None) -> Prefixes | None:
-    from kbkit.stores.embedders import Prefixes
-
-    return None if query is None and document is None else Prefixes(query, document)
-
-
-def gc(context: typer.Context, kb: Kb) -> None:
-    """Remove generations that nobody reads any more, and what killed builds left."""
-    from kbkit.directory.generations import KbDirectory
-
-    removed = KbDirectory(kb).collect()
-    if not context.obj.quiet:
-        size = sum(size for _, size in removed)
-        names = ", ".join(name for name, _ in removed)
-        typer.echo(f"removed {names} ({size / 1e6:,.1f} MB)" if removed else "nothing to remove", err=True)
-
-
-def _summary(context: typer.Context, out: Path, started: float) -> None:
-    """One line on what was built, and one for each thing merged, dropped or skipped."""
+def _summarize(context: typer.Context, path: Path, started: float) -> None:
+    """Print one line about the KB, and one for each kind of row that was merged, dropped or skipped."""
     if context.obj.quiet:
         return
     from kbkit.directory.generations import tree_bytes
     from kbkit.kb import KnowledgeBase
 
-    with KnowledgeBase(out) as kb:
+    with KnowledgeBase(path) as kb:
         schema, report, size = kb.schema, kb.manifest.report, tree_bytes(kb.folder)
-    typer.echo(
-        f"{out}: {_some(schema.nodes, 'node')} of {_some(len(schema.node_types), 'type')},"
-        f" {_some(schema.edges, 'edge')} of {_some(len(schema.relations), 'relation')},"
-        f" {_some(sum(f.texts for f in schema.text_fields), 'text')};"
-        f" {size / 1e6:,.1f} MB in {time.perf_counter() - started:.1f} s",
-        err=True,
-    )
-    for key, what in (
-        ("merged_nodes", "rows of keys that occur twice were merged"),
-        ("duplicate_edges", "edges that say the same again were dropped"),
-        ("dangling_edges", "edges to unknown nodes were left out"),
-        ("dangling_texts", "texts of unknown nodes were left out"),
-        ("repeated_entities", "entities that come again in the dump were left out"),
-        ("unknown_ids", "of the ids are not in the dump"),
+    texts = sum(field.texts for field in schema.text_fields)
+    lines = [
+        f"{path}: {counted(schema.nodes, 'node')} of {counted(len(schema.node_types), 'type')},"
+        f" {counted(schema.edges, 'edge')} of {counted(len(schema.relations), 'relation')},"
+        f" {counted(texts, 'text')}; {size / 1e6:,.1f} MB in {time.perf_counter() - started:.1f} s"
+    ]
+    for key, text in (
+        ("merged_nodes", "rows with duplicate keys merged"),
+        ("duplicate_edges", "duplicate edges dropped"),
+        ("dangling_edges", "edges to unknown nodes skipped"),
+        ("dangling_texts", "texts of unknown nodes skipped"),
+        ("repeated_entities", "repeated entities skipped"),
+        ("unknown_ids", "ids not found in the dump"),
     ):
         if report.get(key):
-            typer.echo(f"  {report[key]:,} {what}", err=True)
+            lines.append(f"  {report[key]:,} {text}")
+    note(context, lines)
 
 
-def _some(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+# -- export, gc -------------------------------------------------------------------------------------------------------
+
+
+def export(
+    context: typer.Context,
+    kb: Kb,
+    format: Annotated[
+        str, typer.Option("--format", "-f", metavar="FORMAT", help="Output format: parquet, csv, ntriples or kgtk.")
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="PATH",
+            help="Folder for parquet and csv; file for ntriples (.nt, or .nq if the source is RDF) and kgtk (.tsv),"
+            " compressed if it ends in .gz; - for standard output.",
+        ),
+    ],
+    flat: Annotated[
+        bool,
+        typer.Option("--flat", help="Write one file each of nodes, edges and texts, and a recipe that reads them."),
+    ] = False,
+    gzip: Annotated[bool, typer.Option("--gzip", help="Compress the files of csv.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite an existing export.")] = False,
+) -> None:
+    """Export a KB for other programs."""
+    from kbkit.cli.progress import bars
+    from kbkit.export import export as write
+    from kbkit.kb import KnowledgeBase
+
+    started = time.perf_counter()
+    with KnowledgeBase(kb) as opened, bars(context.obj.quiet) as listener:
+        done = write(opened.stores, format, output, flat=flat, gzip=gzip, replace=replace, progress=listener)
+    if done.out == "-":
+        return
+    folder = output if len(output.parts) > 1 else f"./{output}"  # else ingest takes it for the name of a recipe
+    again = f"; to build a KB from it: kbkit ingest {folder} -o again.kb" if flat else ""
+    line = (
+        f"{output}: {done.nodes:,} nodes, {done.edges:,} edges, {done.texts:,} texts;"
+        f" {done.bytes / 1e6:,.1f} MB in {time.perf_counter() - started:.1f} s{again}"
+    )
+    note(context, [line])
+
+
+def gc(context: typer.Context, kb: Kb) -> None:
+    """Remove unused generations.
+
+    These are generations that no process reads, and leftovers of builds that were killed.
+    """
+    from kbkit.directory.generations import KbDirectory
+
+    removed = KbDirectory(kb).collect()
+    size = sum(size for _, size in removed)
+    names = ", ".join(name for name, _ in removed)
+    note(context, [f"Removed {names} ({size / 1e6:,.1f} MB)" if removed else "Nothing to remove"])

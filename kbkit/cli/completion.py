@@ -1,7 +1,7 @@
-"""The command completion, and what a shell's tab key offers beside commands and options.
+"""The command completion, and the completion of arguments and options in bash, zsh, fish and PowerShell.
 
-The scripts are Typer's; they run ``kbkit`` with the variable :data:`VARIABLE` set, and :func:`prepare` sees to what
-follows. Where nothing is offered the shell completes file names.
+The scripts come from Typer. They run ``kbkit`` with the variable :data:`VARIABLE` set; :func:`prepare` adds values of
+parameters to the commands and options that Typer completes. A shell without candidates completes file names.
 """
 
 from __future__ import annotations
@@ -14,55 +14,62 @@ from typing import Annotated, Any
 
 import typer
 
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.cli.commands import add, branch
+from kbkit.errors import Command, KbError, UnknownNameError
 
 VARIABLE = "_KBKIT_COMPLETE"
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 _INSTALLED = SHELLS[:3]
-"""Typer would let PowerShell run any script."""
+"""Shells with ``--install``: for PowerShell, Typer would allow all scripts to run."""
 _PLAIN = re.compile(r"[\w./~@%+,:=-]+")
-"""Names that a shell takes as they are: scripts hand on what is offered without quoting it."""
+"""Names that need no quotes: the scripts pass candidates to the shell unquoted."""
 
 
 def register(app: typer.Typer) -> None:
-    """Add this file's command to the program."""
-    app.command()(completion)
+    """Add the command of this file to the program."""
+    add(app, completion)
 
 
 def completion(
     shell: Annotated[
-        str | None, typer.Argument(help="bash, zsh, fish, powershell or pwsh; by default that of $SHELL.")
+        str | None,
+        typer.Argument(metavar="SHELL", help="bash, zsh, fish, powershell or pwsh (default: that of $SHELL)."),
     ] = None,
     install: Annotated[
-        bool, typer.Option("--install", help="Write it where the shell finds it (bash, zsh, fish).")
+        bool, typer.Option("--install", help="Install the script for the current user (bash, zsh, fish).")
     ] = False,
 ) -> None:
-    """Print the script that makes the tab key complete kbkit's commands: eval "$(kbkit completion bash)".
+    """Print or install completion for your shell.
 
-    It completes options, KBs, recipes, queries, guides, templates and formats.
+    In bash: eval "$(kbkit completion bash)". It completes commands, options, KBs, recipes, queries, guides, templates
+    and formats.
     """
     from typer import completion as of_typer
 
     name = shell or Path(os.environ.get("SHELL", "")).name
     if name not in SHELLS:
         if shell is None:
-            raise KbError("which shell?", f"one of {', '.join(SHELLS)}")
+            raise KbError("No shell given", f"Use one of {', '.join(SHELLS)}")
         raise UnknownNameError("shell", name, SHELLS)
     if not install:
         script = of_typer.get_completion_script  # type: ignore[attr-defined]
         typer.echo(script(prog_name="kbkit", complete_var=VARIABLE, shell=name))
         return
     if name not in _INSTALLED:
-        raise KbError(f"nothing is installed for {name}", f"add the output of kbkit completion {name} to its profile")
+        raise KbError(
+            f"Option --install does not support {name}",
+            "Add the output of this command to its profile: ",
+            Command(f"completion {name}"),
+        )
     _, path = of_typer.install(name, "kbkit", VARIABLE)  # type: ignore[attr-defined]
-    typer.echo(f"{name}: completion is in {path}; it works in the next terminal", err=True)
+    typer.echo(f"Installed {path}; open a new terminal to use it", err=True)
 
 
-# -- what is offered --------------------------------------------------------------------------------------------------
+# -- candidates ------------------------------------------------------------------------------------------------------
 
 
 def _knowledge_bases(typed: str) -> Iterator[str]:
-    """Folders that hold a file CURRENT or are called so, where the path that is typed leads to."""
+    """Yield the KBs in the folder of the typed path: folders with a file CURRENT, or named *.kb."""
     folder = Path(typed).expanduser() if typed.endswith("/") else Path(typed).expanduser().parent
     stem = typed[: typed.rfind("/") + 1]
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
@@ -77,12 +84,12 @@ def _recipes(_: str) -> Iterable[str]:
 
 
 def _queries(*kinds: str) -> Callable[[str], Iterable[str]]:
-    def offered(_: str) -> Iterable[str]:
+    def candidates(_: str) -> Iterable[str]:
         from kbkit.assets.queries import shipped
 
         return [name for kind in kinds for name in shipped(kind)]
 
-    return offered
+    return candidates
 
 
 def _guides(_: str) -> Iterable[str]:
@@ -92,7 +99,7 @@ def _guides(_: str) -> Iterable[str]:
 
 
 def _templates(_: str) -> Iterable[str]:
-    """Their ids, without reading what they say: a catalogue's grammar takes longer than a key press."""
+    """Yield ids of templates without parsing their expressions, which would be too slow here."""
     import tomllib
 
     from kbkit import assets
@@ -102,101 +109,75 @@ def _templates(_: str) -> Iterable[str]:
             yield f"{path.stem}/{row['id']}"
 
 
-def _those(*names: str) -> Callable[[str], Iterable[str]]:
+def _values(*names: str) -> Callable[[str], Iterable[str]]:
     return lambda _: names
 
 
-_SEARCHES = _those("bm25", "dense", "multivector", "hybrid", "relational")
+_SEARCHES = _values("bm25", "dense", "multivector", "hybrid", "relational")
 _STORES = ("adjacency", "triples", "text", "vectors")
-_OFFERS: dict[str, Callable[[str], Iterable[str]]] = {
+_CANDIDATES: dict[str, Callable[[str], Iterable[str]]] = {
     "kb": _knowledge_bases,
     "false_positives": _knowledge_bases,
-    "format": _those("table", "json", "ndjson", "csv", "markdown", "parquet"),
+    "format": _values("table", "json", "ndjson", "csv", "markdown", "parquet"),
     "template": _templates,
     "mode": _SEARCHES,
     "rerank_mode": _SEARCHES,
-    "retriever": _SEARCHES,
-    "fusion": _those("rrf", "minmax"),
-    "weight": _those("uniform", "popular"),
-    "search weight": _those(),
-    "run weight": _those(),
-    "names": _those("key", "reference", "name"),
-    "engine": _those("walk", "sql", "sparql", "spark"),
-    "answers print_": _those("sql", "sparql"),
-    "dialect": _those("sparql", "wikidata"),
+    "fusion": _values("rrf", "minmax"),
+    "sampling": _values("uniform", "popular"),
+    "names": _values("key", "reference", "name"),
+    "engine": _values("walk", "sql", "sparql", "spark"),
+    "compile": _values("sql", "sparql"),
+    "dialect": _values("sparql", "wikidata"),
     "ingest source": _recipes,
     "fetch source": _recipes,
-    "recipes name": _recipes,
-    "templates what": lambda typed: ["suggest", *_knowledge_bases(typed)],
+    "show recipe": _recipes,
     "sql query": _queries("sql"),
     "sparql query": _queries("sparql"),
-    "queries name": _queries("sql", "sparql"),
+    "query show name": _queries("sql", "sparql"),
     "docs guide": _guides,
-    "stark make templates": _templates,
-    "build store": _those(*_STORES),
-    "stores": _those("tables", *_STORES),
-    "export to": _those("parquet", "csv", "ntriples", "kgtk"),
-    "generate shape": _those("amazon", "mag", "prime"),
-    "shell mode": _those("auto", "sql", "sparql", "answers", "search"),
-    "convert kind": _those("run", "gold"),
-    "completion shell": _those(*SHELLS),
+    "build store": _values(*_STORES),
+    "stores": _values("tables", *_STORES),
+    "export format": _values("parquet", "csv", "ntriples", "kgtk"),
+    "generate shape": _values("amazon", "mag", "prime"),
+    "shell language": _values("auto", "sql", "sparql", "answers", "search"),
+    "convert kind": _values("run", "gold"),
+    "completion shell": _values(*SHELLS),
 }
-"""What may stand for a parameter: by its name, or for one command by the command's name and its own."""
+"""Candidates for a parameter, by its name or by command and name; the most specific entry counts."""
 
 
-# -- how it is asked for ----------------------------------------------------------------------------------------------
+# -- requests of a shell ----------------------------------------------------------------------------------------------
 
 
 def wanted() -> bool:
-    """Whether a shell asks what may come next."""
+    """Return whether a shell requests candidates."""
     return VARIABLE in os.environ
 
 
 def prepare(app: typer.Typer) -> Any:
-    """The tree of commands, with what is offered for their parameters; only the branch that was typed, if it was."""
+    """Return the program with candidates for its parameters; only the branch of the typed command, if there is one."""
     line = os.environ.get("COMP_WORDS", os.environ.get("_TYPER_COMPLETE_ARGS", ""))
     words = re.split(r"\s", line)  # bash gives them a line each
-    typed = next((word for word in words[1:-1] if word and not word.startswith("-")), "")
-    _prune(app, typed)
+    part = branch(app, words[1:-1])
     from typer._completion_classes import completion_init
 
     completion_init()
-    program = typer.main.get_command(app)
-    _offer(program, ())
+    program = typer.main.get_command(part)
+    _add_candidates(program, ())
     return program
 
 
-def _prune(app: typer.Typer, name: str) -> None:
-    """Leave one command or group, or of all of them the names: the whole tree takes long to build."""
-    for command in app.registered_commands:
-        command.name = command.name or getattr(command.callback, "__name__", "")
-    commands = [command for command in app.registered_commands if command.name == name]
-    groups = [group for group in app.registered_groups if group.name == name]
-    if commands or groups:
-        app.registered_commands, app.registered_groups = commands, groups
-    elif not name:
-        for command in app.registered_commands:
-            command.callback = _nothing
-        for group in app.registered_groups:
-            if group.typer_instance is not None:
-                group.typer_instance.registered_commands = []
-
-
-def _nothing() -> None:
-    """A command without parameters."""
-
-
-def _offer(command: Any, path: Sequence[str]) -> None:
+def _add_candidates(command: Any, path: Sequence[str]) -> None:
     for parameter in command.params:
         names = [" ".join([*path[start:], parameter.name]) for start in range(len(path) + 1)]
-        if found := next((_OFFERS[name] for name in names if name in _OFFERS), None):
-            parameter._custom_shell_complete = _beginning(found)
+        if found := next((_CANDIDATES[name] for name in names if name in _CANDIDATES), None):
+            parameter._custom_shell_complete = _starting(found)
     for name, child in getattr(command, "commands", {}).items():
-        _offer(child, (*path, name))
+        _add_candidates(child, (*path, name))
 
 
-def _beginning(offered: Callable[[str], Iterable[str]]) -> Callable[[Any, Any, str], list[str]]:
-    """As click asks: those that go on from what was typed, where a shell takes them as they are."""
+def _starting(candidates: Callable[[str], Iterable[str]]) -> Callable[[Any, Any, str], list[str]]:
+    """Return a completion function: candidates that start with the typed text and need no quotes."""
     return lambda _context, _parameter, typed: [
-        name for name in offered(typed) if name.startswith(typed) and _PLAIN.fullmatch(name)
+        name for name in candidates(typed) if name.startswith(typed) and _PLAIN.fullmatch(name)
     ]

@@ -1,167 +1,218 @@
-"""Commands by which a model explores a KB: ask, mcp."""
+"""Commands that explore a KB: info, check, show, path, around."""
 
 from __future__ import annotations
 
-import contextlib
+import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.models import Budget, Llm, Price, PromptFiles, opened
-from kbkit.cli.options import Format, Kb, Output, Timeout, on_screen
-from kbkit.errors import KbError
+from kbkit.cli.commands import add
+from kbkit.cli.options import Format, Kb, Node, Output, Plot, Relations, counted, draw, note, on_screen
+from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
-    from kbkit.agent.agent import Answer, Turn
-    from kbkit.agent.state import State
-    from kbkit.agent.trace import Trace
-
-MaxRows = Annotated[int, typer.Option("--max-rows", metavar="N", help="Rows that are taken of a query, at most.")]
+    from kbkit.display.charts import Chart
+    from kbkit.graph.paths import Paths
+    from kbkit.kb import KnowledgeBase
 
 
 def register(app: typer.Typer) -> None:
-    """Add this file's commands to the program."""
-    app.command()(ask)
-    app.command()(mcp)
+    """Add the commands of this file to the program."""
+    for command in (info, check, show, path, around):
+        add(app, command)
 
 
-def ask(
+def info(
     context: typer.Context,
     kb: Kb,
-    question: Annotated[str, typer.Argument(help="What is to be answered, in plain words.")],
-    llm: Llm = None,
-    trace: Annotated[
-        Path | None, typer.Option("--trace", metavar="FILE", help="Keep all steps, as JSON lines.")
-    ] = None,
-    go_on: Annotated[
-        Path | None, typer.Option("--continue", metavar="FILE", help="Go on from the conversation of this trace.")
-    ] = None,
-    without: Annotated[
-        list[str] | None, typer.Option("--without", metavar="ACTION", help="Not search, entry or examples; repeat it.")
-    ] = None,
-    actions: Annotated[int, typer.Option(help="Actions at most; twice as many with those taken back.")] = 15,
-    max_rows: MaxRows = 10_000,
-    timeout: Timeout = 60,
-    budget: Budget = None,
-    price: Price = None,
-    prompt: PromptFiles = None,
+    stark: Annotated[bool, typer.Option("--stark", help="Show one row, as in Table 2 of the STaRK paper.")] = False,
+    plot: Plot = None,
     format: Format = None,
     output: Output = None,
 ) -> None:
-    """Answer a question with SPARQL: a model explores the KB, and its last query's rows are the answer."""
-    from kbkit.agent.agent import Agent, Settings
-    from kbkit.display.render import check
+    """Show types, relations, counts and sizes of a KB.
+
+    Also average degree, tokens, build times and versions.
+    """
+    from kbkit.display.render import write
+    from kbkit.graph.overview import stark_row
+    from kbkit.graph.pages import info_frame, print_info
     from kbkit.kb import KnowledgeBase
 
-    if not llm or list(llm) == ["none"]:
-        raise KbError("no language model is named", "--llm MODEL@URL names one")
-    check(format, output)
-    settings = Settings(
-        actions=actions,
-        total=2 * actions,
-        without=tuple(dict.fromkeys(without or ())),
-        timeout=_seconds(timeout),
-        limit=max_rows,
-    )
-    history, before = _conversation(go_on, trace)
-    with KnowledgeBase(kb) as known, opened(context, known, llm, budget, price, prompt) as calls:
-        assert calls is not None
-        calls.listen = None  # one call after another: the steps say how far it is
-        agent = Agent(known.stores, calls, settings)
-        with _kept(trace, question, history, before) as kept:
-            show = not context.obj.quiet and sys.stderr.isatty()
-
-            def listen(state: State) -> None:
-                if kept is not None:
-                    kept.step(state)
-                if show:
-                    _print_step(state)
-
-            answer = agent.ask(question, history, listen)
-            if kept is not None:
-                kept.answer(answer)
-        _write(answer, format, output, quiet=context.obj.quiet)
+    with KnowledgeBase(kb) as opened:
+        draw(context, plot, lambda: _charts(opened))
+        if stark:
+            write(stark_row(opened.schema), format, output)
+            return
+        data = opened.info()
+    if on_screen(format, output):
+        print_info(data, sys.stdout)
+    elif format == "json" and output is None:
+        typer.echo(json.dumps(data, indent=1, ensure_ascii=False, default=str))
+    else:
+        write(info_frame(data), format, output)
 
 
-def _seconds(timeout: float) -> float | None:
-    if timeout < 0:
-        raise KbError(f"--timeout {timeout:g} is negative", "give seconds, or 0 for never")
-    return timeout or None
+def _charts(kb: KnowledgeBase) -> list[Chart]:
+    from kbkit.graph.charts import charts
+
+    return charts(kb.stores)
 
 
-def _conversation(go_on: Path | None, trace: Path | None) -> tuple[list[Turn], str]:
-    """The turns before, and what stays in the trace's file: all of it, where that is the file that is continued."""
-    from kbkit.agent import trace as files
+def check(context: typer.Context, kb: Kb, format: Format = None, output: Output = None) -> None:
+    """Verify files and compare the stores.
 
-    if go_on is None:
-        return [], ""
-    history, text = files.read(go_on)
-    same = trace is not None and trace.resolve() == go_on.resolve()
-    return history, text if same else ""
+    Exits with 1 if a file has changed or the stores disagree.
+    """
+    import polars as pl
 
+    from kbkit.cli.models import stages
+    from kbkit.display.render import write
+    from kbkit.kb import KnowledgeBase
 
-@contextlib.contextmanager
-def _kept(path: Path | None, question: str, history: list[Turn], before: str) -> Iterator[Trace | None]:
-    """The trace's file, if one is wanted; what ends the work early is its last record."""
-    from kbkit.agent.state import State
-    from kbkit.agent.trace import Trace
-
-    if path is None:
-        yield None
-        return
-    trace = Trace(path, question, history, before)
-    trace.step(State())
-    try:
-        yield trace
-    except KbError as error:
-        trace.error(str(error))
-        raise
-    except KeyboardInterrupt:
-        trace.error("stopped")
-        raise
+    with KnowledgeBase(kb) as opened, stages(context, None) as progress:
+        found = opened.check(progress)
+    rows = [(what, "wrong" if problem else "ok", problem) for what, problem in found]
+    write(pl.DataFrame(rows, schema=["what", "result", "problem"], orient="row"), format, output)
+    if any(problem for _, problem in found):
+        raise typer.Exit(1)
 
 
-def _print_step(state: State) -> None:
-    """The step that was just taken, on standard error."""
-    from kbkit.agent.names import line
-    from kbkit.display.render import clean
-
-    step = state.trace[-1]
-    typer.echo("", err=True)
-    if step.thought:
-        typer.echo(f"{step.number}. {line(step.thought, 2_000)}", err=True)
-    said = f"{step.action}({clean(step.argument).strip()})" if step.action else "(no action)"
-    typer.secho("   " + said.replace("\n", "\n   "), err=True, bold=True)
-    typer.secho(f"   {line(step.folded or step.observation)}", err=True, dim=True)
-
-
-def _write(answer: Answer, format: str | None, output: Path | None, *, quiet: bool) -> None:
-    """The query (beside the rows where a person reads, else on standard error), and its rows."""
-    from kbkit.display.render import clean, write
-
-    on_page = on_screen(format, output)
-    if answer.sparql and (on_page or not quiet):
-        typer.echo(clean(answer.sparql.strip()) + "\n" * on_page, err=not on_page)
-    if answer.outcome == "nothing":
-        steps = f"{answer.actions} action{'' if answer.actions == 1 else 's'}"
-        raise KbError(f"no query gave rows in {steps}", "--trace FILE keeps what was tried; --actions allows more")
-    write(answer.rows, format, output)
-    if answer.cut and not quiet:
-        typer.echo(f"these are the first {answer.rows.height:,} rows; --max-rows allows more", err=True)
-
-
-def mcp(
+def show(
     kb: Kb,
-    max_rows: MaxRows = 1_000,
-    timeout: Timeout = 60,
+    node: Node,
+    relation: Annotated[
+        str | None,
+        typer.Option("--relation", "-r", metavar="RELATION", help="List all neighbours by this relation."),
+    ] = None,
+    limit: Annotated[
+        int,
+        typer.Option(
+            "--limit", "-n", metavar="N", help="Maximum number of neighbours per relation, direction and type."
+        ),
+    ] = 5,
+    full: Annotated[bool, typer.Option("--full", help="Show texts in full length.")] = False,
+    format: Format = None,
+    output: Output = None,
 ) -> None:
-    """Serve a KB to agents over standard input and output (Model Context Protocol): read-only tools."""
-    from kbkit.kb import KnowledgeBase
-    from kbkit.mcp.server import Limits, serve
+    """Show a node with its texts and neighbours.
 
-    limits = Limits(max_rows, _seconds(timeout))
-    with KnowledgeBase(kb) as known:
-        serve(known, limits)
+    csv, markdown, parquet and -o list the neighbours only.
+    """
+    from kbkit.display.render import width_of, write
+    from kbkit.graph.pages import print_lines
+    from kbkit.kb import KnowledgeBase
+    from kbkit.stores.nodes import typed
+
+    reference = typed(node)
+    with KnowledgeBase(kb) as opened:
+        if relation is not None or format in ("csv", "markdown", "parquet") or output is not None:
+            write(opened.neighbors(reference, relation), format, output)
+            return
+        page = opened.page(reference, limit)
+    if on_screen(format, output):
+        print_lines(page.lines(width_of(sys.stdout), full=full), sys.stdout)
+    else:
+        typer.echo(json.dumps(page.data, indent=None if format != "json" else 1, ensure_ascii=False, default=str))
+
+
+def path(
+    kb: Kb,
+    start: Annotated[str, typer.Argument(metavar="FROM", help="Name, key, type:name, type#key, or #ID of a node.")],
+    end: Annotated[str, typer.Argument(metavar="TO", help="The other node.")],
+    max_steps: Annotated[int, typer.Option("--max-steps", metavar="N", help="Maximum length of a path.")] = 4,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Maximum number of paths.")] = 10,
+    relation: Relations = None,
+    type: Annotated[
+        list[str] | None, typer.Option("--type", "-t", metavar="TYPE", help="Node type to pass through; repeatable.")
+    ] = None,
+    format: Format = None,
+    output: Output = None,
+) -> None:
+    """Find the shortest paths between two nodes.
+
+    Edges are followed in both directions. Paths through nodes with few neighbours come first. "-> [r] -> B" is an edge
+    to B, "<- [r] <- B" one from B. Formats other than table have one row for each node of a path and each relation that
+    leads to it: path, step (0 is FROM), relation, direction (out, or in for an edge against the arrow), id, key, type,
+    name. Exits with 1 if there is no path.
+    """
+    from kbkit.display.render import check, width_of, write
+    from kbkit.kb import KnowledgeBase
+    from kbkit.stores.nodes import typed
+
+    check(format, output)
+    with KnowledgeBase(kb) as opened:
+        found = opened.paths(typed(start), typed(end), max_steps, limit, relation, type)
+    if not found:
+        raise _no_path(found, max_steps, bool(relation or type))
+    if on_screen(format, output):
+        typer.echo("\n".join(found.lines(width_of(sys.stdout))))
+    else:
+        write(found.frame(), format, output)
+
+
+def _no_path(found: Paths, steps: int, restricted: bool) -> KbError:
+    """Return the error that no path exists, with a hint on how to find one."""
+    from kbkit.graph.paths import MAX_STEPS
+
+    ends = f"{found.start.name} ({found.start.reference}) to {found.end.name} ({found.end.reference})"
+    wider = ("Allow more relations or types",) if restricted else ()
+    if found.separate:
+        return KbError(f"No path from {ends}", *(wider or ("They are in separate parts of the graph",)))
+    longer = ("Use ", Option("max_steps", str(min(steps + 2, MAX_STEPS))), " to search further")
+    return KbError(f"No path of at most {counted(steps, 'step')} from {ends}", *(wider or longer))
+
+
+def around(
+    context: typer.Context,
+    kb: Kb,
+    node: Node,
+    hops: Annotated[int, typer.Option("--hops", metavar="N", help="Maximum distance in steps.")] = 1,
+    relation: Relations = None,
+    type: Annotated[
+        list[str] | None, typer.Option("--type", "-t", metavar="TYPE", help="Node type to pass through; repeatable.")
+    ] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", metavar="N", help="Maximum number of nodes, nearest first.")
+    ] = 150,
+    format: Format = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Output file: a drawing (.html, .svg, .png), a graph (.graphml, .dot) or a table.",
+        ),
+    ] = None,
+) -> None:
+    """Count, draw or export the neighbourhood of a node.
+
+    Edges are followed in both directions.
+    """
+    from kbkit.display.drawing import ENDINGS
+    from kbkit.display.drawing import check as check_drawing
+    from kbkit.display.render import check, width_of, write
+    from kbkit.kb import KnowledgeBase
+    from kbkit.stores.nodes import typed
+
+    drawn = output is not None and format is None and output.suffix.lower() in ENDINGS
+    if drawn:
+        assert output is not None
+        check_drawing(output)
+    else:
+        check(format, output)
+    with KnowledgeBase(kb) as opened:
+        found = opened.around(typed(node), hops, limit, relation, type)
+    if drawn:
+        assert output is not None
+        found.write(output)
+        note(context, [f"{output}: {found.summary}"])
+    elif on_screen(format, output):
+        typer.echo("\n".join(found.lines(width_of(sys.stdout))))
+        note(context, [f"To draw it or to export the graph: -o FILE ({', '.join(ENDINGS)})"])
+    else:
+        write(found.found, format, output)

@@ -1,4 +1,4 @@
-"""Commands about language models: llm export, import, calls, prompts."""
+"""Commands about recorded calls of language models: llm export, import, calls, prompts."""
 
 from __future__ import annotations
 
@@ -7,72 +7,86 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.options import Format, Kb, Output
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.cli.commands import add, group
+from kbkit.cli.options import Format, Kb, Output, counted, note
+from kbkit.errors import Command, KbError, UnknownNameError
 
 if TYPE_CHECKING:
     from kbkit.llm.cache import Cache
 
-llm_app = typer.Typer(
-    help="Calls of language models that a KB keeps: list, export, import; and the prompts.", no_args_is_help=True
-)
-
 
 def register(app: typer.Typer) -> None:
-    """Add this file's commands to the program."""
-    llm_app.command("export")(export)
-    llm_app.command("import")(import_)
-    llm_app.command()(calls)
-    llm_app.command()(prompts)
-    app.add_typer(llm_app, name="llm")
+    """Add the commands of this file to the program."""
+    llm = group("Manage recorded language model calls and prompts.")
+    add(llm, export)
+    add(llm, import_, "import")
+    add(llm, calls)
+    add(llm, prompts)
+    app.add_typer(llm, name="llm")
 
 
 def export(
     context: typer.Context,
     kb: Kb,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines, for --llm replay:FILE.")],
-    model: Annotated[str | None, typer.Option("--model", metavar="NAME", help="Only this model's calls.")] = None,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Output file (JSON lines), for --llm replay:FILE.")],
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="NAME", help="Model whose calls to export (default: all).")
+    ] = None,
 ) -> None:
-    """Write the calls that a KB keeps, prompts and replies, to a file that replays them with no network."""
+    """Export recorded calls for replay without network.
+
+    The file holds prompts and replies.
+    """
     from kbkit.llm import recording
 
-    cache = _kept(kb)
+    cache = _cache(kb)
     known = [name for name, *_ in cache.summary()]
     if model is not None and model not in known:
         raise UnknownNameError("model", model, known)
-    _say(context, f"{file}: {_calls(recording.write(cache.rows(model), file))}")
+    note(context, [f"{file}: {counted(recording.write(cache.rows(model), file), 'call')}"])
 
 
 def import_(
     context: typer.Context,
     kb: Kb,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A recording that llm export wrote.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Recording written by llm export.")],
 ) -> None:
-    """Take the calls of a recording into a KB; what it knows already stays as it is."""
+    """Import recorded calls into a KB.
+
+    Calls that the KB already has stay unchanged.
+    """
     from kbkit.kb import KnowledgeBase
     from kbkit.llm import recording
     from kbkit.llm.cache import FILE, Cache
 
-    found = list(recording.read(file))  # the whole file is looked at before anything is kept
+    found = list(recording.read(file))  # the whole file is checked before anything is stored
     with KnowledgeBase(kb) as opened:
         new, known = Cache(opened.workspace.folder / FILE).add(found)
-    _say(context, f"{file}: {_calls(new)} new, {known:,} known")
+    note(context, [f"{file}: {counted(new, 'new call')}, {known:,} known"])
 
 
 def calls(kb: Kb, format: Format = None, output: Output = None) -> None:
-    """The calls that a KB keeps: model, calls, tokens read (input) and written (output)."""
+    """Count the recorded calls and tokens per model.
+
+    Columns: model, calls, tokens read (input) and written (output).
+    """
     import polars as pl
 
     from kbkit.display.render import write
 
     columns = {"model": pl.String, "calls": pl.Int64, "input": pl.Int64, "output": pl.Int64}
-    write(pl.DataFrame(_kept(kb).summary(), schema=columns, orient="row"), format, output)
+    write(pl.DataFrame(_cache(kb).summary(), schema=columns, orient="row"), format, output)
 
 
 def prompts(
-    name: Annotated[str | None, typer.Argument(help="A prompt; without one, the list of them.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Prompt to print (default: list all prompts).")
+    ] = None,
 ) -> None:
-    """The prompts that ship with kbkit, or one in full: to change it, and to give it back with --prompt NAME=FILE."""
+    """List the prompts, or print one.
+
+    To use a changed copy: --prompt NAME=FILE.
+    """
     from kbkit.llm import prompts as files
 
     if name is not None:
@@ -82,24 +96,13 @@ def prompts(
         typer.echo(f"{prompt.name:<24} {prompt.purpose}")
 
 
-def _kept(kb: Path) -> Cache:
-    """The cache of a KB that has one."""
+def _cache(kb: Path) -> Cache:
+    """Open the cache of a KB; raise :class:`KbError` if it has none."""
     from kbkit.kb import KnowledgeBase
     from kbkit.llm.cache import FILE, Cache
 
     with KnowledgeBase(kb) as opened:
         file = opened.workspace.folder / FILE
     if not file.is_file():
-        raise KbError(f"{kb} keeps no calls of language models", "kbkit llm import DIR FILE takes in a recording")
+        raise KbError(f"{kb} has no recorded calls", "To import a recording: ", Command("llm import KB FILE"))
     return Cache(file)
-
-
-def _calls(count: int) -> str:
-    return f"{count:,} call{'' if count == 1 else 's'}"
-
-
-def _say(context: typer.Context, line: str) -> None:
-    from kbkit.display.render import clean
-
-    if not context.obj.quiet:
-        typer.echo(clean(line), err=True)

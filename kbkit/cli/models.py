@@ -1,4 +1,4 @@
-"""Options of commands that ask language models, and how their values are read."""
+"""Options of commands that use language models, and how to open the models they name."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kbkit.cli.options import pairs
-from kbkit.errors import KbError
+from kbkit.cli.options import note, pairs
+from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 Llm = Annotated[
     list[str] | None,
-    typer.Option("--llm", metavar="MODEL", help="MODEL@URL, replay:FILE or none; repeat it for a second model."),
+    typer.Option("--llm", metavar="MODEL", help="Language model: MODEL@URL, replay:FILE or none; repeatable."),
 ]
 Budget = Annotated[
     float | None,
-    typer.Option("--budget", metavar="N", help="Stop at so many tokens; at so much money if --price is given."),
+    typer.Option("--budget", metavar="N", help="Maximum number of tokens, or amount of money if --price is given."),
 ]
 Price = Annotated[
     list[str] | None,
     typer.Option(
-        "--price", metavar="IN,OUT", help="Of a million tokens, read and written; MODEL=IN,OUT for one model."
+        "--price", metavar="IN,OUT", help="Price of a million input and output tokens; MODEL=IN,OUT for one model."
     ),
 ]
-PromptFiles = Annotated[
+Prompts = Annotated[
     list[str] | None,
-    typer.Option("--prompt", metavar="NAME=FILE", help="Your file in the place of a prompt; repeat it."),
+    typer.Option("--prompt", metavar="NAME=FILE", help="Replace a prompt (see kbkit llm prompts); repeatable."),
 ]
-Workers = Annotated[int, typer.Option("--workers", metavar="N", help="Calls that run at once.")]
+Workers = Annotated[int, typer.Option("--workers", metavar="N", help="Number of concurrent calls.")]
 
-_PRICE = "e.g. --price 0.15,0.6 or --price gpt-4o-mini=0.15,0.6"
+_EXAMPLES = "For example ", Option("price", "0.15,0.6"), " or ", Option("price", "gpt-4o-mini=0.15,0.6")
 
 
 @contextlib.contextmanager
@@ -50,35 +50,42 @@ def opened(
     prompt: Sequence[str] | None = None,
     workers: int = 8,
 ) -> Iterator[Calls | None]:
-    """The calls that the options ask for, kept in the KB's workspace; None where no model is named, or ``none``.
+    """Open the named models, with their calls recorded in the KB's workspace; None if no model is named.
 
-    Progress is drawn meanwhile; at the end, and after an error too, a line a model says what was used.
+    Progress is drawn meanwhile. At the end, also after an error, one line per model reports its usage.
     """
     if not llm or list(llm) == ["none"]:
-        _refuse(budget=budget, price=price, prompt=prompt)
+        for name, value in {"budget": budget, "price": price, "prompt": prompt}.items():
+            if value:
+                raise KbError(f"Option --{name} needs a language model", "Name one with ", Option("llm", "MODEL@URL"))
         yield None
         return
     from kbkit.cli.progress import bars
     from kbkit.llm.cache import FILE
     from kbkit.llm.models import open_calls, open_models
 
-    prompts = {name: Path(file) for name, file in pairs(prompt or (), "--prompt", "rerank=mine.md").items()}
+    prompts = {name: Path(file) for name, file in pairs(prompt, "prompt", "rerank=mine.md").items()}
     quiet: bool = context.obj.quiet
     with contextlib.ExitStack() as stack:
         options: dict[str, Any] = {"workers": workers, "budget": budget, "prompts": prompts}
         models = open_models(llm)
         options["prices"] = prices(price, [model.name for model in models])
         calls = open_calls(models, kb.workspace.folder / FILE, **options)
-        stack.callback(_report, calls, quiet)
+        stack.callback(_report, context, calls)
         calls.listen = stack.enter_context(bars(quiet))
         yield calls
+
+
+def _report(context: typer.Context, calls: Calls) -> None:
+    calls.close()
+    note(context, calls.account.lines())
 
 
 @contextlib.contextmanager
 def reranker(
     context: typer.Context, kb: KnowledgeBase, name: str | None, budget: float | None, price: Sequence[str] | None
 ) -> Iterator[str | Reranker | None]:
-    """What ``--rerank`` names: ``llm:MODEL@URL`` with its calls opened as above, anything else as it is."""
+    """Open the reranker of ``--rerank``: the model of ``llm:MODEL@URL``, any other name unchanged."""
     kind, _, model = (name or "").partition(":")
     with opened(context, kb, [model] if kind == "llm" and model else None, budget, price) as calls:
         if calls is None:
@@ -91,7 +98,7 @@ def reranker(
 
 @contextlib.contextmanager
 def stages(context: typer.Context, calls: Calls | None) -> Iterator[Callable[[str, int, int], None]]:
-    """Draws how far each stage of a run is; where models are asked, beside their own bars."""
+    """Draw one bar per stage of a run, next to the bars of model calls."""
     from kbkit.cli.progress import bars
     from kbkit.display.progress import Event
 
@@ -100,13 +107,13 @@ def stages(context: typer.Context, calls: Calls | None) -> Iterator[Callable[[st
         yield lambda stage, done, total: listen(Event(stage, done, total)) if listen else None
 
 
-def prices(given: Sequence[str] | None, models: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """Prices by model; one without a model's name is for all that have none of their own."""
+def prices(values: Sequence[str] | None, models: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """Return prices by model; a price without a model applies to all models without a price of their own."""
     named, common = {}, None
-    for text in given or ():
+    for text in values or ():
         model, sign, numbers = text.rpartition("=")
         if model in named or (common is not None and not sign):
-            raise KbError(f"--price says {'the price of ' + model if sign else 'one price for all'} twice", _PRICE)
+            raise KbError(f"Duplicate price for {model or 'all models'}", *_EXAMPLES)
         if sign:
             named[model] = _price(numbers, text)
         else:
@@ -118,22 +125,5 @@ def _price(numbers: str, text: str) -> tuple[float, float]:
     try:
         read, written = map(float, numbers.split(","))
     except ValueError:
-        raise KbError(f"--price {text!r} is not IN,OUT", _PRICE) from None
+        raise KbError(f"Invalid price {text!r}", *_EXAMPLES) from None
     return read, written
-
-
-def _refuse(**options: object) -> None:
-    for name, value in options.items():
-        if value:
-            raise KbError(
-                f"--{name} is for language models, and none is named",
-                "--llm MODEL@URL names one, and --rerank llm:MODEL@URL",
-            )
-
-
-def _report(calls: Calls, quiet: bool) -> None:
-    from kbkit.display.render import clean
-
-    calls.close()
-    for line in [] if quiet else calls.account.lines():
-        typer.echo(clean(line), err=True)

@@ -1,42 +1,149 @@
-"""Arguments and options that several commands share, and how their values are read."""
+"""Arguments and options that several commands share, and how to parse their values."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.errors import KbError, Option, UnknownNameError
 
-Kb = Annotated[Path, typer.Argument(metavar="DIR", help="The KB's directory.")]
+if TYPE_CHECKING:
+    from kbkit.display.charts import Chart
+
+Kb = Annotated[Path, typer.Argument(metavar="KB", help="Directory of the KB.")]
+Node = Annotated[str, typer.Argument(metavar="NODE", help="Name, key, type:name, type#key, or #ID.")]
 Format = Annotated[
     str | None,
     typer.Option(
         "--format",
         "-f",
-        help="table, json, ndjson, csv, markdown or parquet; by default a table on a terminal, ndjson in a"
-        " pipe, and what the ending of -o says.",
+        metavar="FORMAT",
+        help="Output format: table, json, ndjson, csv, markdown or parquet (default: by the suffix of -o, else table).",
     ),
 ]
-Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")]
-Timeout = Annotated[float, typer.Option(help="Seconds after which the query is stopped; 0 for never.")]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Output file (default: standard output).")
+]
+Timeout = Annotated[
+    float, typer.Option("--timeout", metavar="SECONDS", help="Seconds before a query is cancelled (0: no limit).")
+]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Random seed, for reproducible output.")]
+MaxRows = Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Maximum number of rows.")]
+RowLimit = Annotated[int, typer.Option("--row-limit", metavar="N", min=1, help="Maximum number of rows per query.")]
+Restart = Annotated[bool, typer.Option("--replace", help="Discard an existing run and start over.")]
+Params = Annotated[
+    list[str] | None, typer.Option("--param", "-p", metavar="NAME=VALUE", help="Value of a parameter; repeatable.")
+]
+Type = Annotated[str | None, typer.Option("--type", "-t", metavar="TYPE", help="Node type of the results.")]
+Types = Annotated[
+    list[str] | None, typer.Option("--type", "-t", metavar="TYPE", help="Node type of the results; repeatable.")
+]
+Relations = Annotated[
+    list[str] | None, typer.Option("--relation", "-r", metavar="RELATION", help="Relation to follow; repeatable.")
+]
+PerQuery = Annotated[bool, typer.Option("--per-query", help="Show the scores of each query instead of means.")]
+Without = Annotated[
+    list[str] | None,
+    typer.Option("--without", metavar="ACTION", help="Disable search, entry or examples; repeatable."),
+]
+Template = Annotated[
+    str | None, typer.Option("--template", metavar="ID", help="Template to use (see kbkit template list).")
+]
+Catalogues = Annotated[
+    list[Path] | None, typer.Option("--from", metavar="FILE", help="Template catalogue of your own (TOML); repeatable.")
+]
+Parts = Annotated[
+    list[str] | None,
+    typer.Option("--part", metavar="EXPR", help="Expression for a part ({A}) of a template; repeatable."),
+]
+Constraints = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--constraint", metavar="NAME=VALUE", help="Constraint on the operands of a set operation; repeatable."
+    ),
+]
+Sampling = Annotated[
+    str, typer.Option("--sampling", metavar="HOW", help="uniform, or popular: prefer nodes of high degree.")
+]
+MaxAnswers = Annotated[int, typer.Option("--max-answers", metavar="N", help="Maximum number of answers per query.")]
+
+
+def plot_file(path: Path | None) -> Path | None:
+    """Check that a chart can be written to ``path``, before any work is done."""
+    if path is not None:
+        from kbkit.display import charts
+
+        charts.check(path)
+    return path
+
+
+Plot = Annotated[
+    Path | None,
+    typer.Option("--plot", metavar="FILE", callback=plot_file, help="Draw charts to a .html, .svg or .png file."),
+]
+
+
+def draw(context: typer.Context, path: Path | None, charts: Callable[[], Sequence[Chart]]) -> None:
+    """Draw ``charts()`` to ``path`` and report it; do nothing without a path."""
+    if path is None:
+        return
+    from kbkit.display.charts import write
+
+    drawn = charts()
+    write(drawn, path)
+    note(context, [f"{path}: {counted(len(drawn), 'chart')}"])
 
 
 def on_screen(format: str | None, output: Path | None) -> bool:
-    """Whether a person will read the result as a table or page, and not a file or program."""
-    return output is None and (format == "table" or (format is None and sys.stdout.isatty()))
+    """Return whether the result is a table or page on standard output."""
+    return output is None and format in (None, "table")
+
+
+def note(context: typer.Context, lines: Iterable[str]) -> None:
+    """Print lines on standard error, unless ``--quiet`` is given."""
+    if context.obj.quiet:
+        return
+    from kbkit.display.render import clean
+
+    for line in lines:
+        typer.echo(clean(line), err=True)
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Return a count with its noun.
+
+    >>> counted(1, "chart"), counted(1234, "query", "queries")
+    ('1 chart', '1,234 queries')
+    """
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def seconds(timeout: float) -> float | None:
+    """Return the timeout in seconds, None for no limit."""
+    if timeout < 0:
+        raise KbError(f"The timeout is negative: {timeout:g}", "Use a number of seconds, or 0 for no limit")
+    return timeout or None
+
+
+def read_input() -> str:
+    """Read standard input as UTF-8."""
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError:
+        raise KbError("Standard input is not valid UTF-8", "Convert it, for example with iconv") from None
 
 
 def split_options(
     arguments: Iterable[str], known: Iterable[str], context: typer.Context
 ) -> tuple[list[str], dict[str, str]]:
-    """What was given besides a command's own options: arguments, and ``--name value`` or ``--name=value`` of ``known``.
+    """Split arguments into positional ones and ``--name value`` or ``--name=value`` of the options ``known``.
 
-    After ``--`` all are arguments. Raises :class:`UnknownNameError` for an option that neither ``known`` nor the
-    command has.
+    After ``--`` all arguments are positional. Raises :class:`UnknownNameError` for an option that is neither in
+    ``known`` nor an option of the command.
     """
     options: dict[str, str] = {}
     rest: list[str] = []
@@ -52,19 +159,37 @@ def split_options(
         if name not in choices:
             own = [option for parameter in context.command.params for option in parameter.opts if option[:2] == "--"]
             raise UnknownNameError("option", name, [*choices, *own], context.command_path)
-        given = value if sign else next(words, None)
-        if given is None:
-            raise KbError(f"{name} has no value", f"write {name} VALUE")
-        options[name[2:].replace("-", "_")] = given
+        following = value if sign else next(words, None)
+        if following is None:
+            raise KbError(f"Option {name} needs a value", f"Use {name} VALUE")
+        options[name[2:].replace("-", "_")] = following
     return rest, options
 
 
-def pairs(values: Iterable[str], option: str, example: str = "limit=10") -> dict[str, str]:
-    """``name=value`` strings as a mapping."""
+def pairs(values: Iterable[str] | None, option: str, example: str = "limit=10") -> dict[str, str]:
+    """Return ``name=value`` strings as a mapping; ``option`` is the name of the parameter that holds them."""
     result = {}
-    for value in values:
+    for value in values or ():
         name, sign, rest = value.partition("=")
         if not sign or not name:
-            raise KbError(f"{option} {value!r} is not NAME=VALUE", f"e.g. {option} {example}")
+            raise KbError(f"Expected NAME=VALUE, found {value!r}", "For example ", Option(option, example))
         result[name] = rest
     return result
+
+
+def numbers(values: Iterable[str] | None, option: str, example: str) -> dict[str, float]:
+    """Return ``name=number`` strings as a mapping."""
+    return {name: number(text, option, example) for name, text in pairs(values, option, example).items()}
+
+
+def number(text: str, option: str, example: str) -> float:
+    """Return the finite number that ``text`` is."""
+    import math
+
+    try:
+        value = int(text) if text.lstrip("+-").isdecimal() else float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise KbError(f"Invalid number {text!r}", "For example ", Option(option, example))
+    return value

@@ -1,6 +1,6 @@
-"""What a person sees while something runs, on standard error: bars with rate and time left, or elapsed time alone.
+"""Progress on standard error: bars with rate and time left, or the elapsed time.
 
-Nothing is drawn with ``--quiet``, or where standard error is no terminal. Standard output is never touched.
+Nothing is drawn with ``--quiet``, or if standard error is not a terminal. Standard output is never touched.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ UNITS = {
     "read": BYTES, "files": BYTES, "checksums": BYTES, "adjacency": "edges", "triples": "triples",
     "text": "nodes", "vectors": "nodes", "queries": "queries", "questions": "questions",
 }  # fmt: skip
-"""What a stage counts, by its name, where the event does not say; others count items that have no name."""
+"""Units of stages whose events have none; other stages count items without a unit."""
 
 _FEW = 10
-"""A stage of fewer parts has no rate that says anything, for they are unlike each other."""
+"""Stages with fewer items show no rate, because their items differ too much."""
 
 
 @contextlib.contextmanager
 def bars(quiet: bool, *, sizes: bool = False, console: Console | None = None) -> Iterator[Listener | None]:
-    """A listener that draws one bar per stage; None when nobody looks. ``sizes`` for events that count bytes."""
+    """Return a listener that draws one bar per stage, or None if nothing is drawn; ``sizes`` if events count bytes."""
     if quiet or (console is None and not sys.stderr.isatty()):
         yield None
         return
@@ -51,13 +51,13 @@ def bars(quiet: bool, *, sizes: bool = False, console: Console | None = None) ->
 
 @contextlib.contextmanager
 def counting(quiet: bool, stage: str) -> Iterator[Callable[[int, int], None]]:
-    """What draws how much of one stage is done, or nothing."""
+    """Return a function ``(done, total)`` that draws the bar of one stage."""
     with bars(quiet) as listen:
         yield lambda done, total: listen(Event(stage, done, total)) if listen else None
 
 
 def _progress(sizes: bool, console: Console | None) -> Progress:
-    """Bars that leave standard output alone: what is printed there meanwhile is not theirs to show."""
+    """Return bars that do not redirect standard output."""
     from rich.progress import BarColumn, DownloadColumn, Progress, ProgressColumn, TextColumn
     from rich.text import Text
 
@@ -76,7 +76,7 @@ def _progress(sizes: bool, console: Console | None) -> Progress:
 
 
 def figures(task: Task) -> str:
-    """A bar's rate, elapsed time and time left, as far as they are known."""
+    """Return the rate, elapsed time and time left of a bar, as far as they are known."""
     parts = []
     unit = task.fields["unit"]
     speed = task.finished_speed or task.speed
@@ -89,7 +89,7 @@ def figures(task: Task) -> str:
 
 
 def rate(speed: float, unit: str = "") -> str:
-    """So much in a second: 0.35/s, 12 nodes/s, 3.4k nodes/s, 1.2M nodes/s; bytes as 0.5 MB/s.
+    """Return a rate per second: 0.35/s, 12 nodes/s, 3.4k nodes/s, 1.2M nodes/s; bytes as 0.5 MB/s.
 
     >>> rate(12_345, "nodes"), rate(2.5), rate(45_000_000, "bytes")
     ('12.3k nodes/s', '2.5/s', '45.0 MB/s')
@@ -107,20 +107,20 @@ def rate(speed: float, unit: str = "") -> str:
     return f"{text} {unit}/s" if unit else f"{text}/s"
 
 
-# -- what cannot tell how far it is -----------------------------------------------------------------------------------
+# -- work without known progress --------------------------------------------------------------------------------------
 
 
 class Watched:
-    """A standard stream that ends ``waiting`` before it is used; else the stream itself.
+    """A standard stream that ends ``waiting`` before it is used.
 
-    After remarks on standard error it is armed again; a result or a question on the terminal is the last word.
+    With ``again`` waiting restarts after the output, for notes on standard error.
     """
 
     def __init__(self, stream: IO[str], waiting: Waiting, *, again: bool) -> None:
         self.stream, self._waiting, self._again = stream, waiting, again
 
     def write(self, text: str) -> int:
-        """Write as to the stream."""
+        """End waiting and write to the stream."""
         self._waiting.end(for_good=not self._again)
         written = self.stream.write(text)
         self._waiting.arm()
@@ -141,8 +141,8 @@ _waiting: Waiting | None = None
 
 @contextlib.contextmanager
 def watch(what: str, quiet: bool) -> Iterator[None]:
-    """Until the block ends: say that ``what`` runs when it takes long, and neither bars nor output tell so."""
-    global _waiting  # noqa: PLW0603 - there is one terminal
+    """Show that ``what`` is running if the block takes long without bars or output."""
+    global _waiting  # noqa: PLW0603 - one terminal
     if quiet or not sys.stderr.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
         yield
         return
@@ -163,7 +163,7 @@ def watch(what: str, quiet: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _paused() -> Iterator[None]:
-    """Bars say it better."""
+    """Hide the waiting line while bars are shown."""
     if _waiting is None:
         yield
         return

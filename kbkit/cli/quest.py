@@ -1,66 +1,287 @@
-"""Commands for QUEST datasets: quest stats, run, eval, purity (make and documents are in quest_make)."""
+"""Commands for QUEST: quest make, documents, stats, run, eval, purity."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kbkit.cli import quest_make
-from kbkit.cli.models import Budget, Llm, Price, PromptFiles, Workers
-from kbkit.cli.options import Format, Kb, Output, on_screen
-from kbkit.cli.plots import Plot, draw
-from kbkit.errors import KbError
+from kbkit.cli.commands import add, group
+from kbkit.cli.models import Budget, Llm, Price, Prompts, Workers
+from kbkit.cli.options import (
+    Constraints,
+    Format,
+    Kb,
+    MaxAnswers,
+    Output,
+    Plot,
+    Restart,
+    Seed,
+    Types,
+    draw,
+    note,
+    numbers,
+)
+from kbkit.cli.tables import Table, check_table, write_tables
+from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from kbkit.benchmarks.pipeline import Output as NewDataset
     from kbkit.benchmarks.quest.corpus import Corpus
     from kbkit.benchmarks.quest.dataset import Example
     from kbkit.benchmarks.quest.evaluate import Bench, Part
+    from kbkit.benchmarks.quest.make import QuestSettings
     from kbkit.benchmarks.quest.tables import System
+    from kbkit.cli.tables import Titled
     from kbkit.kb import KnowledgeBase
     from kbkit.llm.calls import Calls
 
-    Titled = tuple[int, str, pl.DataFrame]
-    """The paper's number of a table, its caption, the table."""
-
-Folder = Annotated[Path, typer.Argument(metavar="DATASET", help="A folder with train, val and test.jsonl.")]
-Table = Annotated[int | None, typer.Option("--table", metavar="N", help="Only this table of the paper's.")]
-Share = Annotated[list[float] | None, typer.Option(metavar="SHARE", help="From 0 to 1; repeat it for a grid.")]
+Data = Annotated[Path, typer.Argument(metavar="DATASET", help="Folder with train.jsonl, val.jsonl and test.jsonl.")]
+Split = Annotated[str, typer.Option("--split", metavar="NAME", help="Split of the dataset: train, val or test.")]
+Modes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--mode",
+        "-m",
+        metavar="MODE",
+        help="bm25, dense, multivector, hybrid or relational (default: bm25, dense, hybrid); repeatable.",
+    ),
+]
+ExcludedFields = Annotated[
+    list[str] | None,
+    typer.Option("--exclude-field", metavar="FIELD", help="Text field to leave out of documents; repeatable."),
+]
 
 _BY_SYSTEM = (5, 6)
 """Tables with rows of several systems each."""
 
-quest_app = typer.Typer(help="Make, describe, run and score QUEST datasets: queries for sets.", no_args_is_help=True)
-
 
 def register(app: typer.Typer) -> None:
-    """Add this file's commands to the program."""
-    for command in (stats, run, purity):
-        quest_app.command()(command)
-    quest_app.command("eval")(evaluate)
-    quest_make.register(quest_app)
-    app.add_typer(quest_app, name="quest")
+    """Add the commands of this file to the program."""
+    quest = group("Make, run and score QUEST datasets.")
+    add(quest, make)
+    add(quest, documents)
+    add(quest, stats)
+    add(quest, run)
+    add(quest, evaluate, "eval")
+    add(quest, purity)
+    app.add_typer(quest, name="quest")
+
+
+# -- make and documents -----------------------------------------------------------------------------------------------
+
+
+def make(
+    context: typer.Context,
+    kb: Kb,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder of the dataset.")],
+    type: Types = None,
+    limit: Annotated[
+        int,
+        typer.Option("--limit", "-n", metavar="N", help="Number of queries to make, over all domains and templates."),
+    ] = 350,
+    seed: Seed = 0,
+    min_answers: Annotated[
+        int, typer.Option("--min-answers", metavar="N", help="Minimum number of answers per query.")
+    ] = 2,
+    max_answers: MaxAnswers = 20,
+    category: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--category", metavar="EXPR", help="Further categories: an expression with one <slot>; repeatable."
+        ),
+    ] = None,
+    category_file: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--category-file", metavar="FILE", help="Further categories: category<TAB>key, or JSON lines; repeatable."
+        ),
+    ] = None,
+    phrases: Annotated[
+        Path | None,
+        typer.Option("--phrases", metavar="FILE", help='Phrases of categories (TOML): "FAMILY" = "movies by {name}".'),
+    ] = None,
+    constraint: Constraints = None,
+    scale_constraints: Annotated[
+        bool, typer.Option("--scale-constraints", help="Halve size limits for templates that yield too few queries.")
+    ] = False,
+    require_evidence: Annotated[
+        str,
+        typer.Option("--require-evidence", metavar="HOW", help="Evidence an answer needs: none, partial or complete."),
+    ] = "none",
+    no_evidence: Annotated[
+        bool, typer.Option("--no-evidence", help="Skip the search for evidence, for domains without texts.")
+    ] = False,
+    exclude_field: ExcludedFields = None,
+    replace: Restart = False,
+    llm: Llm = None,
+    budget: Budget = None,
+    price: Price = None,
+    prompt: Prompts = None,
+    workers: Workers = 8,
+) -> None:
+    """Make a dataset of queries with set operations.
+
+    It has answers, evidence and documents, as in QUEST. --type names the domains. Without --llm a grammar writes the
+    queries, answers are labelled by matching, and there are no votes. An interrupted run is resumed; its tables are in
+    FOLDER/stages.
+    """
+    from kbkit.benchmarks.quest import make as quest
+    from kbkit.benchmarks.quest.families import read_patterns
+    from kbkit.benchmarks.quest.make import QuestSettings
+    from kbkit.cli.models import opened, stages
+    from kbkit.kb import KnowledgeBase
+
+    bounds = _constraints(constraint)
+    with KnowledgeBase(kb) as base:
+        settings = QuestSettings(
+            domains=_domains(base.schema.node_types, type),
+            count=limit,
+            seed=seed,
+            min_answers=min_answers,
+            max_answers=max_answers,
+            categories=tuple(category or ()),
+            files=tuple(category_file or ()),
+            patterns=read_patterns(phrases) if phrases else {},
+            constraints=bounds,
+            scale=scale_constraints,
+            require=require_evidence,
+            texts=not no_evidence,
+            without=tuple(exclude_field or ()),
+        )
+        with (
+            opened(context, base, llm, budget, price, prompt, workers) as calls,
+            stages(context, calls) as progress,
+        ):
+            made = quest.make(base, output, settings, calls, progress, replace=replace)
+    if not context.obj.quiet:
+        _print(made, settings)
+
+
+def _constraints(values: list[str] | None) -> Any:
+    from kbkit.answers.constraints import Constraints
+
+    return Constraints.of(numbers(values, "constraint", "NAME=10"))
+
+
+def documents(
+    context: typer.Context,
+    kb: Kb,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Output file, e.g. documents.jsonl.")],
+    type: Types = None,
+    exclude_field: ExcludedFields = None,
+) -> None:
+    """Write the documents of a domain.
+
+    Title and texts of each node, without relations and category labels. --type names the domains.
+    """
+    from kbkit.benchmarks import documents as corpus
+    from kbkit.kb import KnowledgeBase
+
+    with KnowledgeBase(kb) as base:
+        types = _domains(base.schema.node_types, type)
+        corpus.check_types(base, types, exclude_field or [])
+        frame = corpus.titles(base, types)
+        silent = corpus.write(base, frame, output, exclude_field or [])
+    note(context, [f"{output}: {frame.height:,} documents, {silent:,} of them without text"])
+
+
+def _domains(types: Iterable[Any], names: list[str] | None) -> tuple[str, ...]:
+    if not names:
+        known = ", ".join(t.name for t in types)
+        raise KbError("No domain given", "Use ", Option("type", "TYPE"), f"; node types: {known}")
+    return tuple(names)
+
+
+def _print(made: NewDataset, settings: QuestSettings) -> None:
+    """Print a report on a new dataset: categories, templates, constraints, dropped queries, files."""
+    import polars as pl
+
+    from kbkit.display.render import clean, print_table
+
+    report = made.report
+    for title, frame in (("categories", pl.DataFrame(report["families"])), ("templates", _shapes(report["shapes"]))):
+        typer.secho(f"{title}\n", bold=True, nl=False)
+        print_table(frame, sys.stdout, count=False)
+    for line in _lines(made, settings):
+        typer.echo(clean(line))
+
+
+def _shapes(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    import polars as pl
+
+    listed = [{**row, "possible": f"{row['possible']:,}{'+' if row['more'] else ''}"} for row in rows]
+    return pl.DataFrame(listed).select("domain", "template", "asked", "possible", "made")
+
+
+def _lines(made: NewDataset, settings: QuestSettings) -> Iterable[str]:
+    from dataclasses import asdict
+
+    report = made.report
+    limits = asdict(settings.constraints)
+    yield f"constraints: {settings.min_answers} to {settings.max_answers} answers, {_assignments(limits)}"
+    for row in report["shapes"]:
+        scaled = {name: value for name, value in row["constraints"].items() if value != limits[name]}
+        own = {name: value for name, value in scaled.items() if _applies(name, row["template"])}
+        if own:
+            yield f"constraints scaled down for {row['domain']}, {row['template']!r}: {_assignments(own)}"
+    for row in report["shapes"]:
+        if row["made"] < row["asked"]:
+            yield f"only {row['made']:,} of {row['asked']:,} for {row['domain']}, {row['template']!r}"
+    if report["dropped"]:
+        yield "queries dropped: " + ", ".join(f"{count:,} because {why}" for why, count in report["dropped"].items())
+    if report["answers removed"]:
+        yield "answers removed: " + ", ".join(f"{n:,} {why}" for why, n in report["answers removed"].items())
+    if report["evidence"]:
+        yield "evidence of the answers: " + ", ".join(f"{n:,} {name}" for name, n in report["evidence"].items())
+    if report["quotes that are not in the document"]:
+        yield f"quotes of models skipped, not found in the document: {report['quotes that are not in the document']:,}"
+    for name in ("train", "val", "test"):
+        if not report["splits"].get(name):
+            yield f"{name}.jsonl is empty: make more queries (--limit)"
+    documents = report["documents"]
+    splits = ", ".join(f"{report['splits'].get(name, 0):,} {name}" for name in ("train", "val", "test"))
+    yield (
+        f"{made.folder}: {report['queries']:,} queries ({splits}), {report['answers']:,} answers,"
+        f" {documents['count']:,} documents ({documents['without text']:,} without text)"
+    )
+
+
+def _assignments(constraints: Mapping[str, float]) -> str:
+    return ", ".join(f"{name}={value:.4g}" for name, value in constraints.items())
+
+
+def _applies(constraint: str, template: str) -> bool:
+    """Return whether a constraint is about an operation of a template."""
+    word = {"intersection": "also", "difference": "not", "union": "or"}[constraint.split("_", maxsplit=1)[0]]
+    return word in template.split()
+
+
+# -- stats, run, eval -------------------------------------------------------------------------------------------------
 
 
 def stats(
     context: typer.Context,
-    dataset: Folder,
-    split: Annotated[str, typer.Option("--split", metavar="NAME", help="Only train, val or test.")] = "",
+    dataset: Data,
+    split: Split = "",
     table: Table = None,
     plot: Plot = None,
     format: Format = None,
     output: Output = None,
 ) -> None:
-    """What a dataset holds: queries by template and domain (Table 1), lengths, answers, evidence (Table 2)."""
+    """Describe a dataset.
+
+    Queries by template and domain (Table 1 of the paper), lengths, answers and evidence (Table 2).
+    """
     from kbkit.benchmarks.quest import stats as statistics
     from kbkit.benchmarks.quest.dataset import Dataset
 
-    _check_table(table, (1, 2), format, output)
+    check_table(table, (1, 2), format, output)
     opened = Dataset.open(dataset)
     examples = opened.read_all(split)
     draw(context, plot, lambda: statistics.charts(examples))
@@ -68,42 +289,47 @@ def stats(
         (1, "queries by template and domain", statistics.templates(examples)),
         (2, "by domain", statistics.domains(opened, examples)),
     ]
-    _write(tables, table, format, output)
-    _remark(context, statistics.remarks(opened, examples))
+    write_tables(tables, table, format, output, by_system=_BY_SYSTEM)
+    note(context, statistics.remarks(opened, examples))
 
 
 def run(
     context: typer.Context,
     kb: Kb,
-    dataset: Folder,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where the runs go, a file a system.")],
-    split: Annotated[str, typer.Option("--split", metavar="NAME", help="train, val or test.")] = "test",
-    retriever: Annotated[
-        list[str] | None,
-        typer.Option("--retriever", "-r", metavar="MODE", help="bm25, dense, multivector, hybrid, relational; repeat."),
-    ] = None,
-    k: Annotated[int, typer.Option("-k", help="Candidates of each query.")] = 100,
+    dataset: Data,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder of the runs: a file each.")],
+    split: Split = "test",
+    mode: Modes = None,
+    k: Annotated[int, typer.Option("-k", metavar="N", help="Number of results per query.")] = 100,
     classifier: Annotated[
-        str, typer.Option(metavar="NAME", help="logistic, cross-encoder:MODEL, llm or none.")
+        str,
+        typer.Option(
+            "--classifier", metavar="NAME", help="Classifier of candidates: logistic, cross-encoder:MODEL, llm or none."
+        ),
     ] = "logistic",
-    parsed: Annotated[bool, typer.Option(help="Read queries back into expressions, and answer these too.")] = True,
+    parsed: Annotated[
+        bool, typer.Option("--parsed/--no-parsed", help="Also parse queries into expressions and evaluate these.")
+    ] = True,
     llm: Llm = None,
     budget: Budget = None,
     price: Price = None,
-    prompt: PromptFiles = None,
+    prompt: Prompts = None,
     workers: Workers = 8,
     table: Table = None,
     format: Format = None,
 ) -> None:
-    """Retrieve candidates, classify them, answer the parsed queries, and print Tables 3 to 6."""
+    """Run and score retrievers on a dataset.
+
+    Retrieves candidates, classifies them, evaluates the parsed queries, and prints Tables 3 to 6 of the paper.
+    """
     from kbkit.benchmarks.quest import evaluate as bench
     from kbkit.benchmarks.quest import runs
     from kbkit.benchmarks.quest.dataset import Dataset
     from kbkit.cli.models import opened as calls_of
     from kbkit.kb import KnowledgeBase
 
-    _check_table(table, (3, 4, 5, 6), format, None)
-    retrievers = list(dict.fromkeys(retriever or bench.RETRIEVERS))
+    check_table(table, (3, 4, 5, 6), format, None)
+    retrievers = list(dict.fromkeys(mode or bench.RETRIEVERS))
     bench.check_retrievers(retrievers)
     opened = Dataset.open(dataset)
     with KnowledgeBase(kb) as base:
@@ -111,14 +337,14 @@ def run(
             bench.check_classifier(classifier, opened, split, calls)
             setup = bench.Bench.of(base, opened, k)
             part = setup.part(split)
-            _remark(context, bench.remarks(setup, part))
-            out.mkdir(parents=True, exist_ok=True)
+            note(context, bench.remarks(setup, part))
+            output.mkdir(parents=True, exist_ok=True)
             systems = []
             for system in _systems(context, setup, part, retrievers, classifier, parsed, calls):
-                runs.write(system, part.examples, out)
+                runs.write(system, part.examples, output)
                 systems.append(system)
         _write_scores(context, systems, part.examples, table, format, None, (base, setup.corpus))
-    _remark(context, [f"{out}: {', '.join(f'{system.name}.jsonl' for system in systems)}"])
+    note(context, [f"{output}: {', '.join(f'{system.name}.jsonl' for system in systems)}"])
 
 
 def _systems(
@@ -130,7 +356,7 @@ def _systems(
     parsed: bool,
     calls: Calls | None,
 ) -> Iterable[System]:
-    """Each system as it is done, so that what is done is kept."""
+    """Yield each system when it is done, so that its run is saved at once."""
     from kbkit.benchmarks.quest import evaluate as bench
     from kbkit.benchmarks.quest.tables import System
 
@@ -138,7 +364,7 @@ def _systems(
         yield System(retriever, setup.corpus.named(part.ranking(retriever)), ranked=True, k=setup.k)
         if classifier != "none":
             system = bench.predict(setup, part, retriever, classifier, calls)
-            _remark(context, [bench.threshold_text(system)])
+            note(context, [bench.threshold_text(system)])
             yield system
     if parsed:
         yield from _parsed(context, setup, part, calls)
@@ -149,41 +375,44 @@ def _parsed(context: typer.Context, setup: Bench, part: Part, calls: Calls | Non
 
     phrases = setup.dataset.phrases()
     if not phrases:
-        _remark(context, ["the dataset names no categories, so that queries cannot be read back into expressions"])
+        note(context, ["The dataset has no categories, so its queries cannot be parsed into expressions"])
         return
     reading = parsed.read(part.examples, phrases, calls)
     by_model = f", {reading.by_model:,} of them by a model" if calls else ""
-    rest = "; the others count as empty sets" if reading.unread else ""
+    rest = "; the others have no answers" if reading.unread else ""
     count = len(part.examples)
-    _remark(context, [f"{parsed.NAME}: read {len(reading.expressions):,} of {count:,} queries{by_model}{rest}"])
+    note(context, [f"{parsed.NAME}: parsed {len(reading.expressions):,} of {count:,} queries{by_model}{rest}"])
     yield parsed.predict(setup.kb, setup.corpus, part.examples, reading)
 
 
 def evaluate(
     context: typer.Context,
-    dataset: Folder,
-    run: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Rankings or predicted sets.")],
+    dataset: Data,
+    run: Annotated[list[Path], typer.Argument(metavar="RUN", help="Ranked runs or predicted sets.")],
     kb: Annotated[
         Path | None,
-        typer.Option("--kb", metavar="DIR", help="The KB: for Table 6, and for runs that name nodes by key."),
+        typer.Option("--kb", metavar="KB", help="KB of the dataset, for Table 6 and for runs with node keys."),
     ] = None,
-    split: Annotated[str, typer.Option("--split", metavar="NAME", help="train, val or test.")] = "test",
+    split: Split = "test",
     table: Table = None,
     format: Format = None,
     output: Output = None,
 ) -> None:
-    """Score runs that are there, of `quest run` or of any system: Tables 3 to 6 (6 with --kb)."""
+    """Score runs on a dataset.
+
+    The runs are those of quest run or of any system. Prints Tables 3 to 6 of the paper (6 with --kb).
+    """
     from kbkit.benchmarks.quest import runs
     from kbkit.benchmarks.quest.corpus import Corpus
     from kbkit.benchmarks.quest.dataset import Dataset
     from kbkit.kb import KnowledgeBase
 
-    _check_table(table, (3, 4, 5, 6), format, output)
+    check_table(table, (3, 4, 5, 6), format, output)
     opened = Dataset.open(dataset)
     examples = opened.read(split)
     if kb is None:
         if table == 6:
-            raise KbError("Table 6 asks a KB what errors fail", "name it with --kb DIR")
+            raise KbError("Table 6 needs a KB", "Use ", Option("kb", "KB"))
         _write_scores(context, runs.read_all(run, examples), examples, table, format, output, None)
         return
     with KnowledgeBase(kb) as base:
@@ -199,48 +428,57 @@ def _write_scores(
     table: int | None,
     format: str | None,
     output: Path | None,
-    asked: tuple[KnowledgeBase, Corpus] | None,
+    base: tuple[KnowledgeBase, Corpus] | None,
 ) -> None:
-    """Print the tables that can be made, or the one that is asked for."""
+    """Write the chosen table, or all tables that the data allow."""
     from kbkit.benchmarks.quest import dataset, evaluate, tables
     from kbkit.measures.ranking import remarks
 
     gold = dataset.gold(examples)
     for system in systems:
-        _remark(context, [f"{system.name}: {line}" for line in remarks(system.run, gold)])
+        note(context, [f"{system.name}: {line}" for line in remarks(system.run, gold)])
     shown: list[Titled] = []
     if table in (None, 3):
         shown.append((3, "averages over the queries", tables.average_scores(systems, gold)))
     if table == 4 or (table is None and any(system.ranked for system in systems)):
         shown.append((4, "recall of the rankings", tables.recalls(systems, gold)))
-        _remark(context, tables.cut_short(systems))
+        note(context, tables.cut_short(systems))
     if table in (None, 5):
         shown.append((5, "F1 by template and domain", tables.by_template(systems, gold)))
     has_expressions = gold.queries["expression"].null_count() < gold.queries.height
-    if asked is not None and (table == 6 or (table is None and has_expressions)):
-        kb, corpus = asked
+    if base is not None and (table == 6 or (table is None and has_expressions)):
+        kb, corpus = base
         frame, lines = tables.false_positives_of(
             systems, gold, lambda found: evaluate.failures(kb, corpus, gold, found)
         )
-        _remark(context, lines)
-        shown.append((6, "what false positives fail", frame))
-    _write(shown, table, format, output)
+        note(context, lines)
+        shown.append((6, "constraints that false positives fail", frame))
+    write_tables(shown, table, format, output, by_system=_BY_SYSTEM)
 
 
 def purity(
     context: typer.Context,
-    kb: Annotated[Path | None, typer.Argument(metavar="[DIR]", help="A KB, to take the overlap from.")] = None,
-    a: Annotated[str, typer.Argument(metavar="[A]", help="The expression of A.")] = "",
-    b: Annotated[str, typer.Argument(metavar="[B]", help="The expression of B.")] = "",
-    recall_a: Share = None,
-    recall_b: Share = None,
-    overlap: Share = None,
+    kb: Annotated[Path | None, typer.Argument(metavar="KB", help="KB to compute the overlap of A and B from.")] = None,
+    a: Annotated[str, typer.Argument(metavar="A", help="Answer expression of A.")] = "",
+    b: Annotated[str, typer.Argument(metavar="B", help="Answer expression of B.")] = "",
+    recall_a: Annotated[
+        list[float] | None,
+        typer.Option("--recall-a", metavar="FRACTION", help="Fraction of A in the KB (default: 0.95); repeatable."),
+    ] = None,
+    recall_b: Annotated[
+        list[float] | None,
+        typer.Option("--recall-b", metavar="FRACTION", help="Fraction of B in the KB (default: 0.95); repeatable."),
+    ] = None,
+    overlap: Annotated[
+        list[float] | None,
+        typer.Option("--overlap", metavar="FRACTION", help="Fraction of A that is also in B; repeatable."),
+    ] = None,
     format: Format = None,
     output: Output = None,
 ) -> None:
-    """Expected precision and recall of A - B, where a KB knows a share of A and of B (QUEST, appendix B).
+    """Estimate precision and recall of A - B.
 
-    The overlap is the share of A that lies in B. Shares that are not given: 0.95 for both recalls, as in the paper.
+    For a KB that holds only a fraction of A and of B (QUEST, appendix B). Repeated options make a grid.
     """
     from kbkit.benchmarks.quest import purity as module
     from kbkit.display.render import write
@@ -248,13 +486,15 @@ def purity(
     recalls_a, recalls_b = recall_a or [0.95], recall_b or [0.95]
     if kb is None:
         if not overlap:
-            raise KbError("the overlap of A and B is not known", "--overlap 0.8, or a KB and two expressions")
+            raise KbError(
+                "No overlap of A and B given", "Use ", Option("overlap", "0.8"), ", or a KB and two expressions"
+            )
         write(module.grid(recalls_a, recalls_b, overlap), format, output)
         return
     if not (a and b):
-        raise KbError("A and B are not named", 'give two expressions after the KB, e.g. "genre:Drama -> movie"')
+        raise KbError("No expressions for A and B", 'Give two expressions after the KB, e.g. "genre:Drama -> movie"')
     if overlap:
-        raise KbError("--overlap and a KB both say what A and B share", "leave one out")
+        raise KbError("Option --overlap and a KB exclude each other", "Remove one of them")
     import polars as pl
 
     from kbkit.kb import KnowledgeBase
@@ -265,61 +505,6 @@ def purity(
         for recall in dict.fromkeys(recalls_b):
             seen, true = module.overlap_of(first, second, recall)
             parts.append(module.grid(recalls_a, [recall], [true]))
-            _remark(context, module.remarks(seen, recall))
-        _remark(context, [f"A: {len(first):,}, B: {len(second):,}, of A in B as the KB knows them: {seen:.4g}"])
+            note(context, module.remarks(seen, recall))
+        note(context, [f"A: {len(first):,}, B: {len(second):,}, fraction of A in B according to the KB: {seen:.4g}"])
     write(pl.concat(parts), format, output)
-
-
-def _check_table(table: int | None, known: Sequence[int], format: str | None, output: Path | None) -> None:
-    """Raise now what :func:`_write` would raise when the work is done."""
-    from kbkit.display.render import check
-
-    if table is not None and table not in known:
-        raise KbError(f"there is no Table {table} here", f"there are {', '.join(map(str, known))}")
-    check(format, output)
-    if table is None and (output is not None or format not in (None, "table", "markdown", "ndjson")):
-        what = "a file" if output is not None else format
-        raise KbError(f"{what} holds one table", f"--table N chooses one of {', '.join(map(str, known))}")
-
-
-def _write(tables: Sequence[Titled], chosen: int | None, format: str | None, output: Path | None) -> None:
-    """One table in any format; several for the eye, in Markdown, or as records that say their ``table``."""
-    import polars as pl
-
-    from kbkit.display.render import print_table, write
-
-    kept = [found for found in tables if chosen in (None, found[0])]
-    seen = on_screen(format, output)
-    if chosen is not None and not (seen and chosen in _BY_SYSTEM):
-        write(kept[0][2], format, output)
-        return
-    kind = "table" if seen else format or "ndjson"
-    for place, (number, caption, frame) in enumerate(kept):
-        if kind == "ndjson":
-            write(frame.select(pl.lit(number).alias("table"), pl.all()), kind)
-            continue
-        if chosen is None:
-            typer.echo(f"{chr(10) if place else ''}Table {number}: {caption}\n")
-        if kind != "table":
-            write(frame, kind)
-        elif number in _BY_SYSTEM:
-            _print_by_system(frame)
-        else:
-            print_table(frame, sys.stdout, count=False)
-
-
-def _print_by_system(frame: pl.DataFrame) -> None:
-    """Each system above its rows, which are too wide to begin with its name."""
-    from kbkit.display.render import clean, print_table
-
-    for place, ((system,), rows) in enumerate(frame.group_by("system", maintain_order=True)):
-        typer.echo(f"{chr(10) if place else ''}{clean(str(system))}")
-        print_table(rows.drop("system"), sys.stdout, count=False)
-
-
-def _remark(context: typer.Context, lines: Iterable[str]) -> None:
-    from kbkit.display.render import clean
-
-    if not context.obj.quiet:
-        for line in lines:
-            typer.echo(clean(line), err=True)

@@ -8,58 +8,66 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kbkit.cli.commands import add
 from kbkit.cli.models import Budget, Price, reranker
-from kbkit.cli.options import Format, Kb, Output, on_screen, pairs
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.cli.options import Format, Kb, Output, Type, counted, note, number, numbers, on_screen
+from kbkit.errors import KbError, Option, UnknownNameError
 
 if TYPE_CHECKING:
     import polars as pl
 
     from kbkit.search.settings import Options
 
-Mode = Annotated[str, typer.Option("--mode", "-m", help="bm25, dense, multivector, hybrid or relational.")]
-Type = Annotated[str | None, typer.Option("--type", "-t", help="Only nodes of this type.")]
+Mode = Annotated[
+    str, typer.Option("--mode", "-m", metavar="MODE", help="bm25, dense, multivector, hybrid or relational.")
+]
+K = Annotated[int, typer.Option("-k", metavar="N", help="Number of results per query.")]
 Within = Annotated[
-    str | None, typer.Option("--within", "-w", metavar="EXPR", help="Only these answers: an expression, or @SET.")
+    str | None,
+    typer.Option("--within", "-w", metavar="EXPR", help="Search only these nodes: an answer expression, or @SET."),
 ]
 Fields = Annotated[
-    str | None, typer.Option("--fields", metavar="FIELD,...", help="Search these fields; name=2,plot gives weights.")
+    str | None,
+    typer.Option("--fields", metavar="FIELDS", help="Fields to search, separated by commas; name=2,plot sets weights."),
 ]
-Fusion = Annotated[str, typer.Option(help="How legs are joined: rrf (reciprocal rank) or minmax (scaled scores).")]
+Fusion = Annotated[
+    str, typer.Option("--fusion", metavar="METHOD", help="How to combine scores: rrf (reciprocal rank) or minmax.")
+]
 Weight = Annotated[
     list[str] | None,
-    typer.Option("--weight", metavar="LEG=N", help="What a leg weighs; legs that are not named are left out."),
+    typer.Option("--weight", metavar="LEG=N", help="Weight of a retriever; the others are left out; repeatable."),
 ]
 Average = Annotated[
-    int, typer.Option("--average", metavar="N", help="For multivector: the best chunks whose mean counts.")
+    int, typer.Option("--average", metavar="N", help="Number of best chunks to average, for multivector search.")
 ]
 Rerank = Annotated[
     str | None,
-    typer.Option("--rerank", metavar="MODEL", help="Order the best anew: cross-encoder:MODEL, llm:MODEL@URL."),
+    typer.Option("--rerank", metavar="MODEL", help="Rerank the best results: cross-encoder:MODEL or llm:MODEL@URL."),
 ]
-RerankDepth = Annotated[int, typer.Option("--rerank-depth", help="How many are reranked, at least.")]
+RerankDepth = Annotated[int, typer.Option("--rerank-depth", metavar="N", help="Minimum number of results to rerank.")]
 Embedder = Annotated[
-    str | None, typer.Option("--embedder", help="The KB's embedder, at another address: openai:MODEL@URL.")
+    str | None,
+    typer.Option("--embedder", metavar="EMBEDDER", help="The KB's embedder at another address: openai:MODEL@URL."),
 ]
 NAMES = ("key", "reference", "name")
 
 
 def register(app: typer.Typer) -> None:
-    """Add this file's commands to the program."""
-    app.command()(search)
-    app.command()(run)
+    """Add the commands of this file to the program."""
+    add(app, search)
+    add(app, run)
 
 
 def search(
     context: typer.Context,
     kb: Kb,
-    query: Annotated[str, typer.Argument(help='Some words; "quoted" ones must occur.')],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help='Words to search for; "quoted" phrases must occur.')],
     mode: Mode = "hybrid",
-    k: Annotated[int, typer.Option("-k", help="How many.")] = 10,
+    k: K = 10,
     type: Type = None,
     within: Within = None,
     fields: Fields = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Say why each is a hit.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Explain the score of each result.")] = False,
     fusion: Fusion = "rrf",
     weight: Weight = None,
     average: Average = 3,
@@ -71,7 +79,10 @@ def search(
     format: Format = None,
     output: Output = None,
 ) -> None:
-    """Search names and texts by words, by meaning, by both, or with the graph's relations too."""
+    """Search names and texts.
+
+    By words (bm25), by meaning (dense, multivector), by both (hybrid), or with the relations of the graph (relational).
+    """
     import polars as pl
 
     from kbkit.display.render import write
@@ -87,9 +98,9 @@ def search(
     elif explain:
         for line in explained(frame, linked):
             typer.echo(line)
-        typer.echo(f"{frame.height:,} hit{'' if frame.height == 1 else 's'}")
+        typer.echo(counted(frame.height, "result"))
     else:
-        # For the eye: what was found and where; other formats have all columns.
+        # A table has the most important columns, other formats have all.
         reference = pl.format("{}#{}", "type", "key").alias("node")
         write(frame.select("rank", "name", reference, "score", "snippet"), format, output)
 
@@ -98,28 +109,40 @@ def run(
     context: typer.Context,
     kb: Kb,
     queries: Annotated[
-        Path, typer.Argument(help="STaRK's csv or folder, QUEST's or other JSON lines, a tsv, or a line a query.")
+        Path,
+        typer.Argument(
+            metavar="QUERIES", help="File of queries: STaRK's csv or folder, JSON lines, tsv, or one query per line."
+        ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The run: .trec, .jsonl, ...")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Output file: .trec, .jsonl, ...")],
     mode: Mode = "hybrid",
-    k: Annotated[int, typer.Option("-k", help="Hits for each query.")] = 100,
+    k: K = 100,
     type: Type = None,
     within: Within = None,
-    split: Annotated[str, typer.Option(help="A split of the queries: train, val, test, ...")] = "",
-    names: Annotated[str, typer.Option(help="What the run calls nodes: key, reference (type#key) or name.")] = "key",
+    split: Annotated[
+        str, typer.Option("--split", metavar="NAME", help="Split of the dataset: train, val, test, ...")
+    ] = "",
+    names: Annotated[
+        str, typer.Option("--names", metavar="KIND", help="Node names in the run: key, reference (type#key) or name.")
+    ] = "key",
     fields: Fields = None,
     fusion: Fusion = "rrf",
     weight: Weight = None,
     average: Average = 3,
-    quotes: Annotated[bool, typer.Option("--quotes", help='What stands in "..." must occur.')] = False,
+    quotes: Annotated[bool, typer.Option("--quotes", help='Require phrases in "quotes" to occur.')] = False,
     rerank: Rerank = None,
     rerank_depth: RerankDepth = 20,
     budget: Budget = None,
     price: Price = None,
     embedder: Embedder = None,
-    tag: Annotated[str | None, typer.Option(help="The run's tag; by default the mode.")] = None,
+    tag: Annotated[
+        str | None, typer.Option("--tag", metavar="NAME", help="Name of the system in a TREC run (default: the mode).")
+    ] = None,
 ) -> None:
-    """Search a file of queries, and write what was found as a run for `kbkit measure ranking`."""
+    """Search a file of queries and write a run.
+
+    kbkit measure ranking scores the run.
+    """
     from kbkit.cli.progress import counting
     from kbkit.kb import KnowledgeBase
     from kbkit.measures.files import check_run, read_queries, write_run
@@ -128,10 +151,10 @@ def run(
         raise UnknownNameError("kind of name", names, NAMES)
     options = _options(fields, fusion, weight, average, rerank_depth)
     options["quotes"] = quotes
-    check_run(out, tag or mode)  # before the work is done
+    check_run(output, tag or mode)  # before the work is done
     wanted = read_queries(queries, split)
     started = time.perf_counter()
-    hidden = context.obj.quiet or (rerank or "").startswith("llm:")  # whose calls have a bar of their own
+    hidden = context.obj.quiet or (rerank or "").startswith("llm:")  # model calls have a bar of their own
     with (
         KnowledgeBase(kb) as opened,
         reranker(context, opened, rerank, budget, price) as judge,
@@ -141,26 +164,32 @@ def run(
             wanted, k, mode, within, type, rerank=judge, embedder=embedder, progress=progress, **options
         )
         named = _named(found, names)
-    write_run(named, out, tag or mode)
-    if not context.obj.quiet:
-        seconds = time.perf_counter() - started
-        typer.echo(
-            f"{out}: {wanted.height:,} quer{'y' if wanted.height == 1 else 'ies'}, {found.height:,} hits;"
-            f" {seconds:.1f} s, {1000 * seconds / wanted.height:.1f} ms a query",
-            err=True,
-        )
+    write_run(named, output, tag or mode)
+    seconds = time.perf_counter() - started
+    note(
+        context,
+        [
+            f"{output}: {counted(wanted.height, 'query', 'queries')}, {counted(found.height, 'result')};"
+            f" {seconds:.1f} s, {1000 * seconds / wanted.height:.1f} ms per query"
+        ],
+    )
 
 
 def _named(found: pl.DataFrame, names: str) -> pl.DataFrame:
-    """A run's query, node and score; what names a node must name one only."""
+    """Return query, node and score of a run; raise :class:`KbError` if two nodes have the same name."""
     import polars as pl
 
     node = pl.format("{}#{}", "type", "key") if names == "reference" else pl.col(names)
     frame = found.select("query", node.alias("node"), "score", "id")
     several = frame.group_by("node").agg(pl.col("id").n_unique()).filter(pl.col("id") > 1).sort("node")
     for name, count in several.head(1).iter_rows():
-        hint = "--names reference tells them apart, or --type leaves one kind"
-        raise KbError(f"{count} of the nodes found have the {names} {name!r}", hint)
+        raise KbError(
+            f"{count} of the nodes found have the {names} {name!r}",
+            "Use ",
+            Option("names", "reference"),
+            " to tell them apart, or ",
+            Option("type", "TYPE"),
+        )
     return frame.drop("id")
 
 
@@ -169,15 +198,9 @@ def _options(fields: str | None, fusion: str, weight: list[str] | None, average:
     if fields is not None:
         parts = [part.strip().rpartition("=") for part in fields.split(",") if part.strip()]
         options["fields"] = {
-            (name if sign else rest): _number("--fields", rest) if sign else None for name, sign, rest in parts
+            (name if sign else rest): number(rest, "fields", "name=2,plot") if sign else None
+            for name, sign, rest in parts
         }
     if weight:
-        options["weights"] = {leg: _number("--weight", n) for leg, n in pairs(weight, "--weight", "bm25=1").items()}
+        options["weights"] = numbers(weight, "weights", "bm25=1")
     return options
-
-
-def _number(option: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise KbError(f"{option}: {text!r} is no number", "e.g. --fields name=2,plot or --weight bm25=1") from None

@@ -4,8 +4,47 @@ from __future__ import annotations
 
 from kbkit.errors import Command, Option
 
-NAMES = {"params": "--param", "slots": "--param"}
-"""Options whose Python name differs from that of the command line."""
+NAMES = {
+    "k": "-k",
+    "params": "--param",
+    "slots": "--param",
+    "bindings": "--param",
+    "n": "--limit",
+    "count": "--limit",
+    "number": "--limit",
+    "rows": "--limit",
+    "max_rows": "--limit",
+    "out": "--output",
+    "path": "--output",
+    "types": "--type",
+    "domains": "--type",
+    "domain": "--type",
+    "relations": "--relation",
+    "modes": "--mode",
+    "retrievers": "--mode",
+    "weights": "--weight",
+    "weight": "--sampling",
+    "parts": "--part",
+    "constraints": "--constraint",
+    "categories": "--category",
+    "templates": "--template",
+    "prompts": "--prompt",
+    "prices": "--price",
+    "price": "--price",
+    "models": "--llm",
+    "model": "--llm",
+    "actions": "--max-actions",
+    "total": "--max-total-actions",
+    "steps": "--max-steps",
+    "columns": "--column",
+    "named": "--file",
+    "files": "--file",
+    "options": "--set",
+    "min_count": "--min-answers",
+    "minimum": "--min-answers",
+    "maximum": "--max-answers",
+}
+"""Flags of parameters whose Python name differs from that of the command line."""
 
 
 class CliSpeller:

@@ -1,22 +1,36 @@
-"""Commands for STaRK: stark stats, run, eval, write."""
+"""Commands for STaRK: stark make, stats, run, eval, write, generate."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kbkit.cli.models import Budget, Llm, Price, PromptFiles, Workers
-from kbkit.cli.options import Format, Kb, Output, on_screen
-from kbkit.cli.plots import Plot, draw
-from kbkit.cli.stark_make import make
-from kbkit.errors import KbError
+from kbkit.cli.commands import add, group
+from kbkit.cli.models import Budget, Llm, Price, Prompts, Workers, opened, stages
+from kbkit.cli.options import (
+    Format,
+    Kb,
+    MaxAnswers,
+    Output,
+    Plot,
+    Restart,
+    Sampling,
+    Seed,
+    Types,
+    counted,
+    draw,
+    note,
+    on_screen,
+)
+from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
+    from kbkit.benchmarks.pipeline import Output as NewDataset
     from kbkit.benchmarks.stark.evaluate import Result, Runner
     from kbkit.benchmarks.stark.stats import Statistics
     from kbkit.graph.nodes import Node
@@ -25,33 +39,147 @@ if TYPE_CHECKING:
     from kbkit.measures.frames import Gold
 
 NEIGHBORS = 5
-"""Of each relation, on the page of an entity."""
-Data = Annotated[Path, typer.Argument(metavar="DATASET", help="A folder with stark_qa/ and split/, or a csv.")]
-Split = Annotated[str, typer.Option("--split", metavar="NAME", help="test, val, ..., or human_generated_eval.")]
-Sample = Annotated[
-    float, typer.Option("--sample", metavar="SHARE", help="Only a random part of the queries, e.g. 0.1.")
+"""Neighbours per relation on the page of an entity."""
+Data = Annotated[Path, typer.Argument(metavar="DATASET", help="Folder with stark_qa/ and split/, or a csv file.")]
+DatasetOutput = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder of the dataset.")]
+Split = Annotated[
+    str, typer.Option("--split", metavar="NAME", help="Split of the dataset: test, val, ... or human_generated_eval.")
 ]
-Seed = Annotated[int, typer.Option("--seed", help="The same seed draws the same.")]
-Types = Annotated[list[str] | None, typer.Option("--type", "-t", metavar="TYPE", help="What is asked for; repeat it.")]
+Fraction = Annotated[
+    float, typer.Option("--sample", metavar="FRACTION", help="Fraction of the queries to use, drawn at random.")
+]
 Modes = Annotated[
     list[str] | None,
-    typer.Option("--mode", "-m", help="bm25, dense, multivector, hybrid or relational; repeat it. By default all."),
+    typer.Option(
+        "--mode",
+        "-m",
+        metavar="MODE",
+        help="bm25, dense, multivector, hybrid or relational (default: all); repeatable.",
+    ),
 ]
-Timed = Annotated[int, typer.Option("--latency", metavar="N", min=0, help="Queries that are timed; 0 for none.")]
-Rerank = Annotated[
-    str | None, typer.Option("--rerank", metavar="MODEL", help="A further row: reranked by cross-encoder:MODEL.")
-]
-
-stark_app = typer.Typer(
-    help="STaRK: queries on texts and relations. Describe, run, score and write datasets.", no_args_is_help=True
-)
 
 
 def register(app: typer.Typer) -> None:
-    """Add this file's commands to the program."""
-    for command in (make, stats, run, evaluate, write):
-        stark_app.command("eval" if command is evaluate else None)(command)
-    app.add_typer(stark_app, name="stark")
+    """Add the commands of this file to the program."""
+    stark = group("Make, run and score STaRK datasets.")
+    add(stark, make)
+    add(stark, stats)
+    add(stark, run)
+    add(stark, evaluate, "eval")
+    add(stark, write)
+    add(stark, generate)
+    app.add_typer(stark, name="stark")
+
+
+# -- make -------------------------------------------------------------------------------------------------------------
+
+
+def make(
+    context: typer.Context,
+    kb: Kb,
+    output: DatasetOutput,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Number of queries to make.")] = 100,
+    seed: Seed = 0,
+    template: Annotated[
+        list[str] | None,
+        typer.Option("--template", metavar="ID", help="Template, catalogue (mag), TOML file or suggest; repeatable."),
+    ] = None,
+    roles: Annotated[
+        Path | None, typer.Option("--roles", metavar="FILE", help="Roles of the users (default: those of the recipe).")
+    ] = None,
+    properties: Annotated[
+        int, typer.Option("--properties", metavar="N", help="Maximum number of textual properties per query.")
+    ] = 2,
+    max_candidates: Annotated[
+        int, typer.Option("--max-candidates", metavar="N", help="Maximum number of nodes that match the relations.")
+    ] = 50,
+    min_candidates: Annotated[
+        int, typer.Option("--min-candidates", metavar="N", help="Minimum number of nodes that match the relations.")
+    ] = 2,
+    max_answers: MaxAnswers = 20,
+    sampling: Sampling = "uniform",
+    gold_share: Annotated[
+        float,
+        typer.Option(
+            "--gold-share",
+            metavar="FRACTION",
+            help="Without a model: fraction of gold answers each threshold must accept.",
+        ),
+    ] = 0.95,
+    splits: Annotated[
+        str | None,
+        typer.Option(
+            "--splits", metavar="A,B,C", help="Fractions of train, val and test (default: those of the paper)."
+        ),
+    ] = None,
+    replace: Restart = False,
+    llm: Llm = None,
+    budget: Budget = None,
+    price: Price = None,
+    prompt: Prompts = None,
+    workers: Workers = 8,
+) -> None:
+    """Make a dataset with verified answers.
+
+    Each query combines relations and textual properties. Without --llm all steps are done by rules. With it, the first
+    model extracts properties and writes queries, the second rephrases them, and all models verify the answers. An
+    interrupted run is resumed.
+    """
+    from kbkit.benchmarks.stark import make as stark
+    from kbkit.ingestion.recipe import load_roles
+    from kbkit.kb import KnowledgeBase
+
+    settings = stark.StarkSettings(
+        limit,
+        seed,
+        tuple(template or ()),
+        load_roles(roles) if roles else (),
+        properties,
+        max_candidates,
+        min_candidates,
+        max_answers,
+        sampling,
+        gold_share,
+        _fractions(splits),
+    )
+    with (
+        KnowledgeBase(kb) as base,
+        opened(context, base, llm, budget, price, prompt, workers) as calls,
+        stages(context, calls) as progress,
+    ):
+        made = stark.make(base, output, settings, calls, progress, replace=replace)
+    if not context.obj.quiet:
+        typer.echo("\n".join(_report(made)))
+
+
+def _fractions(text: str | None) -> tuple[float, ...]:
+    if text is None:
+        return ()
+    try:
+        first, second, third = map(float, text.split(","))
+    except ValueError:
+        raise KbError(
+            f"Expected three numbers, found {text!r}", "For example ", Option("splits", "0.6,0.2,0.2")
+        ) from None
+    return first, second, third
+
+
+def _report(made: NewDataset) -> Sequence[str]:
+    """Return lines that describe a new dataset."""
+    report: dict[str, Any] = made.report
+    lines = [
+        f"{made.folder}: {counted(report['queries'], 'query', 'queries')} of {report['drawn']:,} drawn,"
+        f" {report['candidates']:g} candidates and {report['answers']:g} answers each"
+    ]
+    if report["queries"] < report["wanted"]:
+        lines.append(f"Fewer than {report['wanted']:,} queries: add templates or raise --max-candidates")
+    if report["golds_verified"] is not None:
+        bounds = ", ".join(f"{rule} from {value:.3f}" for rule, value in report["thresholds"].items())
+        lines.append(f"Gold answers accepted: {report['golds_verified']:.1%}" + (f" ({bounds})" if bounds else ""))
+    lines += [f"Dropped: {count:,}, {reason}" for reason, count in report["dropped"].items()]
+    if report["unusable_judgements"]:
+        lines.append(f"Invalid judgements of models, counted as no: {report['unusable_judgements']:,}")
+    return lines
 
 
 # -- stats ------------------------------------------------------------------------------------------------------------
@@ -59,12 +187,15 @@ def register(app: typer.Typer) -> None:
 
 def stats(
     context: typer.Context,
-    dataset: Annotated[list[Path], typer.Argument(metavar="DATASET...", help="Folders with stark_qa/ and split/.")],
+    dataset: Annotated[list[Path], typer.Argument(metavar="DATASET", help="Folders with stark_qa/ and split/.")],
     plot: Plot = None,
     format: Format = None,
     output: Output = None,
 ) -> None:
-    """What datasets hold: Tables 3 and 4 of the paper, the lengths of figure 4 and the parts of figure 5."""
+    """Describe datasets.
+
+    Tables 3 and 4 of the paper, the lengths of Figure 4 and the parts of Figure 5.
+    """
     from kbkit.benchmarks.stark import stats as statistics
     from kbkit.benchmarks.stark.dataset import read_all
     from kbkit.display.render import check
@@ -73,7 +204,7 @@ def stats(
     check(format, output)
     datasets = read_all(dataset)
     found = statistics.statistics(datasets)
-    _remark(context, statistics.remarks(datasets))
+    note(context, statistics.remarks(datasets))
     draw(context, plot, lambda: statistics.charts(found))
     if on_screen(format, output):
         _print_statistics(found)
@@ -84,8 +215,8 @@ def stats(
 def _print_statistics(found: Statistics) -> None:
     from kbkit.display.render import print_table
 
-    for place, (title, frame) in enumerate(found.sections()):
-        typer.secho(f"{title}\n" if not place else f"\n{title}\n", bold=True, nl=False)
+    for position, (title, frame) in enumerate(found.sections()):
+        typer.secho(f"{title}\n" if not position else f"\n{title}\n", bold=True, nl=False)
         print_table(frame, sys.stdout, count=False)
 
 
@@ -98,34 +229,45 @@ def run(
     dataset: Data,
     split: Split = "test",
     mode: Modes = None,
-    k: Annotated[int, typer.Option("-k", help="Hits for each query.")] = 100,
+    k: Annotated[int, typer.Option("-k", metavar="N", help="Number of results per query.")] = 100,
     types: Types = None,
-    sample: Sample = 1.0,
+    sample: Fraction = 1.0,
     seed: Seed = 0,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FOLDER", help="Write each run, for stark eval and measure.")
+    runs: Annotated[
+        Path | None, typer.Option("--runs", metavar="FOLDER", help="Folder to save the runs to, for stark eval.")
     ] = None,
-    latency: Timed = 100,
-    rerank: Rerank = None,
-    rerank_mode: Annotated[str, typer.Option("--rerank-mode", help="The mode whose hits are reranked.")] = "hybrid",
+    latency: Annotated[
+        int, typer.Option("--latency", metavar="N", min=0, help="Number of queries to time one by one (0: none).")
+    ] = 100,
+    rerank: Annotated[
+        str | None, typer.Option("--rerank", metavar="MODEL", help="Rerank the best results: cross-encoder:MODEL.")
+    ] = None,
+    rerank_mode: Annotated[
+        str, typer.Option("--rerank-mode", metavar="MODE", help="Mode whose results are reranked.")
+    ] = "hybrid",
     rerank_depth: Annotated[
-        int | None, typer.Option("--rerank-depth", metavar="N", help="By default 20; 10 for human_generated_eval.")
+        int | None,
+        typer.Option(
+            "--rerank-depth",
+            metavar="N",
+            help="Number of results to rerank (default: 20; 10 for human_generated_eval).",
+        ),
     ] = None,
     llm: Llm = None,
     budget: Budget = None,
     price: Price = None,
-    prompt: PromptFiles = None,
+    prompt: Prompts = None,
     workers: Workers = 8,
     format: Format = None,
     output: Output = None,
 ) -> None:
-    """Run retrievers on a split of a dataset: Hit@1, Hit@5, R@20 and MRR in percent, milliseconds for a query.
+    """Run and score retrievers on a dataset.
 
-    A model named with --llm scores the best hits of --rerank-mode anew, a row for each model.
+    Hit@1, Hit@5, R@20 and MRR in percent, and milliseconds per query. Each model named with --llm reranks the best
+    results of --rerank-mode, and has a row of its own.
     """
     from kbkit.benchmarks.stark import evaluate as stark
     from kbkit.benchmarks.stark import rerank as reranking
-    from kbkit.cli.models import opened
     from kbkit.display.render import check
     from kbkit.kb import KnowledgeBase
 
@@ -134,63 +276,63 @@ def run(
     depth = reranking.depth(split, rerank_depth)
     about = {"kb": str(kb), "dataset": str(dataset), "split": split, "sample": sample, "seed": seed, "k": k}
     with (
-        _kept(context, gold, out, about, format, output) as keep,
+        _results_writer(context, gold, runs, about, format, output) as keep,
         KnowledgeBase(kb) as base,
         opened(context, base, llm, budget, price, prompt, workers) as calls,
     ):
         modes = stark.modes(base, mode or ())
-        _remark(context, () if mode else stark.left_out(base))
+        note(context, () if mode else stark.left_out(base))
         systems = reranking.systems(rerank, calls)
         [again] = stark.modes(base, [rerank_mode])
-        if out is not None:
-            stark.check_folder(out, [*modes, *(reranking.run_name(again, system) for system in systems)])
+        if runs is not None:
+            stark.check_folder(runs, [*modes, *(reranking.run_name(again, system) for system in systems)])
         runner = stark.Runner(base, stark.task(base, gold, types or ()), k, latency)
-        _remark(context, runner.remarks())
+        note(context, runner.remarks())
         for result in _results(context, runner, modes, calls):
             keep(result)
         for system in systems:
             result, remarks = reranking.result(runner, again, system, depth)
             keep(result)
-            _remark(context, remarks)
+            note(context, remarks)
 
 
 @contextlib.contextmanager
-def _kept(
+def _results_writer(
     context: typer.Context,
     gold: Gold,
-    out: Path | None,
+    runs: Path | None,
     about: dict[str, Any],
     format: str | None,
     output: Path | None,
 ) -> Iterator[Callable[[Result], None]]:
-    """Writes each result that it is given; at the end, also where a budget is spent, prints their table."""
+    """Save each result; in the end, also when a budget is exhausted, write the table of results."""
     from kbkit.benchmarks.stark import evaluate as stark
     from kbkit.display.render import write as render
 
-    if out is not None:
-        stark.check_folder(out)
+    if runs is not None:
+        stark.check_folder(runs)
     results: list[Result] = []
     written: list[str] = []
 
     def keep(result: Result) -> None:
         results.append(result)
-        if out is not None:
-            written.append(str(stark.write(result, out, about)))
+        if runs is not None:
+            written.append(str(stark.write(result, runs, about)))
 
     try:
         yield keep
     finally:
-        _remark(context, written)
+        note(context, written)
         if results:
             render(stark.table(results, gold), format, output)
 
 
 def _results(context: typer.Context, runner: Runner, modes: list[str], calls: Calls | None) -> Iterator[Result]:
-    """The run of each mode as it is done, with a bar for each."""
+    """Yield the result of each mode, with a bar for each."""
     from kbkit.cli.progress import bars
     from kbkit.display.progress import Event
 
-    # Calls draw bars of their own, and there is one terminal.
+    # Model calls draw bars of their own.
     with bars(context.obj.quiet or calls is not None) as listen:
         for mode in modes:
 
@@ -204,14 +346,17 @@ def _results(context: typer.Context, runner: Runner, modes: list[str], calls: Ca
 def evaluate(
     context: typer.Context,
     dataset: Data,
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Ranked runs: TREC's or JSON lines.")],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Ranked runs: TREC or JSON lines.")],
     split: Split = "test",
-    sample: Sample = 1.0,
+    sample: Fraction = 1.0,
     seed: Seed = 0,
     format: Format = None,
     output: Output = None,
 ) -> None:
-    """Score runs on a split of a dataset: Hit@1, Hit@5, R@20 and MRR in percent, a row a run (Tables 6 and 7)."""
+    """Score runs on a dataset.
+
+    Hit@1, Hit@5, R@20 and MRR in percent, as in Tables 6 and 7 of the paper.
+    """
     from kbkit.benchmarks.stark import evaluate as stark
     from kbkit.display.render import check
     from kbkit.display.render import write as render
@@ -222,7 +367,7 @@ def evaluate(
     results = [stark.read(path) for path in runs]
     table = stark.table(results, gold)
     for result in results:
-        _remark(context, (f"{result.name}: {line}" for line in remarks(result.run, gold)))
+        note(context, (f"{result.name}: {line}" for line in remarks(result.run, gold)))
     render(table, format, output)
 
 
@@ -232,39 +377,43 @@ def evaluate(
 def write(
     context: typer.Context,
     kb: Kb,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="The dataset; queries are added to it.")],
+    output: DatasetOutput,
     types: Types = None,
     seed: Seed = 0,
-    number: Annotated[int | None, typer.Option("-n", min=1, help="End after so many queries.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", metavar="N", min=1, help="Maximum number of queries.")
+    ] = None,
 ) -> None:
-    """Write queries by hand: an entity is drawn and shown, and you ask for it without its name (the paper's 2.6).
+    """Write queries by hand.
 
-    An empty line skips the entity, q or the end of the input ends. Each query is saved at once.
+    A random entity is shown, and you write a query for it that does not contain its name (section 2.6 of the paper). An
+    empty line skips the entity; q or the end of the input ends. Each query is saved at once, in an existing or a new
+    dataset.
     """
     from kbkit.benchmarks.stark import human
     from kbkit.kb import KnowledgeBase
 
     written = 0
-    human.check_folder(out)
+    human.check_folder(output)
     with KnowledgeBase(kb) as base:
-        references = human.references(base, types or (), out)
-        for drawn in human.draw(base, types or (), seed, human.answered(out)):
+        references = human.references(base, types or (), output)
+        for drawn in human.draw(base, types or (), seed, human.answered(output)):
             node = _show(base, drawn)
             query = _query(node)
             if query is None:
                 break
             if query:
-                typer.echo(f"saved as query {human.append(base, out, query, node, seed, references=references)}\n")
+                typer.echo(f"saved as query {human.append(base, output, query, node, seed, references=references)}\n")
                 written += 1
-            if written == number:
+            if written == limit:
                 break
         else:
-            typer.echo("that was every entity")
-    _remark(context, [f"{human.table(out)}: {written:,} quer{'y' if written == 1 else 'ies'} written"])
+            typer.echo("No more entities")
+    note(context, [f"{human.table(output)}: {counted(written, 'query', 'queries')} written"])
 
 
 def _show(kb: KnowledgeBase, drawn: int) -> Node:
-    """Print a node's page, long texts cut, with some paths of two steps."""
+    """Print a node with shortened texts and some paths of two steps."""
     from kbkit.benchmarks.stark import human
     from kbkit.display.render import clean, width_of
     from kbkit.graph.pages import print_lines
@@ -281,7 +430,7 @@ def _show(kb: KnowledgeBase, drawn: int) -> Node:
 
 
 def _query(node: Node) -> str | None:
-    """What the writer types that gives no name away: empty to skip the entity, None to end."""
+    """Read a query that does not contain the name of the node; empty to skip the entity, None to end."""
     from kbkit.benchmarks.stark.human import leak
 
     while line := _line():
@@ -290,12 +439,12 @@ def _query(node: Node) -> str | None:
         name = leak(line, node)
         if not name:
             return line
-        typer.echo(f"this gives the name away: {name}; ask without it (an empty line skips, q ends)")
+        typer.echo(f"The query contains the name {name}; rewrite it without the name (empty line: skip, q: end)")
     return line
 
 
 def _line() -> str | None:
-    """The next line of the input, without white space around it; None at its end."""
+    """Read a line of the input without surrounding white space; None at its end."""
     from kbkit.display.render import clean
 
     typer.echo("query> ", nl=False)
@@ -306,15 +455,41 @@ def _line() -> str | None:
         typer.echo("")
         return None
     except UnicodeError:
-        raise KbError("the input is not UTF-8", "convert it, e.g. with iconv") from None
+        raise KbError("Standard input is not valid UTF-8", "Convert it, for example with iconv") from None
     if not sys.stdin.isatty():
         typer.echo(clean(line))  # as a terminal would
     return line
 
 
-def _remark(context: typer.Context, lines: Iterable[str]) -> None:
-    from kbkit.display.render import clean
+# -- generate ---------------------------------------------------------------------------------------------------------
 
-    if not context.obj.quiet:
-        for line in lines:
-            typer.echo(clean(line), err=True)
+
+def generate(
+    context: typer.Context,
+    shape: Annotated[str, typer.Argument(metavar="SHAPE", help="amazon, mag or prime.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Output folder.")],
+    scale: Annotated[
+        float, typer.Option("--scale", metavar="FACTOR", help="Size of the graph (1: that of the published one).")
+    ] = 0.001,
+    seed: Seed = 0,
+    no_texts: Annotated[bool, typer.Option("--no-texts", help="Generate no texts.")] = False,
+) -> None:
+    """Generate a random graph in the shape of a STaRK KB.
+
+    The files are input for kbkit ingest table.
+    """
+    from kbkit.cli.progress import bars
+    from kbkit.display.progress import Event
+    from kbkit.ingestion.generate import generate as write_graph
+
+    with bars(quiet=context.obj.quiet) as listener:
+
+        def progress(stage: str, done: int, total: int) -> None:
+            if listener is not None:
+                listener(Event(stage, done, total, stage))
+
+        counts = write_graph(shape, output, scale=scale, seed=seed, texts=not no_texts, progress=progress)
+    typer.echo(
+        f"{output}: {counts['nodes']:,} nodes, {counts['edges']:,} edges, {counts['texts']:,} texts;"
+        f" to build a KB: kbkit ingest table {output} -o {shape}.kb"
+    )

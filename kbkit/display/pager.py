@@ -1,4 +1,4 @@
-"""Shows long texts screen by screen."""
+"""Shows long texts in a pager."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from kbkit.directory import systems
 
 
 def paged(text: str) -> bool:
-    """Show text in a pager (``$PAGER``, else less or more); False where there is none."""
+    """Show text in a pager (``$PAGER``, else less or more); return False if there is none."""
     command = _pager()
     if not command:
         return False
-    handler = signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is the pager's affair
+    handler = signal.signal(signal.SIGINT, lambda *_: None)  # the pager handles Ctrl-C
     try:
         environment = {"LESS": "-RFX", **os.environ}
         process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment, text=True, encoding="utf-8")
@@ -29,8 +29,8 @@ def paged(text: str) -> bool:
 
 
 def _pager() -> list[str]:
-    """The words of ``$PAGER``, or the first pager there is."""
-    with contextlib.suppress(ValueError):  # a quotation that does not end
+    """Return the words of ``$PAGER``, or the first pager found."""
+    with contextlib.suppress(ValueError):  # an unterminated quote
         if words := systems.words(os.environ.get("PAGER", "")):
             return words
     return next(([name] for name in ("less", "more") if shutil.which(name)), [])

@@ -1,6 +1,6 @@
-"""Rows -> table, json, ndjson, csv, markdown or parquet.
+"""Writes rows as table, json, ndjson, csv, markdown or parquet.
 
-Text of a KB is data: control characters (terminal escapes among them) never reach a screen, and markup is not obeyed.
+Text of a KB is data: control characters (such as terminal escapes) never reach a screen, and markup is not interpreted.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.errors import KbError, Option, UnknownNameError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,13 +30,15 @@ ENDINGS = {
     ".parquet": "parquet",
     ".txt": "table",
 }
-"""What a file's ending says of its format."""
+"""Formats by the suffix of a file."""
 TABLE_ROWS = 100
-"""A table for the eye stops here and says so; every other format has all rows."""
+"""Maximum number of rows of a table on a terminal; other formats, pipes and files have all rows."""
+FILE_WIDTH = 120
+"""Width of tables that go to a pipe or file, unless ``COLUMNS`` is set."""
 _TEXT_WIDTHS = (16, 8)
-"""To which a column of text may shrink: the first with which all columns fit."""
+"""Minimum widths of a text column, in the order in which they are tried."""
 _GAP = 3
-"""Columns of the screen between two of a table."""
+"""Width of the gap between two columns."""
 
 _TRAILING = re.compile(r"(?: |\x1b\[[0-9;]*m)+$")
 _TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
@@ -44,8 +46,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def write(frame: pl.DataFrame, kind: str | None = None, output: Path | None = None) -> None:
-    """Write ``frame`` to a file or standard output. Without ``kind``: by the file's ending, else a table on a terminal
-    and ndjson in a pipe.
+    """Write ``frame`` to a file or to standard output. Without ``kind``, the suffix of the file selects the format;
+    standard output gets a table.
     """
     kind = kind_of(kind, output)
     if kind == "parquet":
@@ -59,36 +61,38 @@ def write(frame: pl.DataFrame, kind: str | None = None, output: Path | None = No
 
 
 def check(kind: str | None, output: Path | None) -> None:
-    """Raise now what :func:`write` would raise of these when the work is done."""
+    """Raise before any work the errors that :func:`write` would raise in the end."""
     kind_of(kind, output)
     if output is not None and not output.parent.is_dir():
-        raise KbError(f"{output}: there is no folder {output.parent}", "make it first")
+        raise KbError(f"No such folder: {output.parent}", "Create it first")
     if output is not None and output.is_dir():
-        raise KbError(f"{output} is a folder", "name a file with -o FILE")
+        raise KbError(f"{output} is a folder", "Use ", Option("output", "FILE"))
 
 
 def kind_of(kind: str | None, output: Path | None) -> str:
-    """The format that is meant: the one named, what the file's ending says, or what suits standard output."""
+    """Return the format: ``kind``, or that of the file's suffix, or table."""
     kind = kind or _default(output)
     if kind not in FORMATS:
         raise UnknownNameError("format", kind, FORMATS)
     if kind == "parquet" and output is None:
-        raise KbError("parquet is no text", "name a file with -o FILE")
+        raise KbError("Format parquet needs a file", "Use ", Option("output", "FILE"))
     return kind
 
 
 def _default(output: Path | None) -> str:
     if output is None:
-        return "table" if sys.stdout.isatty() else "ndjson"
+        return "table"
     if output.suffix not in ENDINGS:
-        raise KbError(f"cannot tell the format of {output}", "--format names it: " + ", ".join(FORMATS))
+        raise KbError(
+            f"Unknown suffix of {output}", "Use ", Option("format", "FORMAT"), f" with one of {', '.join(FORMATS)}"
+        )
     return ENDINGS[output.suffix]
 
 
 def write_text(frame: pl.DataFrame, kind: str, stream: IO[str]) -> None:
-    """Write all rows as text of a kind; a table shows the first."""
+    """Write all rows as text; a table on a terminal has the first ``TABLE_ROWS``."""
     if kind == "table":
-        print_table(frame, stream)
+        print_table(frame, stream, limit=TABLE_ROWS if stream.isatty() else frame.height)
     elif kind == "csv":
         stream.write(_flat(frame).write_csv())
     elif kind == "ndjson":
@@ -101,32 +105,35 @@ def write_text(frame: pl.DataFrame, kind: str, stream: IO[str]) -> None:
 
 
 def width_of(stream: IO[str]) -> int:
-    """Columns of the terminal that ``stream`` leads to, or what ``COLUMNS`` says; 80 where nobody knows."""
+    """Return ``COLUMNS``, else the width of the terminal, else ``FILE_WIDTH``."""
+    if not stream.isatty() and not os.environ.get("COLUMNS", "").isdecimal():
+        return FILE_WIDTH
     from rich.console import Console
 
     return Console(file=stream).width
 
 
 def has_styles(stream: IO[str]) -> bool:
-    """Whether ``stream`` leads to a terminal that shows bold and colours, and whose user wants them."""
+    """Return whether ``stream`` is a terminal that supports styles, and styles are not turned off."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def heading(text: str, stream: IO[str]) -> str:
-    """The text in bold, where ``stream`` can show it."""
+    """Return the text in bold if ``stream`` supports styles."""
     return f"\x1b[1m{text}\x1b[0m" if text and has_styles(stream) else text
 
 
 def print_table(
     frame: pl.DataFrame, stream: IO[str], *, count: bool = True, width: int | None = None, limit: int = TABLE_ROWS
 ) -> None:
-    """A table for the eye: numbers to the right, long text folded to ``width``, at most ``limit`` rows, and how many
-    there are. Where numbers would not stay whole, each row is a list of its values.
+    """Print a table: numbers aligned right, long text folded, at most ``limit`` rows, and the number of rows.
+
+    If the columns do not fit, each row is printed as a list of its values.
     """
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(file=stream, highlight=False, width=width)
+    console = Console(file=stream, highlight=False, width=width or width_of(stream))
     with console.capture() as printed:
         if frame.width:
             console.print(_grid(frame.head(limit), console))
@@ -156,7 +163,7 @@ def _grid(frame: pl.DataFrame, console: Console) -> Any:
     else:
         return _records(list(map(clean, frame.columns)), rows)
     for name, number, size in zip(names, numeric, least, strict=True):
-        # Only long text folds.
+        # Only long text is folded.
         table.add_column(Text(name), justify="right" if number else "left", overflow="fold", min_width=size)
     for row in rows:
         table.add_row(*(_words(value, console) for value in row))
@@ -164,7 +171,7 @@ def _grid(frame: pl.DataFrame, console: Console) -> Any:
 
 
 def _records(names: list[str], rows: list[list[str]]) -> Any:
-    """Rows one below the other, a line for each value."""
+    """Return rows one below the other, with a line for each value."""
     from rich.table import Table
     from rich.text import Text
 
@@ -179,24 +186,24 @@ def _records(names: list[str], rows: list[list[str]]) -> Any:
 
 
 def _words(text: str, console: Console) -> Text:
-    """A cell; what a snippet has between ``**`` is bold where the terminal can show it."""
+    """Return the text of a cell; text between ``**`` is bold if the terminal supports it."""
     from rich.text import Text
 
     parts = text.split("**")
     if console.color_system is None or len(parts) < 3 or len(parts) % 2 == 0:
         return Text(text)
-    return Text.assemble(*((part, "bold" if place % 2 else "") for place, part in enumerate(parts)))
+    return Text.assemble(*((part, "bold" if position % 2 else "") for position, part in enumerate(parts)))
 
 
-def _headers(names: list[str], cells: Sequence[int], room: int) -> list[str]:
-    """The columns' names; where a table is too wide, those that are longer than their cells break after signs."""
-    if sum(min(16, max(len(name), cell)) + 3 for name, cell in zip(names, cells, strict=True)) <= room:
+def _headers(names: list[str], cells: Sequence[int], width: int) -> list[str]:
+    """Return the names of the columns; if the table is too wide, long names have line breaks after signs."""
+    if sum(min(16, max(len(name), cell)) + 3 for name, cell in zip(names, cells, strict=True)) <= width:
         return names
-    return [_broken(name, width) for name, width in zip(names, cells, strict=True)]
+    return [_broken(name, size) for name, size in zip(names, cells, strict=True)]
 
 
 def _broken(name: str, width: int) -> str:
-    """A name in lines of at most ``width`` characters, or of its longest part between signs."""
+    """Break a name into lines of at most ``width`` characters, or of its longest part between signs."""
     parts = re.findall("[^_@]*[_@]+|[^_@]+", name)
     limit = max([width, *map(len, parts)])
     lines = [""]
@@ -209,12 +216,12 @@ def _broken(name: str, width: int) -> str:
 
 def _row_count(rows: int, limit: int) -> str:
     if rows > limit:
-        return f"{limit:,} of {rows:,} rows; other formats have all"
+        return f"{limit:,} of {rows:,} rows shown; other formats show all"
     return f"{rows:,} row{'' if rows == 1 else 's'}"
 
 
 def markdown(frame: pl.DataFrame) -> str:
-    """A GitHub table; pipes are escaped, line breaks become spaces."""
+    """Return a GitHub table; pipes are escaped, line breaks become spaces."""
 
     def line(cells: Iterable[str]) -> str:
         return "| " + " | ".join(_pipeless(clean(c)) for c in cells) + " |\n"
@@ -224,12 +231,12 @@ def markdown(frame: pl.DataFrame) -> str:
 
 
 def _pipeless(text: str) -> str:
-    """One cell of a GitHub table: pipes escaped, and what would escape the escape."""
+    """Escape the pipes in a cell of a GitHub table, also after a backslash."""
     return text.replace("\n", " ").replace("\\|", "\\\\|").replace("|", "\\|")
 
 
 def cell(value: Any) -> str:
-    """One value as text: nothing for NULL, whole numbers whole, else four digits that count, lists with commas."""
+    """Return a value as text: NULL is empty, integers are exact, other numbers have four significant digits."""
     if value is None:
         return ""
     if isinstance(value, float):
@@ -244,12 +251,12 @@ def cell(value: Any) -> str:
 
 
 def clean(text: str) -> str:
-    """Text without control characters other than line break and tab, and without signs that turn a line round."""
+    """Remove control characters other than line break and tab, and characters that change the text direction."""
     return _TURNS.sub("", _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
 def _flat(frame: pl.DataFrame) -> pl.DataFrame:
-    """Lists and structures as JSON text, for CSV."""
+    """Replace lists and structures by JSON text, for CSV."""
     import polars as pl
 
     def column(name: str) -> pl.Series:
@@ -261,7 +268,7 @@ def _flat(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _jsonable(frame: pl.DataFrame) -> pl.DataFrame:
-    """Binary and durations, which JSON lacks, as text."""
+    """Replace types that JSON lacks: binary by base64, durations by integers."""
     import polars as pl
 
     return frame.with_columns(pl.col(pl.Binary).bin.encode("base64"), pl.col(pl.Duration).cast(pl.Int64))

@@ -16,15 +16,15 @@ from tests.performance.timing import KBKIT, seconds, watched_command
 def small(scale: float, engine: str) -> Iterator[Figure]:
     """200 STaRK queries on the sample, 350 QUEST queries on imdb."""
     with tempfile.TemporaryDirectory() as folder:
-        seconds([KBKIT, "demo", "--out", f"{folder}/w.kb"])
+        seconds([KBKIT, "demo", "-o", f"{folder}/w.kb"])
         yield _made("stark", f"{folder}/w.kb", f"{folder}/stark", 200, 10.0, "the sample")
         if not (SHARED / "imdb").is_dir():
             yield Figure("350 QUEST queries on imdb", note="no data")
             return
-        seconds([KBKIT, "ingest", "imdb", str(SHARED / "imdb"), "--out", f"{folder}/i.kb"])
+        seconds([KBKIT, "ingest", "imdb", str(SHARED / "imdb"), "-o", f"{folder}/i.kb"])
         yield _made("stark", f"{folder}/i.kb", f"{folder}/stark_i", 200, None, "imdb")
         # The paper's bounds on differences leave 12 queries of 4,919 films.
-        films = ("--domain", "movie", "--scale-constraints")
+        films = ("--type", "movie", "--scale-constraints")
         yield _made("quest", f"{folder}/i.kb", f"{folder}/quest", 350, 20.0, "imdb", *films)
 
 
@@ -37,7 +37,7 @@ def mag(scale: float, engine: str) -> Iterator[Figure]:
 
 def _made(paper: str, kb: str, out: str, count: int, goal: float | None, where: str, *options: str) -> Figure:
     """One dataset; ``extra`` has what its report says."""
-    taken, memory = watched_command([KBKIT, paper, "make", kb, "-n", str(count), "--out", out, *options])
+    taken, memory = watched_command([KBKIT, paper, "make", kb, "-n", str(count), "-o", out, *options])
     report = json.loads((Path(out) / "dataset.json").read_text("utf-8"))["report"]
     figures = {name: float(report[name]) for name in ("queries", "golds_verified") if report.get(name) is not None}
     return Figure(

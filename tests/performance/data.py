@@ -54,7 +54,7 @@ def source(scale: float, shape: str = "mag") -> Path:
     """The generated Parquet files."""
 
     def write(path: Path) -> None:
-        subprocess.run([KBKIT, "generate", shape, "--scale", str(scale), "--out", str(path)], check=True)
+        subprocess.run([KBKIT, "stark", "generate", shape, "--scale", str(scale), "-o", str(path)], check=True)
 
     return made(folder() / f"{shape}-{scale}", write)
 
@@ -98,7 +98,7 @@ def _with(out: Path, *stores: str) -> Path:
 
 def _ingested(out: Path, files: Path, *options: str) -> Path:
     if not (out / "CURRENT").is_file():
-        subprocess.run([KBKIT, "ingest", "table", str(files), "--out", str(out), *options], check=True)
+        subprocess.run([KBKIT, "ingest", "table", str(files), "-o", str(out), *options], check=True)
     return out
 
 

@@ -51,7 +51,7 @@ def _alone(scale: float, out: Path) -> Figure:
     """Tables and adjacency of the files without texts."""
     if "--stores" not in subprocess.run([KBKIT, "ingest", "--help"], capture_output=True, text=True, check=True).stdout:
         return Figure(GRAPH, note="this kbkit has no ingest --stores")
-    command = [KBKIT, "ingest", "table", str(data.graph_only(scale)), "--out", str(out)]
+    command = [KBKIT, "ingest", "table", str(data.graph_only(scale)), "-o", str(out)]
     taken, memory = watched_command([*command, "--stores", "tables,adjacency"])
     return Figure(GRAPH, taken, "s", goal=_budget(scale, 90.0), disk_mb=disk_mb(out), **memory.figures())
 
@@ -59,7 +59,7 @@ def _alone(scale: float, out: Path) -> Figure:
 def _all(scale: float, shape: str, budgets: dict[str, float]) -> Iterator[Figure]:
     with scratch() as place:
         out = place / "all.kb"
-        command = [KBKIT, "ingest", "table", str(data.source(scale, shape)), "--out", str(out)]
+        command = [KBKIT, "ingest", "table", str(data.source(scale, shape)), "-o", str(out)]
         taken, memory = watched_command(command)
         yield Figure("all stores", taken, "s", disk_mb=disk_mb(out), **memory.figures())
         peak = memory.private or memory.resident

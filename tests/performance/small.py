@@ -29,13 +29,13 @@ def _command(command: Sequence[str], runs: int = 15) -> float:
 def build(scale: float, engine: str) -> Iterator[Figure]:
     """Whole commands: the demo, imdb, wn18rr and umls with all stores."""
     with tempfile.TemporaryDirectory() as folder:
-        yield Figure("kbkit demo", seconds([KBKIT, "demo", "--out", f"{folder}/w.kb"]), "s", goal=30.0)
+        yield Figure("kbkit demo", seconds([KBKIT, "demo", "-o", f"{folder}/w.kb"]), "s", goal=30.0)
         for recipe, name, goal in (("imdb", "imdb", 20.0), ("triples", "wn18rr", 40.0), ("triples", "umls", None)):
             what = f"kbkit ingest {recipe} {name}, all stores"
             if not (SHARED / name).is_dir():
                 yield Figure(what, note="no data")
                 continue
-            command = [KBKIT, "ingest", recipe, str(SHARED / name), "--out", f"{folder}/{name}.kb"]
+            command = [KBKIT, "ingest", recipe, str(SHARED / name), "-o", f"{folder}/{name}.kb"]
             taken, memory = watched_command(command)
             yield Figure(what, taken, "s", goal=goal, **memory.figures())
 
@@ -90,7 +90,7 @@ def memory(scale: float, engine: str) -> Iterator[Figure]:
             pl.DataFrame({"head": heads % nodes, "relation": "links", "tail": (heads * 7919 + 13) % nodes}).write_csv(
                 f"{folder}/edges.csv"
             )
-            taken, used = watched_command([KBKIT, "ingest", "table", folder, "--out", f"{folder}/t.kb"])
+            taken, used = watched_command([KBKIT, "ingest", "table", folder, "-o", f"{folder}/t.kb"])
             yield Figure(f"ingest {nodes:,} nodes, {5 * nodes:,} edges", taken, "s", **used.figures())
 
 

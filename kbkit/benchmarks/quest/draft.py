@@ -107,7 +107,7 @@ class QuestSettings:
 
     def __post_init__(self) -> None:
         if not self.domains:
-            raise KbError("Missing domain", "Use ", Option("domain", "TYPE"), " for the type of the answers")
+            raise KbError("Missing domain", "Use ", Option("type", "TYPE"), " for the type of the answers")
         if len(set(self.domains)) < len(self.domains):
             raise KbError("Duplicate domain", "List each type once")
         if self.require not in EVIDENCE:
@@ -153,7 +153,7 @@ class Draft:
         types = {text: answer_type(self.kb, text) for text in self.settings.categories}
         for text, kind in types.items():
             if kind not in self.settings.domains:
-                hint = ("Add ", Option("domain", kind))
+                hint = ("Add ", Option("type", kind))
                 raise KbError(f"Category {text!r} has nodes of type {kind}, which is not a domain", *hint)
         return [text for text, kind in types.items() if kind == domain]
 

@@ -89,7 +89,7 @@ def _catalogue(kb: KnowledgeBase, group: list[Template], name: str) -> list[Temp
     """Return the templates of a catalogue that fit the KB."""
     problems = [catalogue.misfit(template, kb.schema) for template in group]
     if group and all(problems):
-        hint = ("Use ", Option("templates", SUGGEST), " for templates from the schema")
+        hint = ("Use ", Option("template", SUGGEST), " for templates from the schema")
         raise KbError(f"No template of catalogue {name} fits this KB: {problems[0]}", *hint)
     return [template for template, problem in zip(group, problems, strict=True) if not problem]
 
@@ -98,7 +98,7 @@ def suggested(kb: KnowledgeBase, seed: int) -> list[Template]:
     """Return templates from the schema whose answers have texts, alternating between types of answers."""
     frame = kb.suggest_templates(_CONSIDERED, seed).filter(pl.col("answer").is_in(sorted(types_with_text(kb))))
     if frame.is_empty():
-        hint = ("Use ", Option("templates"), " with a TOML file of templates")
+        hint = ("Use ", Option("template"), " with a TOML file of templates")
         raise KbError("The schema suggests no template whose answers have texts", *hint)
     turn = pl.int_range(pl.len()).over("answer")
     rows = frame.with_columns(turn.alias("turn")).sort("turn", maintain_order=True).head(_SUGGESTED)

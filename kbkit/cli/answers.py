@@ -1,0 +1,340 @@
+"""Commands on answer sets: answers; sets list, show, drop; template list, show, suggest, sample."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kbkit.cli.commands import add, group
+from kbkit.cli.options import (
+    Catalogues,
+    Constraints,
+    Format,
+    Kb,
+    MaxAnswers,
+    Output,
+    Params,
+    Parts,
+    Sampling,
+    Seed,
+    Template,
+    Timeout,
+    counted,
+    note,
+    numbers,
+    on_screen,
+    pairs,
+    seconds,
+)
+from kbkit.errors import Command, KbError, Option, UnknownNameError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from kbkit.answers.answer_set import AnswerSet
+    from kbkit.answers.catalogue import Template as CatalogueTemplate
+    from kbkit.answers.engines import Engine
+
+Expression = Annotated[str | None, typer.Argument(metavar="EXPR", help="Answer expression (see kbkit docs answers).")]
+SetName = Annotated[str, typer.Argument(metavar="NAME", help="Name of a saved set.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file to the program."""
+    add(app, answers)
+    template = group("List, show, suggest and sample templates.")
+    add(template, list_templates, "list")
+    add(template, show_template, "show")
+    add(template, suggest)
+    add(template, sample)
+    app.add_typer(template, name="template")
+    sets = group("List, show and drop saved answer sets.")
+    add(sets, list_sets, "list")
+    add(sets, show_set, "show")
+    add(sets, drop_sets, "drop")
+    app.add_typer(sets, name="sets")
+
+
+# -- answers ----------------------------------------------------------------------------------------------------------
+
+
+def answers(
+    context: typer.Context,
+    kb: Kb,
+    expression: Expression = None,
+    template: Template = None,
+    param: Params = None,
+    engine: Annotated[
+        str,
+        typer.Option("--engine", "-e", metavar="NAME", help="walk, sql, sparql or spark; all return the same answers."),
+    ] = "walk",
+    parquet: Annotated[
+        str | None, typer.Option("--parquet", metavar="PATH", help="Parquet export of the KB, for the engine spark.")
+    ] = None,
+    spark_master: Annotated[
+        str, typer.Option("--spark-master", metavar="URL", help="Spark master, for the engine spark.")
+    ] = "local[*]",
+    endpoint: Annotated[
+        str | None,
+        typer.Option("--endpoint", metavar="URL", help="Query a SPARQL endpoint that holds the KB's triples."),
+    ] = None,
+    compile: Annotated[
+        str | None,
+        typer.Option("--compile", metavar="LANGUAGE", help="Print the compiled sql or sparql, without running it."),
+    ] = None,
+    why: Annotated[
+        bool, typer.Option("--why", help="Show a proof of each answer: the triples that lead to it.")
+    ] = False,
+    save: Annotated[str | None, typer.Option("--save", metavar="NAME", help="Save the answers as @NAME.")] = None,
+    count: Annotated[bool, typer.Option("--count", help="Print the number of answers only.")] = False,
+    timeout: Timeout = 60,
+    own: Catalogues = None,
+    format: Format = None,
+    output: Output = None,
+) -> None:
+    """Find the nodes that an expression describes.
+
+    Expressions follow relations and combine sets (see kbkit docs answers). -p SLOT=VALUE fills <SLOT> with a name or
+    #key.
+    """
+    from kbkit.answers.syntax import Saved
+    from kbkit.display.render import write
+    from kbkit.kb import KnowledgeBase
+
+    if compile not in (None, "sql", "sparql"):
+        raise UnknownNameError("language", compile or "", ("sql", "sparql"))
+    wanted = _wanted(expression, template, own)
+    limit = seconds(timeout)
+    with contextlib.ExitStack() as stack:
+        chosen = stack.enter_context(_engine(engine, parquet, spark_master, endpoint))
+        opened = stack.enter_context(KnowledgeBase(kb))
+        found = opened.answers(wanted, chosen, limit, pairs(param, "slots", "author=Ann"))
+        if compile is not None:
+            typer.echo(found.sql if compile == "sql" else found.sparql)
+            return
+        if save is not None:
+            found.save(save)
+            note(context, [f"Saved {counted(len(found), 'node')} as {Saved(save)}"])
+        if count:
+            typer.echo(len(found))
+        elif why and on_screen(format, output):
+            _print_proofs(found)
+        else:
+            write(_proofs(found) if why else found.nodes(), format, output)
+
+
+@contextlib.contextmanager
+def _engine(name: str, parquet: str | None, master: str, url: str | None) -> Iterator[str | Engine]:
+    """Open the engine that the options name."""
+    if url is not None:
+        if name != "walk" or parquet is not None:
+            raise KbError(f"The endpoint {url} is an engine itself", "Remove --engine and --parquet")
+        from kbkit.answers.engines.sparql_endpoint import Endpoint
+
+        yield Endpoint(url)
+    elif name == "spark":
+        if parquet is None:
+            raise KbError(
+                "The engine spark needs a Parquet export",
+                "Use ",
+                Option("parquet", "PATH"),
+                "; to write one: ",
+                Command("export KB -f parquet -o PATH"),
+            )
+        from kbkit.answers.engines.spark import Spark
+
+        with Spark(parquet, master) as spark:
+            yield spark
+    elif parquet is not None:
+        raise KbError("Option --parquet applies to the engine spark only", "Add ", Option("engine", "spark"))
+    else:
+        yield name
+
+
+def _wanted(expression: str | None, template: str | None, own: list[Path] | None) -> str | CatalogueTemplate:
+    """Return the expression, or the template of this id."""
+    from kbkit.answers.catalogue import find
+
+    if (expression is None) == (template is None):
+        problem = "No expression given" if expression is None else "An expression and a template are given"
+        raise KbError(
+            problem,
+            "Give one expression or ",
+            Option("template", "ID"),
+            "; to list templates: ",
+            Command("template list"),
+        )
+    return find(template, _own(own)) if template is not None else str(expression)
+
+
+def _own(paths: list[Path] | None) -> list[CatalogueTemplate]:
+    """Return the templates of the user's catalogues."""
+    from kbkit.answers.catalogue import load
+
+    return [template for path in paths or [] for template in load(path)]
+
+
+def _print_proofs(found: AnswerSet) -> None:
+    """Print the first answers, each with its proof."""
+    from kbkit.display.render import TABLE_ROWS, clean
+
+    nodes = found.nodes()
+    first = nodes.head(TABLE_ROWS)
+    proofs = found.proofs(first["id"].to_list())
+    for why, kind, key in zip(proofs, first["type"], first["key"], strict=True):
+        typer.echo(clean(f"{why.name}  ({kind}#{key})"))
+        for line in why.lines():
+            typer.echo(clean(f"  {line}"))
+    shown = f"{TABLE_ROWS:,} of " if nodes.height > TABLE_ROWS else ""
+    typer.echo(f"{shown}{counted(nodes.height, 'answer')}")
+
+
+def _proofs(found: AnswerSet) -> pl.DataFrame:
+    """Return the answers with their proofs as lists of lines."""
+    import polars as pl
+
+    nodes = found.nodes()
+    proofs = [why.lines() for why in found.proofs(nodes["id"].to_list())]
+    return nodes.with_columns(pl.Series("why", proofs, dtype=pl.List(pl.String)))
+
+
+# -- template ---------------------------------------------------------------------------------------------------------
+
+
+def list_templates(
+    kb: Annotated[
+        Path | None, typer.Argument(metavar="KB", help="KB to check the templates against (default: none).")
+    ] = None,
+    own: Catalogues = None,
+    part: Parts = None,
+    format: Format = None,
+    output: Output = None,
+) -> None:
+    """List templates: expressions with slots.
+
+    With a KB, the list says which templates fit it.
+    """
+    from kbkit.answers import catalogue
+    from kbkit.display.render import write
+    from kbkit.kb import KnowledgeBase
+
+    schema = None
+    if kb is not None:
+        with KnowledgeBase(kb) as opened:
+            schema = opened.schema
+    frame = catalogue.listed([*_own(own), *catalogue.shipped()], schema, part or [])
+    short = frame.drop("question", "problem", strict=False)
+    write(short if on_screen(format, output) else frame, format, output)
+
+
+def show_template(
+    template: Annotated[str, typer.Argument(metavar="ID", help="Id of a template.")],
+    own: Catalogues = None,
+    format: Format = None,
+    output: Output = None,
+) -> None:
+    """Show one template."""
+    from kbkit.answers import catalogue
+    from kbkit.display.render import write
+
+    write(catalogue.details(catalogue.find(template, _own(own))), format, output)
+
+
+def suggest(
+    kb: Kb,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, help="Maximum number of templates.")] = 20,
+    format: Format = None,
+    output: Output = None,
+) -> None:
+    """Suggest templates for a KB, from its schema.
+
+    -o FILE.toml writes a catalogue.
+    """
+    from kbkit.answers import catalogue
+    from kbkit.display.render import write
+    from kbkit.kb import KnowledgeBase
+
+    with KnowledgeBase(kb) as opened:
+        frame = opened.suggest_templates(limit)
+    if output is not None and output.suffix == ".toml":
+        catalogue.write(frame, output, f"Templates for {kb.name}")
+    else:
+        write(frame.select("expression", "groundings") if on_screen(format, output) else frame, format, output)
+
+
+def sample(
+    context: typer.Context,
+    kb: Kb,
+    expression: Expression = None,
+    template: Template = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Number of groundings to sample.")] = 10,
+    seed: Seed = 0,
+    min_answers: Annotated[
+        int | None,
+        typer.Option(
+            "--min-answers", metavar="N", help="Minimum number of answers per query (default: 1; for set operations 2)."
+        ),
+    ] = None,
+    max_answers: MaxAnswers = 20,
+    sampling: Sampling = "uniform",
+    part: Parts = None,
+    constraint: Constraints = None,
+    own: Catalogues = None,
+    format: Format = None,
+    output: Output = None,
+) -> None:
+    """Sample values for the slots of a template.
+
+    The answers of each sampled query are within the limits.
+    """
+    from kbkit.display.render import write
+    from kbkit.kb import KnowledgeBase
+
+    wanted = _wanted(expression, template, own)
+    with KnowledgeBase(kb) as opened:
+        constraints = numbers(constraint, "constraint", "NAME=10")
+        frame = opened.sample(wanted, limit, seed, min_answers, max_answers, sampling, part or [], constraints)
+    if frame.height < limit:
+        note(context, [f"Only {counted(frame.height, 'grounding')} qualify"])
+    write(frame.select("expression", "answers") if on_screen(format, output) else frame, format, output)
+
+
+# -- sets -------------------------------------------------------------------------------------------------------------
+
+
+def list_sets(kb: Kb, format: Format = None, output: Output = None) -> None:
+    """List the saved sets of a KB."""
+    from kbkit.display.render import write
+    from kbkit.kb import KnowledgeBase
+
+    with KnowledgeBase(kb) as opened:
+        frame = opened.sets()
+    write(frame, format, output)
+
+
+def show_set(kb: Kb, name: SetName, format: Format = None, output: Output = None) -> None:
+    """List the nodes of a saved set.
+
+    Nodes that the live generation no longer has are left out.
+    """
+    from kbkit.answers.syntax import Saved
+    from kbkit.display.render import write
+    from kbkit.kb import KnowledgeBase
+
+    with KnowledgeBase(kb) as opened:
+        write(opened.answers(str(Saved(name))).nodes(), format, output)
+
+
+def drop_sets(kb: Kb, names: Annotated[list[str], typer.Argument(metavar="NAME", help="Names of saved sets.")]) -> None:
+    """Delete saved sets."""
+    from kbkit.kb import KnowledgeBase
+
+    with KnowledgeBase(kb) as opened:
+        for name in names:
+            opened.workspace.members(name)  # raises before any set is dropped
+        for name in names:
+            opened.workspace.drop(name)

@@ -1,0 +1,198 @@
+"""Commands that run queries: shell, sql, sparql, and query list, show."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kbkit.cli.commands import add, group
+from kbkit.cli.options import Format, Kb, Output, Params, Timeout, pairs, read_input, seconds
+from kbkit.errors import Command, KbError, UnknownNameError
+
+if TYPE_CHECKING:
+    from kbkit.assets.queries import Query
+    from kbkit.shell.runner import Runner
+
+QueryArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="QUERY", help="A query, a file, or the name of a shipped query (see kbkit query list); - for stdin."
+    ),
+]
+Text = Annotated[str | None, typer.Option("-c", metavar="QUERY", help="The query itself.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file to the program."""
+    add(app, shell)
+    add(app, sql)
+    add(app, sparql)
+    query = group("List and show the shipped queries.")
+    add(query, list_queries, "list")
+    add(query, show_query, "show")
+    app.add_typer(query, name="query")
+
+
+def sql(
+    kb: Kb,
+    query: QueryArgument = None,
+    text: Text = None,
+    param: Params = None,
+    timeout: Timeout = 60,
+    allow_files: Annotated[bool, typer.Option("--allow-files", help="Let SQL read and write files.")] = False,
+    format: Format = None,
+    output: Output = None,
+) -> None:
+    """Run a SQL query.
+
+    -p NAME=VALUE sets $NAME in the query.
+    """
+    from kbkit.display.render import check, write
+    from kbkit.kb import KnowledgeBase
+
+    check(format, output)
+    chosen, limit = _chosen("sql", query, text), seconds(timeout)
+    with KnowledgeBase(kb) as opened:
+        frame = opened.run(chosen, pairs(param, "params"), limit, allow_files=allow_files)
+    write(frame, format, output)
+
+
+def sparql(
+    kb: Kb,
+    query: QueryArgument = None,
+    text: Text = None,
+    param: Params = None,
+    dialect: Annotated[
+        str | None,
+        typer.Option(
+            "--dialect",
+            metavar="NAME",
+            help="sparql, or wikidata: the dialect of the Wikidata Query Service (default: that of the KB).",
+        ),
+    ] = None,
+    print_: Annotated[
+        bool, typer.Option("--print", help="Print the query as sent to the engine, without running it.")
+    ] = False,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", metavar="N", help="Maximum number of rows.")] = None,
+    timeout: Timeout = 60,
+    format: Format = None,
+    output: Output = None,
+) -> None:
+    """Run a SPARQL query.
+
+    Prefixes of the KB are predefined. SERVICE kb:search { ?x kb:matches "words" } searches its texts. -p NAME=VALUE
+    sets $NAME in the query.
+    """
+    from kbkit.assets.parameters import read_all
+    from kbkit.display.render import check, write
+    from kbkit.kb import KnowledgeBase
+
+    check(format, output)
+    chosen, cancel = _chosen("sparql", query, text), seconds(timeout)
+    with KnowledgeBase(kb) as opened:
+        params = read_all(opened, chosen, pairs(param, "params"))
+        if print_:
+            typer.echo(str(opened.rewrite(chosen.text, dialect, limit, **params)).rstrip("\n"))
+            return
+        frame = opened.sparql(chosen.text, cancel, dialect=dialect, max_rows=limit, **params)
+    write(frame, format, output)
+
+
+def _chosen(language: str, argument: str | None, text: str | None) -> Query:
+    """Return the query given by the arguments: text, a file, or the name of a shipped query."""
+    from kbkit.assets import queries
+
+    if argument is not None and text is not None:
+        raise KbError("Two queries given, as an argument and with -c", "Remove one of them")
+    if argument is None and text is None:
+        raise KbError("No query given", "For example: ", Command(f"{language} KB 'SELECT ...'"))
+    if argument == "-":
+        text = read_input()
+    return queries.typed(language, text) if text is not None else queries.find(language, str(argument))
+
+
+def list_queries(format: Format = None, output: Output = None) -> None:
+    """List the shipped SQL and SPARQL queries."""
+    from kbkit.assets import queries
+    from kbkit.display.render import write
+
+    write(queries.listed(), format, output)
+
+
+def show_query(name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a shipped query.")]) -> None:
+    """Print the text of a shipped query."""
+    from kbkit.assets import queries
+
+    known = queries.all_shipped()
+    hits = [query for query in known if name in (query.name, query.name.split("/")[1])]
+    if not hits:
+        raise UnknownNameError("query", name, [query.name for query in known])
+    typer.echo("\n".join(query.text for query in hits), nl=False)
+
+
+# -- shell ------------------------------------------------------------------------------------------------------------
+
+
+def shell(
+    context: typer.Context,
+    kb: Kb,
+    text: Annotated[
+        list[str] | None,
+        typer.Option("-c", metavar="QUERY", help="Run these statements and exit; repeatable."),
+    ] = None,
+    language: Annotated[
+        str, typer.Option("--language", metavar="NAME", help="auto, sql, sparql, answers or search.")
+    ] = "auto",
+    format: Format = None,
+    output: Output = None,
+) -> None:
+    """Open an interactive shell, or run statements.
+
+    It runs SQL, SPARQL, answer expressions and searches, with completion (see kbkit docs shell). Statements are also
+    read from a pipe: echo 'lake{area_km2 > 50000}' | kbkit shell world.kb
+    """
+    from kbkit.display.render import check
+    from kbkit.executor import languages
+    from kbkit.executor.executor import Executor
+    from kbkit.executor.settings import Settings
+    from kbkit.shell.display import Display
+    from kbkit.shell.runner import Runner
+
+    if language not in (languages.AUTO, *languages.LANGUAGES):
+        raise UnknownNameError("language", language, (languages.AUTO, *languages.LANGUAGES))
+    if format is not None or output is not None:
+        check(format, output)
+    interactive = not text and sys.stdin.isatty()
+    settings = Settings(mode=language, format=format, output=output)
+    executor = Executor.open(kb, settings)
+    display = Display(settings, pages=interactive and sys.stdout.isatty(), quiet=context.obj.quiet)
+    runner = Runner(executor, display, debug=context.obj.debug)
+    try:
+        code = _interact(runner) if interactive else _run(runner, text)
+    finally:
+        executor.close()
+    raise typer.Exit(code)
+
+
+def _interact(runner: Runner) -> int:
+    from kbkit.shell.repl import Repl
+
+    Repl(runner).run()
+    return 0
+
+
+def _run(runner: Runner, texts: list[str] | None) -> int:
+    """Run the statements of -c or of standard input; return the exit code of the first that fails."""
+    from kbkit.executor.executor import Quit
+
+    try:
+        if texts is None:
+            return runner.script(read_input(), "stdin")
+        for text in texts:
+            if code := runner.script(text):
+                return code
+    except Quit:
+        pass
+    return 0

@@ -1,0 +1,142 @@
+"""Commands about sources: fetch, and recipe list, show, new."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kbkit.cli.build import Source
+from kbkit.cli.commands import add, group
+from kbkit.cli.options import Format, Output, note, on_screen
+from kbkit.errors import KbError
+
+if TYPE_CHECKING:
+    from kbkit.ingestion.recipe import Download
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file to the program."""
+    add(app, fetch)
+    recipe = group("List, show and create recipes.")
+    add(recipe, list_recipes, "list")
+    add(recipe, show_recipe, "show")
+    add(recipe, new_recipe, "new")
+    app.add_typer(recipe, name="recipe")
+
+
+def list_recipes(format: Format = None, output: Output = None) -> None:
+    """List the sources that kbkit can ingest."""
+    import polars as pl
+
+    from kbkit.display.render import write
+    from kbkit.ingestion import recipe
+
+    known = [recipe.load(name) for name in recipe.names()]
+    columns = {
+        "recipe": [r.name for r in known],
+        "title": [r.title for r in known],
+        "licence": [r.licence for r in known],
+    }
+    write(pl.DataFrame(columns), format, output)
+
+
+def show_recipe(recipe: Source, format: Format = None, output: Output = None) -> None:
+    """Show the files and options of a recipe.
+
+    Also its description, its licence, and where to get the files.
+    """
+    import polars as pl
+
+    from kbkit.display.render import write
+    from kbkit.ingestion import recipe as recipes
+
+    chosen = recipes.load(recipe)
+    rows = [
+        ("title", chosen.title),
+        ("description", " ".join(chosen.description.split())),
+        ("licence", chosen.licence),
+        ("get", chosen.get),
+    ]
+    rows += [
+        (f"file {f.name}{' (optional)' if f.optional else ''}", f"{' or '.join(f.match)}: {f.help}".rstrip(": "))
+        for f in chosen.files
+    ]
+    rows += [(f"--set {k}={o.default}", o.help) for k, o in chosen.options.items()]
+    write(pl.DataFrame(rows, schema=["recipe", chosen.name], orient="row"), format, output)
+
+
+def new_recipe(folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the new recipe.")]) -> None:
+    """Create a commented recipe to start from."""
+    from kbkit.ingestion.skeleton import write_skeleton
+
+    write_skeleton(folder)
+    typer.echo(
+        f"Wrote {folder / 'recipe.toml'} and {folder / 'load.sql'}; to use it: kbkit ingest ./{folder} FILES -o my.kb"
+    )
+
+
+def fetch(
+    context: typer.Context,
+    source: Source,
+    parts: Annotated[
+        list[str] | None, typer.Argument(metavar="PART", help="Parts to download (see --list; default: all).")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="Output folder (default: ./SOURCE).")
+    ] = None,
+    list_: Annotated[
+        bool, typer.Option("--list", help="List the files and their addresses without downloading.")
+    ] = False,
+    format: Format = None,
+) -> None:
+    """Download the published files of a source.
+
+    An interrupted download is resumed. --format is the format of the list.
+    """
+    from kbkit.cli.progress import bars
+    from kbkit.ingestion import fetch as files
+    from kbkit.ingestion import recipe
+
+    if format and not list_:
+        raise KbError("Option --format applies to lists only", "Add --list")
+    chosen = recipe.load(source)
+    folder = output or _default_folder(source, chosen.folder)
+    plan = files.plan(chosen, folder, parts or [])
+    if list_:
+        _list(plan, format)
+        return
+    with bars(context.obj.quiet, sizes=True) as listener:
+        fetched = files.fetch(source, folder, parts or [], listener)
+    note(context, (f"{f.path}: {f.bytes / 1e6:,.1f} MB{'' if f.new else ', already downloaded'}" for f in fetched))
+    note(context, ["Next: " + _next_command(source, folder, [file.path for file in fetched])])
+
+
+def _default_folder(source: str, recipe: Path) -> Path:
+    """Return ``./SOURCE``, or ``./SOURCE.files`` if that is the recipe itself."""
+    folder = Path(Path(source).resolve().name or "files")
+    return folder.with_name(f"{folder.name}.files") if folder.resolve() == recipe.resolve() else folder
+
+
+def _list(plan: Sequence[tuple[Download, Path]], format: str | None) -> None:
+    import polars as pl
+
+    from kbkit.display.render import write
+
+    rows = [(d.part or None, str(path), d.bytes, path.exists(), d.url, d.help or None) for d, path in plan]
+    kinds = {"part": pl.String, "file": pl.String, "bytes": pl.Int64, "there": pl.Boolean}
+    frame = pl.DataFrame(rows, schema={**kinds, "url": pl.String, "help": pl.String}, orient="row")
+    if on_screen(format, None):  # without empty columns
+        frame = frame.drop(name for name in ("part", "bytes", "help") if frame[name].is_null().all())
+    write(frame, format)
+
+
+def _next_command(source: str, folder: Path, paths: Sequence[Path]) -> str:
+    """Return the command that ingests the files: archives are listed, for a folder is searched for plain files only."""
+    archives = [path for path in paths if path.suffix.lower() == ".zip"]
+    inputs = archives if len(archives) == len(paths) else [folder, *archives]
+    kb = f"{Path(source).resolve().name}.kb"
+    return "kbkit ingest " + " ".join(shlex.quote(str(word)) for word in (source, *inputs, "-o", kb))

@@ -1,0 +1,82 @@
+"""Writes the numbered tables of a paper: one in any format, or several one after another."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kbkit.cli.options import on_screen
+from kbkit.errors import KbError, Option
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    Titled = tuple[int, str, pl.DataFrame]
+    """The number of a table in the paper, its caption, the table."""
+
+Table = Annotated[int | None, typer.Option("--table", metavar="N", help="Show only this table of the paper.")]
+
+
+def check_table(
+    table: int | None, known: Sequence[int], format: str | None, output: Path | None, *, per_query: bool = False
+) -> None:
+    """Raise before any work what :func:`write_tables` would raise in the end; ``per_query`` if one frame is written."""
+    from kbkit.display.render import check
+
+    if table is not None and per_query:
+        raise KbError("Options --table and --per-query exclude each other", "Remove one of them")
+    if table is not None and table not in known:
+        raise KbError(f"Unknown table {table}", f"Valid tables: {', '.join(map(str, known))}")
+    check(format, output)
+    if not per_query and table is None and (output is not None or format not in (None, "table", "markdown", "ndjson")):
+        target = "A file" if output is not None else f"Format {format}"
+        raise KbError(f"{target} holds one table only", "Use ", Option("table", f"{known[0]}"))
+
+
+def write_tables(
+    tables: Sequence[Titled],
+    chosen: int | None,
+    format: str | None,
+    output: Path | None,
+    *,
+    short: Mapping[str, str] | None = None,
+    by_system: Collection[int] = (),
+) -> None:
+    """Write one table in any format; several as text, in Markdown, or as records with a column ``table``.
+
+    As text, columns are renamed by ``short``, and tables in ``by_system`` have a section for each system.
+    """
+    import polars as pl
+
+    from kbkit.display.render import print_table, write
+
+    selected = [table for table in tables if chosen in (None, table[0])]
+    text = on_screen(format, output)
+    if chosen is not None and not (text and chosen in by_system):
+        write(selected[0][2], format, output)
+        return
+    for position, (number, caption, frame) in enumerate(selected):
+        if format == "ndjson":
+            write(frame.select(pl.lit(number).alias("table"), pl.all()), format)
+            continue
+        if chosen is None:
+            typer.echo(f"{chr(10) if position else ''}Table {number}: {caption}\n")
+        if not text:
+            write(frame, format)
+        elif number in by_system:
+            _print_by_system(frame)
+        else:
+            print_table(frame.rename(short or {}, strict=False), sys.stdout, count=False)
+
+
+def _print_by_system(frame: pl.DataFrame) -> None:
+    """Print a section for each system: the tables are too wide for a column with its name."""
+    from kbkit.display.render import clean, print_table
+
+    for position, ((system,), rows) in enumerate(frame.group_by("system", maintain_order=True)):
+        typer.echo(f"{chr(10) if position else ''}{clean(str(system))}")
+        print_table(rows.drop("system"), sys.stdout, count=False)
