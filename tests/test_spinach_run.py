@@ -508,7 +508,9 @@ def test_run_and_eval(here: Here, kb_path: Path, tmp_path: Path) -> None:
             cwd=tmp_path,
         )
     assert done.returncode == 0, done.stderr
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert "Table 11" in done.stdout
+    records = here("-q", "spinach", "eval", "runs.jsonl", "-f", "ndjson", cwd=tmp_path)
+    rows = [json.loads(line) for line in records.stdout.splitlines()]
     assert {row["table"] for row in rows} == {3, 5, 10, 11}
     # 1: all; 2: one cell of two in its row, tp 1/2 and fn 1/2; 3: the wrong boolean
     assert rows[0]["questions"] == 3

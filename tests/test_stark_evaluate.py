@@ -286,7 +286,7 @@ def test_records_of_other_runs_are_kept(tmp_path: Path) -> None:
 def test_a_run_without_hits(here: Here, data: Path, tmp_path: Path) -> None:
     path = evaluate.write(Result("bm25", run_of(), Latency(1, 2)), tmp_path, {})
     assert path.read_bytes() == b""
-    [row] = rows(here("-q", "stark", "eval", data, path))
+    [row] = rows(here("-q", "stark", "eval", data, path, "-f", "ndjson"))
     assert (row["queries"], row["MRR"], row["ms_mean"]) == (3, 0, 2)
     (tmp_path / "other.trec").write_bytes(b"")  # of which nobody says that it is whole
     done = here("stark", "eval", data, tmp_path / "other.trec")

@@ -587,7 +587,7 @@ def test_the_command(world_kb: Path, here: Run, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     first, second, *_ = done.stdout.splitlines()
     assert first.startswith(f"{tmp_path / 'data'}: 20 queries of 35 drawn, ")
-    assert second.startswith("gold answers that pass: ")
+    assert second.startswith("Gold answers accepted: ")
     assert done.stderr == ""
     assert {path.name for path in (tmp_path / "data" / "stages").iterdir()} == {
         "1_relational.jsonl", "2_textual.jsonl", "3_fused.jsonl", "4_verified.jsonl",

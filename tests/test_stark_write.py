@@ -310,9 +310,12 @@ def test_a_session(run: Run, kb: KnowledgeBase, kb_path: Path, tmp_path: Path) -
     assert done.returncode == 0, done.stderr
     shown = [line for line in done.stdout.splitlines() if line in (first, second, third)]
     assert shown == [first, second, third]
-    refusal = f"this gives the name away: {first}; ask without it (an empty line skips, q ends)"
-    assert f"query> is it {first.upper()}\n{refusal}\nquery> something with a train\nsaved as query 0\n" in done.stdout
-    assert done.stdout.endswith("query> the last one\nsaved as query 1\n\nthat was every entity\n")
+    before, _, after = done.stdout.partition(f"query> is it {first.upper()}\n")
+    rejection, after = after.split("\n", 1)
+    assert before
+    assert first in rejection
+    assert after.startswith("query> something with a train\nsaved as query 0\n")
+    assert "query> the last one\nsaved as query 1\n" in after
     saved = f"{tmp_path}/o/stark_qa/stark_qa_human_generated_eval.csv: 2 queries written\n"
     assert done.stderr == saved
     assert [(r["query"], r["entity"]["name"], r["seed"]) for r in told(tmp_path / "o")] == [  # type: ignore[index]
