@@ -509,9 +509,7 @@ def test_remark_on_measures_beyond_k(kb: KnowledgeBase, data: Path, k: int) -> N
     ],
 )
 @pytest.mark.parametrize("command", ["run nothing.kb nodata", "eval nodata run.trec", "stats nodata"])
-def test_output_options_are_checked_first(
-    here: Here, data: Path, command: str, args: str, wording: Wording
-) -> None:
+def test_output_options_are_checked_first(here: Here, data: Path, command: str, args: str, wording: Wording) -> None:
     done = here("stark", *command.split(), *args.split(), cwd=data.parent)
     assert (done.returncode, done.stdout) == (1, "")
     wording(done.stderr, "cli")

@@ -215,9 +215,7 @@ def test_split_fractions_of_the_paper(templates: list[str], shares: tuple[float,
 # -- again, and going on ---------------------------------------------------------------------------------------------
 
 
-def test_output_depends_only_on_the_seed(
-    made: Output, world: KnowledgeBase, tmp_path: Path
-) -> None:
+def test_output_depends_only_on_the_seed(made: Output, world: KnowledgeBase, tmp_path: Path) -> None:
     make(world, tmp_path / "same", SETTINGS)
     assert files(tmp_path / "same") == files(made.folder)
     other = make(world, tmp_path / "other", StarkSettings(40, seed=8))
@@ -500,9 +498,7 @@ def test_a_run_continues_after_the_budget_is_spent(
     assert whole > before
 
 
-def test_invalid_answers_of_models_are_counted(
-    few: StarkSettings, world: KnowledgeBase, tmp_path: Path
-) -> None:
+def test_invalid_answers_of_models_are_counted(few: StarkSettings, world: KnowledgeBase, tmp_path: Path) -> None:
     def odd(seen: Seen) -> str:
         if "document" in seen.inputs and "count" not in seen.inputs and "a" in seen.inputs["document"]["name"]:
             return "I would rather not"
@@ -581,9 +577,7 @@ def test_judgements_with_wrong_numbers_are_invalid(
 
 
 def test_the_command(world_kb: Path, here: Run, tmp_path: Path) -> None:
-    done = here(
-        "stark", "make", world_kb, "-n", 20, "--seed", 1, "-o", tmp_path / "data", "--splits", "0.5,0.25,0.25"
-    )
+    done = here("stark", "make", world_kb, "-n", 20, "--seed", 1, "-o", tmp_path / "data", "--splits", "0.5,0.25,0.25")
     assert done.returncode == 0, done.stderr
     first, second, *_ = done.stdout.splitlines()
     assert first.startswith(f"{tmp_path / 'data'}: 20 queries of 35 drawn, ")
@@ -648,9 +642,7 @@ def test_a_kb_without_its_text_index(world_kb: Path, here: Run, tmp_path: Path) 
     assert "kbkit build" in done.stderr
 
 
-def test_replace_removes_only_tables_and_only_with_valid_options(
-    world_kb: Path, here: Run, tmp_path: Path
-) -> None:
+def test_replace_removes_only_tables_and_only_with_valid_options(world_kb: Path, here: Run, tmp_path: Path) -> None:
     out = tmp_path / "x"
     assert here("stark", "make", world_kb, "-n", 4, "-o", out).returncode == 0
     (out / "stages" / "thesis.txt").write_text("mine")

@@ -245,9 +245,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
         yield opened
 
 
-def test_answers_are_references_if_types_share_keys(
-    here: Here, shared: KnowledgeBase, tmp_path: Path
-) -> None:
+def test_answers_are_references_if_types_share_keys(here: Here, shared: KnowledgeBase, tmp_path: Path) -> None:
     done = here("-q", "stark", "write", shared.directory.path, "-o", tmp_path, stdin="one\n\ntwo\n")
     assert done.returncode == 0, done.stderr
     drawn = [shared.node(node) for node in human.draw(shared, (), 0)]
@@ -372,9 +370,7 @@ def test_invalid_utf8_input(kb_path: Path, tmp_path: Path, wording: Wording) -> 
 
 
 @pytest.mark.parametrize("name", ["file", "file/below", "dir"])
-def test_output_folder_is_checked_first(
-    here: Here, kb_path: Path, tmp_path: Path, name: str, wording: Wording
-) -> None:
+def test_output_folder_is_checked_first(here: Here, kb_path: Path, tmp_path: Path, name: str, wording: Wording) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     (tmp_path / "dir").mkdir()
     (tmp_path / "dir" / "stark_qa").write_text("", encoding="utf-8")
