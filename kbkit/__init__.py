@@ -91,9 +91,9 @@ def ingest(
     from kbkit.directory.manifest import STORES
     from kbkit.ingestion.build import Request
     from kbkit.ingestion.build import ingest as build
-    from kbkit.stores.document_vectors import Settings as VectorSettings
     from kbkit.stores.embedders import Prefixes
-    from kbkit.stores.text import Settings as TextSettings
+    from kbkit.stores.text import TextSettings
+    from kbkit.stores.vector_build import VectorSettings
 
     request = Request(
         source=source,

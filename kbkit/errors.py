@@ -1,4 +1,4 @@
-"""Errors that a user can cause, and the hints that say how to fix them.
+"""Errors that a user can cause, their hints, and helpers that word messages.
 
 Every such error is a :class:`KbError`. Any other exception is a bug in kbkit. The library never writes command-line
 flags or shell commands into an error: hints name parameters (:class:`Option`) and commands (:class:`Command`), and each
@@ -8,12 +8,18 @@ front end spells these in its own way with a :class:`Speller`.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
 DISTRIBUTION = "kbkit-kg"
-"""The name of the package on the index, where another project has the name kbkit."""
+"""Name of the package on the index, where the name kbkit belongs to another project."""
+
+INVALID_UNICODE = "Invalid Unicode (unpaired surrogate)"
+INVALID_UNICODE_HINT = "Convert the text to UTF-8"
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -60,8 +66,8 @@ PYTHON = PythonSpeller()
 class KbError(Exception):
     """An error that the user can fix.
 
-    ``message`` says what is wrong and where, ``hints`` are the parts of the sentence that says what to do, ``hint`` is
-    that sentence as a Python user reads it (empty: none), ``exit_code`` is the exit status of the command line.
+    ``message`` describes the problem and its location, ``hints`` are the parts of a sentence with the remedy, ``hint``
+    is that sentence for Python users (empty: none), ``exit_code`` is the exit status of the command line.
     """
 
     exit_code = 1
@@ -73,7 +79,7 @@ class KbError(Exception):
 
     @property
     def hint(self) -> str:
-        """The hint, as a Python user reads it."""
+        """The hint for Python users."""
         return self.hint_for(PYTHON)
 
     def hint_for(self, speller: Speller) -> str:
@@ -89,7 +95,7 @@ class KbError(Exception):
 
 
 class UnknownNameError(KbError):
-    """A name that does not exist. The hint lists the closest names, unless another one is given."""
+    """A name that does not exist. The hint lists the closest names, unless ``hints`` replace it."""
 
     def __init__(self, kind: str, name: str, choices: Iterable[str], where: str = "", *hints: Part) -> None:
         known = list(choices)
@@ -99,14 +105,14 @@ class UnknownNameError(KbError):
 
 
 class MissingExtraError(KbError):
-    """A feature needs packages of an optional extra, which are not installed."""
+    """A feature whose optional packages are not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs the extra '{extra}'", f"Run: {install_command(extra)}")
 
 
 class BadInputError(KbError):
-    """A source file, recipe or value that cannot be used."""
+    """An invalid source file, recipe or value."""
 
 
 class NotAKbError(KbError):
@@ -181,3 +187,20 @@ def suggest(name: str, choices: Iterable[str], limit: int = 5) -> str:
     if len(known) <= 12:
         return "Valid names: " + ", ".join(known)
     return f"There are {len(known)}, for example " + ", ".join(known[:limit])
+
+
+def plural(count: int, noun: str, plural_noun: str = "") -> str:
+    """Return a count with its noun: ``1 node``, ``3,000 nodes``; ``plural_noun`` is the plural if not noun + ``s``."""
+    return f"{count:,} {noun if count == 1 else plural_noun or noun + 's'}"
+
+
+def unpaired_surrogate(text: str) -> int | None:
+    """Return the position of the first unpaired surrogate, which no engine accepts; None for valid Unicode."""
+    match = _SURROGATE.search(text)
+    return None if match is None else match.start()
+
+
+def check_unicode(text: str, where: str) -> None:
+    """Raise :class:`BadInputError` if ``text`` has an unpaired surrogate."""
+    if unpaired_surrogate(text) is not None:
+        raise BadInputError(f"{INVALID_UNICODE} in {where}", INVALID_UNICODE_HINT)

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from kbkit.agent.actions import Explorer
     from kbkit.answers.answer_set import AnswerSet
-    from kbkit.answers.catalogue import Template
     from kbkit.answers.engines import Engine
     from kbkit.answers.session import Session
     from kbkit.answers.syntax import Value
+    from kbkit.answers.templates import Template
     from kbkit.assets.queries import Query
     from kbkit.directory.workspace import Workspace
     from kbkit.display.progress import Listener
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kbkit.graph.nodes import Node
     from kbkit.graph.pages import Page
     from kbkit.graph.paths import Paths
-    from kbkit.search.filters import Given
+    from kbkit.search.filters import Scope
     from kbkit.search.hits import SearchResults
     from kbkit.search.rerank import Reranker
     from kbkit.search.run import Queries, Search
@@ -307,9 +307,9 @@ class KnowledgeBase:
         Values are converted to the types that the query declares; without declarations, values that look like numbers
         are numbers. ``allow_files`` lets SQL read and write files.
         """
-        from kbkit.assets.parameters import read_all
+        from kbkit.assets.parameters import convert_all
 
-        params = read_all(self, query, values or {})
+        params = convert_all(self, query, values or {})
         if query.kind == "sparql":
             from kbkit.questions.run import sparql
 
@@ -334,7 +334,7 @@ class KnowledgeBase:
         query: str,
         k: int = 20,
         mode: str = "hybrid",
-        within: Given = None,
+        within: Scope = None,
         type: str | None = None,  # noqa: A002
         explain: bool = False,
         *,
@@ -359,7 +359,7 @@ class KnowledgeBase:
         queries: Queries | str | os.PathLike[str],
         k: int = 100,
         mode: str = "hybrid",
-        within: Given = None,
+        within: Scope = None,
         type: str | None = None,  # noqa: A002
         *,
         rerank: str | Reranker | None = None,
@@ -384,7 +384,7 @@ class KnowledgeBase:
         self,
         mode: str,
         k: int,
-        within: Given,
+        within: Scope,
         type_name: str | None,
         rerank: str | Reranker | None,
         embedder: str | None,
@@ -435,8 +435,8 @@ class KnowledgeBase:
         ``template`` is an expression with slots, or a template id; ``bindings`` has one column per slot: names,
         ``#keys`` or integer ids. ``binding`` is the row number, from 0.
         """
-        from kbkit.answers.catalogue import as_template
-        from kbkit.answers.many import answers_many
+        from kbkit.answers.answer_set import answers_many
+        from kbkit.answers.templates import as_template
 
         chosen = as_template(template)
         return answers_many(self.session, self.session.resolved(chosen.tree(), chosen.expression), bindings)
@@ -457,11 +457,11 @@ class KnowledgeBase:
         Columns: each slot (``#key``) and its name, expression, question, answers (their number). ``weight`` is
         ``uniform`` over groundings or ``popular`` (proportional to the degrees of the slots' nodes). For templates with
         parts, as in QUEST, ``parts`` lists the candidates of a part and ``min_answers`` defaults to 2 instead of 1;
-        ``constraints`` overrides fields of :class:`kbkit.answers.constraints.Constraints`.
+        ``constraints`` overrides fields of :class:`kbkit.answers.sample_sets.Constraints`.
         """
-        from kbkit.answers.catalogue import as_template
-        from kbkit.answers.constraints import Constraints, Request
-        from kbkit.answers.groundings import sample
+        from kbkit.answers.sample import sample
+        from kbkit.answers.sample_sets import Constraints, Request
+        from kbkit.answers.templates import as_template
 
         chosen = as_template(template)
         least = min_answers if min_answers is not None else 2 if chosen.letters else 1
@@ -477,7 +477,7 @@ class KnowledgeBase:
 
     def templates(self) -> pl.DataFrame:
         """Return the shipped templates: template, fits (this KB), answer, expression, question, problem."""
-        from kbkit.answers.catalogue import listed, shipped
+        from kbkit.answers.templates import listed, shipped
 
         return listed(shipped(), self.schema)
 

@@ -1,6 +1,6 @@
 """The schema of a KB: node types, relations with their signatures, attributes, text fields.
 
-Plain frozen data, written to ``manifest.json`` and read back on open. Nothing here touches an engine.
+Plain frozen data, stored in ``manifest.json``. Also how names are written as SQL identifiers and IRIs.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import urllib.parse
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from kbkit.errors import UnknownNameError
 
 T = TypeVar("T")
 
 UNTYPED = "entity"
-"""The primary type of nodes that have none, or one too rare to keep."""
+"""Primary type of nodes without a type, or whose type is too rare for one of its own."""
 
 KB_NAMESPACE = "urn:kbkit:"
-"""Namespace of kbkit's own vocabulary in RDF (``kb:type``)."""
+"""Namespace of kbkit's RDF vocabulary (``kb:type``)."""
 
 STANDARD_PREFIXES = {
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
@@ -35,7 +35,7 @@ STANDARD_PREFIXES = {
 
 
 class Wikibase:
-    """Namespaces of Wikibase's RDF, and the prefixes that the Wikidata Query Service declares for every query.
+    """Namespaces of Wikibase's RDF.
 
     Source: https://www.mediawiki.org/wiki/Wikibase/Indexing/RDF_Dump_Format
     """
@@ -43,7 +43,7 @@ class Wikibase:
     ENTITY = "http://www.wikidata.org/entity/"
     PROP = "http://www.wikidata.org/prop/"
     GENID = "http://www.wikidata.org/.well-known/genid/"
-    """Values that are known to exist and not what they are (somevalue): the query service makes IRIs of them."""
+    """Unknown values (``somevalue``), which the query service represents as IRIs."""
 
     ONTOLOGY = "http://wikiba.se/ontology#"
     GEO = "http://www.opengis.net/ont/geosparql#"
@@ -82,11 +82,7 @@ class Wikibase:
         "prov": "http://www.w3.org/ns/prov#",
         "geo": GEO,
         "geof": GEOF,
-        "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
-        "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
-        "xsd": "http://www.w3.org/2001/XMLSchema#",
-        "owl": "http://www.w3.org/2002/07/owl#",
-        "skos": "http://www.w3.org/2004/02/skos/core#",
+        **{name: STANDARD_PREFIXES[name] for name in ("rdf", "rdfs", "xsd", "owl", "skos")},
         "dct": "http://purl.org/dc/terms/",
         "cc": "http://creativecommons.org/ns#",
         "ontolex": "http://www.w3.org/ns/lemon/ontolex#",
@@ -98,14 +94,14 @@ class Wikibase:
         "dc": "http://purl.org/dc/elements/1.1/",
         "bds": "http://www.bigdata.com/rdf/search#",
     }
-    """Prefix -> namespace, as the Wikidata Query Service supplies them without being asked."""
+    """Namespaces by prefix, predeclared by the Wikidata Query Service."""
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """A typed column of a node type or a relation; ``type`` is DuckDB's name for it (``BIGINT``, ``VARCHAR[]``).
+    """A typed column of a node type or a relation.
 
-    ``label`` says what it is, where the name does not (``P569``: date of birth).
+    ``type`` is a DuckDB type (``BIGINT``, ``VARCHAR[]``), ``label`` a readable name (``P569``: date of birth).
     """
 
     name: str
@@ -117,9 +113,8 @@ class Attribute:
 class NodeType:
     """A node type.
 
-    ``first`` and ``count`` give the id range ``first .. first + count - 1`` of the nodes whose primary type it is;
-    ``others`` counts the nodes that have it besides their primary type, and ``overlaps`` names those primary types.
-    ``table`` is its name in SQL.
+    Nodes with this primary type have the ids ``first .. first + count - 1``. ``others`` is the number of nodes with it
+    as a secondary type, ``overlaps`` lists their primary types. ``table`` is the name in SQL.
     """
 
     name: str
@@ -134,18 +129,18 @@ class NodeType:
 
     @property
     def last(self) -> int:
-        """The largest id of the range; ``first - 1`` when the range is empty."""
+        """Last id of the range; ``first - 1`` if it is empty."""
         return self.first + self.count - 1
 
     @property
     def members(self) -> int:
-        """Nodes that have this type, primary or other."""
+        """Number of nodes of this type, primary or secondary."""
         return self.count + self.others
 
 
 @dataclass(frozen=True)
 class Signature:
-    """One (head type, tail type) that a relation joins, by primary types, and how many edges do so."""
+    """A pair of primary types (head, tail) that a relation joins, and the number of such edges."""
 
     head: str
     tail: str
@@ -154,7 +149,10 @@ class Signature:
 
 @dataclass(frozen=True)
 class Relation:
-    """A relation. ``edges`` counts rows (parallel edges too), ``pairs`` distinct (head, tail)."""
+    """A relation; ``edges`` includes parallel edges, ``pairs`` is the number of distinct (head, tail).
+
+    ``table`` is the name in SQL; a ``symmetric`` relation is stored in both directions.
+    """
 
     name: str
     table: str
@@ -166,10 +164,28 @@ class Relation:
     attributes: tuple[Attribute, ...] = ()
     label: str = ""
 
+    def joins(self) -> list[Join]:
+        """Return the joins of every signature: all forward ones, then all backward ones."""
+        forward = [Join(self, True, s.head, s.tail, s.edges) for s in self.signatures]
+        return [*forward, *(Join(self, False, s.tail, s.head, s.edges) for s in self.signatures)]
+
+
+class Join(NamedTuple):
+    """A relation that leads from nodes of the primary type ``source`` to nodes of the primary type ``target``.
+
+    It is followed from head to tail (``forward``) or from tail to head. ``edges`` counts the edges of its signature.
+    """
+
+    relation: Relation
+    forward: bool
+    source: str
+    target: str
+    edges: int
+
 
 @dataclass(frozen=True)
 class TextField:
-    """A named text of nodes; ``weight`` multiplies its score in full-text search; ``tokens`` are split at spaces."""
+    """A named text of nodes; ``weight`` multiplies its full-text score, ``tokens`` is its number of words."""
 
     name: str
     weight: float
@@ -179,9 +195,10 @@ class TextField:
 
 @dataclass(frozen=True)
 class Role:
-    """Somebody who asks for nodes of some ``types`` (none: any), and what they are interested in.
+    """A role of a person who asks questions, for generated benchmarks.
 
-    ``interests`` says so in a sentence or two; ``fields`` are the text fields that speak of it, none: all.
+    The role asks for nodes of ``types`` (empty: any), ``interests`` describes its interests in a sentence or two, and
+    ``fields`` are the relevant text fields (empty: all).
     """
 
     name: str
@@ -192,12 +209,12 @@ class Role:
 
 @dataclass(frozen=True)
 class Schema:
-    """What a KB holds. Types are in the order of their id ranges.
+    """The contents of a KB. Types are in the order of their id ranges.
 
-    ``candidate_types`` are those that the source's own questions ask for; none: all. ``roles`` are who asks.
-    ``rdf_source`` says that SPARQL sees the source's own statements; there a node's IRI is ``key_base`` and its key.
-    ``dialect`` is the SPARQL that queries are written in (``wikidata``; else the standard's); ``extra_tables`` are
-    further tables of the source in SQL.
+    ``candidate_types`` are the answer types of the source's own questions (empty: all), ``roles`` the people who ask.
+    With ``rdf_source``, SPARQL queries the source's own statements, and the IRI of a node is ``key_base`` + key.
+    ``dialect`` is the default SPARQL dialect (``wikidata``, or empty for the standard), ``extra_tables`` are further
+    SQL tables of the source.
     """
 
     name: str
@@ -228,31 +245,103 @@ class Schema:
 
     @property
     def edges(self) -> int:
-        """Number of edges, parallel ones included, symmetric relations counted both ways."""
+        """Number of edges, including parallel ones; symmetric relations count in both directions."""
         return sum(r.edges for r in self.relations)
 
     def type(self, name: str) -> NodeType:
-        """The node type called ``name``; raises :class:`UnknownNameError` with the closest names."""
+        """Return the node type ``name`` (case-insensitive if unambiguous) or raise :class:`UnknownNameError`."""
         return _lookup("type", name, self._types)
 
     @cached_property
     def primary_types(self) -> tuple[NodeType, ...]:
-        """The types that are the primary one of some node, in the order of their id ranges."""
+        """The types that are the primary type of any node, in the order of their id ranges."""
         return tuple(t for t in self.node_types if t.count)
 
     def type_of(self, node: int) -> NodeType:
-        """The primary type of a node, by its range."""
+        """Return the primary type of a node, by its id."""
         return self.primary_types[bisect.bisect_left(self.primary_types, node, key=lambda t: t.last)]
 
     def relation(self, name: str) -> Relation:
-        """The relation called ``name``; raises :class:`UnknownNameError` with the closest names."""
+        """Return the relation ``name`` (case-insensitive if unambiguous) or raise :class:`UnknownNameError`."""
         return _lookup("relation", name, self._relations)
 
-    def prefixes(self) -> dict[str, str]:
-        """SPARQL prefixes that this KB's IRIs call for, beside the standard ones.
+    # -- how relations join types -------------------------------------------------------------------------------------
 
-        ``type:``, ``rel:``, ``attr:`` and ``text:`` are the KB's vocabulary. In a KB that did not come from RDF, each
-        node type whose name can be one is a prefix too (``country:FRA``).
+    @cached_property
+    def _primary_types_of(self) -> dict[str, frozenset[str]]:
+        return {t.name: frozenset((t.name, *t.overlaps)) for t in self.node_types}
+
+    @cached_property
+    def _types_of(self) -> dict[str, tuple[str, ...]]:
+        result: dict[str, tuple[str, ...]] = {t.name: (t.name,) for t in self.node_types}
+        for node_type in self.node_types:
+            for primary in node_type.overlaps:
+                result[primary] = (*result.get(primary, (primary,)), node_type.name)
+        return result
+
+    @cached_property
+    def _joins_from(self) -> dict[str, list[Join]]:
+        result: dict[str, list[Join]] = {}
+        for relation in self.relations:
+            for s in relation.signatures:
+                more = 0 if s.head == s.tail else s.edges  # a loop is counted by its forward join
+                result.setdefault(s.head, []).append(Join(relation, True, s.head, s.tail, s.edges))
+                result.setdefault(s.tail, []).append(Join(relation, False, s.tail, s.head, more))
+        return result
+
+    def may_have(self, primary: str, node_type: str | None) -> bool:
+        """Return whether nodes of a primary type may have a type (None: any)."""
+        return node_type is None or primary == node_type or primary in self._primary_types_of[node_type]
+
+    def types_of(self, primary: str) -> tuple[str, ...]:
+        """Return the types that nodes of a primary type may have, the primary type first."""
+        return self._types_of.get(primary, (primary,))
+
+    def joins_between(self, source: str | None, target: str | None) -> list[Join]:
+        """Return the joins from nodes of a type to nodes of another, by signature; None is any type, but not for both.
+
+        If a relation joins a type to itself, its backward join has no edges, so that none is counted twice.
+        """
+        if source is None:
+            back = [] if target is None else self.joins_between(target, None)
+            return [Join(j.relation, not j.forward, j.target, j.source, j.edges) for j in back]
+        ends = None if target is None else self._primary_types_of.get(target, frozenset())
+        joins = (join for near in self._primary_types_of.get(source, ()) for join in self._joins_from.get(near, ()))
+        return [join for join in joins if ends is None or join.target in ends]
+
+    def allows(self, relation: Relation, source: str | None, target: str | None, *, forward: bool) -> bool:
+        """Return whether a relation leads from nodes of a type to nodes of another in a direction (None: any type)."""
+        head, tail = (source, target) if forward else (target, source)
+        return any(self.may_have(s.head, head) and self.may_have(s.tail, tail) for s in relation.signatures)
+
+    def direction(self, relation: Relation, source: str | None, target: str | None) -> bool | None:
+        """Return the direction of a step: forward (True) if a signature fits, else backward (False), else None."""
+        return next((f for f in (True, False) if self.allows(relation, source, target, forward=f)), None)
+
+    def relations_between(self, source: str | None, target: str | None) -> list[tuple[Relation, bool]]:
+        """Return the relations between two types (None: any), each with the direction of a step."""
+        found = ((relation, self.direction(relation, source, target)) for relation in self.relations)
+        return [(relation, forward) for relation, forward in found if forward is not None]
+
+    @cached_property
+    def _relations_from(self) -> dict[str, list[tuple[Relation, bool]]]:
+        result: dict[str, list[tuple[Relation, bool]]] = {}
+        for forward in (True, False):
+            for relation in self.relations:
+                if forward or not relation.symmetric:
+                    for primary in dict.fromkeys(s.head if forward else s.tail for s in relation.signatures):
+                        result.setdefault(primary, []).append((relation, forward))
+        return result
+
+    def relations_from(self, primary: str) -> list[tuple[Relation, bool]]:
+        """Return the relations of nodes of a primary type, forward then backward; symmetric ones forward only."""
+        return self._relations_from.get(primary, [])
+
+    def prefixes(self) -> dict[str, str]:
+        """Return the predeclared SPARQL prefixes, including the standard ones.
+
+        ``type:``, ``rel:``, ``attr:`` and ``text:`` are the KB's vocabulary. In a KB without an RDF source, each node
+        type with a suitable name is a prefix too (``country:FRA``).
         """
         own = {kind: f"{self.base}{kind}/" for kind in ("type", "rel", "attr", "text")}
         types = {} if self.rdf_source else {t.name: self.node_namespace(t.name) for t in self.node_types}
@@ -262,52 +351,56 @@ class Schema:
         return {**letters, **own, **theirs, **STANDARD_PREFIXES}
 
     def node_namespace(self, type_name: str) -> str:
-        """The IRI that stands before the keys of a type's nodes, in a KB that did not come from RDF."""
+        """Return the IRI prefix of a type's nodes, in a KB without an RDF source."""
         return f"{self.base}{iri_escape(type_name)}/"
 
     def node_iri(self, type_name: str, key: str) -> str:
-        """The IRI of the node with this primary type and key."""
+        """Return the IRI of the node with this primary type and key."""
         return self.key_base + key if self.rdf_source else self.node_namespace(type_name) + iri_escape(key)
 
     def to_json(self) -> dict[str, Any]:
-        """A plain structure for ``manifest.json``."""
+        """Return the schema as plain JSON data."""
         return dataclasses.asdict(self)
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Schema:
-        """The inverse of :meth:`to_json`."""
-        types = tuple(
-            NodeType(**{**t, "attributes": _attributes(t), "overlaps": tuple(t.get("overlaps", ()))})
-            for t in data["node_types"]
-        )
-        relations = tuple(
-            Relation(
-                **{**r, "attributes": _attributes(r), "signatures": tuple(Signature(**s) for s in r["signatures"])}
-            )
-            for r in data["relations"]
-        )
-        fields = tuple(TextField(**f) for f in data["text_fields"])
-        candidates = tuple(data.get("candidate_types", ()))
-        roles = tuple(
-            Role(r["name"], tuple(r["types"]), r["interests"], tuple(r["fields"])) for r in data.get("roles", ())
-        )
+        """Return the schema from the data of :meth:`to_json`."""
+
+        def attributes(owner: dict[str, Any]) -> tuple[Attribute, ...]:
+            return tuple(Attribute(**a) for a in owner["attributes"])
+
         return Schema(
             **{
                 **data,
-                "node_types": types,
-                "relations": relations,
-                "text_fields": fields,
-                "candidate_types": candidates,
-                "roles": roles,
+                "node_types": tuple(
+                    NodeType(**{**t, "attributes": attributes(t), "overlaps": tuple(t.get("overlaps", ()))})
+                    for t in data["node_types"]
+                ),
+                "relations": tuple(
+                    Relation(
+                        **{
+                            **r,
+                            "attributes": attributes(r),
+                            "signatures": tuple(Signature(**s) for s in r["signatures"]),
+                        }
+                    )
+                    for r in data["relations"]
+                ),
+                "text_fields": tuple(TextField(**f) for f in data["text_fields"]),
+                "candidate_types": tuple(data.get("candidate_types", ())),
+                "roles": tuple(
+                    Role(r["name"], tuple(r["types"]), r["interests"], tuple(r["fields"]))
+                    for r in data.get("roles", ())
+                ),
                 "extra_tables": tuple(data.get("extra_tables", ())),
             }
         )
 
 
 def merged_attributes(owners: Iterable[Sequence[Attribute]]) -> list[Attribute]:
-    """The attributes of several types or relations, once each, in an order that agrees with every owner's.
+    """Return the distinct attributes of several types or relations, in an order consistent with each owner's.
 
-    Each owner's are some columns of one table, in its order; so such an order exists.
+    Such an order exists because the attributes of each owner are columns of one table, in its order.
     """
     sorter: graphlib.TopologicalSorter[Attribute] = graphlib.TopologicalSorter()
     for attributes in owners:
@@ -317,12 +410,18 @@ def merged_attributes(owners: Iterable[Sequence[Attribute]]) -> list[Attribute]:
 
 
 def iri_escape(text: str) -> str:
-    """Percent-encode all but letters, digits and ``-._~``, as DuckDB's ``url_encode`` does to keys."""
+    """Percent-encode all characters but letters, digits and ``-._~``, like DuckDB's ``url_encode``."""
     return urllib.parse.quote(text, safe="")
 
 
-def _attributes(data: dict[str, Any]) -> tuple[Attribute, ...]:
-    return tuple(Attribute(**a) for a in data["attributes"])
+def quote(name: str) -> str:
+    """Return a name as a quoted SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Return an SQL string literal, for statements where DuckDB accepts no parameter."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _lookup(kind: str, name: str, known: dict[str, T]) -> T:

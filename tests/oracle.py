@@ -111,7 +111,7 @@ class Oracle:
     def set(self, tree: syntax.Expression) -> Typed:
         if isinstance(tree, syntax.Nodes):
             return self.source(tree)
-        if isinstance(tree, syntax.Saved):
+        if isinstance(tree, syntax.SavedSet):
             if tree.name not in self.graph.saved:
                 raise RefusedError(f"no set {tree.name}")
             return self.graph.saved[tree.name]
@@ -127,7 +127,7 @@ class Oracle:
 
     def source(self, tree: syntax.Nodes) -> Typed:
         wanted = None if tree.type is None else self.name_of(tree.type, self.graph.types)
-        pick = tree.pick
+        pick = tree.selector
         if isinstance(pick, syntax.Slot):
             value = str(self.value(pick))
             pick = syntax.Key(value[1:]) if value.startswith("#") else syntax.Name(value)
@@ -178,7 +178,7 @@ class Oracle:
 
     def is_bare_relation(self, elements: list[Any], i: int) -> bool:
         element = elements[i]
-        bare = isinstance(element, syntax.Nodes) and element.pick is None and element.type is not None
+        bare = isinstance(element, syntax.Nodes) and element.selector is None and element.type is not None
         if not bare or isinstance(elements[i - 1], syntax.Step) or isinstance(elements[i + 1], syntax.Step):
             return False
         folded = element.type.casefold()

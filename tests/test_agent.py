@@ -25,7 +25,7 @@ from kbkit.llm.cache import Cache
 from kbkit.llm.calls import BudgetError, Calls
 from kbkit.llm.client import Message, Request, Usage
 from kbkit.llm.openai_compatible import OpenAIModel
-from kbkit.llm.replay import Replay
+from kbkit.llm.recording import Replay
 from tests.console import Done
 from tests.llm_server import Seen, Server, by, reply, shape, status
 from tests.llm_server import Step as Said
@@ -307,7 +307,7 @@ def heard(
 def test_a_budget_that_is_spent(world: KnowledgeBase) -> None:
     state, said = heard(world, [GOOD, SEARCH], BudgetError, budget=30)
     assert [step.action for step in state.trace] == ["sparql", "search"]
-    assert said.startswith("the budget of 30 tokens is spent (30 used by 2 calls)")
+    assert said.startswith("The budget of 30 tokens is spent: 30 used by 2 calls")
     assert state.best is not None
     assert state.best.query.strip() == QUERY
 

@@ -201,13 +201,13 @@ def test_templates_run_with_parameters(
     slots = {s: "#" + v.split("#")[1] if "#" in str(v) else v for s, v in values.items()}
     expected = kb.answers(text, **slots).ids.tolist()
     assert expected
-    names = {p.given.name: p.name for p in plan.parameters}  # type: ignore[union-attr]
+    names = {p.source.name: p.name for p in plan.parameters}  # type: ignore[union-attr]
     assert set(names) == set(values) == set(plan.slots)
     keys = {names[s]: v.split("#")[1] if "#" in str(v) else v for s, v in values.items()}
     assert plain_sql(kb, to_sql(plan, kb.schema), keys) == expected
     assert kb.sql(to_sql(plan, kb.schema), **keys)["id"].to_list() == expected
     ids = {names[s]: kb.find(v) if "#" in str(v) else v for s, v in values.items()}
-    assert plain_sql(kb, to_sql(plan, kb.schema, picks_by_id=True), ids) == expected
+    assert plain_sql(kb, to_sql(plan, kb.schema, nodes_by_id=True), ids) == expected
     if name != "slot-kinds":  # a date is no literal that kb.sparql can write
         terms = {names[s]: f"<{kb.iri(v)}>" if "#" in str(v) else v for s, v in values.items()}
         assert sorted(kb.sparql(to_sparql(plan, kb.schema), **terms)["answer"]) == iris(kb, expected)

@@ -10,7 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kbkit.answers import ExpressionError, parse
-from kbkit.answers.syntax import Combine, Condition, Edge, Expression, Filter, Key, Name, Nodes, Path, Saved, Slot, Step
+from kbkit.answers.syntax import (
+    Combine,
+    Condition,
+    Edge,
+    Expression,
+    Filter,
+    Key,
+    Name,
+    Nodes,
+    Path,
+    SavedSet,
+    Slot,
+    Step,
+)
 
 QUICK = settings(derandomize=True, deadline=None, max_examples=300)
 A, B, C, D = Nodes("a"), Nodes("b"), Nodes("c"), Nodes("d")
@@ -57,8 +70,8 @@ TREES: dict[str, Expression] = {
     "a:<gene/protein>": Nodes("a", Slot("gene/protein")),
     "a:<two words>": Nodes("a", Slot("two words")),
     "a:<x >": Nodes("a", Slot("x")),
-    "@x": Saved("x"),
-    "@`my set/1`": Saved("my set/1"),
+    "@x": SavedSet("x"),
+    "@`my set/1`": SavedSet("my set/1"),
     # keys
     "a#k": Nodes("a", Key("k")),
     "a#00123": Nodes("a", Key("00123")),
@@ -86,7 +99,7 @@ TREES: dict[str, Expression] = {
     "a -> b -> c <- d": path(A, "->", B, "->", C, "<-", D),
     "* -> *": path(Nodes(None), "->", Nodes(None)),
     "a\n  -> [r]\n  -> b": path(A, "->", "[r]", "->", B),
-    "@x -> b": path(Saved("x"), "->", B),
+    "@x -> b": path(SavedSet("x"), "->", B),
     "(a -> b) -> c": path(path(A, "->", B), "->", C),
     "(a & b) -> c": path(Combine("&", (A, B)), "->", C),
     "a -> (b | c) -> d": path(A, "->", Combine("|", (B, C)), "->", D),
@@ -144,7 +157,7 @@ TREES: dict[str, Expression] = {
     "a{missing(x), not missing(y)}": where(Condition("x", "missing"), Condition("y", "missing", negated=True)),
     "a{`x y` = 1, `в` = 2}": where(Condition("x y", "=", (1,)), Condition("в", "=", (2,))),
     "(a & b){x = 1}": Filter(Combine("&", (A, B)), (Condition("x", "=", (1,)),)),
-    "@x{x = 1}": Filter(Saved("x"), (Condition("x", "=", (1,)),)),
+    "@x{x = 1}": Filter(SavedSet("x"), (Condition("x", "=", (1,)),)),
     "a:<s>{x = <s>}": Filter(Nodes("a", Slot("s")), (Condition("x", "=", (Slot("s"),)),)),
     # words of the language as names
     "all:all('all')": Nodes("all", Name("all", all=True)),
@@ -302,7 +315,7 @@ def larger(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression
 
 
 nodes = st.builds(Nodes, st.one_of(st.none(), names), picks)
-trees = st.recursive(st.one_of(nodes, st.builds(Saved, names)), larger, max_leaves=8)
+trees = st.recursive(st.one_of(nodes, st.builds(SavedSet, names)), larger, max_leaves=8)
 
 
 @QUICK
@@ -322,7 +335,7 @@ def attempt(text: str) -> None:
     try:
         tree = parse(text)
     except ExpressionError as error:
-        assert re.match(r"(line \d+, )?column \d+: ", str(error))
+        assert re.match(r"(Line \d+, c|C)olumn \d+: ", str(error))
     else:
         assert parse(str(tree)) == tree
 

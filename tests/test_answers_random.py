@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kbkit.answers import walk as walking
+from kbkit.answers import evaluate as evaluating
 from kbkit.answers.parse import parse
 from kbkit.errors import KbError
 from tests import oracle
@@ -79,7 +79,7 @@ def test_walking_backwards_from_large_sets_gives_the_same(seed: int, rng: random
     writer = Writer(rng, made.graph)
     text = writer.expression(4)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(walking, "_FEW", 0)
+        patch.setattr(evaluating, "SMALL", 0)
         assert found(made, "walk", text, writer.slots) == expected(made, text, writer.slots), text
 
 

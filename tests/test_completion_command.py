@@ -96,7 +96,7 @@ def test_candidates_belong_to_existing_parameters() -> None:
 
 def test_candidates_match_the_code() -> None:
     from kbkit import export
-    from kbkit.answers import catalogue
+    from kbkit.answers import templates as catalogue
     from kbkit.assets import queries
     from kbkit.cli import completion
     from kbkit.directory import manifest

@@ -155,7 +155,8 @@ def test_ctrl_c_stops_a_build(child: kbs.Builder, light: Path, tmp_path: Path, s
     stores = sorted({*kbs.LIGHT, stage} & {*kbs.STORES})
     argv = ["ingest", "table", str(kbs.source(tmp_path / "source", 3)), "-o", str(light), "--replace"]
     stopped = child.stopped(argv=[*argv, "--stores", ",".join(stores)], act="interrupt", stage=stage, at=at)
-    assert stopped == (130, "kbkit: stopped; nothing was changed\n")
+    assert stopped[0] == 130
+    assert "nothing was changed" in stopped[1]
     assert kbs.tree(light) == before
     assert kbs.generations(light) == ["0001", "0002"]
     assert_whole(light, 2)
@@ -167,7 +168,8 @@ def test_ctrl_c_in_a_first_build_leaves_nothing(child: kbs.Builder, tmp_path: Pa
     stores = sorted({*kbs.LIGHT, stage} & {*kbs.STORES})
     argv = ["ingest", "table", str(kbs.source(tmp_path / "source", 1)), "-o", str(out)]
     stopped = child.stopped(argv=[*argv, "--stores", ",".join(stores)], act="interrupt", stage=stage, at=1)
-    assert stopped == (130, "kbkit: stopped; nothing was changed\n")
+    assert stopped[0] == 130
+    assert "nothing was changed" in stopped[1]
     assert not out.exists()
 
 

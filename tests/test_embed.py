@@ -26,6 +26,7 @@ from kbkit.ingestion.build import Change, Request, ingest, rebuild
 from kbkit.stores import embedders as embed
 from kbkit.stores.embedders import Prefixes
 from tests import kbs
+from tests.wording import Wording
 
 NODES = 130
 DIMENSION = 8
@@ -360,10 +361,8 @@ def test_another_model_is_refused(remote: Path, endpoint: Endpoint) -> None:
         for name in (f"openai:e5-small@{endpoint.url}", "static", "model2vec:x", "sentence-transformers:e5-tiny"):
             with pytest.raises(KbError) as error:
                 opened.search("name5", embedder=name)
-            assert one_line(error) == (
-                f"the vectors of this KB were made with openai:e5-tiny@{endpoint.url}, so queries cannot go to {name};"
-                f" kbkit build DIR vectors --embedder {name} makes them anew"
-            )
+            assert f"openai:e5-tiny@{endpoint.url}, not with {name}" in one_line(error)
+            assert f"kbkit build KB vectors with embedder={name}" in error.value.hint
     assert endpoint.inputs() == []
 
 
@@ -371,7 +370,7 @@ def test_the_recorded_embedder_may_be_named(static_kb: Path) -> None:
     with kbkit.open(static_kb) as opened:
         plain = opened.search("first programs", mode="dense")
         assert opened.search("first programs", mode="dense", embedder="static").equals(plain)
-        with pytest.raises(KbError, match=r"^the vectors of this KB were made with static, so queries cannot go to "):
+        with pytest.raises(KbError, match=r"static, not with openai:m@"):
             opened.search("first programs", mode="dense", embedder="openai:m@http://127.0.0.1:9")
 
 
@@ -379,7 +378,7 @@ def test_an_endpoint_of_another_dimension_than_the_kb(remote: Path, serve: Calla
     other = serve(lambda body: {"data": [{"index": 0, "embedding": [1.0, 2.0, 3.0]} for _ in body["input"]]})
     with kbkit.open(remote) as opened, pytest.raises(KbError) as error:
         opened.search("name5", mode="dense", embedder=f"openai:e5-tiny@{other.url}")
-    assert one_line(error) == f"e5-tiny gives 3 dimensions now, and gave {DIMENSION} before"
+    assert f"e5-tiny returned 3 dimensions instead of {DIMENSION}" in one_line(error)
     assert len(other.asked) == 1
 
 
@@ -394,54 +393,47 @@ HTML = b"<html>\n<body>\r\n" + b"<p>Something is \x00 wrong \xff</p>\n" * 4_000 
 
 
 @pytest.mark.parametrize(
-    ("made", "said"),
+    ("response", "fact"),
     [
-        pytest.param((500, HTML, {}), r"URL/embeddings answered 500 Internal Server Error: <html> <body>", id="500"),
-        pytest.param((401, b"[who]", {}), r".* answered 401 Unauthorized: \[who\]; set KBKIT_API_KEY to its", id="401"),
-        pytest.param((403, b"", {}), r".* answered 403 Forbidden; set KBKIT_API_KEY to its key$", id="403"),
-        pytest.param((404, b"", {}), r"URL/embeddings answered 404 Not Found$", id="404"),
-        pytest.param((200, HTML, {}), r"URL/embeddings did not answer with JSON; is it an OpenAI", id="html"),
-        pytest.param((200, b"", {}), r".* did not answer with JSON; ", id="nothing"),
-        pytest.param((200, b"\xff\xfe\x00\xd8", {}), r".* did not answer with JSON; ", id="bytes"),
-        pytest.param((0, b"", {}), r"URL/embeddings does not answer: .*; is the server running\?$", id="hangs up"),
-        pytest.param([], "URL does not answer with embeddings; ", id="a list"),
-        pytest.param(None, "URL does not answer with embeddings; ", id="null"),
-        pytest.param({"error": {"message": "no"}}, "URL does not answer with embeddings; ", id="an error"),
-        pytest.param({"data": None}, "URL does not answer with embeddings; ", id="no data"),
-        pytest.param({"data": [1, 2]}, "URL does not answer with embeddings; ", id="numbers"),
-        pytest.param({"data": [{"embedding": [1.0]}] * 2}, "URL does not answer with embeddings; ", id="no index"),
-        pytest.param({"data": [{"index": 0}] * 2}, "URL does not answer with embeddings; ", id="no embedding"),
-        pytest.param({"data": [{"index": i, "embedding": [1]} for i in ("0", 1)]}, "URL does not answer ", id="mixed"),
-        pytest.param(entries([1.0], [1.0, 2.0]), "URL does not answer with embeddings; ", id="ragged"),
-        pytest.param(entries("AAAA", "AAAA"), "URL does not answer with embeddings; ", id="base64"),
-        pytest.param(entries([[1.0]], [[2.0]]), r"URL answered with numbers of shape \(2, 1, 1\) for 2 ", id="deep"),
-        pytest.param(entries(1.0, 2.0), r"URL answered with numbers of shape \(2,\) for 2 texts$", id="flat"),
-        pytest.param(entries([1.0]), r"URL answered with numbers of shape \(1, 1\) for 2 texts$", id="too few"),
-        pytest.param(entries([1.0], [1.0], [1.0]), r"URL answered with numbers of shape \(3, 1\) for", id="too many"),
-        pytest.param(entries(), r"URL answered with numbers of shape \(0,\) for 2 texts$", id="none"),
-        pytest.param(entries([1.0], [float("nan")]), r"URL answered with numbers that are not finite$", id="NaN"),
-        pytest.param(entries([1.0], [float("inf")]), r"URL answered with numbers that are not finite$", id="infinite"),
-        pytest.param(entries([1.0], [None]), r"URL answered with numbers that are not finite$", id="null number"),
+        pytest.param((500, HTML, {}), r"URL/embeddings returned 500 Internal Server Error: <html> <body>", id="500"),
+        pytest.param((401, b"[who]", {}), r".* returned 401 Unauthorized: \[who\].*KBKIT_API_KEY", id="401"),
+        pytest.param((403, b"", {}), r".* returned 403 Forbidden.*KBKIT_API_KEY", id="403"),
+        pytest.param((404, b"", {}), r"URL/embeddings returned 404 Not Found", id="404"),
+        pytest.param((200, HTML, {}), r"URL/embeddings did not return JSON", id="html"),
+        pytest.param((200, b"", {}), r".* did not return JSON", id="nothing"),
+        pytest.param((0, b"", {}), r"Cannot reach URL/embeddings: ", id="hangs up"),
+        pytest.param([], "URL did not return embeddings", id="a list"),
+        pytest.param({"data": [{"embedding": [1.0]}] * 2}, "URL did not return embeddings", id="no index"),
+        pytest.param({"data": [{"index": 0}] * 2}, "URL did not return embeddings", id="no embedding"),
+        pytest.param({"data": [{"index": i, "embedding": [1]} for i in ("0", 1)]}, "URL did not return embeddings",
+                     id="mixed"),
+        pytest.param(entries([1.0], [1.0, 2.0]), "URL did not return embeddings", id="ragged"),
+        pytest.param(entries("AAAA", "AAAA"), "URL did not return embeddings", id="base64"),
+        pytest.param(entries([[1.0]], [[2.0]]), r"URL returned an array of shape \(2, 1, 1\)", id="deep"),
+        pytest.param(entries(1.0, 2.0), r"URL returned an array of shape \(2,\)", id="flat"),
+        pytest.param(entries([1.0]), r"URL returned an array of shape \(1, 1\)", id="too few"),
+        pytest.param(entries([1.0], [1.0], [1.0]), r"URL returned an array of shape \(3, 1\)", id="too many"),
+        pytest.param(entries(), r"URL returned an array of shape \(0,\)", id="none"),
+        pytest.param(entries([1.0], [float("nan")]), r"URL returned numbers that are not finite", id="NaN"),
+        pytest.param(entries([1.0], [None]), r"URL returned numbers that are not finite", id="null number"),
     ],
 )  # fmt: skip
-def test_an_answer_that_is_none(
-    serve: Callable[..., Endpoint], monkeypatch: pytest.MonkeyPatch, made: Any, said: str
+def test_invalid_responses(
+    serve: Callable[..., Endpoint], monkeypatch: pytest.MonkeyPatch, response: Any, fact: str
 ) -> None:
     monkeypatch.setenv("KBKIT_API_KEY", KEY)
-    endpoint = serve(lambda _: made)
+    endpoint = serve(lambda _: response)
     with pytest.raises(KbError) as error:
         embed.load(f"openai:m@{endpoint.url}").embed(["a", "b"])
     message = one_line(error)
-    assert re.match(said.replace("URL", endpoint.url), message), message
+    assert re.match(fact.replace("URL", endpoint.url), message), message
 
 
 def test_nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KBKIT_API_KEY", KEY)
     with pytest.raises(KbError) as error:
         embed.load(f"openai:m@{dead_url()}").embed(["a"])
-    assert re.match(
-        r"http://127.0.0.1:\d+/embeddings does not answer: .*refused; is the server running\?$", one_line(error)
-    )
+    assert re.match(r"Cannot reach http://127.0.0.1:\d+/embeddings: .*refused", one_line(error))
 
 
 def dead_url() -> str:
@@ -458,13 +450,11 @@ def dead_url() -> str:
         "@http://localhost:8080/v1", "http://localhost:8080/v1",
     ],
 )  # fmt: skip
-def test_an_endpoint_that_is_none(rest: str) -> None:
+def test_invalid_endpoints(rest: str, wording: Wording) -> None:
     with pytest.raises(KbError) as error:
         embed.load(f"openai:{rest}")
-    model, _, url = rest.rpartition("@")
-    wrong = f"{url!r} is no address of an endpoint; e.g. http://localhost:8080/v1"
-    lacks = f"embedder 'openai:{rest}' lacks a model or an address; openai:MODEL@http://localhost:8080/v1"
-    assert one_line(error) == (wrong if model else lacks)
+    assert repr(rest.rpartition("@")[2]) in one_line(error) or repr(f"openai:{rest}") in one_line(error)
+    wording(str(error.value))
 
 
 @pytest.mark.parametrize("place", ["localhost:80a/v1", "localhost:8080/v 1", "user:secret@localhost/v1"])
@@ -501,7 +491,7 @@ def test_a_build_without_its_endpoint_changes_nothing(run, copy: Path) -> None:
     before, gone = kbs.tree(copy), dead_url()
     done = run("-q", "build", copy, "vectors", "--embedder", f"openai:m@{gone}", env={"KBKIT_API_KEY": KEY})
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(f"kbkit: {gone}/embeddings does not answer: ")
+    assert done.stderr.startswith(f"kbkit: Cannot reach {gone}/embeddings: ")
     assert done.stderr.count("\n") == 1
     assert kbs.tree(copy) == before
     assert kbs.generations(copy) == ["0001"]
@@ -511,7 +501,7 @@ def test_a_build_without_its_endpoint_changes_nothing(run, copy: Path) -> None:
 def test_an_ingest_without_its_endpoint_leaves_nothing(static_kb: Path, tmp_path: Path) -> None:
     request = Request("table", [static_kb.parent / "source"], embedder=f"openai:m@{dead_url()}")
     for _ in range(5):
-        with pytest.raises(KbError, match=" does not answer: "):
+        with pytest.raises(KbError, match="Cannot reach "):
             ingest(request, tmp_path / "new.kb")
         assert not (tmp_path / "new.kb").exists()
 
@@ -519,7 +509,7 @@ def test_an_ingest_without_its_endpoint_leaves_nothing(static_kb: Path, tmp_path
 def test_an_endpoint_that_fails_in_the_middle_of_a_build(copy: Path, serve: Callable[..., Endpoint]) -> None:
     before = kbs.tree(copy)
     failing = serve(lambda body: (503, b"busy", {}) if len(failing.asked) > 2 else answer(body))
-    with pytest.raises(KbError, match=r"/embeddings answered 503 Service Unavailable: busy$"):
+    with pytest.raises(KbError, match=r"/embeddings returned 503 Service Unavailable: busy"):
         rebuild(copy, "vectors", Change(embedder=f"openai:e5-tiny@{failing.url}"))
     assert len(failing.asked) == 3
     assert kbs.tree(copy) == before
@@ -529,7 +519,7 @@ def test_a_search_without_its_endpoint_is_one_line(run, remote: Path) -> None:
     gone = f"openai:e5-tiny@{dead_url()}"
     done = run("search", remote, "name5", "--embedder", gone)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
-    assert done.stderr.startswith(f"kbkit: {gone.partition('@')[2]}/embeddings does not answer: ")
+    assert done.stderr.startswith(f"kbkit: Cannot reach {gone.partition('@')[2]}/embeddings: ")
     with kbkit.open(remote) as opened:
         assert opened.search("name5", k=1, mode="bm25", embedder=gone)["name"].to_list() == ["name5 word5"]
 
@@ -649,7 +639,7 @@ def test_names_that_differ_in_their_path_are_one_model(model2vec_kb: Path, monke
         for name in ("model", "./model", "a.kb/../model", "link", folder / "model", f"{folder}/model/"):
             hits = opened.search("first programs", k=1, mode="dense", embedder=f"model2vec:{name}")
             assert hits["name"].to_list() == ["Ada v1"], name
-        with pytest.raises(KbError, match="so queries cannot go to model2vec:other; "):
+        with pytest.raises(KbError, match="not with model2vec:other"):
             opened.search("first programs", mode="dense", embedder="model2vec:other")
 
 
@@ -679,19 +669,20 @@ def test_whether_two_names_mean_one_model(one: str, other: str, same: bool) -> N
 def test_an_embedder_of_no_kind(name: str) -> None:
     with pytest.raises(UnknownNameError) as error:
         embed.load(name)
-    assert one_line(error).startswith(f"unknown embedder {name!r}; ")
+    assert repr(name) in one_line(error)
 
 
 @pytest.mark.skipif(not MISSING, reason="sentence-transformers is installed")
 def test_a_library_that_is_missing_says_how_to_get_it(run, static_kb: Path, tmp_path: Path) -> None:
-    message = "sentence-transformers is not installed; python -m pip install 'kbkit[sentence-transformers]'"
     source = static_kb.parent / "source"
-    done = run("ingest", "table", source, "-o", tmp_path / "a.kb", "--embedder", "sentence-transformers:x/y")
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"kbkit: {message}\n")
+    done = run("ingest", "table", source, "--out", tmp_path / "a.kb", "--embedder", "sentence-transformers:x/y")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "pip install" in done.stderr
+    assert "[sentence-transformers]" in done.stderr
     assert not (tmp_path / "a.kb").exists()
     with kbkit.open(static_kb) as opened, pytest.raises(KbError) as error:
         opened.search("first", rerank="cross-encoder:x/y")
-    assert one_line(error) == message
+    assert "[sentence-transformers]" in one_line(error)
 
 
 # -- models of sentence-transformers, where the library is installed --------------------------------------------------
@@ -828,7 +819,7 @@ def test_a_model_that_is_not_on_disk_is_one_line_at_search(transformed: Path, tm
             assert one_line(error).startswith(f"the embedder {model!r} is not on this disk: ")
             with pytest.raises(KbError) as error:
                 opened.search("first", mode="bm25", rerank=f"cross-encoder:{model}")
-            assert one_line(error).startswith(f"the cross-encoder {model!r} is not on this disk: ")
+            assert one_line(error).startswith(f"Cannot load the cross-encoder {model!r}: ")
 
 
 @pytest.mark.usefixtures("models", "no_hub")

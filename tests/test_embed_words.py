@@ -62,11 +62,11 @@ def test_the_whole_of_a_long_text_counts(shipped: embed.StaticEmbedder, library:
 
 
 def test_words_are_forgotten_when_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embed, "_MOST_LETTERS", 5_000)
-    words = embed.Words(embed._static_model(assets.model(embed.STATIC)))
+    monkeypatch.setattr(embed, "_MAX_CACHE", 5_000)
+    words = embed.CachedWords(embed._static_model(assets.model(embed.STATIC)))
     before = words.embed(["deep lake"])
     for number in range(40):
         words.embed([f"w{number}a w{number}b"])
-    assert len(words._places) < 40
+    assert len(words._positions) < 40
     assert np.array_equal(words.embed(["deep lake"]), before)
     assert words.embed([]).shape == (0, before.shape[1])

@@ -20,12 +20,13 @@ import pyoxigraph as ox
 import pytest
 
 import kbkit
-from kbkit.answers.engines.sparql_endpoint import Endpoint, known
+from kbkit.answers.engines.sparql_endpoint import Endpoint, ids_of_iris
 from kbkit.errors import KbError, QueryError, QueryTimeoutError
 from kbkit.export import export
 from kbkit.kb import KnowledgeBase
 from kbkit.stores import ntriples, triples
 from tests.test_answers_cases import REFUSED, read
+from tests.wording import Wording
 
 OXIGRAPH = shutil.which("oxigraph", path=str(Path(sys.executable).parent))
 
@@ -160,7 +161,7 @@ def test_all_cases_on_oxigraph_s_server(name: str, small: KnowledgeBase, world: 
 def test_all_cases_of_an_rdf_source(rdf_kb: Path, tmp_path: Path) -> None:
     with kbkit.open(rdf_kb) as kb, endpoint_of(kb, tmp_path) as server:
         assert_same(kb, Endpoint(server.url), "rdf.txt")
-        assert known([], kb.session, "URL").tolist() == []
+        assert ids_of_iris([], kb.session, "URL").tolist() == []
 
 
 def test_a_saved_set_goes_along(tiny_kb: Path, tmp_path: Path) -> None:
@@ -202,10 +203,10 @@ def test_an_answer_given_twice_is_one(small: KnowledgeBase) -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        (["http://example.org/x"], "1 answers, of which this KB does not know 1: http://example.org/x"),
-        (["+drug/1", "+drug/nobody"], "2 answers, of which this KB does not know 1: +drug/nobody"),
-        (["b0", "+drug/2%"], "2 answers, of which this KB does not know 2: b0, ..."),
-        (["x" * 40 + "drug/1"], "1 answers, of which this KB does not know 1: " + "x" * 40 + "drug/1"),
+        (["http://example.org/x"], "1 answers, 1 of them not in this KB: http://example.org/x"),
+        (["+drug/1", "+drug/nobody"], "2 answers, 1 of them not in this KB: +drug/nobody"),
+        (["b0", "+drug/2%"], "2 answers, 2 of them not in this KB: b0, ..."),
+        (["x" * 40 + "drug/1"], "1 answers, 1 of them not in this KB: " + "x" * 40 + "drug/1"),
     ],
 )  # fmt: skip
 def test_unknown_answers_are_counted(small: KnowledgeBase, values: list[str], said: str) -> None:
@@ -213,8 +214,8 @@ def test_unknown_answers_are_counted(small: KnowledgeBase, values: list[str], sa
     given = results(*({"type": "uri", "value": v.replace("+", base)} for v in values))
     with serving(given) as server, pytest.raises(KbError) as error:
         Endpoint(server.url).ids(small.answers("drug"), small.session)
-    assert error.value.message == f"{server.url} gave " + said.replace("+", base)
-    assert "kbkit export DIR --to ntriples" in error.value.hint
+    assert error.value.message == f"{server.url} returned " + said.replace("+", base)
+    assert "kbkit export KB --to ntriples" in error.value.hint
 
 
 # -- servers that misbehave -------------------------------------------------------------------------------------------
@@ -224,34 +225,33 @@ WHOLE = results()[1]
 
 
 JSON = {"Content-Type": "application/sparql-results+json"}
-CUT = "SPARQL results that are not whole; is it the address of queries, e.g. http://localhost:7878/query?"
-PAGE = "text/html, not SPARQL results; is it the address of queries, e.g. http://localhost:7878/query?"
-OTHER = "JSON that is no SPARQL result; is it a SPARQL endpoint?"
 TWO = b'{"head": {"vars": ["a", "b"]}, "results": {"bindings": []}}'
-MOVED = r"302 Found; it points to http://other.example/\x1b[31m, which is not followed"
 ELSEWHERE = {"Location": "http://other.example/\x1b[31m"}
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("reply", "fact"),
     [
-        pytest.param((500, b"Timeout:\n late", {}), "500 Internal Server Error: Timeout: late", id="500"),
-        pytest.param((400, HTML, {}), "400 Bad Request: <html> <body>no</body></html>", id="400"),
-        pytest.param((401, b"", {}), "401 Unauthorized", id="401"),
-        pytest.param((302, b"", ELSEWHERE), MOVED, id="302"),
-        pytest.param((200, HTML, {"Content-Type": "text/html; charset=utf-8"}), f"with {PAGE}", id="html"),
-        pytest.param((200, WHOLE[:-3], JSON), f"with {CUT}", id="cut"),
-        pytest.param((200, b"[" * 100_000, JSON), f"with {CUT}", id="deep"),
-        pytest.param((200, b"[1, 2]", JSON), f"with {OTHER}", id="list"),
-        pytest.param((200, b"null", JSON), f"with {OTHER}", id="null"),
-        pytest.param((200, b'{"boolean": true, "head": {}}', JSON), f"with {OTHER}", id="ask"),
-        pytest.param((200, TWO, JSON), f"with {OTHER}", id="two variables"),
+        pytest.param((500, b"Timeout:\n late", {}), "500", id="500"),
+        pytest.param((400, HTML, {}), "400", id="400"),
+        pytest.param((401, b"", {}), "401", id="401"),
+        pytest.param((302, b"", ELSEWHERE), "302", id="302"),
+        pytest.param((200, HTML, {"Content-Type": "text/html; charset=utf-8"}), "text/html", id="html"),
+        pytest.param((200, WHOLE[:-3], JSON), "incomplete", id="cut"),
+        pytest.param((200, b"[" * 100_000, JSON), "incomplete", id="deep"),
+        pytest.param((200, b"[1, 2]", JSON), "not SPARQL results", id="list"),
+        pytest.param((200, b"null", JSON), "not SPARQL results", id="null"),
+        pytest.param((200, b'{"boolean": true, "head": {}}', JSON), "not SPARQL results", id="ask"),
+        pytest.param((200, TWO, JSON), "not SPARQL results", id="two variables"),
     ],
 )  # fmt: skip
-def test_one_line_says_what_is_wrong(small: KnowledgeBase, reply: Any, said: str) -> None:
+def test_invalid_responses(small: KnowledgeBase, reply: Any, fact: str, wording: Wording) -> None:
     with serving(reply) as server, pytest.raises(KbError) as error:
         Endpoint(server.url).ids(small.answers("drug"), small.session, 20)
-    assert str(error.value) == f"{server.url} answered {said}"
+    assert server.url in error.value.message
+    assert fact in error.value.message
+    assert "\n" not in str(error.value)
+    wording(str(error.value), replace={server.url: "URL"})
     assert len(server.headers) == 1
 
 
@@ -259,28 +259,29 @@ def test_an_answer_that_ends_early(small: KnowledgeBase) -> None:
     reply = (200, WHOLE[:-3], {**JSON, "Content-Length": str(len(WHOLE))})
     with serving(reply) as server, pytest.raises(KbError) as error:
         Endpoint(server.url).ids(small.answers("drug"), small.session, 20)
-    assert str(error.value).startswith(f"{server.url} does not answer: IncompleteRead(")
+    assert server.url in error.value.message
+    assert "IncompleteRead(" in error.value.message
 
 
-def test_nobody_listens(small: KnowledgeBase) -> None:
+def test_no_server(small: KnowledgeBase) -> None:
     with socket.socket() as taken:  # bound, and not listening
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/"
-        with pytest.raises(KbError, match=r"does not answer: .*refused; is the server running\?$"):
+        with pytest.raises(KbError, match="refused"):
             Endpoint(url).ids(small.answers("drug"), small.session, 20)
 
 
-def test_an_endpoint_that_says_nothing_is_left_at_the_limit(small: KnowledgeBase) -> None:
+def test_an_endpoint_that_never_responds_times_out(small: KnowledgeBase) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
-        with pytest.raises(QueryTimeoutError, match=r"did not answer within 0.2 s$"):
+        with pytest.raises(QueryTimeoutError, match=r"0\.2 s"):
             Endpoint(url).ids(small.answers("drug"), small.session, 0.2)
 
 
-def test_an_endpoint_that_drips_is_left_at_the_limit(small: KnowledgeBase) -> None:
-    """It sends a space now and then, for as long as anybody listens."""
+def test_an_endpoint_that_responds_slowly_times_out(small: KnowledgeBase) -> None:
+    """The server sends a space every 20 ms."""
     stop = threading.Event()
 
     def drip(client: socket.socket) -> None:
@@ -300,30 +301,23 @@ def test_an_endpoint_that_drips_is_left_at_the_limit(small: KnowledgeBase) -> No
         thread = threading.Thread(target=lambda: drip(server.accept()[0]))
         thread.start()
         try:
-            with pytest.raises(QueryTimeoutError, match=r"did not answer within 0.3 s$"):
+            with pytest.raises(QueryTimeoutError, match=r"0\.3 s"):
                 Endpoint(url).ids(small.answers("drug"), small.session, 0.3)
         finally:
             stop.set()
             thread.join()
 
 
-@pytest.mark.parametrize(
-    ("url", "said"),
-    [
-        ("localhost:7878", "'localhost:7878' is no address of an endpoint; e.g. http://localhost:7878/query"),
-        ("ftp://x/y", "'ftp://x/y' is no address of an endpoint; e.g. http://localhost:7878/query"),
-        ("file:///etc/passwd", "'file:///etc/passwd' is no address of an endpoint; e.g. http://localhost:7878/query"),
-        ("http://me:secret@x/", "a password in an address is not sent; endpoints with passwords are not supported"),
-    ],
-)  # fmt: skip
-def test_bad_addresses(url: str, said: str) -> None:
+@pytest.mark.parametrize("url", ["localhost:7878", "ftp://x/y", "file:///etc/passwd", "http://me:secret@x/"])
+def test_invalid_addresses(url: str, wording: Wording) -> None:
     with pytest.raises(KbError) as error:
         Endpoint(url)
-    assert str(error.value) == said
+    assert "secret" not in str(error.value)
+    wording(str(error.value))
 
 
 def test_a_user_agent_is_one_plain_line() -> None:
-    with pytest.raises(KbError, match="is no user agent"):
+    with pytest.raises(KbError, match="user agent"):
         Endpoint("http://x/", "a\r\nAuthorization: b")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from kbkit.answers.engines.spark_sql import TYPES, spark_type, to_spark
 from kbkit.errors import KbError, QueryTimeoutError
 from kbkit.kb import KnowledgeBase
 from tests.test_answers_cases import REFUSED, awkward, read  # noqa: F401 - a fixture
+from tests.wording import Wording
 
 needs_sqlglot = pytest.mark.skipif(not importlib.util.find_spec("sqlglot"), reason="sqlglot is not installed")
 
@@ -147,13 +149,12 @@ def test_a_saved_set_goes_along(tiny_spark: Spark, tiny_kb: Path, tmp_path: Path
         assert tiny_spark.ids(answers, kb.session).tolist() == [kb.find("drug#a/b c")]
 
 
-def test_an_export_of_another_kb_is_refused(tiny_spark: Spark, world: KnowledgeBase) -> None:
+def test_an_export_of_another_kb_is_rejected(tiny_spark: Spark, world: KnowledgeBase, wording: Wording) -> None:
     with Spark(tiny_spark.parquet) as made, pytest.raises(KbError) as error:
         made.ids(world.answers("country"), world.session)
-    assert str(error.value) == (
-        f"{tiny_spark.parquet} is an export of another KB, or of another build of this one;"
-        " kbkit export DIR --to parquet --out PATH writes it anew"
-    )
+    assert tiny_spark.parquet in error.value.message
+    assert "export KB --to parquet" in error.value.hint
+    wording(str(error.value), replace={tiny_spark.parquet: "DIR"})
 
 
 def test_an_export_of_another_build_is_refused(context: None, tiny: Path, tmp_path: Path) -> None:
@@ -170,24 +171,25 @@ def test_an_export_of_another_build_is_refused(context: None, tiny: Path, tmp_pa
         path.write_text(path.read_text(encoding="utf-8").replace("p3", "p4"), encoding="utf-8")
     with kbkit.ingest("table", out=tmp_path / "b.kb", files=files) as kb, Spark(parquet) as made:
         assert made.ids(kb.answers("drug"), kb.session).tolist() == kb.answers("drug").ids.tolist()
-        with pytest.raises(KbError, match="or of another build of this one"):
+        with pytest.raises(KbError, match="another build"):
             made.ids(kb.answers("person"), kb.session)
 
 
-def test_what_is_no_export_is_refused(context: None, small: KnowledgeBase, tmp_path: Path) -> None:
+def test_other_folders_are_rejected(
+    context: None, small: KnowledgeBase, tmp_path: Path, wording: Wording
+) -> None:
     with Spark(str(tmp_path)) as made, pytest.raises(KbError) as error:
         made.ids(small.answers("drug"), small.session)
-    hint = "kbkit export DIR --to parquet --out PATH writes it anew"
-    assert str(error.value) == f"{tmp_path} is no Parquet export of a KB; {hint}"
+    wording(str(error.value), replace={str(tmp_path): "DIR"})
     (tmp_path / "schema.json").write_text("[]", encoding="utf-8")
     with Spark(str(tmp_path)) as made, pytest.raises(KbError) as error:
         made.ids(small.answers("drug"), small.session)
-    assert str(error.value) == f"{tmp_path}/schema.json is no schema of kbkit; {hint}"
+    wording(str(error.value), replace={str(tmp_path): "DIR"})
 
 
 def test_the_limit_holds_and_the_next_query_runs(tiny_spark: Spark, small: KnowledgeBase) -> None:
     answers = small.answers("person#1 -> [knows+] -> person")
-    with pytest.raises(QueryTimeoutError, match=r"^Spark stopped after 1e-06 s; --timeout sets the limit$"):
+    with pytest.raises(QueryTimeoutError, match="1e-06 s"):
         tiny_spark.ids(answers, small.session, 1e-6)
     assert tiny_spark.ids(answers, small.session, 120).tolist() == answers.ids.tolist()
 
@@ -197,16 +199,16 @@ def test_without_pyspark(monkeypatch: pytest.MonkeyPatch, small: KnowledgeBase) 
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(KbError) as error:
         Spark("/nowhere").ids(small.answers("drug"), small.session)
-    assert str(error.value) == "Spark is not installed; python -m pip install 'kbkit[spark]'"
+    assert "'spark'" in error.value.message
 
 
 def test_without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    with pytest.raises(KbError, match=r"^Spark needs Java 17 or later; install it, or set JAVA_HOME to where it is$"):
+    with pytest.raises(KbError, match=r"Java 17.*JAVA_HOME"):
         engine._check_java()
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(KbError, match="and there is none in "):
+    with pytest.raises(KbError, match=re.escape(str(tmp_path))):
         engine._check_java()
 
 
@@ -286,7 +288,7 @@ def test_every_type_that_spark_has(kind: str) -> None:
 
 @needs_sqlglot
 def test_a_type_that_spark_lacks() -> None:
-    with pytest.raises(KbError, match="Spark cannot compare values of type HUGEINT; the engines walk and sql can"):
+    with pytest.raises(KbError, match=r"HUGEINT.*walk or sql"):
         to_spark("SELECT id FROM t WHERE a = '5'::HUGEINT")
     assert spark_type("HUGEINT[]") is None
     assert spark_type("DOUBLE[]") == "array<double>"

@@ -25,8 +25,7 @@ from kbkit.export import export
 from kbkit.export.folder import partition
 from kbkit.export.kgtk import symbol
 from kbkit.kb import KnowledgeBase
-from kbkit.schema import Attribute, Schema, merged_attributes
-from kbkit.stores.tables import quote
+from kbkit.schema import Attribute, Schema, merged_attributes, quote
 from tests import kbs
 from tests.conftest import Run
 from tests.test_recipes import content

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 import kbkit
+from kbkit import assets
 from tests import kbs
 from tests.console import here
+from tests.wording import Wording
 
 STORES = {
     "tables": "tables.duckdb",
@@ -79,12 +81,11 @@ def test_a_build_swaps_current_and_keeps_the_one_before(kb: Path, tmp_path: Path
     kbs.assert_whole(kb, 2)
 
 
-def test_without_replace_a_kb_is_refused(kb: Path, tmp_path: Path) -> None:
-    refused = here("ingest", "table", kbs.source(tmp_path / "source", 2), "-o", kb)
-    assert (refused.returncode, refused.stderr) == (
-        1,
-        f"kbkit: {kb} is a KB already; --replace builds its next generation; or name another --out\n",
-    )
+def test_without_replace_a_kb_is_refused(kb: Path, tmp_path: Path, wording: Wording) -> None:
+    refused = here("ingest", "table", kbs.source(tmp_path / "source", 2), "--out", kb)
+    assert refused.returncode == 1
+    assert "--replace" in refused.stderr
+    wording(refused.stderr, "cli", {str(kb): "KB"})
     kbs.assert_whole(kb, 1)
 
 
@@ -164,13 +165,10 @@ def test_an_embedder_of_another_size_is_refused(kb: Path, tmp_path: Path) -> Non
     model = kbs.small_model(tmp_path / "model")
     rebuild(kb, "vectors", "--embedder", f"model2vec:{model}")
     with kbkit.open(kb) as opened:
-        shipped = Path(kbkit.__file__).parent / "models" / "static-minilm-192-int8"
+        shipped = assets.model("static-minilm-192-int8")
         shutil.rmtree(model)
         shutil.copytree(shipped, model)
-        with pytest.raises(
-            kbkit.KbError,
-            match="gives 192 dimensions, the KB was built with 32; kbkit build DIR vectors embeds it anew",
-        ):
+        with pytest.raises(kbkit.KbError, match=r"192 dimensions.* 32.*kbkit build KB vectors"):
             opened.search("first programs", mode="dense")
         assert opened.search("first programs", mode="bm25").height == 1
 
@@ -181,30 +179,31 @@ def test_an_embedder_that_is_gone_is_one_line(kb: Path, tmp_path: Path) -> None:
     shutil.rmtree(model)
     failed = here("search", kb, "first programs")
     assert failed.returncode == 1
-    assert failed.stderr.startswith(f"kbkit: {model} holds no model2vec model")
+    assert str(model) in failed.stderr
+    assert len(failed.stderr.splitlines()) == 1
     assert here("search", kb, "first programs", "-m", "bm25").returncode == 0
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("words", "facts"),
     [
-        (("tables",), "the tables are what the other stores are built from"),
-        (("vector",), "unknown store 'vector'; did you mean 'vectors'?"),
-        (("text", "--embedder", "static"), "--embedder goes with vectors; you named text"),
-        (("vectors", "--analyzer", "simple"), "--analyzer goes with text; you named vectors"),
-        (("text", "--chunk-words", "9"), "--chunk-words goes with vectors; you named text"),
-        (("text", "--query-prefix", "q: "), "--query-prefix goes with vectors; you named text"),
-        (("triples", "--with-relations"), "--with-relations goes with text and vectors; you named triples"),
-        (("text", "--analyzer", "klingon"), "unknown analyzer 'klingon'"),
-        (("vectors", "--embedder", "model2vec:nowhere"), "nowhere holds no model2vec model"),
-        (("vectors", "--embedder", "statik"), "unknown embedder 'statik'"),
+        (("tables",), "tables"),
+        (("vector",), "'vector' 'vectors'"),
+        (("text", "--embedder", "static"), "--embedder vectors text"),
+        (("vectors", "--analyzer", "simple"), "--analyzer text vectors"),
+        (("text", "--chunk-words", "9"), "--chunk-words vectors text"),
+        (("text", "--query-prefix", "q: "), "--query-prefix vectors text"),
+        (("triples", "--with-relations"), "--with-relations text vectors triples"),
+        (("text", "--analyzer", "klingon"), "'klingon'"),
+        (("vectors", "--embedder", "model2vec:nowhere"), "model2vec nowhere"),
+        (("vectors", "--embedder", "statik"), "'statik'"),
     ],
 )
-def test_a_rebuild_that_cannot_be(kb: Path, words: tuple[str, ...], message: str) -> None:
+def test_an_invalid_rebuild(kb: Path, words: tuple[str, ...], facts: str) -> None:
     before = kbs.tree(kb)
     failed = here("build", kb, *words)
     assert failed.returncode == 1
-    assert failed.stderr.startswith(f"kbkit: {message}")
+    assert [fact for fact in facts.split() if fact not in failed.stderr] == []
     assert len(failed.stderr.splitlines()) == 1
     assert kbs.tree(kb) == before
     assert kbs.generations(kb) == ["0001"]
@@ -324,13 +323,11 @@ def change_manifest(kb: Path, where: tuple[str | int, ...], change: Callable[[in
 
 
 @pytest.mark.parametrize("text", ["", "0009\n", "generations\n", "../..\n"])
-def test_check_of_a_changed_current(kb: Path, text: str) -> None:
+def test_check_of_a_changed_current(kb: Path, text: str, wording: Wording) -> None:
     (kb / "CURRENT").write_text(text)
     failed = here("check", kb)
     assert (failed.returncode, failed.stdout) == (1, "")
-    missing = f"kbkit: {kb}: CURRENT names a generation that is not there; ingest the source again\n"
-    wrong = f"kbkit: {kb / 'CURRENT'} names no generation: {text.strip()!r}; it holds a name such as 0001\n"
-    assert failed.stderr == (missing if text.strip().isdecimal() else wrong)
+    wording(failed.stderr, "cli", {str(kb): "KB"})
 
 
 def test_check_notices_a_renamed_generation(kb: Path) -> None:
@@ -357,6 +354,10 @@ cd "$ROOT"
 PROGRAM = """
 import json, os
 from tests.console import here
+
+from tests.wording import Wording
+
+from kbkit import assets
 for words in json.loads(os.environ["COMMANDS"]):
     done = here(*words)
     print(json.dumps([done.returncode, done.stdout, done.stderr]))

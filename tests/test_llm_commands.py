@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,14 +13,13 @@ import pytest
 
 import kbkit
 from kbkit.cli import models
-from kbkit.cli.spelling import SPELLER
 from kbkit.errors import KbError
 from kbkit.llm import prompts, recording
 from kbkit.llm.cache import FILE, Cache
 from kbkit.llm.calls import BudgetError, Calls
 from kbkit.llm.client import Message, Reply, Request, Usage
 from kbkit.llm.recording import Recorded
-from tests.console import Done, one_line
+from tests.console import Done
 from tests.llm_server import Server, reply
 from tests.wording import Wording
 
@@ -56,76 +54,91 @@ def test_calls(here: Here, kept: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "model,calls,input,output\nm,2,6,2\nn,1,3,1\n")
 
 
-def test_export_and_import(here: Here, kept: Path, tiny_kb: Path, tmp_path: Path) -> None:
+@pytest.mark.core
+def test_export_and_import(here: Here, kept: Path, tiny_kb: Path, tmp_path: Path, wording: Wording) -> None:
     file = tmp_path / "calls.jsonl"
     done = here("llm", "export", kept, file)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", f"{file}: 3 calls\n")
     assert [c.request.asked() for c in recording.read(file)] == ["a", "é\n", "c"]
 
     other = shutil.copytree(tiny_kb, tmp_path / "other.kb")
-    assert here("llm", "import", other, file).stderr == f"{file}: 3 new calls, 0 known\n"
-    assert here("llm", "import", other, file).stderr == f"{file}: 0 new calls, 3 known\n"
+    message = here("llm", "import", other, file).stderr
+    assert [fact for fact in ["3", "0"] if fact not in message] == []
+    wording(message, "cli", replace={str(tmp_path): "DIR"})
+    message = here("llm", "import", other, file).stderr
+    assert [fact for fact in ["0", "3"] if fact not in message] == []
+    wording(message, "cli", replace={str(tmp_path): "DIR"})
     again = tmp_path / "again.jsonl"
     assert here("-q", "llm", "export", other, again).stderr == ""
     assert again.read_bytes() == file.read_bytes()
 
-    assert here("llm", "export", kept, file, "--model", "n").stderr == f"{file}: 1 call\n"
+    message = here("llm", "export", kept, file, "--model", "n").stderr
+    assert [fact for fact in ["1"] if fact not in message] == []
+    wording(message, "cli", replace={str(tmp_path): "DIR"})
     assert [c.model for c in recording.read(file)] == ["n"]
 
 
-def test_import_of_a_broken_file_stores_nothing(here: Here, kb: Path, tmp_path: Path, wording: Wording) -> None:
+def test_importing_an_invalid_file_changes_nothing(here: Here, kb: Path, tmp_path: Path, wording: Wording) -> None:
     file = tmp_path / "calls.jsonl"
     file.write_text(recording.line(call("a")) + "{}\n", encoding="utf-8")
-    message = one_line(here("llm", "import", kb, file))
-    assert str(file) in message
-    assert "2" in message
-    assert "'key'" in message
-    wording(message, "cli", replace={str(tmp_path): "DIR"})
+    done = here("llm", "import", kb, file)
+    assert done.returncode == 1
+    assert [fact for fact in ["'key'", "line 2"] if fact not in done.stderr] == []
+    wording(done.stderr, "cli", replace={str(tmp_path): "DIR"})
     assert not (kb / "workspace" / FILE).exists()
 
 
 @pytest.mark.parametrize("command", ["calls", "export"])
 def test_a_kb_without_calls(here: Here, kb: Path, tmp_path: Path, command: str, wording: Wording) -> None:
-    message = one_line(here("llm", command, kb, *([tmp_path / "x"] if command == "export" else [])))
-    assert str(kb) in message
-    wording(message, "cli", replace={str(kb): "KB"})
+    done = here("llm", command, kb, *([tmp_path / "x"] if command == "export" else []))
+    assert done.returncode == 1
+    wording(done.stderr, "cli", replace={str(kb): "KB"})
     assert not (kb / "workspace" / FILE).exists()
 
 
-def test_export_of_an_unknown_model(here: Here, kept: Path, tmp_path: Path) -> None:
-    assert "'gpt'" in one_line(here("llm", "export", kept, tmp_path / "x", "--model", "gpt"))
+def test_an_unknown_model(here: Here, kept: Path, tmp_path: Path, wording: Wording) -> None:
+    done = here("llm", "export", kept, tmp_path / "x", "--model", "gpt")
+    assert done.returncode == 1
+    assert [fact for fact in ["'gpt'", "m, n"] if fact not in done.stderr] == []
+    wording(done.stderr, "cli")
 
 
-def test_prompts(here: Here) -> None:
+@pytest.mark.core
+def test_prompts(here: Here, wording: Wording) -> None:
     listed = here("llm", "prompts").stdout.splitlines()
     assert [line.split()[0] for line in listed] == [prompt.name for prompt in prompts.shipped()]
     rerank = next(line for line in listed if line.startswith("rerank"))
     assert rerank.split(maxsplit=1) == ["rerank", prompts.load("rerank").purpose]
     assert here("llm", "prompts", "rerank").stdout == prompts.path("rerank").read_text(encoding="utf-8")
-    assert "'rerank'" in one_line(here("llm", "prompts", "rerunk"))
+    message = here("llm", "prompts", "rerunk").stderr
+    assert [fact for fact in ["'rerunk'", "'rerank'"] if fact not in message] == []
+    wording(message, "cli")
 
 
-def test_a_search_that_replays(here: Here, kb: Path, tmp_path: Path) -> None:
+def test_a_search_that_replays(here: Here, kb: Path, tmp_path: Path, wording: Wording) -> None:
     pytest.importorskip("openai")
     file = tmp_path / "calls.jsonl"
     with Server(otherwise=reply('{"score": 0.75}')) as server:
         live = here("search", kb, "gene", "-k", "2", "--rerank", f"llm:m@{server.url}", "-f", "json")
     assert live.returncode == 0
-    asked = len(server.requests)
-    assert live.stderr == f"m: {asked} calls, {10 * asked} + {5 * asked} tokens\n"
+    message = live.stderr
+    wording(message, "cli", replace={str(tmp_path): "DIR"})
     assert {row["rerank"] for row in json.loads(live.stdout)} == {0.75}
     assert here("llm", "export", kb, file).returncode == 0
     (kb / "workspace" / FILE).unlink()
     replayed = here("search", kb, "gene", "-k", "2", "--rerank", f"llm:replay:{file}", "-f", "json")
     assert (replayed.returncode, replayed.stdout) == (0, live.stdout)
-    assert replayed.stderr == f"m: {asked} calls ({asked} from the recording), 0 + 0 tokens\n"
+    message = replayed.stderr
+    assert [fact for fact in ["0"] if fact not in message] == []
+    wording(message, "cli", replace={str(tmp_path): "DIR"})
     missing = here("search", kb, "disease", "--rerank", f"llm:replay:{file}")
     assert missing.returncode == 1
-    assert str(file) in missing.stderr
-    assert '{ "query": "disease", "candidate": { "name":' in missing.stderr
+    message = missing.stderr
+    assert [fact for fact in ['"query"', '"disease"', '"candidate"', '"name"'] if fact not in message] == []
+    wording(message, "cli", replace={str(tmp_path): "DIR"})
 
 
-def test_a_search_with_a_budget(here: Here, kb: Path, tmp_path: Path) -> None:
+def test_a_search_with_a_budget(here: Here, kb: Path, tmp_path: Path, wording: Wording) -> None:
     pytest.importorskip("openai")
     queries = tmp_path / "queries.txt"
     queries.write_text("gene\ndisease\n", encoding="utf-8")
@@ -133,7 +146,12 @@ def test_a_search_with_a_budget(here: Here, kb: Path, tmp_path: Path) -> None:
         asked = ["--rerank", f"llm:m@{server.url}", "--price", "1,1", "--budget", "0.0002"]
         done = here("-q", "run", kb, queries, "-o", tmp_path / "x.trec", *asked)
     assert done.returncode == 1
-    assert "budget of 0.0002" in done.stderr
+    message = done.stderr
+    assert [fact for fact in ["0.0002"] if fact not in message] == []
+    wording(message, "cli", replace={str(tmp_path): "DIR"})
+    done = here("search", kb, "gene", "--budget", "5")
+    message = done.stderr
+    wording(message, "cli", replace={str(tmp_path): "DIR"})
 
 
 # -- options of commands that take models -----------------------------------------------------------------------------
@@ -152,10 +170,12 @@ def ask(calls: Calls | None) -> list[Any]:
 
 
 @pytest.mark.parametrize("names", [None, [], ["none"]])
-def test_no_model(kb: Path, names: list[str] | None) -> None:
+def test_no_model(kb: Path, names: list[str] | None, wording: Wording) -> None:
     assert opened(kb, lambda calls: calls, llm=names) is None
-    with pytest.raises(KbError, match="--budget"):
+    with pytest.raises(KbError) as caught:
         opened(kb, lambda calls: calls, llm=names, budget=5)
+    message = str(caught.value)
+    wording(message)
 
 
 def test_the_account_is_printed_at_the_end(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -189,14 +209,9 @@ def test_prices() -> None:
     assert models.prices(["1,2", "a=b=0.15,0.6"], ["m", "a=b"]) == {"m": (1.0, 2.0), "a=b": (0.15, 0.6)}
 
 
-@pytest.mark.parametrize("price", ["1", "1,2,3", "m=", "one,two", ""])
+@pytest.mark.parametrize("price", ["1", "1,2,3", "m=", "one,two", "m=1;2", ""])
 def test_invalid_prices(price: str, wording: Wording) -> None:
-    with pytest.raises(KbError, match=re.escape(repr(price))) as error:
+    with pytest.raises(KbError) as caught:
         models.prices([price], ["m"])
-    wording(error.value.text_for(SPELLER), "cli")
-
-
-@pytest.mark.parametrize("prices", [["1,2", "3,4"], ["m=1,2", "m=1,2"]])
-def test_duplicate_prices(prices: list[str]) -> None:
-    with pytest.raises(KbError, match="Duplicate price for"):
-        models.prices(prices, ["m"])
+    message = str(caught.value)
+    wording(message)

@@ -21,9 +21,9 @@ from kbkit.llm.calls import Answer, Calls
 from kbkit.llm.client import Message, Reply, Request, Usage
 from kbkit.llm.models import open_calls, open_models
 from kbkit.llm.openai_compatible import OpenAIModel
-from kbkit.llm.recording import Recorded
-from kbkit.llm.replay import Replay
+from kbkit.llm.recording import Recorded, Replay
 from tests.llm_server import Server, reply
+from tests.wording import Wording
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 REQUESTS = st.builds(
@@ -54,7 +54,7 @@ def write(folder: Path, *calls: Recorded) -> Path:
 
 
 @given(st.lists(st.tuples(REQUESTS, REPLIES), max_size=6))
-def test_the_cache_gives_back_what_it_was_given(pairs: list[tuple[Request, Reply]]) -> None:
+def test_cache_round_trip(pairs: list[tuple[Request, Reply]]) -> None:
     cache, first = Cache(None), {}
     for request, answer in pairs:
         first.setdefault(request.key("m"), Recorded(request.key("m"), "m", request, answer))
@@ -144,33 +144,38 @@ def _later(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "said"),
+    ("spoil", "facts"),
     [
         (
             lambda file: file.write_bytes(b"no database at all" * 100),
-            "{} is damaged: file is not a database; move it away",
+            [],
         ),
-        (_other_table, "{} is damaged: no such column: key; move it away; what it holds is asked for, and paid, again"),
-        (_later, "{} was written by a later kbkit (format 9); upgrade kbkit"),
+        (_other_table, []),
+        (_later, ["9"]),
         (
             Path.mkdir,
-            "{} cannot be used: unable to open database file; the cache of model calls needs a disk to write to",
+            [],
         ),
     ],
 )
-def test_files_that_are_no_caches(tmp_path: Path, spoil: Callable[[Path], Any], said: str) -> None:
+def test_files_that_are_not_caches(
+    tmp_path: Path, spoil: Callable[[Path], Any], facts: list[str], wording: Wording
+) -> None:
     file = tmp_path / "llm.sqlite"
     spoil(file)
     with pytest.raises(KbError) as caught:
         Cache(file).get("x")
-    assert str(caught.value).startswith(said.format(file))
+    message = str(caught.value)
+    assert [fact for fact in facts if fact not in message] == []
+    wording(message, replace={str(tmp_path): "DIR"})
 
 
-def test_a_place_that_is_no_folder(tmp_path: Path) -> None:
+def test_a_place_that_is_no_folder(tmp_path: Path, wording: Wording) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(KbError) as caught:
         Cache(tmp_path / "file" / "llm.sqlite")
-    assert str(caught.value).startswith(f"{tmp_path / 'file' / 'llm.sqlite'} cannot be written: ")
+    message = str(caught.value)
+    wording(message, replace={str(tmp_path): "DIR"})
 
 
 # -- recordings -------------------------------------------------------------------------------------------------------
@@ -197,43 +202,53 @@ def _changed(**changes: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "facts"),
     [
-        ("{", "is no recorded call"),
-        ("[]", "is no recorded call"),
-        ("[" * 100_000, "is no recorded call"),
-        ("{}", "has no 'key'"),
-        (_changed(reply={}), "has no 'cut'"),
-        (_changed(reply={"cut": False}), "has no 'text'"),
-        (_changed(reply_text=None), "is no recorded call"),
-        (_changed(reply_text="\ud800"), "is no recorded call"),
-        (_changed(reply_input=-1), "is no recorded call"),
-        (_changed(reply_input=1 << 70), "is no recorded call"),
-        (_changed(reply_cut=0), "is no recorded call"),
-        (_changed(request_messages=[["tool", "x"]]), "is no recorded call"),
-        (_changed(request_messages=[["user"]]), "is no recorded call"),
-        (_changed(request_schema=[]), "is no recorded call"),
-        (_changed(request_temperature="0"), "is no recorded call"),
-        (_changed(request_sample=1), ": the key is not that of the call beside it; was the line edited?"),
-        (_changed(model="n"), ": the key is not that of the call beside it; was the line edited?"),
+        ("{", []),
+        ("[]", []),
+        ("[" * 100_000, []),
+        ("{}", ["'key'"]),
+        (_changed(reply={}), ["'cut'"]),
+        (_changed(reply={"cut": False}), ["'text'"]),
+        (_changed(reply_text=None), []),
+        (_changed(reply_text="\ud800"), []),
+        (_changed(reply_input=-1), []),
+        (_changed(reply_input=1 << 70), []),
+        (_changed(reply_cut=0), []),
+        (_changed(request_messages=[["tool", "x"]]), []),
+        (_changed(request_messages=[["user"]]), []),
+        (_changed(request_schema=[]), []),
+        (_changed(request_temperature="0"), []),
+        (_changed(request_sample=1), []),
+        (_changed(model="n"), []),
     ],
 )
-def test_lines_that_are_no_calls(tmp_path: Path, line: str, said: str) -> None:
+def test_lines_that_are_no_calls(tmp_path: Path, line: str, facts: list[str], wording: Wording) -> None:
     file = tmp_path / "calls.jsonl"
     file.write_text(f"{recording.line(call('first'))}\n{line}\n", encoding="utf-8")
     with pytest.raises(BadInputError) as caught:
         Replay("m", file)
-    assert str(caught.value).startswith(f"{file}:3{said if said[0] == ':' else ' ' + said}")
+    message = str(caught.value)
+    assert [fact for fact in facts if fact not in message] == []
+    wording(message, replace={str(tmp_path): "DIR"})
 
 
-def test_files_that_are_no_recordings(tmp_path: Path) -> None:
-    with pytest.raises(KbError, match=r"missing.jsonl cannot be read: No such file or directory$"):
+def test_files_that_are_no_recordings(tmp_path: Path, wording: Wording) -> None:
+    with pytest.raises(KbError) as caught:
         open_models([f"replay:{tmp_path / 'missing.jsonl'}"])
-    with pytest.raises(KbError, match=r"empty.jsonl holds no calls; kbkit llm export writes such files$"):
+    message = str(caught.value)
+    assert [fact for fact in ["missing.jsonl"] if fact not in message] == []
+    wording(message, replace={str(tmp_path): "DIR"})
+    with pytest.raises(KbError) as caught:
         (tmp_path / "empty.jsonl").touch()
         open_models([f"replay:{tmp_path / 'empty.jsonl'}"])
-    with pytest.raises(KbError, match=r"cannot be written: "):
+    message = str(caught.value)
+    assert [fact for fact in ["empty.jsonl"] if fact not in message] == []
+    wording(message, replace={str(tmp_path): "DIR"})
+    with pytest.raises(KbError) as caught:
         recording.write([call("a")], tmp_path / "missing" / "calls.jsonl")
+    message = str(caught.value)
+    wording(message, replace={str(tmp_path): "DIR"})
 
 
 def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
@@ -268,7 +283,7 @@ def test_a_run_replays_with_no_server(tmp_path: Path) -> None:
 
     run = open_calls(open_models([f"replay:{file}"]), tmp_path / "none" / "llm.sqlite", budget=0)
     assert asked(run, "c", "a", "b") == [answers[2], *answers[:2]]
-    assert run.account.lines() == ["m: 5 calls (5 from the recording), 0 + 0 tokens; 1 answer did not fit its schema"]
+    assert run.account.lines() == ["m: 5 calls (5 from the recording), 0 + 0 tokens; 1 invalid answer"]
     assert not (tmp_path / "none").exists()  # a recording needs no cache, and no disk to write to
 
     again = Cache(None)
@@ -277,25 +292,28 @@ def test_a_run_replays_with_no_server(tmp_path: Path) -> None:
     assert (tmp_path / "again.jsonl").read_bytes() == file.read_bytes()
 
 
-def test_a_call_that_the_recording_lacks(tmp_path: Path) -> None:
+def test_a_call_missing_in_the_recording(tmp_path: Path, wording: Wording) -> None:
     file = write(tmp_path, call("a"))
     with pytest.raises(KbError) as caught:
         asked(Calls([Replay("m", file)], Cache(None)), "x" * 2000)
     message = caught.value.message
-    assert message.startswith(f'{file} lacks a call of m: {{ "query": "storm", "candidate": "xxx')
+    assert f"of m in {file} for: " + '{ "query": "storm", "candidate": "xxx' in message
     assert message.endswith("xxx...")
     assert len(message) < 700 + len(str(file))
-    assert caught.value.hint == "record the run anew, with the same prompts and parameters: kbkit llm export"
+    message = caught.value.hint
+    wording(message, replace={str(tmp_path): "DIR"})
 
 
-def test_the_cache_does_not_stand_in_for_a_recording(tmp_path: Path) -> None:
+def test_the_cache_does_not_stand_in_for_a_recording(tmp_path: Path, wording: Wording) -> None:
     """A run that replays here replays anywhere."""
     file = write(tmp_path, call("a"))
     request = Calls([Replay("m", file)], Cache(None)).prompt("rerank").request({"query": "storm", "candidate": "a"})
     cache = Cache(None)
     cache.put(request.key("m"), "m", request, Reply('{"score": 1}'))
-    with pytest.raises(KbError, match="lacks a call of m"):
+    with pytest.raises(KbError) as caught:
         asked(Calls([Replay("m", file)], cache), "a")
+    message = str(caught.value)
+    wording(message, replace={str(tmp_path): "DIR"})
 
 
 # -- models by name ---------------------------------------------------------------------------------------------------
@@ -314,37 +332,41 @@ def test_models_by_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "said"),
+    ("names", "facts"),
     [
         (
             ["gpt-4o-mini"],
-            "'gpt-4o-mini' is no model; e.g. llama3.2@http://localhost:11434/v1, replay:calls.jsonl or none",
+            ["'gpt-4o-mini'", "11434", "replay:calls"],
         ),
-        (["http://localhost/v1"], "'http://localhost/v1' is no model; e.g. "),
-        (["m@localhost:11434"], "'m@localhost:11434' is no model; e.g. "),
-        (["none", "none"], "'none' stands beside other models; give it alone"),
+        (["http://localhost/v1"], ["'http://localhost/v1'"]),
+        (["m@localhost:11434"], ["'m@localhost:11434'"]),
+        (["none", "none"], ["'none'"]),
         (
             ["m@http://a/v1", "m@http://b/v1"],
-            "two models are called 'm'; calls are kept by that name: give one of them",
+            ["'m'"],
         ),
-        (["m@http://"], "'http://' is no address of an endpoint; e.g. llama3.2@http://localhost:11434/v1"),
+        (["m@http://"], ["'http://'", "11434"]),
         (
             ["m@http://me:pw@host/v1"],
-            "an address with a name and password in it would be kept in the KB; set KBKIT_API_KEY",
+            ["KBKIT_API_KEY"],
         ),
     ],
 )
-def test_names_that_are_none(names: list[str], said: str) -> None:
+def test_names_that_are_none(names: list[str], facts: list[str], wording: Wording) -> None:
     with pytest.raises(KbError) as caught:
         open_models(names)
-    assert str(caught.value).startswith(said)
+    message = str(caught.value)
+    assert [fact for fact in facts if fact not in message] == []
+    wording(message)
 
 
-def test_a_model_that_the_recording_lacks(tmp_path: Path) -> None:
+def test_a_model_that_the_recording_lacks(tmp_path: Path, wording: Wording) -> None:
     file = write(tmp_path, call("a", "gpt"))
     with pytest.raises(UnknownNameError) as caught:
         open_models([f"gtp@replay:{file}"])
-    assert str(caught.value) == f"unknown model 'gtp' in {file}; did you mean 'gpt'?"
+    message = str(caught.value)
+    assert [fact for fact in ["'gtp'", "'gpt'"] if fact not in message] == []
+    wording(message, replace={str(tmp_path): "DIR"})
 
 
 def test_of_two_replies_to_one_call_the_first_counts(tmp_path: Path) -> None:
@@ -359,25 +381,31 @@ def test_of_two_replies_to_one_call_the_first_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("usage", [1 << 40, 1 << 53])
-def test_numbers_of_tokens_that_cannot_be(tmp_path: Path, usage: int) -> None:
+def test_numbers_of_tokens_that_cannot_be(tmp_path: Path, usage: int, wording: Wording) -> None:
     request = Request((Message("user", "q"),))
     recording.write([Recorded(request.key("m"), "m", request, Reply("x", Usage(usage, 1)))], tmp_path / "c.jsonl")
-    with pytest.raises(BadInputError, match="is no recorded call"):
+    with pytest.raises(BadInputError) as caught:
         list(recording.read(tmp_path / "c.jsonl"))
+    message = str(caught.value)
+    wording(message, replace={str(tmp_path): "DIR"})
 
 
-def test_half_characters_in_a_schema(tmp_path: Path) -> None:
+def test_half_characters_in_a_schema(tmp_path: Path, wording: Wording) -> None:
     request = Request((Message("user", "q"),), {"a": "\ud800"})
     reply = {"text": "x", "input": 1, "output": 1, "cut": False}
     line = {"key": request.key("m"), "model": "m", "request": request.content(), "reply": reply}
     (tmp_path / "c.jsonl").write_text(json.dumps(line) + "\n")
-    with pytest.raises(BadInputError, match="is no recorded call"):
+    with pytest.raises(BadInputError) as caught:
         list(recording.read(tmp_path / "c.jsonl"))
+    message = str(caught.value)
+    wording(message, replace={str(tmp_path): "DIR"})
 
 
-def test_a_folder_is_no_recording_and_a_link_stays_one(tmp_path: Path) -> None:
-    with pytest.raises(KbError, match="is a folder; name a file"):
+def test_a_folder_is_no_recording_and_a_link_stays_one(tmp_path: Path, wording: Wording) -> None:
+    with pytest.raises(KbError) as caught:
         recording.write([], tmp_path)
+    message = str(caught.value)
+    wording(message, replace={str(tmp_path): "DIR"})
     (tmp_path / "link").symlink_to(tmp_path / "real")
     (tmp_path / "real").write_text("old")
     recording.write([], tmp_path / "link")

@@ -13,6 +13,7 @@ from kbkit.errors import KbError, QueryTimeoutError
 from kbkit.llm.client import Message, Reply, Request, Usage
 from kbkit.llm.openai_compatible import OpenAIModel
 from tests.llm_server import Sent, Server, Step, completion, drips, hang, raw, reply, shape, status, truncated
+from tests.wording import Wording
 
 pytest.importorskip("openai")
 KEY = "sk-very-secret-key"
@@ -34,7 +35,7 @@ def failure(*script: Step, retries: int = 0, timeout: float = 20, request: Reque
     said = str(caught.value)
     assert KEY not in said
     assert "\n" not in said
-    assert said.startswith(f"m at {server.url} ")
+    assert f"m at {server.url}" in said
     return caught.value, len(server.requests)
 
 
@@ -79,19 +80,21 @@ def test_a_server_without_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("key", ["kéy", "two\nlines"])
-def test_keys_that_cannot_be_sent(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+def test_invalid_keys(monkeypatch: pytest.MonkeyPatch, key: str, wording: Wording) -> None:
     monkeypatch.setenv("KBKIT_API_KEY", key)
     with pytest.raises(KbError) as caught:
         OpenAIModel("m", "http://localhost/v1")
-    expected = "the key in KBKIT_API_KEY or OPENAI_API_KEY is not plain text; was it copied whole?"
-    assert str(caught.value) == expected
+    assert key not in str(caught.value)
+    wording(str(caught.value))
 
 
 @pytest.mark.parametrize("url", ["ftp://x/v1", "http://", "http://a b/v1", "localhost:11434"])
-def test_addresses_that_are_none(url: str) -> None:
+def test_invalid_addresses(url: str, wording: Wording) -> None:
     with pytest.raises(KbError) as caught:
         OpenAIModel("m", url)
-    assert str(caught.value) == f"{url!r} is no address of an endpoint; e.g. llama3.2@http://localhost:11434/v1"
+    message = str(caught.value)
+    assert [fact for fact in ["11434"] if fact not in message] == []
+    wording(message)
 
 
 def test_the_library_is_imported_with_the_first_call() -> None:
@@ -102,11 +105,13 @@ def test_the_library_is_imported_with_the_first_call() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
-def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_library(monkeypatch: pytest.MonkeyPatch, wording: Wording) -> None:
     monkeypatch.setitem(sys.modules, "openai", None)  # as Python marks a module that cannot be imported
     with pytest.raises(KbError) as caught:
         OpenAIModel("m", "http://127.0.0.1:9/v1").complete(ASK)
-    assert str(caught.value) == "openai is not installed; python -m pip install 'kbkit[openai]'"
+    message = str(caught.value)
+    assert [fact for fact in ["[openai]"] if fact not in message] == []
+    wording(message)
 
 
 # -- what comes back --------------------------------------------------------------------------------------------------
@@ -195,29 +200,30 @@ def test_models_that_call_the_limit_otherwise() -> None:
 # -- faults that stay -------------------------------------------------------------------------------------------------
 
 
-def test_a_server_that_stays_away() -> None:
+def test_a_server_that_keeps_failing(wording: Wording) -> None:
     error, count = failure(*[status(429, "slow down")] * 3, retries=2)
-    assert error.message.endswith("answered 429 Too Many Requests: slow down (3 tries)")
-    assert error.hint == "its limit: try later, or with fewer --workers; what was answered is kept"
+    assert error.message.endswith("answered 429 Too Many Requests: slow down (3 attempts)")
+    wording(error.hint)
     assert count == 3
 
 
 @pytest.mark.parametrize(
-    ("code", "said", "hint"),
+    ("code", "said"),
     [
-        (401, "401 Unauthorized: no", "set KBKIT_API_KEY to its key"),
-        (403, "403 Forbidden: no", "set KBKIT_API_KEY to its key"),
-        (404, "404 Not Found: no", "is that one of its models? Addresses mostly end with /v1"),
-        (400, "400 Bad Request: no", ""),
+        (401, "401 Unauthorized: no"),
+        (403, "403 Forbidden: no"),
+        (404, "404 Not Found: no"),
+        (400, "400 Bad Request: no"),
     ],
 )
-def test_errors_that_do_not_pass_are_not_tried_again(code: int, said: str, hint: str) -> None:
+def test_permanent_errors_are_not_retried(code: int, said: str, wording: Wording) -> None:
     error, count = failure(status(code), retries=3)
     assert error.message.endswith(f" answered {said}")
-    assert (error.hint, count) == (hint, 1)
+    assert count == 1
+    wording(error.hint)
 
 
-def test_a_parameter_that_is_wrong_is_not_left_out() -> None:
+def test_an_invalid_parameter_is_not_omitted() -> None:
     error, count = failure(status(400, "temperature must be at most 1"))
     assert error.message.endswith("answered 400 Bad Request: temperature must be at most 1")
     assert count == 1
@@ -238,7 +244,7 @@ def test_redirects_are_not_followed() -> None:
     with Server() as other:
         error, _ = failure(status(307, "elsewhere", location=f"{other.url}/chat/completions"))
     assert other.requests == []
-    assert error.hint == f"it points to {other.url}/chat/completions, which is not followed"
+    assert f"{other.url}/chat/completions" in error.hint
 
 
 def test_a_server_that_hangs() -> None:
@@ -258,25 +264,23 @@ def test_a_server_that_drips() -> None:
 
 def test_a_truncated_answer() -> None:
     error, _ = failure(truncated("half"))
-    assert " does not answer: " in error.message
-    assert error.hint == "is the server running?"
+    assert error.message.startswith("Cannot connect to m at ")
+    assert "running" in error.hint
 
 
-def test_nobody_there() -> None:
+def test_no_server(wording: Wording) -> None:
     with Server() as server:
         url = server.url
     with pytest.raises(KbError) as caught:
         OpenAIModel("m", url, retries=0).complete(ASK)
-    assert caught.value.message.startswith(f"m at {url} does not answer: ")
-    assert caught.value.message.endswith("Connection refused")
-    assert caught.value.hint == "is the server running?"
+    wording(str(caught.value), replace={url: "URL"})
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"<html>", b'{"choices": [', b"[" * 100_000, b"\xff\xfe"])
-def test_answers_that_are_no_json(body: bytes) -> None:
+def test_answers_that_are_not_json(body: bytes) -> None:
     error, count = failure(raw(body))
-    assert error.message.endswith(" did not answer with JSON")
-    assert error.hint == "is it an OpenAI-compatible endpoint? Addresses mostly end with /v1"
+    assert error.message.startswith("Invalid JSON in the answer of m at ")
+    assert "/v1" in error.hint
     assert count == 1
 
 
@@ -285,14 +289,14 @@ def test_answers_that_are_no_json(body: bytes) -> None:
     [{}, [], None, "x", 1, {"choices": []}, {"choices": None}, {"choices": [None]}, {"choices": [{}]},
      {"choices": [{"message": {"content": 5}}]}, {"choices": {"0": 1}}],
 )  # fmt: skip
-def test_answers_of_another_shape(content: object) -> None:
+def test_answers_without_choices(content: object) -> None:
     error, _ = failure(shape(content))
-    assert error.message.endswith(" answered without choices")
+    assert error.message.startswith("No choices in the answer of m at ")
 
 
 def test_an_error_in_the_place_of_choices() -> None:
     error, _ = failure(shape({"error": {"message": f"model not loaded, {KEY}"}}))
-    assert error.message.endswith('answered without choices: {"message": "model not loaded, ..."}')
+    assert error.message.endswith(': {"message": "model not loaded, ..."}')
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -300,13 +304,13 @@ def test_an_answer_without_end(packed: bool) -> None:
     body = json.dumps(completion("x" * (1 << 24))).encode()
     sent = raw(gzip.compress(body), headers={"content-encoding": "gzip"}) if packed else raw(body)
     error, count = failure(sent, retries=3)
-    assert error.message.endswith(" answered with more than 16,777,216 bytes")
+    assert "16,777,216 bytes" in error.message
     assert count == 1
 
 
 def test_a_redirect_that_repeats_the_key() -> None:
     error, _ = failure(status(302, Location=f"http://elsewhere/?k={KEY}"))
-    assert error.hint == "it points to http://elsewhere/?k=..., which is not followed"
+    assert "http://elsewhere/?k=..." in error.hint
     assert failure(status(304))[0].hint == ""
 
 
@@ -333,8 +337,9 @@ def test_what_the_environment_says_of_an_account_goes_to_openai_only(monkeypatch
 
 
 @pytest.mark.parametrize("url", ["http://h/v1?api-key=Q", "http://h/v1#x"])
-def test_an_address_ends_with_its_path(url: str) -> None:
+def test_an_address_ends_with_its_path(url: str, wording: Wording) -> None:
     with pytest.raises(KbError) as caught:
         OpenAIModel("m", url)
     assert "Q" not in str(caught.value)
-    assert "an address ends with its path" in caught.value.hint
+    message = caught.value.hint
+    wording(message)

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kbkit
-from kbkit.answers import pairs, walk, walk_many
-from kbkit.answers.catalogue import find
-from kbkit.answers.many import share
-from kbkit.answers.walk_many import count_many, count_up_to
+from kbkit.answers import batch, evaluate, pairs
+from kbkit.answers.batch import count_batch, count_up_to
+from kbkit.answers.bind import bind_constants
+from kbkit.answers.templates import find
 from kbkit.ingestion.generate import generate
 from kbkit.kb import KnowledgeBase
 from kbkit.stores.adjacency import Csr, Heavy
@@ -38,12 +38,12 @@ def mag(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
 
 @pytest.fixture
 def lowered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walk_many, "_HEAVY", -1)
-    monkeypatch.setattr(walk_many, "_MANY", -1)
-    monkeypatch.setattr(walk_many, "_BITMAP", 0)
-    monkeypatch.setattr(walk_many, "BLOCK", 7)
+    monkeypatch.setattr(batch, "_HEAVY", -1)
+    monkeypatch.setattr(batch, "_MANY", -1)
+    monkeypatch.setattr(batch, "_BITMAP", 0)
+    monkeypatch.setattr(batch, "BLOCK", 7)
     monkeypatch.setattr(pairs, "_LONG", 0)
-    monkeypatch.setattr(walk, "_FEW", 0)
+    monkeypatch.setattr(evaluate, "SMALL", 0)
     whole = Heavy.of
     monkeypatch.setattr(Heavy, "of", staticmethod(lambda csr: whole(csr, limit=5)))
 
@@ -52,9 +52,9 @@ def bindings(kb: KnowledgeBase, text: str, rows: int) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(4)
     plan = kb.session.resolved(text if not isinstance(text, str) else kbkit.answers.parse(text))
     columns = {}
-    for p in (p for p in plan.parameters if not p.value):
+    for p in (p for p in plan.parameters if not p.is_value):
         members = kb.session.members(p.type)
-        columns[p.given.name] = rng.choice(members, rows).astype(np.int32)
+        columns[p.source.name] = rng.choice(members, rows).astype(np.int32)
     return columns
 
 
@@ -75,16 +75,16 @@ def test_one_by_one_is_the_same(mag: KnowledgeBase, template: object, lowered: N
 def test_counting_up_to_a_bound(mag: KnowledgeBase, template: object, limit: int, lowered: None) -> None:
     plan = mag.session.resolved(template)
     columns = bindings(mag, template, 200)
-    given = {p.name: columns[p.given.name] for p in plan.parameters if not p.value}
-    counts = count_many(plan, mag.session, share(mag.session, plan), given, 200)
-    capped = count_up_to(plan, mag.session, share(mag.session, plan), given, 200, limit)
+    given = {p.name: columns[p.source.name] for p in plan.parameters if not p.is_value}
+    counts = count_batch(plan, mag.session, bind_constants(plan, mag.session), given, 200)
+    capped = count_up_to(plan, mag.session, bind_constants(plan, mag.session), given, 200, limit)
     assert capped.tolist() == np.minimum(counts, limit + 1).tolist()
     assert counts.sum() > 0
 
 
 def test_samples_are_the_same(mag: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     before = mag.sample("mag/same_author_and_field", 30, seed=2)
-    monkeypatch.setattr(walk_many, "_HEAVY", -1)
+    monkeypatch.setattr(batch, "_HEAVY", -1)
     monkeypatch.setattr(pairs, "_LONG", 0)
     assert mag.sample("mag/same_author_and_field", 30, seed=2).equals(before)
 

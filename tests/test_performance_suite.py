@@ -217,7 +217,7 @@ def test_answers_by_joins_and_by_walks(name: str) -> None:
 
 
 def test_metapaths_are_those_that_kbkit_ships() -> None:
-    from kbkit.answers.catalogue import shipped
+    from kbkit.answers.templates import shipped
 
     assert {t.id for t in shipped() if t.id.startswith("mag/")} == {f"mag/{name}" for name in NAMES}
     for arms in ARMS.values():

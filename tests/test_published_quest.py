@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import kbkit
-from kbkit.answers import catalogue
+from kbkit.answers import templates as catalogue
 from kbkit.errors import BadInputError
 from kbkit.kb import KnowledgeBase
 from tests.conftest import Run

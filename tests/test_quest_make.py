@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kbkit.answers.constraints import Constraints, Request
+from kbkit.answers.sample_sets import Constraints, Request
 from kbkit.benchmarks.documents import Document, Passage
 from kbkit.benchmarks.evidence import Matcher, leaks
 from kbkit.benchmarks.pipeline import locked
@@ -30,7 +30,7 @@ from kbkit.llm.cache import Cache
 from kbkit.llm.calls import BudgetError, Calls
 from kbkit.llm.client import Reply, Usage
 from kbkit.llm.client import Request as Call
-from kbkit.llm.replay import Replay
+from kbkit.llm.recording import Replay
 from kbkit.measures.files import read_gold, read_queries
 from tests.conftest import Run
 from tests.llm_server import Server, status

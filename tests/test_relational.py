@@ -83,7 +83,7 @@ class Oracle:
         best: dict[int, float] = {}
         for move, pairs in self.moves.items():
             near = pairs.get(start, set())
-            if not 0 < len(near) <= relational.WIDEST:
+            if not 0 < len(near) <= relational.MAX_REACHED:
                 continue
             first = {n: told / math.sqrt(senses) for n, told in self.told(move, near).items()}
             for n, told in first.items():
@@ -91,7 +91,7 @@ class Oracle:
             for onward, others in self.moves.items():
                 ends = [end for n in near for end in others.get(n, ())]
                 far = set(ends) - {start}
-                if far and len(ends) <= relational.WIDEST:
+                if far and len(ends) <= relational.MAX_REACHED:
                     for n, told in self.told(onward, far).items():
                         best[n] = max(best.get(n, 0), relational.SECOND_STEP * max(first.values()) * told)
         return best
@@ -163,6 +163,7 @@ def keys(kb: KnowledgeBase, found: dict[int, float]) -> dict[str, float]:
     return {known[node]: score for node, score in found.items()}
 
 
+@pytest.mark.core
 def test_connections_by_hand(films: KnowledgeBase) -> None:
     # One step: f1 and f2 are 2 that one leads to: 1 / (1 + 0.1 log2(2 x 1)); mina the only one of a relation: 1.
     step = 1 / 1.1
@@ -172,7 +173,7 @@ def test_connections_by_hand(films: KnowledgeBase) -> None:
     )
 
 
-def test_symmetric_relations_lead_both_ways(films: KnowledgeBase) -> None:
+def test_symmetric_relations_work_both_ways(films: KnowledgeBase) -> None:
     found = keys(films, scores(films, "whom did Mina Falk love"))
     assert found == pytest.approx({"dora": 1, "f1": 0.3 / 1.1, "f2": 0.3 / 1.1})
     moves = {path.moves for path in paths(films.session, link(films.session, "whom did Mina Falk love"))}
@@ -185,7 +186,7 @@ def test_a_self_loop_leads_to_the_node_itself(films: KnowledgeBase) -> None:
     assert why[2:] == ["relational: 1 of 1", "Mirror -> [remake_of] -> Mirror"]
 
 
-def test_two_names_are_weighed(films: KnowledgeBase) -> None:
+def test_weights_of_two_names(films: KnowledgeBase) -> None:
     # Both names are of words that no other node has, so each gives half of what it tells.
     found = keys(films, scores(films, "by Dora Quill with Axel Brandt about love"))
     step, far = 1 / 1.1, 0.3 / 1.1 / 1.1
@@ -306,7 +307,7 @@ def test_steps_that_are_too_wide_tell_nothing(
 ) -> None:
     hub = f"what storm of {kb.node('person#p0').name}"
     before = scores(kb, hub)
-    monkeypatch.setattr(relational, "WIDEST", widest)
+    monkeypatch.setattr(relational, "MAX_REACHED", widest)
     assert len(scores(kb, hub)) < len(before)
     for question in (hub, *asked(kb, 10, seed=2)):
         assert scores(kb, question) == pytest.approx(oracle.connected(named(kb, question))), question
@@ -318,7 +319,7 @@ def test_steps_from_the_fewest_nodes_are_tried_first(
 ) -> None:
     linked = link(kb.session, f"what storm of {kb.node('person#p0').name}")
     everything = paths(kb.session, linked)
-    monkeypatch.setattr(relational, "MOST_STEPS", limit)
+    monkeypatch.setattr(relational, "MAX_STEPS", limit)
     found = paths(kb.session, linked)
     firsts = {path.moves: len(path.nodes) for path in found if len(path.moves) == 1}
     assert firsts == {path.moves: len(path.nodes) for path in everything if len(path.moves) == 1}

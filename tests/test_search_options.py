@@ -18,9 +18,10 @@ from kbkit.ingestion import recipe
 from kbkit.ingestion.build import Change, rebuild
 from kbkit.kb import KnowledgeBase
 from kbkit.stores import embedders as embed
-from kbkit.stores.document_vectors import Settings, chunked
-from kbkit.stores.documents import NAMES_SHOWN, relations_sql, whole_sql
+from kbkit.stores.documents import MAX_NEIGHBOURS, documents_sql, relations_sql
+from kbkit.stores.vector_build import VectorSettings, chunked
 from tests import kbs
+from tests.wording import Wording
 
 WORDS = 100
 """Words of the long text; its node's document has two more, the name's."""
@@ -104,7 +105,7 @@ def chunks(path: Path) -> tuple[np.ndarray, list[str]]:
 
 def documents(kb: KnowledgeBase) -> dict[str, str]:
     """What is embedded of each node, by its key."""
-    rows = kb.tables.rows(whole_sql(kb.schema, 0, kb.schema.nodes, relations=True))
+    rows = kb.tables.rows(documents_sql(kb.schema, 0, kb.schema.nodes, relations=True))
     return {kb.node(node).key: document for node, document in rows}
 
 
@@ -137,7 +138,7 @@ def test_a_long_document_is_embedded_in_chunks(kb: Path) -> None:
     ],
 )
 def test_where_chunks_begin(change: Change, recorded: tuple[int, int], starts: list[int]) -> None:
-    made = change.of(Settings())
+    made = change.of(VectorSettings())
     assert (made.chunk_words, made.chunk_overlap) == recorded
     words = [f"word{i}" for i in range(102)]
     assert chunked("  ".join(words), made) == [" ".join(words[at : at + recorded[0]]) for at in starts]
@@ -183,19 +184,26 @@ def test_chunks_from_the_command_line(source: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "overlap"), [(10, 10), (10, 11), (1, 1), (10, -2), (10, -100), (-1, 0), (-1, -1), (-256, -1), (-5, -7)]
 )
-def test_chunks_that_cannot_be(kb: Path, words: int, overlap: int) -> None:
+def test_invalid_chunks(kb: Path, words: int, overlap: int, wording: Wording) -> None:
     before = kbs.tree(kb)
-    with pytest.raises(KbError, match=rf"^chunks of {words} words cannot overlap by -?\d+; the overlap is from 0 to "):
+    with pytest.raises(KbError) as caught:
         rebuild(kb, "vectors", Change(chunk_words=words, chunk_overlap=overlap))
+    message = str(caught.value)
+    wording(message)
     assert kbs.tree(kb) == before
     assert kbs.generations(kb) == ["0001"]
-    with pytest.raises(KbError, match="cannot overlap"):
-        Settings(False, words, overlap)
+    with pytest.raises(KbError) as caught:
+        VectorSettings(False, words, overlap)
+    message = str(caught.value)
+    wording(message)
 
 
-def test_an_overlap_beyond_the_recorded_chunks(kb: Path) -> None:
-    with pytest.raises(KbError, match=r"^chunks of 256 words cannot overlap by 256; "):
+def test_an_overlap_beyond_the_recorded_chunks(kb: Path, wording: Wording) -> None:
+    with pytest.raises(KbError) as caught:
         rebuild(kb, "vectors", Change(chunk_overlap=256))
+    message = str(caught.value)
+    assert [fact for fact in ["256"] if fact not in message] == []
+    wording(message)
     assert kbs.generations(kb) == ["0001"]
 
 
@@ -219,7 +227,7 @@ def oracle(kb: KnowledgeBase) -> dict[int, list[str]]:
                 if side == "in" and relation.symmetric:
                     continue
                 ends = [(h, t) if side == "out" else (t, h) for h, r, t in edges if r == relation.name]
-                others = sorted({other for here, other in ends if here == node})[:NAMES_SHOWN]
+                others = sorted({other for here, other in ends if here == node})[:MAX_NEIGHBOURS]
                 if others:
                     label = relation.label or relation.name.replace("_", " ")
                     lines.append(f"{label}: {', '.join(names[other] for other in others)}")
@@ -269,11 +277,14 @@ def test_documents_hold_names_labels_and_both_directions(joined: Path) -> None:
     assert found["m3"] == f"Great Crowd plays in: {crowd}"  # the first 25 by id
 
 
-def test_a_node_is_found_by_the_names_of_its_neighbours(plain: Path, joined: Path) -> None:
+def test_a_node_is_found_by_the_names_of_its_neighbours(plain: Path, joined: Path, wording: Wording) -> None:
     with kbkit.open(plain) as opened:
         assert opened.search("Person01", mode="bm25")["key"].to_list() == ["p01"]
-        with pytest.raises(UnknownNameError, match=r"^unknown field 'relations'; there are "):
+        with pytest.raises(UnknownNameError) as caught:
             opened.search("Person01", mode="bm25", fields=["relations"])
+        message = str(caught.value)
+        assert [fact for fact in ["'relations'"] if fact not in message] == []
+        wording(message)
     with kbkit.open(joined) as opened:
         assert set(opened.search("Person01", mode="bm25")["key"]) == {"p01", "m1", "m3"}
         assert set(opened.search("Person01", mode="bm25", fields=["relations"])["key"]) == {"m1", "m3"}
@@ -296,7 +307,7 @@ def test_vectors_hold_the_relations(plain: Path, joined: Path) -> None:
         assert np.flatnonzero(same).tolist() == [after.find("film#l")]  # which has no relations
 
 
-def test_relations_change_the_store_that_is_named(kb: Path) -> None:
+def test_relations_change_the_store_that_is_named(kb: Path, wording: Wording) -> None:
     rebuild(kb, "text", Change(relations=True))
     assert (settings(kb, "text")["relations"], settings(kb, "vectors")["relations"]) == (True, False)
     rebuild(kb, "vectors")
@@ -307,14 +318,20 @@ def test_relations_change_the_store_that_is_named(kb: Path) -> None:
         assert opened.search("Person01", mode="bm25", fields=["relations"]).height == 2
     rebuild(kb, "text", Change(relations=False))
     assert settings(kb, "text") == {"analyzer": "simple", "relations": False}
-    with kbkit.open(kb) as opened, pytest.raises(UnknownNameError, match="unknown field 'relations'"):
+    with kbkit.open(kb) as opened, pytest.raises(UnknownNameError) as caught:
         opened.search("Person01", mode="bm25", fields=["relations"])
+    message = str(caught.value)
+    assert [fact for fact in ["'relations'"] if fact not in message] == []
+    wording(message)
     assert kbs.problems(kb) == []
 
 
-def test_relations_from_the_command_line(here, kb: Path) -> None:
-    with pytest.raises(UnknownNameError, match="unknown field 'relations'"):
+def test_relations_from_the_command_line(here, kb: Path, wording: Wording) -> None:
+    with pytest.raises(UnknownNameError) as caught:
         command("search", kb, "Person01", "-m", "bm25", "--fields", "relations")
+    message = str(caught.value)
+    assert [fact for fact in ["'relations'"] if fact not in message] == []
+    wording(message)
     command("build", kb, "text", "--with-relations")
     done = here("search", kb, "Person01", "-m", "bm25", "--fields", "relations", "-f", "json")
     assert {row["key"] for row in json.loads(done.stdout)} == {"m1", "m3"}
@@ -400,21 +417,28 @@ def as_of_format_1(data: dict[str, Any]) -> None:
     del data["schema"]["name_weight"]
 
 
-def test_a_kb_of_an_older_format_is_refused(kb: Path) -> None:
+def test_a_kb_of_an_older_format_is_refused(kb: Path, wording: Wording) -> None:
     change_manifest(kb, as_of_format_1)
     with pytest.raises(NotAKbError) as error:
         kbkit.open(kb)
-    folder = kb / "generations" / "0001"
-    assert str(error.value) == f"{folder} has format 1, and this kbkit reads 3; ingest the source again"
-    with pytest.raises(NotAKbError, match=r"has format 1, and this kbkit reads 3; ingest the source again$"):
+    message = str(error.value)
+    assert [fact for fact in ["1", "3"] if fact not in message] == []
+    wording(message, replace={str(kb): "KB"})
+    with pytest.raises(NotAKbError) as caught:
         rebuild(kb, "text")
+    message = str(caught.value)
+    assert [fact for fact in ["1", "3"] if fact not in message] == []
+    wording(message, replace={str(kb): "KB"})
     assert kbs.generations(kb) == ["0001"]
 
 
-def test_a_newer_format_is_refused(kb: Path) -> None:
+def test_a_newer_format_is_refused(kb: Path, wording: Wording) -> None:
     change_manifest(kb, lambda data: data.update(format=4))
-    with pytest.raises(NotAKbError, match="has format 4, and this kbkit reads 3; upgrade kbkit, or ingest the"):
+    with pytest.raises(NotAKbError) as caught:
         kbkit.open(kb)
+    message = str(caught.value)
+    assert [fact for fact in ["4", "3"] if fact not in message] == []
+    wording(message, replace={str(kb): "KB"})
 
 
 @pytest.fixture(scope="module")
@@ -427,7 +451,9 @@ def in_chunks(plain: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", ["chunks.npy", "chunk_nodes.npy"])
 @pytest.mark.parametrize("damage", ["flipped", "cut", "longer", "missing"])
-def test_check_notices_damaged_chunks(in_chunks: Path, tmp_path: Path, name: str, damage: str) -> None:
+def test_check_notices_damaged_chunks(
+    in_chunks: Path, tmp_path: Path, name: str, damage: str, wording: Wording
+) -> None:
     kb = shutil.copytree(in_chunks, tmp_path / "a.kb")
     path = kb / "generations" / "0002" / "vectors" / name
     content = bytearray(path.read_bytes())
@@ -440,8 +466,10 @@ def test_check_notices_damaged_chunks(in_chunks: Path, tmp_path: Path, name: str
     assert f"vectors/{name}" in found["files"]
     assert ("vectors" in found) == (damage in ("cut", "missing"))
     if damage in ("cut", "missing"):
-        with kbkit.open(kb) as opened, pytest.raises(KbError, match=r"cannot be opened: .*; kbkit check says more$"):
+        with kbkit.open(kb) as opened, pytest.raises(KbError) as caught:
             opened.search("river", mode="multivector")
+        message = str(caught.value)
+        wording(message, replace={str(tmp_path): "DIR"})
 
 
 def test_check_notices_another_number_of_chunks(kb: Path) -> None:
@@ -449,11 +477,13 @@ def test_check_notices_another_number_of_chunks(kb: Path) -> None:
     assert kbs.problems(kb) != []
 
 
-def test_an_empty_file_of_vectors_is_one_line(in_chunks: Path, tmp_path: Path) -> None:
+def test_an_empty_file_of_vectors_is_one_line(in_chunks: Path, tmp_path: Path, wording: Wording) -> None:
     kb = shutil.copytree(in_chunks, tmp_path / "a.kb")
     path = kb / "generations" / "0002" / "vectors" / "chunks.npy"
     path.unlink()
     path.write_bytes(b"")
     assert "vectors" in dict(kbs.problems(kb))
-    with kbkit.open(kb) as opened, pytest.raises(KbError, match=r"cannot be opened: .*; kbkit check says more$"):
+    with kbkit.open(kb) as opened, pytest.raises(KbError) as caught:
         opened.search("river", mode="multivector")
+    message = str(caught.value)
+    wording(message, replace={str(tmp_path): "DIR"})

@@ -17,6 +17,7 @@ import pytest
 import kbkit
 from kbkit.errors import QueryError, QueryTimeoutError
 from kbkit.kb import KnowledgeBase
+from tests.wording import Wording
 
 # Joins without a common variable: far beyond any test's patience.
 ENDLESS = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?o ?p . ?q ?r ?s }"
@@ -116,17 +117,15 @@ def test_no_parameter_calls_anybody(kb: KnowledgeBase, loopback: tuple[str, list
     try:
         assert kb.sparql("SELECT ?v { BIND($v AS ?v2) }", v=value.replace("URL", url)).height <= 1
     except QueryError as error:
-        assert "is no IRI" in str(error)
+        assert "Invalid IRI" in error.message
     assert requests == []
 
 
-def test_service_by_the_command(here, tiny_kb: Path) -> None:
+def test_service_by_the_command(here, tiny_kb: Path, wording: Wording) -> None:
     done = here("sparql", tiny_kb, "-c", "ASK { SERVICE <http://127.0.0.1:9/> {} }")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == (
-        "kbkit: line 1, column 7: SERVICE <http://127.0.0.1:9/> is refused: kbkit sends nothing to the network; "
-        "ask for what this KB holds, without SERVICE\n"
-    )
+    assert "line 1, column 7: SERVICE <http://127.0.0.1:9/>" in done.stderr
+    wording(done.stderr, "cli")
 
 
 # -- errors -----------------------------------------------------------------------------------------------------------
@@ -166,7 +165,7 @@ def test_syntax_errors_are_one_line(here, tiny_kb: Path, text: str) -> None:
 
 def test_a_query_that_kills_its_process_is_one_error(kb: KnowledgeBase) -> None:
     depth = 200_000
-    with pytest.raises(QueryError, match=r"^the SPARQL process died; it may have run out of memory$"):
+    with pytest.raises(QueryError, match="SPARQL process died"):
         kb.sparql("ASK { FILTER(" + "(" * depth + "1" + ")" * depth + ") }")
     assert kb.sparql("ASK {}")["ask"].to_list() == [True]
 
@@ -201,7 +200,7 @@ def test_timeout_kills_the_worker_and_the_next_query_has_a_new_one(tiny_kb: Path
         kb.sparql("ASK {}")
         first = worker(kb)
         started = time.monotonic()
-        with pytest.raises(QueryTimeoutError, match=r"^SPARQL stopped after 0\.3 s; --timeout sets the limit$"):
+        with pytest.raises(QueryTimeoutError, match=r"0\.3 s.*timeout"):
             kb.sparql(text, timeout=0.3)
         assert time.monotonic() - started < 20
         assert kb.sparql("ASK {}", timeout=60)["ask"].to_list() == [True]
@@ -209,10 +208,11 @@ def test_timeout_kills_the_worker_and_the_next_query_has_a_new_one(tiny_kb: Path
         assert not Path(f"/proc/{first}").exists()
 
 
-def test_timeout_of_the_command(run, tiny_kb: Path) -> None:
+def test_timeout_of_the_command(run, tiny_kb: Path, wording: Wording) -> None:
     done = run("sparql", tiny_kb, "--timeout", "0.3", "-c", ENDLESS)
     assert (done.returncode, done.stdout) == (124, "")
-    assert done.stderr == "kbkit: SPARQL stopped after 0.3 s; --timeout sets the limit\n"
+    assert "0.3 s" in done.stderr
+    wording(done.stderr, "cli")
 
 
 def test_a_worker_that_was_killed_is_replaced(kb: KnowledgeBase) -> None:

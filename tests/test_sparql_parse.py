@@ -16,6 +16,7 @@ from kbkit.sparql.parse import parse
 from kbkit.sparql.printing import to_text
 from kbkit.sparql.tree import Node, children, nodes, tokens
 from kbkit.stores.sparql_text import bind
+from tests.wording import Wording
 
 STORE = ox.Store()
 PREFIXES = {"": "http://e/", "a": "http://a/", "wd": "http://w/", "wdt": "http://t/", "rdf": "http://r/"}
@@ -149,13 +150,13 @@ INSERT DATA {:a :b :c}
 
 
 @pytest.mark.parametrize("text", [*BOTH_TAKE.splitlines(), "# a\nSELECT * # b\n{ ?a ?b '''c\n#d''' }"])
-def test_takes_what_oxigraph_takes(text: str) -> None:
+def test_accepts_what_oxigraph_accepts(text: str) -> None:
     assert oxigraph_takes(text)
     round_trip(text)
 
 
 @pytest.mark.parametrize("text", [*NEITHER_TAKES.splitlines(), "SELECT * {?x ?y 'a\nb' }"])
-def test_refuses_what_oxigraph_refuses(text: str) -> None:
+def test_rejects_what_oxigraph_rejects(text: str) -> None:
     assert not oxigraph_takes(text)
     with pytest.raises(QuerySyntaxError) as error:
         parse(text)
@@ -164,7 +165,7 @@ def test_refuses_what_oxigraph_refuses(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["SELECT * {?s !() ?o}", "SELECT * {FILTER(TRUE)}", "SELECT (COALESCE (?a) AS ?b) {}"])
-def test_takes_what_the_standard_has_and_oxigraph_not(text: str) -> None:
+def test_accepts_standard_syntax_that_oxigraph_rejects(text: str) -> None:
     assert not oxigraph_takes(text)
     round_trip(text)
 
@@ -172,7 +173,8 @@ def test_takes_what_the_standard_has_and_oxigraph_not(text: str) -> None:
 # -- printing ---------------------------------------------------------------------------------------------------------
 
 
-def test_prints_one_pattern_a_line() -> None:
+@pytest.mark.core
+def test_prints_one_pattern_per_line() -> None:
     text = (
         "PREFIX wd: <http://w/> select distinct ?x (count(*) as ?n) where{?x a wd:Q5;wdt:P31/wdt:P279* wd:C,wd:D ."
         "filter(?n>-1&&!bound(?y)||?z in(1,2))optional{?x wdt:P1 ?y}{?a ?b ?c}"
@@ -201,7 +203,7 @@ def test_prints_one_pattern_a_line() -> None:
     )
 
 
-def test_signs_keep_their_distance() -> None:
+def test_spaces_around_operators() -> None:
     printed = round_trip(
         "SELECT * {?s :p+ 5 . ?s :p +5 . ?s (a?|^:q)/!(:r|a) ?o FILTER(?a- 1<- ?b&&?c = -1- -2&&- 5<?d)}"
     )
@@ -211,11 +213,11 @@ def test_signs_keep_their_distance() -> None:
     assert "FILTER(?a - 1 < -?b && ?c = -1 - -2 && - 5 < ?d)" in printed
 
 
-def test_comments_go_and_strings_stay() -> None:
+def test_comments_are_dropped_and_strings_unchanged() -> None:
     assert round_trip("#defaultView:Map\nSELECT * { ?a ?b '#no' # yes\n}") == "SELECT *\n{\n  ?a ?b '#no'\n}"
 
 
-def test_with_and_include_are_read() -> None:
+def test_parses_with_and_include() -> None:
     tree = parse(
         "SELECT ?x WITH { SELECT ?x { ?x ?y ?z } } AS %a WITH { SELECT * { INCLUDE %a } } as %b { include %b . }"
     )
@@ -224,7 +226,7 @@ def test_with_and_include_are_read() -> None:
     round_trip(to_text(tree))
 
 
-def test_a_variable_is_a_word_and_a_triple_a_tree() -> None:
+def test_variables_are_tokens_and_triples_are_trees() -> None:
     tree = parse("SELECT ?x { ?x :p ?y, ?z ; :q/:r 1 . ?y a :C }")
     subjects = [str(triple.children[0]) for triple in nodes(tree, "triples_same_subject_path")]
     assert subjects == ["?x", "?y"]
@@ -287,7 +289,7 @@ generated = st.builds("SELECT {} WHERE {{ {} }} ORDER BY {}".format, st.sampled_
 
 @settings(deadline=None)
 @given(generated)
-def test_generated_queries_are_read_by_both_and_mean_the_same(text: str) -> None:
+def test_generated_queries_keep_their_results(text: str) -> None:
     text = text.replace("_:n", "[]")  # a blank node's name must not stand in two patterns
     printed = round_trip(text)
     assert oxigraph_takes(text)
@@ -306,7 +308,7 @@ def rows(text: str) -> list[str]:
 
 @settings(deadline=None)
 @given(generated, st.data())
-def test_what_oxigraph_takes_we_take(text: str, data: st.DataObject) -> None:
+def test_accepts_mutated_queries_that_oxigraph_accepts(text: str, data: st.DataObject) -> None:
     """Also after a word has gone, or stands twice."""
     whole = [str(token) for token in tokens(parse(text))]
     at = data.draw(st.integers(0, len(whole) - 1))
@@ -332,6 +334,7 @@ def test_shipped_queries_and_compiled_answers(tiny: Path) -> None:
     del tiny
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(("name", "count"), [("dev", 155), ("qald_9_plus_train", 371)])
 def test_published_queries(name: str, count: int, shared_data: Path) -> None:
     records = json.loads((shared_data / "spinach" / f"{name}.json").read_text(encoding="utf-8"))
@@ -342,47 +345,47 @@ def test_published_queries(name: str, count: int, shared_data: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "facts"),
     [
-        ("SELECT ?x {\n  ?x ?y }", "line 2, column 9: unexpected '}'; expected a number, a term, '(' or '['"),
+        ("SELECT ?x {\n  ?x ?y }", ["line 2", "column 9", "'}'", "'('"]),
         (
             "SELECT ?x { ?x ?y ?z",
-            "line 1, column 21: the query ends too early; expected a pattern, ',', '.', ';', '{' or '}'",
+            ["line 1", "column 21", "','", "'.'"],
         ),
         (
             "",
-            "line 1, column 1: the query ends too early;"
-            " expected ASK, BASE, CONSTRUCT, DESCRIBE, PREFIX, SELECT or VERSION",
+            ["line 1", "column 1"],
         ),
         (
             "SELECT COUNT(?x) { ?x ?y ?z }",
-            "line 1, column 8: unexpected 'COUNT'; in SELECT an expression stands in brackets with a name:"
-            " (COUNT(...) AS ?name)",
+            ["line 1", "column 8", "'COUNT'", "?name"],
         ),
         (
             "SELECT * { ?x ?y 'abc\n }",
-            "line 1, column 18: the string that ' opens is not closed; or it has an escape that is none",
+            ["line 1", "column 18"],
         ),
-        ("SELECT * {} LIMIT ten", "line 1, column 19: unexpected 'ten'; expected a whole number"),
+        ("SELECT * {} LIMIT ten", ["line 1", "column 19", "'ten'"]),
         (
             "INSERT DATA { <a:b> <c:d> 1 }",
-            "line 1, column 1: updates are refused; a KB is only read: change the source, and ingest it again",
+            ["line 1", "column 1"],
         ),
-        ("SELECT * { ?x ?y '\ud800' }", "line 1, column 19: half a character; the text is not valid Unicode"),
+        ("SELECT * { ?x ?y '\ud800' }", ["line 1", "column 19"]),
         (
             "SELECT * {" + "{" * 100 + "}" * 101,
-            "line 1, column 110: nested deeper than 100 brackets; write it flatter",
+            ["line 1", "column 110", "100"],
         ),
     ],
 )
-def test_errors_say_where_and_what(text: str, message: str) -> None:
+def test_syntax_errors(text: str, facts: list[str], wording: Wording) -> None:
     with pytest.raises(QuerySyntaxError) as error:
         parse(text)
-    assert str(error.value) == message
+    message = str(error.value)
+    assert [fact for fact in facts if fact not in message] == []
+    wording(message)
 
 
 @pytest.mark.parametrize(("left", "right"), [("(", ")"), ("{", "}"), ("[", "]"), ("!", ""), ("{SELECT*{", "}}")])
-def test_deep_queries_end_in_a_message(left: str, right: str) -> None:
+def test_deep_nesting_is_an_error(left: str, right: str) -> None:
     text = "SELECT * { FILTER(" + left * 5_000 + "1" + right * 5_000 + ") }"
     with pytest.raises(QuerySyntaxError):
         parse(text)

@@ -17,6 +17,7 @@ from kbkit.sparql.rewrite import Rewritten, rewrite
 from kbkit.stores.sparql_worker import FUNCTIONS
 from tests.conftest import Run
 from tests.console import records
+from tests.wording import Wording
 
 ENTITY = "http://www.wikidata.org/entity/"
 EN = 'SERVICE wikibase:label { bd:serviceParam wikibase:language "en" . }'
@@ -110,11 +111,12 @@ def test_label_keeps_its_language_and_the_id_has_none() -> None:
     assert labels == [ox.Literal("Paris", language="en"), ox.Literal("Q64")]
 
 
-def test_label_of_what_is_no_entity() -> None:
+def test_labels_of_values_other_than_entities() -> None:
     rows = ask(f'SELECT ?x ?xLabel {{ VALUES ?x {{ "text" 5 <http://a/b> UNDEF wd:Q90 }} {EN} }}')
     assert rows == [("text", "text"), ("5", "5"), ("http://a/b", "http://a/b"), (None, None), ("Q90", "Paris")]
 
 
+@pytest.mark.core
 def test_descriptions_and_aliases() -> None:
     query = f"SELECT ?x ?xDescription ?xAltLabel {{ VALUES ?x {{ wd:Q90 wd:Q64 wd:Q2 }} {label('LANGUAGES')} }}"
     assert ask(query.replace("LANGUAGES", '"en,de"')) == [
@@ -181,7 +183,7 @@ def test_explicit_labels() -> None:
     assert rows == [("Q90", "Paris", "Stadt", "Deutschland", None), ("Q1", "Adam", None, "Deutschland", None)]
 
 
-def test_what_the_pattern_binds_itself_is_left_alone() -> None:
+def test_labels_bound_by_the_pattern_are_unchanged() -> None:
     same(
         f"SELECT ?x ?xLabel {{ ?x wdt:P36 ?y . ?x rdfs:label ?xLabel . {EN} }}",
         "SELECT ?x ?xLabel { ?x wdt:P36 ?y . ?x rdfs:label ?xLabel }",
@@ -200,13 +202,13 @@ def test_each_select_has_its_own_labels() -> None:
     assert rows == [("Q142", "France", "Q90"), ("Q183", "Germany", "Berlin")]
 
 
-def test_the_service_may_stand_first_and_in_a_branch() -> None:
+def test_label_service_first_or_in_a_branch() -> None:
     assert ask(f"SELECT ?xLabel {{ {EN} ?x wdt:P36 wd:Q90 }}") == [("France",)]
     rows = ask(f"SELECT ?x ?xLabel {{ {{ ?x wdt:P36 wd:Q90 . {EN} }} UNION {{ ?x wdt:P36 wd:Q64 }} }} ORDER BY ?x")
     assert rows == [("Q142", "France"), ("Q183", None)]
 
 
-def test_select_star_shows_no_helpers() -> None:
+def test_select_star_omits_new_variables() -> None:
     done = rewrite(
         f"SELECT * {{ ?x wdt:P36 ?y . {label(chr(34) + 'en' + chr(34), '?x rdfs:label ?name')} }}", "wikidata"
     )
@@ -250,7 +252,7 @@ LOOKUP = (
         ("SELECT ?x ?xLabel { ?x wdt:P31 wd:Q5 . S FILTER(?xLabel = 'Adam'@en) } GROUP BY ?x ?xLabel", False),
     ],
 )
-def test_labels_wait_where_that_keeps_the_rows(query: str, late: bool) -> None:
+def test_labels_are_looked_up_last_if_the_rows_are_unchanged(query: str, late: bool) -> None:
     done = rewrite(query.replace(" S ", f" {EN} "), "wikidata").text
     assert run(done) == run(query.replace(" S ", f" {LOOKUP.format('x')} "))
     assert run(done)
@@ -270,7 +272,7 @@ def test_two_label_services_one_for_aliases() -> None:
     assert rows == [("Q1", "Ad", "Adam"), ("Q2", None, "Q2"), ("Q3", None, "Q3")]
 
 
-def test_a_label_that_only_a_filter_in_exists_asks_for() -> None:
+def test_a_label_used_only_in_exists() -> None:
     service = label('"en"', "?c rdfs:label ?name")
     text = (
         f"SELECT ?x {{ ?x wdt:P31 wd:Q5119 FILTER EXISTS {{ ?x wdt:P17 ?c . {service} FILTER(?name = 'France'@en) }} }}"
@@ -297,7 +299,7 @@ GRAPHS.update(
         ("SELECT ?g { GRAPH ?g { ?x wdt:P31/wdt:P279* wd:Q2 } }", [["urn:1"]]),
     ],
 )
-def test_each_graph_has_its_own_rows(query: str, rows: list[list[str]]) -> None:
+def test_labels_in_named_graphs(query: str, rows: list[list[str]]) -> None:
     done = rewrite(query.replace(" S ", f" {EN} "), "wikidata")
     assert sorted([term.value for term in row] for row in GRAPHS.query(done.text)) == rows  # type: ignore[union-attr]
 
@@ -360,18 +362,19 @@ def test_a_subquery_included_twice_has_blank_nodes_of_its_own() -> None:
     )
 
 
-def test_subqueries_that_double_are_refused() -> None:
+def test_exponential_subqueries_are_rejected(wording: Wording) -> None:
     steps = "".join(
         f"WITH {{ SELECT * {{ {{ INCLUDE %s{n} }} UNION {{ INCLUDE %s{n} }} }} }} AS %s{n + 1} " for n in range(40)
     )
     text = "SELECT * WITH { SELECT * { ?a ?b ?c } } AS %s0 " + steps + "{ INCLUDE %s40 }"
-    with pytest.raises(
-        QuerySyntaxError, match="with its named subqueries the query has over 50000 words; include less"
-    ):
+    with pytest.raises(QuerySyntaxError) as caught:
         rewrite(text, "wikidata")
+    message = str(caught.value)
+    assert [fact for fact in ["50,000"] if fact not in message] == []
+    wording(message)
 
 
-def test_hints_go() -> None:
+def test_hints_are_removed(wording: Wording) -> None:
     done = rewrite(
         "#defaultView:Map\nSELECT ?x { hint:Query hint:optimizer 'None' . ?x wdt:P36 wd:Q90 ."
         " hint:Prior hint:gearing 'forward' ."
@@ -382,10 +385,10 @@ def test_hints_go() -> None:
         "PREFIX wd: <http://www.wikidata.org/entity/>\nPREFIX wdt: <http://www.wikidata.org/prop/direct/>\n"
         "SELECT ?x\n{\n  ?x wdt:P36 wd:Q90 .\n  OPTIONAL { ?x wdt:P1 ?y . }\n}\n"
     )
-    assert done.notes == ("hints to the query optimizer dropped", "prefixes supplied: wd, wdt")
+    wording("\n".join(done.notes))
 
 
-def test_of_a_subject_only_the_hint_goes() -> None:
+def test_other_properties_of_a_hint_subject_remain() -> None:
     text = "SELECT ?x { ?x wdt:P36 wd:Q90 ; hint:foo 'x' ; wdt:P31 wd:Q6256 . [ wdt:P36 wd:Q64 ] hint:a 1 }"
     same(text, "SELECT ?x { ?x wdt:P36 wd:Q90 ; wdt:P31 wd:Q6256 }", 1)
     short = "CONSTRUCT WHERE { ?x wdt:P31 wd:Q6256 . hint:Query hint:optimizer 'None' }"
@@ -394,7 +397,7 @@ def test_of_a_subject_only_the_hint_goes() -> None:
     assert "?x hint:a ?y" in rewrite(template, "wikidata").text
 
 
-def test_the_own_declaration_of_a_prefix_wins() -> None:
+def test_declared_prefixes_take_precedence() -> None:
     done = rewrite(f"PREFIX rdfs: <http://mine/> SELECT ?x ?xLabel {{ ?x wdt:P36 ?y ; rdfs:a ?z . {EN} }}", "wikidata")
     assert "?x <http://www.w3.org/2000/01/rdf-schema#label> ?xLabel_en" in done.text
     assert done.text.count("PREFIX rdfs:") == 1
@@ -480,6 +483,7 @@ def test_another_globe_has_places_of_its_own() -> None:
     assert ask(text.replace("GLOBE", "; wikibase:globe wd:Q2")) == []
 
 
+@pytest.mark.core
 @pytest.mark.parametrize(
     ("corners", "places"),
     [
@@ -529,21 +533,21 @@ def test_functions_of_places() -> None:
         "{ SELECT * { ?x wdt:P31/wdt:P279* wd:Q515 } }",
     ],
 )
-def test_paths_turned_round_give_the_same_rows(pattern: str) -> None:
+def test_split_paths_keep_the_rows(pattern: str) -> None:
     text = f"SELECT * {{ {pattern} }}"
     same(text, text, None if "GRAPH" not in pattern else 0)
 
 
-def test_a_path_towards_a_constant_starts_from_there() -> None:
+def test_a_path_is_split_at_its_closure(wording: Wording) -> None:
     done = rewrite("SELECT ?x { ?x wdt:P31/wdt:P279* wd:Q515 ; wdt:P17 ?y }", "wikidata")
     assert done.text.partition("{\n")[2] == (
         "  {\n    SELECT ?class\n    WHERE {\n      ?class wdt:P279* wd:Q515 .\n    }\n  }\n"
         "  ?x wdt:P31 ?class ;\n      wdt:P17 ?y\n}\n"
     )
-    assert done.notes[0] == "wdt:P31/wdt:P279* is walked from its end"
+    wording(done.notes[0])
 
 
-def test_a_path_turned_round_shows_no_more() -> None:
+def test_a_split_path_adds_no_columns() -> None:
     pattern = "{ ?x wdt:P31/wdt:P279* wd:Q99 }"
     described = rewrite(f"DESCRIBE * {pattern}", "wikidata").text
     assert {str(triple) for triple in STORE.query(described)} == {  # type: ignore[union-attr]
@@ -566,8 +570,8 @@ def test_a_path_turned_round_shows_no_more() -> None:
         "wd:Q515 ^wdt:P279*/^wdt:P31 ?x",
     ],
 )
-def test_other_paths_stay(pattern: str) -> None:
-    assert [note for note in rewrite(f"SELECT * {{ {pattern} }}", "wikidata").notes if "walked" in note] == []
+def test_other_paths_are_unchanged(pattern: str) -> None:
+    assert [note for note in rewrite(f"SELECT * {{ {pattern} }}", "wikidata").notes if "wdt:P279*" in note] == []
 
 
 # -- what Blazegraph takes --------------------------------------------------------------------------------------------
@@ -596,7 +600,7 @@ def test_aggregates_over_a_variable_that_a_column_is_called() -> None:
     assert ask(text + " ORDER BY DESC(COUNT(?x))") == [("2", "2"), ("1", "1")]
 
 
-def test_bind_to_what_is_bound_is_a_join() -> None:
+def test_bind_to_a_bound_variable_is_a_join() -> None:
     same(
         "SELECT ?x ?y { ?x wdt:P17 ?y . BIND(wd:Q183 AS ?y) ?y wdt:P36 ?c }",
         "SELECT ?x ?y { ?x wdt:P17 ?y . ?y wdt:P36 ?c . FILTER(?y = wd:Q183) }",
@@ -606,13 +610,15 @@ def test_bind_to_what_is_bound_is_a_join() -> None:
     assert sorted(rows) == [("Q2", "Q64"), ("Q3", "Q64")]
 
 
-def test_times_that_are_dates() -> None:
+def test_times_without_a_time_of_day(wording: Wording) -> None:
     twin = 'SELECT ?x { ?x wdt:P569 ?d FILTER(?d >= "1975-01-01T00:00:00Z"^^xsd:dateTime) }'
     for date in ('"1975-01-01"^^xsd:dateTime', '"1975-00-00"^^xsd:dateTime', '"1975-01-01"^^xsd:date'):
         same(twin.replace('"1975-01-01T00:00:00Z"^^xsd:dateTime', date), twin, 1)
     same(twin.replace('"1975-01-01T00:00:00Z"^^xsd:dateTime', "xsd:dateTime('1975-01-01')"), twin, 1)
     note = rewrite('SELECT * { FILTER(?d > "1975-01"^^xsd:dateTime) }', "wikidata").notes[0]
-    assert note == '"1975-01" is no xsd:dateTime: read as "1975-01-01T00:00:00Z"'
+    message = note
+    assert [fact for fact in ['"1975-01"', "xsd:dateTime", '"1975-01-01T00:00:00Z"'] if fact not in message] == []
+    wording(message)
 
 
 def test_dates_are_compared_with_dates() -> None:
@@ -658,15 +664,15 @@ def test_having_over_a_column() -> None:
         " HAVING(EXISTS { ?y wdt:P36 ?n . ?n wdt:P31 wd:Q1549591 })",
     ],
 )
-def test_having_leaves_aggregates_and_exists_alone(query: str) -> None:
+def test_having_in_aggregates_and_exists_is_unchanged(query: str) -> None:
     same(query, query, 1)
 
 
-def test_columns_named_twice_and_words_in_capitals() -> None:
+def test_duplicate_columns_and_upper_case_booleans() -> None:
     same("SELECT ?x ?x { ?x wdt:P36 ?y FILTER(TRUE) }", "SELECT ?x { ?x wdt:P36 ?y }", 2)
 
 
-def test_the_query_service_asked_by_its_address() -> None:
+def test_the_query_service_by_its_address() -> None:
     text = f"SELECT ?x ?xLabel {{ SERVICE <https://query.wikidata.org/sparql> {{ ?x wdt:P36 wd:Q90 {EN} }} }}"
     assert ask(text) == [("Q142", "France")]
 
@@ -690,11 +696,13 @@ def test_the_query_service_asked_by_its_address() -> None:
         ("ASK { ?x ?y ?z }", "}", False),
     ],
 )
-def test_rows_at_most(query: str, end: str, noted: bool) -> None:
+def test_limit(query: str, end: str, noted: bool, wording: Wording) -> None:
     for dialect in ("sparql", "wikidata"):
         done = rewrite(query, dialect, limit=10)
         assert done.text.rstrip().endswith(end)
-        assert done.notes == (("at most 10 rows",) if noted else ())
+        assert bool(done.notes) == noted
+        if noted:
+            wording("\n".join(done.notes))
         assert ("LIMIT 99" in done.text) == ("LIMIT 99" in query)
         if dialect == "sparql" and not noted:
             assert done.text == query
@@ -707,7 +715,7 @@ def finder(words: str, limit: int, mode: str, kind: str | None) -> list[tuple[st
 
 
 @pytest.mark.parametrize("dialect", ["sparql", "wikidata"])
-def test_full_text(dialect: str) -> None:
+def test_full_text(dialect: str, wording: Wording) -> None:
     text = (
         "PREFIX wdt: <http://www.wikidata.org/prop/direct/> PREFIX kb: <urn:kbkit:> SELECT ?x ?s ?y {"
         " SERVICE kb:search { ?x kb:matches 'big city' ; kb:score ?s OPTIONS } ?x wdt:P17 ?y } ORDER BY DESC(?s)"
@@ -715,28 +723,30 @@ def test_full_text(dialect: str) -> None:
     for options in ("", "; kb:limit 2 ; kb:mode 'dense' ; kb:type \"city\""):
         done = rewrite(text.replace("OPTIONS", options), dialect, search=finder)
         assert run(done.text) == [("Q64", "2.5", "Q183"), ("Q90", "1.25", "Q142")]
-        assert done.notes[0] == "search for 'big city': 2 found"
+        assert "'big city': 2" in done.notes[0]
+        wording(done.notes[0])
     assert run(rewrite(text.replace("OPTIONS", ""), dialect, search=lambda *_: []).text) == []
 
 
 @pytest.mark.parametrize(
     "pattern", ["<<?s ?p ?o>> ?q ?z", "?s ?p <<( ?a ?b ?c )>>", "?s ?p ?o {| ?q ?z |}", "?s ?p ?o ~ ?r"]
 )
-def test_what_only_the_engine_reads_is_left_to_it(pattern: str) -> None:
+def test_syntax_only_the_engine_knows_is_unchanged(pattern: str, wording: Wording) -> None:
     text = f"SELECT * {{ {pattern} }}"
     done = rewrite(text, "sparql", limit=3)
     assert done.text == text
-    assert done.notes[0].startswith("taken as it is, with no cap in it: line 1, column ")
+    assert "line 1, column " in done.notes[0]
+    wording(done.notes[0])
     STORE.query(text)
     with pytest.raises(QuerySyntaxError):
         rewrite(f"{text} # service", "sparql", limit=3)
 
 
-def test_notes_stand_on_one_line_each() -> None:
+def test_notes_are_one_line_each() -> None:
     assert str(Rewritten("ASK {}", ("one\n} two", "three"))) == "# one } two\n# three\nASK {}"
 
 
-def test_the_dialect_sparql_touches_nothing_else() -> None:
+def test_the_dialect_sparql_changes_nothing_else() -> None:
     text = (
         "SELECT  ?x{?x <http://www.wikidata.org/prop/direct/P31>/<http://a/b>* <http://c/d> FILTER(TRUE)} # service\n"
     )
@@ -752,157 +762,156 @@ def service(name: str, body: str = "") -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "facts"),
     [
         (
             service("wikibase:mwapi", 'bd:serviceParam wikibase:api "EntitySearch"'),
-            "line 2, column 3: SERVICE wikibase:mwapi is refused: it asks the web interface of a wiki, and kbkit sends"
-            ' nothing to the network; find entities with SERVICE kb:search { ?item kb:matches "words" }',
+            ["line 2", "column 3", "wikibase:mwapi", "kb:search"],
         ),
         (
             service("bd:sample"),
-            "line 2, column 3: SERVICE bd:sample is refused: it draws triples from Blazegraph's index;"
-            " take ORDER BY RAND() with a LIMIT",
+            ["line 2", "column 3", "bd:sample"],
         ),
         (
             service("bd:slice"),
-            "line 2, column 3: SERVICE bd:slice is refused: it cuts a range out of Blazegraph's index;"
-            " take a sub-select with LIMIT and OFFSET",
+            ["line 2", "column 3", "bd:slice"],
         ),
         (
             service("gas:service"),
-            "line 2, column 3: SERVICE gas:service is refused: it runs a graph program inside Blazegraph;"
-            " take a property path, as wdt:P279*",
+            ["line 2", "column 3", "gas:service", "wdt:P279"],
         ),
         (
             service("SILENT <https://dbpedia.org/sparql>"),
-            "line 2, column 3: SERVICE <https://dbpedia.org/sparql> is refused: kbkit sends nothing to the network;"
-            " ask for what this KB holds, without SERVICE",
+            ["line 2", "column 3"],
         ),
         (
             service("?any"),
-            "line 2, column 3: SERVICE ?any is refused: kbkit sends nothing to the network;"
-            " ask for what this KB holds, without SERVICE",
+            ["line 2", "column 3", "?any"],
         ),
         (
             "SELECT * WITH { SELECT * {} } AS %first { INCLUDE %frst }",
-            "line 1, column 43: unknown named subquery %frst; did you mean '%first'?",
+            ["line 1", "column 43", "'%first'"],
         ),
         (
             "SELECT * { INCLUDE %a }",
-            "line 1, column 12: unknown named subquery %a; WITH { SELECT ... } AS %a defines it",
+            ["line 1", "column 12"],
         ),
         (
             "SELECT * WITH { SELECT * { INCLUDE %b } } AS %a WITH { SELECT * { INCLUDE %a } } AS %b { INCLUDE %a }",
-            "line 1, column 67: %a includes itself; a named subquery may include earlier ones",
+            ["line 1", "column 67"],
         ),
         (
             "SELECT * WITH { SELECT * {} } AS %a WITH { SELECT * {} } AS %a { INCLUDE %a }",
-            "line 1, column 37: two named subqueries are called %a; give each a name of its own",
+            ["line 1", "column 37"],
         ),
         (
             "SELECT * { FILTER(" + 30 * "isBLANK(" + "?x" + 30 * ")" + ") }",
-            "line 1, column 219: an expression of over 2000 letters is tested as one value; BIND it first",
+            ["line 1", "column 219", "2,000"],
         ),
         (
             service("wikibase:around", "?x wdt:P625 ?l . bd:serviceParam wikibase:center ?c ; wikibase:radius 1"),
-            "line 2, column 3: SERVICE wikibase:around asks for ?c, which its group does not bind;"
-            " bind it in the same group",
+            ["line 2", "column 3", "wikibase:around", "?c"],
         ),
         (
             service("kb:search", "?x kb:matches 'a' . $x kb:score ?x"),
-            "line 2, column 3: kb:score needs a variable of its own, not the one that is searched for;"
-            ' as in: SERVICE kb:search { ?item kb:matches "words" ; kb:score ?score ; kb:limit 20 }',
+            ["line 2", "column 3", "kb:score", "kb:search"],
         ),
         (
             service("wikibase:label", "?x rdfs:comment ?y"),
-            "line 2, column 3: SERVICE wikibase:label cannot serve rdfs:comment;"
-            " it knows ?x rdfs:label ?name, schema:description and skos:altLabel",
+            ["line 2", "column 3", "wikibase:label", "rdfs:comment"],
         ),
         (
             service("wikibase:label", 'bd:serviceParam wikibase:language "en;de"'),
-            "line 2, column 3: 'en;de' is no language; as in: wikibase:language \"[AUTO_LANGUAGE],en\"",
+            ["line 2", "column 3", "'en;de'", "wikibase:language"],
         ),
         (
             service("wikibase:label", "bd:serviceParam wikibase:language ?l"),
-            'line 2, column 3: SERVICE wikibase:label has no parameter wikibase:language ?l; wikibase:language "en,de"',
+            ["line 2", "column 3", "wikibase:label", "wikibase:language"],
         ),
         (
             service("wikibase:label", "FILTER(1)"),
-            "line 2, column 3: SERVICE wikibase:label holds more than triples; put the rest outside of it",
+            ["line 2", "column 3", "wikibase:label"],
         ),
         (
             service("wikibase:around", "?x wdt:P625 ?l . bd:serviceParam wikibase:radius 1"),
-            "line 2, column 3: SERVICE wikibase:around needs wikibase:center and wikibase:radius; in kilometres",
+            ["line 2", "column 3", "wikibase:around", "wikibase:center"],
         ),
         (
             service("wikibase:around", "?x wdt:P625 ?l . bd:serviceParam wikibase:center ?c ; wikibase:radius 'far'"),
-            "line 2, column 3: wikibase:radius 'far' is no distance; give kilometres",
+            ["line 2", "column 3", "wikibase:radius", "'far'"],
         ),
         (
             service("wikibase:around", "bd:serviceParam wikibase:center ?c ; wikibase:radius 1"),
-            "line 2, column 3: SERVICE wikibase:around needs one triple; as in: ?place wdt:P625 ?location",
+            ["line 2", "column 3", "wikibase:around", "?place"],
         ),
         (
             service("wikibase:box", "?x wdt:P625 ?l . bd:serviceParam wikibase:cornerWest ?c"),
-            "line 2, column 3: SERVICE wikibase:box needs two corners;"
-            " cornerSouthWest and cornerNorthEast, or cornerWest and cornerEast",
+            ["line 2", "column 3", "wikibase:box"],
         ),
         (
             service("wikibase:box", "?x wdt:P625 ?l . bd:serviceParam wikibase:radius 1"),
-            "line 2, column 3: SERVICE wikibase:box has no parameter wikibase:radius;"
-            " it has cornerSouthWest, cornerNorthEast, cornerWest, cornerEast, globe",
+            ["line 2", "column 3", "wikibase:box", "wikibase:radius"],
         ),
         (
             service("kb:search", "?x kb:matches ?words"),
-            "line 2, column 3: kb:matches needs a constant, for the search runs before the query;"
-            " give the words themselves, or a parameter ($words, -p words=...)",
+            ["line 2", "column 3", "kb:matches"],
         ),
         (
             service("kb:search", "?x kb:matches 'a' ; kb:limit 0"),
-            "line 2, column 3: kb:limit 0 is no number of hits; give 1 to 100000",
+            ["line 2", "column 3", "kb:limit", "0"],
         ),
         (
             service("kb:search", "?x kb:match 'a'"),
-            "line 2, column 3: SERVICE kb:search knows no kb:match;"
-            ' as in: SERVICE kb:search { ?item kb:matches "words" ; kb:score ?score ; kb:limit 20 }',
+            ["line 2", "column 3", "kb:search", "kb:match"],
         ),
         (
             service("kb:search", "?x kb:matches 'a', 'b'"),
-            "line 2, column 3: SERVICE kb:search has two kb:matches; search twice, in two services",
+            ["line 2", "column 3", "kb:search", "kb:matches"],
         ),
         (
             service("kb:search", "wd:Q1 kb:matches 'a'"),
-            "line 2, column 3: SERVICE kb:search needs one variable and its kb:matches;"
-            ' as in: SERVICE kb:search { ?item kb:matches "words" ; kb:score ?score ; kb:limit 20 }',
+            ["line 2", "column 3", "kb:search", "kb:matches"],
         ),
         (
             "SELECT * { ?x wdx:P31 ?y }",
-            "line 1, column 15: the prefix wdx: is declared nowhere; did you mean 'wd' or 'wdv' or 'wdt' or 'wds'?",
+            ["line 1", "column 15", "'wd'", "'wdv'"],
         ),
     ],
 )
-def test_errors(text: str, message: str) -> None:
+def test_errors(text: str, facts: list[str], wording: Wording) -> None:
     with pytest.raises(QuerySyntaxError) as error:
         rewrite(text, "wikidata", search=lambda *_: [], prefixes={})
-    assert str(error.value) == message
+    message = str(error.value)
+    assert [fact for fact in facts if fact not in message] == []
+    wording(message)
 
 
-def test_errors_of_the_dialect_sparql_and_of_options() -> None:
+def test_errors_of_the_dialect_sparql_and_of_options(wording: Wording) -> None:
     with pytest.raises(QuerySyntaxError) as error:
         rewrite("PREFIX w: <http://wikiba.se/ontology#> SELECT * { SERVICE w:label { } }", "sparql")
-    assert error.value.message == "line 1, column 51: SERVICE w:label belongs to the dialect wikidata"
-    with pytest.raises(QuerySyntaxError, match="SERVICE kb:search is not to be had here"):
+    message = str(error.value)
+    assert [fact for fact in ["line 1", "column 51", "w:label"] if fact not in message] == []
+    wording(message)
+    with pytest.raises(QuerySyntaxError) as caught:
         rewrite("SELECT * { SERVICE kb:search { ?x kb:matches 'a' } }", "sparql")
-    with pytest.raises(UnknownNameError, match="unknown dialect 'wikipedia'"):
+    message = str(caught.value)
+    assert [fact for fact in ["kb:search"] if fact not in message] == []
+    wording(message)
+    with pytest.raises(UnknownNameError) as caught:
         rewrite("ASK {}", "wikipedia")
-    with pytest.raises(BadInputError, match="a cap of -1 rows is negative"):
+    message = str(caught.value)
+    assert [fact for fact in ["'wikipedia'"] if fact not in message] == []
+    wording(message)
+    with pytest.raises(BadInputError) as caught:
         rewrite("ASK {}", "sparql", limit=-1)
+    message = str(caught.value)
+    assert [fact for fact in ["1"] if fact not in message] == []
+    wording(message)
 
 
 @settings(deadline=None)
 @given(st.text("?xywdt:P31{}[]()<>.;,/*+^|!&='\"@_ %\n", max_size=60))
-def test_no_text_ends_in_anything_but_an_error(text: str) -> None:
+def test_any_text_is_rewritten_or_rejected(text: str) -> None:
     try:
         rewrite(f"SELECT * WHERE {{ {text} }}", "wikidata", prefixes={})
     except KbError as error:
@@ -913,7 +922,7 @@ def test_no_text_ends_in_anything_but_an_error(text: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "count"), [("dev", 155), ("qald_9_plus_train", 371)])
-def test_published_queries_are_taken(name: str, count: int, shared_data: Path) -> None:
+def test_published_queries_are_rewritten(name: str, count: int, shared_data: Path) -> None:
     records = json.loads((shared_data / "spinach" / f"{name}.json").read_text(encoding="utf-8"))
     empty = ox.Store()
     taken = 0
@@ -926,23 +935,18 @@ def test_published_queries_are_taken(name: str, count: int, shared_data: Path) -
     assert taken == count
 
 
-def test_the_command_prints_the_rewritten_query(world_kb: Path, here: Run) -> None:
+def test_the_command_prints_the_rewritten_query(world_kb: Path, here: Run, wording: Wording) -> None:
     text = f"SELECT ?x ?xLabel {{ ?x wdt:P31 ?y . hint:Query hint:a 1 . {EN} }}"
     done = here("sparql", world_kb, "--dialect", "wikidata", "--print", "--limit", 5, "-c", text)
     assert done.returncode == 0
-    assert done.stdout.splitlines()[:4] == [
-        "# a hint to the query optimizer dropped",
-        "# at most 5 rows",
-        "# label service: ?xLabel in en",
-        "# prefixes supplied: wdt, rdfs",
-    ]
+    wording("\n".join(done.stdout.splitlines()[:4]), "cli")
     assert done.stdout.endswith("}\nLIMIT 5\n")
     assert (
         here("sparql", world_kb, "--print", "-c", "SELECT  * {?x ?y $z}", "-p", "z=1").stdout == "SELECT  * {?x ?y 1}\n"
     )
 
 
-def test_the_command_caps_rows_and_searches(world_kb: Path, here: Run) -> None:
+def test_the_command_limits_rows_and_searches(world_kb: Path, here: Run) -> None:
     text = "SELECT ?x { ?x kb:type ?t }"
     assert here("sparql", world_kb, "--limit", 3, text, "-f", "ndjson").stdout.count("\n") == 3
     text = "SELECT ?x ?s { SERVICE kb:search { ?x kb:matches $words ; kb:score ?s ; kb:limit 2 ; kb:type 'river' } }"
@@ -951,9 +955,13 @@ def test_the_command_caps_rows_and_searches(world_kb: Path, here: Run) -> None:
     assert all("/river/" in row["x"] and row["s"] > 0 for row in rows)
 
 
-def test_the_command_says_where_a_query_is_wrong(world_kb: Path, here: Run) -> None:
+def test_the_command_reports_the_position_of_an_error(world_kb: Path, here: Run, wording: Wording) -> None:
     done = here("sparql", world_kb, "--dialect", "wikidata", "-c", "SELECT ?x {\n ?x ?y }")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "kbkit: line 2, column 8: unexpected '}'; expected a number, a term, '(' or '['\n"
+    message = done.stderr
+    assert [fact for fact in ["line 2", "column 8", "'}'", "'('"] if fact not in message] == []
+    wording(message, "cli")
     done = here("sparql", world_kb, "--dialect", "wikipedia", "-c", "ASK {}")
-    assert done.stderr == "kbkit: unknown dialect 'wikipedia'; did you mean 'wikidata'?\n"
+    message = done.stderr
+    assert [fact for fact in ["'wikipedia'", "'wikidata'"] if fact not in message] == []
+    wording(message, "cli")

@@ -23,6 +23,7 @@ import kbkit
 from kbkit.errors import QueryError, QueryTimeoutError
 from kbkit.kb import KnowledgeBase
 from kbkit.stores.tables import unique_names
+from tests.wording import Wording
 
 CANARY = "the canary sings"
 
@@ -172,13 +173,13 @@ def test_python_variables_are_no_tables(kb: KnowledgeBase) -> None:
             kb.sql(f"SELECT * FROM {name}")
 
 
-def test_the_refusal_names_the_option(here, tiny_kb: Path, secret: Path) -> None:
+def test_the_refusal_names_the_option(here, tiny_kb: Path, secret: Path, wording: Wording) -> None:
     done = here("sql", tiny_kb, "-c", f"SELECT * FROM read_text('{secret}/canary.csv')")
     assert done.returncode == 1
     assert done.stdout == ""
-    assert done.stderr.startswith("kbkit: Permission Error: ")
-    assert done.stderr.endswith("; --allow-files lets SQL read and write files\n")
-    assert done.stderr.count("\n") == 1
+    assert "Permission Error" in done.stderr
+    assert "--allow-files" in done.stderr
+    wording(done.stderr, "cli", {str(secret): "SECRET"})
 
 
 def test_allow_files_reads_and_writes(here, tiny_kb: Path, secret: Path) -> None:
@@ -283,22 +284,24 @@ ENDLESS = "WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM t) SELEC
 
 def test_timeout_stops_a_query_and_the_next_one_works(kb: KnowledgeBase) -> None:
     started = time.monotonic()
-    with pytest.raises(QueryTimeoutError, match=r"^SQL stopped after 0\.2 s; --timeout sets the limit$"):
+    with pytest.raises(QueryTimeoutError, match=r"0\.2 s.*timeout"):
         kb.sql(ENDLESS, timeout=0.2)
     assert time.monotonic() - started < 20
     assert kb.sql("SELECT 1 AS a", timeout=60)["a"].to_list() == [1]
 
 
-def test_timeout_of_the_command(run, tiny_kb: Path) -> None:
+def test_timeout_of_the_command(run, tiny_kb: Path, wording: Wording) -> None:
     done = run("sql", tiny_kb, "--timeout", "0.2", "-c", ENDLESS)
     assert (done.returncode, done.stdout) == (124, "")
-    assert done.stderr == "kbkit: SQL stopped after 0.2 s; --timeout sets the limit\n"
+    assert "0.2 s" in done.stderr
+    wording(done.stderr, "cli")
 
 
 def test_a_negative_timeout_is_refused(here, tiny_kb: Path) -> None:
     done = here("sql", tiny_kb, "--timeout", "-1", "-c", "SELECT 1")
     assert done.returncode == 1
-    assert done.stderr == "kbkit: --timeout -1 is negative; give seconds, or 0 for never\n"
+    assert "--timeout" in done.stderr
+    assert "-1" in done.stderr
 
 
 # -- parameters -------------------------------------------------------------------------------------------------------
@@ -413,17 +416,19 @@ def test_enums_are_plain_strings(kb: KnowledgeBase) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "fact"),
     [
-        ("SELEC 1", 'Parser Error: syntax error at or near "SELEC"'),
-        ("SELECT * FROM nodez", "Catalog Error: Table with name nodez does not exist!; did you mean 'nodes'?"),
-        ("SELECT 'x'::INT", "Conversion Error: Could not convert string 'x' to INT32"),
-        ("SELECT error('a\nb')", "Invalid Input Error: a b"),
+        ("SELEC 1", '"SELEC"'),
+        ("SELECT * FROM nodez", "'nodes'"),
+        ("SELECT 'x'::INT", "'x' to INT32"),
+        ("SELECT error('a\nb')", "a b"),
     ],
 )
-def test_errors_are_one_line(here, tiny_kb: Path, text: str, message: str) -> None:
+def test_errors_are_one_line(here, tiny_kb: Path, text: str, fact: str, wording: Wording) -> None:
     done = here("sql", tiny_kb, "-c", text)
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"kbkit: {message}\n")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert fact in done.stderr
+    wording(done.stderr, "cli")
 
 
 # Expressions, what they are in Python, and their JSON.

@@ -21,7 +21,7 @@ from kbkit.errors import BadInputError
 from kbkit.ingestion.describe import describe
 from kbkit.ingestion.recipe import Recipe, RelationSpec
 from kbkit.ingestion.stage import Report, stage
-from kbkit.schema import Schema
+from kbkit.schema import Schema, quote
 from kbkit.stores import table_build, tables
 
 FEW = settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -348,14 +348,14 @@ def test_any_column_can_be_an_attribute_of_nodes_and_of_edges(name: str) -> None
     nodes = [{"type": "x", "key": "1", name: "5"}, {"type": "y", "key": "2"}]
     staged = Staged(nodes, [])
     assert {t.name: [a.name for a in t.attributes] for t in staged.schema.node_types} == {"x": [stored], "y": []}
-    assert staged.rows(f"SELECT {tables.quote(stored)} FROM kb_nodes ORDER BY id") == [(5,), (None,)]
+    assert staged.rows(f"SELECT {quote(stored)} FROM kb_nodes ORDER BY id") == [(5,), (None,)]
     if name in ("head", "relation"):
         return  # those are the edge itself
     plain = [{"type": "x", "key": "1"}, {"type": "y", "key": "2"}]
     edges = [{"head": "1", "relation": "r", "tail": "2", name: "7"}, {"head": "1", "relation": "s", "tail": "2"}]
     staged = Staged(plain, edges)
     assert {r.name: [a.name for a in r.attributes] for r in staged.schema.relations} == {"r": [stored], "s": []}
-    assert staged.rows(f"SELECT {tables.quote(stored)} FROM kb_edges WHERE relation = 'r'") == [(7,)]
+    assert staged.rows(f"SELECT {quote(stored)} FROM kb_edges WHERE relation = 'r'") == [(7,)]
 
 
 @pytest.mark.parametrize("name", ["place", "rank", "rowid", "first", "nodes", "others", "owner"])
@@ -363,7 +363,7 @@ def test_words_that_staging_uses_itself_can_be_attributes(name: str) -> None:
     nodes = [{"type": "x", "key": "1", name: "5"}, {"type": "y", "key": "2"}]
     staged = Staged(nodes, [{"head": "1", "relation": "r", "tail": "2"}])
     assert {t.name: [a.name for a in t.attributes] for t in staged.schema.node_types} == {"x": [name], "y": []}
-    assert staged.rows(f"SELECT {tables.quote(name)} FROM kb_nodes ORDER BY id") == [(5,), (None,)]
+    assert staged.rows(f"SELECT {quote(name)} FROM kb_nodes ORDER BY id") == [(5,), (None,)]
 
 
 @pytest.mark.parametrize("name", ["year", "name", "key", "type", "aliases", "types"])
@@ -378,7 +378,7 @@ def test_an_attribute_of_edges_may_be_called_as_one_of_nodes(name: str) -> None:
 def test_a_renamed_attribute_does_not_hide_another() -> None:
     staged = Staged([{"type": "x", "key": "1", "id": "5", "id_": "6"}], [])
     [node_type] = staged.schema.node_types
-    columns = ", ".join(tables.quote(a.name) for a in node_type.attributes)
+    columns = ", ".join(quote(a.name) for a in node_type.attributes)
     assert sorted(staged.rows(f"SELECT {columns} FROM kb_nodes")[0]) == [5, 6]
 
 
@@ -496,9 +496,9 @@ def test_every_type_and_relation_can_be_asked_by_its_name_in_sql(
     store = tables.Tables(folder / tables.FILE)
     try:
         for node_type in staged.schema.node_types:
-            assert store.rows(f"SELECT count(*) FROM {tables.quote(node_type.table)}") == [(1,)]
+            assert store.rows(f"SELECT count(*) FROM {quote(node_type.table)}") == [(1,)]
         for relation in staged.schema.relations:
-            assert store.rows(f"SELECT head, tail FROM {tables.quote(relation.table)}") == [(0, 0)]
+            assert store.rows(f"SELECT head, tail FROM {quote(relation.table)}") == [(0, 0)]
     finally:
         store.close()
 

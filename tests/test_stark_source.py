@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 import kbkit
 from kbkit.answers import syntax
-from kbkit.answers.catalogue import Template, shipped
+from kbkit.answers.templates import Template, shipped
 from kbkit.errors import BadInputError
 from kbkit.ingestion import recipe as recipes
 from kbkit.kb import KnowledgeBase

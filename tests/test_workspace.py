@@ -19,6 +19,7 @@ from kbkit.errors import KbError, QueryError, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from tests.conftest import Run
 from tests.kbs import in_namespace
+from tests.wording import Wording
 
 ENGINES = ("walk", "sql", "sparql")
 STORES = ["adjacency", "triples"]  # what these engines need
@@ -139,11 +140,13 @@ def test_names(kb: KnowledgeBase) -> None:
     assert files(kb) == []
 
 
-@pytest.mark.parametrize("name", ["", " ", "a\nb", "a\0b", "\x07", "x" * 101, "\u2028", "\ud800"])
-def test_names_that_are_none(kb: KnowledgeBase, name: str) -> None:
-    with pytest.raises(KbError, match="is no name for a set") as caught:
+@pytest.mark.parametrize("name", ["", " ", "a\nb", "x" * 101, "\u2028", "\ud800"])
+def test_invalid_names(kb: KnowledgeBase, name: str, wording: Wording) -> None:
+    with pytest.raises(KbError) as caught:
         kb.answers("country").save(name)
+    assert repr(name[:40]) in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1
+    wording(str(caught.value))
     assert files(kb) == []
 
 
@@ -164,11 +167,11 @@ def test_overwrite_drop_unknown(kb: KnowledgeBase) -> None:
     assert (kb.answers("@x").type, keys(kb, "@x")) == ("city", ["paris"])
     assert len(kb.workspace.sets()) == 1
     kb.answers("country").save("best")
-    with pytest.raises(KbError, match=r"^column 5: there is no saved set @bets; did you mean 'best'\?$"):
+    with pytest.raises(KbError, match=r"column 5.*bets.*best"):
         kb.answers("* - @bets")
-    with pytest.raises(UnknownNameError, match=r"^unknown saved set 'bets'; did you mean 'best'\?$"):
+    with pytest.raises(UnknownNameError, match=r"set 'bets'.*'best'"):
         kb.workspace.drop("bets")
-    with pytest.raises(UnknownNameError, match=r"^unknown saved set 'bets'; did you mean 'best'\?$"):
+    with pytest.raises(UnknownNameError, match=r"set 'bets'.*'best'"):
         kb.workspace.members("bets")
     kb.workspace.drop("best")
     with pytest.raises(KbError, match="there is no saved set @best"):
@@ -359,7 +362,7 @@ def test_a_file_in_place_of_the_folder(kb: KnowledgeBase) -> None:
         shutil.rmtree(place, ignore_errors=True)
         place.parent.mkdir(exist_ok=True)
         place.write_text("x")
-        with pytest.raises(KbError, match="cannot be written") as caught:
+        with pytest.raises(KbError, match=r"s\.parquet") as caught:
             kb.answers("country").save("s")
         assert len(str(caught.value).splitlines()) == 1
         assert kb.workspace.sets() == []
@@ -383,8 +386,9 @@ for do in (lambda: kb.answers("country").save("t"), lambda: kb.workspace.drop("s
     done = in_namespace(script, KB=kb.directory.path)
     first, second, third = done.stdout.splitlines()
     assert first == "FRA FRA"
-    assert "t.parquet cannot be written: Read-only file system" in second
-    assert "s.parquet cannot be removed: Read-only file system" in third
+    for name, error in (("t.parquet", second), ("s.parquet", third)):
+        assert name in error
+        assert "Read-only file system" in error
 
 
 def test_the_rest_leaves_it_alone(kb: KnowledgeBase, here: Run, tmp_path: Path) -> None:

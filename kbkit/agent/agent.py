@@ -16,7 +16,7 @@ from kbkit.agent.reply import Reply
 from kbkit.agent.results import Entry, Outcome, Result
 from kbkit.agent.state import State, Step
 from kbkit.errors import KbError
-from kbkit.llm import reading
+from kbkit.llm import prompts
 from kbkit.llm.calls import Calls
 from kbkit.llm.client import Usage
 
@@ -203,17 +203,17 @@ class Agent:
         kept = entry if answer.problem else entry.kept(answer.value["keep"])
         return (kept if kept.edges else entry).within(_MOST_ENTRY * self.settings.prune), usage
 
-    def _asked(self, prompt: str, inputs: dict[str, Any], sample: int = 0) -> tuple[reading.Answer, Usage]:
+    def _asked(self, prompt: str, inputs: dict[str, Any], sample: int = 0) -> tuple[prompts.Answer, Usage]:
         """Return a model's answer, and the tokens of its calls from the cache."""
         [answer] = self._calls.ask(prompt, [inputs], sample=sample)
         request, model = self._calls.prompt(prompt).request(inputs, sample), self._calls.models[0]
         used = self._calls.cache.get(request.key(model))
         if used is None:  # a recording
             return answer, Usage()
-        first = reading.read(used, request.schema, request.max_tokens)
+        first = prompts.parse_reply(used, request.schema, request.max_tokens)
         if not first.problem:
             return answer, used.usage
-        again = request.followed(*reading.complaint(used, first.problem, request.schema))
+        again = request.followed(*prompts.complaint(used, first.problem, request.schema))
         more = self._calls.cache.get(again.key(model))
         second = more.usage if more else Usage()
         return answer, Usage(used.usage.input + second.input, used.usage.output + second.output)

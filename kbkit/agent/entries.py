@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from kbkit.agent.names import Names, Property, line
 from kbkit.agent.results import Edges, Entry, Examples
 from kbkit.display.render import cell
+from kbkit.errors import plural
 from kbkit.graph.nodes import describe
-from kbkit.schema import STANDARD_PREFIXES, Relation, iri_escape
-from kbkit.stores.tables import quote
+from kbkit.schema import STANDARD_PREFIXES, Relation, iri_escape, quote
 
 if TYPE_CHECKING:
     from kbkit.graph.nodes import Node
@@ -103,9 +103,7 @@ def came_in(stores: Stores, names: Names, node: int, shown: int) -> Edges:
         ):
             first.setdefault(row["relation"], []).append(names.titled_node(row["type"], row["key"], row["name"]))
     return {
-        names.relation(name).title: cut(first[name], count, shown)
-        if name in first
-        else f"{count:,} edge{'' if count == 1 else 's'}"
+        names.relation(name).title: cut(first[name], count, shown) if name in first else plural(count, "edge")
         for name, count in counts.items()
     }
 

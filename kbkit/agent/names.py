@@ -179,13 +179,13 @@ class Names:
         sure = "://" in iri
         if self.wikidata:
             entity = (iri.rpartition("/")[2] if sure else given).upper()
-            return self._all("key = $key", {"key": entity}) if is_entity(entity) else [], True
+            return self._keyed(None, entity) if is_entity(entity) else [], True
         if (node := self._by_iri(iri)) is not None:
             return [node], sure
         type_name, _, key = given.partition("#")
-        if found := self._all("type = $type AND key = $key", {"type": type_name, "key": key}):
+        if found := self._keyed(type_name, key):
             return found, True
-        return self._all("key = $key", {"key": given}), False
+        return self._keyed(None, given), False
 
     def written_property(self, text: str) -> Property | None:
         """Return the relation or attribute with an id, as shown or as an IRI."""
@@ -202,12 +202,12 @@ class Names:
     def _by_iri(self, iri: str) -> int | None:
         """Return the node with an IRI."""
         if self._schema.rdf_source:
-            return self._exact("key = $key", {"key": iri.removeprefix(self._schema.key_base)})
+            return next(iter(self._keyed(None, iri.removeprefix(self._schema.key_base))), None)
         for node_type in self._schema.node_types:
             namespace = self._schema.node_namespace(node_type.name)
             if iri.startswith(namespace):
                 key = urllib.parse.unquote(iri[len(namespace) :])
-                return self._exact("type = $type AND key = $key", {"type": node_type.name, "key": key})
+                return next(iter(self._keyed(node_type.name, key)), None)
         return None
 
     def _close_keys(self, iri: str) -> list[str]:
@@ -215,21 +215,17 @@ class Names:
         for node_type in self._schema.node_types:
             namespace = self._schema.node_namespace(node_type.name)
             if iri.startswith(namespace) and not self._schema.rdf_source:
-                rows = self._stores.tables.rows(
-                    "SELECT type, key, name FROM nodes WHERE type = $type AND"
-                    " jaro_winkler_similarity(lower(key), lower($key)) >= 0.8"
-                    " ORDER BY jaro_winkler_similarity(lower(key), lower($key)) DESC, key LIMIT 5",
-                    {"type": node_type.name, "key": urllib.parse.unquote(iri[len(namespace) :])},
-                )
-                return [self.titled_node(*row) for row in rows]
+                key = urllib.parse.unquote(iri[len(namespace) :])
+                rows = self._stores.nodes.closest(key, node_type.name, keys=True)
+                return [self.titled_node(row.type, row.key, row.name) for row in rows]
         return []
 
-    def _exact(self, where: str, params: dict[str, str]) -> int | None:
-        return next(iter(self._all(where, params)), None)
-
-    def _all(self, where: str, params: dict[str, str]) -> list[int]:
-        rows = self._stores.tables.rows(f"SELECT id FROM nodes WHERE {where} ORDER BY id LIMIT {_NAMESAKES}", params)
-        return [int(node) for (node,) in rows]
+    def _keyed(self, type_name: str | None, key: str) -> list[int]:
+        """Return the ids of nodes of a primary type (None: any) with a key."""
+        if type_name is not None and all(t.name != type_name for t in self._schema.node_types):
+            return []
+        [rows] = self._stores.nodes.by_key(type_name, [key])
+        return [row.id for row in rows if type_name in (None, row.type)][:_NAMESAKES]
 
 
 def is_entity(text: str) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kbkit.agent.names import line, titled
 from kbkit.display.render import cell, clean
+from kbkit.errors import plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -166,7 +167,7 @@ class Outcome:
     def count(self) -> str:
         """The number of rows as text."""
         more = "more than " if self.cut else ""
-        return f"{more}{self.rows:,} row{'' if self.rows == 1 else 's'}"
+        return more + plural(self.rows, "row")
 
     @property
     def said(self) -> str:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kbkit.agent.names import Names, Property, titled
 from kbkit.agent.results import Hit, SearchHits
 from kbkit.answers.answer_set import answers
 from kbkit.errors import KbError
 from kbkit.questions.run import search
-from kbkit.stores.snippets import snippet
-from kbkit.stores.tables import closest_nodes
+from kbkit.stores.text_query import snippet
 
 if TYPE_CHECKING:
     from kbkit.answers.answer_set import AnswerSet
@@ -25,7 +24,6 @@ PROPERTY = "property"
 
 _NEAR = "near in meaning only"
 _NAMESAKES = 200
-_ALIAS = "len(list_filter(aliases, lambda alias: lower(alias) = lower($text))) > 0"
 _WORD = re.compile(r"[^\W_]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _STEM = 4
@@ -83,21 +81,20 @@ class Searcher:
             if not ids and self._stores.has("vectors"):
                 return self._near(text, within, limit)
         elif not ids:
-            named = closest_nodes(self._stores.tables, text, limit=3 * limit)
-            close = [self._stores.nodes.find(reference) for _, reference in named]
+            close = [row.id for row in self._stores.nodes.closest(text, limit=3 * limit)]
             ids = [node for node in close if within is None or node in set(within.ids.tolist())]
         return self._hits(list(dict.fromkeys(ids))[:limit])
 
     def _named(self, text: str, within: AnswerSet | None, limit: int) -> list[int]:
         """Return nodes with this name or alias: names before aliases, then by number of edges."""
-        where = f"lower(name) = lower($text) OR {_ALIAS}"
-        params: dict[str, Any] = {"text": " ".join(text.split())}
+        wanted = " ".join(text.split())
         if self._stores.has("text"):
             words = [word.plain for word in self._stores.text.tokens(text)]
-            where = "id IN (SELECT unnest($ids))"
-            params["ids"] = self._stores.text.named(words, stemmed=False, limit=_NAMESAKES).tolist() if words else []
-        sql = f"SELECT id, lower(name) <> lower($text) FROM nodes WHERE {where} ORDER BY 2, 1 LIMIT {_NAMESAKES}"
-        rows = self._stores.tables.rows(sql, params)
+            ids = self._stores.text.named(words, stemmed=False, limit=_NAMESAKES).tolist() if words else []
+            named = self._stores.nodes.rows(ids).values()
+            rows = sorted(((row.id, row.name.lower() != wanted.lower()) for row in named), key=lambda row: row[::-1])
+        else:
+            rows = self._stores.nodes.namesakes(wanted, _NAMESAKES)
         kept = set(within.ids.tolist()) if within is not None and rows else set()
         ids = [(node, aliased) for node, aliased in rows if within is None or node in kept]
         degrees = self._degrees([node for node, _ in ids]) if len(ids) > 1 else {}

@@ -14,7 +14,7 @@ from typing import Any
 
 from kbkit.agent.agent import Answer, Turn
 from kbkit.agent.state import State
-from kbkit.directory.files import write
+from kbkit.directory.files import write_files
 from kbkit.errors import BadInputError, Command, KbError, Option
 from kbkit.llm.client import Usage
 
@@ -66,7 +66,7 @@ class Trace:
     def _write(self, *last: dict[str, Any]) -> None:
         records = [*(step.record() for step in self._state.trace), *last]
         text = "".join(json.dumps(record, ensure_ascii=False, default=str) + "\n" for record in records)
-        write({self._path: (self._before + text).encode("utf-8", "replace")})
+        write_files({self._path: (self._before + text).encode("utf-8", "replace")})
 
 
 def read(path: Path) -> tuple[list[Turn], str]:

@@ -120,8 +120,7 @@ def _labels(stores: Stores, rows: Iterable[Row]) -> dict[str, str]:
 
 
 def _names(stores: Stores, keys: set[str]) -> dict[str, str]:
-    sql = "SELECT key, name FROM nodes WHERE key IN (SELECT unnest($keys))"
-    return dict(stores.tables.rows(sql, {"keys": sorted(keys)}))
+    return {row.key: row.name for rows in stores.nodes.by_key(None, sorted(keys)) for row in rows}
 
 
 def _about(stores: Stores, key: str, texts: Sequence[tuple[str, str]]) -> str:

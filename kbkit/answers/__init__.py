@@ -1,9 +1,9 @@
-"""One algebra of answers: which nodes are the answer, and why.
+"""Answer expressions: which nodes are the answers, and why.
 
-Text goes down this list: ``parse`` (grammar.lark) makes a tree (``syntax``), ``resolve`` with a schema a plan of
-operators (``algebra``), ``bind`` looks the names up; then ``walk``, ``to_sql`` or ``to_sparql`` runs it, and ``why``
-proves it. ``answer_set`` offers all that as one object; ``walk_many`` runs a table of bindings at once, for ``sample``
-too. ``catalogue`` holds templates, ``compiled`` writes them as query files, ``suggest`` makes them from a schema.
+``parse`` turns text into a tree (``syntax``), ``resolve`` turns the tree into a plan of operators (``algebra``),
+``bind`` looks up its names. ``evaluate`` and ``batch`` run a plan for one binding or many, ``to_sql`` and ``to_sparql``
+compile it, ``why`` proves an answer, and ``answer_set`` offers all of that as one object. ``templates`` are expressions
+with slots, ``suggest`` makes them from a schema, and ``sample`` draws groundings. ``engines`` run outside the KB.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The operators that decide which nodes are answers: what an expression means once a schema has resolved it; immutable.
+"""The operators of a resolved expression; immutable.
 
-To add an operator: a class here, and a case in each of ``walk.py``, ``walk_many.py``, ``to_sql.py``, ``to_sparql.py``
-and ``why.py``. Every operator stands for a set of nodes, and ``type`` is the type that all of them have (None: any).
+Every operator is a set of nodes; ``type`` is a type that all of them have (None: any). To add an operator, add a class
+here and its cases to ``evaluate.py``, ``to_sql.py``, ``to_sparql.py`` and ``why.py``.
 """
 
 from __future__ import annotations
@@ -12,35 +12,37 @@ from typing import TypeAlias
 
 from kbkit.answers.syntax import Key, Name, Slot
 
-Constant: TypeAlias = str | int | float | bool
+Scalar: TypeAlias = str | int | float | bool
 
 
 @dataclass(frozen=True)
-class All:
-    """All nodes that have the type, as their primary one or besides."""
+class AllNodes:
+    """All nodes of a type, primary or secondary."""
 
     type: str | None
 
 
 @dataclass(frozen=True)
 class Lookup:
-    """The nodes that the parameter ``parameter`` names."""
+    """The nodes that a parameter is bound to."""
 
     type: str | None
     parameter: str
 
 
 @dataclass(frozen=True)
-class Stored:
-    """The members of a set saved in the workspace."""
+class SavedSet:
+    """The members of a saved set."""
 
     type: str | None
     name: str
 
 
 @dataclass(frozen=True)
-class Test:
-    """``attribute op parameters``; ``sql_type`` is the attribute's type in DuckDB; only ``missing`` is ``negated``."""
+class Condition:
+    """A test ``attribute op parameters``; ``sql_type`` is the attribute's DuckDB type; only ``missing`` can be
+    ``negated``.
+    """
 
     attribute: str
     sql_type: str
@@ -51,20 +53,20 @@ class Test:
 
 @dataclass(frozen=True)
 class Filter:
-    """The nodes of ``source`` that pass all tests."""
+    """The nodes of ``source`` that meet all conditions."""
 
     source: Operator
-    tests: tuple[Test, ...]
+    conditions: tuple[Condition, ...]
 
     @property
     def type(self) -> str | None:
-        """That of its source."""
+        """The type of the source."""
         return self.source.type
 
 
 @dataclass(frozen=True)
 class Move:
-    """One relation followed from head to tail (``forward``) or back; ``closure`` is empty, ``*`` or ``+``."""
+    """A relation followed from head to tail (``forward``) or back; ``closure`` is empty, ``*`` or ``+``."""
 
     relation: str
     forward: bool
@@ -73,7 +75,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Hop:
-    """The nodes that any of ``moves`` reaches from ``source``; ``check`` when they may lack ``type``."""
+    """The nodes that any of ``moves`` reaches from ``source``; ``check`` if some may not have ``type``."""
 
     source: Operator
     moves: tuple[Move, ...]
@@ -91,7 +93,7 @@ class Intersection:
 
 @dataclass(frozen=True)
 class Union:
-    """The nodes in any part."""
+    """The nodes in at least one part."""
 
     type: str | None
     parts: tuple[Operator, ...]
@@ -106,29 +108,30 @@ class Difference:
 
     @property
     def type(self) -> str | None:
-        """That of its left side."""
+        """The type of the left side."""
         return self.left.type
 
 
-Operator: TypeAlias = All | Lookup | Stored | Filter | Hop | Intersection | Union | Difference
+Operator: TypeAlias = AllNodes | Lookup | SavedSet | Filter | Hop | Intersection | Union | Difference
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """What a plan needs to know before it runs: nodes of ``type`` (a node type, None for any), or with ``value`` a
-    constant of ``type`` (a DuckDB type). ``given`` is the slot, name, key or constant of the expression.
+    """A parameter of a plan: nodes of ``type`` (None: any), or if ``is_value`` a constant of the DuckDB type ``type``.
+
+    ``source`` is the slot, name, key or constant in the expression; ``at`` its position.
     """
 
     name: str
     type: str | None
-    given: Slot | Name | Key | Constant
-    value: bool = False
+    source: Slot | Name | Key | Scalar
+    is_value: bool = False
     at: int = 0
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A resolved expression: ``parameters`` by their names, which are safe in SQL and SPARQL; ``text`` is its text."""
+    """A resolved expression. Names of ``parameters`` are valid in SQL and SPARQL; ``text`` is the expression."""
 
     root: Operator
     parameters: tuple[Parameter, ...]
@@ -136,46 +139,46 @@ class Plan:
 
     @property
     def type(self) -> str | None:
-        """The type of the answers; None for any."""
+        """The type of the answers (None: any)."""
         return self.root.type
 
     @property
     def slots(self) -> tuple[str, ...]:
         """Names of the slots, in the order of their first appearance."""
-        return tuple(p.given.name for p in self.parameters if isinstance(p.given, Slot))
+        return tuple(p.source.name for p in self.parameters if isinstance(p.source, Slot))
 
 
 def conjunction(parts: list[Operator]) -> Operator:
-    """The nodes in all parts, without parts that say nothing: ``T & (all of T - X)`` is ``T - X``."""
-    typed = [part.type for part in parts if not _whole(part)]
+    """Return the intersection, without redundant parts: ``T & (all of T - X)`` becomes ``T - X``."""
+    typed = [part.type for part in parts if not _is_all_or_complement(part)]
     node_type = next((t for t in [*typed, *(p.type for p in parts)] if t is not None), None)
-    kept: list[Operator] = []
+    selected: list[Operator] = []
     removed: list[Operator] = []
     for part in dict.fromkeys(parts):
-        if isinstance(part, Difference) and isinstance(part.left, All) and part.left.type in typed:
+        if isinstance(part, Difference) and isinstance(part.left, AllNodes) and part.left.type in typed:
             removed.append(part.right)
-        elif not (isinstance(part, All) and (part.type is None or part.type in typed)):
-            kept.append(part)
-    if not kept:
-        return parts[0] if len(set(parts)) == 1 else _negated_only(parts, removed)
-    whole = kept[0] if len(kept) == 1 else Intersection(node_type, tuple(kept))
+        elif not (isinstance(part, AllNodes) and (part.type is None or part.type in typed)):
+            selected.append(part)
+    if not selected:
+        return parts[0] if len(set(parts)) == 1 else _complements_only(parts, removed)
+    found = selected[0] if len(selected) == 1 else Intersection(node_type, tuple(selected))
     if not removed:
-        return whole
-    return Difference(whole, removed[0] if len(removed) == 1 else Union(node_type, tuple(removed)))
+        return found
+    return Difference(found, removed[0] if len(removed) == 1 else Union(node_type, tuple(removed)))
 
 
-def _whole(part: Operator) -> bool:
-    return isinstance(part, All) or (isinstance(part, Difference) and isinstance(part.left, All))
+def _is_all_or_complement(part: Operator) -> bool:
+    return isinstance(part, AllNodes) or (isinstance(part, Difference) and isinstance(part.left, AllNodes))
 
 
-def _negated_only(parts: list[Operator], removed: list[Operator]) -> Operator:
+def _complements_only(parts: list[Operator], removed: list[Operator]) -> Operator:
     if not removed:
-        return next(part for part in [*parts, All(None)] if part.type is not None or part == All(None))
+        return next(part for part in [*parts, AllNodes(None)] if part.type is not None or part == AllNodes(None))
     return Intersection(parts[0].type, tuple(dict.fromkeys(parts)))
 
 
 def inputs(operator: Operator) -> tuple[Operator, ...]:
-    """The operators that it works on."""
+    """Return the direct inputs of an operator."""
     if isinstance(operator, (Intersection, Union)):
         return operator.parts
     if isinstance(operator, (Filter, Hop)):
@@ -186,18 +189,18 @@ def inputs(operator: Operator) -> tuple[Operator, ...]:
 
 
 def operators(operator: Operator) -> Iterator[Operator]:
-    """An operator and all below it."""
+    """Yield an operator and all operators below it."""
     yield operator
     for part in inputs(operator):
         yield from operators(part)
 
 
 def parameters(operator: Operator) -> set[str]:
-    """Names of the parameters that an operator and those below it use."""
+    """Return the names of the parameters that an operator and its inputs use."""
     found: set[str] = set()
     for part in operators(operator):
         if isinstance(part, Lookup):
             found.add(part.parameter)
         elif isinstance(part, Filter):
-            found.update(name for test in part.tests for name in test.parameters)
+            found.update(name for condition in part.conditions for name in condition.parameters)
     return found

@@ -1,35 +1,37 @@
-"""AnswerSet: an expression over one KB, run when its members are asked for, by any of three engines."""
+"""AnswerSet: the answers of an expression, evaluated lazily by one of three engines; and answers of a batch."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kbkit.answers import syntax
-from kbkit.answers.algebra import Plan, Stored, operators
-from kbkit.answers.bind import Bindings, bind
+from kbkit.answers.algebra import Plan, SavedSet, operators
+from kbkit.answers.batch import evaluate_batch
+from kbkit.answers.bind import Bindings, bind, bind_column, bind_constants, check_slots
+from kbkit.answers.evaluate import evaluate
 from kbkit.answers.parse import parse
 from kbkit.answers.session import Session
-from kbkit.answers.syntax import Expression, Value, combine
+from kbkit.answers.syntax import Expression, Slot, Value, combine
 from kbkit.answers.to_sparql import to_sparql
 from kbkit.answers.to_sql import to_sql
-from kbkit.answers.walk import walk
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.errors import Command, KbError, UnknownNameError
 from kbkit.stores import Stores
 from kbkit.stores.adjacency import Ids
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from kbkit.answers.catalogue import Template
     from kbkit.answers.engines import Engine
+    from kbkit.answers.templates import Template
     from kbkit.answers.why import Why
 
 ENGINES = ("walk", "sql", "sparql")
+"""Engines of a KB: the adjacency arrays, DuckDB and Oxigraph."""
 
 
 def answers(
@@ -42,7 +44,7 @@ def answers(
     """Return the answers of an expression or a template; see :meth:`kbkit.kb.KnowledgeBase.answers`."""
     session, values = Session.of(stores), slots or {}
     if isinstance(expression, str) and values and "/" in expression and "<" not in expression:
-        from kbkit.answers.catalogue import shipped
+        from kbkit.answers.templates import shipped
 
         expression = next((template for template in shipped() if template.id == expression), expression)
     if isinstance(expression, str):
@@ -50,10 +52,33 @@ def answers(
     return AnswerSet(session, expression.tree(), values, engine, expression.expression, timeout)
 
 
-class AnswerSet:
-    """The nodes that an expression stands for. Nothing runs before ``ids`` (or ``len``, ``in``, ...) is asked for.
+def answers_many(session: Session, plan: Plan, bindings: pl.DataFrame | Mapping[str, Sequence[Any]]) -> pl.DataFrame:
+    """Return the answers of each row of ``bindings``, a table with a column per slot: binding, node; sorted.
 
-    ``& | -`` combine two sets of one KB, ``==`` compares members. Iterating gives ids.
+    ``binding`` is the row number from 0, ``node`` an id. Values are names or ``#key``; integers in the column of a
+    node's slot are ids. Raises the errors of :func:`kbkit.answers.bind.bind` for the first invalid row.
+    """
+    import polars as pl
+
+    try:
+        table = bindings if isinstance(bindings, pl.DataFrame) else pl.DataFrame(bindings, strict=False)
+    except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
+        message = f"Invalid bindings: {str(error).splitlines()[0]}"
+        raise KbError(message, "Pass a table with a column per slot") from None
+    check_slots(plan, table.columns)
+    if not plan.slots:
+        raise KbError("The expression has no <slot>", "Use kb.answers for an expression without slots")
+    shared = bind_constants(plan, session)
+    slots = [(p, p.source.name) for p in plan.parameters if isinstance(p.source, Slot)]
+    columns = {p.name: bind_column(plan, p, session, table[slot]) for p, slot in slots}
+    found = evaluate_batch(plan, session, shared, columns, table.height)
+    return pl.DataFrame({"binding": found.rows.astype(np.uint32), "node": found.nodes})
+
+
+class AnswerSet:
+    """The nodes that an expression describes; evaluated lazily, on first use of ``ids``, ``len``, ``in`` and so on.
+
+    ``& | -`` combine two sets of one KB, ``==`` compares members, iterating yields ids.
     """
 
     def __init__(
@@ -75,21 +100,21 @@ class AnswerSet:
 
     @property
     def expression(self) -> str:
-        """The expression, with its slots filled."""
+        """The expression, with values in place of slots."""
         return str(self.tree)
 
     @property
     def type(self) -> str | None:
-        """The type of the members; None for any."""
+        """The type of the members (None: any)."""
         return self.plan.type
 
     # -- members ------------------------------------------------------------------------------------------------------
 
     @cached_property
     def ids(self) -> Ids:
-        """The members' ids: int32, sorted, distinct. They belong to this generation."""
+        """The ids of the members: int32, sorted, distinct; valid for this generation."""
         if self.engine == "walk":
-            found = walk(self.plan, self._session, self._bound)
+            found = evaluate(self.plan, self._session, self._bound)
         elif not isinstance(self.engine, str):
             found = self.engine.ids(self, self._session, self._timeout)
         elif self.engine == "sql":
@@ -102,17 +127,15 @@ class AnswerSet:
 
     def _ids_of(self, answers: pl.DataFrame) -> Ids:
         iris = answers["answer"].to_list() if answers.width else []
-        found, missing = self._session.by_iri(iris)
+        found, missing = self._session.stores.nodes.by_iri(iris)
         if missing or len(found) != len(iris):
-            raise KbError(f"SPARQL gave {len(iris)} answers, of which the tables know {len(found)}", "run kbkit check")
+            message = f"SPARQL returned {len(iris):,} answers, but only {len(found):,} are nodes of the tables"
+            raise KbError(message, "Run: ", Command("check KB"))
         return found
 
     def nodes(self) -> pl.DataFrame:
-        """The members: id, type, key, name, in the order of ids."""
-        import polars as pl
-
-        sql = "SELECT id, type, key, name FROM nodes WHERE id IN (SELECT member FROM kbkit_members) ORDER BY id"
-        return self._session.stores.tables.lookup(sql, frames={"kbkit_members": pl.DataFrame({"member": self.ids})})
+        """Return the members sorted by id: id, type, key, name."""
+        return self._session.stores.nodes.frame(self.ids).select("id", "type", "key", "name")
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -121,12 +144,12 @@ class AnswerSet:
         return iter(self.ids.tolist())
 
     def __contains__(self, node: object) -> bool:
-        """Whether a node is a member: an id, or a reference as ``kb.find`` takes it."""
+        """Return whether a node is a member: an id, or a reference as for ``kb.find``."""
         if not isinstance(node, (int, str, np.integer)):
             return False
         number = int(node) if not isinstance(node, str) else self._session.stores.nodes.find(node)
-        place = int(np.searchsorted(self.ids, number))
-        return place < len(self.ids) and int(self.ids[place]) == number
+        position = int(np.searchsorted(self.ids, number))
+        return position < len(self.ids) and int(self.ids[position]) == number
 
     # -- algebra ------------------------------------------------------------------------------------------------------
 
@@ -155,42 +178,42 @@ class AnswerSet:
     __hash__ = None  # type: ignore[assignment]
 
     def belongs_to(self, session: Session) -> bool:
-        """Whether its ids are those of the KB that ``session`` is of."""
+        """Return whether the ids belong to the KB of ``session``."""
         return self._session is session
 
     def _same_kb(self, other: AnswerSet) -> None:
         if self._session is not other._session:
-            raise KbError("two answer sets of different KBs", "save one, and name it @set in the other")
+            raise KbError("Answer sets of different KBs cannot be combined", "Save one and use it as @set")
 
     # -- compiled, explained, saved -----------------------------------------------------------------------------------
 
     @property
     def sql(self) -> str:
-        """DuckDB SQL that gives the members and runs by itself on the KB's tables."""
+        """DuckDB SQL for the members, without parameters, to run on the KB's tables."""
         return to_sql(replace(self.plan, text=self.expression), self._session.schema, self._bound)
 
     @property
     def sparql(self) -> str:
-        """SPARQL 1.1 that gives the members' IRIs and runs by itself on the KB's triples."""
+        """SPARQL 1.1 for the IRIs of the members, without parameters, to run on the KB's triples."""
         schema = self._session.schema
         members = {}
-        for name in {op.name for op in operators(self.plan.root) if isinstance(op, Stored)}:
-            frame = self._session.stored_nodes(name)
+        for name in {op.name for op in operators(self.plan.root) if isinstance(op, SavedSet)}:
+            frame = self._session.saved_nodes(name)
             members[name] = [schema.node_iri(*row) for row in frame.select("type", "key").iter_rows()]
         return to_sparql(replace(self.plan, text=self.expression), schema, self._bound, members)
 
     def why(self, node: int | str) -> Why:
-        """A proof that a node is a member, by a shortest path; raises :class:`KbError` when it is none."""
+        """Return a proof, by a shortest path, that a node is a member; raise :class:`KbError` if it is not."""
         return self.proofs([self._session.stores.nodes.find(node)])[0]
 
     def proofs(self, nodes: Sequence[int]) -> list[Why]:
-        """The proofs of several members, by their ids."""
+        """Return proofs for several members, by id."""
         from kbkit.answers.why import explain
 
         return explain(self.plan, self._session, self._bound, nodes)
 
     def save(self, name: str) -> None:
-        """Keep the members in the workspace, where ``@name`` and SQL (``answer_members``) see them."""
+        """Save the members in the workspace, for use as ``@name`` and in SQL (``answer_members``)."""
         stores = self._session.stores
         stores.workspace.save(name, self.expression, self.type, self._session.generation, self.nodes())
 
@@ -200,13 +223,12 @@ class AnswerSet:
 
     def _repr_html_(self) -> str:
         from kbkit.display import html as html_pages
-        from kbkit.stores.nodes import NODES_SQL
 
         try:
             first = self.ids[: html_pages.ROWS].tolist()
-            rows = self._session.stores.tables.rows(f"{NODES_SQL} ORDER BY id", {"ids": first})
+            rows = self._session.stores.nodes.rows(first)
             proof = self.proofs(first[:1])[0].lines() if first and self._session.stores.has("adjacency") else []
         except KbError as error:
             return html_pages.failure(self.expression, str(error))
-        members = [(kind, key, name) for _, key, kind, name in rows]
+        members = [(row.type, row.key, row.name) for row in rows.values()]
         return html_pages.answers(self.expression, self.type, len(self.ids), members, proof)

@@ -1,36 +1,25 @@
-"""A plan's parameters -> nodes and constants: names are looked up once, before anything runs or is compiled."""
+"""Bind the parameters of a plan to nodes and constants: names are looked up once, before a plan runs or is compiled."""
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
 
 from kbkit.answers.algebra import Parameter, Plan
 from kbkit.answers.parse import ExpressionError
-from kbkit.answers.syntax import Key, Name, Slot, Value, picked, quoted
-from kbkit.errors import KbError, UnknownNameError
-from kbkit.schema import Schema
-from kbkit.stores.sql_errors import first_line
-from kbkit.stores.tables import Error, Tables, closest_nodes, literal
+from kbkit.answers.session import Session
+from kbkit.answers.syntax import Key, Name, Slot, Value, quoted, selector_of
+from kbkit.errors import KbError, Option, Part, UnknownNameError
+from kbkit.stores.adjacency import Ids
+from kbkit.stores.nodes import SEARCH_HINT, NodeRow
+from kbkit.stores.tables import Error, Tables, first_line
 
 if TYPE_CHECKING:
-    from kbkit.answers.session import Session
-
-
-class Node(NamedTuple):
-    """A node as a parameter holds it; ``type`` is its primary type."""
-
-    id: int
-    type: str
-    key: str
-    name: str
-
-    @property
-    def reference(self) -> str:
-        """``type#key``."""
-        return f"{self.type}#{self.key}"
+    import polars as pl
 
 
 @dataclass(frozen=True)
@@ -41,157 +30,178 @@ class Constant:
     sql_type: str
 
 
-Bindings: TypeAlias = Mapping[str, tuple[Node, ...] | Constant]
-"""What each parameter of a plan stands for."""
+Bindings: TypeAlias = Mapping[str, tuple[NodeRow, ...] | Constant]
+"""The value of each parameter of a plan."""
 
 
-def bind(plan: Plan, session: Session, slots: Mapping[str, Value]) -> dict[str, tuple[Node, ...] | Constant]:
-    """Look up every parameter of ``plan``; ``slots`` gives the slots' values.
+def bind(plan: Plan, session: Session, slots: Mapping[str, Value]) -> dict[str, tuple[NodeRow, ...] | Constant]:
+    """Look up every parameter of ``plan``, with the values of its slots.
 
-    Raises :class:`ExpressionError` for unknown and ambiguous names, for values that do not fit their attribute, and for
-    slots without a value; :class:`UnknownNameError` for a value of no slot.
+    Raises :class:`ExpressionError` for unknown and ambiguous names, values of the wrong type, and slots without a
+    value; :class:`UnknownNameError` for a value of a slot that does not exist.
     """
     check_slots(plan, slots)
-    found: dict[str, tuple[Node, ...] | Constant] = {}
+    found: dict[str, tuple[NodeRow, ...] | Constant] = {}
     for parameter in plan.parameters:
-        given = slots[parameter.given.name] if isinstance(parameter.given, Slot) else parameter.given
-        if parameter.value:
-            found[parameter.name] = constant(plan, parameter, session.stores.tables, given)
-        else:
-            pick = given if isinstance(given, (Name, Key)) else pick_of(plan, parameter, given)
-            found[parameter.name] = named(plan, parameter, session, pick)
+        value = slots[parameter.source.name] if isinstance(parameter.source, Slot) else parameter.source
+        if parameter.is_value:
+            found[parameter.name] = _constant(plan, parameter, session.stores.tables, value)
+            continue
+        selector = value if isinstance(value, (Name, Key)) else _selector(plan, parameter, value)
+        nodes = session.lookup(parameter.type, selector)
+        if len(nodes) != 1 and not (nodes and isinstance(selector, Name) and selector.all):
+            raise _not_one(selector, nodes, parameter, session, plan.text)
+        found[parameter.name] = nodes
     return found
 
 
-def check_slots(plan: Plan, given: Mapping[str, object] | Sequence[str]) -> None:
-    """Refuse slots that the plan does not have, and those that it has and nobody filled."""
-    for name in given:
+def bind_constants(plan: Plan, session: Session) -> Bindings:
+    """Bind the parameters that are not slots."""
+    constants = tuple(p for p in plan.parameters if not isinstance(p.source, Slot))
+    return bind(Plan(plan.root, constants, plan.text), session, {})
+
+
+def bind_column(plan: Plan, parameter: Parameter, session: Session, values: pl.Series) -> Ids | list[Constant]:
+    """Return a slot's value for each row of a column: node ids, or constants.
+
+    Names and ``#keys`` are texts; integers are ids. Each distinct value is looked up once.
+    """
+    import polars as pl
+
+    if values.null_count():
+        row = int(values.is_null().arg_true()[0])
+        raise KbError(f"Missing value for slot <{values.name}> in row {row}", "Every row needs a value")
+    distinct = values.unique(maintain_order=True)
+    numbered = pl.DataFrame({"value": distinct}).with_row_index("position")
+    rows = pl.DataFrame({"value": values}).join(numbered, on="value", how="left", maintain_order="left")
+    positions = rows["position"]
+    if parameter.is_value:
+        tables = session.stores.tables
+        constants = [_constant(plan, parameter, tables, value) for value in distinct.to_list()]
+        return [constants[i] for i in positions.to_list()]
+    if values.dtype.is_integer():
+        ids = _valid_ids(session, parameter, distinct)
+    else:
+        ids = _ids_of_texts(session, plan, parameter, [str(value) for value in distinct.to_list()])
+    column: Ids = ids[positions.to_numpy()]
+    return column
+
+
+def _valid_ids(session: Session, parameter: Parameter, ids: pl.Series) -> Ids:
+    known = np.asarray(ids.to_numpy(), np.int64)
+    invalid = known[(known < 0) | (known >= session.schema.nodes)]
+    if not len(invalid):
+        invalid = known[~session.has_type(known.astype(np.int32), parameter.type)]
+    if len(invalid):
+        kind = f"{parameter.type} node" if parameter.type else "node"
+        raise KbError(f"No {kind} has the id {invalid[0]}", "Integers are ids; write names and #keys as texts")
+    return known.astype(np.int32)
+
+
+def _ids_of_texts(session: Session, plan: Plan, parameter: Parameter, texts: Sequence[str]) -> Ids:
+    """Return the id of the one node with each name or ``#key``."""
+    selectors = [_selector(plan, parameter, text) for text in texts]
+    found: list[list[NodeRow]] = [[] for _ in selectors]
+    for kind, lookup in ((Key, session.stores.nodes.by_key), (Name, session.stores.nodes.by_name)):
+        positions = [i for i, selector in enumerate(selectors) if isinstance(selector, kind)]
+        if positions:
+            rows = lookup(parameter.type, [selectors[i].text for i in positions])
+            for i, nodes in zip(positions, rows, strict=True):
+                found[i] = nodes
+    for selector, nodes in zip(selectors, found, strict=True):
+        if len(nodes) != 1:
+            raise _not_one(selector, nodes, parameter, session, plan.text)
+    return np.array([nodes[0].id for nodes in found], np.int32)
+
+
+def check_slots(plan: Plan, slots: Mapping[str, Any] | Sequence[str]) -> None:
+    """Raise an error for slots that the plan does not have, and for slots of the plan without a value."""
+    for name in slots:
         if name not in plan.slots:
             raise UnknownNameError("slot", name, plan.slots, where=" ".join(plan.text.split()))
     for parameter in plan.parameters:
-        if isinstance(parameter.given, Slot) and _lacks(given, parameter.given.name):
-            what = "a value" if parameter.value else f"the name of {parameter.type or 'a node'}, or #key"
+        if isinstance(parameter.source, Slot) and _is_missing(slots, parameter.source.name):
+            name = parameter.source.name
+            kind = "a value" if parameter.is_value else f"one of the {_nodes(parameter)}, by name or #key"
             raise ExpressionError(
-                f"slot <{parameter.given.name}> has no value",
-                f"-p '{parameter.given.name}=...' gives it {what}",
+                f"Missing value for slot <{name}>",
+                *("Set ", Option("slots"), f": {name} is {kind}"),
                 text=plan.text,
                 at=parameter.at,
             )
 
 
-def _lacks(given: Mapping[str, object] | Sequence[str], name: str) -> bool:
-    return name not in given or (isinstance(given, Mapping) and given[name] is None)
+def _nodes(parameter: Parameter) -> str:
+    return f"{parameter.type} nodes" if parameter.type else "nodes"
 
 
-def pick_of(plan: Plan, parameter: Parameter, given: object) -> Name | Key:
-    """The name or key that a slot's value means; refuses what is no text."""
-    if not isinstance(given, (str, int)) or isinstance(given, bool):
-        raise ExpressionError(f"{given!r} names no node", "give a name, or '#key'", text=plan.text, at=parameter.at)
-    pick = picked(given)
-    assert not isinstance(pick, Slot)
-    if any("\ud800" <= c <= "\udfff" for c in pick.text):
-        raise ExpressionError(f"{pick.text!r} is no text", "it holds half a character", text=plan.text, at=parameter.at)
-    return pick
+def _is_missing(slots: Mapping[str, Any] | Sequence[str], name: str) -> bool:
+    return name not in slots or (isinstance(slots, Mapping) and slots[name] is None)
 
 
-def named(plan: Plan, parameter: Parameter, session: Session, pick: Name | Key) -> tuple[Node, ...]:
-    """The nodes that a name or key stands for: one, or with ``all`` any number of that name."""
-    nodes = session.found(parameter.type, pick)
-    if len(nodes) == 1 or (nodes and isinstance(pick, Name) and pick.all):
-        return nodes
-    raise unclear(pick, nodes, parameter, session.stores.tables, plan.text)
+def _selector(plan: Plan, parameter: Parameter, value: object) -> Name | Key:
+    """Return the name or key for a slot's value."""
+    if not isinstance(value, (str, int)) or isinstance(value, bool):
+        raise ExpressionError(f"Invalid node {value!r}", "Use a name or '#key'", text=plan.text, at=parameter.at)
+    selector = selector_of(value)
+    assert not isinstance(selector, Slot)
+    if any("\ud800" <= c <= "\udfff" for c in selector.text):
+        message = f"Invalid text {selector.text!r}: unpaired surrogate (invalid Unicode)"
+        raise ExpressionError(message, text=plan.text, at=parameter.at)
+    return selector
 
 
-def unclear(
-    pick: Name | Key, nodes: Sequence[Node], parameter: Parameter, tables: Tables, text: str
+def _not_one(
+    selector: Name | Key, nodes: Sequence[NodeRow], parameter: Parameter, session: Session, text: str
 ) -> ExpressionError:
-    """Nothing, or several nodes, have that name."""
+    """Return the error for a name or key that matches no node, or several."""
     kind = parameter.type or "node"
+    hints: tuple[Part, ...] = SEARCH_HINT
     if nodes:
-        shown = ", ".join(node.reference for node in nodes[:5]) + ", ..." * (len(nodes) > 5)
-        every = f", or all of them with :all({quoted(pick.text)})" if isinstance(pick, Name) else ""
-        message, hint = f"several nodes of type {kind} are called {pick.text!r}", f"name one of {shown}{every}"
-        return ExpressionError(message, hint, text=text, at=parameter.at)
-    if isinstance(pick, Key):
-        message, hint = f"no {kind} has the key {pick.text!r}", "kbkit search finds nodes by words"
-        return ExpressionError(message, hint, text=text, at=parameter.at)
-    close = [f"{name!r} ({reference})" for name, reference in closest_nodes(tables, pick.text, parameter.type or "")]
-    hint = f"did you mean {' or '.join(close)}?" if close else "kbkit search finds nodes by words"
-    return ExpressionError(f"no {kind} is called {pick.text!r}", hint, text=text, at=parameter.at)
+        choices = ", ".join(node.reference for node in nodes[:5]) + ", ..." * (len(nodes) > 5)
+        every = f", or :all({quoted(selector.text)}) for all of them" if isinstance(selector, Name) else ""
+        message, hints = f"Several {_nodes(parameter)} match {selector.text!r}", (f"Use one of {choices}{every}",)
+    elif isinstance(selector, Key):
+        message = f"Unknown {kind} key {selector.text!r}"
+    else:
+        message = f"Unknown {kind} {selector.text!r}"
+        similar = session.stores.nodes.closest(selector.text, parameter.type)
+        close = [f"{row.name!r} ({row.reference})" for row in similar]
+        if close:
+            hints = (f"Did you mean {' or '.join(close)}?",)
+    return ExpressionError(message, *hints, text=text, at=parameter.at)
 
 
-def find(tables: Tables, schema: Schema, node_type: str | None, picks: Sequence[Name | Key]) -> list[list[Node]]:
-    """The nodes of a type that each pick may mean, in the order of ids.
-
-    A name is tried as written, then without regard to case, then as an alias; each in one statement for all picks.
-    """
-    found: list[list[Node]] = [[] for _ in picks]
-    for step, match in enumerate(_MATCHES):
-        places = [i for i, p in enumerate(picks) if not found[i] and isinstance(p, Key) == (step == 0)]
-        if not places:
-            continue
-        rows = tables.rows(
-            f"""SELECT DISTINCT g.place, n.id, n.type::VARCHAR, n.key, n.name
-            FROM (SELECT unnest($places) AS place, unnest($texts) AS text) g JOIN {match}
-            WHERE {_of_type(schema, node_type)} ORDER BY g.place, n.id""",
-            {"places": places, "texts": [picks[i].text for i in places]},
-        )
-        for place, *node in rows:
-            found[place].append(Node(*node))
-    # A key is unique among the nodes whose primary type it is; one that has the type besides stands back.
-    for i, nodes in enumerate(found):
-        own = [node for node in nodes if node.type == node_type]
-        if isinstance(picks[i], Key) and own:
-            found[i] = own
-    return found
-
-
-_MATCHES = (
-    "nodes n ON n.key = g.text",
-    "nodes n ON n.name = g.text",
-    "nodes n ON lower(n.name) = lower(g.text)",
-    "(SELECT *, unnest(aliases) AS alias FROM nodes WHERE len(aliases) > 0) n ON lower(n.alias) = lower(g.text)",
-)
-
-
-def _of_type(schema: Schema, node_type: str | None) -> str:
-    if node_type is None:
-        return "true"
-    known = schema.type(node_type)
-    inside = f"n.id BETWEEN {known.first} AND {known.last}"
-    if not known.others:
-        return inside
-    return f"({inside} OR n.id IN (SELECT id FROM node_types WHERE type = {literal(node_type)}))"
-
-
-def constant(plan: Plan, parameter: Parameter, tables: Tables, given: object) -> Constant:
-    """A value cast to the type of the attribute that it is compared with; refuses one that does not fit exactly."""
+def _constant(plan: Plan, parameter: Parameter, tables: Tables, value: object) -> Constant:
+    """Cast a value to the type of the attribute that it is compared with; raise an error if it does not fit exactly."""
     kind = parameter.type or "VARCHAR"
-    if isinstance(given, datetime.date):
-        given = str(given)
-    if not isinstance(given, (str, int, float, bool)):
-        raise ExpressionError(f"{given!r} is no value", "give a text or a number", text=plan.text, at=parameter.at)
-    text = str(given).lower() if isinstance(given, bool) else str(given)
+    if isinstance(value, datetime.date):
+        value = str(value)
+    if not isinstance(value, (str, int, float, bool)):
+        message = f"Invalid value {value!r}"
+        raise ExpressionError(message, "Use a text, a number, true or false", text=plan.text, at=parameter.at)
+    text = str(value).lower() if isinstance(value, bool) else str(value)
     if kind == "VARCHAR":
         return Constant(text, kind)
     cast = f"TRY_CAST($text AS {kind})"
-    exact = f"TRY_CAST($text AS DOUBLE) = {cast}::DOUBLE" if kind in _WHOLE else "true"  # 1.5 would become 2
+    exact = f"TRY_CAST($text AS DOUBLE) = {cast}::DOUBLE" if kind in _INTEGERS else "true"  # 1.5 would become 2
     try:
-        [(value, fits)] = tables.rows(f"SELECT {cast}::VARCHAR, {exact}", {"text": text})
+        [(found, fits)] = tables.rows(f"SELECT {cast}::VARCHAR, {exact}", {"text": text})
     except Error as error:
-        raise KbError(f"a value of type {kind} cannot be compared: {first_line(error)}") from error
-    other = not isinstance(given, str) and isinstance(given, bool) != (kind == "BOOLEAN")
-    if value in (None, "nan") or not fits or other:
-        raise ExpressionError(f"{text!r} is no {_SAID.get(kind, kind)}", "", text=plan.text, at=parameter.at)
-    return Constant(value, kind)
+        raise KbError(f"Unsupported comparison with type {kind}: {first_line(error)}") from error
+    mismatch = not isinstance(value, str) and isinstance(value, bool) != (kind == "BOOLEAN")
+    if found in (None, "nan") or not fits or mismatch:
+        message = f"Invalid value {text!r}: expected {_TYPE_NAMES.get(kind, kind)}"
+        raise ExpressionError(message, text=plan.text, at=parameter.at)
+    return Constant(found, kind)
 
 
-_WHOLE = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")}
-_SAID = {
-    **dict.fromkeys(_WHOLE, "whole number"),
-    "DOUBLE": "number",
-    "FLOAT": "number",
+_INTEGERS = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")}
+_TYPE_NAMES = {
+    **dict.fromkeys(_INTEGERS, "an integer"),
+    "DOUBLE": "a number",
+    "FLOAT": "a number",
     "BOOLEAN": "true or false",
-    "DATE": "date (2001-12-31)",
-    "TIMESTAMP": "time (2001-12-31 23:59:59)",
+    "DATE": "a date (2001-12-31)",
+    "TIMESTAMP": "a time (2001-12-31 23:59:59)",
 }

@@ -1,6 +1,6 @@
-"""Sets of many rows at once: pairs (row, id), each in one int64, ``row << 32 | id``.
+"""Sets of a batch as packed pairs of row and id, ``row << 32 | id`` in an int64.
 
-They are distinct and stand row by row; within a row the ids are in any order.
+Pairs are distinct and ordered by row; within a row the ids are in any order.
 """
 
 from __future__ import annotations
@@ -11,32 +11,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.stores.adjacency import Csr, Ids
-from kbkit.stores.ids import Mask, distinct
+from kbkit.stores.arrays import Mask, distinct
 
 Pairs: TypeAlias = NDArray[np.int64]
 
 _LOW = np.int64(0xFFFFFFFF)
 _LONG = 256
-"""Ids in a row from which marking them one row at a time beats sorting all rows together."""
+"""Ids per row from which marking row by row is faster than sorting all rows together."""
 
 
 def pack(rows: NDArray[np.signedinteger], ids: Ids) -> Pairs:
-    """(row, id) in one int64 each."""
+    """Pack rows and ids into pairs."""
     return (rows.astype(np.int64) << 32) | ids
 
 
 def ids_of(pairs: Pairs) -> Ids:
-    """The ids of packed pairs."""
+    """Return the ids of pairs."""
     return (pairs & _LOW).astype(np.int32)
 
 
 def rows_only(pairs: Pairs) -> Pairs:
-    """The pairs with their ids taken out."""
+    """Return the pairs with all ids set to 0."""
     return pairs & ~_LOW
 
 
 def neighbors(csr: Csr, pairs: Pairs) -> Pairs:
-    """The neighbours of every pair's node, in the pair's row, with repeats."""
+    """Return the neighbours of every pair's node, in the pair's row, possibly repeated."""
     start, count = csr.ranges(ids_of(pairs))
     found = np.repeat(rows_only(pairs), count)
     found |= csr.expand(start, count)
@@ -44,37 +44,37 @@ def neighbors(csr: Csr, pairs: Pairs) -> Pairs:
 
 
 def unique(pairs: Pairs) -> Pairs:
-    """Distinct pairs, by row: by sorting where rows are short, else by marking, which leaves ids in any order."""
+    """Return the distinct pairs, by row: sorted if rows are short, else marked, with ids in any order."""
     if len(pairs) < 2:
         return pairs
     rows = pairs >> 32
     if len(pairs) < _LONG * (int(rows[-1]) - int(rows[0]) + 1) or (rows[1:] < rows[:-1]).any():
         return distinct(pairs)
-    ids = pairs & _LOW  # as numpy indexes, so that it need not convert them
+    ids = pairs & _LOW  # int64, so that NumPy need not convert the index
     ids -= ids.min()
     latest = np.empty(int(ids.max()) + 1, np.int32)
     first = np.empty(len(pairs), bool)
     for start, end in runs(rows):
         part = ids[start:end]
         number = np.arange(end - start, dtype=np.int32)
-        latest[part] = number  # of equal ids the last stays
+        latest[part] = number  # the last of equal ids wins
         np.equal(latest[part], number, out=first[start:end])
     return pairs[first]
 
 
-def are_in(pairs: Pairs, among: Pairs) -> Mask:
-    """A mask of the pairs that are in ``among``; rows ascend in both, ids are in any order and may repeat."""
-    if not len(among) or not len(pairs):
+def are_in(pairs: Pairs, other: Pairs) -> Mask:
+    """Return a mask of the pairs in ``other``; both are ordered by row, with ids in any order, possibly repeated."""
+    if not len(other) or not len(pairs):
         return np.zeros(len(pairs), bool)
     found = np.zeros(len(pairs), bool)
-    if len(among) < _LONG * (int(among[-1] >> 32) - int(among[0] >> 32) + 1):
-        among = np.sort(among)
-        place = np.searchsorted(among, pairs)
-        place[place == len(among)] = 0
-        return np.equal(among[place], pairs, out=found)
-    ids, members = pairs & _LOW, among & _LOW
+    if len(other) < _LONG * (int(other[-1] >> 32) - int(other[0] >> 32) + 1):
+        other = np.sort(other)
+        position = np.searchsorted(other, pairs)
+        position[position == len(other)] = 0
+        return np.equal(other[position], pairs, out=found)
+    ids, members = pairs & _LOW, other & _LOW
     mark = np.zeros(max(int(ids.max()), int(members.max())) + 1, bool)
-    rows, starts = pairs >> 32, among >> 32
+    rows, starts = pairs >> 32, other >> 32
     where = {int(starts[start]): (start, end) for start, end in runs(starts)}
     for start, end in runs(rows):
         first, last = where.get(int(rows[start]), (0, 0))
@@ -85,7 +85,7 @@ def are_in(pairs: Pairs, among: Pairs) -> Mask:
 
 
 def runs(rows: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """(start, end) of each run of equal rows."""
+    """Return (start, end) of each run of equal rows."""
     if not len(rows):
         return []
     starts = np.flatnonzero(np.concatenate(([True], rows[1:] != rows[:-1])))

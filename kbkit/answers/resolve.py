@@ -1,4 +1,4 @@
-"""A tree and a schema -> a plan: which types, relations and directions an expression means. Pure; looks up no node."""
+"""Resolve a syntax tree with a schema to a plan: types, relations and directions. Looks up no nodes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from kbkit.answers import syntax
 from kbkit.answers.algebra import (
-    All,
-    Constant,
+    AllNodes,
+    Condition,
     Difference,
     Filter,
     Hop,
@@ -18,26 +18,26 @@ from kbkit.answers.algebra import (
     Operator,
     Parameter,
     Plan,
-    Stored,
-    Test,
+    SavedSet,
+    Scalar,
     Union,
     conjunction,
 )
 from kbkit.answers.parse import ExpressionError
-from kbkit.answers.syntax import Key, Name, Nodes, Path, Saved, Slot, Step
-from kbkit.errors import UnknownNameError, suggest
+from kbkit.answers.syntax import Key, Name, Nodes, Path, Slot, Step
+from kbkit.errors import Part, UnknownNameError, suggest
 from kbkit.schema import Relation, Schema
 
 OWN_ATTRIBUTES = {"name": "VARCHAR", "key": "VARCHAR"}
-"""Attributes that nodes of every type have."""
+"""Attributes of all node types."""
 
 
 def resolve(
     tree: syntax.Expression, schema: Schema, saved: Mapping[str, str | None] | None = None, text: str = ""
 ) -> Plan:
-    """What ``tree`` means in a KB of this schema.
+    """Return the plan of ``tree`` for KBs of a schema.
 
-    ``saved`` gives the type of each saved set, ``text`` the source of the tree, for the positions in errors. Raises
+    ``saved`` has the type of each saved set; ``text`` is the source of the tree, for positions in errors. Raises
     :class:`ExpressionError` for unknown types, relations and attributes, and for steps that the schema does not allow.
     """
     return _Resolver(schema, saved or {}, text or str(tree)).plan(tree)
@@ -54,8 +54,8 @@ class _Resolver:
         root = self.set(tree)
         return Plan(root, tuple(self.parameters.values()), self.text)
 
-    def error(self, message: str, hint: str, at: int) -> ExpressionError:
-        return ExpressionError(message, hint, text=self.text, at=at)
+    def error(self, message: str, at: int, *hints: Part) -> ExpressionError:
+        return ExpressionError(message, *hints, text=self.text, at=at)
 
     # -- sets ---------------------------------------------------------------------------------------------------------
 
@@ -63,12 +63,12 @@ class _Resolver:
         match tree:
             case Nodes():
                 return self.nodes(tree)
-            case Saved():
+            case syntax.SavedSet():
                 if tree.name not in self.saved:
-                    raise self.error(f"there is no saved set @{tree.name}", suggest(tree.name, self.saved), tree.at)
-                return Stored(self.saved[tree.name], tree.name)
+                    raise self.error(f"Unknown saved set @{tree.name}", tree.at, suggest(tree.name, self.saved))
+                return SavedSet(self.saved[tree.name], tree.name)
             case syntax.Filter():
-                return self.where(self.set(tree.source), tree.conditions)
+                return self.filter(self.set(tree.source), tree.conditions)
             case Path():
                 return self.path(tree)
             case _:
@@ -76,82 +76,77 @@ class _Resolver:
 
     def nodes(self, nodes: Nodes) -> Operator:
         node_type = None if nodes.type is None else self.type(nodes.type, nodes.at)
-        if nodes.pick is None:
-            return All(node_type)
-        return Lookup(node_type, self.parameter(nodes.pick, node_type, nodes.at, False, node_type or "node"))
+        if nodes.selector is None:
+            return AllNodes(node_type)
+        return Lookup(node_type, self.parameter(nodes.selector, node_type, nodes.at, False, node_type or "node"))
 
     def type(self, name: str, at: int) -> str:
         try:
             return self.schema.type(name).name
         except UnknownNameError as error:
-            raise self.error(error.message, error.hint, at) from None
+            raise self.error(error.message, at, *error.hints) from None
 
     def combine(self, tree: syntax.Combine) -> Operator:
         parts = [self.set(part) for part in tree.parts]
-        whole = parts[0].type
-        for part, written in zip(parts[1:], tree.parts[1:], strict=True):
-            if None not in (whole, part.type) and whole != part.type:
-                raise self.error(
-                    f"{tree.op} between {_a(whole)} set and {_a(part.type)} set",
-                    "both sides need one type, or *",
-                    written.at,
-                )
+        node_type = parts[0].type
+        for part, subtree in zip(parts[1:], tree.parts[1:], strict=True):
+            if None not in (node_type, part.type) and node_type != part.type:
+                message = f"{tree.op} combines sets of different types, {node_type} and {part.type}"
+                raise self.error(message, subtree.at, "Both sides need the same type, or *")
             if tree.op == "&":
-                whole = whole or part.type
+                node_type = node_type or part.type
             elif tree.op == "|":
-                whole = whole and part.type
+                node_type = node_type and part.type
         if tree.op == "&":
             return conjunction(parts)
         if tree.op == "|":
-            return Union(whole, tuple(dict.fromkeys(parts)))
+            return Union(node_type, tuple(dict.fromkeys(parts)))
         removed = parts[1] if len(parts) == 2 else Union(None, tuple(parts[1:]))
         return Difference(parts[0], removed)
 
     # -- attributes ---------------------------------------------------------------------------------------------------
 
-    def where(self, source: Operator, conditions: Sequence[syntax.Condition]) -> Operator:
-        return Filter(source, tuple(self.test(source.type, condition) for condition in conditions))
+    def filter(self, source: Operator, conditions: Sequence[syntax.Condition]) -> Operator:
+        return Filter(source, tuple(self.condition(source.type, condition) for condition in conditions))
 
-    def test(self, node_type: str | None, condition: syntax.Condition) -> Test:
+    def condition(self, node_type: str | None, condition: syntax.Condition) -> Condition:
         known = dict(OWN_ATTRIBUTES)
         if node_type is not None:
             known |= {a.name: a.type for a in self.schema.type(node_type).attributes}
         folded = {name.casefold(): name for name in known}
         name = condition.attribute if condition.attribute in known else folded.get(condition.attribute.casefold())
         if name is None:
-            whose = f"{node_type} nodes" if node_type else "nodes of any type"
-            raise self.error(
-                f"{whose} have no attribute {condition.attribute!r}", suggest(condition.attribute, known), condition.at
-            )
+            where = f" of {node_type} nodes" if node_type else " of nodes of any type"
+            message = f"Unknown attribute {condition.attribute!r}{where}"
+            raise self.error(message, condition.at, suggest(condition.attribute, known))
         element = known[name].removesuffix("[]")
         if condition.op == "contains" and element != "VARCHAR":
-            raise self.error(f"{name} is {known[name]} and contains no text", "compare it with = < >", condition.at)
+            raise self.error(f"contains needs a text, but {name} is {known[name]}", condition.at, "Use = < or >")
         values = tuple(self.parameter(v, element, condition.at, True, name) for v in condition.values)
-        return Test(name, known[name], condition.op, values, condition.negated)
+        return Condition(name, known[name], condition.op, values, condition.negated)
 
     def parameter(
-        self, given: Slot | Name | Key | Constant, node_type: str | None, at: int, value: bool, base: str
+        self, source: Slot | Name | Key | Scalar, node_type: str | None, at: int, is_value: bool, base: str
     ) -> str:
-        """The name of the parameter for ``given``; one slot used twice is one parameter."""
-        if isinstance(given, Slot):
+        """Return the name of the parameter for ``source``; a slot used twice is one parameter."""
+        if isinstance(source, Slot):
             for known in self.parameters.values():
-                if known.given == given:
-                    if (known.type, known.value) != (node_type, value):
-                        raise self.error(
-                            f"slot <{given.name}> stands for {_kind(known.type, known.value)} before and for"
-                            f" {_kind(node_type, value)} here",
-                            "use two slots",
-                            at,
+                if known.source == source:
+                    if (known.type, known.is_value) != (node_type, is_value):
+                        message = (
+                            f"Slot <{source.name}> is used as {_kind(known.type, known.is_value)} and as"
+                            f" {_kind(node_type, is_value)}"
                         )
+                        raise self.error(message, at, "Use two slots")
                     return known.name
-            base = given.name
+            base = source.name
         clean = re.sub(r"\W+", "_", base, flags=re.ASCII).strip("_") or "value"
         stem = clean if not clean[0].isdecimal() else f"_{clean}"
         name, number = stem, 1
         while name in self.parameters:
             number += 1
             name = f"{stem}_{number}"
-        self.parameters[name] = Parameter(name, node_type, given, value, at)
+        self.parameters[name] = Parameter(name, node_type, source, is_value, at)
         return name
 
     # -- paths --------------------------------------------------------------------------------------------------------
@@ -165,12 +160,12 @@ class _Resolver:
         return self.restrict([self.arm(arm) for arm in arms], target)
 
     def bracketed(self, path: Path) -> list[syntax.Expression | Step]:
-        """The elements, with middle steps that are relations and no types made into relations."""
+        """Return the elements; a bare name between two sets that is a relation and no type becomes a step."""
         elements = list(path.elements)
         answer = path.arrows.index("<-") if "<-" in path.arrows else len(elements) - 1
         for i in range(1, len(elements) - 1):
             element = elements[i]
-            if i == answer or not isinstance(element, Nodes) or element.type is None or element.pick is not None:
+            if i == answer or not isinstance(element, Nodes) or element.type is None or element.selector is not None:
                 continue
             alone = not isinstance(elements[i - 1], Step) and not isinstance(elements[i + 1], Step)
             if alone and self.is_relation(element.type):
@@ -182,7 +177,7 @@ class _Resolver:
         return name.casefold() not in types and any(r.name.casefold() == name.casefold() for r in self.schema.relations)
 
     def arm(self, elements: Sequence[syntax.Expression | Step]) -> Operator:
-        """Follow one arm from its start to the answer; the last element gives the type, its conditions come later."""
+        """Follow one arm from its start to the answer; of the last element only the type is used."""
         first = elements[0]
         assert not isinstance(first, Step)
         reached = self.set(first)
@@ -203,14 +198,14 @@ class _Resolver:
             return None if element.type is None else self.type(element.type, element.at)
         saved_parameters = dict(self.parameters)
         found = self.set(element).type
-        self.parameters = saved_parameters  # it is resolved again where it is used
+        self.parameters = saved_parameters  # resolved again where it is used
         return found
 
     def restrict(self, reached: list[Operator], element: syntax.Expression) -> Operator:
-        """What was reached by all arms and is in the set that ``element`` stands for."""
+        """Return the nodes that all arms reached and that are in the set of ``element``."""
         if isinstance(element, syntax.Filter):
-            return self.where(self.restrict(reached, element.source), element.conditions)
-        if isinstance(element, Nodes) and element.pick is None:
+            return self.filter(self.restrict(reached, element.source), element.conditions)
+        if isinstance(element, Nodes) and element.selector is None:
             return conjunction(reached)
         return conjunction([*reached, self.set(element)])
 
@@ -221,86 +216,67 @@ class _Resolver:
             moves = [self.move(edge, source.type, target) for edge in step.edges]
         check = target is not None and any(self.may_lack(move, source.type, target) for move in moves)
         hop = Hop(source, tuple(dict.fromkeys(moves)), target, check)
-        return Difference(All(target), hop) if step is not None and step.negated else hop
+        return Difference(AllNodes(target), hop) if step is not None and step.negated else hop
 
     def inferred(self, source: str | None, target: str | None, at: int) -> Move:
-        choices = self.choices(source, target)
+        """Return the move of the only relation between two types."""
+        choices = self.schema.relations_between(source, target)
         if len(choices) == 1:
-            return choices[0]
-        joined = f"{source or '*'} and {target or '*'}"
+            [(relation, forward)] = choices
+            return Move(relation.name, forward)
+        types = f"{source or '*'} and {target or '*'}"
         if not choices:
-            raise self.error(f"no relation joins {joined}", self.relations_of(source, target), at)
-        names = " or ".join(f"[{syntax.Edge(m.relation)}]" for m in choices[:8])
+            raise self.error(f"No relation joins {types}", at, self.relations_hint(source, target))
+        names = " or ".join(f"[{syntax.Edge(relation.name)}]" for relation, _ in choices[:8])
         more = f", ... ({len(choices)} in all)" if len(choices) > 8 else ""
-        raise self.error(f"several relations join {joined}", f"say which: {names}{more}", at)
-
-    def choices(self, source: str | None, target: str | None) -> list[Move]:
-        """The relations between two types, each in the direction that a step takes by itself."""
-        directions = ((r, self.direction(r, source, target)) for r in self.schema.relations)
-        return [Move(r.name, forward) for r, forward in directions if forward is not None]
-
-    def direction(self, relation: Relation, source: str | None, target: str | None) -> bool | None:
-        """True (forward), False (backward), or None where the relation does not join the types."""
-        for forward, (head, tail) in ((True, (source, target)), (False, (target, source))):
-            if any(self.has(s.head, head) and self.has(s.tail, tail) for s in relation.signatures):
-                return forward
-        return None
-
-    def has(self, primary: str, wanted: str | None) -> bool:
-        """Whether nodes of a primary type may have the type ``wanted``."""
-        return wanted is None or primary == wanted or primary in self.schema.type(wanted).overlaps
+        raise self.error(f"Several relations join {types}", at, f"Choose one: {names}{more}")
 
     def move(self, edge: syntax.Edge, source: str | None, target: str | None) -> Move:
+        """Return the move of a relation in brackets."""
         try:
             relation = self.schema.relation(edge.relation)
         except UnknownNameError as error:
-            fitting = [m.relation for m in self.choices(source, target)]
-            close = suggest(edge.relation, fitting) if fitting else error.hint
-            between = f" between {source or '*'} and {target or '*'}" if fitting else ""
-            raise self.error(f"unknown relation {edge.relation!r}{between}", close, edge.at) from None
+            choices = [relation.name for relation, _ in self.schema.relations_between(source, target)]
+            hint = suggest(edge.relation, choices) if choices else error.hint
+            where = f" between {source or '*'} and {target or '*'}" if choices else ""
+            raise self.error(f"Unknown relation {edge.relation!r}{where}", edge.at, hint) from None
         if edge.closure and not any(s.head == s.tail for s in relation.signatures):
-            raise self.error(
-                f"[{edge}] repeats a relation that never leads from a type to itself", _signatures(relation), edge.at
-            )
-        forward = self.direction(relation, source, target)
+            message = f"[{edge}] cannot be repeated: the relation joins no type to itself"
+            raise self.error(message, edge.at, _signatures(relation))
+        forward = self.schema.direction(relation, source, target)
         if edge.inverse:
-            backward = any(self.has(s.head, target) and self.has(s.tail, source) for s in relation.signatures)
-            forward = False if backward else None
+            forward = False if self.schema.allows(relation, source, target, forward=False) else None
         if forward is None:
-            hint = f"{_signatures(relation)}; {self.relations_of(source, target)}"
-            raise self.error(f"[{edge}] does not lead from {source or '*'} to {target or '*'}", hint, edge.at)
+            hint = f"{_signatures(relation)}. {self.relations_hint(source, target)}"
+            raise self.error(f"[{edge}] does not lead from {source or '*'} to {target or '*'}", edge.at, hint)
         return Move(relation.name, forward or relation.symmetric, edge.closure)
 
-    def relations_of(self, source: str | None, target: str | None) -> str:
-        """Says what a schema allows between two types, or from the first."""
-        between = [f"[{m.relation}]" for m in self.choices(source, target)]
+    def relations_hint(self, source: str | None, target: str | None) -> str:
+        """Return a hint with the relations between two types, or of the first."""
+        between = [f"[{relation.name}]" for relation, _ in self.schema.relations_between(source, target)]
         if between:
-            return f"{source or '*'} and {target or '*'} are joined by {', '.join(between[:8])}"
-        beside = []
-        for other in self.schema.node_types:
-            beside += [f"[{m.relation}] {other.name}" for m in self.choices(source, other.name)]
-        if not beside:
-            return f"no relation has {source}"
-        return f"{source} is joined by {', '.join(beside[:8])}{', ...' * (len(beside) > 8)}"
+            return f"Relations between {source or '*'} and {target or '*'}: {', '.join(between[:8])}"
+        others = [
+            f"[{relation.name}] {other.name}"
+            for other in self.schema.node_types
+            for relation, _ in self.schema.relations_between(source, other.name)
+        ]
+        if not others:
+            return f"{source} has no relations"
+        return f"Relations of {source}: {', '.join(others[:8])}{', ...' * (len(others) > 8)}"
 
     def may_lack(self, move: Move, source: str | None, target: str) -> bool:
-        """Whether a move may end in nodes that lack the type ``target``."""
-        signatures = self.schema.relation(move.relation).signatures
-        ends = [(s.head, s.tail) if move.forward else (s.tail, s.head) for s in signatures]
+        """Return whether a move may end in nodes without the type ``target``."""
         if move.closure == "*" and source != target:
             return True
-        return any(far != target for near, far in ends if move.closure or self.has(near, source))
+        joins = (join for join in self.schema.relation(move.relation).joins() if join.forward == move.forward)
+        return any(j.target != target for j in joins if move.closure or self.schema.may_have(j.source, source))
 
 
-def _a(node_type: str | None) -> str:
-    name = node_type or "*"
-    return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
-
-
-def _kind(node_type: str | None, value: bool) -> str:
-    return f"a value ({node_type})" if value else f"{_a(node_type)} node"
+def _kind(node_type: str | None, is_value: bool) -> str:
+    return f"a value ({node_type})" if is_value else f"a node ({node_type or '*'})"
 
 
 def _signatures(relation: Relation) -> str:
-    shown = ", ".join(f"{s.head} -> {s.tail}" for s in relation.signatures[:4])
-    return f"{relation.name} joins {shown}{', ...' * (len(relation.signatures) > 4)}"
+    signatures = ", ".join(f"{s.head} -> {s.tail}" for s in relation.signatures[:4])
+    return f"{relation.name} joins {signatures}{', ...' * (len(relation.signatures) > 4)}"

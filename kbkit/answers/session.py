@@ -1,8 +1,8 @@
-"""What answers run on: the stores of one open KB, and what is kept between expressions."""
+"""The context of answer expressions: the stores of an open KB, and caches shared by all its expressions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -10,12 +10,12 @@ import numpy as np
 
 from kbkit.answers import syntax
 from kbkit.answers.algebra import Plan
-from kbkit.answers.bind import Node, find
 from kbkit.answers.resolve import resolve
-from kbkit.schema import Schema
+from kbkit.schema import Schema, literal, quote
 from kbkit.stores import Stores
 from kbkit.stores.adjacency import Csr, Ids
-from kbkit.stores.tables import literal, quote
+from kbkit.stores.arrays import Mask
+from kbkit.stores.nodes import NodeRow
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,18 +26,17 @@ Move = tuple[str, bool]
 
 
 class Session:
-    """One open KB's answers: caches of plans, nodes by name, filtered nodes and nodes that have a type besides."""
+    """The context of answer expressions on one open KB, with caches of plans, nodes, filtered nodes and types."""
 
     def __init__(self, stores: Stores) -> None:
         self.stores = stores
         self.generation = stores.manifest.generation
-        self.plan = lru_cache(1024)(self._plan)
-        self.others = lru_cache(None)(self._others)
-        self.moves = lru_cache(None)(self._moves)
-        self.passing = lru_cache(64)(self._passing)
-        self.found = lru_cache(1 << 14)(self._found)
-        self.held: dict[str, tuple[str | None, Ids]] = {}
-        """Sets that live as long as the session: the type of each, and its sorted ids."""
+        self._plan = lru_cache(1024)(self._resolve)
+        self._secondary = lru_cache(None)(self._read_secondary)
+        self.filtered = lru_cache(64)(self._filtered)
+        self.lookup = lru_cache(1 << 14)(self._lookup)
+        self.session_sets: dict[str, tuple[str | None, Ids]] = {}
+        """Sets that exist as long as the session: type and sorted ids, by name."""
 
     @staticmethod
     def of(stores: Stores) -> Session:
@@ -49,111 +48,101 @@ class Session:
         """The KB's schema."""
         return self.stores.schema
 
-    def _plan(self, tree: syntax.Expression, text: str = "") -> Plan:
-        return resolve(tree, self.schema, None, text)
+    # -- expressions --------------------------------------------------------------------------------------------------
 
     def resolved(self, tree: syntax.Expression, text: str = "") -> Plan:
-        """The plan of a tree; those that name saved sets are made anew, because a set may have changed."""
-        if any(isinstance(part, syntax.Saved) for part in syntax.walk(tree)):
-            return resolve(tree, self.schema, self.saved_types(), text)
-        # With its text, because trees that hold 1, 1.0 and true are equal to Python.
-        return self.plan(tree, text or str(tree))
+        """Return the plan of a tree. Plans with saved sets are not cached, because a set may change."""
+        if any(isinstance(part, syntax.SavedSet) for part in syntax.subtrees(tree)):
+            return resolve(tree, self.schema, self.set_types(), text)
+        # The text is part of the cache key, because trees with 1, 1.0 and true are equal in Python.
+        return self._plan(tree, text or str(tree))
 
-    def saved_types(self) -> Mapping[str, str | None]:
-        """The type of each saved set."""
-        held = {name: node_type for name, (node_type, _) in self.held.items()}
-        return {s.name: s.type for s in self.stores.workspace.sets()} | held
+    def _resolve(self, tree: syntax.Expression, text: str) -> Plan:
+        return resolve(tree, self.schema, None, text)
 
-    def _found(self, node_type: str | None, pick: syntax.Name | syntax.Key) -> tuple[Node, ...]:
-        """The nodes of a type that a name or key may mean: looking one up takes longer than most walks from it."""
-        [nodes] = find(self.stores.tables, self.schema, node_type, [pick])
-        return tuple(nodes)
+    def clear_plans(self) -> None:
+        """Empty the cache of plans."""
+        self._plan.cache_clear()
+
+    def set_types(self) -> Mapping[str, str | None]:
+        """Return the type of each saved set and session set, by name."""
+        session_sets = {name: node_type for name, (node_type, _) in self.session_sets.items()}
+        return {s.name: s.type for s in self.stores.workspace.sets()} | session_sets
+
+    def _lookup(self, node_type: str | None, selector: syntax.Name | syntax.Key) -> tuple[NodeRow, ...]:
+        """Return the nodes of a type with a name or key; cached, because a lookup takes longer than most plans."""
+        nodes = self.stores.nodes
+        by = nodes.by_key if isinstance(selector, syntax.Key) else nodes.by_name
+        [rows] = by(node_type, [selector.text])
+        return tuple(rows)
+
+    # -- the graph ----------------------------------------------------------------------------------------------------
 
     def move(self, relation: str, forward: bool) -> Csr:
-        """The neighbours that a relation leads to."""
+        """Return the adjacency arrays of a relation in a direction."""
         adjacency = self.stores.adjacency
         return adjacency.forward(relation) if forward else adjacency.backward(relation)
 
-    def _moves(self, node_type: str) -> list[Move]:
-        """The relations and directions that lead on from nodes of a primary type; symmetric ones forward only."""
-        forward = [(r.name, True) for r in self.schema.relations if any(s.head == node_type for s in r.signatures)]
-        directed = (r for r in self.schema.relations if not r.symmetric)
-        return forward + [(r.name, False) for r in directed if any(s.tail == node_type for s in r.signatures)]
+    def moves(self, primary: str) -> list[Move]:
+        """Return the relations and directions that nodes of a primary type have; symmetric relations forward only."""
+        return [(relation.name, forward) for relation, forward in self.schema.relations_from(primary)]
 
-    def _others(self, node_type: str) -> Ids:
-        """Sorted ids of the nodes that have a type besides their primary one."""
+    # -- types --------------------------------------------------------------------------------------------------------
+
+    def _read_secondary(self, node_type: str) -> Ids:
+        """Return the sorted ids of the nodes with a type as a secondary type."""
         if not self.schema.type(node_type).others:
             return np.empty(0, np.int32)
         sql = f"SELECT id FROM node_types WHERE type = {literal(node_type)} ORDER BY id"
         return self.stores.tables.lookup(sql)["id"].to_numpy().astype(np.int32, copy=False)
 
     def members(self, node_type: str | None) -> Ids:
-        """Sorted ids of all nodes of a type."""
+        """Return the sorted ids of all nodes of a type, primary or secondary."""
         if node_type is None:
             return np.arange(self.schema.nodes, dtype=np.int32)
         known = self.schema.type(node_type)
-        own = np.arange(known.first, known.last + 1, dtype=np.int32)
-        others = self.others(node_type)
-        return np.union1d(own, others) if len(others) else own
+        primary = np.arange(known.first, known.last + 1, dtype=np.int32)
+        secondary = self._secondary(node_type)
+        return np.union1d(primary, secondary) if len(secondary) else primary
 
-    def has_type(self, ids: Ids, node_type: str | None) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """A mask of the ids that have a type."""
+    def has_type(self, ids: Ids, node_type: str | None) -> Mask:
+        """Return a mask of the ids whose node has a type, primary or secondary."""
         if node_type is None:
             return np.ones(len(ids), bool)
         known = self.schema.type(node_type)
-        mask = (ids >= known.first) & (ids <= known.last)
-        others = self.others(node_type)
-        if len(others):
-            mask |= np.isin(ids, others)
+        mask: Mask = (ids >= known.first) & (ids <= known.last)
+        secondary = self._secondary(node_type)
+        if len(secondary):
+            mask |= np.isin(ids, secondary)
         return mask
 
-    def by_iri(self, iris: Sequence[str]) -> tuple[Ids, list[str]]:
-        """Sorted ids of the nodes with these distinct IRIs, and the IRIs of none."""
-        import polars as pl
+    # -- saved sets ---------------------------------------------------------------------------------------------------
 
-        base = self.schema.base
-        rest = "url_decode(split_part(substr(a.iri, $start), '/', {}))"
-        match = f"starts_with(a.iri, $base) AND n.type = {rest.format(1)} AND n.key = {rest.format(2)}"
-        if self.schema.rdf_source:  # there the key ends the IRI
-            base, match = self.schema.key_base, "starts_with(a.iri, $base) AND n.key = substr(a.iri, $start)"
-        found = self.stores.tables.lookup(
-            f"SELECT a.iri, n.id FROM kbkit_found a LEFT JOIN nodes n ON {match}",
-            {"start": len(base) + 1, "base": base},
-            {"kbkit_found": pl.DataFrame({"iri": pl.Series(list(iris), dtype=pl.String)})},
-        )
-        known = found.drop_nulls("id")["id"].sort().to_numpy().astype(np.int32)
-        return known, sorted(found.filter(pl.col("id").is_null())["iri"].to_list())
+    def saved_ids(self, name: str) -> Ids:
+        """Return the sorted ids of a set's members that exist in this generation."""
+        if name in self.session_sets:
+            return self.session_sets[name][1]
+        return self.saved_nodes(name)["id"].to_numpy().astype(np.int32, copy=False)
 
-    def stored(self, name: str) -> Ids:
-        """Sorted ids of the members of a saved or held set that this generation has."""
-        if name in self.held:
-            return self.held[name][1]
-        return self.stored_nodes(name)["id"].to_numpy().astype(np.int32, copy=False)
+    def saved_nodes(self, name: str) -> pl.DataFrame:
+        """Return id, type, key of a set's members that exist in this generation, sorted by id."""
+        nodes = self.stores.nodes
+        if name in self.session_sets:
+            return nodes.frame(self.session_sets[name][1]).select("id", "type", "key")
+        return nodes.by_type_and_key(self.stores.workspace.members(name))
 
-    def stored_nodes(self, name: str) -> pl.DataFrame:
-        """The same as nodes: id, type, key."""
-        import polars as pl
+    # -- filters ------------------------------------------------------------------------------------------------------
 
-        if name in self.held:
-            held = pl.DataFrame({"member": self.held[name][1]})
-            sql = "SELECT id, type, key FROM nodes WHERE id IN (SELECT member FROM kbkit_members) ORDER BY id"
-            return self.stores.tables.lookup(sql, frames={"kbkit_members": held})
-        sql = (
-            "SELECT n.id, m.type, m.key FROM nodes n JOIN kbkit_members m ON n.type = m.type AND n.key = m.key"
-            " ORDER BY n.id"
-        )
-        return self.stores.tables.lookup(sql, frames={"kbkit_members": self.stores.workspace.members(name)})
-
-    def _passing(self, node_type: str | None, condition: str) -> Ids:
-        """Sorted ids of all nodes of a type that pass an SQL condition."""
+    def _filtered(self, node_type: str | None, condition: str) -> Ids:
+        """Return the sorted ids of the nodes of a type that meet an SQL condition."""
         return self._select(node_type, condition, {})
 
-    def passing_among(self, node_type: str | None, condition: str, ids: Ids) -> Ids:
-        """The ids of ``ids`` that pass an SQL condition."""
+    def filtered_among(self, node_type: str | None, condition: str, ids: Ids) -> Ids:
+        """Return the sorted ids of ``ids`` that meet an SQL condition."""
         import polars as pl
 
-        frames = {"kbkit_among": pl.DataFrame({"member": ids})}
-        return self._select(node_type, f"id IN (SELECT member FROM kbkit_among) AND {condition}", frames)
+        frames = {"kbkit_batch": pl.DataFrame({"member": ids})}
+        return self._select(node_type, f"id IN (SELECT member FROM kbkit_batch) AND {condition}", frames)
 
     def _select(self, node_type: str | None, condition: str, frames: Mapping[str, pl.DataFrame]) -> Ids:
         table = "nodes" if node_type is None else quote(self.schema.type(node_type).table)

@@ -1,156 +1,191 @@
-"""Makes templates from a schema: its one- and two-hop metapaths and the pairs that meet, ranked by how many groundings
-have an answer set of useful size.
+"""Suggest templates for a schema: one- and two-hop metapaths and pairs of hops with a common target.
 
-Counts are estimates: of a random choice of starts, all answers are counted, and the share is scaled up.
+They are ranked by the number of groundings with a useful number of answers, estimated from a random sample of start
+nodes. Questions are worded with the labels of relations; a label reads as ``head LABEL tail`` (``has a coast on``).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kbkit.answers.algebra import Move
 from kbkit.answers.pairs import ids_of, neighbors, pack, unique
 from kbkit.answers.session import Session
 from kbkit.answers.syntax import Edge, Nodes, Path, Slot, Step
-from kbkit.answers.wording import Clause, clause, noun, question
+from kbkit.schema import Join
 
 if TYPE_CHECKING:
     import polars as pl
 
     from kbkit.answers.pairs import Pairs
 
-STARTS = 500
-"""Starts looked at for each template."""
-_MOST_HOPS, _MOST_PATHS = 80, 400
-_BUSY = 2_000_000
-
-
-@dataclass(frozen=True)
-class _Way:
-    """One hop between two primary types."""
-
-    source: str
-    move: Move
-    target: str
-    label: str
-    edges: int
-    symmetric: bool
-
-    @property
-    def step(self) -> Step:
-        return Step((Edge(self.move.relation, inverse=self.source == self.target and not self.move.forward),))
-
-    def clause(self, source: str) -> Clause:
-        """What it says of the nodes that it reaches from ``source``."""
-        return clause(self.label, source, of_head=self.symmetric or not self.move.forward)
+SAMPLE_SIZE = 500
+"""Start nodes sampled for each template."""
+_MAX_HOPS, _MAX_PAIRS = 80, 400
+_MAX_REACHED = 2_000_000
+_HAS = re.compile(r"has (a|an|the) (.+)")
+_PREPOSITION = re.compile(r".*\b(about|along|at|between|by|for|from|in|into|like|near|of|on|over|through|to|with)")
 
 
 def suggest(session: Session, limit: int, seed: int = 0, min_answers: int = 1, max_answers: int = 20) -> pl.DataFrame:
-    """The ``limit`` best: template (an id), expression, answer, question (to be edited), groundings (an estimate of how
-    many have ``min_answers`` to ``max_answers`` answers), best first.
+    """Return the ``limit`` best templates: template (id), expression, answer, question (a draft), groundings.
+
+    ``groundings`` estimates how many have ``min_answers`` to ``max_answers`` answers; the rows with most are first.
     """
     import polars as pl
 
     rng = np.random.default_rng(seed)
-    ways = sorted(_ways(session), key=lambda way: -way.edges)[:_MOST_HOPS]
+    hops = sorted(_hops(session), key=lambda hop: -hop.edges)[:_MAX_HOPS]
     rows = []
-    for kind, first, second in _candidates(ways):
+    for kind, first, second in _candidates(hops):
         count = _estimate(session, rng, kind, first, second, (min_answers, max_answers))
         if count:
-            rows.append((*_worded(kind, first, second), count))
+            rows.append((*_template(kind, first, second), count))
     columns = {**dict.fromkeys(("template", "expression", "answer", "question"), pl.String), "groundings": pl.Int64}
     frame = pl.DataFrame(rows, schema=columns, orient="row").with_columns(_distinct_ids())
     return frame.sort("groundings", "expression", descending=[True, False]).head(limit)
 
 
 def _distinct_ids() -> pl.Expr:
-    """Ids with ``_2``, ``_3``... where names that differ in signs only give the same."""
+    """Return ids with ``_2``, ``_3``... added to duplicates."""
     import polars as pl
 
     number = pl.int_range(pl.len()).over("template") + 1
     return pl.when(number > 1).then(pl.format("{}_{}", "template", number)).otherwise("template").alias("template")
 
 
-def _ways(session: Session) -> Iterator[_Way]:
-    """Every signature of every relation, in both directions; a symmetric one once."""
+def _hops(session: Session) -> Iterator[Join]:
+    """Yield the joins that differ in meaning: those of symmetric relations once."""
     for relation in session.schema.relations:
-        for s in relation.signatures:
-            label, both_ways = relation.label or relation.name.replace("_", " "), relation.symmetric
-            yield _Way(s.head, Move(relation.name, True), s.tail, label, s.edges, both_ways)
-            # Where the relation joins the types both ways, a step between them runs forward.
-            both = any((o.head, o.tail) == (s.tail, s.head) for o in relation.signatures) and s.head != s.tail
-            if not both and not (s.head == s.tail and relation.symmetric):
-                yield _Way(s.tail, Move(relation.name, False), s.head, label, s.edges, both_ways)
+        pairs = {(s.head, s.tail) for s in relation.signatures}
+        joins, count = relation.joins(), len(relation.signatures)
+        for forward, backward in zip(joins[:count], joins[count:], strict=True):
+            yield forward
+            # If the relation joins the types both ways, a step between them runs forward.
+            is_loop = backward.source == backward.target
+            if not relation.symmetric if is_loop else (backward.source, backward.target) not in pairs:
+                yield backward
 
 
-def _candidates(ways: list[_Way]) -> Iterator[tuple[str, _Way, _Way | None]]:
-    for way in ways:
-        yield "hop", way, None
-    paths = [(a, b) for a in ways for b in ways if a.target == b.source]
-    meets = [(a, b) for a, b in combinations(ways, 2) if a.target == b.target]
+def _candidates(hops: list[Join]) -> Iterator[tuple[str, Join, Join | None]]:
+    for hop in hops:
+        yield "hop", hop, None
+    paths = [(a, b) for a in hops for b in hops if a.target == b.source]
+    meets = [(a, b) for a, b in combinations(hops, 2) if a.target == b.target]
     for kind, pairs in (("path", paths), ("meet", meets)):
         pairs.sort(key=lambda pair: -min(pair[0].edges, pair[1].edges))
-        for a, b in pairs[:_MOST_PATHS]:
+        for a, b in pairs[:_MAX_PAIRS]:
             yield kind, a, b
 
 
 def _estimate(
-    session: Session, rng: np.random.Generator, kind: str, first: _Way, second: _Way | None, bounds: tuple[int, int]
+    session: Session, rng: np.random.Generator, kind: str, first: Join, second: Join | None, bounds: tuple[int, int]
 ) -> int:
-    """About how many groundings have a number of answers within ``bounds``."""
+    """Estimate how many groundings have a number of answers within ``bounds``."""
     starts = session.members(first.source)
-    starts = starts[session.move(first.move.relation, first.move.forward).ranges(starts)[1] > 0]
-    chosen = starts if len(starts) <= STARTS else rng.choice(starts, STARTS, replace=False)
-    reached = _hop(session, pack(np.arange(len(chosen)), chosen), first)
+    starts = starts[session.move(first.relation.name, first.forward).ranges(starts)[1] > 0]
+    sample = starts if len(starts) <= SAMPLE_SIZE else rng.choice(starts, SAMPLE_SIZE, replace=False)
+    reached = _follow(session, pack(np.arange(len(sample)), sample), first)
     if kind == "hop" or second is None:
-        sizes = np.bincount(reached >> 32, minlength=len(chosen))
-    elif len(reached) > _BUSY:
-        return 0  # sets of such a size are no answers
+        sizes = np.bincount(reached >> 32, minlength=len(sample))
+    elif len(reached) > _MAX_REACHED:
+        return 0  # too many answers
     elif kind == "path":
-        sizes = np.bincount(_hop(session, reached, second) >> 32, minlength=len(chosen))
+        sizes = np.bincount(_follow(session, reached, second) >> 32, minlength=len(sample))
     else:
-        back = neighbors(session.move(second.move.relation, not second.move.forward), reached)
+        back = neighbors(session.move(second.relation.name, not second.forward), reached)
         back = back[session.has_type(ids_of(back), second.source)]
         sizes = np.unique(back, return_counts=True)[1]
-    good = int(((sizes >= bounds[0]) & (sizes <= bounds[1])).sum())
-    return round(good * len(starts) / max(1, len(chosen)))
+    in_bounds = int(((sizes >= bounds[0]) & (sizes <= bounds[1])).sum())
+    return round(in_bounds * len(starts) / max(1, len(sample)))
 
 
-def _hop(session: Session, pairs: Pairs, way: _Way) -> Pairs:
-    found = unique(neighbors(session.move(way.move.relation, way.move.forward), pairs))
-    return found[session.has_type(ids_of(found), way.target)]
+def _follow(session: Session, pairs: Pairs, hop: Join) -> Pairs:
+    found = unique(neighbors(session.move(hop.relation.name, hop.forward), pairs))
+    return found[session.has_type(ids_of(found), hop.target)]
 
 
-def _worded(kind: str, first: _Way, second: _Way | None) -> tuple[str, str, str, str]:
-    """id, expression, answer type, question."""
+# -- expressions and questions ----------------------------------------------------------------------------------------
+
+
+def _template(kind: str, first: Join, second: Join | None) -> tuple[str, str, str, str]:
+    """Return id, expression, answer type and question."""
     start = Nodes(first.source, Slot(first.source))
     if second is None or kind == "hop":
-        path = Path((start, first.step, Nodes(first.target)), ("->", "->"))
-        return _id(first), str(path), first.target, question(first.target, first.clause(f"<{first.source}>"))
+        path = Path((start, _step(first), Nodes(first.target)), ("->", "->"))
+        return _id(first), str(path), first.target, question(first.target, _clause(first, f"<{first.source}>"))
     if kind == "path":
-        elements = (start, first.step, Nodes(first.target), second.step, Nodes(second.target))
-        between = noun(first.target, first.clause(f"<{first.source}>"))
-        said = second.clause(between)
-        asked = question(second.target, said)
-        if not said.subject:  # two relative clauses, one in the other, are hard to read
-            asked = f"Take {between}. {question(second.target, second.clause('it'))}"
-        return _id(first, second), str(Path(elements, ("->",) * 4)), second.target, asked
+        elements = (start, _step(first), Nodes(first.target), _step(second), Nodes(second.target))
+        between = noun(first.target, _clause(first, f"<{first.source}>"))
+        last = _clause(second, between)
+        text = question(second.target, last)
+        if not last.is_subject:  # a relative clause within a relative clause is hard to read
+            text = f"Take {between}. {question(second.target, _clause(second, 'it'))}"
+        return _id(first, second), str(Path(elements, ("->",) * 4)), second.target, text
     same = first.source == second.source
     slots = (f"{first.source} 1", f"{first.source} 2") if same else (first.source, second.source)
     left, right = Nodes(first.source, Slot(slots[0])), Nodes(second.source, Slot(slots[1]))
-    path = Path((left, first.step, Nodes(first.target), second.step, right), ("->", "->", "<-", "<-"))
-    asked = question(first.target, first.clause(f"<{slots[0]}>"), second.clause(f"<{slots[1]}>"))
-    return f"{_id(first)}_and_{_id(second)}", str(path), first.target, asked
+    path = Path((left, _step(first), Nodes(first.target), _step(second), right), ("->", "->", "<-", "<-"))
+    text = question(first.target, _clause(first, f"<{slots[0]}>"), _clause(second, f"<{slots[1]}>"))
+    return f"{_id(first)}_and_{_id(second)}", str(path), first.target, text
 
 
-def _id(*ways: _Way) -> str:
-    words = [ways[0].source]
-    for way in ways:
-        words += ["inverse"] * (way.step.edges[0].inverse) + [way.move.relation, way.target]
+def _step(hop: Join) -> Step:
+    return Step((Edge(hop.relation.name, inverse=hop.source == hop.target and not hop.forward),))
+
+
+def _id(*hops: Join) -> str:
+    words = [hops[0].source]
+    for hop in hops:
+        words += ["inverse"] * (_step(hop).edges[0].inverse) + [hop.relation.name, hop.target]
     return "_".join(re.sub(r"\W+", "_", word).strip("_") or "x" for word in words)
+
+
+def _clause(hop: Join, source: str) -> Clause:
+    """Return the clause about the nodes that a hop reaches from ``source``."""
+    label = hop.relation.label or hop.relation.name.replace("_", " ")
+    return clause(label, source, of_head=hop.relation.symmetric or not hop.forward)
+
+
+class Clause(NamedTuple):
+    """A relative clause about the answers, ``that TEXT``; ``is_subject`` if the answers are the subject of its verb."""
+
+    text: str
+    is_subject: bool
+
+
+def clause(label: str, other: str, *, of_head: bool) -> Clause:
+    """Return the clause of a relation about its head (``of_head``) or its tail, with ``other`` at the other end.
+
+    ``has the capital`` becomes ``is the capital of France`` for a tail, ``flows into`` becomes ``the Inn flows into``.
+    """
+    if of_head:
+        return Clause(f"{label} {other}", True)
+    has = _HAS.fullmatch(label)
+    if has and not _PREPOSITION.fullmatch(has[2]):
+        return Clause(f"is {has[1]} {has[2]} of {other}", True)
+    return Clause(f"{other} {label}", False)
+
+
+def noun(node_type: str, *clauses: Clause) -> str:
+    """Return a noun phrase with clauses: ``a sea that the Inn flows into``."""
+    name = spoken(node_type)
+    article = "an" if name[:1].lower() in "aeiou" else "a"
+    return " ".join([article, name, " and ".join(f"that {c.text}" for c in clauses)]).strip()
+
+
+def question(node_type: str, *clauses: Clause) -> str:
+    """Return the question for the nodes of a type that all clauses hold for."""
+    name = spoken(node_type)
+    if all(c.is_subject for c in clauses):
+        return f"Which {name} {' and '.join(c.text for c in clauses)}?"
+    return f"What {name} is there {' and '.join(f'that {c.text}' for c in clauses)}?"
+
+
+def spoken(node_type: str) -> str:
+    """Return a type as a noun, without underscores."""
+    return node_type.replace("_", " ").strip() or "node"

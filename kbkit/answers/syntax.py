@@ -1,6 +1,6 @@
-"""The tree of an answer expression as it is written, before a schema gives it meaning; immutable, prints back to text.
+"""The syntax tree of an answer expression; immutable, and ``str`` gives its text.
 
-``at`` is the position of the first character, for errors; it takes no part in comparisons.
+``at`` is the position of the first character, for errors; comparisons ignore it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _at() -> int:
 
 @dataclass(frozen=True)
 class Name:
-    """A node by its name; ``all`` takes every node of that name."""
+    """A node by name; ``all`` selects every node with that name."""
 
     text: str
     all: bool = False
@@ -33,7 +33,7 @@ class Name:
 
 @dataclass(frozen=True)
 class Key:
-    """A node by its key in the source."""
+    """A node by key."""
 
     text: str
 
@@ -43,7 +43,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Slot:
-    """A place for a value that is bound later."""
+    """A named placeholder for a value."""
 
     name: str
 
@@ -56,7 +56,7 @@ Value: TypeAlias = str | int | float | bool | Slot
 
 @dataclass(frozen=True)
 class Condition:
-    """A test of an attribute; ``op`` is one of = != < <= > >= in contains missing, ``values`` what it compares with."""
+    """A test of an attribute against ``values``; ``op`` is one of = != < <= > >= in contains missing."""
 
     attribute: str
     op: str
@@ -74,20 +74,21 @@ class Condition:
 
 @dataclass(frozen=True)
 class Nodes:
-    """Nodes of a type (None: of any), all of them or those that ``pick`` names."""
+    """Nodes of a type (None: any): all, or those that ``selector`` names."""
 
     type: str | None
-    pick: Name | Key | Slot | None = None
+    selector: Name | Key | Slot | None = None
     at: int = _at()
 
     def __str__(self) -> str:
-        sign = {Key: "#", type(None): ""}.get(type(self.pick), ":")
-        return f"{'*' if self.type is None else identifier(self.type)}{sign}{'' if self.pick is None else self.pick}"
+        sign = {Key: "#", type(None): ""}.get(type(self.selector), ":")
+        node_type = "*" if self.type is None else identifier(self.type)
+        return f"{node_type}{sign}{'' if self.selector is None else self.selector}"
 
 
 @dataclass(frozen=True)
-class Saved:
-    """A set saved in the workspace."""
+class SavedSet:
+    """A saved set."""
 
     name: str
     at: int = _at()
@@ -105,17 +106,17 @@ class Filter:
 
     @property
     def at(self) -> int:
-        """Where its source starts."""
+        """Position of the source."""
         return self.source.at
 
     def __str__(self) -> str:
-        bare = isinstance(self.source, (Nodes, Saved))
+        bare = isinstance(self.source, (Nodes, SavedSet))
         return f"{self.source if bare else f'({self.source})'}{{{', '.join(map(str, self.conditions))}}}"
 
 
 @dataclass(frozen=True)
 class Edge:
-    """One relation of a step: ``inverse`` for ``^``, ``closure`` is empty, ``*`` or ``+``."""
+    """A relation in a step; ``inverse`` for ``^``; ``closure`` is empty, ``*`` or ``+``."""
 
     relation: str
     inverse: bool = False
@@ -131,7 +132,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Step:
-    """Relations in brackets, any of which will do; ``negated`` for ``[!r]``."""
+    """Alternative relations in brackets; ``negated`` for ``[!r]``."""
 
     edges: tuple[Edge, ...]
     negated: bool = False
@@ -143,14 +144,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Path:
-    """Sets of nodes and steps in the order of the text; ``arrows`` (``->`` or ``<-``) stand between them."""
+    """Sets of nodes and steps in textual order, separated by ``arrows`` (``->`` or ``<-``)."""
 
     elements: tuple[Expression | Step, ...]
     arrows: tuple[str, ...]
 
     @property
     def at(self) -> int:
-        """Where its first element starts."""
+        """Position of the first element."""
         return self.elements[0].at
 
     def __str__(self) -> str:
@@ -160,14 +161,14 @@ class Path:
 
 @dataclass(frozen=True)
 class Combine:
-    """A set operation, ``&``, ``|`` or ``-``, of two or more parts; ``a - b - c`` takes both from ``a``."""
+    """A set operation ``&``, ``|`` or ``-`` of two or more parts; ``a - b - c`` removes both from ``a``."""
 
     op: str
     parts: tuple[Expression, ...]
 
     @property
     def at(self) -> int:
-        """Where its first part starts."""
+        """Position of the first part."""
         return self.parts[0].at
 
     def __str__(self) -> str:
@@ -178,21 +179,21 @@ class Combine:
         return f"({part})" if inside else str(part)
 
 
-Expression: TypeAlias = Nodes | Saved | Filter | Path | Combine
+Expression: TypeAlias = Nodes | SavedSet | Filter | Path | Combine
 
 PRECEDENCE = {"-": 1, "&": 2, "|": 3}
-"""Tightest first; a path binds tighter than all of them."""
+"""Precedence of operators, 1 is tightest; a path binds tighter than all."""
 
 
 def combine(op: str, left: Expression, right: Expression) -> Combine:
-    """``left op right``; a chain of one operator becomes one :class:`Combine`."""
+    """Return ``left op right``; a chain of one operator becomes one :class:`Combine`."""
     if isinstance(left, Combine) and left.op == op:
         return Combine(op, (*left.parts, right))
     return Combine(op, (left, right))
 
 
-def walk(tree: Expression) -> Iterator[object]:
-    """Every part of a tree, itself first."""
+def subtrees(tree: Expression) -> Iterator[object]:
+    """Yield every part of a tree, the tree itself first."""
     stack: list[object] = [tree]
     while stack:
         part = stack.pop()
@@ -204,12 +205,12 @@ def walk(tree: Expression) -> Iterator[object]:
 
 
 def slots(tree: Expression) -> list[str]:
-    """Names of the slots, in the order of their first appearance."""
-    return list(dict.fromkeys(part.name for part in walk(tree) if isinstance(part, Slot)))
+    """Return the names of the slots in order of first appearance."""
+    return list(dict.fromkeys(part.name for part in subtrees(tree) if isinstance(part, Slot)))
 
 
 def depth(tree: Expression) -> int:
-    """How many operations stand one in another; every step of a path is a set made of the one before."""
+    """Return the nesting depth of operations; every step of a path nests the one before."""
     deepest, stack = 0, [(tree, 1)]
     while stack:
         part, level = stack.pop()
@@ -226,10 +227,10 @@ def depth(tree: Expression) -> int:
 
 
 def fill(tree: Expression, values: Mapping[str, Value]) -> Expression:
-    """Put values in the place of slots. A text for a node is a name, or a key when it starts with ``#``."""
+    """Replace slots by values. A text for a node is a name, or a key if it starts with ``#``."""
     if isinstance(tree, Nodes):
-        if isinstance(tree.pick, Slot) and tree.pick.name in values:
-            return replace(tree, pick=picked(values[tree.pick.name]))
+        if isinstance(tree.selector, Slot) and tree.selector.name in values:
+            return replace(tree, selector=selector_of(values[tree.selector.name]))
         return tree
     if isinstance(tree, Filter):
         return Filter(fill(tree.source, values), tuple(_fill_condition(c, values) for c in tree.conditions))
@@ -241,22 +242,23 @@ def fill(tree: Expression, values: Mapping[str, Value]) -> Expression:
     return tree
 
 
-def put(tree: Expression, sets: Mapping[str, Expression]) -> Expression:
-    """Put expressions in the place of the ``@names`` of ``sets``."""
+def substitute(tree: Expression, sets: Mapping[str, Expression]) -> Expression:
+    """Replace each saved set in ``sets`` by an expression."""
     match tree:
-        case Saved():
+        case SavedSet():
             return sets.get(tree.name, tree)
         case Filter():
-            return Filter(put(tree.source, sets), tree.conditions)
+            return Filter(substitute(tree.source, sets), tree.conditions)
         case Path():
-            return replace(tree, elements=tuple(e if isinstance(e, Step) else put(e, sets) for e in tree.elements))
+            elements = (e if isinstance(e, Step) else substitute(e, sets) for e in tree.elements)
+            return replace(tree, elements=tuple(elements))
         case Combine():
-            return replace(tree, parts=tuple(put(part, sets) for part in tree.parts))
+            return replace(tree, parts=tuple(substitute(part, sets) for part in tree.parts))
     return tree
 
 
-def picked(value: Value) -> Name | Key | Slot:
-    """What a slot of a node becomes when it is bound to ``value``."""
+def selector_of(value: Value) -> Name | Key | Slot:
+    """Return the selector for a slot bound to ``value``: a key if it starts with ``#``, else a name."""
     if isinstance(value, Slot):
         return value
     text = str(value)
@@ -269,12 +271,12 @@ def _fill_condition(condition: Condition, values: Mapping[str, Value]) -> Condit
 
 
 def quoted(text: str) -> str:
-    """``text`` in double quotes, as an expression writes it."""
+    """Return a text in double quotes with escapes."""
     return '"' + "".join(_ESCAPES.get(c, c) for c in text) + '"'
 
 
 def identifier(name: str) -> str:
-    """A type, attribute or set name, in backticks where it is no plain identifier."""
+    """Return a type, attribute or set name, in backticks unless it is a plain identifier."""
     return name if _IDENTIFIER.fullmatch(name) else _backticks(name)
 
 

@@ -1,8 +1,8 @@
-"""A plan -> SPARQL 1.1 that a person can read, edit and run in any engine; pure text.
+"""Compile a plan to readable SPARQL 1.1 for any engine.
 
-An operator is written in one of two ways. As a *pattern* it produces its nodes: each hop starts from a sub-select of
-distinct nodes, because engines multiply rows along a plain path. As a *condition* it tests a node that is known
-already, with EXISTS, which stops at the first match.
+An operator compiles to a *pattern*, which produces its nodes, or to a *condition*, which tests a bound node. In a
+pattern, each hop starts from a sub-select of distinct nodes, because engines multiply rows along a plain path.
+Conditions use EXISTS, which stops at the first match.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kbkit.answers.algebra import (
-    All,
+    AllNodes,
+    Condition,
     Difference,
     Filter,
     Hop,
@@ -22,8 +23,7 @@ from kbkit.answers.algebra import (
     Move,
     Operator,
     Plan,
-    Stored,
-    Test,
+    SavedSet,
     Union,
 )
 from kbkit.answers.bind import Bindings, Constant
@@ -43,11 +43,10 @@ def to_sparql(
     *,
     prefixes: bool = True,
 ) -> str:
-    """SPARQL whose column ``answer`` holds the IRIs of the answers.
+    """Return SPARQL whose column ``answer`` has the IRIs of the answers.
 
-    With ``bound`` every parameter is written out, so that the text runs by itself; without, a node is ``$name`` (an
-    IRI) and a constant too. ``members`` gives the IRIs of the saved sets that the plan uses. Without ``prefixes`` the
-    engine has to know those of the KB.
+    With ``bound``, parameters are literals; without, nodes (IRIs) and constants are ``$name``. ``members`` has the IRIs
+    of the saved sets of the plan. Without ``prefixes`` the engine must know the prefixes of the KB.
     """
     names = frozenset(p.name for p in plan.parameters if bound is None)
     text = _Sparql(schema, bound, members or {}, names)
@@ -75,11 +74,11 @@ class _Sparql:
     # -- as a pattern -------------------------------------------------------------------------------------------------
 
     def pattern(self, operator: Operator, node: str) -> list[str]:
-        """Lines that bind the variable ``node`` to each of the operator's nodes."""
+        """Return lines that bind the variable ``node`` to each of the operator's nodes."""
         match operator:
-            case All():
+            case AllNodes():
                 return [self.is_a(node, operator.type)]
-            case Lookup() | Stored():
+            case Lookup() | SavedSet():
                 return [self.values(operator, node)]
             case Filter():
                 return [*self.pattern(operator.source, node), *self.tests(operator, node)]
@@ -91,23 +90,23 @@ class _Sparql:
             case Union():
                 return self.union([self.pattern(part, node) for part in operator.parts])
             case Difference():
-                return [*self.pattern(operator.left, node), *self.filter(self.no(operator.right, node))]
+                return [*self.pattern(operator.left, node), *self.filter(self.negation(operator.right, node))]
         raise AssertionError(operator)
 
     def also(self, part: Operator, node: str) -> list[str]:
-        """Restrict ``node``, which is bound already, to the nodes of ``part``."""
-        if isinstance(part, Stored):
+        """Return lines that restrict the bound variable ``node`` to the nodes of ``part``."""
+        if isinstance(part, SavedSet):
             return [self.values(part, node)]
         return self.filter(self.condition(part, node))
 
     def filter(self, condition: str) -> list[str]:
         bare = condition.startswith(("(", "EXISTS", "NOT EXISTS"))
-        return (f"FILTER {condition}" if bare else f"FILTER({condition})").split("\n")  # literals hold other breaks
+        return (f"FILTER {condition}" if bare else f"FILTER({condition})").split("\n")  # literals contain no \n
 
     def rank(self, operator: Operator) -> int:
-        """How early an operator should produce its nodes: those that start from few nodes first."""
+        """Return the position of an operator among the parts of an intersection: few start nodes first."""
         match operator:
-            case Lookup() | Stored():
+            case Lookup() | SavedSet():
                 return 0
             case Hop() | Filter():
                 return min(90, 1 + self.rank(operator.source))
@@ -134,8 +133,8 @@ class _Sparql:
         return lines
 
     def is_implied(self, hop: Hop) -> bool:
-        """Whether every node that the moves can start from is in the source, all nodes of a type."""
-        if not isinstance(hop.source, All) or any(move.closure for move in hop.moves):
+        """Return whether the source is all nodes of a type and includes every node that the moves can start from."""
+        if not isinstance(hop.source, AllNodes) or any(move.closure for move in hop.moves):
             return False
         signatures = [(s, move.forward) for move in hop.moves for s in self.schema.relation(move.relation).signatures]
         return hop.source.type is None or {s.head if f else s.tail for s, f in signatures} == {hop.source.type}
@@ -143,7 +142,7 @@ class _Sparql:
     # -- as a condition -----------------------------------------------------------------------------------------------
 
     def condition(self, operator: Operator, node: str) -> str:
-        """A boolean expression that tests whether ``node`` is one of the operator's nodes."""
+        """Return a boolean expression: ``node`` is one of the operator's nodes."""
         match operator:
             case Lookup():
                 return f"({node} IN ({', '.join(self.iris(operator))}))"
@@ -151,36 +150,36 @@ class _Sparql:
                 sign = " && " if isinstance(operator, Intersection) else " || "
                 return f"({sign.join(self.condition(part, node) for part in operator.parts)})"
             case Difference():
-                return f"({self.condition(operator.left, node)} && {self.no(operator.right, node)})"
+                return f"({self.condition(operator.left, node)} && {self.negation(operator.right, node)})"
             case _:
-                lines = self.tested(operator, node)
+                lines = self.exists(operator, node)
                 return (
                     f"EXISTS {{ {lines[0]} }}" if len(lines) == 1 else "\n".join(["EXISTS {", *_indented(lines), "}"])
                 )
 
-    def no(self, operator: Operator, node: str) -> str:
-        """A boolean expression that ``node`` is none of the operator's nodes."""
+    def negation(self, operator: Operator, node: str) -> str:
+        """Return a boolean expression: ``node`` is not one of the operator's nodes."""
         if isinstance(operator, Lookup):
             return f"({node} NOT IN ({', '.join(self.iris(operator))}))"
         condition = self.condition(operator, node)
         return f"NOT {condition}" if condition.startswith("EXISTS") else f"(!{condition})"
 
-    def tested(self, operator: Operator, node: str) -> list[str]:
-        """Lines of an EXISTS that hold when ``node`` is one of the operator's nodes."""
+    def exists(self, operator: Operator, node: str) -> list[str]:
+        """Return the lines of an EXISTS that matches if ``node`` is one of the operator's nodes."""
         match operator:
-            case All():
+            case AllNodes():
                 return [self.is_a(node, operator.type)]
-            case Stored():
+            case SavedSet():
                 return [self.values(operator, node)]
             case Filter():
-                return [*self.tested(operator.source, node), *self.tests(operator, node)]
+                return [*self.exists(operator.source, node), *self.tests(operator, node)]
             case Hop():
                 start = self.term(operator.source)
                 lines = []
                 if start is None:
                     start = self.variable(operator.source.type)
                     if not self.is_implied(operator):
-                        lines = self.tested(operator.source, start)
+                        lines = self.exists(operator.source, start)
                 steps = self.union([[self.triple(start, move, node)] for move in operator.moves])
                 return [*steps, *([self.is_a(node, operator.type)] if operator.check else []), *lines]
             case _:
@@ -205,14 +204,14 @@ class _Sparql:
         end, base = node if move.forward else start, self.schema.key_base
         if not base or not end.startswith("?"):
             return triple
-        return f"{triple} FILTER(STRSTARTS(STR({end}), {string_literal(base)}))"  # not a value that is not known
+        return f"{triple} FILTER(STRSTARTS(STR({end}), {string_literal(base)}))"  # excludes unknown values
 
     def is_a(self, node: str, node_type: str | None) -> str:
         what = self.variable("type") if node_type is None else self.short(self.schema.type(node_type).iri)
         return f"{node} kb:type {what} ."
 
-    def values(self, operator: Lookup | Stored, node: str) -> str:
-        if isinstance(operator, Stored):
+    def values(self, operator: Lookup | SavedSet, node: str) -> str:
+        if isinstance(operator, SavedSet):
             listed = " ".join(self.short(iri) for iri in self.members[operator.name])
             return f"VALUES {node} {{ {listed} }}"
         if self.bound is None:
@@ -220,23 +219,23 @@ class _Sparql:
         return f"VALUES {node} {{ {' '.join(self.iris(operator))} }}"
 
     def term(self, operator: Operator) -> str | None:
-        """What stands for a single named node in a triple; None for any other set."""
+        """Return the term for a single named node; None for any other set."""
         if not isinstance(operator, Lookup):
             return None
         iris = self.iris(operator)
         return iris[0] if len(iris) == 1 else None
 
-    def iris(self, pick: Lookup) -> list[str]:
+    def iris(self, operator: Lookup) -> list[str]:
         if self.bound is None:
-            return [f"${pick.parameter}"]
-        nodes = self.bound[pick.parameter]
+            return [f"${operator.parameter}"]
+        nodes = self.bound[operator.parameter]
         assert not isinstance(nodes, Constant)
         return [self.short(self.schema.node_iri(node.type, node.key)) for node in nodes]
 
-    def tests(self, where: Filter, node: str) -> list[str]:
-        return [line for test in where.tests for line in self.test(test, node)]
+    def tests(self, operator: Filter, node: str) -> list[str]:
+        return [line for test in operator.conditions for line in self.test(test, node)]
 
-    def test(self, test: Test, node: str) -> list[str]:
+    def test(self, test: Condition, node: str) -> list[str]:
         element = test.sql_type.removesuffix("[]")
         value = self.variable(test.attribute)
         if test.attribute == "key" and self.schema.rdf_source:
@@ -286,17 +285,17 @@ class _Sparql:
         constant = self.bound[name]
         assert isinstance(constant, Constant)
         pattern = re.sub(r"([\\.*+?^$|(){}\[\]-])", r"\\\1", constant.text)
-        return f'REGEX({value}, {string_literal(pattern)}, "i")'  # folds case as DuckDB does; LCASE does not
+        return f'REGEX({value}, {string_literal(pattern)}, "i")'  # the same case folding as DuckDB; LCASE differs
 
-    def variable(self, about: str | None) -> str:
-        """A new variable, named for what it stands for."""
-        stem = re.sub(r"\W+", "_", (about or "node").lower(), flags=re.ASCII).strip("_") or "node"
+    def variable(self, subject: str | None) -> str:
+        """Return a new variable named after a type or attribute."""
+        stem = re.sub(r"\W+", "_", (subject or "node").lower(), flags=re.ASCII).strip("_") or "node"
         self.used[stem] += 1
         name = f"{stem}_{self.used[stem]}"
-        return f"?{name}" if name not in self.parameters else self.variable(about)
+        return f"?{name}" if name not in self.parameters else self.variable(subject)
 
     def short(self, iri: str) -> str:
-        """``prefix:name`` where the KB has a prefix and the rest is a plain name, else ``<iri>``."""
+        """Return ``prefix:name`` if a prefix fits and the rest is a plain name, else ``<iri>``."""
         for prefix, start in self.schema.prefixes().items():
             if iri.startswith(start) and _LOCAL.fullmatch(iri[len(start) :]):
                 return f"{prefix}:{iri[len(start) :]}"

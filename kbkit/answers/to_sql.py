@@ -1,6 +1,6 @@
-"""A plan -> DuckDB SQL that a person can read, edit and run; pure text.
+"""Compile a plan to readable DuckDB SQL.
 
-One common table expression per operator, each a table of ``id``. Parameters are ``$named``, or written out.
+Each operator is a common table expression with a column ``id``. Parameters are ``$named`` or literals.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kbkit.answers.algebra import (
-    All,
+    AllNodes,
+    Condition,
     Difference,
     Filter,
     Hop,
@@ -20,24 +21,23 @@ from kbkit.answers.algebra import (
     Move,
     Operator,
     Plan,
-    Stored,
-    Test,
+    SavedSet,
     Union,
 )
-from kbkit.answers.bind import Bindings, Constant, Node
-from kbkit.schema import Schema
-from kbkit.stores.tables import literal, quote
+from kbkit.answers.bind import Bindings, Constant
+from kbkit.schema import Schema, literal, quote
+from kbkit.stores.nodes import NodeRow
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 
 
-def to_sql(plan: Plan, schema: Schema, bound: Bindings | None = None, *, picks_by_id: bool = False) -> str:
-    """SQL whose rows (id, type, key, name) are the answers, in the order of ids.
+def to_sql(plan: Plan, schema: Schema, bound: Bindings | None = None, *, nodes_by_id: bool = False) -> str:
+    """Return SQL whose rows (id, type, key, name) are the answers, sorted by id.
 
-    With ``bound`` every parameter is written out, so that the text runs by itself; without, a node is ``$name`` (its
-    key, or with ``picks_by_id`` its id) and a constant ``$name`` too.
+    With ``bound``, parameters are literals. Without, they are ``$name``: constants, and nodes by key, or by id with
+    ``nodes_by_id``.
     """
-    text = _Sql(schema, bound, picks_by_id)
+    text = _Sql(schema, bound, nodes_by_id)
     answers = text.table(plan.root)
     steps = ",\n".join(f"{name} AS (\n  {body}\n)" for name, body in text.steps.items())
     start = f"WITH {'RECURSIVE ' if text.recursive else ''}{steps}\n" if steps else ""
@@ -45,35 +45,35 @@ def to_sql(plan: Plan, schema: Schema, bound: Bindings | None = None, *, picks_b
     return f"{_comment(plan.text)}{start}SELECT id, type, key, name\nFROM nodes{where}\nORDER BY id"
 
 
-def test_sql(test: Test, values: Sequence[str]) -> str:
-    """The SQL condition of a test on the attribute's column; ``values`` are SQL expressions.
+def condition_sql(condition: Condition, values: Sequence[str]) -> str:
+    """Return the SQL of a condition on the attribute's column; ``values`` are SQL expressions.
 
-    A list passes if any element does. NULL and NaN count as missing, and fail every comparison.
+    A list meets the condition if any element does. NULL and NaN are missing values and fail every comparison.
     """
-    column = identifier(test.attribute)
-    element = test.sql_type.removesuffix("[]")
-    is_list = test.sql_type.endswith("[]")
+    column = identifier(condition.attribute)
+    element = condition.sql_type.removesuffix("[]")
+    is_list = condition.sql_type.endswith("[]")
     item = "item" if is_list else column
     known = f"{item} IS NOT NULL" + (f" AND NOT isnan({item})" if element in ("DOUBLE", "FLOAT") else "")
-    if test.op == "missing":
-        condition = known
-    elif test.op == "contains":
-        condition = f"regexp_matches({item}, regexp_escape({values[0]}), 'i')"
-    elif test.op == "in":
-        condition = f"{item} IN ({', '.join(values)})"
+    if condition.op == "missing":
+        text = known
+    elif condition.op == "contains":
+        text = f"regexp_matches({item}, regexp_escape({values[0]}), 'i')"
+    elif condition.op == "in":
+        text = f"{item} IN ({', '.join(values)})"
     else:
-        condition = f"{item} {'<>' if test.op == '!=' else test.op} {values[0]}"
-    if test.op != "missing" and element in ("DOUBLE", "FLOAT"):
-        condition = f"NOT isnan({item}) AND {condition}"
+        text = f"{item} {'<>' if condition.op == '!=' else condition.op} {values[0]}"
+    if condition.op != "missing" and element in ("DOUBLE", "FLOAT"):
+        text = f"NOT isnan({item}) AND {text}"
     if is_list:
-        condition = f"coalesce(len(list_filter({column}, lambda item: {condition})), 0) > 0"
-    if test.op == "missing" and not test.negated:
-        return f"{column} IS NULL" if condition == f"{column} IS NOT NULL" else f"NOT coalesce({condition}, false)"
-    return condition
+        text = f"coalesce(len(list_filter({column}, lambda item: {text})), 0) > 0"
+    if condition.op == "missing" and not condition.negated:
+        return f"{column} IS NULL" if text == f"{column} IS NOT NULL" else f"NOT coalesce({text}, false)"
+    return text
 
 
-def constant_sql(value: tuple[Node, ...] | Constant, sql_type: str) -> str:
-    """A constant written out, for an attribute of that type."""
+def constant_sql(value: tuple[NodeRow, ...] | Constant, sql_type: str) -> str:
+    """Return a constant as an SQL literal for an attribute of a type."""
     assert isinstance(value, Constant)
     kind = sql_type.removesuffix("[]")
     if kind == "VARCHAR":
@@ -84,7 +84,7 @@ def constant_sql(value: tuple[Node, ...] | Constant, sql_type: str) -> str:
 
 
 def identifier(name: str) -> str:
-    """An SQL name, quoted where it must be."""
+    """Return an SQL name, quoted if necessary."""
     return name if _PLAIN.fullmatch(name) and name not in _RESERVED else quote(name)
 
 
@@ -96,21 +96,21 @@ _RESERVED = frozenset(
     variadic when where window with cross full inner is join left like natural outer right semi anti similar glob
     asof positional""".split()  # noqa: SIM905
 )
-"""Words that DuckDB takes for its own where a name could stand."""
+"""Words that DuckDB reserves in places where a name can occur."""
 
 
 @dataclass
 class _Sql:
     schema: Schema
     bound: Bindings | None
-    picks_by_id: bool
+    nodes_by_id: bool
     steps: dict[str, str] = field(default_factory=dict)
     known: dict[Operator, str] = field(default_factory=dict)
     recursive: bool = False
 
     def table(self, operator: Operator) -> str:
-        """The name of a table whose column ``id`` holds the operator's nodes."""
-        if isinstance(operator, All):
+        """Return the name of a table whose column ``id`` has the operator's nodes."""
+        if isinstance(operator, AllNodes):
             return "nodes" if operator.type is None else identifier(self.schema.type(operator.type).table)
         if operator not in self.known:
             body = self.body(operator)
@@ -118,9 +118,9 @@ class _Sql:
             self.steps[name] = body
         return self.known[operator]
 
-    def new_name(self, about: str) -> str:
-        """A name for a step, different from all tables."""
-        stem = re.sub(r"\W+", "_", about.lower(), flags=re.ASCII).strip("_")
+    def new_name(self, subject: str) -> str:
+        """Return a name for a step, different from all tables."""
+        stem = re.sub(r"\W+", "_", subject.lower(), flags=re.ASCII).strip("_")
         stem = stem if _PLAIN.fullmatch(stem) else f"n_{stem}"
         taken = {t.table.lower() for t in self.schema.node_types} | {r.table.lower() for r in self.schema.relations}
         number = 1
@@ -131,14 +131,14 @@ class _Sql:
     def body(self, operator: Operator) -> str:
         match operator:
             case Lookup():
-                return self.pick(operator)
-            case Stored():
+                return self.lookup(operator)
+            case SavedSet():
                 return (
                     "SELECT n.id FROM answer_members m JOIN nodes n ON n.type = m.type AND n.key = m.key"
                     f" WHERE m.answer_set = {literal(operator.name)}"
                 )
             case Filter():
-                return self.where(operator)
+                return self.filter(operator)
             case Hop():
                 return self.hop(operator)
             case Intersection():
@@ -151,16 +151,16 @@ class _Sql:
                 return f"SELECT l.id FROM {left} l ANTI JOIN {right} r ON r.id = l.id"
         raise AssertionError(operator)
 
-    def pick(self, pick: Lookup) -> str:
-        name = pick.parameter
-        table = self.table(All(pick.type))
+    def lookup(self, operator: Lookup) -> str:
+        name = operator.parameter
+        table = self.table(AllNodes(operator.type))
         nodes = None if self.bound is None else self.bound[name]
         assert not isinstance(nodes, Constant)
-        if self.picks_by_id:
+        if self.nodes_by_id:
             return f"SELECT id FROM {table} WHERE id = ${name}"
         if nodes is None:
             return f"SELECT id FROM {table} WHERE key = ${name}"
-        shared = pick.type is None or bool(self.schema.type(pick.type).others)
+        shared = operator.type is None or bool(self.schema.type(operator.type).others)
         note = "  -- " + " ".join(nodes[0].name.split())[:60] if len(nodes) == 1 else ""
         if not shared:
             keys = ", ".join(literal(node.key) for node in nodes)
@@ -168,14 +168,17 @@ class _Sql:
         rows = " OR ".join(f"(type = {literal(n.type)} AND key = {literal(n.key)})" for n in nodes)
         return f"SELECT id FROM nodes WHERE {rows}{note}"
 
-    def where(self, where: Filter) -> str:
-        table = self.table(All(where.type))
-        tests = [test_sql(test, [self.value(name, test) for name in test.parameters]) for test in where.tests]
-        if not isinstance(where.source, All):
-            tests.insert(0, f"id IN (SELECT id FROM {self.table(where.source)})")
-        return f"SELECT id FROM {table} WHERE " + _all(tests)
+    def filter(self, operator: Filter) -> str:
+        table = self.table(AllNodes(operator.type))
+        conditions = [
+            condition_sql(condition, [self.value(name, condition) for name in condition.parameters])
+            for condition in operator.conditions
+        ]
+        if not isinstance(operator.source, AllNodes):
+            conditions.insert(0, f"id IN (SELECT id FROM {self.table(operator.source)})")
+        return f"SELECT id FROM {table} WHERE " + _all(conditions)
 
-    def value(self, name: str, test: Test) -> str:
+    def value(self, name: str, test: Condition) -> str:
         kind = test.sql_type.removesuffix("[]")
         if self.bound is None:
             return f"${name}" if kind == "VARCHAR" else f"${name}::{kind}"
@@ -190,13 +193,13 @@ class _Sql:
         relation = self.schema.relation(move.relation)
         table = identifier(relation.table)
         near, far = ("head", "tail") if move.forward else ("tail", "head")
-        within = f"{{}} IN (SELECT id FROM {self.table(All(hop.type))})"
+        within = f"{{}} IN (SELECT id FROM {self.table(AllNodes(hop.type))})"
         if move.closure:
             table, near, far = self.closure(move, source, near, far), "", "id"
         conditions = []
         ends = {s.head if move.forward else s.tail for s in relation.signatures}
-        whole = isinstance(hop.source, All) and (hop.source.type is None or ends == {hop.source.type})
-        if near and not whole:
+        all_sources = isinstance(hop.source, AllNodes) and (hop.source.type is None or ends == {hop.source.type})
+        if near and not all_sources:
             conditions.append(f"{near} IN (SELECT id FROM {source})")
         if hop.check:
             conditions.append(within.format(far))
@@ -204,7 +207,7 @@ class _Sql:
         return f"SELECT {far if far == 'id' else f'{far} AS id'} FROM {table}{where}"
 
     def closure(self, move: Move, source: str, near: str, far: str) -> str:
-        """A recursive step: everything that the relation reaches, with zero steps for ``*``."""
+        """Add a recursive step with all nodes that the relation reaches (``*``: or the source); return its name."""
         self.recursive = True
         table = identifier(self.schema.relation(move.relation).table)
         name = self.new_name("reached")
@@ -218,7 +221,7 @@ class _Sql:
 
 
 def _all(conditions: Sequence[str]) -> str:
-    """Conditions joined by AND, a line each where they are long."""
+    """Join conditions by AND, one per line if they are long."""
     return ("\n    AND " if sum(map(len, conditions)) > 60 else " AND ").join(conditions)
 
 
@@ -227,5 +230,5 @@ def _comment(text: str) -> str:
 
 
 def wrapped(text: str) -> list[str]:
-    """An expression in lines that fit a comment."""
+    """Split an expression into lines for a comment."""
     return [part for line in text.splitlines() for part in textwrap.wrap(line, 115, break_long_words=False)]

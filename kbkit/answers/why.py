@@ -1,6 +1,6 @@
-"""Why a node is an answer: the triples of a proof, the attributes that passed, and what it was not in.
+"""Prove that a node is an answer: by triples, attribute values, and the sets that it is not in.
 
-Each path of the proof is a shortest one; sides of an intersection are proved one by one.
+Each path in a proof is a shortest one; every side of an intersection has its own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kbkit.answers.algebra import (
-    All,
+    AllNodes,
+    Condition,
     Difference,
     Filter,
     Hop,
@@ -22,16 +23,16 @@ from kbkit.answers.algebra import (
     Move,
     Operator,
     Plan,
-    Stored,
+    SavedSet,
     Union,
     operators,
 )
 from kbkit.answers.bind import Bindings, Constant
+from kbkit.answers.evaluate import SingleEvaluator
 from kbkit.answers.session import Session
 from kbkit.answers.syntax import Edge, identifier, quoted
-from kbkit.answers.walk import Walk
 from kbkit.errors import KbError
-from kbkit.stores.tables import quote
+from kbkit.schema import quote
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,8 +42,8 @@ Triple = tuple[int, str, int]
 
 @dataclass(frozen=True)
 class Why:
-    """A proof. ``triples`` holds head, head_name, relation, tail, tail_name in the direction they are stored;
-    ``facts`` the attributes that passed a filter, ``absent`` the expressions that the node was not found in.
+    """A proof. ``triples`` has head, head_name, relation, tail, tail_name, as stored in the KB; ``facts`` are attribute
+    values that met a filter; ``absent`` are the expressions of sets without the node.
     """
 
     node: int
@@ -52,7 +53,7 @@ class Why:
     absent: tuple[str, ...] = ()
 
     def lines(self) -> list[str]:
-        """The proof as text, a line a step."""
+        """Return the proof as lines of text, one per step."""
         rows = self.triples.select("head_name", "relation", "tail_name").iter_rows()
         steps = [f"{head} -> [{relation}] -> {tail}" for head, relation, tail in rows]
         return [*steps, *self.facts, *(f"not in {text}" for text in self.absent)]
@@ -63,14 +64,14 @@ class Why:
 
 @dataclass(frozen=True)
 class _Proof:
-    """``triples`` keep the order of the path; ``facts`` are (node, statement)."""
+    """A proof by ids. ``triples`` are in path order; ``facts`` and ``absent`` are (node, text)."""
 
     triples: tuple[Triple, ...] = ()
     facts: tuple[tuple[int, str], ...] = ()
     absent: tuple[tuple[int, str], ...] = ()
 
     def nodes(self) -> set[int]:
-        """The nodes it speaks of."""
+        """Return the nodes of the proof."""
         ends = {n for head, _, tail in self.triples for n in (head, tail)}
         return ends | {n for n, _ in (*self.facts, *self.absent)}
 
@@ -82,57 +83,45 @@ class _Proof:
 
 
 def explain(plan: Plan, session: Session, bound: Bindings, nodes: Sequence[int]) -> list[Why]:
-    """A proof for each of ``nodes`` that it is an answer of the plan; raises :class:`KbError` for one that is none.
-
-    They share what the plan's operators gave, and the look-up of names.
-    """
-    prover = _Prover(session, bound, Walk(session, bound))
-    held = prover.walk.contains(plan.root, np.array(nodes, np.int32))
-    for node in np.array(nodes)[~held].tolist():
-        [(name, reference)] = _names(session, [node])
-        raise KbError(f"{name} ({reference}) is no answer", f"of {' '.join(plan.text.split())}")
+    """Return a proof for each of ``nodes`` that it is an answer of the plan; raise :class:`KbError` if one is not."""
+    prover = _Prover(session, bound, SingleEvaluator(session, bound))
+    is_answer = prover.evaluator.contains(plan.root, np.array(nodes, np.int32))
+    for node in np.array(nodes)[~is_answer].tolist():
+        row = session.stores.nodes.rows([node])[node]
+        raise KbError(f"{row.name} ({row.reference}) is not an answer of {' '.join(plan.text.split())}")
     proofs = [prover.prove(plan.root, node) for node in nodes]
     involved = {n for proof in proofs for n in proof.nodes()} | set(nodes)
-    ids = sorted(involved)
-    names = dict(zip(ids, (name for name, _ in _names(session, ids)), strict=True))
-    return [_shown(node, proof, names) for node, proof in zip(nodes, proofs, strict=True)]
+    names = {node: row.name for node, row in session.stores.nodes.rows(sorted(involved)).items()}
+    return [_with_names(node, proof, names) for node, proof in zip(nodes, proofs, strict=True)]
 
 
-def _shown(node: int, proof: _Proof, names: Mapping[int, str]) -> Why:
-    """A proof with names in the place of ids."""
+def _with_names(node: int, proof: _Proof, names: Mapping[int, str]) -> Why:
+    """Return a proof with the names of its nodes."""
     import polars as pl
 
     rows = [(head, names[head], relation, tail, names[tail]) for head, relation, tail in proof.triples]
-    kinds = {"head": pl.Int32, "head_name": pl.String, "relation": pl.String, "tail": pl.Int32, "tail_name": pl.String}
-    said = tuple(f"{names[n]}: {fact}" if n != node else fact for n, fact in proof.facts)
+    schema = {"head": pl.Int32, "head_name": pl.String, "relation": pl.String, "tail": pl.Int32, "tail_name": pl.String}
+    facts = tuple(f"{names[n]}: {fact}" if n != node else fact for n, fact in proof.facts)
     absent = tuple(f"{text}" if n == node else f"{text}: {names[n]}" for n, text in proof.absent)
-    return Why(node, names[node], pl.DataFrame(rows, schema=kinds, orient="row"), said, absent)
-
-
-def _names(session: Session, ids: list[int]) -> list[tuple[str, str]]:
-    """(name, type#key) of ids, in their order."""
-    rows = session.stores.tables.rows(
-        "SELECT name, type || '#' || key FROM nodes WHERE id IN (SELECT unnest($ids)) ORDER BY id", {"ids": ids}
-    )
-    return [(name, reference) for name, reference in rows]
+    return Why(node, names[node], pl.DataFrame(rows, schema=schema, orient="row"), facts, absent)
 
 
 @dataclass
 class _Prover:
     session: Session
     bound: Bindings
-    walk: Walk
-    known: dict[tuple[int, int], _Proof] = field(default_factory=dict)
+    evaluator: SingleEvaluator
+    proofs: dict[tuple[int, int], _Proof] = field(default_factory=dict)
 
     def holds(self, operator: Operator, node: int) -> bool:
-        return bool(self.walk.contains(operator, np.array([node], np.int32))[0])
+        return bool(self.evaluator.contains(operator, np.array([node], np.int32))[0])
 
     def prove(self, operator: Operator, node: int) -> _Proof:
-        """A proof with the fewest triples that ``node``, which is in the operator's set, is in it."""
-        place = (id(operator), node)
-        if place not in self.known:
-            self.known[place] = self._prove(operator, node)
-        return self.known[place]
+        """Return a proof with the fewest triples that ``node`` is in the operator's set, which it is."""
+        key = (id(operator), node)
+        if key not in self.proofs:
+            self.proofs[key] = self._prove(operator, node)
+        return self.proofs[key]
 
     def _prove(self, operator: Operator, node: int) -> _Proof:
         match operator:
@@ -147,27 +136,27 @@ class _Prover:
                 return self.prove(operator.left, node) + self.disprove(operator.right, node)
             case Filter():
                 return self.prove(operator.source, node) + _Proof(facts=tuple(self.facts(operator, node)))
-            case Stored():
+            case SavedSet():
                 return _Proof(facts=((node, f"in @{operator.name}"),))
             case _:
                 return _Proof()
 
     def step(self, hop: Hop, move: Move, node: int) -> tuple[float, _Proof]:
-        """The shortest proof whose last steps are this move: breadth first backwards, one step unless it repeats."""
+        """Return the length and the shortest proof that ends with a move, by a breadth-first search backward."""
         best: tuple[float, _Proof] = (float("inf"), _Proof())
         back = self.session.move(move.relation, not move.forward)
-        border: dict[int, tuple[Triple, ...]] = {node: ()}
-        seen = set(border)
+        frontier: dict[int, tuple[Triple, ...]] = {node: ()}
+        seen = set(frontier)
         if move.closure == "*" and self.holds(hop.source, node):
             proof = self.prove(hop.source, node)
             best = (len(proof.triples), proof)
         steps = 0
-        while border and steps + 1 < best[0]:
+        while frontier and steps + 1 < best[0]:
             steps += 1
             following: dict[int, tuple[Triple, ...]] = {}
-            for there, path in border.items():
+            for there, path in frontier.items():
                 before = back.neighbors(there)
-                for n in before[self.walk.contains(hop.source, before)].tolist():
+                for n in before[self.evaluator.contains(hop.source, before)].tolist():
                     proof = self.prove(hop.source, n)
                     if len(proof.triples) + steps < best[0]:
                         best = (len(proof.triples) + steps, proof + _Proof((_triple(move, n, there), *path)))
@@ -178,30 +167,27 @@ class _Prover:
                         if n not in seen:
                             following[n] = (_triple(move, n, there), *path)
                             seen.add(n)
-            border = following
+            frontier = following
         return best
 
     def varies(self, operator: Operator) -> bool:
-        """Whether proofs of an operator may differ in length."""
+        """Return whether proofs of an operator may differ in length."""
         return any(
             isinstance(op, (Union, Difference)) or (isinstance(op, Hop) and any(m.closure for m in op.moves))
             for op in operators(operator)
         )
 
-    def facts(self, where: Filter, node: int) -> list[tuple[int, str]]:
-        table = "nodes" if where.type is None else quote(self.session.schema.type(where.type).table)
-        columns = ", ".join(quote(test.attribute) for test in where.tests)
+    def facts(self, operator: Filter, node: int) -> list[tuple[int, str]]:
+        table = "nodes" if operator.type is None else quote(self.session.schema.type(operator.type).table)
+        columns = ", ".join(quote(test.attribute) for test in operator.conditions)
         [row] = self.session.stores.tables.rows(f"SELECT {columns} FROM {table} WHERE id = $id", {"id": node})
-        values = zip(where.tests, row, strict=True)
-        return [
-            (node, f"{t.attribute} is missing" if v is None else f"{t.attribute} = {_shown_value(v)}")
-            for t, v in values
-        ]
+        values = zip(operator.conditions, row, strict=True)
+        return [(node, f"{t.attribute} is missing" if v is None else f"{t.attribute} = {_cell(v)}") for t, v in values]
 
     def disprove(self, operator: Operator, node: int) -> _Proof:
-        """What shows that ``node`` is not in the operator's set; it needs triples where a set within was taken away."""
-        told = _Proof(absent=((node, describe(operator, self.bound)),))
-        return told + self._triples_against(operator, node)
+        """Return a proof that ``node`` is not in the operator's set; it has triples if a nested set is subtracted."""
+        proof = _Proof(absent=((node, describe(operator, self.bound)),))
+        return proof + self._triples_against(operator, node)
 
     def _triples_against(self, operator: Operator, node: int) -> _Proof:
         match operator:
@@ -222,15 +208,15 @@ class _Prover:
                 return _Proof()
 
     def _no_source(self, hop: Hop, node: int) -> _Proof:
-        """That no node before ``node`` is in the source, which itself takes sets away."""
+        """Return a proof that no predecessor of ``node`` is in the source, which contains a difference."""
         proof = _Proof()
         for move in hop.moves:
             back = self.session.move(move.relation, not move.forward)
-            border, seen = [node], {node} if move.closure == "*" else set()
-            while border:
-                before = {n for there in border for n in back.neighbors(there).tolist()} - seen
+            frontier, seen = [node], {node} if move.closure == "*" else set()
+            while frontier:
+                before = {n for there in frontier for n in back.neighbors(there).tolist()} - seen
                 seen |= before
-                border = sorted(before) if move.closure else []
+                frontier = sorted(before) if move.closure else []
             for n in sorted(seen):
                 proof += self._triples_against(hop.source, n)
         return proof
@@ -244,52 +230,49 @@ def _length(found: tuple[float, _Proof]) -> float:
     return found[0]
 
 
-def _shown_value(value: object) -> str:
+def _cell(value: object) -> str:
     from kbkit.display.render import cell
 
     return cell(value)
 
 
 def describe(operator: Operator, bound: Bindings) -> str:
-    """An operator as an expression, with names in the place of parameters."""
+    """Return an operator as an expression, with names in place of parameters."""
     match operator:
-        case All():
+        case AllNodes():
             return _type(operator.type)
         case Lookup():
             nodes = bound[operator.parameter]
             assert not isinstance(nodes, Constant)
             name = quoted(nodes[0].name)
             return f"{_type(operator.type)}:{name if len(nodes) == 1 else f'all({name})'}"
-        case Stored():
+        case SavedSet():
             return f"@{identifier(operator.name)}"
         case Filter():
-            tests = ", ".join(_described_test(test, bound) for test in operator.tests)
-            return f"{_inside(operator.source, bound)}{{{tests}}}"
+            conditions = ", ".join(_describe_condition(test, bound) for test in operator.conditions)
+            return f"{_nested(operator.source, bound)}{{{conditions}}}"
         case Hop():
             edges = "|".join(str(Edge(m.relation, not m.forward, m.closure)) for m in operator.moves)
-            return f"{_inside(operator.source, bound)} -> [{edges}] -> {_type(operator.type)}"
+            return f"{_nested(operator.source, bound)} -> [{edges}] -> {_type(operator.type)}"
         case Difference():
-            return f"{_inside(operator.left, bound)} - {_inside(operator.right, bound)}"
+            return f"{_nested(operator.left, bound)} - {_nested(operator.right, bound)}"
         case _:
             sign = " & " if isinstance(operator, Intersection) else " | "
-            return sign.join(_inside(part, bound) for part in operator.parts)
+            return sign.join(_nested(part, bound) for part in operator.parts)
 
 
 def _type(node_type: str | None) -> str:
     return "*" if node_type is None else identifier(node_type)
 
 
-def _inside(operator: Operator, bound: Bindings) -> str:
+def _nested(operator: Operator, bound: Bindings) -> str:
     text = describe(operator, bound)
-    return text if isinstance(operator, (All, Lookup, Stored, Filter)) else f"({text})"
+    return text if isinstance(operator, (AllNodes, Lookup, SavedSet, Filter)) else f"({text})"
 
 
-def _described_test(test: object, bound: Bindings) -> str:
-    from kbkit.answers.algebra import Test
-
-    assert isinstance(test, Test)
+def _describe_condition(test: Condition, bound: Bindings) -> str:
     values = [value.text for name in test.parameters if isinstance(value := bound[name], Constant)]
     if test.op == "missing":
         return f"{'not ' if test.negated else ''}missing({identifier(test.attribute)})"
-    shown = f"[{', '.join(values)}]" if test.op == "in" else values[0]
-    return f"{identifier(test.attribute)} {test.op} {shown}"
+    text = f"[{', '.join(values)}]" if test.op == "in" else values[0]
+    return f"{identifier(test.attribute)} {test.op} {text}"

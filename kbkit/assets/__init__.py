@@ -1,7 +1,7 @@
-"""Where the files that ship with kbkit are, in an installed wheel or in a checkout.
+"""The files that ship with kbkit, in an installed wheel or in a checkout.
 
-Recipes and queries are at the top level of the repository, where people look for them; a wheel carries them inside this
-folder. Guides, prompts, templates and models are always here.
+Recipes and queries are at the top level of the repository, where people look for them, and in this folder in a wheel.
+Guides, prompts, templates and models are always in this folder.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The guides that ship with kbkit: their order, their sections, and how they look on a screen.
+"""The guides that ship with kbkit: list, sections, search, and rendering for a terminal.
 
-A guide is a Markdown file in ``kbkit/guides``; its name is the file's, its first line is its title.
+A guide is a Markdown file in ``kbkit/assets/guides``, named after the file; its first line is the title.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("benchmarks", ("measures", "stark", "quest", "ska", "spinach", "convkgyarn", "reproduce")),
     ("reference", ("commands", "schema", "performance", "troubleshooting")),
 )
-"""Guides in the order of reading. One that stands nowhere comes last, so that a new file needs no entry."""
+"""Guides in reading order. Guides without an entry come last."""
 WIDTH = 100
-"""Lines longer than this are hard to read, however wide the terminal is."""
+"""Maximum width of prose, because longer lines are hard to read."""
 
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 _STYLES = {"markdown.code": "cyan", "markdown.table.border": "dim", "markdown.table.header": "bold"}
@@ -34,7 +34,7 @@ _STYLES = {"markdown.code": "cyan", "markdown.table.border": "dim", "markdown.ta
 
 @dataclass(frozen=True)
 class Guide:
-    """A guide in the list of them."""
+    """A guide with its title and group."""
 
     name: str
     title: str
@@ -43,7 +43,7 @@ class Guide:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a guide below one heading, up to the next heading of any level; ``slug`` names it in an address."""
+    """The part of a guide from a heading to the next heading of any level; ``slug`` is its name in an address."""
 
     guide: str
     heading: str
@@ -52,16 +52,16 @@ class Section:
 
     @property
     def address(self) -> str:
-        """What ``kbkit docs`` takes: ``answers#saved-sets``."""
+        """Address of the section: ``answers#saved-sets``."""
         return f"{self.guide}#{self.slug}"
 
 
 def guides(folder: Path | None = None) -> list[Guide]:
-    """All guides in the order of reading; those that ship with kbkit, or those in ``folder``."""
+    """Return all guides, in reading order, from ``folder`` (default: those that ship with kbkit)."""
     files = {path.stem: path for path in sorted((folder or assets.guides()).glob("*.md"))}
     listed = {name: group for group, names in GROUPS for name in names if name in files}
-    placed = listed | {name: "more" for name in files if name not in listed}
-    return [Guide(name, _title(files[name].read_text(encoding="utf-8")), group) for name, group in placed.items()]
+    grouped = listed | {name: "more" for name in files if name not in listed}
+    return [Guide(name, _title(files[name].read_text(encoding="utf-8")), group) for name, group in grouped.items()]
 
 
 def _title(text: str) -> str:
@@ -69,9 +69,9 @@ def _title(text: str) -> str:
 
 
 def load(name: str) -> str:
-    """A guide's Markdown, or that of one section and what is below it: ``answers`` or ``answers#saved-sets``.
+    """Return the Markdown of a guide, or of a section with its subsections: ``answers``, ``answers#saved-sets``.
 
-    Raises :class:`UnknownNameError` with the closest names.
+    Raises :class:`UnknownNameError`.
     """
     guide, _, slug = name.partition("#")
     known = {path.stem: path for path in assets.guides().glob("*.md")}
@@ -96,7 +96,7 @@ def _level(section: Section) -> int:
 
 
 def sections(guide: str, text: str) -> list[Section]:
-    """The sections of a guide in order; lines with ``#`` inside code are no headings."""
+    """Return the sections of a guide in order, ignoring ``#`` in code blocks."""
     starts: list[tuple[int, str]] = []
     fence, position = "", 0
     for line in text.splitlines(keepends=True):
@@ -114,47 +114,45 @@ def sections(guide: str, text: str) -> list[Section]:
 
 
 def _slugs(headings: list[str]) -> list[str]:
-    """Headings as GitHub names them in addresses: lower case, no punctuation, hyphens; ``-1`` after a second one."""
+    """Return GitHub's anchors of headings: lower case, hyphens, no punctuation, ``-1`` after a repeated one."""
     plain = [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
     return [slug + (f"-{plain[:at].count(slug)}" if slug in plain[:at] else "") for at, slug in enumerate(plain)]
 
 
 def find(words: str, guide: str = "") -> list[tuple[Section, str]]:
-    """Sections that hold all of ``words``, in any case, each with its first line that holds most of them.
+    """Return the sections with all ``words``, ignoring case, each with the first line that has the most of them.
 
-    In the order of reading; in one guide only if it is named. Raises :class:`KbError` where there are no words.
+    Searches all guides in reading order, or only ``guide``. Raises :class:`KbError` if there are no words.
     """
-    wanted = words.casefold().split()
-    if not wanted:
-        raise KbError("--find wants a word", "e.g. kbkit docs --find timeout")
-    names = [guide] if guide else [each.name for each in guides()]
-    return list(_holding(names, wanted))
-
-
-def _holding(names: list[str], wanted: list[str]) -> Iterator[tuple[Section, str]]:
-    for name in names:
+    terms = words.casefold().split()
+    if not terms:
+        raise KbError("Empty search", "Enter at least one word")
+    found = []
+    for name in [guide] if guide else [each.name for each in guides()]:
         for section in sections(name, load(name)):
-            if all(word in section.text.casefold() for word in wanted):
+            if all(term in section.text.casefold() for term in terms):
                 lines = [line.strip() for line in section.text.splitlines()]
-                yield section, max(lines, key=lambda line: sum(word in line.casefold() for word in wanted))
+                found.append((section, max(lines, key=lambda line: sum(term in line.casefold() for term in terms))))
+    return found
 
 
 def contents() -> str:
-    """The list of guides for the eye, by group."""
+    """Return the list of guides by group, as text."""
     known = guides()
     room = max(len(guide.name) for guide in known) + 2
     lines: list[str] = []
     for group in dict.fromkeys(guide.group for guide in known):
         lines += ["", group]
         lines += [f"  {guide.name:<{room}}{guide.title}" for guide in known if guide.group == group]
-    return "\n".join([*lines[1:], "", "kbkit docs NAME shows one; kbkit docs --find WORD finds sections.", ""])
+    return "\n".join(
+        [*lines[1:], "", "Use 'kbkit docs GUIDE' to read a guide, and 'kbkit docs GUIDE#SECTION' for one section.", ""]
+    )
 
 
 def render(text: str, width: int = WIDTH, *, colour: bool = True) -> str:
-    """Markdown as lines for a terminal of ``width`` columns, with escapes for bold and colours if wanted.
+    """Render Markdown for a terminal of ``width`` columns, with bold and colours if ``colour``.
 
-    Prose and tables are never wider than :data:`WIDTH`. Code keeps its lines, however long: the terminal folds them,
-    and what is copied is whole.
+    Prose and tables are at most :data:`WIDTH` wide. Lines of code are not wrapped, so that they can be copied.
     """
     import io
 
@@ -167,7 +165,7 @@ def render(text: str, width: int = WIDTH, *, colour: bool = True) -> str:
         width=max(20, min(width, WIDTH)),
         force_terminal=colour,
         color_system="standard" if colour else None,
-        no_color=not colour,  # the caller has looked at the environment
+        no_color=not colour,  # the caller has checked the environment
         legacy_windows=False,
         highlight=False,
         theme=Theme({**dict.fromkeys(("markdown.h1", "markdown.h2", "markdown.h3"), "bold"), **_STYLES}),
@@ -178,7 +176,7 @@ def render(text: str, width: int = WIDTH, *, colour: bool = True) -> str:
 
 
 def _markdown(text: str, colour: bool) -> Any:
-    """The page as rich prints it, but for headings, code, and links that lead nowhere."""
+    """Return a Rich renderable with plain headings, unwrapped code, and no links to files."""
     from rich.markdown import CodeBlock, Heading, Markdown
 
     class Code(CodeBlock):
@@ -203,7 +201,7 @@ def _markdown(text: str, colour: bool) -> Any:
 
 
 def _code_lines(code: str) -> Iterator[Any]:
-    """What is typed in bold, what is printed as it is."""
+    """Yield lines of code, with input in bold."""
     from rich.text import Text
 
     for line in code.rstrip("\n").split("\n"):
@@ -212,23 +210,23 @@ def _code_lines(code: str) -> Iterator[Any]:
 
 
 def _without_paths(tokens: list[Any]) -> list[Any]:
-    """A link to a file stays as its text; one to another guide also says how to read that here."""
+    """Replace links to files by their text, and add the command to links to guides."""
     known = {path.stem for path in assets.guides().glob("*.md")}
-    kept, stack = [], []
+    result, stack = [], []
     for token in tokens:
         if token.type == "link_open":
             stack.append(token)
             if _outside(token):
-                kept.append(token)
+                result.append(token)
         elif token.type == "link_close":
             opened = stack.pop()
             if _outside(opened):
-                kept.append(token)
+                result.append(token)
             elif (name := _guide_of(opened)) in known:
-                kept.append(token.copy(type="text", tag="", nesting=0, content=f" (kbkit docs {name})"))
+                result.append(token.copy(type="text", tag="", nesting=0, content=f" (kbkit docs {name})"))
         else:
-            kept.append(token)
-    return kept
+            result.append(token)
+    return result
 
 
 def _outside(link: Any) -> bool:

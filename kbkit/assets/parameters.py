@@ -1,4 +1,4 @@
-"""Values of query parameters, read from text by the type that the query declares."""
+"""Conversion of query parameters from text to the types that the query declares."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kbkit.schema import Schema
 
 
 class Finder(Protocol):
-    """An open KB, as far as parameters need it."""
+    """The methods of an open KB that parameters use."""
 
     @property
     def schema(self) -> Schema: ...  # noqa: D102
@@ -19,16 +19,16 @@ class Finder(Protocol):
     def iri(self, reference: str | int) -> str: ...  # noqa: D102
 
 
-def read_all(kb: Finder, query: Query, given: Mapping[str, str]) -> dict[str, Any]:
-    """The values of a query's parameters, given as text; where it declares none, of those that are given."""
-    typed = query.values(given) if query.parameters else {name: ("", text) for name, text in given.items()}
-    return {name: read(kb, query.kind, name, kind, text) for name, (kind, text) in typed.items()}
+def convert_all(kb: Finder, query: Query, values: Mapping[str, str]) -> dict[str, Any]:
+    """Convert the parameters of a query; if it declares none, all ``values``."""
+    typed = query.typed_values(values) if query.parameters else {name: ("", text) for name, text in values.items()}
+    return {name: convert(kb, query.kind, name, kind, text) for name, (kind, text) in typed.items()}
 
 
-def read(kb: Finder, language: str, name: str, kind: str, text: str) -> Any:
-    """The value of parameter ``name``, declared as ``kind`` (empty: a number if it looks like one), for SQL or SPARQL.
+def convert(kb: Finder, language: str, name: str, kind: str, text: str) -> Any:
+    """Convert the value of parameter ``name`` to type ``kind`` (empty: a number if possible), for SQL or SPARQL.
 
-    Raises :class:`KbError` for a value of another type.
+    Raises :class:`KbError` for an invalid value.
     """
     if kind == "node" or kind.startswith("node of "):
         node = kb.find(_of_type(kind.removeprefix("node").removeprefix(" of "), text))
@@ -44,19 +44,19 @@ def read(kb: Finder, language: str, name: str, kind: str, text: str) -> Any:
             if kind == "integer":
                 break
     if kind:
-        raise KbError(f"parameter {name} is {text!r}", f"give {'an' if kind == 'integer' else 'a'} {kind}")
+        raise KbError(f"Invalid {kind} {text!r} for parameter {name}")
     return text
 
 
 def _of_type(node_type: str, text: str) -> str:
-    """A reference to a node of that type (any, when empty), from a name, a key, ``#key`` or a whole reference."""
+    """Return a reference to a node of a type (empty: any) from a name, a key, ``#key`` or a reference."""
     if not node_type or text.startswith((f"{node_type}#", f"{node_type}:")):
         return text
     return node_type + text if text.startswith("#") else f"{node_type}:{text}"
 
 
 def _expand(schema: Schema, name: str, text: str) -> str:
-    """An IRI from ``<...>``, a prefixed name, or the name of a relation or type."""
+    """Return the IRI of ``<...>``, a prefixed name, or the name of a relation or type."""
     iris = {t.name: t.iri for t in schema.node_types} | {r.name: r.iri for r in schema.relations}
     if text in iris:
         return iris[text]

@@ -1,12 +1,12 @@
 """Query files: a comment header with a title, a description and parameters, then plain SQL or SPARQL.
 
-    -- Neighbours that two nodes share.
-    -- Further lines describe it.
-    -- $a (node): one node
-    -- $limit (integer, default 20): rows at most
+    -- Common neighbours of two nodes.
+    -- Further lines of description.
+    -- $a (node): first node
+    -- $limit (integer, default 20): maximum number of rows
 
-In SPARQL files the comment sign is ``#``. Parameter types: ``text``, ``integer``, ``number``, ``iri`` and ``node`` (a
-name or key, handed to SQL as the id and to SPARQL as the IRI; ``node of TYPE`` for one of a type).
+SPARQL files use ``#`` for comments. Parameter types are ``text``, ``integer``, ``number``, ``iri`` and ``node`` (a name
+or key, passed to SQL as the id and to SPARQL as the IRI; ``node of TYPE`` for a node of that type).
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kbkit import assets
-from kbkit.errors import BadInputError, Command, KbError, UnknownNameError, suggest
+from kbkit.errors import BadInputError, Command, KbError, Option, UnknownNameError, suggest
 
 if TYPE_CHECKING:
     import polars as pl
 
 ENDINGS = {"sql": ".sql", "sparql": ".rq"}
+LANGUAGE_NAMES = {"sql": "SQL", "sparql": "SPARQL"}
 PARAMETER_TYPES = ("text", "integer", "number", "iri", "node")
 
 _TITLES = {"sql": "SQL", "sparql": "SPARQL"}
@@ -46,7 +47,7 @@ _PARAMETER = re.compile(r"^\$(\w+) \((\w+(?: of [^,()]+)?)(?:, default (.*?))?\)
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a query file; ``default`` is None when it must be given."""
+    """A parameter of a query file; without a ``default`` it is required."""
 
     name: str
     type: str
@@ -56,7 +57,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Query:
-    """A query file; ``name`` is ``topic/stem`` for a shipped one."""
+    """A query file; ``name`` is ``topic/stem`` for a shipped query."""
 
     kind: str
     name: str
@@ -65,23 +66,24 @@ class Query:
     parameters: tuple[Parameter, ...]
     text: str
 
-    def values(self, given: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-        """(type, text) of every parameter, defaults filled in; refuses unknown and missing ones."""
+    def typed_values(self, values: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+        """Return (type, value) of each parameter, with defaults; raise for unknown and missing parameters."""
         known = {p.name: p for p in self.parameters}
-        for name in given:
+        for name in values:
             if name not in known:
                 raise UnknownNameError("parameter", name, known, f"query {self.name}")
-        missing = [p for p in self.parameters if p.default is None and p.name not in given]
+        missing = [p for p in self.parameters if p.default is None and p.name not in values]
         if missing:
+            names = ", ".join(f"{p.name} ({p.help})" for p in missing)
             raise KbError(
-                f"query {self.name} needs " + ", ".join(f"-p {p.name}=..." for p in missing),
-                "; ".join(f"{p.name}: {p.help}" for p in missing),
+                f"Missing {'parameter' if len(missing) == 1 else 'parameters'} of query {self.name}: {names}",
+                *("Use ", Option("params", f"{missing[0].name}=VALUE"), " to set a parameter"),
             )
-        return {name: (p.type, given.get(name, p.default or "")) for name, p in known.items()}
+        return {name: (p.type, values.get(name, p.default or "")) for name, p in known.items()}
 
 
 def parse(kind: str, name: str, text: str) -> Query:
-    """Read the header of a query file."""
+    """Parse the header of a query file."""
     sign = "--" if kind == "sql" else "#"
     header = []
     for line in text.splitlines():
@@ -101,19 +103,19 @@ def parse(kind: str, name: str, text: str) -> Query:
 
 
 def shipped(kind: str) -> dict[str, Path]:
-    """The query files that ship with kbkit, by ``topic/stem``."""
+    """Return the paths of the shipped queries by ``topic/stem``."""
     root = assets.folder(kind)
     paths = sorted(root.glob(f"*/*{ENDINGS[kind]}"))
     return {path.relative_to(root).with_suffix("").as_posix(): path for path in paths}
 
 
 def all_shipped() -> list[Query]:
-    """The queries that ship with kbkit, those in SQL first."""
+    """Return all shipped queries, SQL first."""
     return [load(kind, name) for kind in ENDINGS for name in shipped(kind)]
 
 
 def listed() -> pl.DataFrame:
-    """The queries that ship with kbkit: language, query, answers, parameters (with their defaults)."""
+    """Return a frame of the shipped queries: language, query, answers (the title), parameters (with defaults)."""
     import polars as pl
 
     def signature(query: Query) -> str:
@@ -124,21 +126,23 @@ def listed() -> pl.DataFrame:
 
 
 def load(kind: str, reference: str) -> Query:
-    """The query in the file ``reference``, or the shipped one of that name (its topic may be left out when unique)."""
+    """Return the query of the file ``reference``, or the shipped query with that name.
+
+    The topic of a shipped query is optional if the rest of its name is unique.
+    """
     path = Path(reference)
     known = shipped(kind)
     if path.suffix in ENDINGS.values() and path.is_file():
         if path.suffix != ENDINGS[kind]:
-            raise BadInputError(
-                f"{path} is no {ENDINGS[kind]} file", f"kbkit {'sparql' if kind == 'sql' else 'sql'} runs it"
-            )
+            other = "sparql" if kind == "sql" else "sql"
+            raise BadInputError(f"{path} is not a {ENDINGS[kind]} file", "Run it with ", Command(other))
         return parse(kind, str(path), _read(path))
     hits = [name for name in known if reference in (name, name.split("/")[1])]
     if not hits:
         names = [*known, *(name.split("/")[1] for name in known)]
-        raise UnknownNameError(f"{kind} query", reference, names)
+        raise UnknownNameError(f"{LANGUAGE_NAMES[kind]} query", reference, names)
     if len(hits) > 1:
-        raise KbError(f"several queries are called {reference!r}", "name one of " + ", ".join(hits))
+        raise KbError(f"Ambiguous query name {reference!r}", "Use one of " + ", ".join(hits))
     return parse(kind, hits[0], _read(known[hits[0]]))
 
 
@@ -165,7 +169,7 @@ def find(kind: str, argument: str) -> Query:
     hint = suggest(argument, [*known, *(name.split("/")[1] for name in known)])
     raise KbError(
         f"{shown!r} is not a file, a shipped query or a query in {_TITLES[kind]}",
-        *([hint] if hint.startswith("Did") else ["To list the shipped queries: ", Command("query list")]),
+        *((hint,) if hint.startswith("Did") else ("To list the shipped queries: ", Command("query list"))),
     )
 
 
@@ -173,4 +177,4 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInputError(f"{path} cannot be read: {error}") from None
+        raise BadInputError(f"Cannot read {path}: {error}") from None

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from kbkit.answers.answer_set import AnswerSet
-    from kbkit.answers.catalogue import Template as CatalogueTemplate
     from kbkit.answers.engines import Engine
+    from kbkit.answers.templates import Template as CatalogueTemplate
 
 Expression = Annotated[str | None, typer.Argument(metavar="EXPR", help="Answer expression (see kbkit docs answers).")]
 SetName = Annotated[str, typer.Argument(metavar="NAME", help="Name of a saved set.")]
@@ -101,7 +101,7 @@ def answers(
     Expressions follow relations and combine sets (see kbkit docs answers). -p SLOT=VALUE fills <SLOT> with a name or
     #key.
     """
-    from kbkit.answers.syntax import Saved
+    from kbkit.answers.syntax import SavedSet
     from kbkit.display.render import write
     from kbkit.kb import KnowledgeBase
 
@@ -118,7 +118,7 @@ def answers(
             return
         if save is not None:
             found.save(save)
-            note(context, [f"Saved {counted(len(found), 'node')} as {Saved(save)}"])
+            note(context, [f"Saved {counted(len(found), 'node')} as {SavedSet(save)}"])
         if count:
             typer.echo(len(found))
         elif why and on_screen(format, output):
@@ -157,7 +157,7 @@ def _engine(name: str, parquet: str | None, master: str, url: str | None) -> Ite
 
 def _wanted(expression: str | None, template: str | None, own: list[Path] | None) -> str | CatalogueTemplate:
     """Return the expression, or the template of this id."""
-    from kbkit.answers.catalogue import find
+    from kbkit.answers.templates import find
 
     if (expression is None) == (template is None):
         problem = "No expression given" if expression is None else "An expression and a template are given"
@@ -173,7 +173,7 @@ def _wanted(expression: str | None, template: str | None, own: list[Path] | None
 
 def _own(paths: list[Path] | None) -> list[CatalogueTemplate]:
     """Return the templates of the user's catalogues."""
-    from kbkit.answers.catalogue import load
+    from kbkit.answers.templates import load
 
     return [template for path in paths or [] for template in load(path)]
 
@@ -218,7 +218,7 @@ def list_templates(
 
     With a KB, the list says which templates fit it.
     """
-    from kbkit.answers import catalogue
+    from kbkit.answers import templates as catalogue
     from kbkit.display.render import write
     from kbkit.kb import KnowledgeBase
 
@@ -238,7 +238,7 @@ def show_template(
     output: Output = None,
 ) -> None:
     """Show one template."""
-    from kbkit.answers import catalogue
+    from kbkit.answers import templates as catalogue
     from kbkit.display.render import write
 
     write(catalogue.details(catalogue.find(template, _own(own))), format, output)
@@ -254,7 +254,7 @@ def suggest(
 
     -o FILE.toml writes a catalogue.
     """
-    from kbkit.answers import catalogue
+    from kbkit.answers import templates as catalogue
     from kbkit.display.render import write
     from kbkit.kb import KnowledgeBase
 
@@ -321,12 +321,12 @@ def show_set(kb: Kb, name: SetName, format: Format = None, output: Output = None
 
     Nodes that the live generation no longer has are left out.
     """
-    from kbkit.answers.syntax import Saved
+    from kbkit.answers.syntax import SavedSet
     from kbkit.display.render import write
     from kbkit.kb import KnowledgeBase
 
     with KnowledgeBase(kb) as opened:
-        write(opened.answers(str(Saved(name))).nodes(), format, output)
+        write(opened.answers(str(SavedSet(name))).nodes(), format, output)
 
 
 def drop_sets(kb: Kb, names: Annotated[list[str], typer.Argument(metavar="NAME", help="Names of saved sets.")]) -> None:

@@ -180,8 +180,8 @@ def ingest(
     from kbkit.cli.progress import bars
     from kbkit.ingestion.build import Request
     from kbkit.ingestion.build import ingest as run
-    from kbkit.stores.document_vectors import Settings as VectorSettings
-    from kbkit.stores.text import Settings as TextSettings
+    from kbkit.stores.text import TextSettings
+    from kbkit.stores.vector_build import VectorSettings
 
     started = time.perf_counter()
     files, own = _recipe_options(context, source, paths or [])

@@ -169,8 +169,8 @@ def compare(
     Shows means, their difference with a 95 % confidence interval, and the p-values of two paired tests.
     """
     from kbkit.display.render import write
-    from kbkit.measures import compare as tests
     from kbkit.measures import files, ranking
+    from kbkit.measures import scores as tests
 
     _check_exclusive(by, per_query)
     answers = files.read_gold(gold, split)
@@ -185,7 +185,7 @@ def compare(
         write(_with_columns(tests.side_by_side(first, second), answers.queries), format, output)
         return
     compared = tests.compare_by(first, second, answers.queries, by or (), resamples, seed)
-    note(context, tests.remarks(compared))
+    note(context, tests.untested(compared))
     write(compared, format, output)
 
 
@@ -245,7 +245,7 @@ def _write(
 ) -> None:
     """Write means, or the scores of each query with its columns."""
     from kbkit.display.render import write
-    from kbkit.measures.summary import summary, undefined
+    from kbkit.measures.scores import summary, undefined
 
     if not per_query:
         note(context, undefined(scores))

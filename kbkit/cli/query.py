@@ -85,14 +85,14 @@ def sparql(
     Prefixes of the KB are predefined. SERVICE kb:search { ?x kb:matches "words" } searches its texts. -p NAME=VALUE
     sets $NAME in the query.
     """
-    from kbkit.assets.parameters import read_all
+    from kbkit.assets.parameters import convert_all
     from kbkit.display.render import check, write
     from kbkit.kb import KnowledgeBase
 
     check(format, output)
     chosen, cancel = _chosen("sparql", query, text), seconds(timeout)
     with KnowledgeBase(kb) as opened:
-        params = read_all(opened, chosen, pairs(param, "params"))
+        params = convert_all(opened, chosen, pairs(param, "params"))
         if print_:
             typer.echo(str(opened.rewrite(chosen.text, dialect, limit, **params)).rstrip("\n"))
             return

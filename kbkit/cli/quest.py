@@ -164,7 +164,7 @@ def make(
 
 
 def _constraints(values: list[str] | None) -> Any:
-    from kbkit.answers.constraints import Constraints
+    from kbkit.answers.sample_sets import Constraints
 
     return Constraints.of(numbers(values, "constraint", "NAME=10"))
 

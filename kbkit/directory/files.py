@@ -1,35 +1,55 @@
-"""Files that are written whole or not at all: aside, and then renamed."""
+"""Atomic writes: a file is written under a temporary name and then renamed."""
 
 from __future__ import annotations
 
+import contextlib
 import os
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from kbkit.directory import systems
 from kbkit.errors import KbError
 
 
-def write(files: Mapping[Path, str | bytes]) -> None:
-    """Write files, texts as UTF-8, in place of those of the same names, when all have been written aside; in order.
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside ``path``, and rename it to ``path`` when the block succeeds.
 
-    Folders are made. Raises :class:`KbError` that names the file which cannot be written.
+    The block creates a file or folder there, so that readers see the old version or the new one, never a part. If it
+    fails, the temporary file is removed and ``path`` is unchanged. Parent folders are created, links are followed.
+    Raises :class:`KbError` if a file cannot be written.
     """
-    aside: dict[Path, Path] = {}
-    path = Path()
+    target = path.resolve() if path.is_symlink() else path
+    temporary = target.with_name(f".{os.urandom(6).hex()}.new")
     try:
-        for path, content in files.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(prefix=".", suffix=".new", dir=path.parent)
-            aside[path] = Path(name)
-            with os.fdopen(handle, "wb") as file:
-                file.write(content.encode() if isinstance(content, str) else content)
-            systems.make_readable(aside[path])
-        for path, written in aside.items():
-            systems.replace(written, path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
+        former = temporary.with_suffix(".old")
+        if temporary.is_dir() and target.is_dir():
+            systems.rename(target, former)
+        systems.replace(temporary, target)
+        remove(former)
     except OSError as error:
-        raise KbError(f"{path} cannot be written: {error.strerror or error}") from None
+        raise KbError(f"Cannot write {path}: {error.strerror or error}") from None
     finally:
-        for written in aside.values():
-            written.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            remove(temporary)
+
+
+def write_files(files: Mapping[Path, str | bytes]) -> None:
+    """Write files, text as UTF-8, and rename them in order once all are written.
+
+    Raises :class:`KbError` if one cannot be written; then none of the files changes.
+    """
+    with contextlib.ExitStack() as stack:
+        for path, content in reversed(list(files.items())):  # the stack renames the last one first
+            temporary = stack.enter_context(replacing(path))
+            temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, link or folder, if it exists."""
+    if path.is_dir() and not path.is_symlink():
+        systems.remove_tree(path)
+    else:
+        systems.remove(path)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kbkit.errors import KbError, NotAKbError
+from kbkit.errors import Command, KbError, NotAKbError
 from kbkit.schema import Schema
 
 FORMAT = 3
@@ -19,45 +19,45 @@ STORES = ("tables", "adjacency", "triples", "text", "vectors")
 
 @dataclass
 class StoreRecord:
-    """What the manifest says of one store: what it counted, how long it took, its settings."""
+    """The manifest's record of one store."""
 
     counts: dict[str, int]
-    """Of what it holds, which ``check`` counts again."""
+    """Numbers of its rows, triples, documents or vectors, which ``kbkit check`` verifies."""
     seconds: float
-    """That building it took."""
+    """Build time."""
     settings: dict[str, Any] = field(default_factory=dict)
-    """With which it was built: the analyzer; the embedder, its dimension and prefixes, chunks."""
+    """Build settings: the analyzer; the embedder with its dimension and prefixes, and chunks."""
 
 
 @dataclass
 class Manifest:
-    """Everything about a generation that is not in its stores; ``manifest.json``."""
+    """The metadata of a generation, stored in ``manifest.json``."""
 
     schema: Schema
     """See below."""
     generation: str
-    """Its name, that of its folder."""
+    """Name of the generation and of its folder."""
     created: str
-    """When, UTC, ISO 8601."""
+    """Time of the build, UTC, ISO 8601."""
     recipe: dict[str, Any]
-    """The ``name``, ``title`` and ``licence`` of the recipe, its ``options``, and which relations are ``symmetric``."""
+    """The ``name``, ``title`` and ``licence`` of the recipe, its ``options``, and its ``symmetric`` relations."""
     sources: list[dict[str, Any]]
-    """The files that were read: ``name``, ``bytes``, ``sha256``."""
+    """The source files: ``name``, ``bytes``, ``sha256``."""
     report: dict[str, Any]
-    """How many rows were merged, dropped or left out, by reason."""
+    """Numbers of merged, dropped and skipped rows, by reason."""
     versions: dict[str, str]
-    """Of kbkit and of what it built with."""
+    """Versions of kbkit and of its engines."""
     stores: dict[str, StoreRecord] = field(default_factory=dict)
-    """By name, those that were built."""
+    """The stores that were built, by name."""
     files: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """By path in the generation: ``bytes`` and ``sha256``."""
+    """The ``bytes`` and ``sha256`` of each file, by path in the generation."""
     format: int = FORMAT
-    """Of the directory: another one was written by a newer or an older kbkit."""
+    """Version of the directory format."""
 
     def store(self, name: str) -> StoreRecord:
-        """The record of a store; raises :class:`KbError` where the KB was built without it."""
+        """Return the record of a store; raise :class:`KbError` if the KB was built without it."""
         if name not in self.stores:
-            raise KbError(f"this KB has no store {name!r}", f"kbkit build DIR {name} adds it")
+            raise KbError(f"This KB has no store {name!r}", "Run ", Command(f"build KB {name}"), " to add it")
         return self.stores[name]
 
     def write(self, folder: Path) -> None:
@@ -67,16 +67,16 @@ class Manifest:
 
     @staticmethod
     def read(folder: Path) -> Manifest:
-        """Read ``manifest.json``; raises :class:`NotAKbError` when it is missing, broken or of another format."""
+        """Read ``manifest.json``; raise :class:`NotAKbError` if it is missing, invalid or has another format."""
         path = folder / "manifest.json"
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
             if data["format"] != FORMAT:
                 raise NotAKbError(
-                    f"{folder} has format {data['format']}, and this kbkit reads {FORMAT}",
-                    f"{'upgrade kbkit, or ' if data['format'] > FORMAT else ''}ingest the source again",
+                    f"{folder} has format {data['format']}, but this version of kbkit reads format {FORMAT}",
+                    f"{'Upgrade kbkit, or ingest' if data['format'] > FORMAT else 'Ingest'} the source again",
                 )
             stores = {name: StoreRecord(**record) for name, record in data["stores"].items()}
             return Manifest(**{**data, "schema": Schema.from_json(data["schema"]), "stores": stores})
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise NotAKbError(f"{path} cannot be read: {error}", "restore it, or ingest the source again") from error
+            raise NotAKbError(f"Cannot read {path}: {error}", "Restore it, or ingest the source again") from error

@@ -1,11 +1,11 @@
-"""What differs between Linux, macOS and Windows: locks, renames, deletions, links, writing to disk, file names.
+"""Differences between Linux, macOS and Windows: locks, renames, deletions, links, syncing, file names.
 
-The one place for it: a test refuses calls elsewhere that one of these systems lacks or runs otherwise.
+A test rejects such calls in other modules.
 
-Windows locks a range of bytes with ``LockFileEx``, others a file with ``flock``; either is the process's, and goes when
-it dies. Windows neither renames nor removes what some process has open, so that both are tried again for a while:
-scanners and indexers open new files for a moment. macOS returns from ``fsync`` while the data is still in the drive's
-cache: :func:`sync` empties that too, which serves all files before it as well.
+Windows locks a range of bytes with ``LockFileEx``, the others a file with ``flock``; the lock ends with its process.
+Windows cannot rename or delete an open file, so both are retried for a while, because virus scanners and indexers open
+new files for a moment. ``fsync`` on macOS leaves data in the cache of the drive, which :func:`sync` flushes too, with
+the data of all files synced before.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ MACOS = sys.platform == "darwin"
 _TRIES = 50
 _PAUSE = 0.1
 _LOCKED_BYTE = 1 << 30
-"""Far behind the text of a lock file: Windows lets nobody read a byte that is locked."""
+"""Position far beyond the text of a lock file, because locked bytes cannot be read on Windows."""
 _EXCLUSIVE, _AT_ONCE = 2, 1  # LOCKFILE_EXCLUSIVE_LOCK, LOCKFILE_FAIL_IMMEDIATELY
 _HELD = (33, 997)  # ERROR_LOCK_VIOLATION, ERROR_IO_PENDING
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
-_LONGEST_NAME = 150
+_MAX_NAME_LENGTH = 150
 
 
 # -- locks ------------------------------------------------------------------------------------------------------------
 
 
 def lock(handle: IO[Any], *, shared: bool) -> bool:
-    """Try to lock an open file until it is closed, at the latest when the process ends; False when others hold it.
+    """Try to lock an open file until it is closed; return False if another process holds the lock.
 
-    On a file system that knows no locks a shared one is given and an exclusive one is not: readers may go on there.
+    On a file system without locks, shared locks succeed and exclusive ones fail, so that KBs can be read there.
     """
     return _lock_range(handle, shared) if WINDOWS else _flock(handle, shared)
 
@@ -64,7 +64,7 @@ def _flock(handle: IO[Any], shared: bool) -> bool:
 
 
 class _Overlapped(ctypes.Structure):
-    """``OVERLAPPED`` of the Windows API: here, where the range begins."""
+    """``OVERLAPPED`` of the Windows API; here, the start of a range."""
 
     _fields_ = (
         ("internal", ctypes.c_void_p),
@@ -85,7 +85,7 @@ def _lock_range(handle: IO[Any], shared: bool) -> bool:
 
 
 def _windows_locks() -> tuple[Callable[[int, int, _Overlapped], int], Callable[[], int]]:
-    """``LockFileEx`` of one byte by descriptor, and what tells why it failed."""
+    """Return ``LockFileEx`` for one byte of a descriptor, and the function that returns its error."""
     import msvcrt
 
     kernel: Any = ctypes.WinDLL("kernel32", use_last_error=True)  # type: ignore[attr-defined, unused-ignore]
@@ -100,7 +100,7 @@ def _windows_locks() -> tuple[Callable[[int, int, _Overlapped], int], Callable[[
 
 
 def same_file(handle: IO[Any], path: Path) -> bool:
-    """Whether ``path`` still names the open file: one that its holder removed meanwhile locks nobody out."""
+    """Return whether ``path`` still names the open file, since the lock on a deleted file is void."""
     try:
         return os.path.samestat(os.fstat(handle.fileno()), path.stat())
     except FileNotFoundError:
@@ -108,13 +108,13 @@ def same_file(handle: IO[Any], path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def exclusive(path: Path, busy: str, hint: str, patience: float = 0.0) -> Iterator[None]:
-    """Hold a lock file, which is made and goes again; its folder must be there.
+def exclusive(path: Path, busy: str, hint: str, timeout: float = 0.0) -> Iterator[None]:
+    """Create and hold a lock file, in an existing folder, and delete it after the block.
 
-    Raises :class:`LockedError` of ``busy`` while another process holds it, after ``patience`` seconds. The system drops
-    the lock of a process that dies.
+    Raises :class:`LockedError` with message ``busy`` if another process still holds it after ``timeout`` seconds. The
+    lock ends with its process.
     """
-    limit = time.monotonic() + patience
+    limit = time.monotonic() + timeout
     while True:
         with _opened_lock(path) as handle:
             if handle is not None and lock(handle, shared=False) and same_file(handle, path):
@@ -130,7 +130,7 @@ def exclusive(path: Path, busy: str, hint: str, patience: float = 0.0) -> Iterat
 
 @contextlib.contextmanager
 def _opened_lock(path: Path) -> Iterator[IO[bytes] | None]:
-    """The lock file, open; None where Windows is just removing it."""
+    """Yield the open lock file, or None while Windows is deleting it."""
     try:
         handle = path.open("ab")
     except PermissionError:
@@ -143,10 +143,10 @@ def _opened_lock(path: Path) -> Iterator[IO[bytes] | None]:
 
 
 def drop_lock(handle: IO[Any], path: Path) -> None:
-    """Remove a lock file that this process holds, and let go of it.
+    """Delete a lock file that this process holds, and release the lock.
 
-    Elsewhere the name goes first, so that nobody locks a file that is about to vanish; Windows keeps what is open, and
-    what another process has opened meanwhile stays its lock file.
+    The file is deleted first, so that no other process locks a file about to be deleted; Windows must close it first,
+    and keeps a file that another process has opened meanwhile as that process's lock file.
     """
     with contextlib.suppress(OSError):
         if WINDOWS:
@@ -157,7 +157,7 @@ def drop_lock(handle: IO[Any], path: Path) -> None:
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """Ctrl-C does nothing while the block runs, in the main thread."""
+    """Ignore Ctrl-C during the block, in the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -172,7 +172,7 @@ def undisturbed() -> Iterator[None]:
 
 
 def retry(action: Callable[[], object]) -> None:
-    """Rename or remove; on Windows again, for five seconds, while a process has the file open."""
+    """Run ``action``, which renames or deletes; on Windows, retry for five seconds while the file is open."""
     for left in range(_TRIES - 1, -1, -1):
         try:
             action()
@@ -185,31 +185,31 @@ def retry(action: Callable[[], object]) -> None:
 
 
 def rename(old: Path, new: Path) -> None:
-    """Give a file or folder a new name, which must be free; both are on one file system."""
+    """Rename a file or folder to a path that does not exist, on the same file system."""
     retry(lambda: old.rename(new))
 
 
 def replace(old: Path, new: Path) -> None:
-    """Put a file in place of another, at once: a reader finds the one or the other."""
+    """Replace a file by another atomically."""
     retry(lambda: old.replace(new))
 
 
 def remove(path: Path) -> None:
-    """Remove a file, if it exists."""
+    """Delete a file if it exists."""
     retry(lambda: path.unlink(missing_ok=True))
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a folder and all below it, if it exists; links are not followed."""
+    """Delete a folder and its contents if it exists, without following links."""
     if path.exists():
         retry(lambda: shutil.rmtree(path))
 
 
 def rename_unless_locked(folder: Path, new: Path, lock_name: str, wanted: Callable[[], bool] = lambda: True) -> bool:
-    """Rename a folder whose lock file nobody holds, unless ``wanted`` then says no; whether it was done.
+    """Rename a folder if its lock file is free and ``wanted`` then returns True; return whether it was renamed.
 
-    The lock is held meanwhile, so that nobody takes it. Windows renames no folder in which a file is open, its own lock
-    file too, and that keeps it from those that others have open.
+    The lock is held meanwhile, except on Windows, which cannot rename a folder with an open file; this also protects
+    the folders that other processes have open.
     """
     with (folder / lock_name).open("r+b") as handle:
         if not lock(handle, shared=False) or not wanted():
@@ -229,7 +229,7 @@ def rename_unless_locked(folder: Path, new: Path, lock_name: str, wanted: Callab
 
 
 def link_or_copy(old: str, new: str) -> None:
-    """A hard link to a file, or a copy where links fail."""
+    """Create a hard link to a file, or a copy if that fails."""
     try:
         os.link(old, new)
     except OSError:
@@ -237,27 +237,21 @@ def link_or_copy(old: str, new: str) -> None:
 
 
 def symlink_or_copy(old: Path, new: Path) -> None:
-    """A symbolic link to a file, or a copy where that is refused: on Windows links are a privilege."""
+    """Create a symbolic link to a file, or a copy if that fails, as on Windows without the privilege."""
     try:
         new.symlink_to(old.resolve())
     except OSError:
         shutil.copy2(old, new)
 
 
-def make_readable(path: str | os.PathLike[str]) -> None:
-    """Let others read a temporary file, which was made private; on Windows a file has the rights of its folder."""
-    if not WINDOWS:
-        os.chmod(path, 0o644)  # noqa: PTH101
-
-
 def sync(descriptor: int) -> None:
-    """Wait until an open file is on the disk: not in the system's memory, and on macOS not in the drive's either."""
+    """Wait until an open file is on disk, on macOS including the cache of the drive."""
     if MACOS:
         import fcntl
 
         try:
             fcntl.fcntl(descriptor, getattr(fcntl, "F_FULLFSYNC", 51))
-        except OSError:  # a network's file system has no such call
+        except OSError:  # not supported by network file systems
             pass
         else:
             return
@@ -265,7 +259,7 @@ def sync(descriptor: int) -> None:
 
 
 def sync_path(path: Path, flush: Callable[[int], object] = sync) -> None:
-    """The same of a file or folder by its name. Windows opens no folders, and writes their names by itself."""
+    """Sync a file or folder by path; Windows cannot open folders, and syncs them by itself."""
     if WINDOWS and path.is_dir():
         return
     descriptor = os.open(path, os.O_RDWR if WINDOWS else os.O_RDONLY)
@@ -276,7 +270,7 @@ def sync_path(path: Path, flush: Callable[[int], object] = sync) -> None:
 
 
 def sync_tree(folder: Path) -> None:
-    """The same of a folder and all below it; the drive is asked to empty its cache once, at the end."""
+    """Sync a folder and its contents; the cache of the drive is flushed once, at the end."""
     for path in folder.rglob("*"):
         sync_path(path, os.fsync)
     if WINDOWS:
@@ -288,35 +282,34 @@ def sync_tree(folder: Path) -> None:
 
 
 def file_name(name: str) -> str:
-    """A file's name, without ending, for any text: another one for each, on every system.
+    """Return a valid file name without ending for any text, distinct on every system.
 
-    Letters, digits and ``-._~`` stay, the rest is percent-encoded. A digest follows where that is not enough: after
-    capitals (macOS and Windows take ``Big`` and ``big`` for one), after a name that Windows keeps for a device, and
-    after what is cut because it is long.
+    Letters, digits and ``-._~`` remain, other characters are percent-encoded. A digest is appended if the text has
+    capitals (on macOS and Windows ``Big`` and ``big`` are the same file), is a device name of Windows, or is truncated.
     """
-    import hashlib  # here, because every command waits for this module
+    import hashlib  # every command imports this module
 
     encoded = urllib.parse.quote(name, safe="")
     capitals = any("A" <= letter <= "Z" for letter in name)
-    if capitals or encoded.split(".")[0].lower() in _RESERVED or len(encoded) > _LONGEST_NAME:
+    if capitals or encoded.split(".")[0].lower() in _RESERVED or len(encoded) > _MAX_NAME_LENGTH:
         encoded = f"{encoded[:100]}-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:16]}"
     return f"_{encoded}" if encoded.split(".")[0].lower() in _RESERVED else encoded
 
 
 def cores() -> int:
-    """How many processor cores this process may use."""
+    """Return the number of processor cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def plainest_editor() -> str:
-    """The editor that the system surely has."""
+    """Return an editor that every system has."""
     return "notepad" if WINDOWS else "vi"
 
 
 def words(command: str) -> list[str]:
-    """The words of a command line, as a shell splits it; raises :class:`ValueError` where a quotation does not end.
+    """Split a command line like a shell; raise :class:`ValueError` for an unclosed quotation mark.
 
-    On Windows a backslash parts folders and quotes nothing.
+    On Windows, a backslash separates folders and does not quote.
     """
     if not WINDOWS:
         return shlex.split(command)
@@ -324,12 +317,12 @@ def words(command: str) -> list[str]:
 
 
 def is_closed_pipe(error: OSError) -> bool:
-    """Whether a write failed because its reader is gone; Windows calls that an invalid argument."""
+    """Return whether a write failed because the reader is gone, an invalid argument on Windows."""
     return isinstance(error, BrokenPipeError) or (WINDOWS and error.errno == errno.EINVAL)
 
 
 def discard_output() -> None:
-    """Let standard output go nowhere from now on, when its reader is gone: Python flushes it at its end."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
+    """Redirect standard output to the null device, because Python flushes it on exit even if the reader is gone."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)

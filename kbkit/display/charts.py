@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kbkit.directory import files as whole_files
+from kbkit.directory.files import write_files
 from kbkit.errors import KbError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def write(charts: Sequence[Chart], path: Path) -> None:
         content = convert.vegalite_to_png(spec, scale=_PIXELS)
     else:
         content = _page(spec, charts[0].title, convert).encode()
-    whole_files.write({path: content})
+    write_files({path: content})
 
 
 def _libraries() -> tuple[Any, Any]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kbkit.display.render import cell, clean
+from kbkit.errors import plural
 
 ROWS, HITS = 20, 100
 """Maximum number of answers, and of hits, to show."""
@@ -56,7 +57,7 @@ def answers(expression: str, type_name: str | None, count: int, rows: Rows, proo
     more = _line(f"… and {count - len(rows):,} more", dim=True) if count > len(rows) else ""
     why = _folded(f"why {text(rows[0][2])}", _list(map(text, proof))) if rows and proof else ""
     head = _line(f"<code>{text(expression, 2000)}</code>")
-    return _page(head, _line(f"{count:,} member{'' if count == 1 else 's'}{of}"), members if rows else "", more, why)
+    return _page(head, _line(plural(count, "member") + of), members if rows else "", more, why)
 
 
 def hits(columns: Sequence[str], rows: Rows, count: int) -> str:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from kbkit.assets.parameters import read
-from kbkit.errors import KbError
+from kbkit.assets.parameters import convert
+from kbkit.errors import KbError, check_unicode
 from kbkit.executor import languages
 from kbkit.executor.parameters import named
 from kbkit.executor.settings import Settings
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from kbkit.answers.answer_set import AnswerSet
     from kbkit.graph.pages import Page
 
-_NO_TEXT = re.compile("[\ud800-\udfff]")  # what stands for bytes that could not be decoded
 _LAST = re.compile(r"(?<![\w@/.:#`\[])_(?![\w/:#`])")
 _LAST_IN_SQL = re.compile(r"(?<![\w.\"'])_(?![\w\"'])")
 
@@ -148,8 +147,7 @@ class Executor:
         statement = statement.strip()
         started = time.perf_counter()
         self.ran = statement
-        if _NO_TEXT.search(statement):
-            raise KbError("the statement holds bytes that are no UTF-8", "convert it, e.g. with iconv")
+        check_unicode(statement, "the statement")
         if statement.isdecimal() and self.links:
             return self._timed(self.follow(int(statement)), started)
         language = language or self.language(statement)
@@ -167,7 +165,7 @@ class Executor:
         names = [name for name in named(statement, language) if name in self.values]
         if language == "answers":
             return {name: self.values[name] for name in names}
-        return {name: read(self.kb, language, name, "", self.values[name]) for name in names}
+        return {name: convert(self.kb, language, name, "", self.values[name]) for name in names}
 
     @staticmethod
     def _timed(outcome: Outcome, started: float) -> Outcome:
@@ -252,7 +250,7 @@ class Executor:
         if self.last is not None and self.last.answers is not None:
             name = f"({self.last.answers.expression})"
         else:
-            held = self.kb.session.held
+            held = self.kb.session.session_sets
             held[f"{LAST}{len(held) + 1}"] = self.members()  # for good: later answers may be made of it
             name = f"@{LAST}{len(held)}"
         parts, end = [], 0
@@ -269,16 +267,12 @@ class Executor:
 
     def save(self, name: str) -> int:
         """Keep the nodes of the last result as a set; how many they are."""
-        import polars as pl
-
         last = self.result()
         if last.answers is not None:
             last.answers.save(name)
             return len(last.answers)
         node_type, ids = self.members()
-        held = pl.DataFrame({"id": ids})
-        sql = "SELECT type, key FROM nodes WHERE id IN (SELECT id FROM kbkit_members) ORDER BY id"
-        members = self.kb.tables.lookup(sql, frames={"kbkit_members": held})
+        members = self.kb.stores.nodes.frame(ids)
         self.kb.workspace.save(name, last.statement, node_type, self.kb.manifest.generation, members)
         return len(ids)
 
@@ -304,7 +298,7 @@ class Executor:
 
         for column in frame.select(pl.col(pl.String)).iter_columns():
             iris = column.drop_nulls().unique().to_list()
-            found, missing = self.kb.session.by_iri(iris)
+            found, missing = self.kb.stores.nodes.by_iri(iris)
             if len(found) and not missing:
                 return found
         raise KbError(

@@ -32,7 +32,6 @@ _MOST_RELATIONS = 40
 _LONGEST = 200
 """Letters of what is typed that are looked for."""
 
-_FOLDED = "replace(replace(translate(strip_accents(lower({0})), 'øłđıð', 'oldid'), 'æ', 'ae'), 'œ', 'oe')"
 _OVERLAPPING = 100_000
 
 
@@ -100,13 +99,7 @@ class Lookups:
         if len(ids) < limit and len(phrase) > 1:
             held = self._kb.text.names_holding(typed, within, _HELD)
             ids += self._popular(held[~np.isin(held, starting)], node_type)[: limit - len(ids)]
-        return self._sorted(self._rows(ids[:limit]), typed, limit)
-
-    def _rows(self, ids: Sequence[int]) -> list[Any]:
-        """(id, key, type, name, aliases) of nodes, in their order."""
-        sql = "SELECT id, key, type, name, aliases FROM nodes WHERE id IN (SELECT unnest($ids))"
-        place = {node: i for i, node in enumerate(ids)}
-        return sorted(self._kb.tables.rows(sql, {"ids": list(ids)}), key=lambda row: place[row[0]]) if ids else []
+        return self._sorted(self._kb.stores.nodes.with_aliases(ids[:limit]), typed, limit)
 
     def _from_tables(self, typed: str, node_type: NodeType | None, limit: int) -> list[Row]:
         import numpy as np
@@ -114,15 +107,10 @@ class Lookups:
         words = plain(typed).split()
         if typed and not words:
             return []
-        where, params = self._where(node_type)
-        if words:  # a coarse net; what it holds is looked at again
-            word = max(words, key=len)
-            held = f"{'contains' if len(typed) > 1 else 'starts_with'}({_FOLDED}, $word)"
-            aliases = "len(list_filter(aliases, lambda a: " + held.format("a") + ")) > 0"
-            where += f" AND ({held.format('name')} OR {aliases})"
-            params["word"] = word
-        sql = f"SELECT id, key, type, name, aliases FROM nodes WHERE {where} ORDER BY id LIMIT {_FEW}"
-        rows = {row[0]: row for row in self._kb.tables.rows(sql, params)}
+        word = max(words, key=len, default="")  # a coarse net; what it holds is looked at again
+        type_name = None if node_type is None else node_type.name
+        found = self._kb.stores.nodes.containing(word, type_name, _FEW, prefix=len(typed) == 1)
+        rows = {row.id: row for row in found}
         order = self._popular(np.fromiter(rows, np.int64, len(rows)), node_type)
         return self._sorted([rows[node] for node in order], typed, limit)
 
@@ -138,14 +126,6 @@ class Lookups:
                 groups[place].append((name, kind, key, alias))
         return [row for group in groups for row in group][:limit]
 
-    def _where(self, node_type: NodeType | None) -> tuple[str, dict[str, Any]]:
-        if node_type is None:
-            return "true", {}
-        own, params = "id BETWEEN $first AND $last", {"first": node_type.first, "last": node_type.last}
-        if not node_type.others:
-            return own, params
-        return f"({own} OR id IN (SELECT id FROM node_types WHERE type = $type))", {**params, "type": node_type.name}
-
     def _within(self, node_type: NodeType | None) -> NDArray[np.int64] | range | None:
         """The nodes of a type; where very many have it besides their primary type, those whose primary type it is."""
         import numpy as np
@@ -156,9 +136,7 @@ class Lookups:
         if not node_type.others or node_type.others > _OVERLAPPING:
             return own
         if node_type.name not in self._members:
-            sql = "SELECT id FROM node_types WHERE type = $type"
-            others = self._kb.tables.lookup(sql, {"type": node_type.name})["id"].to_numpy()
-            self._members[node_type.name] = np.unique(np.concatenate([np.asarray(own, np.int64), others]))
+            self._members[node_type.name] = self._kb.session.members(node_type.name).astype(np.int64)
         return self._members[node_type.name]
 
     def _popular(self, ids: NDArray[np.int64], node_type: NodeType | None) -> list[int]:
@@ -188,11 +166,8 @@ class Lookups:
     @_quiet
     def keys(self, typed: str, type_name: str | None, limit: int) -> list[Row]:
         """Nodes (of a type) whose key starts so, in the order of their keys."""
-        where, params = self._where(None if type_name is None else self._schema.type(type_name))
-        sql = (
-            f"SELECT name, type, key FROM nodes WHERE {where} AND starts_with(key, $typed) ORDER BY key LIMIT {limit:d}"
-        )
-        return [(*row, "") for row in self._kb.tables.rows(sql, {**params, "typed": typed[:_LONGEST]})]
+        rows = self._kb.stores.nodes.keys_starting(typed[:_LONGEST], type_name, limit)
+        return [(row.name, row.type, row.key, "") for row in rows]
 
     # -- everything else that has a name --------------------------------------------------------------------------
 
@@ -212,7 +187,7 @@ class Lookups:
     @_quiet
     def templates(self) -> list[tuple[str, str]]:
         """Templates: id, expression."""
-        from kbkit.answers.catalogue import shipped
+        from kbkit.answers.templates import shipped
 
         return [(template.id, template.expression) for template in shipped()]
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kbkit.executor import lookups
-from kbkit.schema import Relation, Schema, Signature
+from kbkit.schema import Relation, Schema
+from kbkit.stores.table_schema import RELATION_COLUMNS, TABLES, TYPE_COLUMNS, Column
 
 if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
@@ -75,48 +76,16 @@ Columns = Sequence[tuple[str, str]]
 """Names and types of columns."""
 
 
-class Way(NamedTuple):
-    """One signature of a relation, seen from its end ``near``: a hop to ``other`` with it runs ``forward`` or not."""
-
-    relation: Relation
-    forward: bool
-    other: str
-    near: str
-    edges: int
-
-
 def _none(*_: object) -> tuple[()]:
     return ()
 
 
-_OWN = [("id", "INTEGER"), ("key", "VARCHAR"), ("name", "VARCHAR")]
-_PAIR = [("head", "INTEGER"), ("tail", "INTEGER")]
-_TABLES: dict[str, Columns] = {
-    "nodes": [
-        ("id", "INTEGER"),
-        ("type", "VARCHAR"),
-        ("key", "VARCHAR"),
-        ("name", "VARCHAR"),
-        ("aliases", "VARCHAR[]"),
-    ],
-    "edges": [("head", "INTEGER"), ("relation", "VARCHAR"), ("tail", "INTEGER")],
-    "texts": [("id", "INTEGER"), ("field", "VARCHAR"), ("position", "BIGINT"), ("text", "VARCHAR")],
-    "node_types": [("id", "INTEGER"), ("type", "VARCHAR")],
-    "types": [
-        *(("type", "VARCHAR"), ("iri", "VARCHAR"), ("first_id", "INTEGER"), ("nodes", "INTEGER")),
-        *(("other_nodes", "INTEGER"), ("sql_name", "VARCHAR")),
-    ],
-    "relations": [
-        *(("relation", "VARCHAR"), ("iri", "VARCHAR"), ("head_type", "VARCHAR"), ("tail_type", "VARCHAR")),
-        *(("edges", "BIGINT"), ("is_symmetric", "BOOLEAN"), ("sql_name", "VARCHAR")),
-    ],
-    "answer_sets": [
-        *(("name", "VARCHAR"), ("expression", "VARCHAR"), ("type", "VARCHAR"), ("generation", "VARCHAR")),
-        *(("saved", "VARCHAR"), ("count", "BIGINT")),
-    ],
-    "answer_members": [("answer_set", "VARCHAR"), ("id", "INTEGER"), ("type", "VARCHAR"), ("key", "VARCHAR")],
-}
-"""The tables that every KB has."""
+def _columns(declared: Sequence[Column]) -> Columns:
+    return [(column.name, column.result_type) for column in declared]
+
+
+_TABLES = {name: _columns(declared) for name, declared in TABLES.items()}
+"""The columns of the tables of every KB."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +169,10 @@ class Vocabulary:
         kind, name = self._owners.get(folded, ("", ""))
         if kind:
             owner = self.schema.type(name) if kind == "type" else self.schema.relation(name)
-            return [*(_OWN if kind == "type" else _PAIR), *((a.name, a.type) for a in owner.attributes)]
+            return [
+                *_columns(TYPE_COLUMNS if kind == "type" else RELATION_COLUMNS),
+                *((a.name, a.type) for a in owner.attributes),
+            ]
         if folded == "edges":
             return [*_TABLES["edges"], *self._edge_attributes.items()]
         extra = next((name for name in self.schema.extra_tables if name.casefold() == folded), None)
@@ -230,60 +202,3 @@ class Vocabulary:
     def relation(self, name: str) -> Relation | None:
         """The relation that is called so, in any case; None where there is none."""
         return self._folded_relations.get(name) or self._folded_relations.get(name.casefold())
-
-    # -- how relations join types -----------------------------------------------------------------------------------
-
-    @cached_property
-    def _primaries(self) -> dict[str, frozenset[str]]:
-        """The primary types that nodes of a type may have."""
-        return {t.name: frozenset((t.name, *t.overlaps)) for t in self.schema.node_types}
-
-    @cached_property
-    def _having(self) -> dict[str, list[str]]:
-        """The types that nodes of a primary type may have, itself first."""
-        result = {t.name: [t.name] for t in self.schema.node_types}
-        for node_type in self.schema.node_types:
-            for primary in node_type.overlaps:
-                result.setdefault(primary, [primary]).append(node_type.name)
-        return result
-
-    @cached_property
-    def _signatures(self) -> dict[str, list[tuple[Relation, Signature]]]:
-        """By primary type, the signatures that have it at an end; twice where it is at both."""
-        result: dict[str, list[tuple[Relation, Signature]]] = {t.name: [] for t in self.schema.node_types}
-        for relation in self.schema.relations:
-            for signature in relation.signatures:
-                pair = relation, signature
-                result.setdefault(signature.head, []).append(pair)
-                if signature.tail != signature.head:
-                    result.setdefault(signature.tail, []).append(pair)
-        return result
-
-    def ways(self, source: str | None, target: str | None = None) -> list[Way]:
-        """The ways from nodes of a type to nodes of another; None for any type, but not for both."""
-        if source is None:
-            if target is None:
-                return []
-            return [Way(w.relation, not w.forward, w.near, w.other, w.edges) for w in self.ways(target)]
-        found = [way for s in self._primaries.get(source, ()) for way in self._ways_from(s)]
-        if target is None:
-            return found
-        ends = self._primaries.get(target, frozenset())
-        return [way for way in found if way.other in ends]
-
-    def _ways_from(self, primary: str) -> Iterator[Way]:
-        for relation, signature in self._signatures.get(primary, ()):
-            if signature.head == primary:
-                yield Way(relation, True, signature.tail, primary, signature.edges)
-            if signature.tail == primary:
-                loop = signature.head == primary  # its edges are counted already
-                yield Way(relation, False, signature.head, primary, 0 if loop else signature.edges)
-
-    def ways_of(self, relation: Relation) -> list[Way]:
-        """The ways of a relation, both directions of each signature."""
-        forward = [Way(relation, True, s.tail, s.head, s.edges) for s in relation.signatures]
-        return [*forward, *(Way(relation, False, s.head, s.tail, s.edges) for s in relation.signatures)]
-
-    def types_having(self, primary: str) -> Sequence[str]:
-        """The types that nodes of a primary type may have."""
-        return self._having.get(primary, (primary,))

@@ -21,8 +21,7 @@ from kbkit.directory.generations import tree_bytes
 from kbkit.display.progress import Event, Listener
 from kbkit.errors import BadInputError, KbError, Option, QueryError, UnknownNameError
 from kbkit.export import folder, kgtk, lines, rebuild
-from kbkit.stores.sql_errors import first_line
-from kbkit.stores.tables import FILE, Error, Tables
+from kbkit.stores.tables import FILE, Error, Tables, first_line
 
 if TYPE_CHECKING:
     from kbkit.stores import Stores

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from kbkit.schema import Attribute
-from kbkit.stores.tables import quote
+from kbkit.schema import Attribute, quote
 
 Value = Callable[[str, str], str]
 """An SQL expression for the exported value of a column, given its SQL name and type."""

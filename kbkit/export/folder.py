@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kbkit.export.columns import Value, as_csv, as_parquet, present
-from kbkit.schema import Attribute, NodeType, Schema, merged_attributes
-from kbkit.stores.tables import Tables, literal, quote
+from kbkit.schema import Attribute, NodeType, Schema, literal, merged_attributes, quote
+from kbkit.stores.tables import Tables
 
 Progress = Callable[[str, int, int], None]
 """Called with (stage, done, total)."""

@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kbkit.schema import Attribute, Relation, Schema
-from kbkit.stores.tables import Tables, literal, quote
+from kbkit.schema import Attribute, Relation, Schema, literal, quote
+from kbkit.stores.tables import Tables
 
 HEADER = b"id\tnode1\tlabel\tnode2\n"
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from kbkit.schema import Schema
+from kbkit.schema import Schema, literal
 from kbkit.stores import ntriples
-from kbkit.stores.tables import Tables, literal
+from kbkit.stores.tables import Tables
 from kbkit.stores.triples import QUADS
 
 if TYPE_CHECKING:

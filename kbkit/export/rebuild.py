@@ -9,8 +9,7 @@ from typing import Any
 
 from kbkit.export.columns import is_nested, is_text
 from kbkit.export.folder import Form
-from kbkit.schema import Attribute, Schema, iri_escape, merged_attributes
-from kbkit.stores.tables import literal, quote
+from kbkit.schema import Attribute, Schema, iri_escape, literal, merged_attributes, quote
 
 _LISTS = (Attribute("aliases", "VARCHAR[]"), Attribute("types", "VARCHAR[]"))
 

@@ -14,18 +14,16 @@ import numpy as np
 from kbkit.display.drawing import svg, write
 from kbkit.display.drawing.model import Drawing
 from kbkit.display.render import clean
-from kbkit.errors import BadInputError, KbError
+from kbkit.errors import BadInputError, KbError, plural
 from kbkit.graph.steps import Graph, closed, label_of, pieces, spread, types_of
 from kbkit.schema import Schema
 from kbkit.stores import Stores
 from kbkit.stores.adjacency import Ids
-from kbkit.stores.ids import is_in
-from kbkit.stores.nodes import NODES_SQL
+from kbkit.stores.arrays import is_in
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from kbkit.stores.tables import Tables
 
 MAX_HOPS = 100
 
@@ -61,14 +59,14 @@ class Neighbourhood:
         """The title, in one line."""
         hops = int(self.found["hop"].max())  # type: ignore[arg-type]
         name = clean(self.nodes["name"][0]).replace("\n", " ")
-        return f"{name}: neighbourhood within {hops} step{'s' * (hops != 1)}"
+        return f"{name}: neighbourhood within {plural(hops, 'step')}"
 
     @property
     def summary(self) -> str:
         """The numbers of nodes, edges and omitted nodes, as text."""
         nodes, edges = self.nodes.height, self.edges.height
-        shown = f"{nodes:,} node{'s' * (nodes != 1)}, {edges:,} edge{'s' * (edges != 1)}"
-        return shown + (f"; {self.omitted:,} more node{'s' * (self.omitted != 1)} omitted" if self.omitted else "")
+        shown = f"{plural(nodes, 'node')}, {plural(edges, 'edge')}"
+        return shown + (f"; {plural(self.omitted, 'more node')} omitted" if self.omitted else "")
 
     def lines(self, width: int = 80) -> list[str]:
         """Return the number of nodes by type and distance as text, wrapped to ``width`` columns."""
@@ -76,7 +74,7 @@ class Neighbourhood:
         for (hop,), part in self.found.group_by("hop", maintain_order=True):
             if hop:
                 counts = [f"{count:,} {clean(name)}" for name, count in part.select("type", "nodes").iter_rows()]
-                told = f"{hop} step{'s' * (hop != 1)}: {int(part['nodes'].sum()):,} nodes: {', '.join(counts)}"
+                told = f"{plural(hop, 'step')}: {int(part['nodes'].sum()):,} nodes: {', '.join(counts)}"
                 lines += textwrap.wrap(told, max(width, 20), initial_indent="  ", subsequent_indent=6 * " ")
         return [*lines, f"shown: {self.summary}"]
 
@@ -146,7 +144,7 @@ def neighbourhood(
     kinds = {"head": pl.Int32, "relation": pl.String, "tail": pl.Int32}
     return Neighbourhood(
         center,
-        _described(tables, kept),
+        _described(stores, kept),
         pl.concat(edges) if edges else pl.DataFrame(schema=kinds),
         _counted(schema, fronts, kept),
         frozenset(r.name for r in schema.relations if r.symmetric),
@@ -186,15 +184,15 @@ def _fair(graph: Graph, before: Ids, front: Ids, room: int) -> Ids:
     return np.sort(in_turn[np.sort(first)[:room]])
 
 
-def _described(tables: Tables, kept: Sequence[Ids]) -> pl.DataFrame:
+def _described(stores: Stores, kept: Sequence[Ids]) -> pl.DataFrame:
     """Return id, key, type, name, hop, line of the included nodes."""
     import polars as pl
 
     ids = np.concatenate(kept)
     hops = np.repeat(np.arange(len(kept)), [len(front) for front in kept])
     wanted = {"ids": ids.tolist()}
-    frame = pl.DataFrame({"id": ids, "hop": hops}).join(tables.lookup(NODES_SQL, wanted), on="id", how="left")
-    frame = frame.join(tables.lookup(_FIRST_LINES, wanted), on="id", how="left", maintain_order="left")
+    frame = pl.DataFrame({"id": ids, "hop": hops}).join(stores.nodes.frame(ids), on="id", how="left")
+    frame = frame.join(stores.tables.lookup(_FIRST_LINES, wanted), on="id", how="left", maintain_order="left")
     return frame.select("id", "key", "type", "name", "hop", "line").sort("hop", "id")
 
 

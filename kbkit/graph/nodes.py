@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kbkit.schema import Relation
+from kbkit.schema import Relation, quote
 from kbkit.stores import Stores
-from kbkit.stores.nodes import NODES_SQL
-from kbkit.stores.tables import quote
 
 if TYPE_CHECKING:
     import polars as pl
@@ -95,7 +93,7 @@ def neighbors(
         schema = dict.fromkeys(("relation", "direction", "id", "key", "type", "name"), pl.String())
         return pl.DataFrame(schema=schema).with_columns(pl.col("id").cast(pl.Int32))
     edges = pl.concat(parts, how="diagonal_relaxed")
-    found = tables.lookup(NODES_SQL, {"ids": edges["id"].unique().to_list()})
+    found = stores.nodes.frame(edges["id"].unique())
     frame = edges.join(found, on="id", how="left", maintain_order="left")
     return frame.select(
         "relation", "direction", "id", "key", "type", "name", *(a for a in attributes if a in frame.columns)

@@ -11,8 +11,7 @@ import numpy as np
 
 from kbkit.display.render import cell, clean, heading, print_table, width_of
 from kbkit.graph.nodes import degrees, describe
-from kbkit.stores.nodes import NODES_SQL
-from kbkit.stores.tables import quote
+from kbkit.schema import quote
 
 if TYPE_CHECKING:
     import polars as pl
@@ -105,7 +104,7 @@ def _relations(stores: Stores, node: int, limit: int) -> list[dict[str, Any]]:
             mine = ids[kinds == kind]
             groups.append((relation, direction, types[kind].name, mine[:limit].tolist(), len(mine)))
             shown += groups[-1][3]
-    names = {i: (key, name) for i, key, _, name in stores.tables.rows(NODES_SQL, {"ids": list(set(shown))})}
+    names = {i: (row.key, row.name) for i, row in stores.nodes.rows(list(set(shown))).items()}
     result = []
     for relation, direction, kind, ids, count in groups:
         edges = _edge_attributes(stores, relation, direction, node, ids)

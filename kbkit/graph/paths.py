@@ -17,16 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.display.render import clean
-from kbkit.errors import BadInputError
+from kbkit.errors import BadInputError, plural
 from kbkit.graph.steps import CLOSED, Graph, Marks, Move, Rows, closed, spread, work
 from kbkit.stores import Stores
 from kbkit.stores.adjacency import Ids
-from kbkit.stores.nodes import NODES_SQL
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from kbkit.stores.tables import Tables
 
 MAX_STEPS = 100
 
@@ -135,8 +133,7 @@ class Paths(Sequence[Path]):
         """The number of paths and their length, as text."""
         if not self.listed:
             return "no path"
-        steps = f"{self.steps} step{'s' * (self.steps != 1)}"
-        told = f"{self.total:,} shortest path{'s' * (self.total != 1)} of {steps}"
+        told = f"{plural(self.total, 'shortest path')} of {plural(self.steps, 'step')}"
         return told if self.total == len(self.listed) else f"{told}; the first {len(self.listed):,} are shown"
 
     def lines(self, width: int = 0) -> list[str]:
@@ -180,14 +177,14 @@ def paths(
     """Return the first ``limit`` shortest paths between two nodes; see :meth:`kbkit.kb.KnowledgeBase.paths`."""
     tables, schema, ends = stores.tables, stores.schema, (stores.nodes.find(start), stores.nodes.find(end))
     if ends[0] == ends[1]:
-        same = _named(tables, ends[:1])[ends[0]]
+        same = _named(stores, ends[:1])[ends[0]]
         raise BadInputError(f"Both ends are the same node: {same.name} ({same.reference})", "Name another node")
     _check(max_steps, limit)
     graph = Graph(schema, stores.adjacency, relations)
     marks = closed(schema, tables, types)
     layers, separate = _meet(graph, ends, max_steps, marks)
     sequences, count = ([], 0) if layers is None else _best(graph, layers, limit)
-    names = _named(tables, sorted({*ends, *(node for sequence in sequences for node in sequence)}))
+    names = _named(stores, sorted({*ends, *(node for sequence in sequences for node in sequence)}))
     joins = graph.joining(pair for sequence in sequences for pair in itertools.pairwise(sequence))
     listed = tuple(
         Path(
@@ -206,8 +203,8 @@ def _check(max_steps: int, limit: int) -> None:
         raise BadInputError(f"Invalid limit: {limit} paths", "Use 1 or more")
 
 
-def _named(tables: Tables, ids: Sequence[int]) -> dict[int, Place]:
-    return {row[0]: Place(*row) for row in tables.rows(NODES_SQL, {"ids": list(ids)})}
+def _named(stores: Stores, ids: Sequence[int]) -> dict[int, Place]:
+    return {i: Place(i, row.key, row.type, row.name) for i, row in stores.nodes.rows(ids).items()}
 
 
 class _Side:

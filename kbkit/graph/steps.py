@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kbkit.schema import Relation, Schema
 from kbkit.stores.adjacency import Adjacency, Csr, Ids
-from kbkit.stores.ids import distinct, is_in
+from kbkit.stores.arrays import distinct, is_in
 
 if TYPE_CHECKING:
     from kbkit.stores.tables import Tables

@@ -22,13 +22,12 @@ from kbkit.ingestion.describe import describe
 from kbkit.ingestion.jobs import Jobs
 from kbkit.ingestion.stage import Report, stage
 from kbkit.ingestion.steps import one_line_errors, publish, recorded_settings, staging, versions
-from kbkit.schema import Schema
-from kbkit.stores import deadline, table_build, tables, triples
+from kbkit.schema import Schema, literal, quote
 from kbkit.stores import embedders as embed
-from kbkit.stores.document_vectors import Settings as VectorSettings
+from kbkit.stores import table_build, tables, threads, triples
 from kbkit.stores.embedders import Prefixes
-from kbkit.stores.text import Settings as TextSettings
-from kbkit.stores.text import check_analyzer
+from kbkit.stores.text import TextSettings, check_analyzer
+from kbkit.stores.vector_build import VectorSettings
 
 if TYPE_CHECKING:
     import duckdb
@@ -105,7 +104,7 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
                 progress.stop()
                 con.interrupt()
 
-            report, schema, counts, quads = deadline.run(load, stop)
+            report, schema, counts, quads = threads.run(load, stop)
         step()
         manifest = Manifest(
             schema=schema,
@@ -262,7 +261,7 @@ def _load(
     """Run the recipe's SQL and check what it made; ``step`` is called when that is done, and for each kind of row."""
     try:
         for name, value in options.items():
-            con.execute(f"SET VARIABLE {tables.quote(name)} = {tables.literal(value)}")
+            con.execute(f"SET VARIABLE {quote(name)} = {literal(value)}")
         files.create_views(con, recipe, found, request.columns)
         if converted is not None:
             create_views(con, recipe, converted)
@@ -290,5 +289,5 @@ def _keep_quads(con: duckdb.DuckDBPyConnection, table: str, folder: Path, conver
         keep_quads(con, converted, path)
         return path
     path.parent.mkdir()
-    tables.write_lines(con, _QUADS_SQL.format(table=tables.quote(table)), path)
+    table_build.write_lines(con, _QUADS_SQL.format(table=quote(table)), path)
     return path

@@ -15,7 +15,8 @@ from kbkit.display.progress import Progress
 from kbkit.errors import KbError
 from kbkit.ingestion.recipe import Recipe
 from kbkit.readers import converter
-from kbkit.stores.tables import literal, quote, write_lines
+from kbkit.schema import literal, quote
+from kbkit.stores.table_build import write_lines
 
 if TYPE_CHECKING:
     import duckdb

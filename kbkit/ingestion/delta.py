@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from kbkit.errors import BadInputError
 from kbkit.ingestion.stage import EDGE_COLUMNS, NODE_COLUMNS, TEXT_COLUMNS, infer, own_name
-from kbkit.schema import Attribute, Schema, merged_attributes
-from kbkit.stores.tables import literal, quote
+from kbkit.schema import Attribute, Schema, literal, merged_attributes, quote
 
 if TYPE_CHECKING:
     import duckdb

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kbkit.ingestion.recipe import Recipe, RelationSpec
-from kbkit.schema import Attribute, NodeType, Relation, Schema, Signature, TextField, iri_escape
-from kbkit.stores.tables import quote, table_names
+from kbkit.schema import Attribute, NodeType, Relation, Schema, Signature, TextField, iri_escape, quote
+from kbkit.stores.table_build import table_names
 
 if TYPE_CHECKING:
     import duckdb

@@ -17,8 +17,8 @@ from kbkit.errors import BadInputError, UnknownNameError, suggest
 from kbkit.ingestion import archives
 from kbkit.ingestion.recipe import FileSpec, Recipe
 from kbkit.readers import reader
-from kbkit.stores.sql_errors import first_line
-from kbkit.stores.tables import RaisedError, literal, quote
+from kbkit.schema import literal, quote
+from kbkit.stores.tables import RaisedError, first_line
 
 if TYPE_CHECKING:
     import duckdb

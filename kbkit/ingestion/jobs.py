@@ -11,11 +11,11 @@ from pathlib import Path
 from kbkit.directory.manifest import Manifest, StoreRecord
 from kbkit.display.progress import Progress
 from kbkit.errors import KbError
-from kbkit.stores import deadline, tables
 from kbkit.stores import embedders as embed
-from kbkit.stores.document_vectors import Settings as VectorSettings
+from kbkit.stores import tables, threads
 from kbkit.stores.embedders import Embedder
-from kbkit.stores.text import Settings as TextSettings
+from kbkit.stores.text import TextSettings
+from kbkit.stores.vector_build import VectorSettings
 
 _AT_ONCE = 2
 _MEMORY = "1500MB"
@@ -46,7 +46,7 @@ class Jobs:
         more memory. Ctrl-C reaches the caller's thread, which does nothing but wait.
         """
         if stores:
-            deadline.run(lambda: self._side_by_side(stores), self.progress.stop)
+            threads.run(lambda: self._side_by_side(stores), self.progress.stop)
 
     def _side_by_side(self, stores: Sequence[str]) -> None:
         pool = ThreadPoolExecutor(max_workers=_AT_ONCE)
@@ -123,11 +123,11 @@ class Jobs:
         return StoreRecord(made, 0, asdict(self.text))
 
     def _vectors(self, source: tables.Tables) -> StoreRecord:
-        from kbkit.stores import vectors
+        from kbkit.stores import vector_build, vectors
 
         model = self.embedder
         assert model is not None
-        made = vectors.build(
+        made = vector_build.build(
             source.batches,
             self.folder / vectors.FOLDER,
             self.manifest.schema,

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from kbkit.errors import BadInputError
 from kbkit.ingestion.recipe import Recipe
-from kbkit.schema import UNTYPED
-from kbkit.stores.tables import literal, quote
+from kbkit.schema import UNTYPED, literal, quote
 
 if TYPE_CHECKING:
     import duckdb

@@ -17,10 +17,10 @@ from kbkit.display.progress import Progress
 from kbkit.errors import DISTRIBUTION, BadInputError, InterruptedBuildError, KbError
 from kbkit.ingestion import archives
 from kbkit.ingestion.archives import Found
-from kbkit.stores import tables, triples
-from kbkit.stores.document_vectors import Settings as VectorSettings
-from kbkit.stores.sql_errors import first_line
-from kbkit.stores.text import Settings as TextSettings
+from kbkit.stores import table_build, tables, triples
+from kbkit.stores.tables import first_line
+from kbkit.stores.text import TextSettings
+from kbkit.stores.vector_build import VectorSettings
 
 if TYPE_CHECKING:
     import duckdb
@@ -38,10 +38,10 @@ def staging(
     """
     unpacked = folder / "unpacked"
     local = archives.unpack(found, unpacked)
-    con = tables.connect_staging(folder / "staging.duckdb")
+    con = table_build.connect_staging(folder / "staging.duckdb")
     try:
         given = (path for taken in local.values() for path in taken)
-        tables.allow_only(
+        table_build.allow_only(
             con, [folder, *([live] if live else [])], [folder / triples.QUADS, *given], [parts] if parts else []
         )
         yield con, local

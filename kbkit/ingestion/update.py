@@ -25,9 +25,9 @@ from kbkit.ingestion.jobs import Jobs
 from kbkit.ingestion.recipe import FileSpec, Recipe, RelationSpec
 from kbkit.ingestion.stage import Report, stage
 from kbkit.ingestion.steps import one_line_errors, publish, recorded_settings, staging, versions
-from kbkit.schema import Schema
-from kbkit.stores import deadline, table_build, tables
+from kbkit.schema import Schema, literal, quote
 from kbkit.stores import embedders as embed
+from kbkit.stores import table_build, tables, threads
 
 if TYPE_CHECKING:
     import duckdb
@@ -75,7 +75,7 @@ def update(out: Path, delta: Delta, listener: Listener | None = None) -> Path:
         progress.report("load")
         started = time.perf_counter()
         with staging(folder, found, live) as (con, local):
-            report, schema, counts = deadline.run(lambda: _build(con, folder, live, old, delta, local), con.interrupt)
+            report, schema, counts = threads.run(lambda: _build(con, folder, live, old, delta, local), con.interrupt)
         progress.report("load", 1, 1)
         manifest = dataclasses.replace(
             old,
@@ -103,7 +103,7 @@ def _build(
     """Stage the live tables with the delta, and write them as the new ones."""
     schema, recipe = old.schema, _recipe(old)
     try:
-        con.execute(f"ATTACH {tables.literal(str(live / tables.FILE))} AS old (READ_ONLY)")
+        con.execute(f"ATTACH {literal(str(live / tables.FILE))} AS old (READ_ONLY)")
         for name, spec in _specs():
             files.create_view(con, spec, found[name], delta.columns)
         apply(con, schema, skip=delta.skip_dangling)
@@ -122,7 +122,7 @@ def _keep_said(con: duckdb.DuckDBPyConnection, schema: Schema) -> None:
     con.execute("CREATE TABLE candidate_types(type VARCHAR)")
     con.execute("CREATE TABLE attribute_names(attribute VARCHAR, label VARCHAR)")
     for name in schema.extra_tables:
-        con.execute(f"CREATE VIEW {tables.quote(name)} AS FROM old.{tables.quote(name)}")
+        con.execute(f"CREATE VIEW {quote(name)} AS FROM old.{quote(name)}")
     owners = [*(t.attributes for t in schema.node_types), *(r.attributes for r in schema.relations)]
     labels = {a.name: a.label for attributes in owners for a in attributes if a.label}
     if labels:

@@ -1,4 +1,4 @@
-"""The cache of model calls: one SQLite file in a KB's workspace, which many processes read and write at once."""
+"""Cache of model calls: an SQLite file in a KB's workspace, safe for concurrent processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kbkit.llm.client import Message, Reply, Request, Usage
 from kbkit.llm.recording import Recorded
 
 FILE = "llm.sqlite"
-"""Its name in the folder of a workspace."""
+"""File name in the folder of a workspace."""
 
 _WAIT = 60.0
 _FORMAT = 1
@@ -30,7 +30,7 @@ _INSERT = (
 
 
 class Cache:
-    """Replies by the key of their call; any thread may ask. ``path`` None keeps them in memory only.
+    """Replies by key, safe for threads; in memory if ``path`` is None.
 
     Raises :class:`KbError` for a file that is damaged or cannot be written.
     """
@@ -45,32 +45,32 @@ class Cache:
             self._check_format(connection)
 
     def _check_format(self, connection: sqlite3.Connection) -> None:
-        """Make the table in one transaction: two processes may open a new file at once."""
+        """Create the table in one transaction: two processes may open a new file at once."""
         connection.execute("BEGIN IMMEDIATE")
         [known] = connection.execute("PRAGMA user_version").fetchone()
         if known not in (0, _FORMAT):
-            raise KbError(f"{self.path} was written by a later kbkit (format {known})", "upgrade kbkit")
+            raise KbError(f"{self.path} was written by a newer kbkit (format {known})", "Upgrade kbkit")
         connection.execute(_TABLE)
         connection.execute(f"PRAGMA user_version = {_FORMAT}")
         connection.execute("COMMIT")
 
     def get(self, key: str) -> Reply | None:
-        """The reply to a call, if it is known."""
+        """Return the reply to a call, if cached."""
         return self.find([key]).get(key)
 
     def find(self, keys: Sequence[str]) -> dict[str, Reply]:
-        """The known replies among ``keys``, by one query."""
+        """Return the cached replies of ``keys``, in one query."""
         sql = "SELECT key, text, input, output, cut FROM calls WHERE key IN (SELECT value FROM json_each(?))"
         with self._use() as connection:
             rows = connection.execute(sql, (json.dumps(list(keys)),)).fetchall()
             return {key: _reply(*rest) for key, *rest in rows}
 
     def put(self, key: str, model: str, request: Request, reply: Reply) -> None:
-        """Keep a reply, on disk when this returns; one that is there stays."""
+        """Store a reply durably; an existing one is not replaced."""
         self.add([Recorded(key, model, request, reply)])
 
     def add(self, calls: Iterable[Recorded]) -> tuple[int, int]:
-        """Keep many calls, all or none; returns how many are new and how many were known."""
+        """Store calls, all or none; return the numbers of new and of known ones."""
         rows = [_row(call) for call in calls]
         with self._use() as connection:
             before = connection.total_changes
@@ -81,7 +81,7 @@ class Cache:
         return new, len(rows) - new
 
     def rows(self, model: str | None = None) -> Iterator[Recorded]:
-        """All calls (of one model), in the order in which they were kept."""
+        """Yield all calls (of one model), in insertion order."""
         sql = "SELECT key, model, request, text, input, output, cut FROM calls WHERE id > ? ORDER BY id LIMIT 1000"
         last = 0
         while True:
@@ -95,13 +95,13 @@ class Cache:
             last = found[-1][0]
 
     def summary(self) -> list[tuple[str, int, int, int]]:
-        """Model, calls, tokens read and tokens written, by first use."""
+        """Return model, calls, input tokens and output tokens, by first use."""
         sql = "SELECT model, count(*), sum(input), sum(output) FROM calls GROUP BY model ORDER BY min(id)"
         with self._use() as connection:
             return connection.execute(sql).fetchall()
 
     def close(self) -> None:
-        """Close the file; it opens again when it is used."""
+        """Close the file; it is reopened on use."""
         with self._guard:
             if self._open is not None:
                 self._open.close()
@@ -116,18 +116,18 @@ class Cache:
             found = json.loads(text)
             return Request(**{**found, "messages": tuple(Message(*message) for message in found["messages"])})
         except (ValueError, TypeError, KeyError, RecursionError):
-            raise KbError(f"{self.path} is damaged: a call cannot be read", _ANEW) from None
+            raise KbError(f"{self.path} is damaged: invalid call", _MOVE) from None
 
     @contextlib.contextmanager
     def _use(self) -> Iterator[sqlite3.Connection]:
-        """The connection, for one thread at a time; its errors as one line."""
+        """Yield the connection to one thread at a time; translate its errors."""
         with self._guard:
             try:
                 if self._open is None:
                     self._open = self._connect()
                 yield self._open
             except BaseException as error:
-                with contextlib.suppress(sqlite3.Error):  # Ctrl-C too leaves no transaction open
+                with contextlib.suppress(sqlite3.Error):  # no transaction stays open, even after Ctrl-C
                     if self._open is not None and self._open.in_transaction:
                         self._open.execute("ROLLBACK")
                 if isinstance(error, sqlite3.Error | OSError | UnicodeEncodeError | OverflowError):
@@ -137,19 +137,19 @@ class Cache:
     def _connect(self) -> sqlite3.Connection:
         if self.path is not None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-        place: Any = ":memory:" if self.path is None else self.path
-        return sqlite3.connect(place, timeout=_WAIT, isolation_level=None, check_same_thread=False)
+        database: Any = ":memory:" if self.path is None else self.path
+        return sqlite3.connect(database, timeout=_WAIT, isolation_level=None, check_same_thread=False)
 
     def _error(self, error: Exception) -> KbError:
         if isinstance(error, OSError):
-            return KbError(f"{self.path} cannot be written: {error.strerror or error}", _DISK)
+            return KbError(f"Cannot write {self.path}: {error.strerror or error}", _DISK)
         if isinstance(error, sqlite3.OperationalError) and "no such" not in str(error):
-            return KbError(f"{self.path} cannot be used: {error}", _DISK)
-        return KbError(f"{self.path} is damaged: {error}", _ANEW)
+            return KbError(f"Cannot use {self.path}: {error}", _DISK)
+        return KbError(f"{self.path} is damaged: {error}", _MOVE)
 
 
-_ANEW = "move it away; what it holds is asked for, and paid, again"
-_DISK = "the cache of model calls needs a disk to write to"
+_MOVE = "Move the file away; its calls are then made, and paid, again"
+_DISK = "The cache of model calls needs a writable disk"
 
 
 def _row(call: Recorded) -> tuple[Any, ...]:
@@ -158,5 +158,5 @@ def _row(call: Recorded) -> tuple[Any, ...]:
     return call.key, call.model, request, reply.text, reply.usage.input, reply.usage.output, int(reply.cut)
 
 
-def _reply(text: str, read: int, written: int, cut: int) -> Reply:
-    return Reply(text, Usage(read, written), bool(cut))
+def _reply(text: str, tokens_in: int, tokens_out: int, cut: int) -> Reply:
+    return Reply(text, Usage(tokens_in, tokens_out), bool(cut))

@@ -1,4 +1,4 @@
-"""What callers and models say to each other: a request of messages, a reply of text, and what it used."""
+"""The protocol of language models: requests of messages, replies of text, usage in tokens."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any, NamedTuple, Protocol
 
 
 class Message(NamedTuple):
-    """One message; ``role`` is ``system``, ``user`` or ``assistant``."""
+    """A message; ``role`` is ``system``, ``user`` or ``assistant``."""
 
     role: str
     content: str
 
 
 class Usage(NamedTuple):
-    """Tokens that a call read and wrote, as the model counts them."""
+    """Input and output tokens of a call, as counted by the model."""
 
     input: int = 0
     output: int = 0
@@ -28,7 +28,7 @@ _NONE = Usage()
 
 
 class Tool(NamedTuple):
-    """A function that a model may call where its server can: ``argument`` is the name of its text, empty for none."""
+    """A function that a model may call; ``argument`` is the name of its string parameter (empty: none)."""
 
     name: str
     argument: str
@@ -39,9 +39,9 @@ class Tool(NamedTuple):
 class Request:
     """A call: messages and parameters.
 
-    ``schema`` is the JSON schema of the answer; None where it is plain text. ``sample`` numbers answers to the same
-    messages, where several are wanted (votes). ``tools`` are the functions that the messages list already, for servers
-    that have calls of functions: the call is the same without them, and so is its key.
+    ``schema`` is the JSON schema of the answer (None: plain text). ``sample`` numbers several answers to the same
+    messages (votes). ``tools`` repeats the functions listed in the messages for servers with function calling; it is
+    not part of the key.
     """
 
     messages: tuple[Message, ...]
@@ -53,7 +53,7 @@ class Request:
     tools: tuple[Tool, ...] = ()
 
     def content(self) -> dict[str, Any]:
-        """The messages and all parameters as plain data: what a recording holds, and what the key is made of."""
+        """Return messages and parameters as plain data, as stored in recordings and hashed in keys."""
         return {
             "messages": [list(message) for message in self.messages],
             "schema": self.schema,
@@ -64,23 +64,23 @@ class Request:
         }
 
     def key(self, model: str) -> str:
-        """The call's name in the cache: a hash of the model, the messages and all parameters."""
+        """Return the key in the cache: a hash of model, messages and parameters."""
         content = {"model": model, **self.content()}
         text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     def asked(self) -> str:
-        """The user's message: the data that the call is about."""
+        """Return the user message, which has the data of the call."""
         return next((message.content for message in self.messages if message.role == "user"), "")
 
     def followed(self, *messages: Message) -> Request:
-        """The same call with more messages behind."""
+        """Return the call with messages appended."""
         return dataclasses.replace(self, messages=(*self.messages, *messages))
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What a model said; ``cut`` when it stopped at ``max_tokens``."""
+    """The text of a model; ``cut`` if it was truncated at ``max_tokens``."""
 
     text: str
     usage: Usage = _NONE
@@ -88,10 +88,10 @@ class Reply:
 
 
 class Model(Protocol):
-    """A language model; ``name`` is what its calls are cached under."""
+    """A language model; calls are cached by its ``name``."""
 
     name: str
 
     def complete(self, request: Request) -> Reply:
-        """The model's reply. Raises :class:`kbkit.errors.KbError` where none is to be had."""
+        """Return the model's reply; raise :class:`kbkit.errors.KbError` if the call fails."""
         ...

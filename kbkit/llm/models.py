@@ -1,4 +1,4 @@
-"""Models by name: ``MODEL@URL``, ``replay:FILE``, ``MODEL@replay:FILE``, ``none``."""
+"""Open models by name: ``MODEL@URL``, ``replay:FILE``, ``MODEL@replay:FILE``, ``none``."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.errors import Command, KbError, UnknownNameError
 from kbkit.llm import recording
 from kbkit.llm.cache import Cache
 from kbkit.llm.calls import Calls
 from kbkit.llm.client import Model
 from kbkit.llm.openai_compatible import OpenAIModel
-from kbkit.llm.replay import Replay
+from kbkit.llm.recording import Replay
 
-EXAMPLE = "e.g. llama3.2@http://localhost:11434/v1, replay:calls.jsonl or none"
+EXAMPLE = "Use a model such as llama3.2@http://localhost:11434/v1, replay:calls.jsonl or none"
 
 
 def open_models(names: Sequence[str]) -> list[Model]:
-    """The models that a user names, in that order; ``none`` alone is none of them.
+    """Open models by name, in this order; ``none`` alone gives no model.
 
-    ``replay:FILE`` is every model of the recording, by first appearance; ``MODEL@replay:FILE`` is that one.
+    ``replay:FILE`` opens all models of a recording, by first appearance; ``MODEL@replay:FILE`` opens one.
     """
     if list(names) == ["none"]:
         return []
@@ -29,16 +29,15 @@ def open_models(names: Sequence[str]) -> list[Model]:
     seen: set[str] = set()
     for model in models:
         if model.name in seen:
-            raise KbError(f"two models are called {model.name!r}", "calls are kept by that name: give one of them")
+            raise KbError(f"Duplicate model {model.name!r}", "Calls are cached by this name: use only one of them")
         seen.add(model.name)
     return models
 
 
 def open_calls(models: Sequence[Model], cache: Path | None = None, **options: Any) -> Calls:
-    """Calls to models, kept in the file ``cache`` (None: in memory).
+    """Return calls to models, cached in a file (None: in memory); ``options`` are those of :class:`Calls`.
 
-    Recordings alone need no cache, so that they replay where nothing can be written. ``options`` are those of
-    :class:`Calls`.
+    Recordings use no cache, so that they also replay on a read-only disk.
     """
     recorded = all(isinstance(model, Replay) for model in models)
     return Calls(models, Cache(None if recorded else cache), **options)
@@ -46,19 +45,19 @@ def open_calls(models: Sequence[Model], cache: Path | None = None, **options: An
 
 def _open(name: str) -> list[Model]:
     if name == "none":
-        raise KbError("'none' stands beside other models", "give it alone")
+        raise KbError("'none' cannot be combined with other models", "Use it alone")
     if match := re.fullmatch(r"(?:(.+)@)?replay:(.+)", name, re.DOTALL):
         return _replay(match[1], Path(match[2]))
     if match := re.fullmatch(r"(.+)@(https?://.*)", name, re.DOTALL | re.IGNORECASE):
         return [OpenAIModel(match[1], match[2])]
-    raise KbError(f"{name!r} is no model", EXAMPLE)
+    raise KbError(f"Invalid model {name!r}", EXAMPLE)
 
 
 def _replay(model: str | None, file: Path) -> list[Model]:
     calls = list(recording.read(file))
     names = list(dict.fromkeys(call.model for call in calls))
     if not names:
-        raise KbError(f"{file} holds no calls", "kbkit llm export writes such files")
+        raise KbError(f"{file} contains no calls", "Create recordings with ", Command("llm export"))
     if model is not None and model not in names:
         raise UnknownNameError("model", model, names, str(file))
     return [Replay(name, file, calls) for name in ([model] if model else names)]

@@ -1,7 +1,7 @@
-"""Any server that speaks OpenAI's chat completions: OpenAI, Ollama, vLLM, llama.cpp, and many more.
+"""Models behind OpenAI's chat completions API: OpenAI, Ollama, vLLM, llama.cpp and others.
 
-The official client (extra ``openai``) sends, and tries again after transient errors (408, 409, 429, 5xx, broken
-connections), with growing pauses or those that the server asks for. It is imported with the first call.
+The official client (extra ``openai``) retries transient errors (408, 409, 429, 5xx, broken connections) with increasing
+pauses, or those requested by the server. It is imported on the first call.
 """
 
 from __future__ import annotations
@@ -16,36 +16,38 @@ import urllib.parse
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from kbkit.errors import KbError, MissingExtraError, QueryTimeoutError
+from kbkit.errors import KbError, MissingExtraError, Option, Part, QueryTimeoutError
 from kbkit.llm.client import Reply, Request, Tool, Usage
 from kbkit.stores import endpoint
 
 TIMEOUT = 120.0
 RETRIES = 5
 
-_MOST_BYTES = 1 << 24
+_MAX_BYTES = 1 << 24
 _NO_KEY = "none"
-_SET_KEY = f"set {endpoint.KEY_VARIABLES[0]} to its key"
-_IS_IT = "is it an OpenAI-compatible endpoint? Addresses mostly end with /v1"
+_SET_KEY = f"Set {endpoint.KEY_VARIABLES[0]} to its key"
+_CHECK_URL = "Check that it is an OpenAI-compatible endpoint; most addresses end in /v1"
 _OPTIONAL = ("response_format", "seed", "temperature", "top_p", "tools")
-"""Parameters that a call goes without where a model or server does not take them."""
+"""Parameters that are omitted if the model or server does not support them."""
 _NO_TOOLS = (400, 404, 422, 500, 501)
-"""What servers answer that have no function calling, or would have it only when they are started otherwise."""
+"""Status codes of servers without function calling, or started without it."""
 _THOUGHT = "thought"
 _UNKNOWN = ("support", "unknown", "unrecognized", "permitted", "unexpected")
 
 
 class OpenAIModel:
-    """The model ``model`` at ``url``, e.g. ``http://localhost:11434/v1``.
+    """The model ``model`` at ``url``, for example ``http://localhost:11434/v1``.
 
-    ``timeout`` is in seconds, for one try; ``retries`` are the tries after the first. Raises :class:`KbError` for an
-    address that is none.
+    ``timeout`` is in seconds per attempt; ``retries`` is the number of attempts after the first. Raises
+    :class:`KbError` for an invalid address.
     """
 
     def __init__(self, model: str, url: str, *, timeout: float = TIMEOUT, retries: int = RETRIES) -> None:
-        endpoint.check(url, "e.g. llama3.2@http://localhost:11434/v1")
+        endpoint.check(url, "Use an address such as llama3.2@http://localhost:11434/v1")
         if {"?", "#"} & set(url):
-            raise KbError(f"{url.partition('?')[0]!r} is followed by ? or #", "an address ends with its path, e.g. /v1")
+            raise KbError(
+                f"Address with ? or #: {url.partition('?')[0]!r}", "End the address with its path, such as /v1"
+            )
         self.name = model
         self.url = url
         self.timeout, self.retries = timeout, retries
@@ -68,7 +70,7 @@ class OpenAIModel:
                 self._refused |= {name}
 
     def _client(self) -> Any:
-        with self._guard:  # several threads may come first
+        with self._guard:  # several threads may make the first call
             if self._opened is None:
                 library = _library()
                 self._opened = library.OpenAI(
@@ -77,11 +79,12 @@ class OpenAIModel:
                     max_retries=self.retries,
                     timeout=self.timeout,
                     http_client=_bounded()(
-                        self.timeout, lambda: KbError(f"{self} answered with more than {_MOST_BYTES:,} bytes", _IS_IT)
+                        self.timeout,
+                        lambda: KbError(f"More than {_MAX_BYTES:,} bytes in the answer of {self}", _CHECK_URL),
                     ),
                 )
                 if urllib.parse.urlsplit(self.url).hostname != "api.openai.com":
-                    # What the environment says of an account with OpenAI is nobody else's business.
+                    # Other servers must not learn the OpenAI account named in the environment.
                     self._opened.organization = self._opened.project = None
             return self._opened
 
@@ -98,7 +101,7 @@ class OpenAIModel:
         }
         if request.top_p is not None:
             body["top_p"] = request.top_p
-        if request.temperature > 0:  # so that samples differ, and come again
+        if request.temperature > 0:  # so that samples differ, and are reproducible
             body["seed"] = request.sample
         if request.schema is not None:
             form = {"name": "answer", "schema": dict(request.schema), "strict": False}
@@ -108,27 +111,27 @@ class OpenAIModel:
         return {name: value for name, value in body.items() if name not in refused}
 
     def _names_refused(self, error: Any, request: Request, refused: frozenset[str]) -> str:
-        """The parameter that an answer 400 or 422 complains of, and that the call can go without; else empty."""
+        """Return the optional parameter that an error rejects (empty: none)."""
         status = getattr(error, "status_code", 0)
         if status not in _NO_TOOLS:
             return ""
-        said = f"{error.param or ''} {error.message}".lower().replace("json_schema", "response_format")
+        text = f"{error.param or ''} {error.message}".lower().replace("json_schema", "response_format")
         sent = self._body(request, refused)
-        if "tools" in sent and re.search(r"\btools?\b|\btool[_ -]choice|\bfunction[ -]call", said):
+        if "tools" in sent and re.search(r"\btools?\b|\btool[_ -]choice|\bfunction[ -]call", text):
             return "tools"
         if status not in (400, 422):
             return ""
-        if "max_completion_tokens" in said and "max_tokens" in sent:
+        if "max_completion_tokens" in text and "max_tokens" in sent:
             return "max_tokens"
-        unknown = "response_format" in said or any(word in said for word in _UNKNOWN)
-        return next((name for name in _OPTIONAL if unknown and name in said and name in sent), "")
+        unknown = "response_format" in text or any(word in text for word in _UNKNOWN)
+        return next((name for name in _OPTIONAL if unknown and name in text and name in sent), "")
 
     def _reply(self, answer: Any) -> Reply:
-        """The reply in an answer 200. A null content (a refusal, a filter, nothing but thoughts) is an empty text."""
+        """Return the reply of a response 200. Null content (a refusal, a filter, only thoughts) is empty text."""
         try:
             found = json.loads(answer.http_response.content)
         except (ValueError, RecursionError):
-            raise KbError(f"{self} did not answer with JSON", _IS_IT) from None
+            raise KbError(f"Invalid JSON in the answer of {self}", _CHECK_URL) from None
         try:
             choice = found["choices"][0]
             message = choice["message"]
@@ -140,52 +143,54 @@ class OpenAIModel:
             text = _called(message.get("tool_calls"), text) or text
         except (LookupError, TypeError, AttributeError):
             error = found.get("error") if isinstance(found, dict) else None
-            said = f": {self._clean(json.dumps(error, ensure_ascii=False))}" if error else ""
-            raise KbError(f"{self} answered without choices{said}", _IS_IT) from None
-        whole = text.encode("utf-8", "replace").decode()  # no half characters, which no file can hold
-        if self._key:  # which no file shall hold
-            whole = whole.replace(self._key, "...")
-        return Reply(whole, _usage(found.get("usage")), choice.get("finish_reason") == "length")
+            details = f": {self._clean(json.dumps(error, ensure_ascii=False))}" if error else ""
+            raise KbError(f"No choices in the answer of {self}{details}", _CHECK_URL) from None
+        text = text.encode("utf-8", "replace").decode()  # replaces unpaired surrogates, which no file can store
+        if self._key:  # must not be stored
+            text = text.replace(self._key, "...")
+        return Reply(text, _usage(found.get("usage")), choice.get("finish_reason") == "length")
 
     def _fail(self, error: Any) -> NoReturn:
-        """One line in the place of the library's error."""
+        """Raise a :class:`KbError` of one line for an error of the library."""
         library = _library()
-        tries = _tries(error)
+        attempts = _attempts(error)
         if isinstance(error, library.APITimeoutError):
-            hint = "a larger model takes longer to load: is it the first call?"
-            raise QueryTimeoutError(f"{self} did not answer within {self.timeout:g} s{tries}", hint) from None
+            hint = "The first call may take longer, while the model is loaded"
+            raise QueryTimeoutError(f"{self} did not answer within {self.timeout:g} s{attempts}", hint) from None
         if isinstance(error, library.APIConnectionError):
             reason = self._clean(str(error.__cause__ or error.message)) or type(error.__cause__).__name__
-            raise KbError(f"{self} does not answer: {reason}{tries}", "is the server running?") from None
+            raise KbError(f"Cannot connect to {self}: {reason}{attempts}", "Check that the server is running") from None
         if isinstance(error, library.APIStatusError):
             status = f"{error.status_code} {error.response.reason_phrase}".strip()
-            said = self._clean(_said(error))
-            message = f"{self} answered {status}{': ' + said if said else ''}{tries}"
-            raise KbError(message, self._hint(error.status_code, error.response.headers)) from None
+            details = self._clean(_details(error))
+            message = f"{self} answered {status}{': ' + details if details else ''}{attempts}"
+            raise KbError(message, *self._hints(error.status_code, error.response.headers)) from None
         raise KbError(f"{self}: {self._clean(str(error))}") from None
 
-    def _hint(self, status: int, headers: Mapping[str, str]) -> str:
+    def _hints(self, status: int, headers: Mapping[str, str]) -> tuple[Part, ...]:
         if status in (401, 403):
-            return _SET_KEY
+            return (_SET_KEY,)
         if status == 404:
-            return "is that one of its models? Addresses mostly end with /v1"
+            return ("Check the model's name and the address; most addresses end in /v1",)
         if status == 429:
-            return "its limit: try later, or with fewer --workers; what was answered is kept"
-        if 300 <= status < 400 and (place := headers.get("location")):
-            return f"it points to {ascii(self._clean(place))[1:-1]}, which is not followed"
-        return ""
+            return ("Try again later, or with fewer ", Option("workers"), "; replies so far are cached")
+        if 300 <= status < 400 and (location := headers.get("location")):
+            return (f"Redirects are not followed: use {ascii(self._clean(location))[1:-1]}",)
+        return ()
 
     def _clean(self, text: str) -> str:
-        """One short line, without the key, which some servers repeat."""
+        """Shorten text to one line, without the key, which some servers repeat."""
         return " ".join((text.replace(self._key, "...") if self._key else text).split())[:200]
 
 
 def _key() -> str:
-    """The key in the environment, empty where there is none."""
+    """Return the key in the environment (empty: none)."""
     variables = endpoint.KEY_VARIABLES
     key = next((os.environ[name].strip() for name in variables if os.environ.get(name, "").strip()), "")
     if not (key.isascii() and (key.isprintable() or not key)):
-        raise KbError(f"the key in {' or '.join(variables)} is not plain text", "was it copied whole?")
+        raise KbError(
+            f"The key in {' or '.join(variables)} is not printable ASCII", "Check that it was copied correctly"
+        )
     return key
 
 
@@ -199,7 +204,7 @@ def _library() -> Any:
 
 @functools.cache
 def _bounded() -> Any:
-    """The library's HTTP client, that follows no redirect and takes answers of bounded length in bounded time."""
+    """Return the library's HTTP client class, without redirects and with limits on the size and time of answers."""
     library = _library()
     base: Any = library.DefaultHttpxClient
 
@@ -209,80 +214,79 @@ def _bounded() -> Any:
             self.seconds, self.too_long = seconds, too_long
 
         def send(self, request: Any, **options: Any) -> Any:
-            """Read the whole answer, up to the limits; the library's own timeout is for each part of it."""
+            """Read the answer up to the limits; the library's own timeout applies to each part of it."""
             limit = time.monotonic() + self.seconds
             response = super().send(request, **{**options, "stream": True})
             body = bytearray()
             try:
                 for part in response.iter_bytes():
                     body += part
-                    if len(body) > _MOST_BYTES:
+                    if len(body) > _MAX_BYTES:
                         raise self.too_long()
                     if time.monotonic() > limit:
                         raise library.APITimeoutError(request=request)
             finally:
                 response.close()
-            lost = ("content-encoding", "content-length", "transfer-encoding")  # of the body as it was sent
-            headers = [pair for pair in response.headers.multi_items() if pair[0].lower() not in lost]
+            encoding = ("content-encoding", "content-length", "transfer-encoding")  # no longer apply
+            headers = [pair for pair in response.headers.multi_items() if pair[0].lower() not in encoding]
             return type(response)(response.status_code, headers=headers, content=bytes(body), request=request)
 
     return Bounded
 
 
 def _function(tool: Tool) -> dict[str, Any]:
-    """A function as the API has it; with a parameter for the thought, because most models say nothing beside a call."""
-    properties = {_THOUGHT: "what was learned, and what this is to try"}
+    """Return a function for the API. A parameter takes the thought, which most models omit when they call functions."""
+    properties = {_THOUGHT: "what was learned, and what to try next"}
     if tool.argument:
         properties[tool.argument] = f"the {tool.argument}"
     parameters = {
         "type": "object",
-        "properties": {name: {"type": "string", "description": said} for name, said in properties.items()},
+        "properties": {name: {"type": "string", "description": text} for name, text in properties.items()},
         "required": list(properties),
         "additionalProperties": False,
     }
     return {"type": "function", "function": {"name": tool.name, "description": tool.does, "parameters": parameters}}
 
 
-def _called(calls: Any, said: str) -> str:
-    """The first call of a function as JSON ``{"thought", "action", "argument"}``; empty where there is none, or none
-    that names one.
+def _called(calls: Any, content: str) -> str:
+    """Return the first function call as JSON ``{"thought", "action", "argument"}`` (empty: none).
 
-    Arguments that are no JSON are the argument as they stand.
+    Arguments that are not JSON are used as the argument.
     """
     first = calls[0] if isinstance(calls, list) and calls else None
     function = first.get("function") if isinstance(first, dict) else None
     name = function.get("name") if isinstance(function, dict) else None
     if not (isinstance(function, dict) and isinstance(name, str) and name):
         return ""
-    given = function.get("arguments") or "{}"
+    value = function.get("arguments") or "{}"
     try:
-        arguments = json.loads(given, strict=False) if isinstance(given, str) else given
+        arguments = json.loads(value, strict=False) if isinstance(value, str) else value
     except (ValueError, RecursionError):
-        arguments = {"argument": given}
+        arguments = {"argument": value}
     if not isinstance(arguments, dict):
         arguments = {"argument": arguments}
-    thought = arguments.pop(_THOUGHT, "") or said
+    thought = arguments.pop(_THOUGHT, "") or content
     values = list(arguments.values())
     argument = values[0] if len(values) == 1 else arguments or ""
     return json.dumps({"thought": thought, "action": name, "argument": argument}, ensure_ascii=False)
 
 
 def _usage(found: Any) -> Usage:
-    """What a server says that a call used; 0 where it says nothing, or nothing that is a number of tokens."""
+    """Return the usage that a server reports (0: not reported, or invalid)."""
     if not isinstance(found, dict):
         return Usage()
     counts = [found.get("prompt_tokens"), found.get("completion_tokens")]
     return Usage(*(count if type(count) is int and 0 <= count < 1 << 40 else 0 for count in counts))
 
 
-def _tries(error: Any) -> str:
-    """How often a call was tried, where that is more than once: the library counts them in a header."""
+def _attempts(error: Any) -> str:
+    """Return the number of attempts if more than one, which the library counts in a header."""
     count = error.request.headers.get("x-stainless-retry-count", "0") if hasattr(error, "request") else "0"
-    return f" ({int(count) + 1} tries)" if count.isdigit() and int(count) else ""
+    return f" ({int(count) + 1} attempts)" if count.isdigit() and int(count) else ""
 
 
-def _said(error: Any) -> str:
-    """What a server says of an error: its message, or the beginning of its page."""
+def _details(error: Any) -> str:
+    """Return the message of a server's error, or its text."""
     body = error.body
     if isinstance(body, dict):
         found = body.get("message") or body.get("detail") or body.get("error") or body

@@ -1,38 +1,41 @@
-"""Prompts: Markdown files with TOML front matter between lines of ``+++``, which a user can replace by files of theirs.
+"""Prompts, and the answers to them.
 
-The front matter says ``purpose`` (one line), ``inputs`` (a table: name -> what it is), ``output`` (a JSON schema;
-without one the answer is plain text), and may say ``temperature``, ``top_p``, ``max_tokens``, and ``tools``: the input
-that lists what a model may call where its server has calls of functions. The Markdown is the system message; the
-inputs, as one JSON object, are the user's message, so that text of a KB is never part of the instructions.
+A prompt is a Markdown file with TOML front matter between lines of ``+++``, which users can replace by their own. The
+front matter has ``purpose`` (one line), ``inputs`` (a table from name to description), ``output`` (a JSON schema;
+default: plain text), and optionally ``temperature``, ``top_p``, ``max_tokens``, and ``tools``, the input that lists
+functions for servers with function calling. The Markdown is the system message. The inputs, as one JSON object, are the
+user message, so that text of a KB is never part of the instructions.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kbkit import assets
-from kbkit.errors import BadInputError, KbError, UnknownNameError, suggest
-from kbkit.llm.client import Message, Request, Tool
+from kbkit.errors import BadInputError, Command, KbError, UnknownNameError
+from kbkit.llm.client import Message, Reply, Request, Tool
 
 _PARTS = re.compile(r"\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*(?:\n|\Z)(.*)", re.DOTALL | re.MULTILINE)
 _FIELDS = ("purpose", "inputs", "output", "temperature", "top_p", "max_tokens", "tools")
-_MOST_BYTES = 1 << 20
-_EXAMPLE = "kbkit llm prompts NAME prints one to start from"
+_MAX_BYTES = 1 << 20
+_EXAMPLE = ("Start from a shipped prompt: ", Command("llm prompts NAME"))
 _JSON_ONLY = "Answer with JSON only, with nothing before or after it, of this schema:"
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt: ``body`` is what the system message says, ``schema`` the JSON schema of answers (None: plain text).
+    """A prompt: ``body`` is the system message, ``schema`` the JSON schema of answers (None: plain text).
 
-    ``left_out`` are inputs of the shipped prompt that a user's own does not show to the model.
+    ``left_out`` are inputs of the shipped prompt that a user's own prompt omits.
     """
 
     name: str
@@ -48,21 +51,21 @@ class Prompt:
 
     @property
     def digest(self) -> str:
-        """Tells versions of a prompt apart."""
+        """A hash that identifies this version of the prompt."""
         return hashlib.sha256(repr(self).encode()).hexdigest()[:12]
 
     def request(self, inputs: Mapping[str, Any], sample: int = 0) -> Request:
-        """The call for these inputs. Raises :class:`KbError` for one that is missing, unknown or no JSON."""
+        """Return the call for these inputs. Raises :class:`KbError` for missing, unknown or non-JSON inputs."""
         known = self.inputs.keys() | self.left_out
         for name in inputs.keys() - known:
-            raise KbError(f"the prompt {self.name} has no input {name!r}", suggest(name, self.inputs))
-        shown = {}
+            raise UnknownNameError("input", name, self.inputs, f"the prompt {self.name}")
+        values = {}
         for name in self.inputs:
             if name not in inputs:
-                raise KbError(f"the prompt {self.name} lacks its input {name!r}", self.inputs[name])
-            shown[name] = inputs[name]
-        messages = (Message("system", self._system()), Message("user", self._data(shown)))
-        listed = shown[self.tools] if self.tools else ()
+                raise KbError(f"Missing input {name!r} of the prompt {self.name}", f"It is: {self.inputs[name]}")
+            values[name] = inputs[name]
+        messages = (Message("system", self._system()), Message("user", self._data(values)))
+        listed = values[self.tools] if self.tools else ()
         tools = tuple(Tool(tool["name"], tool["argument"], tool["does"]) for tool in listed)
         return Request(messages, self.schema, self.temperature, self.top_p, self.max_tokens, sample, tools)
 
@@ -76,17 +79,17 @@ class Prompt:
             text = json.dumps(inputs, ensure_ascii=False, indent=1, allow_nan=False)
             text.encode()
         except (ValueError, TypeError, RecursionError) as error:
-            raise KbError(f"an input of the prompt {self.name} is no JSON: {error}") from None
+            raise KbError(f"Cannot write an input of the prompt {self.name} as JSON: {error}") from None
         return text
 
 
 def shipped() -> list[Prompt]:
-    """All prompts that ship with kbkit, by name."""
+    """Return all shipped prompts, sorted by name."""
     return [_read(path.stem, path) for path in _files().values()]
 
 
 def path(name: str) -> Path:
-    """The file of a shipped prompt. Raises :class:`UnknownNameError`."""
+    """Return the file of a shipped prompt. Raises :class:`UnknownNameError`."""
     files = _files()
     if name not in files:
         raise UnknownNameError("prompt", name, files)
@@ -94,22 +97,21 @@ def path(name: str) -> Path:
 
 
 def load(name: str, own: Path | None = None) -> Prompt:
-    """The prompt ``name``, or a user's ``own`` file in its place.
+    """Load a prompt, or the user's ``own`` file that replaces it.
 
-    An own file declares the inputs of the shipped one, or some of them, and an output of the same properties. Raises
-    :class:`UnknownNameError`, and :class:`BadInputError` with file and line.
+    The inputs of an own file are a subset of those of the shipped prompt, and its output has the same properties.
+    Raises :class:`UnknownNameError`, and :class:`BadInputError` with file and line.
     """
     standard = _read(name, path(name))
     if own is None:
         return standard
     prompt = _read(name, own)
     for unknown in prompt.inputs.keys() - standard.inputs.keys():
-        raise BadInputError(f"{own}: the prompt {name} has no input {unknown!r}", suggest(unknown, standard.inputs))
+        raise UnknownNameError("input", unknown, standard.inputs, str(own))
     if _shape(prompt) != _shape(standard):
-        hint = f"the shipped prompt asks for {_shape(standard)}"
-        raise BadInputError(f"{own}: it asks for {_shape(prompt)}", hint)
-    given = prompt.__dict__ | {"left_out": frozenset(standard.inputs.keys() - prompt.inputs.keys())}
-    return Prompt(**given)
+        hint = f"The output of the shipped prompt is {_shape(standard)}"
+        raise BadInputError(f"Incompatible output in {own}: {_shape(prompt)}", hint)
+    return replace(prompt, left_out=frozenset(standard.inputs.keys() - prompt.inputs.keys()))
 
 
 def _files() -> dict[str, Path]:
@@ -117,12 +119,12 @@ def _files() -> dict[str, Path]:
 
 
 def _shape(prompt: Prompt) -> str:
-    """What an answer is, in words: the part of the schema that callers rely on."""
+    """Describe the output: the part of the schema that callers rely on."""
     return "plain text" if prompt.schema is None else _form(prompt.schema)
 
 
 def _form(schema: Any) -> str:
-    """A schema's types and properties, all the way down: ``{score: number}``; ``?`` after what may be missing."""
+    """Describe the types and properties of a schema: ``{score: number}``; optional ones end in ``?``."""
     if not isinstance(schema, Mapping):
         return "anything"
     if "properties" in schema:
@@ -139,12 +141,12 @@ def _read(name: str, file: Path) -> Prompt:
     text = _text(file)
     found = _PARTS.fullmatch(text)
     if not found:
-        raise BadInputError(f"{file}:1: a prompt starts with TOML between two lines of +++", _EXAMPLE)
+        raise BadInputError(f"No front matter between lines of +++ in {file}, line 1", *_EXAMPLE)
     front, body = _front(found[1], file), found[2].strip()
     for field in front.keys() - set(_FIELDS):
-        raise BadInputError(f"{file}: unknown field {field!r}", suggest(field, _FIELDS))
+        raise UnknownNameError("field", field, _FIELDS, str(file))
     if not body:
-        raise BadInputError(f"{file}: there are no instructions below the front matter", _EXAMPLE)
+        raise BadInputError(f"No instructions after the front matter in {file}", *_EXAMPLE)
     return Prompt(
         name,
         _purpose(front, file),
@@ -153,7 +155,7 @@ def _read(name: str, file: Path) -> Prompt:
         body,
         _number(front, "temperature", 0.0, 2.0, file) or 0.0,
         _number(front, "top_p", 0.0, 1.0, file),
-        _most(front, file),
+        _max_tokens(front, file),
         _tools(front, file),
     )
 
@@ -161,42 +163,42 @@ def _read(name: str, file: Path) -> Prompt:
 def _text(file: Path) -> str:
     try:
         with file.open("rb") as stream:
-            content = stream.read(_MOST_BYTES + 1)
-        if len(content) > _MOST_BYTES:
-            raise BadInputError(f"{file} is no prompt: it has more than {_MOST_BYTES:,} bytes")
+            content = stream.read(_MAX_BYTES + 1)
+        if len(content) > _MAX_BYTES:
+            raise BadInputError(f"{file} has more than {_MAX_BYTES:,} bytes", *_EXAMPLE)
         return content.decode("utf-8-sig").replace("\r\n", "\n")
     except OSError as error:
-        raise BadInputError(f"{file} cannot be read: {error.strerror or error}") from None
+        raise BadInputError(f"Cannot read {file}: {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise BadInputError(f"{file} is not UTF-8", "convert it, e.g. with iconv") from None
+        raise BadInputError(f"Invalid UTF-8 in {file}", "Convert the file, for example with iconv") from None
 
 
 def _front(text: str, file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        said = str(error).partition(" (at ")[0]
-        line = re.search(r"at line (\d+)", str(error))
-        place = int(line[1]) + 1 if line else text.count("\n") + 1  # the line of +++ stands above it
-        raise BadInputError(f"{file}:{place}: {said}", "the front matter is TOML") from None
+        problem = str(error).partition(" (at ")[0]
+        found = re.search(r"at line (\d+)", str(error))
+        line = int(found[1]) + 1 if found else text.count("\n") + 1  # after the first line, +++
+        raise BadInputError(f"Invalid TOML in {file}, line {line}: {problem}") from None
 
 
 def _purpose(front: Mapping[str, Any], file: Path) -> str:
     purpose = front.get("purpose")
     if not isinstance(purpose, str) or not purpose.strip() or "\n" in purpose:
-        raise BadInputError(f"{file}: purpose is missing, or not one line of text", _EXAMPLE)
+        raise BadInputError(f"Missing or invalid purpose in {file}", "Write one line of text")
     return purpose
 
 
 def _inputs(front: Mapping[str, Any], file: Path) -> dict[str, str]:
     inputs = front.get("inputs")
-    if not isinstance(inputs, dict) or not inputs or not all(isinstance(what, str) for what in inputs.values()):
-        raise BadInputError(f"{file}: inputs is no table of name = 'what it is'", _EXAMPLE)
+    if not isinstance(inputs, dict) or not inputs or not all(isinstance(text, str) for text in inputs.values()):
+        raise BadInputError(f"Missing or invalid inputs in {file}", "Write a table of name = 'description'")
     return inputs
 
 
 def _schema(front: Mapping[str, Any], file: Path) -> Mapping[str, Any] | None:
-    """The output's schema, which refers to nothing outside: checking an answer opens no address."""
+    """Return the schema of the output. References are rejected, so that validation opens no address."""
     if "output" not in front:
         return None
     from jsonschema import SchemaError
@@ -206,13 +208,13 @@ def _schema(front: Mapping[str, Any], file: Path) -> Mapping[str, Any] | None:
         text = json.dumps(front["output"], allow_nan=False)
         Draft202012Validator.check_schema(front["output"])
     except (TypeError, ValueError, RecursionError) as error:
-        raise BadInputError(f"{file}: output is no JSON schema: {error}") from None
+        raise BadInputError(f"Invalid JSON schema output in {file}: {error}") from None
     except SchemaError as error:
-        raise BadInputError(f"{file}: output is no JSON schema: {error.message}", f"at {error.json_path}") from None
+        message = f"Invalid JSON schema output in {file}: {error.message} (at {error.json_path})"
+        raise BadInputError(message) from None
     if re.search(r'"\$(?:ref|dynamicRef|schema|id)":', text):
-        raise BadInputError(
-            f"{file}: output refers to another schema", "write it out: $ref, $schema and $id are not read"
-        )
+        hint = "Inline it: $ref, $schema and $id are not supported"
+        raise BadInputError(f"Reference to another schema in the output of {file}", hint)
     schema: dict[str, Any] = json.loads(text)
     return schema
 
@@ -222,19 +224,106 @@ def _number(front: Mapping[str, Any], field: str, low: float, high: float, file:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise BadInputError(f"{file}: {field} is {value!r}", f"it is a number from {low:g} to {high:g}")
+        raise BadInputError(f"Invalid {field} {value!r} in {file}", f"Use a number from {low:g} to {high:g}")
     return float(value)
 
 
-def _most(front: Mapping[str, Any], file: Path) -> int:
+def _max_tokens(front: Mapping[str, Any], file: Path) -> int:
     value = front.get("max_tokens", 1024)
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1_000_000:
-        raise BadInputError(f"{file}: max_tokens is {value!r}", "it is a whole number from 1 to 1,000,000")
+        raise BadInputError(f"Invalid max_tokens {value!r} in {file}", "Use an integer from 1 to 1,000,000")
     return value
 
 
 def _tools(front: Mapping[str, Any], file: Path) -> str:
     name = front.get("tools", "")
     if name and (not isinstance(name, str) or name not in _inputs(front, file)):
-        raise BadInputError(f"{file}: tools is {name!r}", "it names one of the inputs")
+        raise BadInputError(f"Invalid tools {name!r} in {file}", "Name one of the inputs")
     return str(name)
+
+
+# -- answers ----------------------------------------------------------------------------------------------------------
+
+_FENCE = re.compile(r"```[\w-]*[ \t]*\n(.*)```", re.DOTALL)
+_THOUGHTS = ("<think>", "</think>")
+_MAX_SHOWN = 200
+
+
+class Answer(NamedTuple):
+    """The answer of a model: parsed JSON, or text; ``value`` is None if there is a ``problem``."""
+
+    value: Any
+    problem: str = ""
+
+
+def parse_reply(reply: Reply, schema: Mapping[str, Any] | None, max_tokens: int) -> Answer:
+    """Parse a reply as text or as JSON of the schema. Invalid answers are reported, never repaired.
+
+    Leading thoughts (``<think>``) and a code fence around JSON are removed. JSON is strict: no NaN or infinity, no
+    duplicate name in an object, no unpaired surrogate.
+    """
+    text = reply.text.strip()
+    if text.startswith(_THOUGHTS[0]) and _THOUGHTS[1] in text:
+        text = text.partition(_THOUGHTS[1])[2].strip()
+    if reply.cut:
+        return Answer(None, f"the answer was truncated at {max_tokens:,} tokens")
+    if not text:
+        return Answer(None, "the answer is empty")
+    if schema is None:
+        return Answer(text)
+    fenced = _FENCE.fullmatch(text)
+    try:
+        value = _json(fenced[1] if fenced else text)
+        problem = _violation(value, schema)
+    except RecursionError:
+        return Answer(None, "the answer is nested too deeply")
+    except (ValueError, ArithmeticError) as error:
+        return Answer(None, f"the answer is not valid JSON: {_short(str(error))}")
+    return Answer(None, problem) if problem else Answer(value)
+
+
+def complaint(reply: Reply, problem: str, schema: Mapping[str, Any] | None) -> tuple[Message, Message]:
+    """Return the messages that request another answer: the invalid one, and its problem."""
+    form = "with nothing but JSON of the schema above" if schema is not None else "shorter, and in full"
+    text = f"That does not fit: {json.dumps(problem, ensure_ascii=False)}. Answer the same request again, {form}."
+    return Message("assistant", reply.text or "(no answer)"), Message("user", text)
+
+
+def _json(text: str) -> Any:
+    value = json.loads(text, parse_constant=_reject, parse_float=_finite, object_pairs_hook=_distinct)
+    json.dumps(value, ensure_ascii=False).encode()
+    return value
+
+
+def _reject(word: str) -> Any:
+    raise ValueError(f"{word} is not a JSON number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:40]} is too large")
+    return value
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        [(name, _)] = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"duplicate name {name!r} in an object")
+    return result
+
+
+def _violation(value: Any, schema: Mapping[str, Any]) -> str:
+    """Return how a value violates the schema (empty: it does not)."""
+    from jsonschema.exceptions import best_match
+    from jsonschema.validators import Draft202012Validator
+    from referencing import Registry
+
+    error = best_match(Draft202012Validator(schema, registry=Registry()).iter_errors(value))
+    return "" if error is None else f"{_short(error.message)} (at {error.json_path})"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _MAX_SHOWN else f"{line[: _MAX_SHOWN // 2]} ... {line[-_MAX_SHOWN // 2 :]}"

@@ -1,4 +1,4 @@
-"""Recorded calls as JSON lines: what ``kbkit llm export`` writes, ``import`` takes in and ``replay:FILE`` answers from.
+"""Recordings of calls as JSON lines, and the model that replays them.
 
 A line is ``{"key", "model", "request": {"messages": [[role, text], ...], "schema", "temperature", "top_p",
 "max_tokens", "sample"}, "reply": {"text", "input", "output", "cut"}}``; ``key`` is :meth:`Request.key` of the rest.
@@ -7,22 +7,22 @@ A line is ``{"key", "model", "request": {"messages": [[role, text], ...], "schem
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kbkit.directory import systems
-from kbkit.errors import BadInputError, KbError
+from kbkit.directory.files import replacing
+from kbkit.errors import BadInputError, Command, KbError
 from kbkit.llm.client import Message, Reply, Request, Usage
 
-_LONGEST_LINE = 1 << 26
-_MOST_TOKENS = 1 << 40
+_MAX_LINE = 1 << 26
+_MAX_TOKENS = 1 << 40
+_MAX_SHOWN = 600
 _ROLES = ("system", "user", "assistant")
 
 
 class Recorded(NamedTuple):
-    """One call and its reply."""
+    """A call and its reply."""
 
     key: str
     model: str
@@ -31,64 +31,56 @@ class Recorded(NamedTuple):
 
 
 def line(call: Recorded) -> str:
-    """A call as one line of JSON."""
+    """Return a call as one line of JSON."""
     reply = call.reply
-    said = {"text": reply.text, "input": reply.usage.input, "output": reply.usage.output, "cut": reply.cut}
-    content = {"key": call.key, "model": call.model, "request": call.request.content(), "reply": said}
+    data = {"text": reply.text, "input": reply.usage.input, "output": reply.usage.output, "cut": reply.cut}
+    content = {"key": call.key, "model": call.model, "request": call.request.content(), "reply": data}
     return json.dumps(content, ensure_ascii=False) + "\n"
 
 
 def write(calls: Iterable[Recorded], file: Path) -> int:
-    """Write calls to ``file``, aside first and then renamed; returns their number."""
+    """Write calls to a file atomically; return their number."""
     if not file.name or file.is_dir():
-        raise KbError(f"{file} is a folder", "name a file")
-    file = file.resolve() if file.is_symlink() else file
-    place = file.with_name(f".{file.name}.{os.getpid()}.new")
+        raise KbError(f"{file} is a folder", "Name a file")
     count = 0
-    try:
-        with place.open("w", encoding="utf-8", newline="\n") as stream:
-            for call in calls:
-                stream.write(line(call))
-                count += 1
-        systems.replace(place, file)
-    except OSError as error:
-        raise KbError(f"{file} cannot be written: {error.strerror or error}") from None
-    finally:
-        systems.remove(place)
+    with replacing(file) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as stream:
+        for call in calls:
+            stream.write(line(call))
+            count += 1
     return count
 
 
 def read(file: Path) -> Iterator[Recorded]:
-    """The calls of a recording, in its order. Raises :class:`BadInputError` with file and line."""
+    """Yield the calls of a recording. Raises :class:`BadInputError` with file and line."""
     try:
         with file.open("rb") as stream:
             number = 0
-            while text := stream.readline(_LONGEST_LINE + 1):
+            while text := stream.readline(_MAX_LINE + 1):
                 number += 1
                 if text.strip():
-                    yield _call(text, f"{file}:{number}")
+                    yield _call(text, f"{file}, line {number}")
     except OSError as error:
-        raise KbError(f"{file} cannot be read: {error.strerror or error}") from None
+        raise KbError(f"Cannot read {file}: {error.strerror or error}") from None
 
 
 def _call(text: bytes, where: str) -> Recorded:
-    if len(text) > _LONGEST_LINE:
-        raise BadInputError(f"{where} has more than {_LONGEST_LINE:,} bytes", _HINT)
+    if len(text) > _MAX_LINE:
+        raise BadInputError(f"More than {_MAX_LINE:,} bytes in {where}", *_HINT)
     try:
         found = json.loads(text)
         call = Recorded(_text(found["key"]), _text(found["model"]), _request(found["request"]), _reply(found["reply"]))
         key = call.request.key(call.model)
-        json.dumps(call.request.content(), ensure_ascii=False).encode()  # half characters, which no file can hold
+        json.dumps(call.request.content(), ensure_ascii=False).encode()  # fails for unpaired surrogates
     except KeyError as error:
-        raise BadInputError(f"{where} has no {error.args[0]!r}", _HINT) from None
+        raise BadInputError(f"Missing {error.args[0]!r} in {where}", *_HINT) from None
     except (ValueError, TypeError, AttributeError, RecursionError):
-        raise BadInputError(f"{where} is no recorded call", _HINT) from None
+        raise BadInputError(f"Invalid call in {where}", *_HINT) from None
     if key != call.key:
-        raise BadInputError(f"{where}: the key is not that of the call beside it", "was the line edited?")
+        raise BadInputError(f"The key does not match the call in {where}", "Check whether the line was edited")
     return call
 
 
-_HINT = "kbkit llm export writes such files"
+_HINT = ("Create recordings with ", Command("llm export"))
 
 
 def _request(found: Any) -> Request:
@@ -115,14 +107,14 @@ def _reply(found: Any) -> Reply:
     if not isinstance(found["cut"], bool):
         raise TypeError
     text = _text(found["text"])
-    usage = Usage(_count(found["input"], _MOST_TOKENS), _count(found["output"], _MOST_TOKENS))
+    usage = Usage(_count(found["input"], _MAX_TOKENS), _count(found["output"], _MAX_TOKENS))
     return Reply(text, usage, found["cut"])
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError
-    value.encode()  # a half of a surrogate pair is no text
+    value.encode()  # fails for unpaired surrogates
     return value
 
 
@@ -136,3 +128,31 @@ def _number(value: Any) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not abs(value) < 1e9:
         raise TypeError
     return float(value)
+
+
+class Replay:
+    """A model that returns recorded replies of the model ``name``, without network.
+
+    ``calls`` are the calls of the file, if already read.
+    """
+
+    def __init__(self, name: str, file: Path, calls: Iterable[Recorded] | None = None) -> None:
+        self.name = name
+        self.file = file
+        self._replies: dict[str, Reply] = {}
+        for call in read(file) if calls is None else calls:
+            if call.model == name:
+                self._replies.setdefault(call.key, call.reply)  # the first of two counts, as in the cache
+
+    def complete(self, request: Request) -> Reply:
+        """See :class:`kbkit.llm.client.Model`. Raises :class:`KbError`, with the prompt, for a missing call."""
+        reply = self._replies.get(request.key(self.name))
+        if reply is None:
+            data = " ".join(request.asked().split())
+            message = f"No recorded call of {self.name} in {self.file} for: {data[:_MAX_SHOWN]}"
+            raise KbError(
+                message + ("..." if len(data) > _MAX_SHOWN else ""),
+                "Record the run again with the same prompts and parameters: ",
+                Command("llm export"),
+            )
+        return reply

@@ -1,4 +1,4 @@
-"""Work that waits for others, many at once: threads that a first error or Ctrl-C ends."""
+"""Run a function on many items in threads, ended by the first error or Ctrl-C."""
 
 from __future__ import annotations
 
@@ -6,77 +6,93 @@ import contextlib
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 from kbkit.errors import KbError
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 _GRACE = 2.0
-"""Seconds that Ctrl-C leaves to calls under way; a second Ctrl-C leaves them none."""
+"""Seconds that calls in progress have to finish after Ctrl-C; a second Ctrl-C stops waiting."""
+_END = -1
+_Result = tuple[int, Any, BaseException | None]
 
 
-def each(work: Callable[[T], None], items: Iterable[T], workers: int, done: Callable[[], None]) -> None:
-    """Run ``work`` on each item, ``workers`` at once; ``done`` is called in this thread after each.
+def each(work: Callable[[S], T], items: Sequence[S], workers: int, done: Callable[[], None] | None = None) -> list[T]:
+    """Return the results of ``work`` on all items in order; ``done`` is called in this thread after each.
 
-    After an error no further item is begun, what is under way is waited for, and the error of the first item that
-    failed is raised. The threads are daemons: one that hangs does not keep the program from ending.
+    After an error no further item is started, items in progress are finished, and the error of the first failed item is
+    raised. The threads are daemons, so that a hanging one cannot block the end of the program.
     """
-    waiting = enumerate(items)
+    workers = min(workers, len(items))
+    if workers > 1:
+        return _threaded(work, items, workers, done)
+    results = []
+    for item in items:
+        results.append(work(item))
+        if done is not None:
+            done()
+    return results
+
+
+def _threaded(work: Callable[[S], T], items: Sequence[S], workers: int, done: Callable[[], None] | None) -> list[T]:
+    waiting = iter(range(len(items)))
     guard, stopped = threading.Lock(), threading.Event()
     results: queue.SimpleQueue[_Result] = queue.SimpleQueue()
 
     def run() -> None:
         while True:
             with guard:
-                place, item = next(waiting, _END) if not stopped.is_set() else _END
-            if place < 0:
+                position = _END if stopped.is_set() else next(waiting, _END)
+            if position == _END:
                 break
             try:
-                work(item)  # type: ignore[arg-type]
-                results.put((place, None))
-            except BaseException as error:  # noqa: BLE001 - it is raised again, in the thread that asked
+                results.put((position, work(items[position]), None))
+            except BaseException as error:  # noqa: BLE001 - raised again in the calling thread
                 stopped.set()
-                results.put((place, error))
-        results.put(_END)
+                results.put((position, None, error))
+        results.put((_END, None, None))
 
     threads = [threading.Thread(target=run, daemon=True) for _ in range(workers)]
     for thread in threads:
         thread.start()
     try:
-        errors = _collect(results, workers, done)
+        found, errors = _collect(results, workers, done)
     except BaseException:
         stopped.set()
         with contextlib.suppress(KeyboardInterrupt):
-            _wait(threads)
+            _join(threads)
         raise
     if errors:
         raise errors[0]
+    return [found[position] for position in range(len(items))]
 
 
-_Result = tuple[int, BaseException | None]
-_END = (-1, None)
-
-
-def _collect(results: queue.SimpleQueue[_Result], workers: int, done: Callable[[], None]) -> list[BaseException]:
-    """Take results until all threads have ended. The errors: defects first, then by their items' order."""
+def _collect(
+    results: queue.SimpleQueue[_Result], workers: int, done: Callable[[], None] | None
+) -> tuple[dict[int, Any], list[BaseException]]:
+    """Collect results until all threads have ended; errors are sorted: defects first, then by item."""
+    found: dict[int, Any] = {}
     errors: list[tuple[bool, int, BaseException]] = []
     while workers:
         try:
-            place, error = results.get(timeout=0.5)  # with a limit: Windows hears no Ctrl-C in a wait without one
+            position, value, error = results.get(timeout=0.5)  # Windows ignores Ctrl-C in a wait without timeout
         except queue.Empty:
             continue
         if error is not None:
-            errors.append((isinstance(error, KbError), place, error))
-        elif place >= 0:
-            done()
-        else:
+            errors.append((isinstance(error, KbError), position, error))
+        elif position == _END:
             workers -= 1
-    return [error for *_, error in sorted(errors, key=lambda found: found[:2])]
+        else:
+            found[position] = value
+            if done is not None:
+                done()
+    return found, [error for *_, error in sorted(errors, key=lambda found: found[:2])]
 
 
-def _wait(threads: Iterable[threading.Thread]) -> None:
+def _join(threads: Iterable[threading.Thread]) -> None:
     limit = time.monotonic() + _GRACE
     for thread in threads:
         thread.join(max(0.0, limit - time.monotonic()))

@@ -11,8 +11,8 @@ from kbkit.agent import describe
 from kbkit.agent.actions import Explorer
 from kbkit.agent.names import line
 from kbkit.agent.results import Outcome, table
-from kbkit.errors import KbError
-from kbkit.stores.tables import quote
+from kbkit.errors import KbError, plural
+from kbkit.schema import quote
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,7 +24,6 @@ SHOWN = 20
 _LONGEST_TEXT = 4_000
 _LONGEST_ENTRY = 24_000
 _COLUMNS, _FEW = 25, 10
-_NODES = "SELECT id, type, key, name FROM nodes WHERE id IN (SELECT unnest($ids)) ORDER BY id"
 
 
 @dataclass(frozen=True)
@@ -129,11 +128,11 @@ class _Work:
 
     def answers(self, expression: str, limit: int = SHOWN) -> str:
         ids = self._kb.answers(expression).ids
-        shown = self._kb.tables.lookup(_NODES, {"ids": ids[:limit].tolist()})
+        shown = self._kb.stores.nodes.frame(ids[:limit]).select("id", "type", "key", "name")
         names = self._explorer.names
         lines = [f"- {names.titled_node(kind, key, name)}" for _, kind, key, name in shown.iter_rows()]
         more = f"; the first {limit}:" if len(ids) > limit else ":" if lines else ""
-        return "\n".join([f"{len(ids):,} answer{'' if len(ids) == 1 else 's'}{more}", *lines])
+        return "\n".join([plural(len(ids), "answer") + more, *lines])
 
     def _table(
         self, frame: pl.DataFrame, limit: int, cut: bool, shortened: Callable[[Any], Any] = lambda value: value

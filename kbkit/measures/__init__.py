@@ -1,6 +1,6 @@
 """Measures of ranked runs, answer sets, result rows and answer lists.
 
-Every scoring function returns *scores*: a frame with one row a query, ``query`` and one Float64 column per measure,
-null where it cannot be computed. :mod:`kbkit.measures.summary` makes means of them, :mod:`kbkit.measures.compare`
-tests two against each other.
+Each scoring function returns *scores*: a frame with a row per query, ``query`` and a Float64 column per measure (null:
+undefined). :mod:`kbkit.measures.scores` computes their means and paired tests, :mod:`kbkit.measures.files` reads and
+writes runs and answers.
 """

@@ -1,4 +1,4 @@
-"""The frames that measures work on, and the rules that hold for all of them.
+"""Frames of runs and answers: columns, order, and checks.
 
 A *run* has the columns ``query`` (String), ``node`` (String) and ``score`` (Float64), best first within a query.
 """
@@ -12,19 +12,21 @@ from typing import Any
 
 import polars as pl
 
-from kbkit.errors import BadInputError, KbError, UnknownNameError
+from kbkit.errors import BadInputError, KbError, Option, UnknownNameError
 
 RUN = pl.Schema({"query": pl.String, "node": pl.String, "score": pl.Float64})
 JUDGEMENTS = pl.Schema({"query": pl.String, "node": pl.String, "relevance": pl.Int64})
-MOST_RELEVANT = 10_000
-"""Judgements lie between minus this and this: trec_eval keeps a counter for every level."""
+MAX_RELEVANCE = 10_000
+"""Limit on the absolute value of judgements: trec_eval keeps a counter per level."""
 MAX_K = 1_000_000
 
 
 @dataclass(frozen=True)
 class Gold:
-    """What is right: ``judgements`` (query, node, relevance; 1 and above is relevant) and ``queries``, a row a query:
-    ``query``, ``text`` (may be null), and further columns of the source, to group by. A query may have no judgements.
+    """The right answers: ``judgements`` (query, node, relevance; 1 and above is relevant) and ``queries``.
+
+    ``queries`` has a row per query: ``query``, ``text`` (may be null), other columns of the source to group by. A query
+    may have no judgements.
     """
 
     judgements: pl.DataFrame
@@ -32,21 +34,21 @@ class Gold:
 
     @property
     def relevant(self) -> pl.DataFrame:
-        """The judgements that name answers."""
+        """Judgements of relevance 1 or more."""
         return self.judgements.filter(pl.col("relevance") >= 1)
 
     def only(self, split: str, where: object) -> Gold:
-        """The queries whose column ``split`` says so; all without ``split``."""
+        """Return the queries of a split with their judgements (empty: all)."""
         queries = of_split(self.queries, split, where)
         return self if not split else Gold(self.judgements.join(queries, on="query", how="semi"), queries)
 
 
 def of_split(queries: pl.DataFrame, split: str, where: object) -> pl.DataFrame:
-    """The rows whose column ``split`` is ``split``; all if that is empty."""
+    """Return the rows of a split (empty: all)."""
     if not split:
         return queries
     if "split" not in queries.columns:
-        raise KbError(f"{where} has no splits", "leave --split out")
+        raise KbError(f"{where} has no splits", "Omit ", Option("split"))
     chosen = queries.filter(pl.col("split").cast(pl.String) == split)
     if chosen.is_empty():
         known = queries["split"].drop_nulls().cast(pl.String).unique().sort().to_list()
@@ -55,22 +57,26 @@ def of_split(queries: pl.DataFrame, split: str, where: object) -> pl.DataFrame:
 
 
 def ordered(run: pl.DataFrame) -> pl.DataFrame:
-    """A run in the order of its ranks: queries as they first appear, scores falling, ties by node, rising.
+    """Sort a run by rank: queries in order of appearance, scores descending, ties by node, ascending.
 
-    Nodes that are all decimal digits compare as numbers and come before others; others compare by code point.
-    (trec_eval itself keeps scores in 32 bits and orders ties by node, falling: its figures can differ on ties.)
-    Raises :class:`KbError` for a node twice in one query and for a score that is no finite number.
+    Nodes of decimal digits compare as numbers and precede others, which compare by code point. (trec_eval itself keeps
+    scores in 32 bits and orders ties by node, descending: its values can differ on ties.) Raises :class:`KbError` for a
+    duplicate node in a query and for a score that is not finite.
     """
     twice = run.filter(pl.struct("query", "node").is_duplicated())
     for query, node in twice.select("query", "node").head(1).iter_rows():
-        raise KbError(f"{node!r} stands twice in query {query!r}", "a node has one rank in a query")
-    for query, node, score in _odd(run).select(*RUN).iter_rows():
-        raise KbError(f"the score of {node!r} for query {query!r} is {score}", "scores are finite numbers")
+        raise KbError(f"Duplicate node {node!r} in query {query!r}")
+    for query, node, score in _not_finite(run).select(*RUN).iter_rows():
+        raise KbError(_score_message(query, node, score))
     return _sorted(run)
 
 
-def _odd(run: pl.DataFrame) -> pl.DataFrame:
-    """The first row whose score is no finite number."""
+def _score_message(query: str, node: str, score: float | None) -> str:
+    return f"Invalid score {score} of node {node!r} in query {query!r}"
+
+
+def _not_finite(run: pl.DataFrame) -> pl.DataFrame:
+    """Return the first row whose score is missing or not finite."""
     return run.filter(pl.col("score").is_null() | ~pl.col("score").is_finite()).head(1)
 
 
@@ -78,9 +84,9 @@ def _sorted(run: pl.DataFrame) -> pl.DataFrame:
     digits = pl.col("node").str.contains("^[0-9]+$")
     number = pl.col("node").str.strip_chars_start("0")
     zeroed = pl.col("score") + 0.0  # -0.0 and 0.0 are a tie
-    keys = run.select("query", "node", zeroed).cast(RUN).with_row_index("_place")
+    keys = run.select("query", "node", zeroed).cast(RUN).with_row_index("_position")
     keys = keys.with_columns(
-        _first=pl.col("_place").min().over("query"),
+        _first=pl.col("_position").min().over("query"),
         _word=~digits,
         _length=pl.when(digits).then(number.str.len_bytes()).otherwise(0),
         _name=pl.when(digits).then(number).otherwise(pl.col("node")),
@@ -90,53 +96,45 @@ def _sorted(run: pl.DataFrame) -> pl.DataFrame:
 
 
 def checked_run(rows: pl.DataFrame, path: Path, unit: str) -> pl.DataFrame:
-    """The run of ``rows`` (its columns, and ``place``: the number of the line or record), in order.
+    """Return the run of ``rows`` (with ``position``, the number of the line or record), sorted.
 
-    Raises :class:`BadInputError` for a score that is no finite number and for a node twice in one query.
+    Raises :class:`BadInputError` for a score that is not finite and for a duplicate node in a query.
     """
-    for query, node, score, place in _odd(rows).select(*RUN, "place").iter_rows():
-        raise BadInputError(
-            f"{path}, {unit} {place}: the score of {node!r} for query {query!r} is {score}", "scores are finite numbers"
-        )
-    for query, node, _, first, second in _twice(rows, ["query", "node"]):
-        raise BadInputError(
-            f"{path}, {unit} {second}: {node!r} stands twice in query {query!r}, first in {unit} {first}",
-            "a node has one rank in a query",
-        )
+    for query, node, score, position in _not_finite(rows).select(*RUN, "position").iter_rows():
+        raise BadInputError(f"{_score_message(query, node, score)} in {path}, {unit} {position}")
+    for query, node, _, first, second in _repeated(rows, ["query", "node"]):
+        message = f"Duplicate node {node!r} in query {query!r} in {path}, {unit} {second}"
+        raise BadInputError(message, f"The first is in {unit} {first}")
     return _sorted(rows)
 
 
 def checked_judgements(rows: pl.DataFrame, path: Path, unit: str) -> pl.DataFrame:
-    """The judgements of ``rows`` (its columns and ``place``), those that are said twice once.
+    """Return the distinct judgements of ``rows`` (with ``position``).
 
-    Raises :class:`BadInputError` where two of one query and node differ, and for a relevance out of bounds.
+    Raises :class:`BadInputError` for contradicting judgements and for a relevance out of bounds.
     """
-    for query, node, relevance, place in rows.filter(pl.col("relevance").abs() > MOST_RELEVANT).head(1).iter_rows():
-        raise BadInputError(
-            f"{path}, {unit} {place}: the relevance of {node!r} for query {query!r} is {relevance}",
-            f"relevance is between -{MOST_RELEVANT} and {MOST_RELEVANT}",
-        )
+    for query, node, relevance, position in rows.filter(pl.col("relevance").abs() > MAX_RELEVANCE).head(1).iter_rows():
+        message = f"Invalid relevance {relevance} of node {node!r} in query {query!r} in {path}, {unit} {position}"
+        raise BadInputError(message, f"Use a number from -{MAX_RELEVANCE:,} to {MAX_RELEVANCE:,}")
     once = rows.unique(list(JUDGEMENTS), keep="first", maintain_order=True)
-    for query, node, _, first, second in _twice(once, ["query", "node"]):
-        raise BadInputError(
-            f"{path}, {unit} {second}: {node!r} of query {query!r} is judged again and differently",
-            f"it was judged in {unit} {first}",
-        )
+    for query, node, _, first, second in _repeated(once, ["query", "node"]):
+        message = f"Contradicting judgements of node {node!r} in query {query!r} in {path}, {unit} {second}"
+        raise BadInputError(message, f"The first is in {unit} {first}")
     return once.select(*JUDGEMENTS)
 
 
-def _twice(rows: pl.DataFrame, by: list[str]) -> list[tuple[Any, ...]]:
-    """The first row that repeats another: its columns, the place of the other, its own; nothing if there is none."""
+def _repeated(rows: pl.DataFrame, by: list[str]) -> list[tuple[Any, ...]]:
+    """Return the first row that repeats another, if any: its columns, the other's position, its position."""
     repeated = rows.filter(pl.struct(by).is_duplicated())
-    again = repeated.filter(~pl.struct(by).is_first_distinct()).sort("place").head(1)
+    again = repeated.filter(~pl.struct(by).is_first_distinct()).sort("position").head(1)
     if again.is_empty():
         return []
-    first = repeated.join(again, on=by, how="semi")["place"].min()
+    first = repeated.join(again, on=by, how="semi")["position"].min()
     return [(*row[:-1], first, row[-1]) for row in again.iter_rows()]
 
 
 def series(name: str, values: Sequence[Any]) -> pl.Series:
-    """Scalars of records as a column: of one type where all are, else of text."""
+    """Return scalars as a column: of their type, or as text if types differ."""
     kinds = {type(value) for value in values if value is not None}
     fit = kinds and kinds <= {int, float} and all(abs(v) < 2**63 for v in values if isinstance(v, int))
     if fit and kinds == {int}:
@@ -146,3 +144,8 @@ def series(name: str, values: Sequence[Any]) -> pl.Series:
     if kinds == {bool}:
         return pl.Series(name, values, dtype=pl.Boolean)
     return pl.Series(name, [None if v is None else str(v) for v in values], dtype=pl.String)
+
+
+def count_queries(count: int) -> str:
+    """Return ``1 query``, ``2 queries``."""
+    return f"{count:,} quer{'y' if count == 1 else 'ies'}"

@@ -1,4 +1,4 @@
-"""Precision, recall and F1 of answer lists, and the rejection rate: the measures of SKA-Bench, sections 3 and 4.1."""
+"""Score answer lists by precision, recall, F1 and rejection rate, the measures of SKA-Bench (sections 3 and 4.1)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from kbkit.measures import records as files
-from kbkit.measures.records import Item, Scalar
+from kbkit.measures.records import JsonRecord, Scalar
 
 PREDICTED = ("predicted", "prediction", "answer")
 GOLD = ("gold", "answers", "answer")
@@ -23,7 +23,7 @@ REFUSALS = frozenset({
     "unanswerable", "not answerable", "not available", "not found", "not given", "not known", "not mentioned",
     "not provided", "not specified",
 })  # fmt: skip
-"""Whole answers, normalized, that refuse."""
+"""Normalized answers that are refusals."""
 
 REFUSING_STARTS = (
     "i don't know", "i dont know", "i do not know", "i don't have enough", "i do not have enough", "i'm not sure",
@@ -39,12 +39,12 @@ REFUSING_STARTS = (
     "no answer is", "not enough information to", "insufficient information to", "provided information does not",
     "given information does not", "sorry, i", "sorry, but", "i'm sorry,", "i am sorry,",
 )  # fmt: skip
-"""Beginnings, normalized and up to the end of a word, of longer answers that refuse."""
+"""Normalized beginnings, ending at a word boundary, of longer refusals."""
 
 
 @dataclass(frozen=True)
-class Record:
-    """One question: the predicted answers (None: no prediction), the right ones, the other fields of its record."""
+class Prediction:
+    """Predicted (None: no prediction) and gold answers of a question; ``groups`` are the other fields of its record."""
 
     query: str
     predicted: list[str] | None
@@ -55,28 +55,28 @@ class Record:
 # -- scores -----------------------------------------------------------------------------------------------------------
 
 
-def measure(records: Sequence[Record]) -> pl.DataFrame:
-    """Scores of each record: ``query``, ``precision``, ``recall``, ``f1``, ``rejected``, 0 to 1, null where undefined.
+def measure(records: Sequence[Prediction]) -> pl.DataFrame:
+    """Return ``query``, ``precision``, ``recall``, ``f1``, ``rejected`` of each record (0 to 1; null: undefined).
 
-    Lists are compared as sets of normalized answers (:func:`normalize`), blank ones left out. With gold answers, f1 is
-    2 |both| / (|predicted| + |gold|), so 0 where nothing was predicted; precision is null there; rejected is null. A
-    record without gold answers belongs to the negative-rejection testbed: rejected is 1 where the prediction refuses
-    (:func:`refuses`), else 0, and all else is null. Macro-F1 is the mean of f1, the rejection rate that of rejected.
-    Source: SKA-Bench, sections 3 (Negative Rejection) and 4.1; normalization and refusals are kbkit's, as the paper
-    gives none.
+    Lists are compared as sets of normalized answers (:func:`normalize`), without blank ones. With gold answers, f1 is
+    2 |both| / (|predicted| + |gold|), hence 0 if nothing is predicted, in which case precision is null; rejected is
+    null. A record without gold answers belongs to the negative-rejection testbed: rejected is 1 if the prediction is a
+    refusal (:func:`refuses`), else 0, and the rest is null. Macro-F1 is the mean of f1, the rejection rate the mean of
+    rejected. Source: SKA-Bench, sections 3 (Negative Rejection) and 4.1; normalization and refusals are kbkit's own,
+    since the paper defines none.
     """
     rows = [(r.query, *_scores(r)) for r in records]
     schema = {"query": pl.String} | dict.fromkeys(("precision", "recall", "f1", "rejected"), pl.Float64)
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def queries(records: Sequence[Record]) -> pl.DataFrame:
-    """One row a record: ``query``, and a column for each other field."""
+def queries(records: Sequence[Prediction]) -> pl.DataFrame:
+    """Return a row per record: ``query``, and a column for each other field."""
     return files.frame([r.query for r in records], [r.groups for r in records])
 
 
-def _scores(record: Record) -> tuple[float | None, float | None, float | None, float | None]:
-    """precision, recall, f1, rejected."""
+def _scores(record: Prediction) -> tuple[float | None, float | None, float | None, float | None]:
+    """Return precision, recall, f1, rejected."""
     gold, predicted = _set(record.gold), _set(record.predicted or [])
     if not gold:
         return None, None, None, float(refuses(record.predicted))
@@ -90,12 +90,12 @@ def _set(answers: Sequence[str]) -> set[str]:
 
 
 def refuses(predicted: Sequence[str] | None) -> bool:
-    """Whether a prediction gives no answer: none, or nothing but refusals (``REFUSALS``, ``REFUSING_STARTS``)."""
+    """Return whether a prediction is empty or has only refusals (``REFUSALS``, ``REFUSING_STARTS``)."""
     return all(_refusal(answer) for answer in _set(predicted or []))
 
 
 def _refusal(answer: str) -> bool:
-    """Whether a normalized answer is a refusal."""
+    """Return whether a normalized answer is a refusal."""
     rest = [answer[len(start) :] for start in REFUSING_STARTS if answer.startswith(start)]
     return answer in REFUSALS or any(not text[:1].isalnum() for text in rest)
 
@@ -110,14 +110,14 @@ _ARTICLE = re.compile(r"(?:an?|the) (?=.)")
 
 
 def normalize(text: str) -> str:
-    """An answer in the form in which answers are compared; doing it twice changes nothing more.
+    """Return an answer in normal form for comparison (idempotent).
 
-    1. Unicode NFKC and case folding; curly quotes become straight ones, and all dashes and minus signs ``-``.
-    2. White space is collapsed.
-    3. Quotes and ``. , ; : ! ?`` at either end are dropped, then an article (a, an, the) in front, until none is left;
-       a text that would become empty keeps its last form that is not (``The`` is ``the``).
-    4. A text that is a number loses its thousands separators, trailing zeros and plus sign: ``1,234.50`` is ``1234.5``.
-       It stays a text, so that no digit is lost; one with leading zeros is no number.
+    1. Apply Unicode NFKC and case folding; straighten quotes; replace dashes and minus signs by ``-``.
+    2. Collapse white space.
+    3. Strip quotes and ``. , ; : ! ?`` at both ends, then a leading article (a, an, the), repeatedly; a text never
+       becomes empty (``The`` gives ``the``).
+    4. Remove thousands separators, trailing zeros and the plus sign of a number: ``1,234.50`` gives ``1234.5``. It
+       stays text, so no digit is lost. Text with leading zeros is not a number.
     """
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).translate(_SAME)
     text = " ".join(text.split())
@@ -132,7 +132,7 @@ def normalize(text: str) -> str:
 
 
 def _peeled(text: str) -> str:
-    """``text`` without outer quotes and punctuation, or if there are none, without an article in front."""
+    """Strip outer quotes and punctuation; if there are none, strip a leading article."""
     start = _START.match(text)
     inner = text[start.end() if start else 0 :].rstrip(_OUTER)
     if inner != text:
@@ -150,38 +150,41 @@ def _number(sign: str, whole: str, fraction: str) -> str:
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-def read(path: Path, gold: Path | None = None) -> list[Record]:
-    """The records of a file (a JSON list or JSON lines), or of a file of predictions and one of ``gold`` answers.
+def read(path: Path, gold: Path | None = None) -> list[Prediction]:
+    """Read predictions and gold answers from one file (a JSON list or JSON lines) or from two.
 
-    Predictions are the first of the fields ``predicted``, ``prediction``, ``answer``, gold answers that of ``gold``,
-    ``answers``, ``answer`` which is not the prediction; in a file of predictions they may be ``answers`` too. Two files
-    are joined as by :func:`kbkit.measures.rows.read`. An answer list may be one text or number, or stand in
-    ``{"answer": ...}``; a prediction may be null. Raises :class:`BadInputError` that names file and line or record.
+    The prediction is the first of the fields ``predicted``, ``prediction``, ``answer`` (in a separate file also
+    ``answers``); the gold answers are the first of ``gold``, ``answers``, ``answer`` that is not the prediction. Two
+    files are matched as by :func:`kbkit.measures.rows.read`. Answers are a list, one string or number, or
+    ``{"answer": ...}``; a prediction can be null. Raises :class:`BadInputError` that names file and line or record.
     """
     if gold is None:
-        found = files.items(path)
-        return [_record(name, item, PREDICTED, item) for name, item in zip(files.names(found), found, strict=True)]
+        loaded = files.items(path)
+        return [
+            _prediction(name, record, PREDICTED, record)
+            for name, record in zip(files.names(loaded), loaded, strict=True)
+        ]
     pairs = files.join(files.items(path), files.items(gold))
-    return [_record(name, item, (*PREDICTED, "answers"), right) for name, item, right in pairs]
+    return [_prediction(name, record, (*PREDICTED, "answers"), right) for name, record, right in pairs]
 
 
-def _record(name: str, item: Item | None, names: Sequence[str], right: Item) -> Record:
-    """The record of a prediction, if there is one, and of the gold answers, which may stand in the same item."""
-    given = item.first(*names) if item is not None else ""
-    wanted = right.first(*(field for field in GOLD if item is not right or field != given))
-    predicted = _answers(item.fields[given], f"{item.where}, {given}") if item is not None else None
-    answers = _answers(right.fields[wanted], f"{right.where}, {wanted}")
+def _prediction(query: str, record: JsonRecord | None, names: Sequence[str], right: JsonRecord) -> Prediction:
+    """Return a record's prediction, if any, and gold answers, which may be in the same record."""
+    field = record.first(*names) if record is not None else ""
+    expected = right.first(*(name for name in GOLD if record is not right or name != field))
+    predicted = _answers(record.fields[field], f"{record.where}, {field}") if record is not None else None
+    answers = _answers(right.fields[expected], f"{right.where}, {expected}")
     if answers is None:
-        raise files.wrong(f"{right.where}, {wanted}", None, _HINT)
-    groups = right.groups(name, {"precision", "recall", "f1", "rejected", *PREDICTED, *GOLD})
-    return Record(name, predicted, answers, groups)
+        raise files.invalid(f"{right.where}, {expected}", None, _HINT)
+    groups = right.groups(query, {"precision", "recall", "f1", "rejected", *PREDICTED, *GOLD})
+    return Prediction(query, predicted, answers, groups)
 
 
-_HINT = "answers are a list of texts and numbers, [] where there is none"
+_HINT = "Use a list of strings and numbers, or [] for no answer"
 
 
 def _answers(value: Any, where: str) -> list[str] | None:
-    """A list of answers from any of its forms; None for null."""
+    """Return a list of answers from any of its forms; None for null."""
     if isinstance(value, dict):
         value = next((value[key] for key in ("answer", "answers") if key in value), value)
     if value is None:
@@ -196,4 +199,4 @@ def _answer(value: Any, where: str) -> str:
         return repr(value)
     if isinstance(value, str):
         return value
-    raise files.wrong(where, value, _HINT)
+    raise files.invalid(where, value, _HINT)

@@ -1,4 +1,4 @@
-"""The best assignment of predicted rows to gold rows, as row-major F1 needs it; pure functions over sparse arrays."""
+"""Find the optimal assignment of predicted rows to gold rows for row-major F1. Pure functions over sparse arrays."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from kbkit.errors import KbError
 
 Ints: TypeAlias = NDArray[np.int64]
 Incidence: TypeAlias = Any
-"""A sparse array of rows by cells: 1 where the row has the cell."""
+"""A sparse array of rows by cells; 1 if the row has the cell."""
 
-MOST_OVERLAPS = 32_000_000
-"""Pairs of rows with cells in common, beyond which a question is refused: some 50 bytes each."""
+MAX_OVERLAPS = 32_000_000
+"""Limit on pairs of rows with common cells in a query; each takes about 50 bytes."""
 _EXACT = 2**53
-"""Whole numbers below this are exact in SciPy's solver, which computes in floating point."""
+"""Integers below this are exact in SciPy's solver, which uses floating point."""
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """``recall`` is the sum of recalls over the ``pairs`` matched rows, none of which has recall 0."""
+    """``recall`` is the sum of recalls over the ``pairs`` of matched rows, all with recall above 0."""
 
     recall: Fraction
     pairs: int
 
 
 def assign(gold: Incidence, predicted: Incidence, widths: Ints) -> Assignment:
-    """Match rows one to one so that the sum of recalls is greatest (SPINACH, section 5.1).
+    """Match rows one to one to maximize the sum of recalls (SPINACH, section 5.1).
 
-    ``gold`` (n rows) and ``predicted`` (m rows) are incidence arrays over the same cells, ``widths`` (n) says how many
-    cells each gold row has, also beside those of ``gold``; the recall of a pair is its common cells over that width.
-    Of several best assignments the paper does not choose; here it is the one of most pairs, hence of the highest F1.
-    Raises :class:`KbError` when so many pairs of rows overlap that memory would not do.
+    ``gold`` (n rows) and ``predicted`` (m rows) are incidence arrays over the same cells. ``widths`` (n) is the number
+    of cells of each gold row, including cells not in ``gold``; the recall of a pair is its common cells over the width.
+    Of several optimal assignments, the paper names none; this function returns one with most pairs, hence the highest
+    F1. Raises :class:`KbError` if more pairs of rows overlap than fit in memory.
     """
     common = np.flatnonzero((gold.sum(axis=0) > 0) & (predicted.sum(axis=0) > 0))
     gold, predicted = gold[:, common].tocsr(), predicted[:, common].tocsr()
     cells = np.zeros(len(widths), np.int64)  # matched cells, credited to a gold row of the right width
-    settled = np.zeros(len(widths), np.bool_)  # gold rows whose pairs are counted
+    settled = np.zeros(len(widths), np.bool_)  # gold rows whose pairs are already counted
     pairs = 0
     while gold.shape[1]:
         shared, gained = _shared(gold, predicted, widths)
@@ -58,7 +58,7 @@ def assign(gold: Incidence, predicted: Incidence, widths: Ints) -> Assignment:
 
 
 def _total(cells: Ints, widths: Ints) -> Fraction:
-    """The sum of cells over widths, exactly."""
+    """Return the exact sum of cells over widths."""
     distinct, inverse = np.unique(widths, return_inverse=True)
     sums = np.zeros(len(distinct), np.int64)
     np.add.at(sums, inverse, cells)
@@ -67,7 +67,7 @@ def _total(cells: Ints, widths: Ints) -> Fraction:
 
 @dataclass(frozen=True)
 class _Gain:
-    """Per gold row: cells matched, whether it is among the matched, whether its component's pairs are counted now."""
+    """Per gold row: matched cells, whether it is matched, whether its component's pairs are now counted."""
 
     cells: Ints
     matched: NDArray[np.bool_]
@@ -75,11 +75,11 @@ class _Gain:
 
 
 def _shared(gold: Incidence, predicted: Incidence, widths: Ints) -> tuple[NDArray[np.bool_], _Gain]:
-    """The cells that every row of their connected component has, and what they are worth: an exact reduction.
+    """Return the cells common to all rows of their connected component, and their contribution: an exact reduction.
 
-    Such cells let any two rows of the component match, so a best assignment matches as many as there are, and gains the
-    shared cells at each pair whichever rows meet. That holds where all gold rows are matched, or all are equally wide.
-    What remains falls into smaller components; a result of one column dissolves in a single step.
+    Such cells let any two rows of the component match. An optimal assignment then matches as many rows as possible, and
+    gains the common cells with every pair. This holds if all gold rows are matched, or all are equally wide. The rest
+    splits into smaller components; a result of one column is solved in one step.
     """
     rows = sparse.vstack([gold, predicted])
     graph = sparse.block_array([[None, rows], [rows.T, None]], format="csr")
@@ -92,29 +92,29 @@ def _shared(gold: Incidence, predicted: Incidence, widths: Ints) -> tuple[NDArra
     exact = (n <= m) | (low == high)
     in_all = (gold.sum(axis=0) == n[of_cell]) & (predicted.sum(axis=0) == m[of_cell])
     shared = in_all & exact[of_cell]
-    worth = np.bincount(of_cell[shared], minlength=count)[of_gold]
+    gain = np.bincount(of_cell[shared], minlength=count)[of_gold]
     order = np.argsort(of_gold, kind="stable")
-    place = np.empty(len(order), np.int64)  # of a gold row within its component
-    place[order] = np.arange(len(order)) - (np.cumsum(n) - n)[of_gold[order]]
-    matched = (worth > 0) & (place < m[of_gold])
-    return shared, _Gain(np.where(matched, worth, 0), matched, worth > 0)
+    position = np.empty(len(order), np.int64)  # of a gold row within its component
+    position[order] = np.arange(len(order)) - (np.cumsum(n) - n)[of_gold[order]]
+    matched = (gain > 0) & (position < m[of_gold])
+    return shared, _Gain(np.where(matched, gain, 0), matched, gain > 0)
 
 
 def _solve(gold: Incidence, predicted: Incidence, widths: Ints, settled: NDArray[np.bool_]) -> tuple[Ints, int]:
-    """Matched cells per gold row, and the number of pairs among rows that are not ``settled``, by linear assignment."""
+    """Return matched cells per gold row, and the number of pairs of rows not ``settled``, by linear assignment."""
     cells = np.zeros(len(widths), np.int64)
     overlaps = int((gold.sum(axis=0).astype(np.int64) * predicted.sum(axis=0)).sum())
-    if overlaps > MOST_OVERLAPS:
+    if overlaps > MAX_OVERLAPS:
         raise KbError(
-            f"rows cannot be matched: {gold.shape[0]:,} gold and {predicted.shape[0]:,} predicted rows have cells in"
-            f" common in {overlaps:,} ways, and {MOST_OVERLAPS:,} is the most",
-            "leave out columns that hold few distinct values",
+            f"Too many overlaps to match {gold.shape[0]:,} gold and {predicted.shape[0]:,} predicted rows:"
+            f" {overlaps:,} pairs have common cells, the limit is {MAX_OVERLAPS:,}",
+            "Drop columns with few distinct values",
         )
     left = np.flatnonzero(gold.sum(axis=1) > 0)
     if not len(left):
         return cells, 0
     scale = _scale(widths[left], min(len(left), predicted.shape[0]))
-    # A column of its own lets each gold row stay alone; that it costs half a unit prefers more pairs where sums tie.
+    # An extra column lets a gold row stay unmatched; its cost of half a unit prefers more pairs if sums tie.
     alone = sparse.diags_array(np.full(len(left), -0.5))
     ours = sparse.hstack([sparse.diags_array(scale) @ gold[left], alone], format="csr")
     theirs = sparse.block_diag([predicted, sparse.eye_array(len(left))], format="csr")
@@ -127,9 +127,10 @@ def _solve(gold: Incidence, predicted: Incidence, widths: Ints, settled: NDArray
 
 
 def _scale(widths: Ints, limit: int) -> NDArray[np.float64]:
-    """What a common cell weighs in rows of these widths, when ``limit`` pairs are possible: recall, in whole units that
-    outweigh all pairs. Where the widths have no small common multiple the units are rounded, so that of assignments
-    nearly as good any may be found; its recall is exact all the same.
+    """Return the weight of a common cell in rows of these widths, with at most ``limit`` pairs.
+
+    Weights are recall in integer units that outweigh all pairs. If the widths have no small common multiple, units are
+    rounded: a slightly worse assignment may be found, but its recall is exact.
     """
     unit = lcm(*map(int, np.unique(widths)))
     finest = _EXACT // (limit + 1) ** 2

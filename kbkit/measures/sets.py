@@ -8,24 +8,24 @@ import polars as pl
 
 from kbkit.errors import KbError
 from kbkit.measures.frames import MAX_K, RUN, Gold, ordered
-from kbkit.measures.ranking import refuse_strangers
+from kbkit.measures.ranking import check_overlap
 
 
 def measure(predicted: pl.DataFrame | Mapping[str, Iterable[str]], gold: Gold, ks: Sequence[int] = ()) -> pl.DataFrame:
-    """Scores of predicted sets, a row a query of ``gold``: precision, recall, f1, and recall@k, mrecall@k for each k.
+    """Score predicted sets: a row per query of ``gold`` with precision, recall, f1, and recall@k, mrecall@k for each k.
 
-    ``predicted`` is a run, or the nodes of each query, best first. Precision is the share of the predicted nodes that
-    are answers, null where nothing is predicted (QUEST's own script counts 0 there); recall the share of the answers
-    that are predicted; f1 = 2 |both| / (|predicted| + |answers|), their harmonic mean, 0 for an empty prediction.
-    recall@k counts the first k only; mrecall@k is 1 if all answers are among them, else 0, so that it is 0 for a query
-    with more than k answers. A query without answers has null everywhere; one without prediction predicts nothing.
-    Raises :class:`KbError` if no query is in both.
+    ``predicted`` is a run, or the nodes of each query, best first. Precision is the fraction of predicted nodes that
+    are answers (null if nothing is predicted; QUEST's own script counts 0), recall the fraction of answers that are
+    predicted, f1 = 2 |both| / (|predicted| + |answers|) their harmonic mean (0 for an empty prediction). recall@k uses
+    only the first k nodes; mrecall@k is 1 if all answers are among them, else 0, hence 0 for a query with more than k
+    answers. All measures of a query without answers are null; a query without prediction predicts nothing. Raises
+    :class:`KbError` if no query is in both.
     """
     for k in ks:
         if not 1 <= k <= MAX_K:
-            raise KbError(f"k is {k}", f"it is from 1 to {MAX_K:,}")
+            raise KbError(f"Invalid cutoff {k}", f"Use 1 to {MAX_K:,}")
     run = predicted if isinstance(predicted, pl.DataFrame) else _run(predicted)
-    refuse_strangers(run, gold)
+    check_overlap(run, gold)
     answers = gold.relevant
     ranked = ordered(run).with_columns(rank=pl.int_range(1, pl.len() + 1).over("query"))
     hits = ranked.join(answers, on=["query", "node"], how="semi")
@@ -37,9 +37,7 @@ def measure(predicted: pl.DataFrame | Mapping[str, Iterable[str]], gold: Gold, k
         .join(
             hits.group_by("query").agg(pl.len().alias("_hits"), *within), on="query", how="left", maintain_order="left"
         )
-        .with_columns(
-            pl.exclude("query", "_gold").fill_null(0)
-        )  # a query without answers keeps null, and so do its scores
+        .with_columns(pl.exclude("query", "_gold").fill_null(0))  # null answers make the scores null
     )
     both, size, right = pl.col("_hits"), pl.col("_all"), pl.col("_gold")
     known = right.is_not_null()
@@ -55,6 +53,6 @@ def measure(predicted: pl.DataFrame | Mapping[str, Iterable[str]], gold: Gold, k
 
 
 def _run(sets: Mapping[str, Iterable[str]]) -> pl.DataFrame:
-    """The sets as a run, in the order given."""
+    """Return sets as a run, in their order."""
     rows = [(query, node, -float(i)) for query, nodes in sets.items() for i, node in enumerate(nodes, 1)]
     return pl.DataFrame(rows, schema=RUN, orient="row")

@@ -1,4 +1,4 @@
-"""STaRK's questions: ``stark_qa/stark_qa.csv`` (id, query, answer_ids) and ``split/NAME.index`` (an id a line)."""
+"""Read STaRK's questions: ``stark_qa/stark_qa.csv`` (id, query, answer_ids), ``split/NAME.index`` (an id per line)."""
 
 from __future__ import annotations
 
@@ -11,28 +11,29 @@ import polars as pl
 
 from kbkit.errors import BadInputError, UnknownNameError
 from kbkit.measures.frames import JUDGEMENTS, Gold, checked_judgements
-from kbkit.measures.reading import content, load
+from kbkit.measures.records import content, describe, load
 
 PARTS = ("train", "val", "test")
-"""The splits that divide the questions; others, such as test-0.1, are parts of these."""
+"""The splits that partition the questions; others, such as test-0.1, are parts of these."""
 _LINE = "\0line"
+_COLUMNS = "STaRK's questions have id, query, answer_ids"
 _HUMAN = "stark_qa_human_generated_eval"
 _HUMAN_SPLIT = "human_generated_eval"
 
 
 def read(path: Path, split: str = "", *, answers: bool = True) -> Gold:
-    """The questions of a csv, or of the folder that holds ``stark_qa/`` and ``split/``, with their answers.
+    """Read the questions of a CSV file, or of a folder with ``stark_qa/`` and ``split/``, with their answers.
 
-    Without ``split`` all, with a column ``split`` where index files are there (null where in none). The split
-    ``human_generated_eval`` of a folder is the file of the questions that people wrote.
+    Without ``split``, return all; if there are index files, the column ``split`` names the split of each question
+    (null: none). In a folder, the split ``human_generated_eval`` is the file of questions written by people.
     """
     table = _table(path, split)
     frame = _questions(table)
     frame, rest = _splits(frame, table, "" if path.is_dir() and split == _HUMAN_SPLIT else split, path)
-    judged = pl.DataFrame(schema={**JUDGEMENTS, "place": pl.Int64})
+    judged = pl.DataFrame(schema={**JUDGEMENTS, "position": pl.Int64})
     if answers:
         if "answer_ids" not in frame.columns:
-            raise BadInputError(f"{table} has no column answer_ids", "STaRK's questions have id, query, answer_ids")
+            raise BadInputError(f"Missing column answer_ids in {table}", _COLUMNS)
         rows = list(_answers(frame, table))
         judged = pl.DataFrame(rows, schema=judged.schema, orient="row")
     more = [c for c in frame.columns if c not in ("id", "query", "text", "answer_ids", _LINE)]
@@ -41,57 +42,55 @@ def read(path: Path, split: str = "", *, answers: bool = True) -> Gold:
 
 
 def _table(path: Path, split: str) -> Path:
-    """The csv that ``path`` means."""
+    """Return the CSV file of a path."""
     if not path.is_dir():
         return path
     name = f"{_HUMAN if split == _HUMAN_SPLIT else 'stark_qa'}.csv"
     for found in (path / "stark_qa" / name, path / name):
         if found.is_file():
             return found
-    raise BadInputError(f"{path} holds no stark_qa/{name}", "name a folder of STaRK's questions, or a file")
+    raise BadInputError(f"Missing file stark_qa/{name} in {path}", "Name a file or folder of STaRK's questions")
 
 
 def _questions(table: Path) -> pl.DataFrame:
-    """All columns as text, and the line where a row begins."""
+    """Return all columns as text, and the first line of each row."""
     text = content(table)
     try:
         frame = pl.read_csv(io.BytesIO(text), infer_schema=False, missing_columns="raise")
     except pl.exceptions.PolarsError as error:
         problem = str(error).partition("\n")[0]
-        raise BadInputError(
-            f"{table} is no table of comma-separated values: {problem}", "quote texts with commas"
-        ) from None
+        raise BadInputError(f"Invalid CSV in {table}: {problem}", "Quote values that contain commas") from None
     for column in ("id", "query"):
         if column not in frame.columns:
-            raise BadInputError(f"{table} has no column {column}", "STaRK's questions have id, query, answer_ids")
+            raise BadInputError(f"Missing column {column} in {table}", _COLUMNS)
     breaks = pl.sum_horizontal(pl.all().fill_null("").str.count_matches("\n", literal=True))
     frame = frame.with_columns(**{_LINE: pl.int_range(2, pl.len() + 2) + breaks.cum_sum().shift(1, fill_value=0)})
     frame = frame.filter(~pl.all_horizontal(pl.exclude(_LINE).is_null()))  # blank lines
-    for (place,) in frame.filter(pl.col("id").is_null() | (pl.col("id") == "")).select(_LINE).head(1).iter_rows():
-        raise BadInputError(f"{table}, line {place}: no id", "every question has one")
-    for name, place in frame.filter(~pl.col("id").is_first_distinct()).select("id", _LINE).head(1).iter_rows():
-        raise BadInputError(f"{table}, line {place}: query {name!r} again", "a query has one line")
+    for (line,) in frame.filter(pl.col("id").is_null() | (pl.col("id") == "")).select(_LINE).head(1).iter_rows():
+        raise BadInputError(f"Missing id in {table}, line {line}")
+    for name, line in frame.filter(~pl.col("id").is_first_distinct()).select("id", _LINE).head(1).iter_rows():
+        raise BadInputError(f"Duplicate query {name!r} in {table}, line {line}")
     return frame
 
 
 def _answers(frame: pl.DataFrame, table: Path) -> Iterator[tuple[str, str, int, int]]:
-    for query, text, place in frame.select("id", "answer_ids", _LINE).iter_rows():
-        where = f"{table}, line {place}"
-        found = load(text or "null", f"{where}: answer_ids")
+    for query, text, line in frame.select("id", "answer_ids", _LINE).iter_rows():
+        where = f"answer_ids of {table}, line {line}"
+        found = load(text or "null", where)
         if not isinstance(found, list):
-            raise BadInputError(f"{where}: answer_ids is no list", "e.g. [601168, 947318]")
+            raise BadInputError(f"Invalid value {describe(found)} in {where}", "Use a list, such as [601168, 947318]")
         for node in found:
-            yield query, _node(node, where), 1, place
+            yield query, _node(node, where), 1, line
 
 
 def _node(node: Any, where: str) -> str:
     if isinstance(node, bool) or not isinstance(node, int | str) or node == "":
-        raise BadInputError(f"{where}: answer_ids holds {node!r}", "it lists whole numbers or texts")
+        raise BadInputError(f"Invalid node {describe(node)} in {where}", "Use integers or strings")
     return str(node)
 
 
 def _splits(frame: pl.DataFrame, table: Path, split: str, path: Path) -> tuple[pl.DataFrame, pl.Series | None]:
-    """The rows of the split, and the column ``split`` where index files are there."""
+    """Return the rows of the split, and the column ``split`` if there are index files."""
     files = {} if table.stem == _HUMAN else _indexes(table)
     if split and split not in files:
         known = [*files, *([_HUMAN_SPLIT] if path.is_dir() and table.with_name(f"{_HUMAN}.csv").is_file() else [])]
@@ -102,20 +101,18 @@ def _splits(frame: pl.DataFrame, table: Path, split: str, path: Path) -> tuple[p
     for name in names:
         for line, query in _ids(files[name]):
             if query not in ids:
-                raise BadInputError(
-                    f"{files[name]}, line {line}: {table} has no query {query!r}", "do they belong together?"
-                )
+                message = f"Unknown query {query!r} in {files[name]}, line {line}"
+                raise BadInputError(message, f"Check that it belongs to {table}")
             if of.setdefault(query, name) != name:
-                raise BadInputError(
-                    f"{files[name]}, line {line}: query {query!r} is in {of[query]} too", "splits are disjoint"
-                )
+                message = f"Query {query!r} in {files[name]}, line {line}, is also in the split {of[query]}"
+                raise BadInputError(message, "Splits must be disjoint")
     if split:
         frame = frame.filter(pl.col("id").is_in(list(of)))
     return frame, pl.Series("split", [of.get(query) for query in frame["id"]], dtype=pl.String) if names else None
 
 
 def _indexes(table: Path) -> dict[str, Path]:
-    """Split -> its file."""
+    """Map each split to its file."""
     for folder in (table.parent.parent / "split", table.parent / "split"):
         if folder.is_dir():
             return dict(sorted((path.stem, path) for path in folder.glob("*.index")))

@@ -1,4 +1,4 @@
-"""Which nodes a question names: exact, then stemmed, then misspelled; the longest match first. No language model."""
+"""Link a question to the nodes that it names: exact, stemmed, then fuzzy matches, the longest first."""
 
 from __future__ import annotations
 
@@ -11,25 +11,23 @@ import polars as pl
 from numpy.typing import NDArray
 
 from kbkit.answers.session import Session
-from kbkit.stores.nodes import NODES_SQL
-from kbkit.stores.stop_words import STOP_WORDS
 from kbkit.stores.text import Text, Word
-from kbkit.stores.text_query import check
+from kbkit.stores.text_query import STOP_WORDS, check
 
-LONGEST = 8
-"""Words of the longest name that is looked for."""
-MOST_SENSES = 50
-"""Nodes of one name; one that more nodes bear says nothing."""
-LONGEST_GUESS, MOST_GUESSES = 4, 100
-"""Words of the longest misspelled name that is looked for, and how many are; each takes about a millisecond."""
-_TRUST = {"exact": 1.0, "stemmed": 0.9, "fuzzy": 0.7}
+MAX_WORDS = 8
+"""Limit on the words of a name."""
+MAX_NODES = 50
+"""Limit on the nodes of a name; names of more nodes are ignored."""
+MAX_FUZZY_WORDS, MAX_FUZZY_LOOKUPS = 4, 100
+"""Limits on the words of a misspelled name, and on fuzzy lookups, which take about a millisecond each."""
+_CONFIDENCE = {"exact": 1.0, "stemmed": 0.9, "fuzzy": 0.7}
 
 
 @dataclass(frozen=True)
 class Mention:
-    """A part of the question and the nodes of that name.
+    """A span of the question and the nodes of that name.
 
-    ``how`` is exact, stemmed or fuzzy; ``weight``, from 0 to 1, says how much the name tells: rare words tell more.
+    ``how`` is exact, stemmed or fuzzy; ``weight``, from 0 to 1, is higher for names of rare words.
     """
 
     text: str
@@ -40,18 +38,15 @@ class Mention:
 
 @dataclass(frozen=True)
 class Linked:
-    """What a question names: nodes, and the types of nodes that it asks for.
-
-    ``whole`` is whether there is nothing else to it than one name.
-    """
+    """Nodes and types named in a question; ``is_name`` if the question is a single name and nothing else."""
 
     mentions: tuple[Mention, ...]
     types: tuple[str, ...]
-    whole: bool
+    is_name: bool
 
 
 def link(session: Session, question: str) -> Linked:
-    """The nodes and types that a question names; no word counts for two."""
+    """Return the nodes and types that a question names; spans do not overlap."""
     if question.strip():
         check(question)
     linker = _Linker(session, question)
@@ -59,11 +54,11 @@ def link(session: Session, question: str) -> Linked:
     linker.misspelled()
     mentions = tuple(linker.mention(*found) for found in sorted(linker.found))
     types = tuple(dict.fromkeys(name for _, _, name in sorted(linker.types)))
-    return Linked(mentions, types, whole=len(mentions) == 1 and linker.settled())
+    return Linked(mentions, types, is_name=len(mentions) == 1 and linker.is_complete())
 
 
 class _Linker:
-    """One question: its words, which of them are spoken for, and by what: spans with nodes, and with types."""
+    """The words of one question, which of them are unassigned, and the spans found: of nodes and of types."""
 
     def __init__(self, session: Session, question: str) -> None:
         self.session, self.text, self.question = session, session.stores.text, question
@@ -73,68 +68,66 @@ class _Linker:
         self.types: list[tuple[int, int, str]] = []
 
     def names(self) -> None:
-        """Names as they are written, or with other endings, the longest first; and names of types (movies: movie)."""
+        """Find exact and stemmed names, the longest first, and names of types (``movies``: movie)."""
         names = [t.name for t in self.session.schema.node_types]
         types = {tuple(word.stem for word in self.text.tokens(name)): name for name in names}
-        for first, last in self.spans(LONGEST):
+        for first, last in self.spans(MAX_WORDS):
             plain, stems = zip(*((word.plain, word.stem) for word in self.words[first:last]), strict=True)
             if stems in types:
                 self.types.append((first, last, types[stems]))
                 self.free[first:last] = False
                 continue
             for how, phrase in (("exact", plain), ("stemmed", stems)):
-                if self.take(
-                    first, last, how, self.text.named(phrase, stemmed=how == "stemmed", limit=MOST_SENSES + 1)
-                ):
+                if self.take(first, last, how, self.text.named(phrase, stemmed=how == "stemmed", limit=MAX_NODES + 1)):
                     break
 
     def misspelled(self) -> None:
-        """Names that hold a word which no node has, one or two letters away."""
+        """Find names at edit distance 1 or 2 for spans with a word that no node has."""
         unknown = np.array([not self.text.frequency(word.stem) for word in self.words], bool)
-        spans = ((first, last) for first, last in self.spans(LONGEST_GUESS) if unknown[first:last].any())
-        for first, last in islice(spans, MOST_GUESSES):
+        spans = ((first, last) for first, last in self.spans(MAX_FUZZY_WORDS) if unknown[first:last].any())
+        for first, last in islice(spans, MAX_FUZZY_LOOKUPS):
             ends = {self.words[first].plain, self.words[last - 1].plain}
             phrase = [word.plain for word in self.words[first:last]]
             letters = sum(map(len, phrase))
             if letters >= 5 and not ends & STOP_WORDS:
                 distance = 2 if letters >= 9 else 1
-                self.take(first, last, "fuzzy", self.text.named_like(phrase, distance, MOST_SENSES + 1))
+                self.take(first, last, "fuzzy", self.text.named_like(phrase, distance, MAX_NODES + 1))
 
-    def settled(self) -> bool:
-        """Whether all words but stop words are spoken for."""
-        return all(self.words[place].plain in STOP_WORDS for place in np.flatnonzero(self.free).tolist())
+    def is_complete(self) -> bool:
+        """Return whether all words except stop words are assigned."""
+        return all(self.words[position].plain in STOP_WORDS for position in np.flatnonzero(self.free).tolist())
 
-    def spans(self, longest: int) -> Iterator[tuple[int, int]]:
-        """Runs of words that are not spoken for, the longest first, then from the left; not of stop words alone."""
-        for size in range(min(longest, len(self.words)), 0, -1):
+    def spans(self, limit: int) -> Iterator[tuple[int, int]]:
+        """Yield spans of unassigned words, the longest first, then from the left, except spans of stop words."""
+        for size in range(min(limit, len(self.words)), 0, -1):
             for first in range(len(self.words) - size + 1):
                 last = first + size
-                telling = any(word.plain not in STOP_WORDS for word in self.words[first:last])
-                if telling and self.free[first:last].all():
+                has_content = any(word.plain not in STOP_WORDS for word in self.words[first:last])
+                if has_content and self.free[first:last].all():
                     yield first, last
 
     def take(self, first: int, last: int, how: str, nodes: NDArray[np.int64]) -> bool:
-        """Give the words to a name, unless nobody or everybody bears it."""
-        if not 0 < len(nodes) <= MOST_SENSES:
+        """Assign words to a name, unless it has no node or too many; return whether it was assigned."""
+        if not 0 < len(nodes) <= MAX_NODES:
             return False
         self.free[first:last] = False
         self.found.append((first, last, how, tuple(nodes.tolist())))
         return True
 
     def mention(self, first: int, last: int, how: str, nodes: tuple[int, ...]) -> Mention:
-        """The mention of some nodes; of several those of a type that is named beside (the city of Washington)."""
+        """Return the mention of a span; a type next to it selects nodes (``the city of Washington``)."""
         words = self.words[first:last]
         for start, end, name in self.types if len(nodes) > 1 else ():
             of = end == first - 1 and self.words[end].plain in STOP_WORDS
             if start == last or end == first or of:
                 same = self.session.has_type(np.array(nodes, np.int32), name)
                 nodes = tuple(np.array(nodes)[same].tolist()) if same.any() else nodes
-        weight = _TRUST[how] * _telling(self.text, words)
+        weight = _CONFIDENCE[how] * _rarity(self.text, words)
         return Mention(self.question[words[0].start : words[-1].end], nodes, how, weight)
 
 
-def _telling(text: Text, words: Sequence[Word]) -> float:
-    """How much the rarest word of a name tells: its inverse document frequency, scaled to 0 to 1."""
+def _rarity(text: Text, words: Sequence[Word]) -> float:
+    """Return the inverse document frequency of the rarest word, scaled to 0 to 1."""
     rarest = min(text.frequency(word.stem) for word in words)
     return float(np.log((text.documents + 1) / (rarest + 1)) / np.log(text.documents + 1))
 
@@ -147,5 +140,5 @@ def linked(session: Session, question: str) -> pl.DataFrame:
         schema={"text": pl.String, "how": pl.String, "weight": pl.Float64, "id": pl.Int32},
         orient="row",
     )
-    nodes = session.stores.tables.lookup(NODES_SQL, {"ids": frame["id"].to_list()})
+    nodes = session.stores.nodes.frame(frame["id"])
     return frame.join(nodes, on="id", how="left", maintain_order="left")

@@ -1,4 +1,4 @@
-"""How the graph joins a hit to the nodes that a question names."""
+"""Explain hits by the paths from the nodes that a question names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import polars as pl
 from kbkit.answers.session import Session
 from kbkit.questions.link import Linked, Mention
 from kbkit.questions.relational import Path, paths
-from kbkit.stores.nodes import NODES_SQL
 
 if TYPE_CHECKING:
     from kbkit.stores.adjacency import Csr
@@ -20,15 +19,15 @@ Triple = tuple[int, str, int]
 
 
 def explained(session: Session, linked: Linked, why: list[list[str]], frame: pl.DataFrame) -> pl.DataFrame:
-    """Add the columns ``linked`` (the named nodes that reach the hit) and ``why`` (with the joining triples)."""
+    """Add the columns ``linked`` (the named nodes that reach the hit) and ``why`` (with the triples of the paths)."""
     ids = frame["id"].to_list()
     best = best_paths(session, linked, ids)
     proofs = [_proof(session, paths, node) for paths, node in zip(best, ids, strict=True)]
     starts = {path.start for paths in best for path in paths}
     names = _names(session, starts | {node for proof in proofs for head, _, tail in proof for node in (head, tail)})
     named = [[_named(linked.mentions[path.mention], names[path.start]) for path in paths] for paths in best]
-    for mine, proof in zip(why, proofs, strict=True):
-        mine += [f"{names[head][2]} -> [{relation}] -> {names[tail][2]}" for head, relation, tail in proof]
+    for reasons, proof in zip(why, proofs, strict=True):
+        reasons += [f"{names[head][2]} -> [{relation}] -> {names[tail][2]}" for head, relation, tail in proof]
     return frame.with_columns(
         pl.Series("linked", named, dtype=pl.List(pl.String)), pl.Series("why", why, dtype=pl.List(pl.String))
     )
@@ -40,7 +39,7 @@ def _named(mention: Mention, node: tuple[str, str, str]) -> str:
 
 
 def best_paths(session: Session, linked: Linked, nodes: Sequence[int]) -> list[list[Path]]:
-    """For each node the most telling path to it from each name that the question holds."""
+    """Return for each node the path of highest weight from each name in the question."""
     found = paths(session, linked)
     return [_best_paths(found, node) for node in nodes]
 
@@ -48,21 +47,21 @@ def best_paths(session: Session, linked: Linked, nodes: Sequence[int]) -> list[l
 def _best_paths(found: Sequence[Path], node: int) -> list[Path]:
     best: dict[int, tuple[float, Path]] = {}
     for path in found:
-        place = int(np.searchsorted(path.nodes, node))
-        if place < len(path.nodes) and path.nodes[place] == node:
-            weight = float(path.weights[place])
+        position = int(np.searchsorted(path.nodes, node))
+        if position < len(path.nodes) and path.nodes[position] == node:
+            weight = float(path.weights[position])
             if path.mention not in best or weight > best[path.mention][0]:
                 best[path.mention] = (weight, path)
     return [best[mention][1] for mention in sorted(best)]
 
 
 def _proof(session: Session, paths: Sequence[Path], node: int) -> list[Triple]:
-    """The triples of all paths to a node, each once."""
+    """Return the distinct triples of all paths to a node."""
     return list(dict.fromkeys(triple for path in paths for triple in _triples(session, path, node)))
 
 
 def _triples(session: Session, path: Path, node: int) -> list[Triple]:
-    """The edges of a path, in the direction they are stored; over two moves, through the first node that will do."""
+    """Return the edges of a path in their stored direction; a path of two steps goes through the first common node."""
     if not path.moves:
         return []
     (relation, forward), *rest = path.moves
@@ -80,6 +79,5 @@ def _triple(before: int, relation: str, forward: bool, after: int) -> Triple:
 
 
 def _names(session: Session, ids: set[int]) -> dict[int, tuple[str, str, str]]:
-    """Type, key and name of some nodes."""
-    rows = session.stores.tables.rows(NODES_SQL, {"ids": list(ids)})
-    return {node: (kind, key, name) for node, key, kind, name in rows}
+    """Return the type, key and name of nodes by id."""
+    return {node: (row.type, row.key, row.name) for node, row in session.stores.nodes.rows(list(ids)).items()}

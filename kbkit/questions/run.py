@@ -1,4 +1,4 @@
-"""Searches of any mode, with ``relational`` among them; also as ``SERVICE kb:search`` of SPARQL."""
+"""Entry points: searches of any mode, including ``relational``, and SPARQL with ``SERVICE kb:search``."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from kbkit.answers.session import Session
 from kbkit.questions.link import link
 from kbkit.questions.proofs import explained
 from kbkit.questions.relational import relational
-from kbkit.search.filters import Given
+from kbkit.search.filters import Scope
 from kbkit.search.hits import positions
-from kbkit.search.ranking import Ranked
+from kbkit.search.ranking import QueryResult
 from kbkit.search.rerank import Reranker
-from kbkit.search.retrievers import Asked
+from kbkit.search.retrievers import QueryBatch
 from kbkit.search.run import Search
 from kbkit.search.settings import Options, Settings
 from kbkit.sparql import run
@@ -28,27 +28,27 @@ if TYPE_CHECKING:
 
 
 class RelationalSearch(Search):
-    """A hybrid search whose candidates also score by how the graph joins them to the nodes the query names."""
+    """A hybrid search that also scores candidates by their connections to the nodes named in the query."""
 
-    def rank(self, asked: Asked, settings: Settings) -> list[Ranked]:
-        """Add what the graph says to the ranking by words and meaning."""
-        return relational(self.session, asked, settings, super().rank(asked, settings))
+    def rank(self, batch: QueryBatch, settings: Settings) -> list[QueryResult]:
+        """Combine the hybrid ranking with connections in the graph."""
+        return relational(self.session, batch, settings, super().rank(batch, settings))
 
-    def explained(self, query: TextQuery, ranked: Ranked, frame: pl.DataFrame) -> pl.DataFrame:
-        """Add ``linked`` and ``why``, which names the joining triples."""
-        return explained(self.session, link(self.session, query.text), positions(ranked, frame), frame)
+    def explained(self, query: TextQuery, result: QueryResult, frame: pl.DataFrame) -> pl.DataFrame:
+        """Add the columns ``linked`` and ``why`` (with the triples of the paths)."""
+        return explained(self.session, link(self.session, query.text), positions(result, frame), frame)
 
 
 def search(
     stores: Stores,
     mode: str = "hybrid",
     k: int = 20,
-    within: Given = None,
+    within: Scope = None,
     node_type: str | None = None,
     reranker: str | Reranker | None = None,
     options: Options | None = None,
 ) -> Search:
-    """Return a search of any mode, its arguments checked; see :meth:`kbkit.kb.KnowledgeBase.search`."""
+    """Return a search of any mode with validated arguments; see :meth:`kbkit.kb.KnowledgeBase.search`."""
     kind = RelationalSearch if mode == "relational" else Search
     return kind.of(Session.of(stores), mode, k, within, node_type, reranker, options or {})
 
@@ -75,7 +75,7 @@ def rewrite(
     limit: int | None = None,
     params: Mapping[str, Any] | None = None,
 ) -> Rewritten:
-    """Return the query as the engine receives it; see :meth:`kbkit.kb.KnowledgeBase.rewrite`."""
+    """Return the query as sent to the engine; see :meth:`kbkit.kb.KnowledgeBase.rewrite`."""
     return run.rewrite(stores, text, dialect, limit, params, search=partial(_service, stores))
 
 

@@ -1,4 +1,4 @@
-"""Which nodes a search is about: from an answer expression, an answer set, ids, or a type."""
+"""Resolve the candidates of a search: an answer expression, an answer set, ids, or a type."""
 
 from __future__ import annotations
 
@@ -11,37 +11,39 @@ from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.parse import parse
 from kbkit.answers.session import Session
 from kbkit.errors import KbError
-from kbkit.stores.ids import Within, both, compact, distinct
+from kbkit.stores.arrays import Within, both, compact, distinct
 
-Given: TypeAlias = str | AnswerSet | Iterable[int] | None
-"""An answer expression, an answer set, ids in any order; None for all nodes."""
-
-
-def candidates(session: Session, within: Given, node_type: str | None) -> Within:
-    """The nodes ``within`` that have the type."""
-    own = None if node_type is None else compact(session.members(session.schema.type(node_type).name).astype(np.int64))
-    return both(_given(session, within), own)
+Scope: TypeAlias = str | AnswerSet | Iterable[int] | None
+"""An answer expression, an answer set, or ids in any order (None: all nodes)."""
 
 
-def _given(session: Session, within: Given) -> Within:
+def candidates(session: Session, within: Scope, node_type: str | None) -> Within:
+    """Return the nodes of the scope ``within`` that have the type (None: any)."""
+    members = (
+        None if node_type is None else compact(session.members(session.schema.type(node_type).name).astype(np.int64))
+    )
+    return both(_resolved(session, within), members)
+
+
+def _resolved(session: Session, within: Scope) -> Within:
     if within is None:
         return None
     if isinstance(within, str):
         within = AnswerSet(session, parse(within), {}, "walk", within, None)
     if isinstance(within, AnswerSet):
         if not within.belongs_to(session):
-            raise KbError("within is an answer set of another KB, or of this one opened again", "ask this KB for it")
+            raise KbError("within is an answer set of another KB, or from an earlier session", "Evaluate it on this KB")
         return compact(within.ids.astype(np.int64))
     return compact(_ids(session, within))
 
 
 def _ids(session: Session, within: Iterable[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     try:
-        given = np.asarray(within if hasattr(within, "__array__") else list(within))
+        values = np.asarray(within if hasattr(within, "__array__") else list(within))
     except (TypeError, ValueError):  # one number, or lists of different lengths
-        given = np.empty((0, 0))
-    if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
-        raise KbError("within holds something that is no id", "ids are integers; or give an answer expression")
-    for wrong in given[(given < 0) | (given >= session.schema.nodes)][:1].tolist():
-        raise KbError(f"within names a node {wrong}", f"ids run from 0 to {session.schema.nodes - 1}")
-    return distinct(given.astype(np.int64))
+        values = np.empty((0, 0))
+    if values.ndim != 1 or (len(values) and values.dtype.kind not in "iu"):
+        raise KbError("within contains a value that is not an id", "Use integers, or an answer expression")
+    for wrong in values[(values < 0) | (values >= session.schema.nodes)][:1].tolist():
+        raise KbError(f"Unknown node id {wrong} in within", f"Ids range from 0 to {session.schema.nodes - 1:,}")
+    return distinct(values.astype(np.int64))

@@ -11,50 +11,50 @@ from numpy.typing import NDArray
 METHODS = ("rrf", "minmax")
 
 RRF_K = 60
-"""The constant of reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009)."""
+"""Constant of reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009)."""
 
 
 class Ranking(NamedTuple):
-    """``ids`` (int64) and ``scores`` (float64) of the same length, scores falling, ties by id."""
+    """``ids`` (int64) and ``scores`` (float64) of equal length, by descending score, then by id."""
 
     ids: NDArray[np.int64]
     scores: NDArray[np.float64]
 
     @staticmethod
     def of(ids: NDArray[np.int64], scores: NDArray[np.float64], k: int | None = None) -> Ranking:
-        """The ``k`` best, or all."""
+        """Sort ids by score; return the ``k`` best (None: all)."""
         order = np.lexsort((ids, -scores))[:k]
         return Ranking(ids[order], scores[order])
 
     def cut(self, k: int) -> Ranking:
-        """The ``k`` best."""
+        """Return the ``k`` best."""
         return Ranking(self.ids[:k], self.scores[:k])
 
     def score_of(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The scores of ``ids``, NaN for those that are not in the ranking."""
+        """Return the scores of ``ids`` (NaN: not in the ranking)."""
         if not len(self.ids):
             return np.full(len(ids), np.nan)
         order = np.argsort(self.ids)
-        place = order[np.minimum(np.searchsorted(self.ids[order], ids), len(order) - 1)]
-        return np.where(self.ids[place] == ids, self.scores[place], np.nan)
+        position = order[np.minimum(np.searchsorted(self.ids[order], ids), len(order) - 1)]
+        return np.where(self.ids[position] == ids, self.scores[position], np.nan)
 
 
 EMPTY = Ranking(np.empty(0, np.int64), np.empty(0, np.float64))
 
 
-class Ranked(NamedTuple):
-    """The ranking of one query, and what its parts said: a ranking for each component."""
+class QueryResult(NamedTuple):
+    """The final ranking of a query, and the ranking of each component."""
 
     ranking: Ranking
-    parts: dict[str, Ranking]
+    components: dict[str, Ranking]
 
 
 def fuse(
     rankings: Sequence[Ranking], weights: Sequence[float], k: int, method: str = "rrf", constant: float = RRF_K
 ) -> Ranking:
-    """One ranking of the ``k`` best nodes: a weighted sum of what each ranking gives them, 0 where it lacks them.
+    """Return the ``k`` best nodes by the weighted sum of their scores in each ranking (0: not in it).
 
-    ``rrf`` gives 1 / (``constant`` + rank), ranks from 1; ``minmax`` the score, scaled to 0 to 1 over the ranking.
+    With ``rrf`` the score is 1 / (``constant`` + rank), ranks from 1; with ``minmax`` the score scaled to 0 to 1.
     """
     if not any(len(ranking.ids) for ranking in rankings):
         return EMPTY
@@ -68,7 +68,7 @@ def fuse(
 
 
 def scaled(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scores as parts of the way from the least (0) to the largest (1); all 1 where they are equal."""
+    """Scale scores linearly so that the lowest is 0 and the highest 1 (all equal: 1)."""
     if not len(scores):
         return scores
     low, high = scores.min(), scores.max()

@@ -1,6 +1,6 @@
-"""Reranks the best of any mode, by a cross-encoder or by a language model.
+"""Rerank hits of any mode with a cross-encoder or a language model.
 
-STaRK's rerankers (section 3.1) score the 20 best candidates of a query from 0 to 1, from their texts and relations.
+STaRK's rerankers (section 3.1) score the 20 best candidates of a query from 0 to 1, by their texts and relations.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from kbkit.answers.session import Session
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.llm.calls import Calls
 from kbkit.llm.models import open_calls, open_models
-from kbkit.search.ranking import Ranked, Ranking
+from kbkit.search.ranking import QueryResult, Ranking
 from kbkit.stores import documents
 from kbkit.stores.embedders import first_line, sentence_transformers
 
 KINDS = ("cross-encoder:MODEL", "llm:MODEL@URL")
 
-_LONGEST_TEXT = 20_000
+_MAX_TEXT = 20_000
+"""Characters of a candidate's text in a prompt."""
 
 
 class Candidate(NamedTuple):
-    """A hit to judge: ``texts`` are all its texts, ``relations`` lines of ``label: name, name, ...``."""
+    """A hit to score; ``texts`` are all its texts, ``relations`` lines of ``label: name, name, ...``."""
 
     name: str
     type: str
@@ -33,26 +34,26 @@ class Candidate(NamedTuple):
     relations: list[str]
 
     def document(self) -> str:
-        """All of it as one text."""
+        """Return name, texts and relations as one text."""
         return ". ".join(part for part in (self.name, self.texts, *self.relations) if part)
 
-    def asked(self, query: str) -> dict[str, Any]:
-        """What the prompt ``rerank`` is given of it; very long texts are cut."""
-        return {"query": query, "candidate": self._replace(texts=self.texts[:_LONGEST_TEXT])._asdict()}
+    def prompt_inputs(self, query: str) -> dict[str, Any]:
+        """Return the inputs of the prompt ``rerank``; very long texts are truncated."""
+        return {"query": query, "candidate": self._replace(texts=self.texts[:_MAX_TEXT])._asdict()}
 
 
 class Reranker(Protocol):
-    """Scores candidates for a query, best highest; ``name`` names it in results."""
+    """Scores candidates for a query; ``name`` identifies it in results."""
 
     name: str
 
     def score(self, query: str, candidates: Sequence[Candidate]) -> Sequence[float]:
-        """One number for each candidate."""
+        """Return a finite number for each candidate, higher is better."""
         ...
 
 
 class CrossEncoder:
-    """A cross-encoder of the sentence-transformers library, on this disk."""
+    """A cross-encoder of the sentence-transformers library, loaded from disk."""
 
     def __init__(self, model: str) -> None:
         library = sentence_transformers()
@@ -60,8 +61,8 @@ class CrossEncoder:
             self._model: Any = library.CrossEncoder(model, local_files_only=True)
         except (OSError, ValueError) as error:
             raise KbError(
-                f"the cross-encoder {model!r} is not on this disk: {first_line(error)}",
-                "name its folder, or fetch it first (hf download)",
+                f"Cannot load the cross-encoder {model!r}: {first_line(error)}",
+                "Download it first (hf download), or name its folder",
             ) from None
         self.name = f"cross-encoder:{model}"
 
@@ -70,30 +71,30 @@ class CrossEncoder:
         pairs = [(query, candidate.document()) for candidate in candidates]
         scores = np.asarray(self._model.predict(pairs, show_progress_bar=False), np.float64)
         if scores.shape != (len(candidates),):
-            raise KbError(f"{self.name} gives {scores.shape} scores for {len(candidates)} candidates")
+            raise _bad_scores(self.name, len(candidates), scores.tolist())
         return list(map(float, scores))
 
 
 class ModelReranker:
-    """A language model that says from 0 to 1 how well each candidate satisfies the query (prompt ``rerank``)."""
+    """A language model that scores each candidate from 0 to 1 (prompt ``rerank``)."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
         self.name = f"llm:{calls.models[0]}" if calls.models else "llm"
 
     def score(self, query: str, candidates: Sequence[Candidate]) -> Sequence[float]:
-        """See :class:`Reranker`. Raises :class:`KbError` for a candidate that gets no number from 0 to 1."""
-        answers = self._calls.ask("rerank", [candidate.asked(query) for candidate in candidates])
+        """See :class:`Reranker`. Raises :class:`KbError` if the model returns no number from 0 to 1."""
+        answers = self._calls.ask("rerank", [candidate.prompt_inputs(query) for candidate in candidates])
         for candidate, answer in zip(candidates, answers, strict=True):
             if answer.problem:
-                raise KbError(f"{self.name} gives {candidate.name!r} no score", answer.problem)
+                raise KbError(f"No score from {self.name} for {candidate.name!r}: {answer.problem}")
         return [float(answer.value["score"]) for answer in answers]
 
 
 def load(name: str, calls: Calls | None = None, cache: Path | None = None) -> Reranker:
-    """The reranker called ``name``.
+    """Load a reranker by name: ``cross-encoder:MODEL`` or ``llm:MODEL@URL``.
 
-    ``llm:MODEL@URL`` asks by ``calls``; without them by calls of its own, that are kept in the file ``cache``.
+    Language models are called through ``calls`` (default: new ones, cached in the file ``cache``).
     """
     kind, _, model = name.partition(":")
     if kind == "cross-encoder" and model:
@@ -103,27 +104,31 @@ def load(name: str, calls: Calls | None = None, cache: Path | None = None) -> Re
     raise UnknownNameError("reranker", name, KINDS)
 
 
-def rerank(session: Session, query: str, ranked: Ranked, reranker: Reranker, k: int) -> Ranked:
-    """The ``k`` best of a ranking by the reranker's scores; hits that it scores alike keep their order."""
-    ids = ranked.ranking.ids
+def rerank(session: Session, query: str, result: QueryResult, reranker: Reranker, k: int) -> QueryResult:
+    """Return the ``k`` best hits by the reranker's scores; equal scores keep their order."""
+    ids = result.ranking.ids
     if not len(ids):
-        return Ranked(ranked.ranking, {**ranked.parts, "rerank": ranked.ranking})
-    given = reranker.score(query, candidates(session, ids.tolist()))
+        return QueryResult(result.ranking, {**result.components, "rerank": result.ranking})
+    returned = reranker.score(query, candidates(session, ids.tolist()))
     try:
-        scores = np.asarray(given, np.float64)
+        scores = np.asarray(returned, np.float64)
     except (TypeError, ValueError):
         scores = np.empty(0)
     if scores.shape != ids.shape or not np.isfinite(scores).all():
-        raise KbError(
-            f"{reranker.name} does not give {len(ids)} candidates a finite number each", f"it gave {given!r:.80}"
-        )
+        raise _bad_scores(reranker.name, len(ids), returned)
     order = np.argsort(-scores, kind="stable")[:k]
     best = Ranking(ids[order], scores[order])
-    return Ranked(best, {**ranked.parts, "rerank": best})
+    return QueryResult(best, {**result.components, "rerank": best})
+
+
+def _bad_scores(name: str, count: int, returned: object) -> KbError:
+    shown = " ".join(repr(returned).split())
+    message = f"The reranker {name} did not return {count} finite scores: {shown:.80}"
+    return KbError(message, "Return one finite number per candidate")
 
 
 def candidates(session: Session, ids: Sequence[int]) -> list[Candidate]:
-    """What a reranker reads of some nodes: names, types, texts, and the names of what they are joined to."""
+    """Return nodes as candidates: names, types, texts, and the names of neighbours by relation."""
     sql = (
         "SELECT n.id, n.name, n.type::VARCHAR, coalesce(x.text, ''), coalesce(r.relations, []) FROM nodes n"
         " LEFT JOIN (SELECT id, string_agg(text, ' ' ORDER BY field, position) AS text FROM texts"

@@ -1,88 +1,83 @@
-"""The retrievers: full text (BM25) and embeddings (dense, multivector), each for a batch of queries."""
+"""Retrievers for batches of queries: full text (BM25) and embeddings (dense, multivector)."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
 from kbkit.directory import systems
+from kbkit.llm.threads import each
 from kbkit.search.ranking import EMPTY, Ranking
 from kbkit.search.settings import Settings
 from kbkit.stores import Stores, embedders
-from kbkit.stores.document_vectors import Matrix
-from kbkit.stores.ids import Within
+from kbkit.stores.arrays import Within
 from kbkit.stores.text import Text
 from kbkit.stores.text_query import TextQuery
-from kbkit.stores.vectors import Best, Vectors
+from kbkit.stores.vectors import Best, Matrix, Vectors
 
-S = TypeVar("S")
-T = TypeVar("T")
+MAX_CORRECTED = 16
+"""Limit on the words of a query that are spell-checked."""
 
-MOST_GUESSES = 16
-"""Words of a query that are corrected."""
-
-Leg = Callable[[int], list[Ranking]]
-"""From a depth to a ranking for each query."""
+Retriever = Callable[[int], list[Ranking]]
+"""Returns the best nodes of each query of a batch, up to a number."""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """``vectors`` has a row for each of the ``queries``, and no column where no leg needs them."""
+class QueryBatch:
+    """Queries with their embeddings: a row of ``vectors`` per query (no columns: not needed)."""
 
     queries: tuple[TextQuery, ...]
     vectors: Matrix
 
     @staticmethod
-    def of(stores: Stores, queries: Sequence[TextQuery], settings: Settings) -> Asked:
-        """Embed the queries, all at once and once for all legs."""
+    def of(stores: Stores, queries: Sequence[TextQuery], settings: Settings) -> QueryBatch:
+        """Embed the queries, in one call for all retrievers."""
         if not (settings.uses("dense") or settings.uses("multivector")):
-            return Asked(tuple(queries), np.empty((len(queries), 0), np.float32))
-        return Asked(tuple(queries), embedders.queries(stores.embedder, [query.text for query in queries]))
+            return QueryBatch(tuple(queries), np.empty((len(queries), 0), np.float32))
+        return QueryBatch(tuple(queries), embedders.queries(stores.embedder, [query.text for query in queries]))
 
-    def one_by_one(self) -> list[Asked]:
-        """Each query by itself."""
-        return [Asked((query,), self.vectors[i : i + 1]) for i, query in enumerate(self.queries)]
+    def split(self) -> list[QueryBatch]:
+        """Return a batch per query."""
+        return [QueryBatch((query,), self.vectors[i : i + 1]) for i, query in enumerate(self.queries)]
 
 
-def legs(stores: Stores, asked: Asked, settings: Settings) -> dict[str, Leg]:
-    """The retrievers that the mode runs, each from a depth to a ranking for each query."""
+def build(stores: Stores, batch: QueryBatch, settings: Settings) -> dict[str, Retriever]:
+    """Return the retrievers of the mode by name."""
     within = settings.within
-    known: dict[str, Leg] = {
-        "bm25": lambda depth: bm25(stores.text, asked.queries, depth, within, settings.fields),
-        "dense": lambda depth: dense(stores.vectors, asked.vectors, depth, within),
-        "multivector": lambda depth: multivector(stores.vectors, asked.vectors, depth, within, settings.average),
+    known: dict[str, Retriever] = {
+        "bm25": lambda k: bm25(stores.text, batch.queries, k, within, settings.fields),
+        "dense": lambda k: dense(stores.vectors, batch.vectors, k, within),
+        "multivector": lambda k: multivector(stores.vectors, batch.vectors, k, within, settings.average),
     }
-    return {name: known[name] for name in settings.legs}
+    return {name: known[name] for name in settings.retrievers}
 
 
 def bm25(
     text: Text, queries: Sequence[TextQuery], k: int, within: Within, fields: Mapping[str, float] | None = None
 ) -> list[Ranking]:
-    """For each query the ``k`` nodes whose name and texts match its words best, by BM25."""
-    return each(lambda query: Ranking(*text.search(query, k, within, fields)), queries)
+    """Return for each query the ``k`` nodes with the highest BM25 score of name and texts."""
+    return each(lambda query: Ranking(*text.search(query, k, within, fields)), queries, systems.cores())
 
 
 def corrected(stores: Stores, query: TextQuery, fields: Mapping[str, float] | None = None) -> TextQuery:
-    """The query itself where any of its words is in the index; otherwise with the closest words that are.
+    """Correct the spelling of a query if none of its words is in the index.
 
-    Close is one letter away (added, left out, changed, or swapped with the next), or two for words of six or more.
+    A correction is an index word at Damerau-Levenshtein distance 1, or 2 for words of six letters or more.
     """
     words = stores.text.words(query.text)
     if query.required or not words or any(stores.text.frequency(word, fields) for word in words):
         return query
-    found = (_closest(stores, word, fields) for word in words[:MOST_GUESSES] if len(word) >= 3)
+    found = (_closest(stores, word, fields) for word in words[:MAX_CORRECTED] if len(word) >= 3)
     return dataclasses.replace(query, words=tuple(word for word in found if word))
 
 
 def _closest(stores: Stores, word: str, fields: Mapping[str, float] | None) -> str:
-    """The index word closest to ``word``, the most frequent of several; empty where none is close."""
+    """Return the closest index word, the most frequent of several (empty: none)."""
     limit, best = 2 if len(word) >= 6 else 1, ""
-    for prefix in (word[:1], ""):  # few misspell the first letter
+    for prefix in (word[:1], ""):  # the first letter is rarely misspelled
         distance, found = _nearest(stores, word, stores.text.vocabulary(prefix, fields), limit)
         if distance <= 1:
             return found
@@ -92,7 +87,7 @@ def _closest(stores: Stores, word: str, fields: Mapping[str, float] | None) -> s
 
 
 def _nearest(stores: Stores, word: str, known: Sequence[tuple[str, int]], limit: int) -> tuple[int, str]:
-    """The distance of the nearest of the ``known`` words (with their frequencies), and the word; most + 1 without."""
+    """Return the distance and the word of the nearest of ``known`` (words with frequencies); limit + 1 if none."""
     import polars as pl
 
     schema = {"word": pl.String, "documents": pl.Int64}
@@ -107,28 +102,19 @@ def _nearest(stores: Stores, word: str, known: Sequence[tuple[str, int]], limit:
 
 
 def dense(vectors: Vectors, queries: Matrix, k: int, within: Within) -> list[Ranking]:
-    """For each query (a row) the ``k`` nodes whose vector has the highest cosine with it."""
-    return _rankings(queries, vectors.search(_known(queries), k, within))
+    """Return for each query (a row) the ``k`` nodes with the highest cosine similarity."""
+    return _rankings(queries, vectors.search(_nonzero(queries), k, within))
 
 
 def multivector(vectors: Vectors, queries: Matrix, k: int, within: Within, average: int = 3) -> list[Ranking]:
-    """The same, a long document scored by the mean cosine of its ``average`` best chunks (STaRK, section 3.1)."""
-    return _rankings(queries, vectors.search_chunks(_known(queries), k, within, average))
+    """Return the same as :func:`dense`, by the mean cosine of the ``average`` best chunks (STaRK, section 3.1)."""
+    return _rankings(queries, vectors.search_chunks(_nonzero(queries), k, within, average))
 
 
-def _known(queries: Matrix) -> Matrix:
-    """The rows that are not 0: a query without a word that the model knows is like nothing."""
+def _nonzero(queries: Matrix) -> Matrix:
+    """Return the nonzero rows: a query without words known to the model matches nothing."""
     return queries[np.any(queries != 0, axis=1)]
 
 
 def _rankings(queries: Matrix, found: Iterator[Best]) -> list[Ranking]:
     return [Ranking(*next(found)) if one else EMPTY for one in np.any(queries != 0, axis=1)]
-
-
-def each(work: Callable[[S], T], items: Sequence[S], threads: int | None = None) -> list[T]:
-    """What ``work`` gives for each item, in order."""
-    threads = min(len(items), threads or systems.cores())
-    if threads < 2:
-        return [work(item) for item in items]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, items))

@@ -1,4 +1,4 @@
-"""How to search."""
+"""Settings of a search."""
 
 from __future__ import annotations
 
@@ -10,26 +10,28 @@ import numpy as np
 
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.search.ranking import METHODS, RRF_K
-from kbkit.stores.ids import Within
+from kbkit.stores.arrays import Within
 from kbkit.stores.text import Text
 
 MODES = ("bm25", "dense", "multivector", "hybrid", "relational")
-LEGS = ("bm25", "dense", "multivector")
-"""The retrievers that ``hybrid`` can join."""
+RETRIEVERS = ("bm25", "dense", "multivector")
+"""The retrievers that mode ``hybrid`` can fuse."""
 MAX_K = 1_000_000
 
 Fields = str | Sequence[str] | Mapping[str, float | None]
 
 
 class Options(TypedDict, total=False):
-    """What a search may be told beside the mode.
+    """Options of a search besides mode, limit and filters.
 
-    * ``fields``: the fields for full text, as a name, names or as ``{name: weight}``
-    * ``fusion``: ``rrf`` (reciprocal rank, with ``rrf_k``, by default 60) or ``minmax``; ``weights`` of the legs, by
-      default ``{"bm25": 1, "dense": 1}``; ``depth`` that they are fused to, at least, by default 100
-    * ``average``: the best chunks whose mean is a document's score in mode ``multivector``, by default 3
-    * ``quotes``: whether what stands between quotation marks must occur
-    * ``rerank_depth``: hits that are reranked, at least, by default 20
+    * ``fields``: fields for full text: a name, names, or ``{name: weight}`` (default: all, weighted by the recipe)
+    * ``fusion``: ``rrf`` (reciprocal rank, the default) or ``minmax`` (scaled scores)
+    * ``weights``: weight of each fused retriever (default: ``{"bm25": 1, "dense": 1}``)
+    * ``rrf_k``: constant of reciprocal rank fusion (default: 60)
+    * ``depth``: minimum number of hits of each fused retriever (default: 100)
+    * ``average``: in mode ``multivector``, the number of best chunks averaged to a document's score (default: 3)
+    * ``quotes``: whether quoted words are required
+    * ``rerank_depth``: minimum number of hits that are reranked (default: 20)
     """
 
     fields: Fields
@@ -44,7 +46,7 @@ class Options(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Settings:
-    """A search's mode and :class:`Options`, checked, ``fields`` and ``within`` as the stores know them."""
+    """Validated mode and :class:`Options` of a search; ``fields`` and ``within`` are resolved."""
 
     mode: str = "hybrid"
     k: int = 20
@@ -63,47 +65,47 @@ class Settings:
             raise UnknownNameError("mode", self.mode, MODES)
         if self.fusion not in METHODS:
             raise UnknownNameError("fusion", self.fusion, METHODS)
-        for leg, weight in self.weights.items():
-            if leg not in LEGS:
-                raise UnknownNameError("leg", leg, LEGS)
-            if not 0 <= number(f"the weight of {leg}", weight) < float("inf"):
-                raise KbError(f"the weight of {leg} is {weight:g}", "it is 0 or more")
+        for name, weight in self.weights.items():
+            if name not in RETRIEVERS:
+                raise UnknownNameError("retriever", name, RETRIEVERS)
+            if not 0 <= number(f"weight of {name}", weight) < float("inf"):
+                raise KbError(f"Invalid weight of {name}: {weight:g}", "Use 0 or more")
         if not any(self.weights.values()):
-            raise KbError("all weights are 0", "give one leg a weight, e.g. bm25=1")
-        for name, least in (("k", 1), ("depth", 1), ("average", 1), ("rerank_depth", 1), ("rrf_k", 0)):
-            value = number(name, getattr(self, name), whole=name != "rrf_k")
-            if not least <= value <= MAX_K:
-                raise KbError(f"{name} is {value}", f"it is from {least} to {MAX_K:,}")
+            raise KbError("All weights are 0", "Use a weight above 0 for at least one retriever, such as bm25=1")
+        for name, minimum in (("k", 1), ("depth", 1), ("average", 1), ("rerank_depth", 1), ("rrf_k", 0)):
+            value = number(name, getattr(self, name), integer=name != "rrf_k")
+            if not minimum <= value <= MAX_K:
+                raise KbError(f"Invalid {name}: {value}", f"Use {minimum} to {MAX_K:,}")
 
     @property
-    def legs(self) -> tuple[str, ...]:
-        """The retrievers that the mode runs."""
-        if self.mode in LEGS:
+    def retrievers(self) -> tuple[str, ...]:
+        """The retrievers of the mode."""
+        if self.mode in RETRIEVERS:
             return (self.mode,)
-        return tuple(leg for leg, weight in self.weights.items() if weight)
+        return tuple(name for name, weight in self.weights.items() if weight)
 
-    def uses(self, leg: str) -> bool:
-        """Whether the mode runs a retriever."""
-        return leg in self.legs
+    def uses(self, retriever: str) -> bool:
+        """Return whether the mode runs a retriever."""
+        return retriever in self.retrievers
 
 
-def number(what: str, value: object, *, whole: bool = False) -> float:
-    """The value, if it is a number (a ``whole`` one); NaN is one, and passes no comparison."""
-    kinds = (int, np.integer) if whole else (int, float, np.number)
+def number(name: str, value: object, *, integer: bool = False) -> float:
+    """Return a value after checking that it is a number (an ``integer``); NaN is one, and fails any comparison."""
+    kinds = (int, np.integer) if integer else (int, float, np.number)
     if not isinstance(value, kinds) or isinstance(value, bool):
-        raise KbError(f"{what} is {value!r}", "it is a whole number" if whole else "it is a number")
+        raise KbError(f"Invalid {name}: {value!r}", "Use an integer" if integer else "Use a number")
     return value  # type: ignore[return-value] # numpy's are numbers too
 
 
 def field_weights(text: Text, fields: Fields) -> dict[str, float]:
-    """The fields that a user names, as the index knows them; without a weight they weigh what the recipe says."""
+    """Return the weights of index fields by name; fields without a weight have the recipe's."""
     known = text.fields
-    named = [fields] if isinstance(fields, str) else fields
+    requested = [fields] if isinstance(fields, str) else fields
     result: dict[str, float] = {}
-    for name, weight in (named if isinstance(named, Mapping) else dict.fromkeys(named)).items():
+    for name, weight in (requested if isinstance(requested, Mapping) else dict.fromkeys(requested)).items():
         if name not in known:
             raise UnknownNameError("field", name, known)
-        if weight is not None and not 0 < number(f"the weight of field {name}", weight) < float("inf"):
-            raise KbError(f"the weight of field {name} is {weight:g}", "it is above 0")
-        result |= {each: text.weights[each] if weight is None else weight for each in known[name]}
+        if weight is not None and not 0 < number(f"weight of field {name}", weight) < float("inf"):
+            raise KbError(f"Invalid weight of field {name}: {weight:g}", "Use a number above 0")
+        result |= {part: text.weights[part] if weight is None else weight for part in known[name]}
     return result

@@ -1,53 +1,124 @@
-"""What the steps of a rewriting share."""
+"""State shared by the steps of a rewriting: the prefixes in force, unused variable names, the notes for the user."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
+from urllib.parse import urljoin
 
 from lark import Token
 
-from kbkit.sparql.names import Names
-from kbkit.sparql.tree import Node, ParseTree, fresh, replace, tokens
+from kbkit.sparql.tree import Node, ParseTree, nodes, replace, tokens
 
 Search: TypeAlias = Callable[[str, int, str, str | None], Sequence[tuple[str, float]]]
-"""``search(words, limit, mode, type)`` -> (IRI, score), best first."""
+"""``search(words, limit, mode, type)`` returns (IRI, score) pairs, best first."""
+
+_IRIS = ("IRIREF", "PNAME_LN", "PNAME_NS")
+_PLAIN_LOCAL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?")
+_ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
+
+
+class Names:
+    """Prefixes in force: the query's own declarations, then those supplied from outside."""
+
+    def __init__(self, tree: ParseTree, supplied: Mapping[str, str]) -> None:
+        self.base = ""
+        self.declared: dict[str, str] = {}
+        for declaration in nodes(tree, "prologue", "base_decl", "prefix_decl"):
+            words = list(declaration.children)
+            if declaration.data == "base_decl":
+                self.base = self._reference(str(words[1]))
+            elif declaration.data == "prefix_decl":
+                self.declared[str(words[1])[:-1]] = self._reference(str(words[2]))
+            elif declaration.data == "prologue" and not words:
+                break
+        self.supplied = dict(supplied)
+        self.all = {**self.supplied, **self.declared}
+
+    def _reference(self, text: str) -> str:
+        iri = unescape(text[1:-1])
+        return urljoin(self.base, iri) if self.base else iri
+
+    def iri(self, node: Node) -> str | None:
+        """Return the full IRI of a token, or None if it is not an IRI or its prefix is unknown."""
+        if not isinstance(node, Token) or node.type not in _IRIS:
+            return None
+        if node.type == "IRIREF":
+            return self._reference(str(node))
+        prefix, _, local = str(node).partition(":")
+        namespace = self.all.get(prefix)
+        return None if namespace is None else namespace + re.sub(r"\\(.)", r"\1", local)
+
+    def short(self, iri: str) -> str:
+        """Write an IRI with a prefix in force if possible, else in angle brackets."""
+        for prefix, namespace in self.all.items():
+            if iri.startswith(namespace) and _PLAIN_LOCAL.fullmatch(iri, len(namespace)):
+                return f"{prefix}:{iri[len(namespace) :]}"
+        return f"<{iri}>"
+
+
+def unescape(text: str) -> str:
+    """Resolve the escapes of a string or an IRI."""
+
+    def character(match: re.Match[str]) -> str:
+        if match[1]:
+            return _ESCAPES.get(match[1], match[1])
+        code = int(match[2] or match[3], 16)
+        return chr(code) if code <= 0x10FFFF else "\ufffd"
+
+    return re.sub(r"""\\(?:([tbnrf"'\\])|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))""", character, text)
+
+
+def string(token: Token) -> str:
+    """Return the value of a ``STRING`` token."""
+    quotes = 3 if token[:3] in ('"""', "'''") and len(token) >= 6 else 1
+    return unescape(str(token)[quotes:-quotes])
 
 
 @dataclass
 class Context:
-    """The query's names, the KB's languages (best first) and search, and what has been said so far."""
+    """Prefixes, languages (best first) and search of the KB; the row limit; names in use; the notes so far."""
 
     names: Names
     languages: tuple[str, ...] = ("en",)
     search: Search | None = None
     limit: int | None = None
     taken: set[str] = field(default_factory=set)
-    """Variables and blank nodes of the query, without their signs."""
+    """Variables and blank nodes of the query, without ``?`` and ``_:``."""
     notes: list[str] = field(default_factory=list)
 
     def note(self, text: str) -> None:
-        """Say, once, what was changed."""
+        """Record a change for the user; duplicates are dropped."""
         if text not in self.notes:
             self.notes.append(text)
 
     def variable(self, name: str) -> str:
-        """A new variable, with its sign, named after ``name`` (which may have one)."""
-        return "?" + fresh(name.lstrip("?$"), self.taken)
+        """Return an unused variable (``?name_2``) based on ``name``, with or without ``?``."""
+        return "?" + self._fresh(name.lstrip("?$"))
 
     def is_iri(self, node: Node, iri: str) -> bool:
-        """Whether a word stands for this IRI."""
+        """Return whether a token denotes this IRI."""
         return self.names.iri(node) == iri
 
-    def with_new_blank_nodes(self, tree: ParseTree) -> None:
-        """Give the blank nodes of a copied pattern names of their own: one name must not stand in two patterns."""
+    def rename_blank_nodes(self, tree: ParseTree) -> None:
+        """Rename the blank nodes of a copied pattern: one label must not occur in two patterns."""
         labels = {str(token) for token in tokens(tree) if token.type == "BLANK_NODE_LABEL"}
-        rename(tree, {label: "_:" + fresh(label[2:], self.taken) for label in sorted(labels)})
+        rename(tree, {label: "_:" + self._fresh(label[2:]) for label in sorted(labels)})
+
+    def _fresh(self, name: str) -> str:
+        """Return ``name``, or ``name_2`` and so on if it is taken; mark it as taken."""
+        chosen, number = name, 1
+        while chosen in self.taken:
+            number += 1
+            chosen = f"{name}_{number}"
+        self.taken.add(chosen)
+        return chosen
 
 
 def rename(tree: ParseTree, names: dict[str, str]) -> None:
-    """Put other words for variables and blank nodes, in place; both sides with their signs (``?`` and not ``$``)."""
+    """Rename variables and blank nodes in place; ``names`` maps ``?old`` to ``?new`` and ``_:old`` to ``_:new``."""
 
     def change(node: Node) -> Node:
         if isinstance(node, Token) and node.type in ("VAR", "BLANK_NODE_LABEL"):

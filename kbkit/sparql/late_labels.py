@@ -1,7 +1,7 @@
-"""Labels of the rows that come out, not of all that are looked at on the way.
+"""Look up labels of result rows only.
 
-Where a SELECT counts, sorts or throws out rows and only then shows labels, the query becomes a sub-select without them
-around which they are looked up: the rows are the same, because a label depends on its subject alone.
+A SELECT that groups, sorts or deduplicates rows and only shows labels becomes a subquery without labels, and the
+labels are looked up around it. The rows are the same, because a label depends on its subject alone.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from collections.abc import Sequence
 
 from lark import Token, Tree
 
-from kbkit.sparql.scope import visible
-from kbkit.sparql.tree import Node, ParseTree, child, children, copy, nodes, tokens, variables
+from kbkit.sparql.tree import Node, ParseTree, child, children, copy, nodes, tokens, variables, visible
+from kbkit.sparql.tree import group as group_of
 
 
 def postpone(query: ParseTree, group: ParseTree, labels: Sequence[tuple[str, str]]) -> ParseTree:
-    """The group in which to look up ``labels`` (pairs of label and subject): ``group``, or one around it.
+    """Return the group in which to look up ``labels`` (pairs of label and subject, without ``?``).
 
-    All names are without their sign. The query is changed where another group is better.
+    It is ``group``, or a new one around it, if that is faster; the query is then changed in place.
     """
     parts = _Parts.of(query, group, {label for label, _ in labels}, {subject for _, subject in labels})
     return parts.wrap() if parts is not None else group
 
 
 class _Parts:
-    """The clauses of a SELECT whose labels can wait."""
+    """The clauses of a SELECT whose labels can be looked up last."""
 
     def __init__(self, query: ParseTree, targets: set[str], columns: list[Node], modifier: ParseTree) -> None:
         self.query, self.targets, self.columns, self.modifier = query, targets, columns, modifier
@@ -35,7 +35,7 @@ class _Parts:
 
     @classmethod
     def of(cls, query: ParseTree, group: ParseTree, targets: set[str], subjects: set[str]) -> _Parts | None:
-        """The parts; None where waiting would change the rows, or gain nothing."""
+        """Return the clauses, or None if postponing would change the rows or gain nothing."""
         where, clause = child(query, "where_clause"), child(query, "select_clause")
         modifier = child(query, "solution_modifier")
         if where is None or clause is None or modifier is None or where.children[-1] is not group:
@@ -56,7 +56,7 @@ class _Parts:
         return len(self.head) == 2
 
     def _pays(self) -> bool:
-        """Whether rows go between the pattern and the result, other than by their labels."""
+        """Return whether the result may have fewer rows than the pattern, independently of labels."""
         sorted_out = self.limit is not None and self.order is not None and not self._order_needs_labels()
         return self.group_by is not None or self.distinct or sorted_out
 
@@ -67,7 +67,7 @@ class _Parts:
         return {str(column)[1:] for column in self.columns if isinstance(column, Token)}
 
     def _names(self) -> set[str]:
-        """All columns, with those that are computed."""
+        """Return all columns, including computed ones."""
         return self._plain() | {str(column.children[-2])[1:] for column in self.columns if isinstance(column, Tree)}
 
     def _keeps_rows(self, group: ParseTree) -> bool:
@@ -80,32 +80,32 @@ class _Parts:
             return False
         if self.order is not None and any(True for _ in nodes(self.order, "aggregate")):
             return False
-        wanted = variables(self.order) - self.targets if self.order is not None else set()
+        needed = variables(self.order) - self.targets if self.order is not None else set()
         if self.group_by is not None:
             keys = _grouped(self.group_by)
             in_terms = {n for part in children(self.group_by, "group_condition") for n in variables(part)} - keys
-            return self.subjects <= keys and not in_terms & self.targets and wanted <= keys | self._names()
+            return self.subjects <= keys and not in_terms & self.targets and needed <= keys | self._names()
         if self.distinct:
-            return self.subjects <= self._plain() and wanted <= self._names()
-        return wanted <= self._names() | set(visible(group))
+            return self.subjects <= self._plain() and needed <= self._names()
+        return needed <= self._names() | set(visible(group))
 
     def wrap(self) -> ParseTree:
-        """Make the query a sub-select in a query that shows its rows with labels."""
+        """Turn the query into a subquery of one that adds the labels; return the outer group."""
         where = child(self.query, "where_clause")
         assert where is not None
-        wanted = variables(self.order) if self.order is not None else set()
-        shown = [column for column in self.columns if not (isinstance(column, Token) and column[1:] in self.targets)]
-        more = sorted((self.subjects | wanted) - self._names() - self.targets)
-        inner: ParseTree = Tree("select_clause", [*self.head, *shown, *(Token("VAR", "?" + name) for name in more)])
+        needed = variables(self.order) if self.order is not None else set()
+        columns = [column for column in self.columns if not (isinstance(column, Token) and column[1:] in self.targets)]
+        more = sorted((self.subjects | needed) - self._names() - self.targets)
+        inner: ParseTree = Tree("select_clause", [*self.head, *columns, *(Token("VAR", "?" + name) for name in more)])
         first = not self._order_needs_labels() and self.limit is not None
         before = [part for part in (self._group_clause(), self.having) if part is not None]
         if first:
             before += [part for part in (self.order, self.limit) if part is not None]
         select: ParseTree = Tree("sub_select", [inner, where, Tree("solution_modifier", list(before))])
-        outer_group = _group(Tree("group_or_union_graph_pattern", [_group(select)]))
-        columns = [column if isinstance(column, Token) else column.children[-2] for column in self.columns]
+        outer_group = group_of(Tree("group_or_union_graph_pattern", [group_of(select)]))
+        outer_columns = [column if isinstance(column, Token) else column.children[-2] for column in self.columns]
         after = [copy(part) for part in (self.order, None if first else self.limit) if part is not None]
-        clause: ParseTree = Tree("select_clause", [*self.head, *columns])
+        clause: ParseTree = Tree("select_clause", [*self.head, *outer_columns])
         outer: dict[str, ParseTree] = {
             "select_clause": clause,
             "where_clause": Tree("where_clause", [Token("WHERE", "WHERE"), outer_group]),
@@ -117,15 +117,10 @@ class _Parts:
         return outer_group
 
     def _group_clause(self) -> ParseTree | None:
-        """GROUP BY without the labels."""
+        """Return GROUP BY without the labels."""
         if self.group_by is None:
             return None
-        kept = [part for part in self.group_by.children if not _is_one_of(part, self.targets)]
-        return Tree("group_clause", kept)
-
-
-def _group(*parts: Node) -> ParseTree:
-    return Tree("group_graph_pattern", [Token("LBRACE", "{"), *parts, Token("RBRACE", "}")])
+        return Tree("group_clause", [part for part in self.group_by.children if not _is_one_of(part, self.targets)])
 
 
 def _is_one_of(condition: Node, names: set[str]) -> bool:
@@ -134,6 +129,6 @@ def _is_one_of(condition: Node, names: set[str]) -> bool:
 
 
 def _grouped(group_by: ParseTree) -> set[str]:
-    """The variables that GROUP BY names by themselves."""
+    """Return the plain variables of GROUP BY."""
     conditions = [list(tokens(part)) for part in children(group_by, "group_condition")]
     return {str(words[0])[1:] for words in conditions if len(words) == 1 and words[0].type == "VAR"}

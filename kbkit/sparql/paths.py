@@ -1,11 +1,11 @@
-"""Property paths that engines run from the wrong end, turned round: ``?x wdt:P31/wdt:P279* wd:Q5``.
+"""Evaluate property paths with a constant object from that object: ``?x wdt:P31/wdt:P279* wd:Q5``.
 
-Oxigraph runs such a path from every ``wdt:P31`` statement there is. The part of it that is a closure towards the
-constant, ``?class wdt:P279* wd:Q5``, becomes a sub-select: a few nodes, found from the constant in no time and joined
-by hash. A sub-select is never worse by more than the time of finding those nodes, also where ``?x`` is bound by
-something selective; the same path as a plain pattern, split or reversed, can be a thousand times worse in that case.
+Oxigraph evaluates such a path from all ``wdt:P31`` statements. The trailing closure, ``?class wdt:P279* wd:Q5``,
+becomes a subquery: a few nodes, quickly found from the constant, then joined by hash. This costs at most the time to
+find those nodes, even if another pattern makes ``?x`` selective. In that case the same path split or reversed without
+a subquery can be a thousand times slower.
 
-The rows and their number stay: a closure gives each pair of nodes once, and steps in sequence are a join.
+The rows and their multiplicity are unchanged: a closure returns each pair of nodes once, and a sequence is a join.
 """
 
 from __future__ import annotations
@@ -14,18 +14,30 @@ from lark import Token, Tree
 
 from kbkit.sparql.context import Context
 from kbkit.sparql.parse import patterns
-from kbkit.sparql.patterns import above, is_in_exists, is_list, parents, query_of
 from kbkit.sparql.printing import to_text
-from kbkit.sparql.scope import QUERIES, projected
-from kbkit.sparql.tree import Node, ParseTree, child, nodes, tokens
+from kbkit.sparql.tree import (
+    QUERIES,
+    Node,
+    ParseTree,
+    above,
+    child,
+    index,
+    is_in_exists,
+    is_list,
+    nodes,
+    parents,
+    projected,
+    query_of,
+    tokens,
+)
 
 _CONSTANTS = ("IRIREF", "PNAME_LN", "PNAME_NS")
 
 
-def turn_round(tree: ParseTree, context: Context) -> ParseTree:
-    """Split each path that ends in a closure towards a constant.
+def split_closures(tree: ParseTree, context: Context) -> None:
+    """Split each path that ends in a closure with a constant object.
 
-    Paths in EXISTS and OPTIONAL stay: the engine asks them row by row.
+    Paths in EXISTS and OPTIONAL stay: the engine evaluates them row by row.
     """
     parent_of = parents(tree)
     shows_all = {id(query) for query in nodes(tree, *QUERIES) if _shows_all(query)}
@@ -33,7 +45,7 @@ def turn_round(tree: ParseTree, context: Context) -> ParseTree:
     for properties in list(nodes(tree, "property_list_path_not_empty")):
         if (
             _is_row_by_row(properties, parent_of)
-            or above(properties, parent_of, "graph_graph_pattern") is not None  # a sub-select would lose the graph
+            or above(properties, parent_of, "graph_graph_pattern") is not None  # a subquery would lose the graph
             or id(query_of(properties, parent_of)) in shows_all
             or not _starts_open(properties, parent_of)
         ):
@@ -47,8 +59,7 @@ def turn_round(tree: ParseTree, context: Context) -> ParseTree:
             assert isinstance(objects, Tree)
             if 0 < cut < len(parts) and all(_is_constant(value) for value in objects.children if value != ","):
                 _prepend(properties, _split(properties, at, parts, cut, context, parent_of), parent_of, labels)
-                context.note(f"{to_text(verb)} is walked from its end")
-    return tree
+                context.note(f"Evaluated the end of {to_text(verb)} first")
 
 
 def _is_row_by_row(properties: ParseTree, parent_of: dict[int, ParseTree]) -> bool:
@@ -57,20 +68,20 @@ def _is_row_by_row(properties: ParseTree, parent_of: dict[int, ParseTree]) -> bo
 
 
 def _shows_all(query: ParseTree) -> bool:
-    """Whether a variable more would be shown: by DESCRIBE *, and by a SELECT * that has no columns to write out."""
+    """Return whether a new variable would be projected: by DESCRIBE *, or a SELECT * without columns to list."""
     clause = query if query.data == "describe_query" else child(query, "select_clause")
     return clause is not None and "*" in clause.children and (query is clause or not projected(query))
 
 
 def _starts_open(properties: ParseTree, parent_of: dict[int, ParseTree]) -> bool:
-    """Whether the subject is a variable or blank node: from a constant, the engine starts at the right end."""
+    """Return whether the subject is a variable or blank node; from a constant, the engine starts at the right end."""
     parent = parent_of[id(properties)]
     subject = parent.children[0]
     return isinstance(subject, Tree) or subject == "[" or subject.type in ("VAR", "BLANK_NODE_LABEL")
 
 
 def steps(path: Node) -> list[Node]:
-    """The steps of a path in sequence, those in brackets too."""
+    """Return the steps of a sequence path, brackets removed."""
     while isinstance(path, Tree) and path.data == "path_group":
         path = path.children[1]
     if isinstance(path, Tree) and path.data == "path_sequence":
@@ -79,7 +90,7 @@ def steps(path: Node) -> list[Node]:
 
 
 def _cut(parts: list[Node]) -> int:
-    """Where the closures at the end begin; the number of steps where there are none."""
+    """Return the position of the first trailing closure (the number of steps: none)."""
     cut = len(parts)
     while cut and any(token in ("*", "+") for token in tokens(parts[cut - 1])):
         cut -= 1
@@ -95,7 +106,7 @@ def _is_constant(value: Node) -> bool:
 def _split(
     properties: ParseTree, at: int, parts: list[Node], cut: int, context: Context, parent_of: dict[int, ParseTree]
 ) -> list[Node]:
-    """``?x first/rest* C`` becomes ``?x first ?y``; what goes before it: ``{ SELECT ?y WHERE { ?y rest* C } }``."""
+    """Change ``?x first/rest* C`` to ``?x first ?y``; return ``{ SELECT ?y WHERE { ?y rest* C } }``."""
     objects = properties.children[at + 1]
     assert isinstance(objects, Tree)
     values = [value for value in objects.children if value != ","]
@@ -116,7 +127,7 @@ def _split(
 
 
 def grouped(step: Node) -> str:
-    """A step as text that can stand in a sequence."""
+    """Return a step as text, in brackets if a sequence needs them."""
     text = to_text(step)
     return f"({text})" if isinstance(step, Tree) and step.data == "path_alternative" else text
 
@@ -124,20 +135,20 @@ def grouped(step: Node) -> str:
 def _prepend(
     properties: ParseTree, new: list[Node], parent_of: dict[int, ParseTree], labels: dict[int, set[str]]
 ) -> None:
-    """Put patterns before the block that holds ``properties``; ``labels`` are those of each block that has any.
+    """Insert patterns before the block of ``properties``; ``labels`` are the blank nodes of each block.
 
-    A pattern ends the reach of blank node names: where an earlier block shares one with what follows, it goes before
-    that.
+    A pattern ends the scope of blank node labels: if an earlier block shares a label with a later one, insert before
+    that block.
     """
     block = above(properties, parent_of, "triples_block")
     assert block is not None
     group = parent_of[id(block)]
-    place = next(i for i, part in enumerate(group.children) if part is block)
-    after = {label for part in group.children[place:] for label in labels.get(id(part), ())} if labels else set()
+    position = index(group, block)
+    after = {label for part in group.children[position:] for label in labels.get(id(part), ())} if labels else set()
     if after:
-        shared = (at for at, part in enumerate(group.children[:place]) if labels.get(id(part), set()) & after)
-        place = next(shared, place)
-    group.children[place:place] = new
+        shared = (at for at, part in enumerate(group.children[:position]) if labels.get(id(part), set()) & after)
+        position = next(shared, position)
+    group.children[position:position] = new
 
 
 def _labels(block: ParseTree) -> set[str]:

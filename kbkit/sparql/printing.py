@@ -1,4 +1,4 @@
-"""A syntax tree -> text: its words as they are, with white space by rule, one pattern a line."""
+"""Print a syntax tree: its words unchanged, white space by rule, one pattern per line."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from lark import Token, Tree
 from kbkit.sparql.tree import Node, ParseTree, children, tokens
 
 _WIDE = 100
-"""Columns after which a list of values goes on in the next line."""
+"""A list of values is wrapped after this many columns."""
 _SHORT = 75
-"""A group of one triple that is no longer stands in one line."""
+"""A group of one triple is printed in one line up to this length."""
 
 _OWN_LINE = {
     "base_decl",
@@ -36,7 +36,7 @@ _PATHS = {"path_alternative", "path_sequence", "path_inverse", "path_elt", "path
 
 
 def to_text(tree: Node) -> str:
-    """The tree as text that reads as the same tree: no word is changed, added or left out."""
+    """Print a tree. Parsing the text again gives the same tree: no word is changed, added or dropped."""
     printer = _Printer()
     stack: list[tuple[Node, ParseTree | None]] = [(tree, None)]
     while stack:
@@ -55,16 +55,16 @@ class _Printer:
     indent: int = 0
     column: int = 0
     due: int | None = None
-    """A line break that is due, with its indent."""
+    """Indent of a pending line break."""
     last: Token | None = None
     last_parent: ParseTree | None = None
     short: set[int] = field(default_factory=set)
-    """Groups that stand in one line, by ``id``."""
+    """Groups printed in one line, by ``id``."""
     round: list[int] = field(default_factory=lambda: [0])
-    """How many round or square brackets are open, for each open block."""
+    """Number of open round or square brackets, for each open block."""
 
     def enter(self, tree: ParseTree, parent: ParseTree | None) -> None:
-        """Decide on a line break before a subtree."""
+        """Decide whether a line break precedes a subtree."""
         if tree.data == "group_graph_pattern" and parent is not None and _is_short(tree, parent):
             self.short.add(id(tree))
             self.short.update(id(part) for part in tree.children)
@@ -79,7 +79,7 @@ class _Printer:
             self.due = self.indent + 1
 
     def write(self, word: Token, parent: ParseTree | None) -> None:
-        """Write one word, after the white space that its place asks for."""
+        """Write one word, preceded by white space where needed."""
         rule = parent.data if parent is not None else ""
         block = rule in _BLOCKS and id(parent) not in self.short
         if word == "}":
@@ -91,7 +91,7 @@ class _Printer:
         if word in (".", ";"):
             self.due = None
         if word.type == "UNION" and self.last_parent is not None and id(self.last_parent) in self.short:
-            self.due = self.indent  # of two short groups, each has its line
+            self.due = self.indent  # one line for each of two short groups
         if rule in ("inline_data_one_var", "data_row") and self.column > _WIDE:
             self.due = self.indent + 1
         self._space(word, parent)
@@ -122,7 +122,7 @@ class _Printer:
 
 
 def _is_short(group: ParseTree, parent: ParseTree) -> bool:
-    """Whether a group holds one triple pattern and nothing else, in few words."""
+    """Return whether a group consists of one short triple pattern."""
     if parent.data == "where_clause" or len(group.children) != 3:
         return False
     block = group.children[1]
@@ -134,7 +134,7 @@ def _is_short(group: ParseTree, parent: ParseTree) -> bool:
 
 
 def _joined(last: Token, last_parent: ParseTree | None, word: Token, parent: ParseTree | None) -> bool:
-    """Whether no space stands between two words. When in doubt there is one: it never changes what is read."""
+    """Return whether two words are written without a space. If in doubt they are not: a space is always safe."""
     before = last_parent.data if last_parent is not None else ""
     rule = parent.data if parent is not None else ""
     if last == "(" or word in (")", ",") or (last == "[" and word == "]"):
@@ -149,7 +149,7 @@ def _joined(last: Token, last_parent: ParseTree | None, word: Token, parent: Par
 
 
 def _sticks_to_next(last: Token, before: str, word: Token) -> bool:
-    """Whether nothing stands after signs: of paths, of literals' types, of one operand."""
+    """Return whether an operator is written without a space after it: in paths, datatypes and unary expressions."""
     if before == "unary_expression" and last in ("+", "-"):
         return word.type not in ("NUMBER", "SIGNED_NUMBER")
     return (
@@ -161,12 +161,12 @@ def _sticks_to_next(last: Token, before: str, word: Token) -> bool:
 
 
 def _opens_call(last: Token, before: str, parent: ParseTree | None) -> bool:
-    """Whether a bracket belongs to the name before it, or to the path."""
+    """Return whether a bracket belongs to the name before it, or to a path."""
     rule = parent.data if parent is not None else ""
     if last == "!":
         return True
     if rule == "expression_list":
-        return last.type == "FUNCTION_ANY"  # Oxigraph 0.5 reads COALESCE( and not COALESCE (
+        return last.type == "FUNCTION_ANY"  # Oxigraph 0.5 parses COALESCE( but not COALESCE (
     if rule == "bracketted_expression":
         return last.type in ("FILTER", "HAVING", "ASC", "DESC")
     if rule == "path_group":

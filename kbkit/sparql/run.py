@@ -1,4 +1,4 @@
-"""How a KB is asked in SPARQL: parameters, the dialect's rewriting, full text from the search index."""
+"""Run SPARQL on a KB: bind parameters, rewrite the dialect, send the query to the engine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def rewrite(
     params: Mapping[str, Any] | None = None,
     search: Search | None = None,
 ) -> Rewritten:
-    """The query as the engine is to have it; see :meth:`Stores.rewrite`."""
+    """Return the query as sent to the engine; see :meth:`kbkit.kb.KnowledgeBase.rewrite`."""
     from kbkit.sparql.rewrite import rewrite as run
 
     return run(
@@ -48,18 +48,18 @@ def frame(
     params: Mapping[str, Any] | None = None,
     search: Search | None = None,
 ) -> pl.DataFrame:
-    """The rows of a query; see :meth:`Stores.sparql`."""
+    """Run a query; see :meth:`kbkit.kb.KnowledgeBase.sparql`."""
     bound = _bound(text, params)
     standard = (dialect or stores.schema.dialect or _STANDARD) == _STANDARD
-    as_it_is = standard and limit is None and "service" not in text.lower()  # then no grammar need be loaded
+    unchanged = standard and limit is None and "service" not in text.lower()  # skips loading the grammar
     try:
         found = stores.triples.frame(
-            bound if as_it_is else rewrite(stores, bound, dialect, limit, search=search).text, timeout=timeout
+            bound if unchanged else rewrite(stores, bound, dialect, limit, search=search).text, timeout=timeout
         )
     except QuerySyntaxError:
         raise
     except QueryError as error:
-        if error.__cause__ is None:  # the engine refused it; else its process died
+        if error.__cause__ is None:  # the engine rejected the query, its process did not die
             _check(stores, bound)
         raise
     return found if limit is None else found.head(limit)
@@ -70,7 +70,7 @@ def _bound(text: str, params: Mapping[str, Any] | None) -> str:
 
 
 def _check(stores: Stores, text: str) -> None:
-    """Say where a query that the engine refuses is wrong, in the user's text and not in what became of it."""
+    """Locate the error of a rejected query in the user's text, which may differ from the rewritten one."""
     from kbkit.sparql.rewrite import check
 
     if not is_update(text):
@@ -78,7 +78,7 @@ def _check(stores: Stores, text: str) -> None:
 
 
 def languages(stores: Stores) -> tuple[str, ...]:
-    """The languages that the KB was ingested in, best first; English where its source knows none."""
-    named: str = stores.manifest.recipe.get("options", {}).get("language", "")
-    chosen = tuple(code.strip() for code in named.split(",") if code.strip() not in ("", "all"))
-    return chosen or ("en",)
+    """Return the languages of the KB, best first (default: English)."""
+    option: str = stores.manifest.recipe.get("options", {}).get("language", "")
+    codes = tuple(code.strip() for code in option.split(",") if code.strip() not in ("", "all"))
+    return codes or ("en",)

@@ -1,4 +1,4 @@
-"""The stores of one generation of a KB. Each module is the only one that imports its engine.
+"""The stores of one generation of a KB. Each engine is imported by the modules of its store only.
 
 ============== ======================================== =======================
 ``nodes``      node lookup by key, name and alias       ``tables.duckdb``
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from kbkit.directory.generations import KbDirectory
 from kbkit.directory.manifest import Manifest
-from kbkit.errors import KbError
+from kbkit.errors import Command, KbError, Option
 from kbkit.schema import Schema
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Stores:
         self.close()
 
     def close(self) -> None:
-        """Close all stores and release the generation. Closing twice is harmless."""
+        """Close all stores and release the generation; does nothing if already closed."""
         for store in self._open:
             store.close()
         self._open.clear()
@@ -84,18 +84,18 @@ class Stores:
         """Return whether the KB was built with a store."""
         return store in self.manifest.stores
 
-    def shared(self, make: Callable[[Stores], T]) -> T:
-        """Return ``make(self)``, computed once: for caches that live as long as the stores are open."""
-        if make not in self._shared:
-            self._shared[make] = make(self)
-        return cast("T", self._shared[make])
+    def shared(self, compute: Callable[[Stores], T]) -> T:
+        """Return ``compute(self)``, cached until the stores are closed."""
+        if compute not in self._shared:
+            self._shared[compute] = compute(self)
+        return cast("T", self._shared[compute])
 
     @cached_property
     def tables(self) -> Tables:
         """The DuckDB store."""
         from kbkit.stores import tables
 
-        return self._keep(tables.Tables(self.folder / tables.FILE, sets=self.workspace.frame))
+        return self._opened(tables.Tables(self.folder / tables.FILE, sets=self.workspace.frame))
 
     @cached_property
     def nodes(self) -> Nodes:
@@ -110,7 +110,9 @@ class Stores:
         from kbkit.stores import adjacency
 
         self.manifest.store("adjacency")
-        return self._keep(adjacency.Adjacency(self.folder / adjacency.FOLDER, [r.name for r in self.schema.relations]))
+        return self._opened(
+            adjacency.Adjacency(self.folder / adjacency.FOLDER, [r.name for r in self.schema.relations])
+        )
 
     @cached_property
     def triples(self) -> Triples:
@@ -118,15 +120,15 @@ class Stores:
         from kbkit.stores import triples
 
         self.manifest.store("triples")
-        return self._keep(triples.Triples(self.folder / triples.FOLDER, self.schema.prefixes()))
+        return self._opened(triples.Triples(self.folder / triples.FOLDER, self.schema.prefixes()))
 
     @cached_property
     def text(self) -> Text:
         """The Tantivy index."""
         from kbkit.stores import text
 
-        settings = text.Settings.recorded(self.manifest.store("text").settings)
-        return self._keep(text.Text(self.folder / text.FOLDER, self.schema, settings))
+        settings = text.TextSettings.recorded(self.manifest.store("text").settings)
+        return self._opened(text.Text(self.folder / text.FOLDER, self.schema, settings))
 
     @cached_property
     def vectors(self) -> Vectors:
@@ -134,7 +136,7 @@ class Stores:
         from kbkit.stores import vectors
 
         self.manifest.store("vectors")
-        return self._keep(vectors.Vectors(self.folder / vectors.FOLDER))
+        return self._opened(vectors.Vectors(self.folder / vectors.FOLDER))
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -144,14 +146,17 @@ class Stores:
         return self._checked(embedders.recorded(self.manifest.store("vectors").settings))
 
     def use_embedder(self, name: str) -> None:
-        """Reach the recorded model under another name, such as a new endpoint. Raises :class:`KbError` for others."""
+        """Use the recorded model under another name, such as a new endpoint.
+
+        Raises :class:`KbError` for another model.
+        """
         from kbkit.stores import embedders
 
         settings = self.manifest.store("vectors").settings
         if not embedders.same_model(name, settings["embedder"]):
             raise KbError(
-                f"the vectors of this KB were made with {settings['embedder']}, so queries cannot go to {name}",
-                f"kbkit build DIR vectors --embedder {name} makes them anew",
+                f"The vectors of this KB were built with {settings['embedder']}, not with {name}",
+                *("Run ", Command("build KB vectors"), " with ", Option("embedder", name), " to rebuild them"),
             )
         if name != getattr(self.__dict__.get("embedder"), "name", settings["embedder"]):
             self.__dict__["embedder"] = self._checked(embedders.recorded({**settings, "embedder": name}))
@@ -160,18 +165,18 @@ class Stores:
         dimension = self.manifest.store("vectors").settings["dimension"]
         if model.dimension != dimension:
             raise KbError(
-                f"embedder {model.name} gives {model.dimension} dimensions, the KB was built with {dimension}",
-                "kbkit build DIR vectors embeds it anew",
+                f"Embedder {model.name} returns {model.dimension} dimensions, but the KB was built with {dimension}",
+                *("Run ", Command("build KB vectors"), " to rebuild the vectors"),
             )
         return model
 
     @property
     def workspace(self) -> Workspace:
-        """The user's saved sets and runs."""
+        """The user's saved sets."""
         from kbkit.directory.workspace import Workspace
 
         return Workspace(self.directory.path / "workspace")
 
-    def _keep(self, store: T) -> T:
+    def _opened(self, store: T) -> T:
         self._open.append(store)
         return store

@@ -1,15 +1,15 @@
-"""The adjacency store: compressed sparse rows (CSR) in numpy files, memory-mapped; the fast path of every hop.
+"""The adjacency store: compressed sparse rows (CSR) in memory-mapped NumPy files, for fast traversal.
 
-For each relation and direction, the distinct neighbours of each node, sorted. All relations share few files:
+Each relation and direction is a block: the sorted distinct neighbours of each node. All blocks share four files:
 
 * ``targets.npy``  int32: neighbours, block after block
-* ``offsets.npy``  int64: for block ``b``, ``rows + 1`` positions into its part of ``targets``
-* ``heads.npy``    int32: for sparse blocks, the sorted ids that have neighbours
-* ``index.npy``    a record per block: where its parts are
+* ``offsets.npy``  int64: for each block, ``rows + 1`` positions in its part of ``targets``
+* ``heads.npy``    int32: for sparse blocks, the sorted ids of the nodes with neighbours
+* ``index.npy``    one record per block: the positions of its parts
 
-A block is *dense* (one offset for every id between the smallest and the largest head) where that takes no more room
-than *sparse* (sorted distinct heads, found by binary search). So thousands of relations take neither thousands of files
-nor gigabytes of zeros.
+A block is *dense* (one offset per id from the smallest to the largest head) if that is no larger than *sparse* (sorted
+distinct heads, found by binary search). So thousands of relations need neither thousands of files nor gigabytes of
+zeros.
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.errors import KbError
-from kbkit.stores.arrays import GrowingArray
-from kbkit.stores.ids import distinct
+from kbkit.errors import Command, KbError
+from kbkit.stores.arrays import GrowingArray, distinct, expand_ranges
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,7 +44,8 @@ _BLOCK = np.dtype(
     ]
 )
 _GROUP_EDGES = 20_000_000
-_HEAVY_KEPT = 8
+_MAX_HEAVY = 8
+"""Maximum number of :class:`Heavy` objects in memory."""
 _EMPTY: Ids = np.empty(0, np.int32)
 
 
@@ -53,8 +53,8 @@ _EMPTY: Ids = np.empty(0, np.int32)
 class Csr:
     """The distinct neighbours of each node under one relation, in one direction.
 
-    ``offsets`` has ``rows + 1`` entries into ``targets``. In a dense block row ``i`` is the node ``first + i``
-    (``heads`` is None); in a sparse one it is ``heads[i]``.
+    ``offsets`` are ``rows + 1`` positions in ``targets``. Row ``i`` is the node ``first + i`` in a dense block
+    (``heads`` is None), and ``heads[i]`` in a sparse one.
     """
 
     first: int
@@ -63,7 +63,7 @@ class Csr:
     targets: Ids
 
     def neighbors(self, node: int) -> Ids:
-        """Sorted ids next to ``node``; a view into the file, empty when there are none."""
+        """Return the sorted neighbours of ``node``, a view into the file."""
         row = node - self.first
         if self.heads is not None:
             row = int(np.searchsorted(self.heads, node))
@@ -74,16 +74,16 @@ class Csr:
         return self.targets[self.offsets[row] : self.offsets[row + 1]]
 
     def degrees(self) -> NDArray[np.int64]:
-        """Number of neighbours of each row."""
+        """Return the number of neighbours of each row."""
         return np.diff(self.offsets)
 
     @property
     def mean_degree(self) -> float:
-        """Neighbours of a row, on average."""
+        """Average number of neighbours per row."""
         return len(self.targets) / max(1, len(self.offsets) - 1)
 
     def ranges(self, nodes: Ids) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where the neighbours of each of ``nodes`` start in ``targets``, and how many they are (0 for none)."""
+        """Return start (in ``targets``) and number of the neighbours of each of ``nodes``."""
         if not len(nodes):
             return np.empty(0, np.int64), np.empty(0, np.int64)
         rows = len(self.offsets) - 1
@@ -94,33 +94,30 @@ class Csr:
                 return start, self.offsets[row + 1] - start
             known = (row >= 0) & (row < rows)
         else:
-            place = np.searchsorted(self.heads, nodes)
-            known = place < rows
-            known[known] = self.heads[place[known]] == nodes[known]
-            row = place.astype(np.int32)
+            row = np.searchsorted(self.heads, nodes).astype(np.int32)
+            known = row < rows
+            known[known] = self.heads[row[known]] == nodes[known]
         start, count = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.int64)
         start[known] = self.offsets[row[known]]
         count[known] = self.offsets[row[known] + 1] - start[known]
         return start, count
 
     def expand(self, start: NDArray[np.int64], count: NDArray[np.int64]) -> Ids:
-        """The neighbours at :meth:`ranges`, laid end to end, repeats and all."""
-        if len(start) <= 24:  # a few slices cost less than an index
+        """Return the neighbours at :meth:`ranges`, concatenated, with duplicates."""
+        if len(start) <= 24:  # for few nodes, slices are cheaper than an index
             parts = [self.targets[s : s + n] for s, n in zip(start.tolist(), count.tolist(), strict=True)]
             return np.concatenate(parts) if parts else _EMPTY
-        ends = np.cumsum(count)
-        index = np.arange(int(ends[-1]))
-        index += np.repeat(start - ends + count, count)
-        return self.targets[index]
+        return self.targets[expand_ranges(start, count)]
 
 
 @dataclass(frozen=True)
 class Heavy:
-    """The up to 512 nodes with the most neighbours under one relation, in one direction, seen from the neighbours.
+    """Bitmaps of the up to 512 nodes with the most neighbours under one relation, in one direction.
 
-    A few nodes often hold most edges (a field of study with a third of all papers), so that expanding them costs more
-    than all others together. Here each is a bit: ``words[w][n - first]`` says which of the 64 heavy nodes of word ``w``
-    have the neighbour ``n``; the first word has the heaviest. ``nodes`` are sorted, ``numbers`` their bits.
+    A few nodes often have most of the edges (a field of study with a third of all papers), so that expanding them costs
+    more than all other nodes together. Here each has a bit: ``words[w][n - first]`` tells which of the 64 heavy nodes
+    of word ``w`` have the neighbour ``n``; the first word has the heaviest. ``nodes`` are sorted, ``numbers`` are their
+    bits.
     """
 
     nodes: Ids
@@ -130,32 +127,32 @@ class Heavy:
 
     @staticmethod
     def of(csr: Csr, limit: int = 512) -> Heavy:
-        """Read them off the rows. Takes ``most / 8`` bytes for each id between the smallest and largest neighbour."""
+        """Build the bitmaps; they take ``limit / 8`` bytes per id between the smallest and the largest neighbour."""
         rows = np.argsort(-csr.degrees(), kind="stable")[:limit]
         nodes = (rows + csr.first).astype(np.int32) if csr.heads is None else csr.heads[rows]
         low = int(csr.targets.min()) if len(csr.targets) else 0
         span = int(csr.targets.max()) - low + 1 if len(csr.targets) else 1
         words = [np.zeros(span, np.uint64) for _ in range(-(-len(nodes) // 64))]
-        for number, row in enumerate(rows.tolist()):  # one of at most `most` nodes, never an edge
+        for number, row in enumerate(rows.tolist()):  # at most `limit` iterations
             near = csr.targets[csr.offsets[row] : csr.offsets[row + 1]] - low
             words[number // 64][near] |= np.uint64(1 << number % 64)
         order = np.argsort(nodes)
         return Heavy(nodes[order], order, low, words)
 
     def number(self, nodes: Ids) -> NDArray[np.int64]:
-        """The number of each node's bit; -1 for nodes that are not heavy."""
+        """Return the number of each node's bit, -1 if the node is not heavy."""
         if not len(self.nodes):
             return np.full(len(nodes), -1)
-        place = np.minimum(np.searchsorted(self.nodes, nodes), len(self.nodes) - 1)
-        return np.where(self.nodes[place] == nodes, self.numbers[place], -1)
+        position = np.minimum(np.searchsorted(self.nodes, nodes), len(self.nodes) - 1)
+        return np.where(self.nodes[position] == nodes, self.numbers[position], -1)
 
     def meet(
         self, rows: NDArray[np.int64], neighbors: Ids, of: NDArray[np.int64], nodes: Ids, count: int
     ) -> NDArray[np.bool_]:
-        """Whether each (row, neighbour) has one of the heavy nodes of its row beside it.
+        """Return, for each (row, neighbour), whether a heavy node of that row has the neighbour.
 
-        ``of`` and ``nodes`` are (row, heavy node), in any order; rows are below ``count``. Word by word, so that most
-        are settled by the heaviest.
+        ``of`` and ``nodes`` are the pairs (row, heavy node), in any order; rows are below ``count``. Works word by
+        word, heaviest nodes first, so that most pairs are decided early.
         """
         if len(rows) > 256 * count:
             return self._meet_by_row(rows, neighbors, of, nodes)
@@ -163,24 +160,26 @@ class Heavy:
         masks = np.zeros((len(self.words), count), np.uint64)
         np.bitwise_or.at(masks, (numbers // 64, of), np.uint64(1) << (numbers % 64).astype(np.uint64))
         found = np.zeros(len(rows), bool)
-        place = neighbors.astype(np.intp) - self.first
-        open_ = np.flatnonzero((place >= 0) & (place < len(self.words[0]))) if self.words else np.empty(0, np.int64)
-        row, place = rows[open_], place[open_]
+        position = neighbors.astype(np.intp) - self.first
+        pending = (
+            np.flatnonzero((position >= 0) & (position < len(self.words[0]))) if self.words else np.empty(0, np.int64)
+        )
+        row, position = rows[pending], position[pending]
         for word, mask in zip(self.words, masks, strict=True):
             if mask.any():
-                hits = (word[place] & mask[row]) != 0
-                found[open_[hits]] = True
+                hits = (word[position] & mask[row]) != 0
+                found[pending[hits]] = True
                 rest = ~hits
-                open_, row, place = open_[rest], row[rest], place[rest]
+                pending, row, position = pending[rest], row[rest], position[rest]
         return found
 
     def _meet_by_row(
         self, rows: NDArray[np.int64], neighbors: Ids, of: NDArray[np.int64], nodes: Ids
     ) -> NDArray[np.bool_]:
-        """The same where rows are long and ascend: one mask for all of a row."""
+        """Like :meth:`meet`, for long rows in ascending order: one mask per row."""
         found = np.zeros(len(rows), bool)
-        place = neighbors.astype(np.intp) - self.first
-        inside = bool(place.min() >= 0 and place.max() < len(self.words[0]))
+        position = neighbors.astype(np.intp) - self.first
+        inside = bool(position.min() >= 0 and position.max() < len(self.words[0]))
         numbers = self.number(nodes)
         masks: dict[int, dict[int, int]] = {}
         for row, number in zip(of.tolist(), numbers.tolist(), strict=True):
@@ -189,16 +188,16 @@ class Heavy:
         ends = [*(np.flatnonzero(rows[1:] != rows[:-1]) + 1).tolist(), len(rows)]
         start = 0
         for end in ends:
-            here = place[start:end]
-            open_ = np.flatnonzero((here >= 0) & (here < len(self.words[0]))) if not inside else None
+            here = position[start:end]
+            pending = np.flatnonzero((here >= 0) & (here < len(self.words[0]))) if not inside else None
             for word, mask in sorted(masks.get(int(rows[start]), {}).items()):
-                near = here if open_ is None else here[open_]
+                near = here if pending is None else here[pending]
                 hits = (self.words[word][near] & np.uint64(mask)) != 0
-                if open_ is None:
-                    found[start:end], open_ = hits, np.flatnonzero(~hits)
+                if pending is None:
+                    found[start:end], pending = hits, np.flatnonzero(~hits)
                 else:
-                    found[open_[hits] + start] = True
-                    open_ = open_[~hits]
+                    found[pending[hits] + start] = True
+                    pending = pending[~hits]
             start = end
         return found
 
@@ -208,31 +207,31 @@ class Adjacency:
 
     def __init__(self, folder: Path, relations: Sequence[str]) -> None:
         try:
-            # As plain arrays over the mapped file: slices of numpy's own memmap class cost ten times as much.
+            # Plain arrays over the mapped files: slices of numpy's memmap class cost ten times as much.
             self._index, self._heads, self._offsets, self._targets = (
                 np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r"))
                 for name in ("index", "heads", "offsets", "targets")
             )
         except (OSError, ValueError) as error:
-            raise KbError(f"{folder} cannot be opened: {error}", "kbkit check says more") from error
+            raise KbError(f"Cannot open {folder}: {error}", "Run ", Command("check KB"), " for details") from error
         self._position = {name: i for i, name in enumerate(relations)}
         self._blocks: dict[int, Csr] = {}
         self._heavy: dict[tuple[str, bool], Heavy] = {}
         self._guard = threading.Lock()
 
     def forward(self, relation: str) -> Csr:
-        """Head to tails."""
+        """Return the tails of each head."""
         return self._block(2 * self._position[relation])
 
     def backward(self, relation: str) -> Csr:
-        """Tail to heads."""
+        """Return the heads of each tail."""
         return self._block(2 * self._position[relation] + 1)
 
     def heavy(self, relation: str, forward: bool) -> Heavy:
-        """The nodes with most neighbours under a relation, as bitmaps; made when first asked for, and kept a while."""
-        with self._guard:  # several threads ask at once, and it takes a while
+        """Return bitmaps of the nodes with the most neighbours under a relation, built on first use and cached."""
+        with self._guard:  # slow to build, and requested by several threads at once
             if (relation, forward) not in self._heavy:
-                if len(self._heavy) >= _HEAVY_KEPT:
+                if len(self._heavy) >= _MAX_HEAVY:
                     del self._heavy[next(iter(self._heavy))]
                 self._heavy[relation, forward] = Heavy.of(
                     self.forward(relation) if forward else self.backward(relation)
@@ -240,12 +239,12 @@ class Adjacency:
             return self._heavy[relation, forward]
 
     def pairs(self) -> dict[str, tuple[int, int]]:
-        """Distinct (head, tail) of each relation, as counted forward and backward."""
+        """Return the number of distinct (head, tail) of each relation, counted forward and backward."""
         counts = self._index["pairs"]
         return {name: (int(counts[2 * i]), int(counts[2 * i + 1])) for name, i in self._position.items()}
 
     def close(self) -> None:
-        """Let go of the files. Arrays handed out before stay valid until they are dropped themselves."""
+        """Close the files; arrays returned before remain valid."""
         self._blocks.clear()
         self._heavy.clear()
         del self._index, self._heads, self._offsets, self._targets
@@ -271,10 +270,10 @@ def build(
     edges_by_relation: Sequence[int],
     progress: Callable[[int, int], None],
 ) -> dict[str, int]:
-    """Write the arrays from the ``edges`` table; ``edges_by_relation`` counts its rows in the order of the ENUM.
+    """Write the arrays from the ``edges`` table; ``edges_by_relation`` are its row counts in the order of the ENUM.
 
-    Reads groups of relations of at most 20M edges (or one relation, if larger), so memory is bounded by the largest
-    relation: about 30 bytes an edge. Returns ``{"pairs": ...}``, the distinct (head, relation, tail).
+    Reads groups of relations with at most 20M edges (or one larger relation), so that memory is bounded by the largest
+    relation: about 30 bytes per edge. Returns ``{"pairs": ...}``, the number of distinct (head, relation, tail).
     """
     folder.mkdir()
     index = np.zeros(2 * len(edges_by_relation), _BLOCK)
@@ -301,15 +300,15 @@ def build(
 
 
 def distinct_pairs(source: Ids, target: Ids) -> tuple[Ids, Ids]:
-    """Distinct (source, target), sorted, by packing each into one int64."""
+    """Return the sorted distinct (source, target), by packing each pair into one int64."""
     packed = (source.astype(np.int64) << 32) | target.astype(np.int64)
-    if not np.all(packed[1:] > packed[:-1]):  # as the table holds them, they are sorted one way round
+    if not np.all(packed[1:] > packed[:-1]):  # the table is sorted in one direction
         packed = distinct(packed)
     return (packed >> 32).astype(np.int32), (packed & 0xFFFFFFFF).astype(np.int32)
 
 
 def _groups(edges: Sequence[int]) -> Iterator[range]:
-    """Consecutive relations, together at most ``_GROUP_EDGES`` edges, or one."""
+    """Yield ranges of relations with at most ``_GROUP_EDGES`` edges together, or of one larger relation."""
     start, size = 0, 0
     for relation, count in enumerate(edges):
         if size and size + count > _GROUP_EDGES:
@@ -321,15 +320,15 @@ def _groups(edges: Sequence[int]) -> Iterator[range]:
 
 
 def _group_sql(group: range) -> str:
-    # The table is sorted by relation, and DuckDB keeps that order; enum_code is the position in the ENUM.
+    # The table is sorted by relation, and DuckDB preserves that order; enum_code is the position in the ENUM.
     return f"SELECT head, tail FROM edges WHERE enum_code(relation) BETWEEN {group.start} AND {group.stop - 1}"
 
 
 def _write_block(source: Ids, target: Ids, heads: GrowingArray, offsets: GrowingArray, targets: GrowingArray) -> Any:
-    """Append one block; returns its record for the index. ``source`` and ``target`` are sorted distinct pairs."""
+    """Append a block of sorted distinct pairs, and return its index record."""
     if not len(source):
-        where = offsets.append(np.zeros(1, np.int64))
-        return np.array((0, 0, True, 0, where, 0, 0), _BLOCK)
+        at_offsets = offsets.append(np.zeros(1, np.int64))
+        return np.array((0, 0, True, 0, at_offsets, 0, 0), _BLOCK)
     starts = np.flatnonzero(np.diff(source, prepend=-1))
     first, span = int(source[0]), int(source[-1]) - int(source[0]) + 1
     dense = 8 * span <= 12 * len(starts)

@@ -1,18 +1,87 @@
-"""Arrays in files that are written piece by piece."""
+"""NumPy helpers of the stores: sets of node ids as sorted arrays or ranges, and ``.npy`` files written in pieces."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+Integer = TypeVar("Integer", bound=np.integer[Any])
+
+Mask: TypeAlias = NDArray[np.bool_]
+
+Within: TypeAlias = NDArray[np.int64] | range | None
+"""The candidates of a search: sorted distinct ids, a range of ids, or None for all nodes."""
+
+
+def distinct(values: NDArray[Integer]) -> NDArray[Integer]:
+    """Return the sorted distinct values; several times faster than ``np.unique``, which hashes integers first."""
+    values = np.sort(values)
+    keep = np.ones(len(values), bool)
+    np.not_equal(values[1:], values[:-1], out=keep[1:])
+    return values[keep]
+
+
+def compact(ids: NDArray[np.int64]) -> NDArray[np.int64] | range:
+    """Return sorted distinct ids as a range if they have no gaps, else unchanged."""
+    if len(ids) and int(ids[-1]) - int(ids[0]) + 1 == len(ids):
+        return range(int(ids[0]), int(ids[-1]) + 1)
+    return ids
+
+
+def both(a: Within, b: Within) -> Within:
+    """Return the intersection of two sets of candidates."""
+    if a is None or b is None:
+        return b if a is None else a
+    if isinstance(a, range) and isinstance(b, range):
+        return range(max(a.start, b.start), max(a.start, b.start, min(a.stop, b.stop)))
+    few, many = (a, b) if not isinstance(a, range) else (b, a)
+    assert not isinstance(few, range)
+    return compact(few[is_within(few, many)])
+
+
+def is_within(ids: NDArray[Any], within: Within) -> Mask:
+    """Return a mask of the ``ids`` (in any order) that are in ``within``."""
+    if within is None:
+        return np.ones(len(ids), bool)
+    if isinstance(within, range):
+        return (ids >= within.start) & (ids < within.stop)
+    return is_in(ids, within)
+
+
+def is_in(ids: NDArray[Any], among: NDArray[Any]) -> Mask:
+    """Return a mask of the ``ids`` (in any order) that are in the sorted ``among``."""
+    if not len(among) or not len(ids):
+        return np.zeros(len(ids), bool)
+    low, high = int(among[0]), int(among[-1])
+    if len(among) == high - low + 1:  # no gaps
+        return (ids >= low) & (ids <= high)
+    if high - low < 64 * len(ids) or len(ids) > 100_000:
+        mark = np.zeros(high - low + 1, bool)
+        mark[among - low] = True
+        inside = (ids >= low) & (ids <= high)
+        inside[inside] = mark[ids[inside] - low]
+        return inside
+    position = np.searchsorted(among, ids)
+    position[position == len(among)] = 0
+    found: Mask = among[position] == ids
+    return found
+
+
+def expand_ranges(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the positions ``start .. start + count - 1`` of each range, one range after another."""
+    ends = np.cumsum(counts)
+    positions = np.arange(int(ends[-1]) if len(ends) else 0)
+    positions += np.repeat(starts - ends + counts, counts)
+    return positions
+
 
 class GrowingArray:
-    """A .npy file that grows by rows; its header is written last, in room left for it.
+    """A ``.npy`` file that grows by rows; the header is written last, into space reserved for it.
 
-    Written, not mapped: memory stays flat, and a full disk is an error.
+    The file is written rather than memory-mapped, so that memory use is constant and a full disk raises an error.
     """
 
     _HEADER = 128
@@ -26,7 +95,7 @@ class GrowingArray:
         return self
 
     def append(self, rows: NDArray[Any]) -> int:
-        """Write ``rows`` at the end; returns the position of the first."""
+        """Append ``rows`` and return the position of the first one."""
         position = self._length
         self._file.write(np.ascontiguousarray(rows, self._dtype).data)
         self._length += len(rows)

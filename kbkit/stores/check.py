@@ -1,4 +1,4 @@
-"""Whether the stores of a KB agree and its files are as they were written."""
+"""Consistency checks: checksums of all files, and counts of all stores."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ Progress = Callable[[str, int, int], None]
 
 
 def check(stores: Stores, progress: Progress | None = None) -> list[tuple[str, str]]:
-    """(what was checked, problem) for files and each store; the problem is empty when there is none.
+    """Return (``files`` or a store, problems) for each check; the problems are empty if there are none.
 
-    All compare distinct counts with the tables: (head, relation, tail) by relation, nodes, documents, vectors.
-    ``progress`` hears of a stage (``files`` in bytes, then ``stores``), how much of it is done, and of how much.
+    Each store is compared with the tables: distinct (head, relation, tail) by relation, nodes, documents, vectors.
+    ``progress`` is called with a stage (``files``, in bytes, then ``stores``), the amount done, and the total.
     """
-    told = progress or (lambda *_: None)
-    files = check_files(stores.folder, stores.manifest, lambda done, total: told("files", done, total))
+    report = progress or (lambda *_: None)
+    files = check_files(stores.folder, stores.manifest, lambda done, total: report("files", done, total))
     if stores.folder.name != stores.manifest.generation:
-        files.append(f"the folder is called {stores.folder.name}, the manifest says {stores.manifest.generation}")
-    result = [("files", _several(files))]
+        files.append(f"the folder is {stores.folder.name}, but the manifest says {stores.manifest.generation}")
+    result = [("files", _joined(files))]
     steps: dict[str, Callable[[Stores], list[str]]] = {
         "tables": _tables,
         "adjacency": _adjacency,
@@ -34,15 +34,15 @@ def check(stores: Stores, progress: Progress | None = None) -> list[tuple[str, s
         "vectors": _vectors,
     }
     present = [name for name in steps if name in stores.manifest.stores]
-    for place, name in enumerate(present):
-        told("stores", place, len(present))
+    for number, name in enumerate(present):
+        report("stores", number, len(present))
         try:
-            result.append((name, _several(steps[name](stores))))
+            result.append((name, _joined(steps[name](stores))))
         except KbError as error:
             result.append((name, str(error)))
-        except Exception as error:  # noqa: BLE001 - a damaged store may fail in any way its engine knows
+        except Exception as error:  # noqa: BLE001 - engines raise various errors for damaged files
             result.append((name, f"cannot be read: {' '.join(str(error).split())[:200]}"))
-    told("stores", len(present), len(present))
+    report("stores", len(present), len(present))
     return result
 
 
@@ -85,7 +85,7 @@ def _adjacency(stores: Stores) -> list[str]:
 
 
 def _triples(stores: Stores) -> list[str]:
-    # A predicate of an RDF source may have literals too, and values that are known to exist only.
+    # A predicate of an RDF source may also have literals and unknown values.
     node = f"isIRI(?o) && (?p = kb:type || STRSTARTS(STR(?o), {string_literal(stores.schema.key_base)}))"
     where = f"?s ?p ?o FILTER({node})" if stores.schema.rdf_source else "?s ?p ?o"
     query = f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {where} }} GROUP BY ?p"
@@ -123,15 +123,15 @@ def _vectors(stores: Stores) -> list[str]:
 
 
 def _recorded(stores: Stores, store: str, found: Mapping[str, object]) -> list[str]:
-    """Compare with the counts that the manifest records for a store."""
+    """Compare counts with those in the manifest's record of a store."""
     recorded = stores.manifest.stores[store].counts
     return _differences(f"{store}:", {name: recorded.get(name) for name in found}, found)
 
 
 def _differences(what: str, expected: Mapping[str, object], found: Mapping[str, object]) -> list[str]:
     names = [name for name in {**expected, **found} if expected.get(name) != found.get(name)]
-    return [f"{what} {name}: {found.get(name, 'none')}, not {expected.get(name, 'none')}" for name in names]
+    return [f"{what} {name}: {found.get(name, 'none')} instead of {expected.get(name, 'none')}" for name in names]
 
 
-def _several(problems: list[str]) -> str:
+def _joined(problems: list[str]) -> str:
     return "; ".join(problems[:3]) + (f"; and {len(problems) - 3} more" if len(problems) > 3 else "")

@@ -1,4 +1,4 @@
-"""One request to an HTTP endpoint that the user named."""
+"""HTTP requests to endpoints that the user configures."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from typing import Any
 from kbkit.errors import KbError, QueryTimeoutError
 
 KEY_VARIABLES = ("KBKIT_API_KEY", "OPENAI_API_KEY")
-"""Where a key for the endpoint is looked for, in this order; it is never written anywhere."""
+"""Environment variables with the API key, in order of priority; the key is never stored."""
 
 _TIMEOUT = 120
-_MOST_BYTES = 1 << 30
+_MAX_BYTES = 1 << 30
 _CHUNK = 1 << 16
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Where the user did not send the key, it does not go."""
+    """Redirects are not followed, so that the key is sent to no other host."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -32,41 +32,44 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 _OPENER = urllib.request.build_opener(_NoRedirects)
 
 
-_PASSWORD = ("an address with a name and password in it would be kept in the KB", f"set {KEY_VARIABLES[0]}")
+_PASSWORD = (
+    "The address has a user name and password, which the KB would store",
+    f"Remove them, and set {KEY_VARIABLES[0]} to the API key",
+)
 
 
-def check(url: str, example: str = "e.g. http://localhost:8080/v1", password: tuple[str, str] = _PASSWORD) -> None:
-    """Raise :class:`KbError` for an address that is none of HTTP, or that holds a password.
+def check(url: str, hint: str = "For example http://localhost:8080/v1", password: tuple[str, str] = _PASSWORD) -> None:
+    """Raise :class:`KbError` for an invalid HTTP address, or one with a user name or password.
 
-    ``example`` is a good address, ``password`` the message and hint for one with a password.
+    ``hint`` is a valid example, ``password`` message and hint for an address with a password.
     """
     try:
         parts = urllib.parse.urlsplit(url)
         fine = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
-    except ValueError:  # of the port, or of brackets
+    except ValueError:  # invalid port or brackets
         parts, fine = urllib.parse.SplitResult("", "", "", "", ""), False
     if parts.username is not None or parts.password is not None:
         raise KbError(*password)
     if not fine or not url.isprintable() or " " in url:
-        raise KbError(f"{url!r} is no address of an endpoint", example)
+        raise KbError(f"Invalid address of an endpoint: {url!r}", hint)
 
 
 def post(url: str, body: dict[str, Any]) -> Any:
-    """POST ``body`` as JSON and return the JSON of the answer; one line says what went wrong. Follows no redirect."""
+    """POST ``body`` as JSON and return the JSON response. Raises :class:`KbError`; follows no redirects."""
     headers = {"Content-Type": "application/json"}
     key = next((os.environ[name].strip() for name in KEY_VARIABLES if os.environ.get(name, "").strip()), "")
     if key:
         if not (key.isascii() and key.isprintable()):
-            raise KbError(f"the key in {' or '.join(KEY_VARIABLES)} is not plain text", "was it copied whole?")
+            raise KbError(f"Invalid API key in {' or '.join(KEY_VARIABLES)}", "It must be printable ASCII")
         headers["Authorization"] = f"Bearer {key}"
-    text, _ = send(url, json.dumps(body).encode(), headers, _TIMEOUT, f"set {KEY_VARIABLES[0]} to its key", _OPENAI)
+    text, _ = send(url, json.dumps(body).encode(), headers, _TIMEOUT, f"Set {KEY_VARIABLES[0]} to the API key", _OPENAI)
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise KbError(f"{url} did not answer with JSON", _OPENAI) from None
+        raise KbError(f"{url} did not return JSON", _OPENAI) from None
 
 
-_OPENAI = "is it an OpenAI-compatible endpoint?"
+_OPENAI = "Check that it is an OpenAI-compatible endpoint"
 
 
 def send(
@@ -77,31 +80,31 @@ def send(
     unauthorized: str = "",
     too_long: str = "",
 ) -> tuple[bytes, str]:
-    """POST ``body``; returns the answer and its content type (without parameters). Follows no redirect.
+    """POST ``body`` and return the response and its content type (without parameters); follows no redirects.
 
-    ``timeout`` (seconds; None waits for ever) is for the whole answer. ``unauthorized`` and ``too_long`` are hints for
-    status 401 or 403, and for an answer beyond 1 GiB. Raises :class:`QueryTimeoutError`, else :class:`KbError`.
+    ``timeout`` (seconds, None: no limit) is for the entire response. ``unauthorized`` and ``too_long`` are hints for
+    status 401 or 403, and for a response of more than 1 GiB. Raises :class:`QueryTimeoutError` or :class:`KbError`.
     """
     try:
         request = urllib.request.Request(url, body, dict(headers))  # noqa: S310 - see check
         limit = None if timeout is None else time.monotonic() + timeout
-        with _OPENER.open(request, timeout=timeout) as answer:
-            return _read(answer, limit, url, too_long), answer.headers.get_content_type()
+        with _OPENER.open(request, timeout=timeout) as response:
+            return _read(response, limit, url, too_long), response.headers.get_content_type()
     except urllib.error.HTTPError as error:
-        said = _said(error)
+        details = _error_text(error)
         hint = unauthorized if error.code in (401, 403) else ""
-        if 300 <= error.code < 400 and (place := error.headers.get("Location")):
-            hint = f"it points to {ascii(place)[1:-1][:200]}, which is not followed"
-        raise KbError(f"{url} answered {error.code} {error.reason}{': ' + said if said else ''}", hint) from None
+        if 300 <= error.code < 400 and (location := error.headers.get("Location")):
+            hint = f"It redirects to {ascii(location)[1:-1][:200]}; use that address if you trust it"
+        raise KbError(f"{url} returned {error.code} {error.reason}{': ' + details if details else ''}", hint) from None
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", None) or str(error) or type(error).__name__
         if isinstance(error, TimeoutError) or isinstance(reason, TimeoutError):
-            raise QueryTimeoutError(f"{url} did not answer within {timeout:g} s") from None
-        raise KbError(f"{url} does not answer: {reason}", "is the server running?") from None
+            raise QueryTimeoutError(f"{url} did not respond within {timeout:g} s") from None
+        raise KbError(f"Cannot reach {url}: {reason}", "Check that the server is running") from None
 
 
-def _said(error: urllib.error.HTTPError) -> str:
-    """The beginning of an error's page, on one line."""
+def _error_text(error: urllib.error.HTTPError) -> str:
+    """Return the beginning of an error's page on one line."""
     try:
         text = error.read(2000).decode("utf-8", "replace")
     except (OSError, http.client.HTTPException):
@@ -109,15 +112,15 @@ def _said(error: urllib.error.HTTPError) -> str:
     return " ".join(text.split())[:200]
 
 
-def _read(answer: http.client.HTTPResponse, limit: float | None, url: str, too_long: str) -> bytes:
-    """The whole answer; :class:`TimeoutError` when it drips past the limit."""
+def _read(response: http.client.HTTPResponse, limit: float | None, url: str, too_long: str) -> bytes:
+    """Return the entire response, or raise :class:`TimeoutError` at the limit."""
     text = bytearray()
-    while chunk := answer.read1(_CHUNK):
+    while chunk := response.read1(_CHUNK):
         text += chunk
-        if len(text) > _MOST_BYTES:
-            raise KbError(f"{url} answered with more than {_MOST_BYTES:,} bytes", too_long)
+        if len(text) > _MAX_BYTES:
+            raise KbError(f"{url} returned more than {_MAX_BYTES:,} bytes", too_long)
         if limit is not None and time.monotonic() > limit:
             raise TimeoutError
-    if answer.length:  # read1, unlike read, says nothing of an answer that ends early
-        raise http.client.IncompleteRead(bytes(text[-1:]), answer.length)
+    if response.length:  # unlike read, read1 does not report a truncated response
+        raise http.client.IncompleteRead(bytes(text[-1:]), response.length)
     return bytes(text)

@@ -1,7 +1,7 @@
-"""SQL that writes the tables as N-Triples, one statement per line; pure text.
+"""SQL queries that return the tables as N-Triples.
 
-The result of each query is one column ``lines`` whose strings, laid end to end, are N-Triples. So a graph goes from
-DuckDB to Oxigraph without a row passing through Python.
+Each query has one column ``lines``, whose concatenated values are N-Triples. So data goes from DuckDB to Oxigraph
+without a Python loop over rows.
 """
 
 from __future__ import annotations
@@ -9,31 +9,31 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kbkit.schema import KB_NAMESPACE, STANDARD_PREFIXES, Attribute, Relation, Schema, iri_escape
+from kbkit.schema import KB_NAMESPACE, STANDARD_PREFIXES, Attribute, Relation, Schema, iri_escape, literal, quote
 
 RDF, RDFS, XSD, SKOS = (STANDARD_PREFIXES[name] for name in ("rdf", "rdfs", "xsd", "skos"))
 KB_TYPE = KB_NAMESPACE + "type"
 KB_NAME = KB_NAMESPACE + "name"
 KB_KEY = KB_NAMESPACE + "key"
 TABLES_GRAPH = KB_NAMESPACE + "tables"
-"""For RDF sources, the graph of what the tables made of the source: ``kb:name`` and an ``attr:`` for each attribute."""
+"""For RDF sources, the graph with the contents of the tables: ``kb:name``, and ``attr:`` for each attribute."""
 
 VOCABULARY = {
-    "rdf:type": "a type of the node, for tools that know no other predicate; or that this is the statement of an edge",
-    "kb:type": "a type of the node, primary or other",
-    "kb:key": "its key",
-    "rdfs:label": "its name",
-    "skos:altLabel": "one of its aliases",
-    "attr:": "an attribute, of a node or of an edge's statement; a list gives a triple for each element",
-    "text:": "a text, by its field",
-    "rel:": "an edge; parallel ones are one triple",
-    "rdf:subject": "head of an edge that has attributes, of the edge's statement",
+    "rdf:type": "a type of the node, for generic RDF tools; or rdf:Statement, for an edge with attributes",
+    "kb:type": "a type of the node, primary or secondary",
+    "kb:key": "key of the node",
+    "rdfs:label": "name of the node",
+    "skos:altLabel": "an alias of the node",
+    "attr:": "an attribute of a node or of an edge's statement; one triple per element of a list",
+    "text:": "a text of the node, by field",
+    "rel:": "an edge; parallel edges are one triple",
+    "rdf:subject": "head of an edge with attributes, of its statement",
     "rdf:predicate": "relation of that edge",
     "rdf:object": "tail of that edge",
 }
-"""The predicates of a KB that did not come from RDF, for the schema reference; a colon at the end stands for many."""
+"""The predicates of a KB without an RDF source, for the schema reference; a colon at the end stands for a namespace."""
 
-_NUMBER = '"number of the statement"'  # a column that no attribute is called
+_NUMBER = '"number of the statement"'  # differs from all names of attributes
 
 _SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _DATATYPES = {
@@ -43,9 +43,9 @@ _DATATYPES = {
 
 
 def queries(schema: Schema) -> Iterator[str]:
-    """All queries that together write the KB's default graph; each scans one table."""
+    """Yield the queries that return the KB's default graph; each scans one table."""
     node = node_iri(schema, "n")
-    if schema.rdf_source:  # the rest is in the source's own quads
+    if schema.rdf_source:  # the source's quads hold the rest
         yield from _types(node, rdf_type=False)
         return
     yield f"SELECT {node} || ' <{RDFS}label> ' || {_string('n.name')} || ' .\n' AS lines FROM nodes n"
@@ -56,26 +56,26 @@ def queries(schema: Schema) -> Iterator[str]:
     )
     yield from _types(node, rdf_type=True)
     yield from _all_attributes(schema, node)
-    predicate = f"' <{_plain(schema.base)}text/' || url_encode(x.field) || '> '"
+    predicate = f"' <{_escaped(schema.base)}text/' || url_encode(x.field) || '> '"
     line = f"{node} || {predicate} || {_string('x.text')} || ' .\n'"
     yield f"SELECT {line} AS lines FROM texts x JOIN nodes n USING (id)"
     yield from _edges(schema)
 
 
 def table_queries(schema: Schema) -> Iterator[str]:
-    """For RDF sources: the queries that write :data:`TABLES_GRAPH`."""
+    """Yield the queries that return :data:`TABLES_GRAPH`, for RDF sources."""
     node = node_iri(schema, "n")
     yield f"SELECT {node} || ' <{KB_NAME}> ' || {_string('n.name')} || ' .\n' AS lines FROM nodes n"
     yield from _all_attributes(schema, node)
 
 
 def datatype(kind: str) -> str | None:
-    """The XML Schema datatype (without prefix) for a DuckDB type; None where values are plain strings."""
+    """Return the local name of the XML Schema datatype of a DuckDB type, None for plain strings."""
     return "decimal" if kind.startswith("DECIMAL") else _DATATYPES.get(kind)
 
 
 def lexical(text: str, xsd: str) -> str:
-    """What DuckDB writes of a value as XML Schema writes it: there 44 BC is the year -0043."""
+    """Convert DuckDB's text of a value to XML Schema's lexical form, where 44 BC is the year -0043."""
     early = re.fullmatch(r"(\d+)(-.*) \(BC\)", text)
     if early:
         year = int(early[1]) - 1
@@ -84,10 +84,10 @@ def lexical(text: str, xsd: str) -> str:
 
 
 def node_iri(schema: Schema, alias: str) -> str:
-    """An SQL expression for the IRI of the node ``alias`` (a row of ``nodes``), in angle brackets."""
+    """Return an SQL expression for the IRI, in angle brackets, of the node ``alias`` (a row of ``nodes``)."""
     if schema.rdf_source:
-        return f"('<{_plain(schema.key_base)}' || {alias}.key || '>')"
-    return f"('<{_plain(schema.base)}' || url_encode({alias}.type::VARCHAR) || '/' || url_encode({alias}.key) || '>')"
+        return f"('<{_escaped(schema.key_base)}' || {alias}.key || '>')"
+    return f"('<{_escaped(schema.base)}' || url_encode({alias}.type::VARCHAR) || '/' || url_encode({alias}.key) || '>')"
 
 
 def _types(node: str, *, rdf_type: bool) -> Iterator[str]:
@@ -109,15 +109,15 @@ def _all_attributes(schema: Schema, node: str) -> Iterator[str]:
 def _attributes(schema: Schema, name: str, table: str, attributes: tuple[Attribute, ...], node: str) -> str:
     lines = " || ".join(_attribute_lines(schema, "n.iri", a, "a.") for a in attributes)
     return (
-        f"SELECT {lines} AS lines FROM {_identifier(table)} a JOIN (SELECT id, {node} AS iri FROM nodes n"
-        f" WHERE type = {_literal(name)}) n USING (id)"
+        f"SELECT {lines} AS lines FROM {quote(table)} a JOIN (SELECT id, {node} AS iri FROM nodes n"
+        f" WHERE type = {literal(name)}) n USING (id)"
     )
 
 
 def _attribute_lines(schema: Schema, subject: str, attribute: Attribute, alias: str = "") -> str:
-    """An SQL expression for the statements of one attribute: none when it is NULL, several when it is a list."""
-    start = f"{subject} || ' <{_plain(schema.base)}attr/{iri_escape(attribute.name)}> ' || "
-    column = alias + _identifier(attribute.name)
+    """Return an SQL expression for the triples of one attribute: none for NULL, one per element of a list."""
+    start = f"{subject} || ' <{_escaped(schema.base)}attr/{iri_escape(attribute.name)}> ' || "
+    column = alias + quote(attribute.name)
     if not attribute.type.endswith("[]"):
         return f"coalesce({start}{_term(column, attribute.type)} || ' .\n', '')"
     line = f"{start}{_term('item', attribute.type.removesuffix('[]'))} || ' .\n'"
@@ -141,22 +141,22 @@ def _edges(schema: Schema) -> Iterator[str]:
 
 
 def _statements(schema: Schema, relation: Relation, source: str) -> str:
-    """An edge with attributes also is a statement node: RDF's own reification vocabulary, numbered in table order."""
-    subject = f"'<{_plain(schema.base)}statement/{iri_escape(relation.name)}/' || {_NUMBER} || '>'"
+    """Return the query that reifies edges with attributes as RDF statements, numbered in table order."""
+    subject = f"'<{_escaped(schema.base)}statement/{iri_escape(relation.name)}/' || {_NUMBER} || '>'"
     parts = {"type": f"'<{RDF}Statement>'", "subject": "head", "predicate": "relation", "object": "tail"}
     lines = [f"{subject} || ' <{RDF}{predicate}> ' || {value} || ' .\n'" for predicate, value in parts.items()]
     lines += [_attribute_lines(schema, subject, a) for a in relation.attributes]
-    columns = [_identifier(a.name) for a in relation.attributes]
+    columns = [quote(a.name) for a in relation.attributes]
     edges = (
         f"(SELECT head, relation, tail, {', '.join(columns)}, row_number() OVER () AS {_NUMBER} FROM edges"
-        f" WHERE relation = {_literal(relation.name)})"
+        f" WHERE relation = {literal(relation.name)})"
     )
     more = "".join(f", e.{column}" for column in (_NUMBER, *columns))
     return f"SELECT {' || '.join(lines)} AS lines FROM {source.format(more=more, edges=edges)}"
 
 
 def _term(value: str, kind: str) -> str:
-    """An SQL expression for the RDF literal of a column of DuckDB type ``kind``; NULL stays NULL."""
+    """Return an SQL expression for the RDF literal of a column of DuckDB type ``kind``; NULL remains NULL."""
     xsd = datatype(kind)
     if xsd is None:
         return _string(f"{value}::VARCHAR")
@@ -171,19 +171,12 @@ def _term(value: str, kind: str) -> str:
 
 
 def _string(value: str) -> str:
-    """An SQL expression for the RDF string literal of a text column."""
+    """Return an SQL expression for the RDF string literal of a text column."""
     for old, new in ((r"'\'", r"'\\'"), ("'\"'", r"""'\"'"""), ("chr(10)", r"'\n'"), ("chr(13)", r"'\r'")):
         value = f"replace({value}, {old}, {new})"
     return f"('\"' || {value} || '\"')"
 
 
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _plain(text: str) -> str:
-    return text.replace("'", "''")
-
-
-def _literal(text: str) -> str:
-    return "'" + _plain(text) + "'"
+def _escaped(text: str) -> str:
+    """Return text for use inside an SQL string literal."""
+    return literal(text)[1:-1]

@@ -1,4 +1,4 @@
-"""Oxigraph's serialized results -> polars frames, without a Python loop over rows."""
+"""Convert Oxigraph's serialized results to polars frames, without a Python loop over rows."""
 
 from __future__ import annotations
 
@@ -10,31 +10,20 @@ import polars as pl
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _INTEGERS = (
-    "integer",
-    "int",
-    "long",
-    "short",
-    "byte",
-    "nonNegativeInteger",
-    "positiveInteger",
-    "unsignedInt",
-    "unsignedLong",
-    "unsignedShort",
-    "unsignedByte",
-    "negativeInteger",
-    "nonPositiveInteger",
-)
+    "integer", "int", "long", "short", "byte", "nonNegativeInteger", "positiveInteger", "unsignedInt", "unsignedLong",
+    "unsignedShort", "unsignedByte", "negativeInteger", "nonPositiveInteger",
+)  # fmt: skip
 _FLOATS = ("decimal", "double", "float")
-_WHOLE = "[-+]?[0-9]+"
+_DIGITS = "[-+]?[0-9]+"
 _REAL = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?INF|NaN"
-_INTEGER = rf'^{_WHOLE}$|^"{_WHOLE}"\^\^<{_XSD}(?:{"|".join(_INTEGERS)})>$'
+_INTEGER = rf'^{_DIGITS}$|^"{_DIGITS}"\^\^<{_XSD}(?:{"|".join(_INTEGERS)})>$'
 _NUMBER = rf'{_INTEGER}|^(?:{_REAL})$|^"(?:{_REAL})"\^\^<{_XSD}(?:{"|".join(_FLOATS)})>$'
 _BOOLEAN = "^(?:true|false)$"
 _TRIPLE = r"^(?P<subject>\S+) (?P<predicate>\S+) (?P<object>.+) \.$"
 
 
 def parse_select(body: bytes) -> pl.DataFrame:
-    """SPARQL TSV results: a column per variable, typed where all its values are of one kind."""
+    """Parse SPARQL TSV results: a column per variable, typed if all its values have one kind."""
     header, _, rows = body.partition(b"\n")
     names = [name.lstrip("?") for name in header.decode().split("\t")] if header else []
     if not names:
@@ -48,24 +37,24 @@ def parse_select(body: bytes) -> pl.DataFrame:
 
 
 def parse_ask(body: bytes) -> pl.DataFrame:
-    """SPARQL JSON of an ASK query: one row, one boolean column ``ask``."""
+    """Parse the SPARQL JSON result of ASK: one row with a boolean column ``ask``."""
     return pl.DataFrame({"ask": [bool(json.loads(body)["boolean"])]})
 
 
 def parse_triples(body: bytes) -> pl.DataFrame:
-    """N-Triples: columns ``subject``, ``predicate``, ``object``."""
-    # Only a line feed ends a line here; other line breaks may stand inside a literal.
+    """Parse N-Triples into the columns ``subject``, ``predicate`` and ``object``."""
+    # Only a line feed ends a line; a literal may contain other line breaks.
     lines = pl.Series("line", body.decode().split("\n")[:-1], dtype=pl.String)
     parts = lines.str.extract_groups(_TRIPLE).struct.unnest()
     return parts.select(plain(parts[name]) for name in ("subject", "predicate", "object"))
 
 
 def typed(column: pl.Series) -> pl.Series:
-    """RDF terms in Turtle syntax as numbers, booleans or strings."""
+    """Convert RDF terms in Turtle syntax to numbers, booleans or strings."""
     filled = column.drop_nulls()
     if len(filled) and filled.str.contains(_INTEGER).all():
         numbers = _lexical(column).str.strip_prefix("+").cast(pl.Int64, strict=False)
-        return numbers if numbers.null_count() == column.null_count() else _lexical(column)  # too long for 64 bits
+        return numbers if numbers.null_count() == column.null_count() else _lexical(column)  # beyond 64 bits
     if len(filled) and filled.str.contains(_NUMBER).all():
         text = _lexical(column).str.strip_prefix("+").str.replace("INF", "inf", literal=True)
         return text.cast(pl.Float64, strict=False)
@@ -75,11 +64,11 @@ def typed(column: pl.Series) -> pl.Series:
 
 
 def plain(column: pl.Series) -> pl.Series:
-    """RDF terms as bare text: an IRI without brackets, a literal without quotes, tag and escapes."""
+    """Convert RDF terms to plain text: IRIs without brackets, literals without quotes, tags and escapes."""
     text = _lexical(column)
     if not text.str.contains("\\", literal=True).any():
         return text
-    pieces = text.str.split("\\\\")  # escaped backslashes first, so that what follows one is not taken for an escape
+    pieces = text.str.split("\\\\")  # escaped backslashes first: the next character is no escape
     piece = pl.element()
     for old, new in (("\\t", "\t"), ("\\n", "\n"), ("\\r", "\r"), ('\\"', '"'), ("\\b", "\b"), ("\\f", "\f")):
         piece = piece.str.replace_all(old, new, literal=True)
@@ -90,7 +79,7 @@ def plain(column: pl.Series) -> pl.Series:
 
 
 def _unescape(text: str) -> str:
-    """The characters that N-Triples writes with a backslash."""
+    """Replace the escapes of N-Triples by their characters."""
     named = {"t": "\t", "n": "\n", "r": "\r", "b": "\b", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
 
     def character(match: re.Match[str]) -> str:

@@ -1,90 +1,137 @@
-"""What kbkit must know of a SPARQL text before Oxigraph sees it: whether it calls out, and where its parameters are.
+"""The lexer of SPARQL, and the checks and parameter binding that run before Oxigraph sees a query.
 
-Oxigraph sends a real HTTP request for each ``SERVICE`` and has no switch against it, so such queries are refused first.
+Oxigraph sends an HTTP request for each ``SERVICE`` and has no switch against it, so such queries are refused first.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from kbkit.errors import QueryError
 
-# IRIs, strings (long forms first), comments and backslash escapes of prefixed names, then anything else.
 _TOKEN = re.compile(
-    r"""(?P<iri><[^<>"{}|^`\\\x00-\x20]*>)
-      | (?P<string>'''(?:[^'\\]|\\.|'(?!''))*''' | \"\"\"(?:[^"\\]|\\.|"(?!""))*\"\"\"
-                  | '(?:[^'\\\n\r]|\\.)*' | "(?:[^"\\\n\r]|\\.)*")
-      | (?P<comment>\#[^\n\r]*)
+    r"""(?P<iri><(?!=)[^<>"{}|^`\\\x00-\x20]*+>)
+      | (?P<open_iri><[A-Za-z][^<>"{}|^`\\\x00-\x20]*+\Z)
+      | (?P<string>'''(?:[^'\\]|\\.|'(?!''))*+''' | \"\"\"(?:[^"\\]|\\.|"(?!""))*+\"\"\"
+                  | '(?!'')(?:[^'\\\n\r]|\\.)*+' | "(?!"")(?:[^"\\\n\r]|\\.)*+")
+      | (?P<open_string>'''.*+ | \"\"\".*+ | '(?:[^'\\\n\r]|\\.|\\\Z)*+ | "(?:[^"\\\n\r]|\\.|\\\Z)*+)
+      | (?P<comment>\#[^\n\r]*+)
+      | (?P<variable>[?$]\w*+)
+      | (?P<tag>@[A-Za-z][A-Za-z0-9-]*+)
+      | (?P<name>(?:[^\W\d_][\w.-]*+|_)?:(?:[\w:%-]|\\.|\.(?=[\w:%\\-]))*+)
+      | (?P<number>[-+]?\d++(?:\.\d++)?(?:[eE][-+]?\d++)?)
+      | (?P<word>[^\W\d_]\w*+)
       | (?P<escape>\\.)
-      | (?P<parameter>\$\w+)
-      | (?P<other>.)""",
+      | (?P<space>\s++)
+      | (?P<symbol>&&|\|\||\^\^|[<>!]=|.)""",
     re.VERBOSE | re.DOTALL,
 )
-_HIDDEN = ("iri", "string", "comment")
+_QUOTED = ("iri", "string", "comment")
+_ESCAPE = re.compile(r"\\.", re.DOTALL)
 _SERVICE = re.compile("service", re.IGNORECASE)
-# A variable or the local part of a prefixed name; ASCII only, so that whatever else stands before it counts as a break.
+# A variable or the local part of a prefixed name; ASCII only, so that any other character ends the name.
 _PART_OF_NAME = re.compile(r"(?:[?$][A-Za-z0-9_]*|:(?:[A-Za-z0-9_][A-Za-z0-9_-]*)?)$")
 # A prefix called `service`: not a call unless a group follows the name.
 _PREFIX = re.compile(r":(?![^ \t\r\n{}]*[ \t\r\n]*\{)")
 _UPDATE = re.compile(
     r"(?<![A-Za-z0-9_?$:-])(INSERT|DELETE|LOAD|CLEAR|DROP|CREATE|ADD|MOVE|COPY)(?![A-Za-z0-9_:-])", re.I
 )
+_QUERY = re.compile(r"\b(SELECT|ASK|CONSTRUCT|DESCRIBE)\b", re.I)
+
+
+class Token(NamedTuple):
+    """A token of a SPARQL text: its kind, its text, and its position in the whole text.
+
+    Kinds: ``iri``, ``string``, ``comment``, ``variable`` (``?x`` or ``$x``), ``tag`` (``@en``), ``name``
+    (``prefix:local``), ``number``, ``word`` (keywords, functions, ``a``), ``escape`` (a backslash and a character
+    outside a name), ``space``, ``symbol``. Unfinished strings and IRIs are ``open_string`` and ``open_iri``.
+    """
+
+    kind: str
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        """Position after the last character."""
+        return self.start + len(self.text)
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """Split a SPARQL text, valid or not, into tokens; concatenated, they are the text.
+
+    A short string that its line does not close extends to the end of the line, a long one to the end of the text. An
+    unclosed IRI is a token only at the end of the text; elsewhere ``<`` is a comparison.
+    """
+    for match in _TOKEN.finditer(text):
+        yield Token(match.lastgroup or "", match[0], match.start())
 
 
 def refuse_service(text: str) -> str:
-    r"""The query, safe to run, or :class:`QueryError` when it may call another endpoint.
+    r"""Return the query, safe to run; raise :class:`QueryError` if it may call another endpoint.
 
-    Telling strings, IRIs and comments from code needs the whole grammar (``?a<?b`` may begin an IRI or compare), so a
-    wrong guess must fail safely: in what looks like one, the word is written with an escape, ``\u0073ervice``. There
-    it means the same; in code it is a syntax error, because escapes of code points count in strings and IRIs only.
-    In what looks like code, only names may hold the word.
+    Telling strings, IRIs and comments from code needs the whole grammar (``?a<?b`` may start an IRI or a comparison),
+    so a wrong guess must fail safely: in an apparent string, IRI or comment the word is escaped as ``\u0073ervice``,
+    which means the same there and is a syntax error in code, where such escapes are not allowed. In apparent code the
+    word may only occur in names.
     """
+    if not _SERVICE.search(text):
+        return text
     parts, code = [], []
-    for token in _TOKEN.finditer(text):
-        hidden = token.lastgroup in _HIDDEN
-        parts.append(_SERVICE.sub(lambda m: f"\\u{ord(m[0][0]):04X}{m[0][1:]}", token[0]) if hidden else token[0])
-        code.append(" " if hidden else "x" if token.lastgroup == "escape" else token[0])
+    for kind, part, _ in tokens(text):
+        if kind in _QUOTED:
+            parts.append(_SERVICE.sub(lambda m: f"\\u{ord(m[0][0]):04X}{m[0][1:]}", part))
+            code.append(" ")
+        else:
+            parts.append(part)
+            code.append(_ESCAPE.sub("x", part) if kind in ("name", "escape") else part)
     plain = "".join(code)
     for word in _SERVICE.finditer(plain):
         if not _PART_OF_NAME.search(plain, 0, word.start()) and not _PREFIX.match(plain, word.end()):
-            raise QueryError(
-                "SERVICE is refused: kbkit sends nothing to the network", "ask for what this KB holds, without SERVICE"
-            )
+            raise QueryError("SERVICE is not allowed: kbkit sends no data over the network", "Query this KB only")
     return "".join(parts)
 
 
-def _code(text: str) -> str:
-    """The query without strings, IRIs and comments."""
-    return "".join(" " if token.lastgroup in _HIDDEN else token[0] for token in _TOKEN.finditer(text))
-
-
 def is_update(text: str) -> bool:
-    """Whether the text looks like a SPARQL update, for the message when it is refused."""
-    return bool(_UPDATE.search(_code(text))) and not re.search(
-        r"\b(SELECT|ASK|CONSTRUCT|DESCRIBE)\b", _code(text), re.I
-    )
+    """Return whether the text looks like a SPARQL update, for a clearer error message."""
+    code = "".join(" " if token.kind in _QUOTED else token.text for token in tokens(text))
+    return bool(_UPDATE.search(code)) and not _QUERY.search(code)
 
 
 def bind(text: str, terms: Mapping[str, str]) -> str:
-    """Put RDF terms (in SPARQL syntax, e.g. ``"x"`` or ``<http://...>``) where ``$name`` stands outside strings,
-    comments and IRIs. Variables that are no parameter stay as they are.
+    """Replace each parameter ``$name`` outside strings, comments and IRIs by its RDF term in SPARQL syntax.
+
+    Variables that are not in ``terms`` remain.
     """
-    return "".join(terms.get(t[0][1:], t[0]) if t.lastgroup == "parameter" else t[0] for t in _TOKEN.finditer(text))
+    if not terms:
+        return text
+
+    def value(name: re.Match[str]) -> str:
+        return terms.get(name[0][1:], name[0])
+
+    parts = []
+    for kind, part, _ in tokens(text):
+        if kind == "variable" and part[0] == "$":
+            parts.append(terms.get(part[1:], part))
+        else:  # an unfinished string is an error, which the engine reports
+            parts.append(re.sub(r"\$\w+", value, part) if kind == "open_string" else part)
+    return "".join(parts)
 
 
 def parameters(text: str) -> set[str]:
-    """Names that stand as ``$name`` in the text."""
-    return {t[0][1:] for t in _TOKEN.finditer(text) if t.lastgroup == "parameter"}
+    """Return the names that occur as ``$name`` outside strings, comments and IRIs."""
+    return {token.text[1:] for token in tokens(text) if token.kind == "variable" and token.text[0] == "$"} - {""}
 
 
 def term(value: object) -> str:
-    """A Python value as a SPARQL term: numbers and booleans as they are, ``<...>`` an IRI, other text a literal."""
+    """Return a Python value as a SPARQL term: a number or boolean, an IRI for ``<...>``, or else a string literal."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if value is None:
-        raise QueryError("a parameter has no value", "leave it out, or give a number or a text")
+        raise QueryError("A parameter has no value", "Omit it, or pass a number or a string")
     if isinstance(value, float) and not math.isfinite(value):
         word = "NaN" if math.isnan(value) else "INF" if value > 0 else "-INF"
         return f'"{word}"^^<http://www.w3.org/2001/XMLSchema#double>'
@@ -93,13 +140,13 @@ def term(value: object) -> str:
     text = str(value)
     if text.startswith("<") and text.endswith(">"):
         if re.search(r'[<>"{}|^`\\\x00-\x20]', text[1:-1]):
-            raise QueryError(f"{text} is no IRI", "percent-encode what may not stand in one")
+            raise QueryError(f"Invalid IRI {text}", "Percent-encode spaces and special characters")
         return text
     return string_literal(text)
 
 
 def string_literal(text: str) -> str:
-    """``text`` as a SPARQL string."""
+    """Return ``text`` as a SPARQL string literal."""
     for old, new in (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r")):
         text = text.replace(old, new)
     return f'"{text}"'

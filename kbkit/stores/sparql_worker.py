@@ -1,7 +1,8 @@
-"""The process that runs SPARQL: reads requests on standard input, answers on standard output, ends with its parent.
+"""The process that runs SPARQL. It reads requests from standard input and ends with its parent.
 
-A request is its length (8 bytes, little-endian) and JSON ``{"query", "prefixes"}``; an answer is a length, a status of
-8 characters (``select``, ``ask``, ``triples`` or ``error``) and the result in Oxigraph's own serialization.
+A request is its length (8 bytes, little-endian) and JSON ``{"query", "prefixes"}``. A response, on standard output, is
+a length, a status of 8 characters (``select``, ``ask``, ``triples`` or ``error``) and the result in a format of
+Oxigraph.
 
 Queries may call the functions of the Wikidata Query Service (:data:`FUNCTIONS`).
 """
@@ -33,8 +34,8 @@ Term = ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple
 
 
 def main(folder: str) -> None:
-    """Answer requests until standard input closes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
+    """Process requests until standard input closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the process group; the parent decides
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     requests: queue.Queue[bytes] = queue.Queue()
@@ -52,7 +53,7 @@ def main(folder: str) -> None:
 
 
 def answer(store: ox.Store, query: str, prefixes: dict[str, str]) -> tuple[str, bytes]:
-    """Run one query; its kind and its serialized result."""
+    """Run a query and return its kind and its serialized result."""
     result = store.query(query, prefixes=prefixes, custom_functions=FUNCTIONS)
     if isinstance(result, ox.QueryBoolean):
         return "ask", result.serialize(format=ox.QueryResultsFormat.JSON) or b""
@@ -63,7 +64,7 @@ def answer(store: ox.Store, query: str, prefixes: dict[str, str]) -> tuple[str, 
 
 @functools.lru_cache(maxsize=1 << 16)
 def _point(text: str) -> tuple[float, float, str] | None:
-    """Longitude, latitude (degrees) and globe of ``Point(12.5 41.9)``; a globe other than Earth stands before it."""
+    """Return longitude and latitude (degrees) and the globe of ``Point(12.5 41.9)``; the globe may precede it."""
     match = _POINT.fullmatch(text)
     if match is None:
         return None
@@ -76,7 +77,7 @@ def _read(term: Term | None) -> tuple[float, float, str] | None:
 
 
 def distance(a: Term, b: Term) -> ox.Literal | None:
-    """Kilometres between two points of one globe, by the haversine formula with Earth's mean radius."""
+    """Return the distance of two points in km, by the haversine formula with Earth's mean radius."""
     first, second = _read(a), _read(b)
     if first is None or second is None or first[2] != second[2]:
         return None
@@ -86,25 +87,25 @@ def distance(a: Term, b: Term) -> ox.Literal | None:
 
 
 def latitude(a: Term) -> ox.Literal | None:
-    """Degrees north."""
+    """Return the latitude of a point in degrees north."""
     point = _read(a)
     return None if point is None else _double(point[1])
 
 
 def longitude(a: Term) -> ox.Literal | None:
-    """Degrees east."""
+    """Return the longitude of a point in degrees east."""
     point = _read(a)
     return None if point is None else _double(point[0])
 
 
 def globe(a: Term) -> ox.NamedNode | None:
-    """The globe that a point lies on; Earth where it names none."""
+    """Return the globe of a point (default: Earth)."""
     point = _read(a)
     return None if point is None else ox.NamedNode(point[2])
 
 
 def decode_uri(a: Term) -> ox.Literal | None:
-    """Text, or an IRI's, with percent signs resolved."""
+    """Percent-decode a literal or an IRI."""
     return ox.Literal(urllib.parse.unquote(a.value)) if isinstance(a, (ox.Literal, ox.NamedNode)) else None
 
 
@@ -120,14 +121,14 @@ FUNCTIONS: dict[ox.NamedNode, Callable[..., Term | None]] = {
     ox.NamedNode(_GEOF + "globe"): globe,
     ox.NamedNode("http://wikiba.se/ontology#decodeUri"): decode_uri,
 }
-"""The functions that the Wikidata Query Service adds to SPARQL. Where one gives nothing, the expression is an error.
+"""The functions that the Wikidata Query Service adds to SPARQL. None as a result is an expression error.
 
 https://www.mediawiki.org/wiki/Wikidata_Query_Service/User_Manual#Extensions
 """
 
 
 def _listen(requests: queue.Queue[bytes]) -> None:
-    """Hand on requests; end the process, mid-query too, when the parent is gone."""
+    """Queue requests; end the process, even during a query, when the parent is gone."""
     stream = sys.stdin.buffer
     while len(head := stream.read(8)) == 8:
         requests.put(stream.read(int.from_bytes(head, "little")))

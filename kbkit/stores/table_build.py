@@ -1,162 +1,156 @@
-"""Writes ``tables.duckdb``: what the tables are, :mod:`kbkit.stores.tables` says."""
+"""Builds ``tables.duckdb`` from staged tables; :mod:`kbkit.stores.tables` describes the result."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from kbkit.schema import NodeType, Relation, Schema, merged_attributes
-from kbkit.stores.tables import FILE, literal, quote
+import duckdb
 
-if TYPE_CHECKING:
-    import duckdb
+from kbkit.schema import Attribute, NodeType, Relation, Schema, literal, merged_attributes, quote
+from kbkit.stores.table_schema import ATTRIBUTES_TABLE, RELATION_COLUMNS, RESERVED, TABLES, TYPE_COLUMNS, selected
+from kbkit.stores.tables import FILE, NO_EXTENSIONS
 
-_MOST_TABLES = 100
-"""With more types that have attributes than this, one table holds all: each would cost time, and blocks on disk."""
+_MAX_TYPE_TABLES = 100
+"""With more types with attributes than this, one table holds them all: each table costs build time and disk blocks."""
+_STAGING_MEMORY = "4GB"  # larger sources spill to disk
 
-_ID = "the node's id"
-COLUMNS = {
-    "nodes": {
-        "id": "dense from 0, type by type; of this generation only",
-        "type": "primary type",
-        "key": "id in the source, unique within the type",
-        "name": "",
-        "aliases": "other names; never NULL",
-    },
-    "node_types": {"id": _ID, "type": "a type that it has besides its primary one"},
-    "edges": {
-        "head": "id of the node that it starts from",
-        "relation": "",
-        "tail": "id of the node that it leads to",
-        "*": "attribute of some relation; NULL for the others",
-    },
-    "texts": {
-        "id": _ID,
-        "field": "name of the text",
-        "position": "from 0, among the texts of the node and field",
-        "text": "",
-    },
-    "types": {
-        "type": "node type",
-        "iri": "its IRI",
-        "first_id": "smallest id of a node whose primary type it is",
-        "nodes": "how many have it as their primary type: ids from first_id on",
-        "other_nodes": "how many have it besides",
-        "sql_name": "its table or view",
-    },
-    "relations": {
-        "relation": "relation; a row for each pair of types that it joins",
-        "iri": "its IRI",
-        "head_type": "primary type of the heads",
-        "tail_type": "primary type of the tails",
-        "edges": "how many there are between them",
-        "is_symmetric": "whether each edge is stored both ways",
-        "sql_name": "its view",
-    },
-    "TYPE": {"id": _ID, "key": "as in nodes", "name": "as in nodes", "*": "attribute of the type"},
-    "RELATION": {"head": "as in edges", "tail": "as in edges", "*": "attribute of the relation"},
-}
-"""What the columns of the tables hold, for the schema reference; ``*`` are those that differ from KB to KB."""
+
+# -- staging ----------------------------------------------------------------------------------------------------------
+
+
+def connect_staging(path: Path) -> duckdb.DuckDBPyConnection:
+    """Open a database to load sources into; it spills next to its file and installs no extensions."""
+    spill = {"temp_directory": str(path) + ".spill", "memory_limit": _STAGING_MEMORY}
+    return duckdb.connect(str(path), config={**NO_EXTENSIONS, **spill})
+
+
+def allow_only(
+    con: duckdb.DuckDBPyConnection, folders: Sequence[Path], paths: Sequence[Path], whole: Sequence[Path] = ()
+) -> None:
+    """Restrict a connection to the files ``paths``, the tables in ``folders`` and all files in ``whole``."""
+    endings = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
+    own = [folder / (FILE + ending) for folder in folders for ending in endings]
+    listed = ", ".join(literal(str(path)) for path in (*own, *paths))
+    con.execute(f"SET allowed_paths = [{listed}]")
+    con.execute(f"SET allowed_directories = [{', '.join(literal(str(folder) + '/') for folder in whole)}]")
+    con.execute("SET enable_external_access = false")
+    con.execute("SET lock_configuration = true")
+
+
+def write_lines(con: duckdb.DuckDBPyConnection, query: str, path: Path) -> None:
+    """Write the only column of a query to a gzipped file, one line per row, without quoting."""
+    con.execute(
+        f"COPY ({query}) TO {literal(str(path))} (FORMAT csv, HEADER false, QUOTE '', ESCAPE '',"
+        " DELIMITER '\x01', COMPRESSION gzip)"
+    )
+
+
+def table_names(
+    con: duckdb.DuckDBPyConnection, names: Sequence[str], taken: Sequence[str], prefix: str, extra: Sequence[str] = ()
+) -> list[str]:
+    """Return SQL names for types or relations: their own, or with ``prefix`` (and a number) if taken or reserved.
+
+    The names of ``extra`` tables are reserved too.
+    """
+    keywords = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'"
+    used = {name.casefold() for name in (*taken, *RESERVED, *extra)} | {
+        word for (word,) in con.execute(keywords).fetchall()
+    }
+    result = []
+    for name in names:
+        table, number = name, 1
+        while table.casefold() in used:
+            table = f"{prefix}{name}" if number == 1 else f"{prefix}{name}_{number}"
+            number += 1
+        used.add(table.casefold())
+        result.append(table)
+    return result
+
+
+# -- building ---------------------------------------------------------------------------------------------------------
 
 
 def build(staging: duckdb.DuckDBPyConnection, folder: Path, schema: Schema) -> dict[str, int]:
     """Write ``tables.duckdb`` from the staged tables ``kb_nodes``, ``kb_edges``, ``kb_texts`` and ``kb_node_types``.
 
-    Returns the counts of rows that ``check`` compares the other stores with.
+    Returns the number of rows of each, which the other stores are checked against.
     """
     staging.execute(f"ATTACH {literal(str(folder / FILE))} AS kb")
     for statement in _statements(schema):
         staging.execute(statement)
     _describe(staging, schema)
-    counts = staging.execute(
-        "SELECT (SELECT count(*) FROM kb.nodes), (SELECT count(*) FROM kb.edges), (SELECT count(*) FROM kb.texts),"
-        " (SELECT count(*) FROM kb.node_types)"
-    ).fetchone()
+    tables = ("nodes", "edges", "texts", "node_types")
+    counts = staging.execute("SELECT " + ", ".join(f"(SELECT count(*) FROM kb.{name})" for name in tables)).fetchone()
     staging.execute("DETACH kb")
     assert counts is not None
-    return dict(zip(("nodes", "edges", "texts", "node_types"), counts, strict=True))
+    return dict(zip(tables, counts, strict=True))
 
 
 def _statements(schema: Schema) -> Iterator[str]:
-    types = ", ".join(literal(t.name) for t in schema.node_types)
-    relations = ", ".join(literal(r.name) for r in schema.relations)
-    yield f"CREATE TYPE kb.node_type AS ENUM ({types})"
-    yield f"CREATE TYPE kb.relation_name AS ENUM ({relations})"
-    yield (
-        "CREATE TABLE kb.nodes AS SELECT id, type::kb.node_type AS type, key, name, aliases FROM kb_nodes ORDER BY id"
-    )
-    yield "CREATE TABLE kb.node_types AS SELECT id, type::kb.node_type AS type FROM kb_node_types ORDER BY id, type"
-    attributes = dict.fromkeys(a.name for r in schema.relations for a in r.attributes)
-    columns = "".join(", " + quote(name) for name in attributes)
-    yield (
-        f"CREATE TABLE kb.edges AS SELECT head, relation::kb.relation_name AS relation, tail{columns}"
-        f" FROM kb_edges ORDER BY relation, head, tail{columns}"
-    )
-    yield "CREATE TABLE kb.texts AS SELECT id, field, position, text FROM kb_texts ORDER BY id, field, position"
-    one = sum(bool(t.attributes) for t in schema.node_types) > _MOST_TABLES
-    if one:
-        columns = "".join(f", {quote(a.name)}" for a in merged_attributes(t.attributes for t in schema.node_types))
-        yield f"CREATE TABLE kb.node_attributes AS SELECT id, key, name{columns} FROM kb_nodes ORDER BY id"
-    yield from (_type_statement(t, one) for t in schema.node_types)
+    for name, values in (("node_type", schema.node_types), ("relation_name", schema.relations)):
+        yield f"CREATE TYPE kb.{name} AS ENUM ({', '.join(literal(value.name) for value in values)})"
+    edge_attributes = _listed(a for r in schema.relations for a in r.attributes)
+    yield _copy("nodes", "id")
+    yield _copy("node_types", "id, type")
+    yield _copy("edges", f"relation, head, tail{edge_attributes}", edge_attributes)
+    yield _copy("texts", "id, field, position")
+    in_one_table = sum(bool(t.attributes) for t in schema.node_types) > _MAX_TYPE_TABLES
+    if in_one_table:
+        columns = selected(TYPE_COLUMNS) + _listed(merged_attributes(t.attributes for t in schema.node_types))
+        yield f"CREATE TABLE kb.{ATTRIBUTES_TABLE} AS SELECT {columns} FROM kb_nodes ORDER BY id"
+    yield from (_type_statement(t, in_one_table) for t in schema.node_types)
     yield from (_relation_statement(r) for r in schema.relations)
     yield from (f"CREATE TABLE kb.{quote(name)} AS FROM {quote(name)}" for name in schema.extra_tables)
 
 
-_TYPES = {
-    "type": "VARCHAR",
-    "iri": "VARCHAR",
-    "first_id": "INTEGER",
-    "nodes": "INTEGER",
-    "other_nodes": "INTEGER",
-    "sql_name": "VARCHAR",
-}
-_RELATIONS = {
-    "relation": "VARCHAR",
-    "iri": "VARCHAR",
-    "head_type": "VARCHAR",
-    "tail_type": "VARCHAR",
-    "edges": "BIGINT",
-    "is_symmetric": "BOOLEAN",
-    "sql_name": "VARCHAR",
-}
+def _copy(table: str, order: str, attributes: str = "") -> str:
+    """Return the statement that creates a table from its staged one."""
+    columns = selected(TABLES[table], enums="kb") + attributes
+    return f"CREATE TABLE kb.{table} AS SELECT {columns} FROM kb_{table} ORDER BY {order}"
+
+
+def _listed(attributes: Iterable[Attribute]) -> str:
+    """Return the distinct names of attributes as the continuation of a select list."""
+    return "".join(f", {quote(name)}" for name in dict.fromkeys(a.name for a in attributes))
 
 
 def _describe(staging: duckdb.DuckDBPyConnection, schema: Schema) -> None:
-    """Write the tables ``types`` and ``relations``; where types are many, relations have a signature for each pair."""
+    """Write the tables ``types`` and ``relations``, the latter with a row for each signature."""
     import pyarrow as pa
 
     types = [(t.name, t.iri, t.first, t.count, t.others, t.table) for t in schema.node_types]
-    signed = ((r, s) for r in schema.relations for s in r.signatures)
-    relations = [(r.name, r.iri, s.head, s.tail, s.edges, r.symmetric, r.table) for r, s in signed]
-    for table, columns, rows in (("types", _TYPES, types), ("relations", _RELATIONS, relations)):
-        declared = ", ".join(f"{name} {kind}" for name, kind in columns.items())
-        staging.execute(f"CREATE TABLE kb.{table}({declared})")
+    relations = [
+        (r.name, r.iri, s.head, s.tail, s.edges, r.symmetric, r.table) for r in schema.relations for s in r.signatures
+    ]
+    for table, rows in (("types", types), ("relations", relations)):
+        columns = TABLES[table]
+        staging.execute(f"CREATE TABLE kb.{table}({', '.join(f'{c.name} {c.type}' for c in columns)})")
         if rows:
-            given = dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))
-            staging.register("kbkit_rows", pa.table(given))
+            values = map(list, zip(*rows, strict=True))
+            staging.register("kbkit_rows", pa.table(dict(zip([c.name for c in columns], values, strict=True))))
             staging.execute(f"INSERT INTO kb.{table} FROM kbkit_rows")
             staging.unregister("kbkit_rows")
 
 
 def _type_statement(node_type: NodeType, in_one_table: bool) -> str:
-    # A type holds the nodes that have it as their primary type (an id range) or besides it.
+    """Return the statement that creates the table or view of a type: nodes of its id range and of ``node_types``."""
+    attributes = _listed(node_type.attributes)
+    is_view = in_one_table or not attributes
     where = f"id BETWEEN {node_type.first} AND {node_type.last}"
-    others = (
-        f" OR id IN (SELECT id FROM %snode_types WHERE type = {literal(node_type.name)})" if node_type.others else ""
-    )
-    columns = "".join(f", {quote(a.name)}" for a in node_type.attributes)
-    if in_one_table or not columns:
-        source = "node_attributes" if columns else "nodes"
-        view = f"CREATE VIEW kb.{quote(node_type.table)} AS SELECT id, key, name{columns} FROM {source} WHERE {where}"
-        return view + others.replace("%s", "", 1)
-    table = f"CREATE TABLE kb.{quote(node_type.table)} AS SELECT id, key, name{columns} FROM kb_nodes WHERE {where}"
-    return table + others.replace("%s", "kb.", 1) + " ORDER BY id"
+    if node_type.others:
+        others = "node_types" if is_view else "kb.node_types"
+        where += f" OR id IN (SELECT id FROM {others} WHERE type = {literal(node_type.name)})"
+    name, columns = quote(node_type.table), selected(TYPE_COLUMNS) + attributes
+    if is_view:
+        source = ATTRIBUTES_TABLE if attributes else "nodes"
+        return f"CREATE VIEW kb.{name} AS SELECT {columns} FROM {source} WHERE {where}"
+    return f"CREATE TABLE kb.{name} AS SELECT {columns} FROM kb_nodes WHERE {where} ORDER BY id"
 
 
 def _relation_statement(relation: Relation) -> str:
-    columns = "".join(", " + quote(a.name) for a in relation.attributes)
+    columns = selected(RELATION_COLUMNS) + _listed(relation.attributes)
     return (
-        f"CREATE VIEW kb.{quote(relation.table)} AS SELECT head, tail{columns} FROM edges"
+        f"CREATE VIEW kb.{quote(relation.table)} AS SELECT {columns} FROM edges"
         f" WHERE relation = {literal(relation.name)}"
     )

@@ -1,15 +1,16 @@
-"""The relational store: DuckDB, one file, the store of record.
+"""The relational store: one DuckDB file, the store of record.
 
 Physical tables: ``nodes(id, type, key, name, aliases)`` sorted by id, ``edges(head, relation, tail, ...)`` sorted by
-relation, head, tail, ``texts(id, field, position, text)`` sorted by id, ``node_types(id, type)`` for types besides the
-primary one, and one table for each node type that has attributes; where many have, one table for all of them,
-``node_attributes``. Types without a table and all relations are views: twenty relations scan only their own row groups
-(the sort keeps zone maps tight), and five thousand open at once.
-``types`` and ``relations`` describe the schema to SQL.
+relation, head and tail, ``texts(id, field, position, text)`` sorted by id, ``node_types(id, type)`` for secondary
+types, and one table for each node type with attributes, or ``node_attributes`` for all types if there are many.
+The other types and all relations are views: with twenty relations each scans only its own row groups, because
+``edges`` is sorted, and a KB with five thousand still opens at once.
+``types`` and ``relations`` describe the schema.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 import threading
@@ -19,111 +20,33 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from kbkit.errors import KbError, QueryError, QueryTimeoutError
-from kbkit.stores.deadline import Expired, run
-from kbkit.stores.sql_errors import first_line, placed, refusal
+from kbkit.errors import Command, KbError, Option, QueryError, QueryTimeoutError, suggest
+from kbkit.schema import literal, quote
+from kbkit.stores.table_schema import TABLES, selected
+from kbkit.stores.threads import Expired, run
 
 if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
 FILE = "tables.duckdb"
-TABLES = (
-    "nodes",
-    "edges",
-    "texts",
-    "node_types",
-    "node_attributes",
-    "types",
-    "relations",
-    "answer_sets",
-    "answer_members",
-)
-"""Names that no type or relation may take."""
 
 Error = duckdb.Error
-"""What DuckDB raises, for callers that do not import it."""
+"""DuckDB's base error, for callers that do not import DuckDB."""
 
 RaisedError = duckdb.InvalidInputException
-"""What SQL's ``error('...')`` raises."""
+"""The error that SQL's function ``error`` raises."""
 
-_STAGING_MEMORY = "4GB"  # a larger source spills to disk
-
-_SAFE = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
-
-
-def quote(name: str) -> str:
-    """An SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """An SQL string literal, for the few places where DuckDB takes no parameter."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def connect_staging(path: Path) -> duckdb.DuckDBPyConnection:
-    """A database to load sources into; spills beside itself, and installs no extension."""
-    spill = {"temp_directory": str(path) + ".spill", "memory_limit": _STAGING_MEMORY}
-    return duckdb.connect(str(path), config={**_SAFE, **spill})
-
-
-def allow_only(
-    con: duckdb.DuckDBPyConnection, folders: Sequence[Path], paths: Sequence[Path], whole: Sequence[Path] = ()
-) -> None:
-    """Let this connection open no files but ``paths``, the tables in ``folders`` and all in ``whole``, for good."""
-    endings = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
-    own = [folder / (FILE + ending) for folder in folders for ending in endings]
-    listed = ", ".join(literal(str(path)) for path in (*own, *paths))
-    con.execute(f"SET allowed_paths = [{listed}]")
-    con.execute(f"SET allowed_directories = [{', '.join(literal(str(folder) + '/') for folder in whole)}]")
-    con.execute("SET enable_external_access = false")
-    con.execute("SET lock_configuration = true")
-
-
-def write_lines(con: duckdb.DuckDBPyConnection, query: str, path: Path) -> None:
-    """Write a query's one text column to a gzipped file, a line each, without quoting."""
-    con.execute(
-        f"COPY ({query}) TO {literal(str(path))} (FORMAT csv, HEADER false, QUOTE '', ESCAPE '',"
-        " DELIMITER '\x01', COMPRESSION gzip)"
-    )
-
-
-def table_names(
-    con: duckdb.DuckDBPyConnection, names: Sequence[str], taken: Sequence[str], prefix: str, extra: Sequence[str] = ()
-) -> list[str]:
-    """SQL names for types or relations: their own; with ``prefix`` (and a number) where that is taken or reserved, as
-    the names of ``extra`` tables are.
-    """
-    reserved = {*(name.casefold() for name in extra)} | {
-        word
-        for (word,) in con.execute(
-            "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'"
-        ).fetchall()
-    }
-    used = {name.casefold() for name in (*taken, *TABLES)} | reserved
-    result = []
-    for name in names:
-        table, number = name, 1
-        while table.casefold() in used:
-            table = f"{prefix}{name}" if number == 1 else f"{prefix}{name}_{number}"
-            number += 1
-        used.add(table.casefold())
-        result.append(table)
-    return result
-
-
-# -- read -------------------------------------------------------------------------------------------------------------
+NO_EXTENSIONS = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
 
 
 class Tables:
-    """A generation's DuckDB file, read-only. Every call has a connection of its own, so that none sees what another
-    left behind (a transaction, a temporary table), and threads may share one object.
+    """A generation's DuckDB file, opened read-only.
 
-    ``files`` lets SQL read and write files; otherwise DuckDB opens nothing but the KB. Spills go to a temporary folder;
-    ``memory`` (``1GB``) is what it may hold before, by default most of the machine's.
-    ``sets`` gives the saved sets (name, expression, type, generation, saved, count, members), which SQL sees as
-    ``answer_sets`` and ``answer_members``.
+    Each call uses its own connection, so that no call sees the transactions or temporary tables of another, and threads
+    can share the object. With ``files``, SQL may read and write files; otherwise DuckDB opens only the KB. Queries that
+    exceed ``memory`` (such as ``1GB``; default: most of the machine's memory) spill to a temporary folder. ``sets``
+    returns the saved sets, which SQL sees as ``answer_sets`` and ``answer_members``.
     """
 
     def __init__(
@@ -132,18 +55,20 @@ class Tables:
         self._files, self._sets = files, sets
         self._guard = threading.Lock()
         self._spill = tempfile.TemporaryDirectory(prefix="kbkit-")
-        # The file is attached to a database in memory, because DuckDB shares one instance, and its settings, among all
-        # connections of a process to one file.
+        # The file is attached to an in-memory database, because all connections of a process to one file share their
+        # settings.
         limit = {"memory_limit": memory} if memory else {}
-        self._con = duckdb.connect(config={**_SAFE, **limit, "temp_directory": self._spill.name})
+        self._con = duckdb.connect(config={**NO_EXTENSIONS, **limit, "temp_directory": self._spill.name})
         try:
             self._con.execute(f"ATTACH {literal(str(path))} AS kb (READ_ONLY)")
         except duckdb.Error as error:
             self.close()
-            raise KbError(f"{path} cannot be opened: {first_line(error)}", "kbkit check says more") from error
+            raise KbError(
+                f"Cannot open {path}: {first_line(error)}", "Run ", Command("check KB"), " for details"
+            ) from error
         if not files:
             self._con.execute("SET enable_external_access = false")
-        self._con.execute("SET GLOBAL errors_as_json = true")  # which say where
+        self._con.execute("SET GLOBAL errors_as_json = true")  # with positions
         self._con.execute("SET lock_configuration = true")
 
     def close(self) -> None:
@@ -159,12 +84,12 @@ class Tables:
         frames: Mapping[str, pl.DataFrame] | None = None,
         on: duckdb.DuckDBPyConnection | None = None,
     ) -> pa.Table:
-        """Run a user's SQL and return its last result, no column where it is no query; ``params`` are named
-        (``$name``), ``timeout`` is in seconds.
+        """Run a user's SQL and return the result of the last statement, without columns if it is not a query.
 
-        ``frames`` are tables that the text may name; they hide those of the KB that are called the same. ``on`` is a
-        connection of :meth:`connect`. Types that Arrow or polars lack come as text. Raises :class:`QueryError` with
-        DuckDB's first line and the place, :class:`QueryTimeoutError` at the limit.
+        ``params`` are the values of ``$name``, ``timeout`` is in seconds, ``on`` is a connection of :meth:`connect`.
+        ``frames`` are additional tables, which hide the KB's tables of the same name. Values of types that Arrow or
+        polars lack become text. Raises :class:`QueryError` with DuckDB's message and the position, and
+        :class:`QueryTimeoutError`.
         """
         cursor = self._cursor() if on is None else on
         try:
@@ -175,11 +100,13 @@ class Tables:
                 self._define_sets(cursor)
             return run(lambda: _result(cursor, text, params or {}), cursor.interrupt, timeout)
         except Expired:
-            raise QueryTimeoutError(f"SQL stopped after {timeout:g} s", "--timeout sets the limit") from None
+            raise QueryTimeoutError(
+                f"SQL query cancelled after {timeout:g} s", "Use ", Option("timeout"), " to raise the limit"
+            ) from None
         except duckdb.PermissionException as error:
-            raise QueryError(first_line(error), "--allow-files lets SQL read and write files") from None
+            raise QueryError(first_line(error), *_ALLOW_FILES) from None
         except (duckdb.Error, RuntimeError, UnicodeEncodeError) as error:
-            raise refusal(placed(cursor, text, params or {}, error), text) from error
+            raise _query_error(_with_position(cursor, text, params or {}, error), text) from error
         finally:
             if on is None:
                 cursor.close()
@@ -188,7 +115,7 @@ class Tables:
                     on.unregister(name)
 
     def connect(self) -> duckdb.DuckDBPyConnection:
-        """A connection on which what is temporary (tables, variables, settings) outlives a statement."""
+        """Return a connection that keeps temporary tables, variables and settings between statements."""
         return self._cursor()
 
     def frame(
@@ -199,14 +126,15 @@ class Tables:
         frames: Mapping[str, pl.DataFrame] | None = None,
         on: duckdb.DuckDBPyConnection | None = None,
     ) -> pl.DataFrame:
-        """:meth:`arrow` as a polars frame, with plain strings for ENUMs."""
+        """Run :meth:`arrow` and return a polars frame, with strings for ENUMs."""
         return to_frame(self.arrow(text, params, timeout, frames, on))
 
     def lookup(
         self, text: str, params: Mapping[str, Any] | None = None, frames: Mapping[str, pl.DataFrame] | None = None
     ) -> pl.DataFrame:
-        """A frame for kbkit's own look-ups: no limit, no thread. ``frames`` are tables that the text may name:
-        ``kbkit_...``, because they hide tables of the KB that are called the same.
+        """Run one of kbkit's own queries, without time limit or thread, and return a frame.
+
+        Names of ``frames`` start with ``kbkit_``, because they hide tables of the same name.
         """
         cursor = self._cursor()
         try:
@@ -216,7 +144,7 @@ class Tables:
             cursor.close()
 
     def rows(self, text: str, params: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
-        """Few rows, for kbkit's own look-ups."""
+        """Run one of kbkit's own queries and return its rows as tuples."""
         cursor = self._cursor()
         try:
             return cursor.execute(text, dict(params or {})).fetchall()
@@ -224,17 +152,16 @@ class Tables:
             cursor.close()
 
     def batches(self, text: str, rows: int = 50_000) -> pa.RecordBatchReader:
-        """Stream a result, ``rows`` a batch."""
+        """Stream the result of a query in batches of ``rows``."""
         return self._cursor().sql(text).to_arrow_reader(rows)
 
     def _define_sets(self, cursor: duckdb.DuckDBPyConnection) -> None:
-        """Define the views of saved sets, for this call: they come and go."""
+        """Define the views of the saved sets as they are now."""
         if self._sets is None:
             return
         cursor.register("kbkit_sets", self._sets().to_arrow())
         cursor.execute(
-            "CREATE OR REPLACE TEMP VIEW answer_sets AS"
-            " SELECT name, expression, type, generation, saved, count FROM kbkit_sets"
+            f"CREATE OR REPLACE TEMP VIEW answer_sets AS SELECT {selected(TABLES['answer_sets'])} FROM kbkit_sets"
         )
         cursor.execute(
             "CREATE OR REPLACE TEMP VIEW answer_members AS SELECT m.answer_set, n.id, m.type, m.key FROM"
@@ -250,7 +177,7 @@ class Tables:
 
 
 def _register(cursor: duckdb.DuckDBPyConnection, frames: Mapping[str, pl.DataFrame]) -> None:
-    """Let SQL see frames as tables."""
+    """Make frames available to SQL as tables."""
     for name, frame in frames.items():
         cursor.register(name, frame.to_arrow())
 
@@ -259,20 +186,19 @@ _READING = {
     duckdb.StatementType.__members__[name]
     for name in ("SELECT", "CREATE", "INSERT", "UPDATE", "DELETE", "DROP", "ALTER", "SET", "PRAGMA", "MULTI", "ANALYZE")
 }
-"""Statements that cannot write a file; what they change is temporary, because the KB is attached read-only."""
+"""Statements that write no files; their changes are temporary, because the KB is attached read-only."""
+
+_ALLOW_FILES = ("Use ", Option("allow_files"), " to let SQL read and write files")
 
 
 def _refuse_writes(con: duckdb.DuckDBPyConnection, text: str) -> None:
-    """Refuse statements that may write files: DuckDB's own guard exempts the files that are attached."""
+    """Refuse statements that may write files: DuckDB's own protection exempts attached files."""
     for statement in con.extract_statements(text):
         kind = statement.type
-        if kind == duckdb.StatementType.EXPLAIN:  # EXPLAIN ANALYZE runs what it explains
+        if kind == duckdb.StatementType.EXPLAIN:  # EXPLAIN ANALYZE runs the statement
             _refuse_writes(con, _EXPLAIN.sub("", statement.query))
         elif kind not in _READING or (kind == duckdb.StatementType.MULTI and "copy" in statement.query.lower()):
-            raise QueryError(
-                f"{kind.name.replace('_', ' ')} is refused: SQL reads the KB and writes nothing",
-                "--allow-files lets SQL read and write files",
-            )
+            raise QueryError(f"{kind.name.replace('_', ' ')} is not allowed: SQL can only read the KB", *_ALLOW_FILES)
 
 
 _EXPLAIN = re.compile(r"(?is)^(?:\s|--[^\n]*\n|/\*.*?\*/)*EXPLAIN(?:\s*\([^)]*\)|\s+ANALYZE\b|\s+VERBOSE\b)*")
@@ -283,22 +209,22 @@ def _result(cursor: duckdb.DuckDBPyConnection, text: str, params: Mapping[str, A
     import pyarrow
 
     relation = cursor.sql(text, params=dict(params)) if params else cursor.sql(text)
-    if relation is None or (relation.columns in _DONE and not _is_query(cursor, text)):
+    if relation is None or (relation.columns in _STATUS_COLUMNS and not _is_query(cursor, text)):
         return pyarrow.table({})
     kinds = [str(kind) for kind in relation.types]
     as_text = {i for i, kind in enumerate(kinds) if any(name in kind for name in _NO_ARROW)}
     as_text |= {i for i, kind in enumerate(kinds) if "BLOB" in kind and kind != "BLOB"}
     table = _as_text(relation, as_text).to_arrow_table()
-    unspeakable = {i for i, kind in enumerate(kinds) if i not in as_text and _beyond_calendar(table.column(i))}
-    return _as_text(relation, as_text | unspeakable).to_arrow_table() if unspeakable else table
+    out_of_range = {i for i, kind in enumerate(kinds) if i not in as_text and _beyond_calendar(table.column(i))}
+    return _as_text(relation, as_text | out_of_range).to_arrow_table() if out_of_range else table
 
 
-_DONE = (["Count"], ["Success"])
-"""Columns of what DuckDB says of a statement that is no query."""
+_STATUS_COLUMNS = (["Count"], ["Success"])
+"""Columns of DuckDB's result for statements that are not queries."""
 
 
 def _is_query(cursor: duckdb.DuckDBPyConnection, text: str) -> bool:
-    """Whether the last statement of a text has rows that it was asked for."""
+    """Return whether the last statement of a text is a query."""
     statements = cursor.extract_statements(text)
     return not statements or statements[-1].expected_result_type == [duckdb.ExpectedResultType.QUERY_RESULT]
 
@@ -313,7 +239,7 @@ def _as_text(relation: duckdb.DuckDBPyRelation, columns: set[int]) -> duckdb.Duc
 
 
 def _beyond_calendar(column: pa.ChunkedArray) -> bool:
-    """Whether a column holds dates or times before year 1 or after year 9999, infinity among them."""
+    """Return whether a column has dates or times before year 1 or after year 9999, including infinity."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -328,7 +254,7 @@ def _beyond_calendar(column: pa.ChunkedArray) -> bool:
 
 
 def to_frame(table: pa.Table) -> pl.DataFrame:
-    """An Arrow table as a polars frame: ENUMs become strings, repeated column names get ``_1``, ``_2``."""
+    """Return an Arrow table as a polars frame, with strings for ENUMs and a number after repeated column names."""
     import polars as pl
 
     frame = pl.DataFrame(pl.from_arrow(table.rename_columns(unique_names(table.column_names))))
@@ -337,7 +263,7 @@ def to_frame(table: pa.Table) -> pl.DataFrame:
 
 
 def unique_names(names: Sequence[str]) -> list[str]:
-    """Column names made distinct, as DuckDB itself does in sub-queries."""
+    """Return the names with ``_1``, ``_2`` after repeated ones, as in DuckDB's subqueries."""
     result: list[str] = []
     for name in names:
         unique, number = name, 0
@@ -348,16 +274,16 @@ def unique_names(names: Sequence[str]) -> list[str]:
     return result
 
 
-# -- look-ups ---------------------------------------------------------------------------------------------------------
+# -- similar names ----------------------------------------------------------------------------------------------------
 
 
 def closest_names(tables: Tables, name: str, node_type: str = "", limit: int = 5) -> list[str]:
-    """Names of nodes (of a type) that come close to ``name`` (Jaro-Winkler on lower case at least 0.8), best first."""
+    """Return names of nodes (of a type) similar to ``name`` (Jaro-Winkler in lower case >= 0.8), best first."""
     return [name for name, _ in closest_nodes(tables, name, node_type, limit)]
 
 
 def closest_nodes(tables: Tables, name: str, node_type: str = "", limit: int = 5) -> list[tuple[str, str]]:
-    """The same with the reference (``type#key``) of the first node of each name."""
+    """Return similar names, each with the reference (``type#key``) of its first node."""
     where = "WHERE type = $type" if node_type else ""
     return tables.rows(
         f"""SELECT name, reference FROM (
@@ -367,3 +293,52 @@ def closest_nodes(tables: Tables, name: str, node_type: str = "", limit: int = 5
         WHERE likeness >= 0.8 ORDER BY likeness DESC, name LIMIT $limit""",
         {"name": name, "limit": limit, **({"type": node_type} if node_type else {})},
     )
+
+
+# -- errors ----------------------------------------------------------------------------------------------------------
+
+
+def first_line(error: Exception) -> str:
+    """Return DuckDB's message on one line, without its lists of candidates and settings."""
+    text = str(error)
+    if details := _details(text):
+        text = f"{details['exception_type']} Error: {details['exception_message']}"
+    text = re.split(r"\n\s*\n|\nPossible|\nLINE |\nCandidate|\nDid you mean|\n\tCandidate", text, maxsplit=1)[0]
+    return " ".join(text.split())
+
+
+def _details(message: str) -> dict[str, str]:
+    """Return the fields of an error raised under ``errors_as_json``; empty for other errors."""
+    try:
+        details = json.loads(message.partition(" Error: ")[2])
+    except ValueError:
+        return {}
+    return details if isinstance(details, dict) and "exception_message" in details else {}
+
+
+def _with_position(
+    cursor: duckdb.DuckDBPyConnection, text: str, params: Mapping[str, Any], error: Exception
+) -> Exception:
+    """Return the error with the position of an unknown name, which relations omit and EXPLAIN reports."""
+    if not isinstance(error, (duckdb.BinderException, duckdb.CatalogException)) or "position" in _details(str(error)):
+        return error
+    try:
+        cursor.execute("EXPLAIN " + text, dict(params))
+    except duckdb.Error as again:
+        details = _details(str(again))
+        if first_line(again) == first_line(error) and details.get("position", "").isdecimal():
+            details["position"] = str(int(details["position"]) - len("EXPLAIN "))
+            return type(error)(f"{details['exception_type']} Error: {json.dumps(details)}")
+    return error
+
+
+def _query_error(error: Exception, text: str) -> QueryError:
+    """Return DuckDB's error as a :class:`QueryError`, with its line and column and the closest names."""
+    details = _details(str(error))
+    known = [name for name in details.get("candidates", "").split(",") if name]
+    hint = suggest(details["name"], known) if known and "name" in details else ""
+    if not details.get("position", "").isdecimal():
+        return QueryError(first_line(error), hint)
+    before = text.encode()[: int(details["position"])].decode(errors="ignore")  # DuckDB counts bytes
+    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+    return QueryError(first_line(error), hint, line=line, column=column)

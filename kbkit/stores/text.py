@@ -1,8 +1,8 @@
-"""The full-text store: Tantivy, one document per node, a field for the name and one for each text field.
+"""The full-text store: Tantivy, one document per node, with a field for names and one for each text field.
 
-Scores are BM25 (k1 1.2, b 0.75, Tantivy's constants), summed over words and fields, which weigh what the recipe
-says. Texts are not stored here: they are in the tables. Two more fields hold each name as a whole, as
-written and stemmed, so that the names in a question are found.
+Scores are BM25 (k1 1.2, b 0.75, Tantivy's constants), summed over words and fields; the recipe sets the weights of the
+fields. Texts are stored in the tables only. Two more fields index each name as one term, plain and stemmed, for lookup
+of the names in a question.
 """
 
 from __future__ import annotations
@@ -18,13 +18,11 @@ import tantivy
 from numpy.typing import NDArray
 
 from kbkit.directory import systems
-from kbkit.errors import KbError, UnknownNameError
-from kbkit.schema import Schema, TextField
+from kbkit.errors import Command, KbError, UnknownNameError
+from kbkit.schema import Schema, TextField, literal, quote
 from kbkit.stores import documents, text_names
-from kbkit.stores.ids import Within, is_within
-from kbkit.stores.snippets import Token, snippet
-from kbkit.stores.stop_words import STOP_WORDS
-from kbkit.stores.text_query import TextQuery
+from kbkit.stores.arrays import Within, is_within
+from kbkit.stores.text_query import STOP_WORDS, TextQuery, Token, snippet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,17 +32,17 @@ ANALYZERS = (
     "english", "simple", "arabic", "danish", "dutch", "finnish", "french", "german", "greek", "hungarian", "italian",
     "norwegian", "portuguese", "romanian", "russian", "spanish", "swedish", "tamil", "turkish",
 )  # fmt: skip
-"""Languages whose words are stemmed; ``simple`` only splits, lower-cases and drops accents."""
+"""Analyzers: stemmers by language; ``simple`` only splits, lower-cases and removes accents."""
 
 NAME, RELATIONS = "name", "relations"
-"""The index's fields for names, and for what a node is joined to."""
+"""The index fields for names and for the names of neighbours."""
 RELATIONS_WEIGHT = 1.0
 
 _WHOLE_NAME, _STEMMED_NAME = "whole_name", "stemmed_name"
-_LONGEST_NAME = 1_000
+_MAX_NAME_LENGTH = 1_000
 _FEW = 1_000
-"""Up to so many candidates a filter names each; beyond, looking deeper is tried first, where that may be enough."""
-_DEEP = 20_000
+"""Up to this many candidates, a filter lists them; with more, a deeper search is tried first, up to ``_MAX_DEPTH``."""
+_MAX_DEPTH = 20_000
 
 _WRITER_BYTES = 256_000_000
 _MAX_QUERY_WORDS = 256
@@ -52,18 +50,18 @@ _SNIPPET_DEPTH = 100_000
 
 
 def field_name(text_field: str) -> str:
-    """The index's name for a text field; ``name`` is the node's own."""
+    """Return the index field of a text field."""
     return "text_" + text_field
 
 
 def check_analyzer(name: str) -> None:
-    """Raise :class:`UnknownNameError` for an analyzer that does not exist."""
+    """Raise :class:`UnknownNameError` for an unknown analyzer."""
     if name not in ANALYZERS:
         raise UnknownNameError("analyzer", name, ANALYZERS)
 
 
 def analyzer(name: str) -> tantivy.TextAnalyzer:
-    """The analyzer called ``name``; raises :class:`UnknownNameError` for others."""
+    """Return the analyzer ``name``, or raise :class:`UnknownNameError`."""
     check_analyzer(name)
     builder = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple()).filter(tantivy.Filter.remove_long(60))
     builder = builder.filter(tantivy.Filter.lowercase()).filter(tantivy.Filter.ascii_fold())
@@ -76,26 +74,26 @@ _PLAIN = analyzer("simple")
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How an index is built; the manifest records it. ``relations`` adds the names of what each node is joined to."""
+class TextSettings:
+    """How an index is built; recorded in the manifest. ``relations`` indexes the names of neighbours too."""
 
     analyzer: str = "english"
     relations: bool = False
 
     @staticmethod
-    def recorded(record: Mapping[str, Any]) -> Settings:
-        """The settings that a manifest holds, among others."""
-        return Settings(**{field.name: record[field.name] for field in fields(Settings)})
+    def recorded(record: Mapping[str, Any]) -> TextSettings:
+        """Return the settings from a manifest's record of the store."""
+        return TextSettings(**{field.name: record[field.name] for field in fields(TextSettings)})
 
 
 def build(
     batches: Callable[[str], pa.RecordBatchReader],
     folder: Path,
     schema: Schema,
-    settings: Settings,
+    settings: TextSettings,
     progress: Callable[[int, int], None],
 ) -> dict[str, int]:
-    """Index every node; ``batches`` runs SQL over the tables. Returns ``{"documents": ...}``."""
+    """Index all nodes; ``batches`` runs SQL over the tables. Returns ``{"documents": ...}``."""
     words = analyzer(settings.analyzer)
     folder.mkdir()
     index = tantivy.Index(_index_schema(schema.text_fields, settings), path=str(folder))
@@ -111,12 +109,12 @@ def build(
                 progress(done, schema.nodes)
         writer.commit()
     finally:
-        writer.wait_merging_threads()  # also when the build fails, whose folder is removed next
+        writer.wait_merging_threads()  # on failure too, since the folder is removed next
     index.reload()
     return {"documents": index.searcher().num_docs}
 
 
-def _index_schema(fields: Sequence[TextField], settings: Settings) -> tantivy.Schema:
+def _index_schema(fields: Sequence[TextField], settings: TextSettings) -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     builder.add_unsigned_field("id", stored=False, indexed=True, fast=True)
     for name in (_WHOLE_NAME, _STEMMED_NAME):
@@ -126,31 +124,23 @@ def _index_schema(fields: Sequence[TextField], settings: Settings) -> tantivy.Sc
     return builder.build()
 
 
-def _documents_sql(schema: Schema, settings: Settings, first: int, last: int) -> str:
-    """One row for each node from ``first`` to ``last``: id, names, its texts of each field, its relations."""
+def _documents_sql(schema: Schema, settings: TextSettings, first: int, last: int) -> str:
+    """Return a query of id, names, texts by field, and relations, for the nodes from ``first`` to ``last``."""
     among, fields = f"BETWEEN {first} AND {last}", schema.text_fields
     ids = f"WHERE id {among}"
     columns = "".join(
-        f", list(text ORDER BY position) FILTER (field = '{_sql(f.name)}') AS f{i}" for i, f in enumerate(fields)
+        f", list(text ORDER BY position) FILTER (field = {literal(f.name)}) AS f{i}" for i, f in enumerate(fields)
     )
     joined = f" LEFT JOIN (SELECT id{columns} FROM texts {ids} GROUP BY id) x USING (id)" if fields else ""
-    shown = "".join(f', x.f{i} AS "{_identifier(field_name(f.name))}"' for i, f in enumerate(fields))
+    texts = "".join(f", x.f{i} AS {quote(field_name(f.name))}" for i, f in enumerate(fields))
     if settings.relations:
         joined += f" LEFT JOIN ({documents.relations_sql(schema, among)}) r USING (id)"
-        shown += f", r.relations AS {RELATIONS}"
-    return f"SELECT n.id, list_concat([n.name], coalesce(n.aliases, [])) AS {NAME}{shown} FROM nodes n{joined} {ids}"
-
-
-def _sql(text: str) -> str:
-    return text.replace("'", "''")
-
-
-def _identifier(text: str) -> str:
-    return text.replace('"', '""')
+        texts += f", r.relations AS {RELATIONS}"
+    return f"SELECT n.id, list_concat([n.name], coalesce(n.aliases, [])) AS {NAME}{texts} FROM nodes n{joined} {ids}"
 
 
 def _add(writer: tantivy.IndexWriter, batch: pa.RecordBatch, words: tantivy.TextAnalyzer) -> None:
-    """Tantivy takes documents one by one; everything before this loop is columns."""
+    """Add the documents of a batch; Tantivy takes them one by one."""
     fields = batch.schema.names[1:]
     for number, *columns in zip(*(column.to_pylist() for column in batch.columns), strict=True):
         document = tantivy.Document()
@@ -165,11 +155,11 @@ def _add(writer: tantivy.IndexWriter, batch: pa.RecordBatch, words: tantivy.Text
 
 
 def _joined(words: tantivy.TextAnalyzer, name: str) -> str:
-    return " ".join(words.analyze(name))[:_LONGEST_NAME]
+    return " ".join(words.analyze(name))[:_MAX_NAME_LENGTH]
 
 
 class Word(NamedTuple):
-    """A word of a text: where it stands, its letters without case and accents, and its stem."""
+    """A word of a text: start and end, its lower-case form without accents, and its stem."""
 
     start: int
     end: int
@@ -180,15 +170,15 @@ class Word(NamedTuple):
 class Text:
     """A generation's full-text index."""
 
-    def __init__(self, folder: Path, schema: Schema, settings: Settings) -> None:
+    def __init__(self, folder: Path, schema: Schema, settings: TextSettings) -> None:
         self._links: tempfile.TemporaryDirectory[str] | None = None
         try:
             self._index = self._opened(folder)
         except (ValueError, OSError) as error:
             self.close()
-            raise KbError(f"{folder} cannot be opened: {error}", "kbkit check says more") from error
+            raise KbError(f"Cannot open {folder}: {error}", "Run ", Command("check KB"), " for details") from error
         self._analyzer = analyzer(settings.analyzer)
-        # An index forgets its analyzers when it is opened again.
+        # Analyzers are not stored in the index.
         self._index.register_tokenizer("kb", self._analyzer)
         self._unstemmed = _PLAIN if settings.analyzer == "english" else None
         self._schema, self._relations = schema, settings.relations
@@ -200,7 +190,7 @@ class Text:
         except (ValueError, OSError) as error:
             if "lockfile" not in str(error).lower():
                 raise
-        # Tantivy wants to write a lock file beside the index; on media that refuse, beside links to it.
+        # Tantivy creates a lock file next to the index; on read-only media it opens links in a temporary folder.
         self._links = tempfile.TemporaryDirectory(prefix="kbkit-")
         for path in (path for path in folder.iterdir() if path.suffix != ".lock"):
             systems.symlink_or_copy(path, Path(self._links.name) / path.name)
@@ -208,34 +198,34 @@ class Text:
 
     @property
     def documents(self) -> int:
-        """Number of documents, one a node."""
+        """Number of documents: one per node."""
         return int(self._searcher.num_docs)
 
     def close(self) -> None:
-        """Let go of the index."""
+        """Close the index."""
         self.__dict__.pop("_searcher", None)
         self.__dict__.pop("_index", None)
         if self._links:
             self._links.cleanup()
 
     def words(self, text: str) -> list[str]:
-        """The distinct index words of a query, in order; stop words only when there is nothing else."""
+        """Return the distinct index words of a query, in order; stop words only if there are no others."""
         words = self._analyzer.analyze(text)
-        # Stop words are known by how they are written: "being" and "Ares" share their stems with "be" and "are".
-        written = self._unstemmed.analyze(text) if self._unstemmed else words
-        telling = [word for word, whole in zip(words, written, strict=True) if whole not in STOP_WORDS]
-        chosen = telling if self._unstemmed and telling else words
-        return list(dict.fromkeys(chosen))[:_MAX_QUERY_WORDS]
+        if self._unstemmed:
+            # Stop words are compared unstemmed: "being" and "Ares" have the stems "be" and "are".
+            plain = self._unstemmed.analyze(text)
+            words = [word for word, form in zip(words, plain, strict=True) if form not in STOP_WORDS] or words
+        return list(dict.fromkeys(words))[:_MAX_QUERY_WORDS]
 
     @property
     def weights(self) -> dict[str, float]:
-        """What a match weighs in each of the index's fields: names, each text field, relations where they are kept."""
+        """The weight of each index field: names, text fields, and relations if indexed."""
         own = {NAME: self._schema.name_weight, **{field_name(f.name): f.weight for f in self._schema.text_fields}}
         return {**own, RELATIONS: RELATIONS_WEIGHT} if self._relations else own
 
     @property
     def fields(self) -> dict[str, list[str]]:
-        """What a user calls the fields, and the index's own names: a text field may be called ``name`` too."""
+        """The index fields by the name that users see; a text field may be called ``name`` too."""
         result: dict[str, list[str]] = {}
         for field in self.weights:
             result.setdefault(field.removeprefix(field_name("")), []).append(field)
@@ -244,61 +234,63 @@ class Text:
     def search(
         self, query: TextQuery, k: int, within: Within = None, weights: Mapping[str, float] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The ``k`` best nodes for any of the words: ids and BM25 scores, best first, ties by id.
+        """Return the ``k`` best nodes for any of the words: ids and BM25 scores, best first, ties by id.
 
-        ``within`` (sorted ids, or a range) filters before the best are chosen, exactly, at any size; ``weights`` names
-        the fields to search and what they weigh.
+        ``within`` filters exactly, before the best are chosen; ``weights`` are the weights of the fields to search.
         """
         return self._best(self._scored(query, weights or self.weights), min(k, self.documents), within)
 
     def matching(self, query: TextQuery, weights: Mapping[str, float] | None = None) -> Within:
-        """All nodes that hold what the query requires, sorted by id; None where it requires no word."""
+        """Return the sorted ids of the nodes with all required phrases; None if the query has none."""
         required = self._required(query, weights or self.weights)
         if required is None:
             return None
         return np.sort(self._hits(tantivy.Query.const_score_query(required, 0.0), self.documents)[0])
 
     def named(self, words: Sequence[str], *, stemmed: bool, limit: int) -> NDArray[np.int64]:
-        """Up to ``limit`` nodes whose whole name or alias is these words, plain or stemmed, and nothing else."""
+        """Return up to ``limit`` nodes whose entire name or alias is these words, plain or stemmed."""
         field = _STEMMED_NAME if stemmed else _WHOLE_NAME
-        term = tantivy.Query.term_query(self._index.schema, field, " ".join(words)[:_LONGEST_NAME], "basic")
+        term = tantivy.Query.term_query(self._index.schema, field, " ".join(words)[:_MAX_NAME_LENGTH], "basic")
         return np.sort(self._hits(tantivy.Query.const_score_query(term, 0.0), limit)[0])
 
     def named_like(self, words: Sequence[str], distance: int, limit: int) -> NDArray[np.int64]:
-        """Up to ``limit`` nodes with a name at most ``distance`` letters (1 or 2) away from these plain words."""
-        phrase = " ".join(words)[:_LONGEST_NAME]
+        """Return up to ``limit`` nodes with a name within edit distance ``distance`` (1 or 2) of these plain words."""
+        phrase = " ".join(words)[:_MAX_NAME_LENGTH]
         close = tantivy.Query.fuzzy_term_query(self._index.schema, _WHOLE_NAME, phrase, distance, True, False)
         return np.sort(self._hits(tantivy.Query.const_score_query(close, 0.0), limit)[0])
 
     def names_starting(self, prefix: str, within: Within = None, limit: int = 1_000) -> NDArray[np.int64]:
-        """Up to ``limit`` nodes with a name or alias that starts with ``prefix``, by id; case and accents do not count.
+        """Return up to ``limit`` nodes, by id, with a name or alias that starts with ``prefix``.
 
-        The last word may be cut. Of the many names that start with one or two letters these are some, always the same.
+        Ignores case and accents; the last word may be incomplete. For one or two letters the result is a deterministic
+        sample.
         """
-        return text_names.starting(self._look, _WHOLE_NAME, _joined(_PLAIN, prefix), prefix, within, limit)
+        return text_names.starting(self._names, _WHOLE_NAME, _joined(_PLAIN, prefix), prefix, within, limit)
 
     def names_holding(self, prefix: str, within: Within = None, limit: int = 1_000) -> NDArray[np.int64]:
-        """Up to ``limit`` nodes with these words one after another anywhere in a name, by id; the last may be cut.
+        """Return up to ``limit`` nodes, by id, with these consecutive words in a name; the last may be incomplete.
 
-        Words are compared as the index has them: as stems, where it was built so.
+        Words are compared in their indexed form, that is stemmed if the analyzer stems.
         """
         words = self._analyzer.analyze(prefix), _PLAIN.analyze(prefix)
-        return text_names.holding(self._look, NAME, *words, within, limit)
+        return text_names.holding(self._names, NAME, *words, within, limit)
 
     @property
-    def _look(self) -> text_names.Look:
-        return text_names.Look(self._index.schema, lambda *given: self._hits(*given)[0], self._only, self.documents)
+    def _names(self) -> text_names.Index:
+        return text_names.Index(
+            self._index.schema, lambda query, limit: self._hits(query, limit)[0], self._only, self.documents
+        )
 
     def frequency(self, word: str, fields: Iterable[str] | None = None) -> int:
-        """Documents that hold an index word, in the field where they are most."""
+        """Return the number of documents with an index word, in the field with the most."""
         return max(self._searcher.doc_freq(field, word) for field in fields or self.weights)
 
     def vocabulary(self, prefix: str, fields: Iterable[str] | None = None) -> list[tuple[str, int]]:
-        """Index words that start with ``prefix``, with the number of documents (of each field) that hold them."""
+        """Return the index words that start with ``prefix``, with their document frequency, field by field."""
         return [entry for field in fields or self.weights for entry in self._searcher.terms_with_prefix(field, prefix)]
 
     def _scored(self, query: TextQuery, weights: Mapping[str, float]) -> tantivy.Query | None:
-        """Any of the words, and all that is required; None where there is nothing to look for."""
+        """Return a query for any of the words and all required phrases; None if there are no words."""
         words = query.words or self.words(query.text)
         if not words:
             return None
@@ -314,7 +306,7 @@ class Text:
         return tantivy.Query.boost_query(term, weight) if weight != 1 else term
 
     def _required(self, query: TextQuery, weights: Mapping[str, float]) -> tantivy.Query | None:
-        """Each quotation in some field, word after word."""
+        """Return a query for each required phrase in any field; None if there are none."""
         phrases = [words for words in map(self._analyzer.analyze, query.required) if words]
         if not phrases:
             return None
@@ -336,35 +328,38 @@ class Text:
     def _best(
         self, query: tantivy.Query | None, k: int, within: Within
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The ``k`` best hits of ``query`` that are ``within``, ties by id."""
+        """Return the ``k`` best hits of ``query`` among the candidates, ties by id."""
         if query is None or k < 1 or (within is not None and not len(within)):
             return np.empty(0, np.int64), np.empty(0)
         if within is not None:
             depth = 2 * k * self.documents // len(within) + 100
-            if len(within) > _FEW and depth <= _DEEP:
-                # Enough of the best hits should be candidates: looking deeper costs less than a filter.
-                found = self._settled(query, k, depth, within, deepest=_DEEP)
+            if len(within) > _FEW and depth <= _MAX_DEPTH:
+                # Enough of the best hits should be candidates: a deeper search is cheaper than a filter.
+                found = self._settled(query, k, depth, within, max_depth=_MAX_DEPTH)
                 if found is not None:
                     return found
             both = [(tantivy.Occur.Must, query), (tantivy.Occur.Must, self._only(within))]
             query = tantivy.Query.boolean_query(both)
-        found = self._settled(query, k, k + 1, None, deepest=self.documents)
+        found = self._settled(query, k, k + 1, None, max_depth=self.documents)
         assert found is not None
         return found
 
     def _settled(
-        self, query: tantivy.Query, k: int, depth: int, within: Within, deepest: int
+        self, query: tantivy.Query, k: int, depth: int, within: Within, max_depth: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
-        """The ``k`` best hits ``within``, looking deeper while what is below may be one; None beyond ``deepest``."""
+        """Return the ``k`` best hits among the candidates, searching deeper until ties are resolved.
+
+        Returns None if that takes more than ``max_depth`` hits.
+        """
         while True:
             ids, scores = self._hits(query, depth)
-            ended, last = len(ids) < depth or depth >= self.documents, scores[-1] if len(scores) else 0.0
-            kept = is_within(ids, within)
-            ids, scores = ids[kept], scores[kept]
+            exhausted, last = len(ids) < depth or depth >= self.documents, scores[-1] if len(scores) else 0.0
+            mask = is_within(ids, within)
+            ids, scores = ids[mask], scores[mask]
             order = np.lexsort((ids, -scores))[:k]
-            if ended or (len(order) == k and scores[order[-1]] > last):  # a hit below may tie with the last one
+            if exhausted or (len(order) == k and scores[order[-1]] > last):  # a hit below may tie with the last one
                 return ids[order], scores[order]
-            if depth >= deepest:
+            if depth >= max_depth:
                 return None
             depth = min(4 * depth, self.documents)
 
@@ -374,7 +369,7 @@ class Text:
         return ids, np.array([score for score, _ in hits], np.float64)
 
     def _only(self, within: NDArray[np.int64] | range) -> tantivy.Query:
-        """A filter that adds nothing to the score, the cheapest of three that do the same."""
+        """Return the cheapest of three equivalent filters, which add nothing to the score."""
         schema = self._index.schema
         if isinstance(within, range):
             only = tantivy.Query.range_query(schema, "id", tantivy.FieldType.Unsigned, within.start, within.stop - 1)
@@ -386,7 +381,7 @@ class Text:
         return tantivy.Query.const_score_query(only, 0.0)
 
     def snippets(self, words: Collection[str], documents: Sequence[str]) -> list[str]:
-        """The part of each document that shows most of the index words, with these between ``**``."""
+        """Return the part of each document with the most index words, each between ``**``."""
         return [snippet(document, self._tokens(document), words) for document in documents]
 
     def _tokens(self, document: str) -> list[Token]:
@@ -394,7 +389,7 @@ class Text:
         return [(t.char_offset_from, t.char_offset_to, t.text) for t in tokens]
 
     def tokens(self, text: str) -> list[Word]:
-        """The words of a text as they stand in it, plain and stemmed; the first 256."""
+        """Return the first 256 words of a text with their positions, plain and stemmed."""
         plain, stems = _PLAIN.pre_tokenize(text).tokens, self._analyzer.analyze(text)
         words = zip(plain, stems, strict=True)
         return [Word(t.char_offset_from, t.char_offset_to, t.text, stem) for t, stem in words][:_MAX_QUERY_WORDS]

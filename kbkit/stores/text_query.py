@@ -1,24 +1,33 @@
-"""The text of a query: words, and what stands between quotation marks. Pure functions."""
+"""Full-text queries and what is shown of their hits: required phrases, stop words, snippets. Pure functions."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from kbkit.errors import KbError
+from kbkit.errors import KbError, check_unicode
 
-_MOST = 32
-"""Quotations of one query that count."""
+STOP_WORDS = frozenset(
+    (
+        "a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "for", "from", "had", "has", "have", "he",
+        "her", "his", "if", "in", "into", "is", "it", "its", "no", "not", "of", "on", "or", "our", "she", "such",
+        "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "we", "were", "which", "will",
+        "with",
+    )
+)  # fmt: skip
+"""Words dropped from English queries that have other words; they are indexed, for names such as "The The"."""
 
-# A mark opens before a word and closes after one, so that the inches of `a 5" pipe` are no quotation.
+_MAX_PHRASES = 32
+# A quotation mark opens before a word and closes after one, so that `a 5" pipe` has no phrase.
 _QUOTED = re.compile(r'(?<!\w)"(?=\S)([^"]+)(?<=\S)"(?!\w)')
 
 
 @dataclass(frozen=True)
 class TextQuery:
-    """``text`` is all there is to match; each of ``required`` must occur as it stands, word for word.
+    """A query: its ``text``, and the ``required`` phrases that must occur word for word.
 
-    ``words`` are the index words that stand for the text's own, where none of these is in the index.
+    ``words``, if any, are the index words to search instead of those of the text.
     """
 
     text: str
@@ -27,19 +36,53 @@ class TextQuery:
 
 
 def parse(text: str, quotes: bool = True) -> TextQuery:
-    """Read a query as a person types it: ``"..."`` is required; stray marks and operators are punctuation.
+    """Parse a query: ``"..."`` is a required phrase, all other operators are punctuation.
 
-    Without ``quotes`` all marks are, as in questions that come from a file.
+    Without ``quotes``, quotation marks are punctuation too, as for questions read from a file.
     """
     if not quotes:
         return TextQuery(text)
     straight = text.translate({ord(mark): '"' for mark in "“”„‟«»"})
-    return TextQuery(straight, tuple(dict.fromkeys(match.strip() for match in _QUOTED.findall(straight)))[:_MOST])
+    phrases = dict.fromkeys(match.strip() for match in _QUOTED.findall(straight))
+    return TextQuery(straight, tuple(phrases)[:_MAX_PHRASES])
 
 
 def check(text: str) -> None:
-    """Raise :class:`KbError` for a query that says nothing, and for one that is no text."""
+    """Raise :class:`KbError` for an empty query or invalid Unicode."""
     if not text.strip():
-        raise KbError("the query is empty", "give some words")
-    if any("\ud800" <= c <= "\udfff" for c in text):
-        raise KbError("the query is not valid text", "it holds bytes that are not UTF-8")
+        raise KbError("Empty query", "Enter at least one word")
+    check_unicode(text, "the query")
+
+
+Token = tuple[int, int, str]
+"""Start and end of a word in its document, in characters, and its index word."""
+
+
+def snippet(document: str, tokens: Sequence[Token], words: Collection[str], characters: int = 160) -> str:
+    """Return about ``characters`` of the document with the most distinct ``words``, each between ``**``."""
+    hits = [token for token in tokens if token[2] in words]
+    start, end = _window(document, hits, characters)
+    parts, at = ["…" if start else ""], start
+    for first, last, _ in hits:
+        if first >= start and last <= end:
+            parts += [document[at:first], "**", document[first:last], "**"]
+            at = last
+    return "".join(parts) + document[at:end] + ("…" if end < len(document) else "")
+
+
+def _window(document: str, hits: Sequence[Token], characters: int) -> tuple[int, int]:
+    """Return start and end, at spaces, of the first window with the most distinct words."""
+    best, begin, last = 0, 0, 0
+    for number, (start, _, _) in enumerate(hits):
+        inside = [hit for hit in hits[number : number + 50] if hit[1] <= start + characters]
+        if len({word for _, _, word in inside}) > best:
+            best, begin, last = len({word for _, _, word in inside}), start, inside[-1][1]
+    begin = max(0, begin - (characters - (last - begin)) // 3) if last > characters else 0
+    if begin:
+        space = document.find(" ", begin, begin + 20)
+        begin = space + 1 if space >= 0 else begin
+    end = begin + characters
+    if end >= len(document):
+        return begin, len(document)
+    space = document.rfind(" ", max(last, begin + 1), end)
+    return begin, space if space > begin else end

@@ -1,7 +1,7 @@
-"""The RDF store: Oxigraph, bulk-loaded, asked through a worker process that can be killed.
+"""The RDF store: Oxigraph, bulk-loaded, and queried through a worker process.
 
-Oxigraph cannot stop a query, so SPARQL runs in a process of its own (``sparql_worker.py``): started
-afresh, never forked, kept warm between queries, and killed at the time limit or when the user interrupts.
+Oxigraph cannot cancel a query, so SPARQL runs in a separate process (``sparql_worker.py``), which is spawned, reused
+between queries, and killed at the time limit or on Ctrl-C.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from kbkit.errors import KbError, QueryError, QueryTimeoutError
+from kbkit.errors import Command, KbError, Option, QueryError, QueryTimeoutError
 from kbkit.schema import Schema
 from kbkit.stores import ntriples
-from kbkit.stores.deadline import Expired, run
 from kbkit.stores.sparql_text import bind, is_update, refuse_service
+from kbkit.stores.threads import Expired, run
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 FOLDER = "triples"
 QUADS = "source/quads.nq.gz"
-"""Where the generation keeps the quads of an RDF source, from which its triplestore is (re)built."""
+"""The quads of an RDF source in a generation, from which the store is built and rebuilt."""
 
 
 def build(
@@ -40,10 +40,10 @@ def build(
     progress: Callable[[int, int], None],
     total: int,
 ) -> dict[str, int]:
-    """Bulk-load the tables (``batches`` runs SQL over them), and ``quads`` when the source is RDF.
+    """Bulk-load the tables (``batches`` runs SQL over them) and, for an RDF source, its ``quads``.
 
-    Returns ``{"triples": ..., "written": ...}``: what the store holds, and the statements sent to it. They are equal,
-    because the statements are distinct by construction.
+    ``total`` is an estimate for ``progress``. Returns ``{"triples": ..., "written": ...}``: the statements in the store
+    and the statements sent to it, which are equal because they are distinct by construction.
     """
     import pyoxigraph as ox
 
@@ -58,7 +58,7 @@ def build(
     parts = [(query, default) for query in ntriples.queries(schema)]
     if schema.rdf_source:
         parts += [(query, ox.NamedNode(ntriples.TABLES_GRAPH)) for query in ntriples.table_queries(schema)]
-    for graph, group in itertools.groupby(parts, key=lambda part: part[1]):  # each load has a price of its own
+    for graph, group in itertools.groupby(parts, key=lambda part: part[1]):  # fewer loads are faster
         chunks = (_column_bytes(batch.column(0)) for query, _ in group for batch in batches(query))
         store.bulk_load(input=_Stream.buffered(chunks, advance), format=ox.RdfFormat.N_TRIPLES, to_graph=graph)
     if quads is not None:
@@ -71,7 +71,7 @@ def build(
 
 
 class _Stream(io.RawIOBase):
-    """Chunks of lines as one stream of bytes; ``advance`` hears how many lines each chunk holds."""
+    """Chunks of lines as a stream of bytes; ``advance`` is called with the number of lines of each chunk."""
 
     def __init__(self, chunks: Iterator[memoryview], advance: Callable[[int], None]) -> None:
         self._chunks, self._advance = chunks, advance
@@ -79,7 +79,7 @@ class _Stream(io.RawIOBase):
 
     @classmethod
     def buffered(cls, chunks: Iterator[memoryview], advance: Callable[[int], None]) -> IO[bytes]:
-        """The stream behind a buffer."""
+        """Return a buffered stream."""
         return io.BufferedReader(cls(chunks, advance), 1 << 20)
 
     def readable(self) -> bool:
@@ -99,7 +99,7 @@ class _Stream(io.RawIOBase):
 
 
 def _column_bytes(column: pa.Array) -> memoryview:
-    """A string column's text: Arrow keeps its strings end to end."""
+    """Return the concatenated strings of a column, without copying them."""
     import pyarrow as pa
 
     width = 8 if pa.types.is_large_string(column.type) else 4
@@ -111,11 +111,11 @@ def _column_bytes(column: pa.Array) -> memoryview:
 
 
 class Triples:
-    """A generation's RDF store, asked in SPARQL 1.1."""
+    """A generation's RDF store, queried in SPARQL 1.1."""
 
     def __init__(self, folder: Path, prefixes: Mapping[str, str]) -> None:
         if not folder.is_dir():
-            raise KbError(f"{folder} does not exist", "kbkit build DIR triples makes it")
+            raise KbError(f"{folder} does not exist", "Run ", Command("build KB triples"), " to rebuild it")
         self._folder, self._prefixes = folder, dict(prefixes)
         self._worker: subprocess.Popen[bytes] | None = None
         self._guard = threading.Lock()
@@ -128,40 +128,42 @@ class Triples:
             worker.communicate()
 
     def frame(self, text: str, terms: Mapping[str, str] | None = None, timeout: float | None = 60.0) -> pl.DataFrame:
-        """Run a query; ``terms`` are put where ``$name`` stands.
+        """Run a query; ``terms`` are the RDF terms of the parameters ``$name``, ``timeout`` is in seconds.
 
-        SELECT gives a column per variable: numbers and booleans where all its values are, else strings (an IRI without
-        brackets, a literal without its tag). ASK gives one boolean ``ask``; CONSTRUCT and DESCRIBE give ``subject``,
-        ``predicate``, ``object``. Raises :class:`QueryError` and :class:`QueryTimeoutError`.
+        SELECT returns a column per variable, with numbers or booleans if all its values are, else with strings (IRIs
+        without brackets, literals without tags). ASK returns a boolean column ``ask``; CONSTRUCT and DESCRIBE return
+        ``subject``, ``predicate`` and ``object``. Raises :class:`QueryError` and :class:`QueryTimeoutError`.
         """
         from kbkit.stores.sparql_results import parse_ask, parse_select, parse_triples
 
-        kind, body = self._ask(text, terms or {}, timeout)
+        kind, body = self._query(text, terms or {}, timeout)
         return {"select": parse_select, "ask": parse_ask, "triples": parse_triples}[kind](body)
 
-    def _ask(self, text: str, terms: Mapping[str, str], timeout: float | None) -> tuple[str, bytes]:
+    def _query(self, text: str, terms: Mapping[str, str], timeout: float | None) -> tuple[str, bytes]:
         text = bind(text, terms)
         request = json.dumps({"query": refuse_service(text), "prefixes": self._prefixes}).encode()
         with self._guard:
             worker = self._start()
             try:
                 status, body = run(lambda: _exchange(worker, request), worker.kill, timeout)
-            except BaseException as error:  # the worker is of no more use, also after Ctrl-C
+            except BaseException as error:  # Ctrl-C too leaves the worker in an unknown state
                 self.close()
                 if isinstance(error, Expired):
-                    raise QueryTimeoutError(f"SPARQL stopped after {timeout:g} s", "--timeout sets the limit") from None
+                    raise QueryTimeoutError(
+                        f"SPARQL query cancelled after {timeout:g} s", "Use ", Option("timeout"), " to raise the limit"
+                    ) from None
                 if isinstance(error, (EOFError, OSError)):
-                    raise QueryError("the SPARQL process died", "it may have run out of memory") from error
+                    raise QueryError("The SPARQL process died", "It may have run out of memory") from error
                 raise
         if status == "error":
             if is_update(text):
-                raise QueryError("updates are refused: a KB is only read", "change the source, and ingest it again")
+                raise QueryError("Updates are not allowed: a KB is read-only", "Change the source and ingest it again")
             raise QueryError(" ".join(body.decode().split()))
         return status, body
 
     def _start(self) -> subprocess.Popen[bytes]:
         if self._worker is None or self._worker.poll() is not None:
-            # By its path and with -P, so that nothing in the current folder can pose as a module.
+            # By path and with -P, so that the current folder is not searched for modules.
             script = Path(__file__).with_name("sparql_worker.py")
             command = [sys.executable, "-P", str(script), str(self._folder)]
             self._worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -169,7 +171,7 @@ class Triples:
 
 
 def _exchange(worker: subprocess.Popen[bytes], request: bytes) -> tuple[str, bytes]:
-    """Send a request, and wait for its status and result."""
+    """Send a request and return the status and the result."""
     assert worker.stdin is not None
     assert worker.stdout is not None
     worker.stdin.write(len(request).to_bytes(8, "little") + request)

@@ -1,6 +1,6 @@
 -- The most common tails of a relation.
 -- $relation (text): the relation
--- $limit (integer, default 20): rows at most
+-- $limit (integer, default 20): maximum number of rows
 
 SELECT type, key, name, count(*) AS heads
 FROM (SELECT DISTINCT head, tail FROM edges WHERE relation = $relation) e JOIN nodes n ON n.id = e.tail

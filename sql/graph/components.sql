@@ -1,6 +1,6 @@
--- How many connected components there are, by size.
--- Two nodes are in one component where some path of edges, in any direction, joins them. An example is
--- one node of such a component.
+-- Connected components by size.
+-- Two nodes are in the same component if a path of edges, in any direction, joins them. The example is
+-- a node of such a component.
 
 WITH RECURSIVE link AS MATERIALIZED (
   SELECT head, tail FROM edges WHERE head <> tail UNION SELECT tail, head FROM edges WHERE head <> tail

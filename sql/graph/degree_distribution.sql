@@ -1,5 +1,5 @@
--- How many nodes have how many edges.
--- Edges that leave and that enter a node both count, so the mean is twice the edges by the nodes, as in
+-- Degree distribution: number of nodes by number of edges.
+-- Incoming and outgoing edges count, so that the mean is twice the number of edges per node, as in
 -- `kbkit info`.
 
 WITH triple AS (SELECT DISTINCT head, relation, tail FROM edges),

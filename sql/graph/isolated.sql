@@ -1,6 +1,6 @@
--- Nodes without any edge.
--- $type (text, default *): only nodes of this type
--- $limit (integer, default 100): rows at most
+-- Nodes without edges.
+-- $type (text, default *): type of the nodes
+-- $limit (integer, default 100): maximum number of rows
 
 SELECT type, key, name
 FROM nodes

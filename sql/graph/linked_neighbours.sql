@@ -1,4 +1,4 @@
--- Edges among the neighbours of a node: how they hang together without it.
+-- Edges between the neighbours of a node.
 -- $node (node): the node
 
 WITH near AS (

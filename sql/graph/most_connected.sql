@@ -1,7 +1,7 @@
--- The nodes with most edges.
+-- The nodes with the most edges.
 -- A symmetric relation counts in both directions.
--- $type (text, default *): only nodes of this type
--- $limit (integer, default 20): rows at most
+-- $type (text, default *): type of the nodes
+-- $limit (integer, default 20): maximum number of rows
 
 WITH triple AS (SELECT DISTINCT head, relation, tail FROM edges),
      degree AS (SELECT id, count(*) FILTER (leaves) AS leaving, count(*) FILTER (NOT leaves) AS entering

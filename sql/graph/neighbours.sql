@@ -1,4 +1,4 @@
--- The neighbours of a node: by which relation, and which way.
+-- The neighbours of a node, with relation and direction.
 -- $node (node): the node
 
 WITH near AS (

@@ -1,5 +1,5 @@
--- Which relations join the same two nodes in the same direction, and how often.
--- Each pair of relations comes once.
+-- Pairs of relations with the same head and tail, and the number of their common edges.
+-- Each pair of relations is listed once.
 
 WITH triple AS (SELECT DISTINCT head, relation, tail FROM edges)
 SELECT a.relation, b.relation AS other, count(*) AS pairs

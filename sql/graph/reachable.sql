@@ -1,6 +1,6 @@
--- All nodes that a node reaches along one relation in any number of steps.
--- The node itself is among them only where a circle leads back to it.
--- $node (node): where to start
+-- All nodes reachable from a node along one relation.
+-- The node itself is included only if it is on a cycle.
+-- $node (node): start node
 -- $relation (text): the relation to follow, from head to tail
 
 WITH RECURSIVE reached(id, steps) USING KEY (id) AS (

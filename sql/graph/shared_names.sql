@@ -1,6 +1,6 @@
 -- Names that several nodes share.
--- They may be duplicates; where they are not, a name alone does not say which node is meant.
--- $limit (integer, default 20): rows at most
+-- They may be duplicates; otherwise the name is ambiguous.
+-- $limit (integer, default 20): maximum number of rows
 
 SELECT name, count(*) AS nodes, string_agg(type || '#' || key, ', ' ORDER BY id) AS which
 FROM nodes

@@ -1,6 +1,6 @@
--- What stands between two nodes: neighbours of both, and the relation on either side, whichever way it runs.
--- $a (node): one node
--- $b (node): another
+-- Common neighbours of two nodes, with the relations on both sides, in either direction.
+-- $a (node): first node
+-- $b (node): second node
 
 WITH near AS (
   SELECT head AS centre, relation, tail AS id FROM edges WHERE head IN ($a, $b)

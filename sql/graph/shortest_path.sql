@@ -1,7 +1,7 @@
 -- A shortest path between two nodes, along edges of any relation in either direction.
--- One row per node on the way; no row where there is none of so few steps. Of equally short paths one is shown.
--- $a (node): where it starts
--- $b (node): where it ends
+-- One row per node of the path, no row if there is none within the maximum length. Of several shortest paths, one is returned.
+-- $a (node): start node
+-- $b (node): end node
 -- $steps (integer, default 6): edges at most
 
 WITH RECURSIVE reached(id, previous, relation, direction, step) USING KEY (id) AS (

@@ -1,5 +1,5 @@
--- Which attributes the nodes of each type have, and how many of them are filled.
--- A statement is composed from the list of columns, and run. A node of several types counts under each of them.
+-- Attributes of the nodes by type, with the number of values.
+-- The query is generated from the list of columns. Nodes with several types count for each of them.
 
 CREATE OR REPLACE TEMP MACRO identifier(name) AS '"' || replace(name, '"', '""') || '"';
 CREATE OR REPLACE TEMP MACRO literal(string) AS '''' || replace(string, '''', '''''') || '''';

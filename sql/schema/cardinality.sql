@@ -1,5 +1,5 @@
--- Which relations are one to one, one to many, many to one or many to many.
--- "Many" is a mean above 1.5, as in Bordes et al. 2013 (TransE), section 4.2; most_tails is the most that one head has.
+-- Cardinality of each relation: one to one, one to many, many to one or many to many.
+-- "Many" is a mean above 1.5, as in Bordes et al. 2013 (TransE), section 4.2; most_tails is the maximum of any head.
 
 WITH triple AS (SELECT DISTINCT head, relation, tail FROM edges),
      per_head AS (SELECT relation, avg(n) AS mean, max(n) AS most

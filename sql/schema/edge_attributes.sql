@@ -1,5 +1,5 @@
--- Which attributes the edges of each relation have, and how many of them are filled.
--- A statement is composed from the list of columns, and run.
+-- Attributes of the edges by relation, with the number of values.
+-- The query is generated from the list of columns.
 
 CREATE OR REPLACE TEMP MACRO identifier(name) AS '"' || replace(name, '"', '""') || '"';
 CREATE OR REPLACE TEMP MACRO literal(string) AS '''' || replace(string, '''', '''''') || '''';

@@ -1,4 +1,4 @@
--- One edge of every relation and pair of types it joins, as an example.
+-- An example edge of each relation and pair of types.
 
 SELECT DISTINCT ON (h.type, e.relation, t.type)
        h.type AS head_type, h.name AS head, e.relation, t.name AS tail, t.type AS tail_type

@@ -1,4 +1,4 @@
--- How many edges each relation has, from how many nodes to how many.
+-- Number of edges, heads and tails of each relation.
 -- Edges that differ only in their attributes count once; a symmetric relation counts in both directions.
 
 WITH counts AS (

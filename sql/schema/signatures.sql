@@ -1,5 +1,5 @@
--- Which types each relation joins, and how often.
--- A node of several types counts under each of them. The table `relations` says the same of primary types, at once.
+-- The types that each relation joins, with the number of edges.
+-- Nodes with several types count for each of them. The table `relations` has the same for primary types.
 
 WITH triple AS (SELECT DISTINCT head, relation, tail FROM edges),
      typed AS (SELECT id, type FROM nodes UNION ALL SELECT id, type FROM node_types)

@@ -1,5 +1,5 @@
--- How many nodes each type has.
--- A node of several types counts under each of them; primary_nodes are those whose main type it is.
+-- Number of nodes of each type.
+-- Nodes with several types count for each of them; primary_nodes is the number of nodes with this primary type.
 
 SELECT type, nodes + other_nodes AS nodes, nodes AS primary_nodes, sql_name
 FROM types

@@ -1,6 +1,6 @@
 -- Which products does <brand> make?
 -- Printed as (brand → product) in STaRK A.2.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $brand (node of brand): <brand>, by name or key
 --
 -- brand:<brand> -> product

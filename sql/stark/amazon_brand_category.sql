@@ -1,6 +1,6 @@
 -- Which products in the category <category> does <brand> make?
 -- STaRK A.2.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $brand (node of brand): <brand>, by name or key
 -- $category (node of category): <category>, by name or key
 --

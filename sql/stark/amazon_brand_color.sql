@@ -1,6 +1,6 @@
 -- Which products by <brand> come in <color>?
 -- Printed as (color → product ← brand) in STaRK A.2.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $color (node of color): <color>, by name or key
 -- $brand (node of brand): <brand>, by name or key
 --

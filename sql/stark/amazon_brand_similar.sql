@@ -1,6 +1,6 @@
 -- Which products by <brand> are like <product>?
 -- STaRK A.2.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $brand (node of brand): <brand>, by name or key
 -- $product (node of product): <product>, by name or key
 --

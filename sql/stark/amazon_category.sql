@@ -1,6 +1,6 @@
 -- Which products belong to the category <category>?
 -- Printed as (category → product) in STaRK A.2.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $category (node of category): <category>, by name or key
 --
 -- category:<category> -> product

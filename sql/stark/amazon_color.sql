@@ -1,6 +1,6 @@
 -- Which products come in <color>?
 -- Printed as (color → product) in STaRK A.2.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $color (node of color): <color>, by name or key
 --
 -- color:<color> -> product

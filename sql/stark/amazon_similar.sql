@@ -1,7 +1,7 @@
 -- What other products are like <product>?
 -- Printed as (product → product) in STaRK A.2. The printed metapath names no relation and two fit; the wording says
 -- similar, so either counts. Both are followed as recorded, from the product to those listed on its page.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $product (node of product): <product>, by name or key
 --
 -- (product:<product> -> [also_buy|also_view] -> product) - product:<product>

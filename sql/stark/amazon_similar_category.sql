@@ -1,6 +1,6 @@
 -- Which products in the category <category> are like <product>?
 -- STaRK A.2.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $category (node of category): <category>, by name or key
 -- $product (node of product): <product>, by name or key
 --

@@ -1,6 +1,6 @@
 -- Which products like <product> come in <color>?
 -- STaRK A.2.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $color (node of color): <color>, by name or key
 -- $product (node of product): <product>, by name or key
 --

@@ -1,6 +1,6 @@
 -- Which products in the category <category> are like <product> and come in <color>?
 -- STaRK A.2.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $product (node of product): <product>, by name or key
 -- $color (node of color): <color>, by name or key
 -- $category (node of category): <category>, by name or key

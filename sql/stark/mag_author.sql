@@ -1,6 +1,6 @@
 -- Which papers did <author> write?
 -- Printed as (author → paper) in STaRK A.3.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $author (node of author): <author>, by name or key
 --
 -- author:<author> -> paper

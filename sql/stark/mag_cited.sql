@@ -1,6 +1,6 @@
 -- Which papers does <paper> cite?
 -- Printed as (paper → paper) in STaRK A.3.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $paper (node of paper): <paper>, by name or key
 --
 -- (paper:<paper> -> [cites] -> paper) - paper:<paper>

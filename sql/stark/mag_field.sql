@@ -1,6 +1,6 @@
 -- Which papers belong to the field <field_of_study>?
 -- Printed as (field_of_study → paper) in STaRK A.3.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $field_of_study (node of field_of_study): <field_of_study>, by name or key
 --
 -- field_of_study:<field_of_study> -> paper

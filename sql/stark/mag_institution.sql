@@ -1,6 +1,6 @@
 -- Which papers have an author from <institution>?
 -- Printed as (institution → author → paper) in STaRK A.3.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $institution (node of institution): <institution>, by name or key
 --
 -- institution:<institution> -> author -> paper

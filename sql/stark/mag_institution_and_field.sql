@@ -1,6 +1,6 @@
 -- Which papers in the field <field_of_study> have an author from <institution>?
 -- Printed as (institution → author → paper ← field_of_study) in STaRK A.3.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $institution (node of institution): <institution>, by name or key
 -- $field_of_study (node of field_of_study): <field_of_study>, by name or key
 --

@@ -2,7 +2,7 @@
 -- Printed as (paper → author → paper) in STaRK A.3. The wording speaks of coauthors of a paper, which could also mean
 -- other people who have written with its authors; the printed metapath, followed here, takes the authors of the paper
 -- itself.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $paper (node of paper): <paper>, by name or key
 --
 -- (paper:<paper> -> author -> paper) - paper:<paper>

@@ -2,7 +2,7 @@
 -- Printed as (paper → author → paper ← field_of_study ← paper) in STaRK A.3. The printed metapath opens at two
 -- papers, but the wording names only one: both ends are the same slot. Sharing one field is enough; a paper usually
 -- has several.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $paper (node of paper): <paper>, by name or key
 --
 -- ((paper:<paper> -> author -> paper) & (paper:<paper> -> field_of_study -> paper)) - paper:<paper>

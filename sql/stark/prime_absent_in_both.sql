@@ -2,7 +2,7 @@
 -- Printed as (anatomy → [expression absent] → gene/protein ← [expression present] ← anatomy) in STaRK A.4. The
 -- wording asks for absence in both, the printed metapath has expression present on its second arm (which would only
 -- repeat the template before it, turned round); the wording is followed.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $anatomy1 (node of anatomy): <anatomy1>, by name or key
 -- $anatomy2 (node of anatomy): <anatomy2>, by name or key
 --

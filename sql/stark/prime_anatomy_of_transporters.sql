@@ -3,7 +3,7 @@
 -- garbled: anatomy is expressed by genes that affect the transporter. Read to the letter it needs a hop from those
 -- genes to the transporter, for which it names no relation; the printed metapath, followed here, takes the
 -- transporter itself.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $drug (node of drug): <drug>, by name or key
 --
 -- drug:<drug> -> [transporter] -> gene/protein -> [expression present] -> anatomy

@@ -2,7 +2,7 @@
 -- Printed as (effect/phenotype → [associated with] → gene/protein → [expression absent] → anatomy) in STaRK A.4. The
 -- wording could mean anatomy that expresses none of these genes or proteins; the printed metapath, followed here,
 -- asks for a recorded absence of at least one.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $effect_phenotype (node of effect/phenotype): <effect/phenotype>, by name or key
 --
 -- effect/phenotype:<effect/phenotype> -> [associated with] -> gene/protein -> [expression absent] -> anatomy

@@ -2,7 +2,7 @@
 -- Printed as (biological_process → [interacts with] → gene/protein → [expression absent] → anatomy) in STaRK A.4. The
 -- wording could mean anatomy that expresses none of these genes or proteins; the printed metapath, followed here,
 -- asks for a recorded absence of at least one.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $biological_process (node of biological_process): <biological_process>, by name or key
 --
 -- biological_process:<biological_process> -> [interacts with] -> gene/protein -> [expression absent] -> anatomy

@@ -1,6 +1,6 @@
 -- For which diseases linked to <gene/protein> is <drug> contraindicated?
 -- Printed as (drug → [contraindication] → disease ← [associated with] ← gene/protein) in STaRK A.4.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $drug (node of drug): <drug>, by name or key
 -- $gene_protein (node of gene/protein): <gene/protein>, by name or key
 --

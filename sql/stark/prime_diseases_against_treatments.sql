@@ -1,6 +1,6 @@
 -- Which other diseases rule out a drug that is indicated for <disease>?
 -- Printed as (disease → [indication] → drug → [contraindication] → disease) in STaRK A.4.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $disease (node of disease): <disease>, by name or key
 --
 -- (disease:<disease> -> [indication] -> drug -> [contraindication] -> disease) - disease:<disease>

@@ -1,6 +1,6 @@
 -- On which drugs does a gene or protein expressed in <anatomy> act as an enzyme?
 -- Printed as (anatomy → [expression present] → gene/protein → enzyme → drug) in STaRK A.4.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $anatomy (node of anatomy): <anatomy>, by name or key
 --
 -- anatomy:<anatomy> -> [expression present] -> gene/protein -> [enzyme] -> drug

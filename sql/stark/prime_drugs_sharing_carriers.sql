@@ -1,6 +1,6 @@
 -- Which other drugs share a carrier gene or protein with <drug>?
 -- Printed as (drug → [carrier] → gene/protein → [carrier] → drug) in STaRK A.4.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $drug (node of drug): <drug>, by name or key
 --
 -- (drug:<drug> -> [carrier] -> gene/protein -> [carrier] -> drug) - drug:<drug>

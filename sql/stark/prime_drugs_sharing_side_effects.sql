@@ -1,7 +1,7 @@
 -- Which other drugs have a side effect in common with <drug>?
 -- Printed as (drug → [side effect] → effect/phenotype → [side effect] → drug) in STaRK A.4. The plural of the wording
 -- could mean all the side effects of the drug; the printed metapath, followed here, is content with one.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $drug (node of drug): <drug>, by name or key
 --
 -- (drug:<drug> -> [side effect] -> effect/phenotype -> [side effect] -> drug) - drug:<drug>

@@ -1,6 +1,6 @@
 -- Which drugs target a gene or protein that is expressed in <anatomy>?
 -- Printed as (anatomy → [expression present] → gene/protein → [target] → drug) in STaRK A.4.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $anatomy (node of anatomy): <anatomy>, by name or key
 --
 -- anatomy:<anatomy> -> [expression present] -> gene/protein -> [target] -> drug

@@ -1,6 +1,6 @@
 -- Which exposures interact with a transporter of <drug> and so may change how well it works?
 -- Printed as (drug → [transporter] → gene/protein → [interacts with] → exposure) in STaRK A.4.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $drug (node of drug): <drug>, by name or key
 --
 -- drug:<drug> -> [transporter] -> gene/protein -> [interacts with] -> exposure

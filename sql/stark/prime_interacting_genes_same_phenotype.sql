@@ -1,7 +1,7 @@
 -- Which genes or proteins interact with <gene/protein> and are linked to a phenotype that it is linked to, too?
 -- Printed as (gene/protein → [associated with] → effect/phenotype → [associated with] → gene/protein) & (gene/protein
 -- → [ppi] → gene/protein) in STaRK A.4.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $gene_protein (node of gene/protein): <gene/protein>, by name or key
 --
 -- ((gene/protein:<gene/protein> -> [associated with] -> effect/phenotype -> [associated with] -> gene/protein) &

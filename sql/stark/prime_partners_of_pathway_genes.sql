@@ -1,6 +1,6 @@
 -- Which genes or proteins interact with one that takes part in <pathway>?
 -- Printed as (pathway → [interacts with] → gene/protein → [ppi] → gene/protein) in STaRK A.4.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $pathway (node of pathway): <pathway>, by name or key
 --
 -- pathway:<pathway> -> [interacts with] -> gene/protein -> [ppi] -> gene/protein

@@ -1,6 +1,6 @@
 -- Which genes or proteins are expressed in <anatomy1> but not in <anatomy2>?
 -- Printed as (anatomy → [expression present] → gene/protein ← [expression absent] ← anatomy) in STaRK A.4.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $anatomy1 (node of anatomy): <anatomy1>, by name or key
 -- $anatomy2 (node of anatomy): <anatomy2>, by name or key
 --

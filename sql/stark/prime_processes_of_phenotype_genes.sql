@@ -1,7 +1,7 @@
 -- Which biological processes interact with a gene or protein linked to <effect/phenotype>?
 -- Printed as (effect/phenotype → [associated with] → gene/protein → [interacts with] → biological_process) in STaRK
 -- A.4.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $effect_phenotype (node of effect/phenotype): <effect/phenotype>, by name or key
 --
 -- effect/phenotype:<effect/phenotype> -> [associated with] -> gene/protein -> [interacts with] -> biological_process

@@ -2,7 +2,7 @@
 -- Printed as (biological_process → [interacts with] → gene/protein → [interacts with] → biological_process) in STaRK
 -- A.4. The wording speaks of a common pattern of interaction, which could mean all the same genes or proteins; the
 -- printed metapath, followed here, is content with one.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $biological_process (node of biological_process): <biological_process>, by name or key
 --
 -- (biological_process:<biological_process> -> [interacts with] -> gene/protein -> [interacts with] ->

@@ -3,7 +3,7 @@
 -- pathway) in STaRK A.4. The wording says related, which has no direction, the printed metapath parent-child; so
 -- parents and children both count. PrimeKG holds every such edge in both directions, where this and the printed
 -- metapath give the same answers.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $pathway (node of pathway): <pathway>, by name or key
 --
 -- ((pathway:<pathway> -> [interacts with] -> gene/protein -> [interacts with] -> pathway) & (pathway:<pathway> ->

@@ -2,7 +2,7 @@
 -- Printed as (drug → [carrier] → gene/protein ← [carrier] ← drug) in STaRK A.4. The wording calls the answers target
 -- genes, yet asks for shared carriers; target is read as the gene that is sought, not as a second relation, as in the
 -- printed metapath.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $drug1 (node of drug): <drug1>, by name or key
 -- $drug2 (node of drug): <drug2>, by name or key
 --

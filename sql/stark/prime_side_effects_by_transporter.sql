@@ -1,6 +1,6 @@
 -- Which side effects do the drugs transported by <gene/protein> have?
 -- Printed as (gene/protein → [transporter] → drug → [side effect] → effect/phenotype) in STaRK A.4.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $gene_protein (node of gene/protein): <gene/protein>, by name or key
 --
 -- gene/protein:<gene/protein> -> [transporter] -> drug -> [side effect] -> effect/phenotype

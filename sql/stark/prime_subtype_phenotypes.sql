@@ -2,7 +2,7 @@
 -- Printed as (disease → [parent-child] → disease → [phenotype present] → effect/phenotype) in STaRK A.4. The wording
 -- asks for subtypes, so the edge is followed from parent to child. PrimeKG holds every such edge in both directions:
 -- on it the phenotypes of broader diseases come along, and its data cannot tell the two apart.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $disease (node of disease): <disease>, by name or key
 --
 -- disease:<disease> -> [parent-child] -> disease -> [phenotype present] -> effect/phenotype

@@ -1,6 +1,6 @@
 -- Which drugs act in synergy with a drug that can cause <effect/phenotype>?
 -- Printed as (effect/phenotype → [side effect] → drug → [synergistic interaction] → drug) in STaRK A.4.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $effect_phenotype (node of effect/phenotype): <effect/phenotype>, by name or key
 --
 -- effect/phenotype:<effect/phenotype> -> [side effect] -> drug -> [synergistic interaction] -> drug

@@ -1,7 +1,7 @@
 -- Which drugs act in synergy with <drug> and share a disease they are indicated for with it?
 -- Printed as (drug → [indication] → disease → [indication] → drug) & (drug → [synergistic interaction] → drug) in
 -- STaRK A.4.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $drug (node of drug): <drug>, by name or key
 --
 -- ((drug:<drug> -> [indication] -> disease -> [indication] -> drug) & (drug:<drug> -> [synergistic interaction] ->

@@ -1,6 +1,6 @@
 -- Which genes or proteins transport a drug that acts in synergy with <drug>?
 -- Printed as (drug → [synergistic interaction] → drug → [transporter] → gene/protein) in STaRK A.4.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $drug (node of drug): <drug>, by name or key
 --
 -- drug:<drug> -> [synergistic interaction] -> drug -> [transporter] -> gene/protein

@@ -3,7 +3,7 @@
 -- for diseases associated with the phenotype, the printed metapath for those where it is recorded as absent; the
 -- wording is followed. No relation called associated with joins diseases and phenotypes, so phenotype present stands
 -- for it.
--- Generated from the catalogue of templates by python -m kbkit.answers.compiled.
+-- Generated from the catalogue of templates by python -m tests.generate.template_queries.
 -- $effect_phenotype (node of effect/phenotype): <effect/phenotype>, by name or key
 --
 -- effect/phenotype:<effect/phenotype> -> [phenotype present] -> disease <- [!indication] <- drug

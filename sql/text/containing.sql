@@ -1,8 +1,8 @@
--- Nodes whose texts contain a phrase, exactly but for case.
--- It reads every text; `kbkit search` ranks, knows word forms, and is faster.
+-- Nodes whose texts contain a phrase, ignoring case.
+-- Reads all texts. `kbkit search` is faster, ranks its results and matches word forms.
 -- $phrase (text): the phrase
--- $type (text, default *): only nodes of this type
--- $limit (integer, default 20): rows at most
+-- $type (text, default *): type of the nodes
+-- $limit (integer, default 20): maximum number of rows
 
 SELECT n.type, n.key, n.name, x.field, x.text
 FROM texts x JOIN nodes n USING (id)

@@ -1,5 +1,5 @@
--- How many nodes of each type have a text.
--- A node of several types counts under each of them.
+-- Number of nodes with texts, by type.
+-- Nodes with several types count for each of them.
 
 SELECT t.type, count(*) AS nodes, count(x.id) AS with_text, round(count(x.id) / count(*), 4) AS share
 FROM (SELECT id, type FROM nodes UNION ALL SELECT id, type FROM node_types) t

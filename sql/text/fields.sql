@@ -1,4 +1,4 @@
--- Which text fields there are: how many nodes have them, and how long the texts are.
+-- Text fields, with their number of nodes and the length of their texts.
 
 SELECT field, count(DISTINCT id) AS nodes, count(*) AS texts,
        round(avg(length(text)), 1) AS mean_characters, max(length(text)) AS most_characters

@@ -1,5 +1,5 @@
--- How long the texts of each type are, in characters.
--- A node of several types counts under each of them.
+-- Length of the texts by type, in characters.
+-- Nodes with several types count for each of them.
 
 SELECT t.type, count(*) AS texts, round(avg(length(x.text)), 1) AS mean_characters,
        min(length(x.text)) AS least_characters, max(length(x.text)) AS most_characters

@@ -1,6 +1,6 @@
 -- The longest texts.
--- $type (text, default *): only of nodes of this type
--- $limit (integer, default 20): rows at most
+-- $type (text, default *): type of the nodes
+-- $limit (integer, default 20): maximum number of rows
 
 SELECT n.type, n.key, n.name, x.field, length(x.text) AS characters, x.text
 FROM texts x JOIN nodes n USING (id)

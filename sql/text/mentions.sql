@@ -1,7 +1,7 @@
--- Nodes whose texts name a node, and whether an edge joins the two already.
--- Where none does, the text may tell of an edge that the graph lacks. Names count without regard to case.
--- $node (node): the node that is named
--- $limit (integer, default 100): rows at most
+-- Nodes whose texts mention a node, and whether an edge joins the two.
+-- Without an edge, the text may state a fact that the graph lacks. Names are compared ignoring case.
+-- $node (node): the mentioned node
+-- $limit (integer, default 100): maximum number of rows
 
 WITH near AS (SELECT tail AS id FROM edges WHERE head = $node UNION SELECT head FROM edges WHERE tail = $node),
      named AS (SELECT DISTINCT id FROM texts

@@ -1,6 +1,6 @@
 -- Texts that several nodes share.
--- Boilerplate or duplicates: search cannot tell such nodes apart.
--- $limit (integer, default 20): rows at most
+-- Boilerplate or duplicates: search cannot distinguish such nodes.
+-- $limit (integer, default 20): maximum number of rows
 
 SELECT text, count(DISTINCT id) AS nodes, min(type || '#' || key) AS example
 FROM texts JOIN nodes USING (id)

@@ -1,7 +1,7 @@
--- Nodes without any text.
--- Search finds them by their name only.
--- $type (text, default *): only nodes of this type
--- $limit (integer, default 100): rows at most
+-- Nodes without texts.
+-- Search finds them only by name.
+-- $type (text, default *): type of the nodes
+-- $limit (integer, default 100): maximum number of rows
 
 SELECT type, key, name
 FROM nodes

@@ -1,5 +1,5 @@
--- Countries without a coast whose neighbours have none either.
--- From there the sea is two borders away.
+-- Countries without a coast whose neighbours have no coast either.
+-- The sea is at least two borders away.
 
 WITH landlocked AS (SELECT id, key, name FROM country ANTI JOIN coast_on ON head = id)
 SELECT c.key, c.name, string_agg(n.name, ', ' ORDER BY n.name) AS neighbours

@@ -1,6 +1,6 @@
--- The rivers whose water reaches a sea, and what each flows into.
--- Tributaries of tributaries count too, and so do the parts of a sea: the Black Sea has the rivers of the Sea of Azov.
--- A river that ends in a lake is not followed further.
+-- The rivers that drain into a sea, directly or through other rivers.
+-- Includes tributaries of tributaries and parts of the sea: the Black Sea has the rivers of the Sea of Azov.
+-- Rivers that flow into a lake are not followed further.
 -- $sea (node, default sea#black-sea): a sea, gulf, bay or ocean
 
 WITH RECURSIVE water(id) AS (

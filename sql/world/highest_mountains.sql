@@ -1,6 +1,6 @@
--- Each country's highest mountain, of those the sample has.
--- A mountain on a border counts for both sides.
--- $continent (text, default *): only countries of this continent, e.g. Africa
+-- The highest mountain of each country in the sample.
+-- A mountain on a border counts for both countries.
+-- $continent (text, default *): continent of the countries, for example Africa
 
 SELECT c.name AS country, m.name AS mountain, m.height_m, m.range
 FROM lies_in l JOIN mountain m ON m.id = l.head JOIN country c ON c.id = l.tail

@@ -1,6 +1,6 @@
--- What two countries have in common: organisations, languages, currency, seas, rivers, mountains, neighbours.
--- $a (node, default country#FRA): one country
--- $b (node, default country#DEU): another
+-- Common neighbours of two countries: organisations, languages, currencies, seas, rivers, mountains, countries.
+-- $a (node, default country#FRA): first country
+-- $b (node, default country#DEU): second country
 
 WITH of_country AS (
   SELECT head AS country, relation, tail AS id FROM edges WHERE head IN ($a, $b)

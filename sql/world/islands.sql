@@ -1,5 +1,5 @@
 -- Countries without a land border.
--- They have a coast and no neighbour: islands, or parts of islands that they have to themselves. Largest first.
+-- They have a coast and no neighbours: countries on one or more islands of their own. Largest first.
 
 SELECT key, name, area_km2
 FROM country ANTI JOIN borders ON head = id

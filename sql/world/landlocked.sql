@@ -1,5 +1,5 @@
 -- Countries without a coast.
--- The Caspian counts as a lake.
+-- The Caspian Sea counts as a lake.
 
 SELECT c.key, c.name, c.area_km2, string_agg(n.name, ', ' ORDER BY n.name) AS neighbours
 FROM country c ANTI JOIN coast_on s ON s.head = c.id

@@ -1,5 +1,5 @@
--- Neighbours that share no official or national language.
--- Each pair once.
+-- Neighbouring countries without a common official or national language.
+-- Each pair is listed once.
 
 SELECT a.name AS country, b.name AS neighbour,
        (SELECT string_agg(l.name, ', ' ORDER BY l.name) FROM speaks s JOIN language l ON l.id = s.tail

@@ -1,6 +1,6 @@
--- How to get from one country to another over the fewest borders.
--- One row per country on the way; no row where there is no way by land. Of equally short ways one is shown.
--- $a (node, default country#PRT): where it starts
+-- A route from one country to another across the fewest borders.
+-- One row per country of the route, no row if there is no route by land. Of several shortest routes, one is returned.
+-- $a (node, default country#PRT): start
 -- $b (node, default country#CHN): where it ends
 
 WITH RECURSIVE reached(id, previous, borders_crossed) USING KEY (id) AS (

@@ -1,5 +1,5 @@
--- How the population of each country changed from 2000 to 2020, fastest growth first.
--- $limit (integer, default 20): rows at most
+-- Change of the population of each country from 2000 to 2020, fastest growth first.
+-- $limit (integer, default 20): maximum number of rows
 
 WITH people AS (
   SELECT p.head AS id, max(p.people) FILTER (y.key = '2000') AS before, max(p.people) FILTER (y.key = '2020') AS after

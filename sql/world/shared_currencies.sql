@@ -1,4 +1,4 @@
--- Currencies that several countries pay in.
+-- Currencies of several countries.
 
 SELECT m.key, m.name, count(*) AS countries, string_agg(c.name, ', ' ORDER BY c.name) AS which
 FROM uses_currency u JOIN currency m ON m.id = u.tail JOIN country c ON c.id = u.head

@@ -1,4 +1,4 @@
--- The countries where a language is official or national, with its standing there.
+-- The countries where a language is official or national, with its status.
 -- $language (node, default language#por): the language
 
 SELECT c.key, c.name, s.status,

@@ -13,7 +13,7 @@ def countable(tree: syntax.Expression) -> bool:
     """Whether the expression only follows relations and filters."""
     return not any(
         isinstance(part, syntax.Combine) or (isinstance(part, syntax.Step) and part.negated)
-        for part in syntax.walk(tree)
+        for part in syntax.subtrees(tree)
     )
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
+    from kbkit.stores.table_schema import Column
 
 TYPE, RELATION = "city", "capital"
 """Examples of a node type and a relation in the sample."""
@@ -54,27 +55,27 @@ def _directory() -> Iterator[str]:
 
 def _tables(kb: KnowledgeBase) -> Iterator[str]:
     from kbkit.directory import workspace
-    from kbkit.stores import table_build, tables
+    from kbkit.stores import table_schema, tables
 
     yield "## Tables"
     yield from _prose(tables.__doc__)
-    examples = {
-        "TYPE": (TYPE, f"one table or view per node type, here `{TYPE}`: its nodes, primary or secondary"),
-        "RELATION": (RELATION, f"one view per relation, here `{RELATION}`"),
-    }
-    for name, meanings in table_build.COLUMNS.items():
-        table, title = examples.get(name, (name, ""))
-        yield f"### {name}" + (f": {title}" if title else "")
-        yield _columns(kb, table, meanings)
+    for table, columns in table_schema.TABLES.items():
+        yield f"### {table}"
+        yield _columns(kb, table, columns, "attribute of a relation; NULL for other relations")
+    yield f"### TYPE: one table or view per node type, here `{TYPE}`: its nodes, primary or secondary"
+    yield _columns(kb, TYPE, table_schema.TYPE_COLUMNS, "attribute of the type")
+    yield f"### RELATION: one view per relation, here `{RELATION}`"
+    yield _columns(kb, RELATION, table_schema.RELATION_COLUMNS, "attribute of the relation")
     yield "### Saved sets: `workspace/sets/*.parquet`, one file and one row each"
     kinds = kb.workspace.frame().schema
     yield _table(HEAD, [(f"`{name}`", str(kind), workspace.COLUMNS[name]) for name, kind in kinds.items()])
 
 
-def _columns(kb: KnowledgeBase, table: str, meanings: Mapping[str, str]) -> str:
-    """Return the columns of a table as DuckDB describes them; raise :class:`KeyError` for one without a description."""
+def _columns(kb: KnowledgeBase, table: str, declared: Sequence[Column], attribute: str) -> str:
+    """Return the columns of a table as DuckDB describes them; those that are not ``declared`` are attributes."""
+    meanings = {column.name: column.description for column in declared}
     rows = kb.sql(f'DESCRIBE "{table}"').select("column_name", "column_type").iter_rows()
-    described = [(name, kind, meanings[name if name in meanings else "*"]) for name, kind in rows]
+    described = [(name, kind, meanings.get(name, attribute)) for name, kind in rows]
     return _table(
         HEAD,
         [(f"`{name}`", re.sub(r"ENUM\(.*\)", "ENUM", kind, flags=re.DOTALL), what) for name, kind, what in described],

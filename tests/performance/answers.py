@@ -78,8 +78,8 @@ def kbkit(scale: float, engine: str) -> Iterator[Figure]:
 
 def planning(scale: float) -> Iterator[Figure]:
     import kbkit
-    from kbkit.answers.catalogue import find
     from kbkit.answers.parse import parse
+    from kbkit.answers.templates import find
 
     with kbkit.open(data.kb(scale)) as kb:
         text = str(find("mag/institution_and_field").tree())
@@ -87,7 +87,7 @@ def planning(scale: float) -> Iterator[Figure]:
         known = times(lambda t: kb.session.resolved(parse(t), t), [text] * 1000)
         yield Figure("parse and plan, known text", known.median, p95=known.p95, goal=0.5)
         parse.cache_clear()
-        kb.session.plan.cache_clear()
+        kb.session.clear_plans()
         new = times(lambda t: kb.session.resolved(parse(t), t), [text + " " * i for i in range(200)])
         yield Figure("parse and plan, new text", new.median, p95=new.p95)
 
@@ -95,7 +95,7 @@ def planning(scale: float) -> Iterator[Figure]:
 def as_called(scale: float, engine: str) -> Iterator[Figure]:
     """``kb.answers(...)`` as users call it, names to be resolved: walked, in SQL and in SPARQL."""
     import kbkit
-    from kbkit.answers.catalogue import find
+    from kbkit.answers.templates import find
 
     way, goal = {"kbkit answers": ("walk", None), "kbkit sql": ("sql", 150.0), "kbkit sparql": ("sparql", None)}[engine]
     with kbkit.open(data.kb(scale)) as kb:

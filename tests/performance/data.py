@@ -113,9 +113,9 @@ def graph(scale: float, engine: str = "") -> None:
     """Make all of a graph that the answers need."""
 
     def draw_all(path: Path) -> None:
-        from kbkit.answers.catalogue import find
-        from kbkit.answers.constraints import Request
         from kbkit.answers.sample import draw
+        from kbkit.answers.sample_sets import Request
+        from kbkit.answers.templates import find
 
         path.mkdir()
         edges = pl.scan_parquet(source(scale) / "edges.parquet")
@@ -163,7 +163,7 @@ def documents(scale: float) -> Path:
     Words come from a Zipf distribution over 200,000, the most frequent of which are English stop words, as in running
     text.
     """
-    from kbkit.stores.stop_words import STOP_WORDS
+    from kbkit.stores.text_query import STOP_WORDS
 
     def write(place: Path) -> None:
         place.mkdir()
@@ -201,7 +201,7 @@ def asked(scale: float) -> tuple[list[str], list[int]]:
 
     They have a file of their own, so that who asks them need not hold the documents.
     """
-    from kbkit.stores.stop_words import STOP_WORDS
+    from kbkit.stores.text_query import STOP_WORDS
 
     def draw(path: Path) -> None:
         held = texts(scale)

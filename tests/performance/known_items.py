@@ -61,13 +61,13 @@ def questions(kb: KnowledgeBase, number: int, seed: int = 0) -> pl.DataFrame:
 
 def scored(kb: KnowledgeBase, asked: pl.DataFrame, mode: str, node_type: str | None) -> tuple[float, dict[str, float]]:
     """The median time in ms of one query with its hits laid out, and a mode's hit@1, hit@10 and MRR."""
-    from kbkit.measures import ranking, summary
+    from kbkit.measures import ranking, scores
     from kbkit.measures.files import Gold
 
     found = kb.search_many(asked, k=100, mode=mode, type=node_type)
     run = found.select("query", pl.col("id").cast(pl.String).alias("node"), "score")
     judgements = asked.select("query", pl.col("answers").alias("node")).explode("node")
     gold = Gold(judgements.select("query", pl.col("node").cast(pl.String), relevance=1), asked.select("query", "text"))
-    means = summary.summary(ranking.measure(run, gold, ["hit@1", "hit@10", "mrr"])).row(0, named=True)
+    means = scores.summary(ranking.measure(run, gold, ["hit@1", "hit@10", "mrr"])).row(0, named=True)
     median, _, _ = times(lambda text: kb.search(text, k=10, mode=mode, type=node_type), asked["text"][:100].to_list())
     return median, {name: means[name] for name in ("hit@1", "hit@10", "mrr")}

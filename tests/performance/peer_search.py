@@ -40,7 +40,7 @@ def build(scale: float, engine: str) -> None:
 
 def _words(scale: float) -> list[list[str]]:
     """Documents as words without stop words: bm25s and rank_bm25 leave that to their users."""
-    from kbkit.stores.stop_words import STOP_WORDS
+    from kbkit.stores.text_query import STOP_WORDS
 
     stop = set(STOP_WORDS)
     return [[word for word in text.split() if word not in stop] for text in data.texts(scale)]

@@ -1,7 +1,6 @@
-"""Answers on engines outside the KB: Spark over its Parquet export, and SPARQL endpoints that hold its triples.
+"""Engines outside the KB: Spark on its Parquet export, and SPARQL endpoints with its triples.
 
-An engine runs what an answer set compiles to and returns ids of the open KB, so that nothing after it knows where the
-answers were found.
+An engine runs the compiled query of an answer set and returns ids of the open KB.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class Engine(Protocol):
-    """What ``kb.answers(..., engine=...)`` takes beside the names of the engines of its own."""
+    """An engine for ``kb.answers(..., engine=...)``."""
 
     name: str
 
     def ids(self, answers: AnswerSet, session: Session, timeout: float | None = None) -> Ids:
-        """The members' ids: int32, sorted, distinct. ``timeout`` is in seconds; None waits for ever."""
+        """Return the ids of the members: int32, sorted, distinct. ``timeout`` is in seconds (None: no limit)."""
         ...

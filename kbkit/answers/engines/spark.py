@@ -1,8 +1,8 @@
-"""Apache Spark over the Parquet export of a KB: for graphs, or intermediate results, that outgrow one machine.
+"""Run answers on Apache Spark with the Parquet export of a KB, for graphs or results too large for one machine.
 
-The export is what ``kbkit export DIR --to parquet`` writes, in any place that Spark reads: ``nodes/type=T/``,
-``edges/relation=R/``, ``node_types`` and ``schema.json``. Spark sees the tables that a query names as temporary views,
-and gives back ids with their keys, which have to be those of the open KB.
+The export is written by ``kbkit export KB --to parquet`` and lies anywhere that Spark can read: ``nodes/type=T/``,
+``edges/relation=R/``, ``node_types`` and ``schema.json``. The tables of a query become temporary views. Spark returns
+ids and keys, which must match the open KB.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kbkit.answers.algebra import Filter, Stored, operators
+from kbkit.answers.algebra import Filter, SavedSet, operators
 from kbkit.answers.engines.spark_sql import Closure, quoted, spark_type, to_spark
-from kbkit.errors import KbError, MissingExtraError, QueryError, QueryTimeoutError
+from kbkit.errors import Command, KbError, MissingExtraError, Option, QueryError, QueryTimeoutError
 from kbkit.schema import Attribute, NodeType, Relation, Schema
-from kbkit.stores.deadline import Expired, run
+from kbkit.stores.threads import Expired, run
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kbkit.stores.adjacency import Ids
 
 LOG_OPTION = f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
-"""What makes a Java process of Spark say errors only."""
+"""Java option with which Spark logs errors only."""
 
 _SETTINGS = {
     "spark.ui.enabled": "false",
@@ -46,7 +46,7 @@ _SETTINGS = {
 }
 _LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 _SESSION = {
-    "spark.sql.variable.substitute": "false",  # ${...} in a constant is text
+    "spark.sql.variable.substitute": "false",  # ${...} in a literal is text
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.caseSensitive": "false",
     "spark.sql.ansi.enabled": "true",
@@ -55,22 +55,24 @@ _SESSION = {
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
 }
 _ROUNDS = 16
-"""A closure's result is laid together after so many rounds, lest every round add partitions to it."""
+"""Rounds of a closure after which its partitions are merged."""
 
 
 class Spark:
-    """An engine for ``kb.answers``; starts nothing before the first query. One query runs at a time.
+    """An engine for ``kb.answers``. Starts Spark for the first query; runs one query at a time.
 
-    ``parquet`` is the export's folder as Spark names it (``/data/x``, ``hdfs://...``, ``s3a://...``), ``master`` as
-    Spark does (``local[*]``, ``spark://HOST:7077``, ``yarn``); a Spark session that the process has already is used
-    in its place. ``settings`` are Spark's own (``{"spark.executor.memory": "16g"}``).
+    ``parquet`` is the folder of the export (``/data/x``, ``hdfs://...``, ``s3a://...``). ``master`` is Spark's
+    (``local[*]``, ``spark://HOST:7077``, ``yarn``); an existing Spark session of the process takes precedence.
+    ``settings`` are Spark's (``{"spark.executor.memory": "16g"}``).
     """
 
     name = "spark"
 
     def __init__(self, parquet: str, master: str = "local[*]", settings: Mapping[str, str] | None = None) -> None:
         if master.startswith("sc://"):
-            raise KbError("Spark Connect (sc://) is not supported", "name the cluster's master: spark://HOST:7077")
+            raise KbError(
+                "Unsupported master: Spark Connect (sc://)", "Use the master of the cluster: spark://HOST:7077"
+            )
         self.parquet, self.master = parquet.rstrip("/") or "/", master
         self._settings = dict(settings or {})
         self._guard = threading.Lock()
@@ -102,14 +104,15 @@ class Spark:
         with self._guard, _errors(self.parquet):
             spark = self._spark
             self._check_export(session.schema)
-            saved = {op.name for op in operators(answers.plan.root) if isinstance(op, Stored)}
-            members = {name: session.stored(name) for name in saved}
+            saved = {op.name for op in operators(answers.plan.root) if isinstance(op, SavedSet)}
+            members = {name: session.saved_ids(name) for name in saved}
             tag = f"kbkit-{id(self)}"
             work = functools.partial(self._run, answers.sql, session.schema, members, tag)
             try:
                 found = run(work, lambda: spark.interruptTag(tag), timeout)
             except Expired:
-                raise QueryTimeoutError(f"Spark stopped after {timeout:g} s", "--timeout sets the limit") from None
+                message = f"Spark query cancelled after {timeout:g} s"
+                raise QueryTimeoutError(message, "Raise ", Option("timeout")) from None
         return self._known(found, session)
 
     # -- running ------------------------------------------------------------------------------------------------------
@@ -127,7 +130,7 @@ class Spark:
         return spark.sql(f"SELECT id, key FROM (\n{compiled.text}\n)").toArrow()
 
     def _close_over(self, closure: Closure) -> None:
-        """Follow a relation until it leads to nothing new; each round is kept, so that none is computed twice."""
+        """Follow a relation until nothing new is reached; each round is checkpointed, so that it is computed once."""
         spark = self._spark
         reached = new = spark.sql(closure.start).toDF("id").distinct().localCheckpoint()
         partitions = max(1, new.rdd.getNumPartitions())
@@ -142,29 +145,26 @@ class Spark:
         reached.createOrReplaceTempView(quoted(closure.name))
 
     def _known(self, found: pa.Table, session: Session) -> Ids:
-        """The ids, if the KB has the same nodes there."""
+        """Return the sorted ids; raise an error if the KB has other keys for them."""
         import polars as pl
 
-        frame = pl.DataFrame(pl.from_arrow(found))
-        same = session.stores.tables.lookup(
-            "SELECT count(*) AS n FROM kbkit_found f JOIN nodes n ON n.id = f.id AND n.key = f.key",
-            frames={"kbkit_found": frame},
-        )
-        if same["n"].item() != frame.height:
+        frame = pl.DataFrame(pl.from_arrow(found)).sort("id")
+        ids = frame["id"].to_numpy().astype(np.int32)
+        if session.stores.nodes.frame(ids)["key"].to_list() != frame["key"].to_list():
             raise self._stale()
-        return np.sort(frame["id"].to_numpy().astype(np.int32))
+        return ids
 
     # -- the export as views ------------------------------------------------------------------------------------------
 
     @cached_property
     def _export(self) -> tuple[Schema, dict[str, dict[str, str]]]:
-        """The export's schema, and its folders by part (nodes, edges) and name, whichever way that is escaped."""
+        """The schema of the export, and its folders by part (nodes, edges) and unescaped name."""
         text = self._spark.read.text(f"{self.parquet}/schema.json", wholetext=True).first()[0]
         try:
             data = json.loads(text)
             schema = Schema.from_json(data.get("schema", data))
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise KbError(f"{self.parquet}/schema.json is no schema of kbkit", _HINT) from None
+            raise KbError(f"Invalid schema of an export: {self.parquet}/schema.json", *_HINT) from None
         return schema, {part: self._folders(part) for part in ("nodes", "edges")}
 
     def _folders(self, part: str) -> dict[str, str]:
@@ -177,7 +177,7 @@ class Spark:
         return {urllib.parse.unquote(n.partition("=")[2]): f"{self.parquet}/{part}/{n}" for n in names if "=" in n}
 
     def _check_export(self, schema: Schema) -> None:
-        """Refuse an export of another build: ids are those of one generation."""
+        """Raise an error for an export of another build: ids belong to one generation."""
         exported, _ = self._export
         if [(t.name, t.first, t.count) for t in exported.node_types] != [
             (t.name, t.first, t.count) for t in schema.node_types
@@ -185,10 +185,10 @@ class Spark:
             raise self._stale()
 
     def _stale(self) -> KbError:
-        return KbError(f"{self.parquet} is an export of another KB, or of another build of this one", _HINT)
+        return KbError(f"{self.parquet} is an export of another KB or another build", *_HINT)
 
     def _define(self, table: str, schema: Schema) -> None:
-        """Make the view of a table, unless it is there."""
+        """Create the view of a table, unless it exists."""
         if table in self._views or table == "answer_members":
             return
         types = {t.table: t for t in schema.node_types}
@@ -203,7 +203,7 @@ class Spark:
         self._views.add(table)
 
     def _all_nodes(self, schema: Schema) -> Any:
-        """``nodes(id, type, key, name)``; the type follows from the id."""
+        """Return ``nodes(id, type, key, name)``; types are computed from ids."""
         from pyspark.sql import functions as f
 
         kind: Any = None
@@ -214,7 +214,7 @@ class Spark:
         return frame.select("id", (f.lit(None) if kind is None else kind).alias("type"), "key", "name")
 
     def _nodes_of(self, node_type: NodeType) -> Any:
-        """The nodes that have the type, as their primary one or besides."""
+        """Return the nodes of a type, primary or secondary."""
         folders = self._export[1]["nodes"]
         own = self._read([folders[node_type.name]] if node_type.name in folders else [], node_type.attributes)
         if not node_type.others:
@@ -239,14 +239,14 @@ class Spark:
         return self._frame(paths, columns)
 
     def _frame(self, paths: list[str], columns: list[tuple[str, str]]) -> Any:
-        """Columns of Parquet files, NULL where a file lacks one; the schema is given, so that no file is opened yet."""
+        """Return columns of Parquet files, NULL if missing; with an explicit schema, so that no file is opened yet."""
         from pyspark.sql import types
 
         schema = types.StructType([types.StructField(name, types.DataType.fromDDL(kind)) for name, kind in columns])
         return self._spark.read.schema(schema).parquet(*paths) if paths else self._spark.createDataFrame([], schema)
 
     def _define_sets(self, members: Mapping[str, Ids]) -> None:
-        """``answer_members`` with the saved sets that a query names."""
+        """Create ``answer_members`` with the saved sets of a query."""
         from pyspark.sql import functions as f
 
         spark = self._spark
@@ -257,16 +257,16 @@ class Spark:
             )
             for name, ids in members.items()
         ]
-        whole = parts[0]
+        combined = parts[0]
         for part in parts[1:]:
-            whole = whole.union(part)
-        whole.createOrReplaceTempView("answer_members")
+            combined = combined.union(part)
+        combined.createOrReplaceTempView("answer_members")
 
     # -- the session --------------------------------------------------------------------------------------------------
 
     @cached_property
     def _spark(self) -> Any:
-        """A session of our own, with its own views and settings."""
+        """A Spark session with its own views and settings."""
         try:
             import sqlglot  # noqa: F401 - translates the query
             from pyspark.sql import SparkSession
@@ -280,14 +280,14 @@ class Spark:
             for name, value in {**_SETTINGS, **(_LOOPBACK if local else {}), **self._settings}.items():
                 builder = builder.config(name, value)
             there = self._owner = builder.getOrCreate()
-        logging.getLogger("SQLQueryContextLogger").disabled = True  # what Spark refuses is said once, in one line
+        logging.getLogger("SQLQueryContextLogger").disabled = True  # errors are reported once, in one line
         spark = there.newSession()
         for name, value in {**_SESSION, **_session_settings(self._settings)}.items():
             spark.conf.set(name, value)
         return spark
 
 
-_HINT = "kbkit export DIR --to parquet --out PATH writes it anew"
+_HINT = ("Write it again: ", Command("export KB --to parquet"))
 
 
 def _session_settings(settings: Mapping[str, str]) -> dict[str, str]:
@@ -298,24 +298,24 @@ def _check_java() -> None:
     home = os.environ.get("JAVA_HOME")
     if not (shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")):
         raise KbError(
-            f"Spark needs Java 17 or later, and there is none in {home}" if home else "Spark needs Java 17 or later",
-            "install it, or set JAVA_HOME to where it is",
+            f"Spark needs Java 17 or later; not found in {home}" if home else "Spark needs Java 17 or later; not found",
+            "Install it, or set JAVA_HOME to its folder",
         )
 
 
 def _check_types(plan: Plan) -> None:
     for operator in operators(plan.root):
-        for test in operator.tests if isinstance(operator, Filter) else ():
+        for test in operator.conditions if isinstance(operator, Filter) else ():
             if spark_type(test.sql_type) is None:
                 raise KbError(
-                    f"Spark cannot test {test.attribute}, which is of type {test.sql_type}",
-                    "the engines walk and sql can",
+                    f"Spark does not support conditions on {test.attribute} of type {test.sql_type}",
+                    "Use the engine walk or sql",
                 )
 
 
 @contextlib.contextmanager
 def _errors(parquet: str) -> Iterator[None]:
-    """Spark's errors in one line."""
+    """Raise the errors of Spark as :class:`KbError`, in one line."""
     try:
         yield
     except KbError:
@@ -326,5 +326,5 @@ def _errors(parquet: str) -> Iterator[None]:
             raise
         text = " ".join(str(error).split("\n", 1)[0].split())
         if "PATH_NOT_FOUND" in text:
-            raise KbError(f"{parquet} is no Parquet export of a KB", _HINT) from None
+            raise KbError(f"Not a Parquet export of a KB: {parquet}", *_HINT) from None
         raise QueryError(f"Spark: {text[:300]}") from None

@@ -1,7 +1,7 @@
-"""DuckDB SQL as ``to_sql`` writes it -> Spark SQL, by sqlglot; pure text.
+"""Translate the SQL of ``to_sql`` to Spark SQL with sqlglot.
 
-Spark knows WITH RECURSIVE, but only with UNION ALL, which never ends on a cycle. So each closure (``r*``, ``r+``) is a
-pair of statements that the engine repeats until nothing new is found, and the rest of the text reads its result.
+Spark supports WITH RECURSIVE only with UNION ALL, which does not terminate on a cycle. So each closure (``r*``, ``r+``)
+is a pair of statements that the engine repeats until nothing new is found; the rest of the query reads its result.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ TYPES: Mapping[str, str] = {
     "TIMESTAMP": "timestamp_ntz",
     "VARCHAR": "string",
 }
-"""What Spark reads from Parquet that DuckDB wrote, by DuckDB's types; lists of these are arrays."""
+"""Spark types by DuckDB type, as Spark reads Parquet files of DuckDB; lists are arrays."""
 
-_SAID_BY_SQLGLOT = {"REAL": "FLOAT", "INT": "INTEGER", "INT128": "HUGEINT", "UINT128": "UHUGEINT", "TEXT": "VARCHAR"}
+_SQLGLOT_NAMES = {"REAL": "FLOAT", "INT": "INTEGER", "INT128": "HUGEINT", "UINT128": "UHUGEINT", "TEXT": "VARCHAR"}
 
 _BARE = re.compile(
     r"""('(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*)|\b(?!lambda\b|true\b|false\b)([a-z_][a-z0-9_]*)\b(?!\()"""
 )
-"""Strings, quoted names and comments; or a bare name: keywords and types are upper case in compiled SQL."""
+"""Strings, quoted names and comments, or a bare name; keywords and types are upper case in compiled SQL."""
 
 
 @dataclass(frozen=True)
 class Closure:
-    """A closure: ``start`` and ``step`` are queries with one column of ids.
+    """A closure; ``start`` and ``step`` are queries with one column of ids.
 
-    ``step`` reads ``frontier``, the ids that were new in the round before; ``name`` is what the result is called.
+    ``step`` reads ``frontier``, the new ids of the previous round; ``name`` is the name of the result.
     """
 
     name: str
@@ -56,15 +56,15 @@ class Closure:
 
     @property
     def frontier(self) -> str:
-        """The name under which ``step`` reads the ids that are new."""
+        """Name of the table of new ids."""
         return _frontier(self.name)
 
 
 @dataclass(frozen=True)
 class SparkSql:
-    """``text`` gives id, type, key, name of the answers, in no order, once the ``closures`` are there, each in turn.
+    """``text`` returns id, type, key, name of the answers, unordered, after the ``closures`` are computed in turn.
 
-    ``tables`` are the tables of the KB that they read.
+    ``tables`` are the tables of the KB that the query reads.
     """
 
     text: str
@@ -73,7 +73,7 @@ class SparkSql:
 
 
 def spark_type(sql_type: str) -> str | None:
-    """Spark's name for a type of DuckDB; None where it has none."""
+    """Return the Spark type for a DuckDB type; None if there is none."""
     if sql_type.endswith("[]"):
         element = spark_type(sql_type.removesuffix("[]"))
         return element and f"array<{element}>"
@@ -81,13 +81,13 @@ def spark_type(sql_type: str) -> str | None:
 
 
 def to_spark(sql: str) -> SparkSql:
-    """Translate SQL that :func:`kbkit.answers.to_sql.to_sql` wrote with its parameters."""
+    """Translate SQL from :func:`kbkit.answers.to_sql.to_sql` without parameters."""
     import sqlglot
 
-    # Quoted, because sqlglot takes some words for its own that DuckDB allows as names (map, values, range).
+    # Quoted, because sqlglot reserves some words that DuckDB allows as names (map, values, range).
     names_quoted = _BARE.sub(lambda match: match[1] or f'"{match[2]}"', sql)
     tree = sqlglot.parse_one(names_quoted, read="duckdb").transform(_rewrite)
-    tree.set("order", None)  # a sort of all answers over the cluster, for nothing
+    tree.set("order", None)  # sorting on the cluster is not needed
     steps = tree.args.pop("with_", None)
     named: dict[str, exp.Expression] = {step.alias: step.this for step in (steps.expressions if steps else ())}
     plain: dict[str, exp.Expression] = {}
@@ -117,14 +117,14 @@ def _frontier(name: str) -> str:
 
 
 def _rewrite(node: exp.Expression) -> exp.Expression:
-    """What Spark says otherwise than sqlglot supposes."""
+    """Rewrite expressions that sqlglot does not translate correctly for Spark."""
     from sqlglot import exp
 
     if isinstance(node, exp.RegexpLike) and isinstance(node.expression, exp.Anonymous):  # contains
         sought = node.expression.expressions[0].name.replace("\\E", "\\E\\\\E\\Q")
         return exp.RegexpLike(this=node.this, expression=exp.Literal.string(f"(?iu)\\Q{sought}\\E"))
     if isinstance(node, exp.Length) and isinstance(node.this, exp.ArrayFilter):
-        return exp.ArraySize(this=node.this.transform(_rewrite))  # transform does not look into what is new
+        return exp.ArraySize(this=node.this.transform(_rewrite))  # transform skips new expressions
     if isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal):
         return _constant(node.this.name, node.to.sql(dialect="duckdb"))
     return node
@@ -133,13 +133,13 @@ def _rewrite(node: exp.Expression) -> exp.Expression:
 def _constant(text: str, kind: str) -> exp.Expression:
     from sqlglot import exp
 
-    kind = _SAID_BY_SQLGLOT.get(kind, kind).replace(", ", ",")
+    kind = _SQLGLOT_NAMES.get(kind, kind).replace(", ", ",")
     spark = spark_type(kind)
     if spark is None:
-        raise KbError(f"Spark cannot compare values of type {kind}", "the engines walk and sql can")
+        raise KbError(f"Spark does not support comparisons with type {kind}", "Use the engine walk or sql")
     xsd = datatype(kind)
-    said = lexical(text, xsd) if xsd in ("date", "dateTime") else text  # the year 44 BC as -0043
-    return exp.cast(exp.Literal.string(said), spark, dialect="spark")
+    value = lexical(text, xsd) if xsd in ("date", "dateTime") else text  # the year 44 BC as -0043
+    return exp.cast(exp.Literal.string(value), spark, dialect="spark")
 
 
 def _reads(body: exp.Expression, name: str) -> bool:
@@ -153,7 +153,7 @@ def _tables(tree: exp.Expression) -> set[str]:
 
 
 def _with(steps: Mapping[str, exp.Expression], query: exp.Expression) -> str:
-    """A query after those of the steps that it reads, directly or not."""
+    """Return a query preceded by the steps that it reads, directly or indirectly."""
     needed: list[str] = []
     wanted = _tables(query)
     for name in reversed(list(steps)):
@@ -165,7 +165,7 @@ def _with(steps: Mapping[str, exp.Expression], query: exp.Expression) -> str:
 
 
 def quoted(name: str) -> str:
-    """A name in Spark's quotation marks."""
+    """Return a name quoted for Spark."""
     return "`" + name.replace("`", "``") + "`"
 
 

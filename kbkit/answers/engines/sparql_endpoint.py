@@ -1,7 +1,7 @@
-"""A SPARQL 1.1 endpoint that holds a KB's triples: QLever, Blazegraph, Oxigraph's server, or any other.
+"""Run answers on a SPARQL 1.1 endpoint with the triples of a KB: QLever, Blazegraph, the Oxigraph server or any other.
 
-The protocol is W3C's SPARQL 1.1 Protocol, "query via POST with URL-encoded parameters"; results are SPARQL 1.1 Query
-Results JSON. Neither a key nor a cookie is sent, and no redirection is followed.
+The protocol is the W3C SPARQL 1.1 Protocol, "query via POST with URL-encoded parameters"; results are SPARQL 1.1 Query
+Results JSON. No credentials or cookies are sent, and redirections are not followed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import urllib.parse
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from kbkit.errors import DISTRIBUTION, KbError, QueryError
+from kbkit.errors import DISTRIBUTION, Command, KbError, QueryError
 from kbkit.stores import endpoint
 
 if TYPE_CHECKING:
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 _ACCEPT = "application/sparql-results+json"
 _EXAMPLE = "e.g. http://localhost:7878/query"
-_PASSWORD = ("a password in an address is not sent", "endpoints with passwords are not supported")
+_PASSWORD = ("Passwords in the address of an endpoint are not supported", "Use an endpoint without a password")
 
 
 class Endpoint:
-    """An engine for ``kb.answers``. ``user_agent`` is what the server is told: public ones want a way to reach you."""
+    """An engine for ``kb.answers``. Public servers expect a ``user_agent`` with contact information."""
 
     name = "endpoint"
 
@@ -36,18 +36,18 @@ class Endpoint:
         self.url = url
         self._agent = user_agent or f"kbkit/{version(DISTRIBUTION)}"
         if not (self._agent.isascii() and self._agent.isprintable()):
-            raise KbError(f"{self._agent!r} is no user agent", "plain letters: 'my-study/1.0 (me@example.org)'")
+            raise KbError(f"Invalid user agent {self._agent!r}", "Use printable ASCII: 'my-study/1.0 (me@example.org)'")
 
     def ids(self, answers: AnswerSet, session: Session, timeout: float | None = None) -> Ids:
         """See :class:`kbkit.answers.engines.Engine`.
 
-        Raises :class:`KbError` for an endpoint that does not answer as one, and for answers that the KB does not know,
-        and :class:`kbkit.errors.QueryTimeoutError` at the limit.
+        Raises :class:`KbError` for invalid responses and for answers that are not in the KB, and
+        :class:`kbkit.errors.QueryTimeoutError` at the time limit.
         """
-        return known(self.answers(answers.sparql, timeout), session, self.url)
+        return ids_of_iris(self.answers(answers.sparql, timeout), session, self.url)
 
     def answers(self, sparql: str, timeout: float | None = None) -> list[str]:
-        """The IRIs (and whatever else) that a query of one variable gives, distinct."""
+        """Return the distinct values of a query with one variable."""
         headers = {
             "Content-Type": "application/x-www-form-urlencoded",
             "Accept": _ACCEPT,
@@ -59,26 +59,27 @@ class Endpoint:
 
 
 def _first_column(text: bytes, kind: str, url: str) -> list[str]:
-    """The values of the one variable of SPARQL results."""
+    """Return the values of the only variable in SPARQL results."""
     try:
         results = json.loads(text)
     except (ValueError, RecursionError):
-        what = f"{kind}, not SPARQL results" if kind and "json" not in kind else "SPARQL results that are not whole"
-        raise QueryError(f"{url} answered with {what}", f"is it the address of queries, {_EXAMPLE}?") from None
+        problem = f"{kind} instead of JSON" if kind and "json" not in kind else "incomplete JSON"
+        message = f"Invalid response from {url}: {problem}"
+        raise QueryError(message, f"Use the address for queries, {_EXAMPLE}") from None
     try:
         [variable] = results["head"]["vars"]
         return [str(row[variable]["value"]) for row in results["results"]["bindings"]]
     except (KeyError, TypeError, ValueError):
-        raise QueryError(f"{url} answered with JSON that is no SPARQL result", "is it a SPARQL endpoint?") from None
+        raise QueryError(f"Invalid response from {url}: not SPARQL results", "Use a SPARQL endpoint") from None
 
 
-def known(iris: Sequence[str], session: Session, url: str) -> Ids:
-    """The ids of the nodes with these IRIs; raises :class:`KbError` where the KB lacks some."""
-    found, missing = session.by_iri(iris)
+def ids_of_iris(iris: Sequence[str], session: Session, url: str) -> Ids:
+    """Return the ids of the nodes with these IRIs; raise :class:`KbError` if some do not exist."""
+    found, missing = session.stores.nodes.by_iri(iris)
     if missing:
-        shown = missing[0] + ", ..." * (len(missing) > 1)
+        names = missing[0] + ", ..." * (len(missing) > 1)
         raise KbError(
-            f"{url} gave {len(iris):,} answers, of which this KB does not know {len(missing):,}: {shown}",
-            "kbkit export DIR --to ntriples writes the triples that it has to hold",
+            f"{url} returned {len(iris):,} answers, {len(missing):,} of them not in this KB: {names}",
+            *("Load the triples of this KB: ", Command("export KB --to ntriples")),
         )
     return found

@@ -14,16 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.answers import syntax
-from kbkit.answers.constraints import Request
 from kbkit.answers.parse import parse
-from kbkit.answers.sample import only_slot
-from kbkit.answers.set_pairs import Sets, matrix_of, splitmix64
-from kbkit.answers.shapes import Chance, Part
+from kbkit.answers.sample import first_slot
+from kbkit.answers.sample_plans import PlanSampler, SlotSets
+from kbkit.answers.sample_sets import AnswerSets, Request, matrix_of, splitmix64
 from kbkit.benchmarks.quest.families import Family, families, family_of
 from kbkit.benchmarks.quest.phrases import has_marks
 from kbkit.errors import BadInputError, KbError, Option
 from kbkit.kb import KnowledgeBase
-from kbkit.stores.tables import quote
+from kbkit.schema import quote
 
 if TYPE_CHECKING:
     import polars as pl
@@ -62,7 +61,7 @@ class Categories:
 
     domain: str
     items: list[Category]
-    sets: Sets
+    sets: AnswerSets
     same: NDArray[np.int64]
     left_out: Counter[str] = field(default_factory=Counter)
     in_files: Counter[str] = field(default_factory=Counter)
@@ -131,7 +130,7 @@ def _numbered(
     sizes = np.diff(sets.indptr).astype(np.int64)
     identity = splitmix64(numbers.astype(np.uint64))
     kinds = np.zeros((len(items), 1), np.int32)
-    numbered = Sets(("",), numbers[:, None], kinds, weight, sizes, identity, sets)
+    numbered = AnswerSets(("",), numbers[:, None], kinds, weight, sizes, identity, sets)
     return Categories(domain, items, numbered, _equal_sets(sets.indptr, sets.indices), left_out, in_files)
 
 
@@ -158,8 +157,8 @@ def _by_nodes(kb: KnowledgeBase, found: Sequence[Family], left_out: Counter[str]
     if not found:
         return [], _stacked([], kb.schema.nodes)
     plans = [kb.session.resolved(parse(family.id), family.id) for family in found]
-    chance = Chance(Request(1), np.random.default_rng(0), kb.session, plans[0])
-    sets = Part(chance, "", [(plan, plan.root, only_slot(plan)) for plan in plans]).sets
+    sampler = PlanSampler(Request(1), np.random.default_rng(0), kb.session, plans[0])
+    sets = SlotSets(sampler, "", [(plan, plan.root, first_slot(plan)) for plan in plans]).sets
     rows = np.flatnonzero(sets.answers > 1)
     rows = rows[np.lexsort((sets.values[rows, 0], sets.kinds[rows, 0]))]
     left_out[_TRIVIAL] += len(sets.answers) - len(rows)

@@ -20,10 +20,9 @@ import polars as pl
 
 from kbkit.benchmarks.dataset import ABOUT, SPLITS
 from kbkit.errors import BadInputError, Command, KbError, UnknownNameError
-from kbkit.measures import json_files
+from kbkit.measures import formats
 from kbkit.measures.frames import JUDGEMENTS, Gold
-from kbkit.measures.json_files import Record
-from kbkit.measures.reading import content, load
+from kbkit.measures.records import JsonRecord, content, load, records
 
 DOCUMENTS = "documents.jsonl"
 TEMPLATES = {
@@ -113,7 +112,7 @@ class Dataset:
         path = self.path(split)
         if not path.exists():
             raise UnknownNameError("split", split, self.splits, str(self.folder))
-        return _numbered([_example(record, split) for record in json_files.queries(path, content(path))], path)
+        return _numbered([_example(record, split) for record in formats.queries(path, content(path))], path)
 
     def read_all(self, split: str = "") -> list[Example]:
         """Read the queries of one split, or of all."""
@@ -127,8 +126,8 @@ class Dataset:
         """
         table = self.folder / "stages" / "1_categories.jsonl"
         found: dict[str, str] = {}
-        for record in json_files.records(table, content(table)) if table.exists() else ():
-            phrase, expression = record.data.get("phrase"), record.data.get("expression")
+        for record in records(table, content(table)) if table.exists() else ():
+            phrase, expression = record.fields.get("phrase"), record.fields.get("expression")
             if isinstance(phrase, str) and isinstance(expression, str):  # the first line holds settings
                 found.setdefault(phrase, expression)
         for example in self.read_all():
@@ -177,18 +176,18 @@ def _check_document(line: bytes, where: str) -> None:
         raise BadInputError(f"{where}: not a JSON object", DOCUMENT_HINT)
 
 
-def _example(record: Record, split: str) -> Example:
-    data = record.data
+def _example(record: JsonRecord, split: str) -> Example:
+    data = record.fields
     more = data.get("metadata")
     more = {} if more is None else more
     if not isinstance(more, dict):
-        raise record.bad("metadata is not an object", 'Example: "metadata": {"template": "_", "domain": "films"}')
+        raise record.error("metadata is not an object", 'Example: "metadata": {"template": "_", "domain": "films"}')
     text = data.get("query")
     if not isinstance(text, str) or not text.strip():
-        raise record.bad("missing query", 'Example: "query": "films by Jane Doe", "docs": ["Title"]')
+        raise record.error("missing query", 'Example: "query": "films by Jane Doe", "docs": ["Title"]')
     docs = data.get("docs")
     if not isinstance(docs, list) or not all(isinstance(title, str) and title for title in docs):
-        raise record.bad("docs is not a list of titles", 'Example: "docs": ["Title"]')
+        raise record.error("docs is not a list of titles", 'Example: "docs": ["Title"]')
     name = data.get("id")
     return Example(
         id="" if name is None else str(name),
@@ -205,30 +204,30 @@ def _example(record: Record, split: str) -> Example:
     )
 
 
-def _text(record: Record, data: Mapping[str, Any], key: str) -> str | None:
+def _text(record: JsonRecord, data: Mapping[str, Any], key: str) -> str | None:
     value = data.get(key)
     if value is not None and not isinstance(value, str):
-        raise record.bad(f"{key} is not a string", "Remove it or use a string")
+        raise record.error(f"{key} is not a string", "Remove it or use a string")
     return value or None
 
 
-def _categories(record: Record) -> tuple[tuple[str, str], ...]:
-    found = record.data.get("categories") or []
+def _categories(record: JsonRecord) -> tuple[tuple[str, str], ...]:
+    found = record.fields.get("categories") or []
     wanted = {"phrase", "expression"}
     if not isinstance(found, list) or not all(
         isinstance(one, dict) and all(isinstance(one.get(key), str) for key in wanted) for one in found
     ):
         hint = 'Example: [{"phrase": "...", "expression": "..."}]'
-        raise record.bad("categories is not a list of phrases and expressions", hint)
+        raise record.error("categories is not a list of phrases and expressions", hint)
     return tuple((one["phrase"], one["expression"]) for one in found)
 
 
-def _by_title(record: Record, more: Mapping[str, Any], key: str, kind: type) -> Mapping[str, list[Any]] | None:
+def _by_title(record: JsonRecord, more: Mapping[str, Any], key: str, kind: type) -> Mapping[str, list[Any]] | None:
     found = more.get(key)
     if found is None:
         return None
     if not isinstance(found, dict) or not all(isinstance(values, list | None) for values in found.values()):
-        raise record.bad(f"{key} needs a list for each title", f'Example: "{key}": {{"Title": []}}')
+        raise record.error(f"{key} needs a list for each title", f'Example: "{key}": {{"Title": []}}')
     return {title: [one for one in values or () if isinstance(one, kind)] for title, values in found.items()}
 
 

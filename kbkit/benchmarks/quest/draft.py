@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from kbkit.answers.constraints import Constraints, Request
+from kbkit.answers.sample_sets import Constraints, Request
 from kbkit.benchmarks.dataset import check_at_least
 from kbkit.benchmarks.documents import titles
 from kbkit.benchmarks.pipeline import Row, Stage

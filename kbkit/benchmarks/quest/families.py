@@ -17,8 +17,7 @@ from kbkit.benchmarks.quest import phrases
 from kbkit.benchmarks.quest.grammar import parsed
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
-from kbkit.schema import Attribute, Relation
-from kbkit.stores.tables import quote
+from kbkit.schema import Attribute, Relation, quote
 
 _DOWN = re.compile(
     r"(has_?)?(sub(category|class|field|topic|genre|type|part)?|narrower|child|hyponym)\w*|has_part|contains"
@@ -91,9 +90,9 @@ def family_of(path: Path) -> str:
 def answer_type(kb: KnowledgeBase, expression: str) -> str:
     """Return the type of the nodes of an expression; raise :class:`KbError` unless it has one slot."""
     plan = kb.session.resolved(parse(expression), expression)
-    slots = [p for p in plan.parameters if isinstance(p.given, Slot)]
-    if len(slots) != 1 or slots[0].value:
-        number = sum(not slot.value for slot in slots)
+    slots = [p for p in plan.parameters if isinstance(p.source, Slot)]
+    if len(slots) != 1 or slots[0].is_value:
+        number = sum(not slot.is_value for slot in slots)
         hint = "Use exactly one, as in 'genre:<g> -> movie'"
         raise KbError(f"Category {expression!r} has {number} slots for nodes", hint)
     return plan.type or "*"

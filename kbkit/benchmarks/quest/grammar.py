@@ -67,7 +67,7 @@ class Shape:
 
     def expression(self, parts: Sequence[str]) -> str:
         """Return the expression of the shape with ``parts`` in place of its letters."""
-        return str(syntax.put(self.tree, dict(zip(self.letters, map(parsed, parts), strict=True))))
+        return str(syntax.substitute(self.tree, dict(zip(self.letters, map(parsed, parts), strict=True))))
 
     def marked(self, phrases: Sequence[str]) -> str:
         """Return the original query with its phrases in ``<mark>``."""

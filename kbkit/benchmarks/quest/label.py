@@ -17,7 +17,7 @@ from kbkit.benchmarks.pipeline import Row, Stage
 
 if TYPE_CHECKING:
     from kbkit.llm.calls import Calls
-    from kbkit.llm.reading import Answer as ModelAnswer
+    from kbkit.llm.prompts import Answer as ModelAnswer
 
 VALIDATE, LABEL = "quest_validate", "quest_relevance_label"
 """Names of the prompts."""

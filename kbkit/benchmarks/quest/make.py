@@ -35,12 +35,12 @@ from kbkit.benchmarks.quest.grammar import grammar
 from kbkit.benchmarks.quest.label import EVIDENCE, LABELS, VALIDATED, Label, LabelledAnswer, Labelling, Labels, Votes
 from kbkit.benchmarks.quest.paraphrase import PARAPHRASES, Paraphrase, Parser
 from kbkit.benchmarks.rows import to_json
-from kbkit.directory import files as atomic_files
+from kbkit.directory.files import write_files
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.calls import Calls
-from kbkit.measures.json_files import BESIDE
-from kbkit.measures.reading import content
+from kbkit.measures.formats import DETAILS
+from kbkit.measures.records import content
 
 __all__ = ["QuestSettings", "make"]
 
@@ -323,9 +323,9 @@ def _write(out: Path, rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any
         f"{split}.jsonl": json_lines({k: row[k] for k in _PUBLISHED} for row in rows if row["split"] == split)
         for split in SPLITS
     }
-    texts[BESIDE] = json_lines(rows)
+    texts[DETAILS] = json_lines(rows)
     texts[ABOUT] = json.dumps(about, ensure_ascii=False, indent=2) + "\n"
-    atomic_files.write({out / name: text for name, text in texts.items()})
+    write_files({out / name: text for name, text in texts.items()})
 
 
 # -- report -----------------------------------------------------------------------------------------------------------

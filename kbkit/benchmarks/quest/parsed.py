@@ -16,7 +16,7 @@ from kbkit.benchmarks.quest.paraphrase import Parser
 from kbkit.benchmarks.quest.tables import System
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
-from kbkit.stores.ids import is_in
+from kbkit.stores.arrays import is_in
 
 if TYPE_CHECKING:
     from kbkit.llm.calls import Calls

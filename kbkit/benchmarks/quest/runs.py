@@ -19,9 +19,9 @@ from kbkit.benchmarks.quest.corpus import Corpus
 from kbkit.benchmarks.quest.dataset import Example
 from kbkit.benchmarks.quest.tables import System
 from kbkit.errors import BadInputError, Command
-from kbkit.measures import files, json_files
+from kbkit.measures import files, records
 from kbkit.measures.frames import RUN, ordered
-from kbkit.measures.reading import content
+from kbkit.measures.records import content
 
 _LISTS = ("nodes", "docs", "answers", "answer_ids")
 
@@ -78,10 +78,10 @@ def read_all(paths: Sequence[Path], examples: Sequence[Example], corpus: Corpus 
 
 def _header(path: Path) -> tuple[bool, float | None, int]:
     """Return whether a file is a ranking, and the threshold and the k of its first record."""
-    if path.suffix.lower() not in json_files.ENDINGS:
+    if path.suffix.lower() not in records.ENDINGS:
         return True, None, 0
-    first = next(json_files.records(path, content(path)), None)
-    data = first.data if first else {}
+    first = next(records.records(path, content(path)), None)
+    data = first.fields if first else {}
     threshold, k = data.get("threshold"), data.get("k")
     ranked = "node" in data or "results" in data or not any(name in data for name in _LISTS)
     known = float(threshold) if isinstance(threshold, int | float) else None

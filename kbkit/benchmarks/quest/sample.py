@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.answers import syntax
-from kbkit.answers.constraints import Constraints, Request
 from kbkit.answers.sample import draw_sets
+from kbkit.answers.sample_sets import Constraints, Request
 from kbkit.benchmarks.quest.categories import Categories
 from kbkit.benchmarks.quest.grammar import Shape
 
@@ -98,7 +98,7 @@ def candidates(categories: Categories, shape: Shape, request: Request) -> Candid
     limited = replace(request, count=_limit(request), weight="popular")
     sets = categories.sets
     if _ops(shape) <= {"|"}:  # a union is no smaller than its parts
-        sets = sets.keep(np.flatnonzero(sets.answers <= request.max_answers))
+        sets = sets.take(np.flatnonzero(sets.answers <= request.max_answers))
     drawn = draw_sets(sets, shape.tree, limited)
     order = [drawn.slots.index(letter) for letter in shape.letters]
     rows = drawn.values[:, order]
@@ -123,7 +123,7 @@ def _sets(tree: syntax.Expression, letters: dict[str, Any]) -> Any:
     """Evaluate a shape on the sets of its letters, row by row."""
     import scipy.sparse as sp
 
-    if isinstance(tree, syntax.Saved):
+    if isinstance(tree, syntax.SavedSet):
         return letters[tree.name]
     assert isinstance(tree, syntax.Combine)
     total, *rest = (_sets(part, letters) for part in tree.parts)
@@ -213,7 +213,7 @@ def _concerns(shape: Shape, constraint: str) -> bool:
 
 
 def _ops(shape: Shape) -> set[str]:
-    return {part.op for part in syntax.walk(shape.tree) if isinstance(part, syntax.Combine)}
+    return {part.op for part in syntax.subtrees(shape.tree) if isinstance(part, syntax.Combine)}
 
 
 def shares(count: int, parts: int) -> list[int]:

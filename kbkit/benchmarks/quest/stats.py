@@ -9,7 +9,7 @@ import polars as pl
 from kbkit.benchmarks.dataset import SPLITS, bin_counts
 from kbkit.benchmarks.quest.dataset import DOCUMENTS, TEMPLATES, Dataset, Example
 from kbkit.display.charts import Chart
-from kbkit.measures.summary import ALL
+from kbkit.measures.scores import ALL
 
 _WORDS = r"\S+"
 BINS = ((1, 1), (2, 2), (3, 4), (5, 7), (8, 10), (11, 15), (16, 20), (21, None))

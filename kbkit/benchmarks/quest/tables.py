@@ -11,7 +11,7 @@ from kbkit.benchmarks.quest.stats import in_order
 from kbkit.errors import Command, KbError
 from kbkit.measures import false_positives, sets
 from kbkit.measures.frames import Gold, ordered
-from kbkit.measures.summary import ALL, summary
+from kbkit.measures.scores import ALL, summary
 
 KS = (20, 50, 100, 1000)
 """The cutoffs of Table 4."""

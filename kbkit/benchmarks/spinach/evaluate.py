@@ -15,7 +15,7 @@ from kbkit.benchmarks.spinach.files import Dataset, Question
 from kbkit.benchmarks.spinach.paper import Published
 from kbkit.benchmarks.spinach.runs import Record, Run
 from kbkit.benchmarks.spinach.stats import DIFFERENCE, HERE, PAPER, known
-from kbkit.errors import KbError, Option
+from kbkit.errors import KbError, Option, plural
 from kbkit.measures import rows
 
 BINS = ((0, 2), (3, 5), (6, 8), (9, 11), (12, 14), (15, None))
@@ -122,8 +122,8 @@ def score(run: Run, published: Published | None, name: str = "") -> Scored:
     return Scored(name or run.path.stem, run, percent, _printed(run, published))
 
 
-def _record(record: Record) -> rows.Record:
-    return rows.Record(record.id, record.predicted, record.gold if _is_scorable(record) else None, {})
+def _record(record: Record) -> rows.Prediction:
+    return rows.Prediction(record.id, record.predicted, record.gold if _is_scorable(record) else None, {})
 
 
 def _is_scorable(record: Record) -> bool:
@@ -291,4 +291,4 @@ def _no_answer(record: Record) -> str:
 
 def _listed(records: Sequence[Record]) -> str:
     names = ", ".join(record.id for record in records[:_LISTED])
-    return f"{len(records):,} question{'' if len(records) == 1 else 's'} ({names}{', ...' * (len(records) > _LISTED)})"
+    return f"{plural(len(records), 'question')} ({names}{', ...' * (len(records) > _LISTED)})"

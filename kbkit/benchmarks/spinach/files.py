@@ -9,7 +9,7 @@ from typing import Any
 
 from kbkit.errors import BadInputError
 from kbkit.measures import records, rows
-from kbkit.measures.records import Item
+from kbkit.measures.records import JsonRecord
 from kbkit.measures.rows import Result
 
 QUERY = ("sparql", "query", "gold_sparql")
@@ -46,7 +46,7 @@ def read(path: Path, *, sparql: bool = True, question: bool = False) -> Dataset:
     The default id is the question, or else the position. ``sparql`` and ``question`` say which fields are required.
     Raises :class:`BadInputError` that names file and record.
     """
-    found = records.load(path)
+    found = records.load_records(path)
     if isinstance(found, dict):
         found = _entries(path, found)
     questions = [_question(item, position, sparql, question) for position, item in enumerate(found, 1)]
@@ -59,20 +59,20 @@ def read(path: Path, *, sparql: bool = True, question: bool = False) -> Dataset:
     return Dataset(path, tuple(questions))
 
 
-def _entries(path: Path, content: dict[str, Any]) -> list[Item]:
+def _entries(path: Path, content: dict[str, Any]) -> list[JsonRecord]:
     """Return the records of an object with ``questions``; any other object is one record."""
     if "questions" not in content:
-        return [Item(content, f"{path}, record 1")]
+        return [JsonRecord(content, f"{path}, record 1")]
     entries = content["questions"]
     if not isinstance(entries, list) or not entries:
         raise BadInputError(f"{path}: questions is {_kind(entries)}", "Use a list of records")
     for position, value in enumerate(entries, 1):
         if not isinstance(value, dict):
             raise BadInputError(f"{path}, record {position} is {_kind(value)}", f"Use an object. {_HINT}")
-    return [Item(value, f"{path}, record {position}") for position, value in enumerate(entries, 1)]
+    return [JsonRecord(value, f"{path}, record {position}") for position, value in enumerate(entries, 1)]
 
 
-def _question(item: Item, position: int, needs_sparql: bool, needs_question: bool) -> Question:
+def _question(item: JsonRecord, position: int, needs_sparql: bool, needs_question: bool) -> Question:
     text = _words(item)
     if needs_question and not text:
         raise BadInputError(f"{item.where}: missing question", _HINT)
@@ -80,7 +80,7 @@ def _question(item: Item, position: int, needs_sparql: bool, needs_question: boo
     return Question(_id(item) or text or str(position), text, query, _answers(item), item.where)
 
 
-def _id(item: Item) -> str:
+def _id(item: JsonRecord) -> str:
     value = item.fields.get("id")
     if value is None:
         return ""
@@ -89,7 +89,7 @@ def _id(item: Item) -> str:
     return str(value)
 
 
-def _words(item: Item) -> str:
+def _words(item: JsonRecord) -> str:
     name, value = _first(item, _TEXT)
     if isinstance(value, list):
         value = _english(item, name, value)
@@ -99,7 +99,7 @@ def _words(item: Item) -> str:
     raise BadInputError(f"{item.where}: {name} is {_kind(value)}", hint)
 
 
-def _english(item: Item, name: str, entries: Sequence[Any]) -> Any:
+def _english(item: JsonRecord, name: str, entries: Sequence[Any]) -> Any:
     """Return the English text of a question in several languages, or else the first."""
     texts: dict[str, Any] = {}
     for one in entries:
@@ -110,7 +110,7 @@ def _english(item: Item, name: str, entries: Sequence[Any]) -> Any:
     return texts.get("en", next(iter(texts.values()), ""))
 
 
-def _query(item: Item, needed: bool) -> str:
+def _query(item: JsonRecord, needed: bool) -> str:
     name, value = _first(item, QUERY)
     if isinstance(value, dict):
         name, value = f"{name}.sparql", value.get("sparql")
@@ -122,12 +122,12 @@ def _query(item: Item, needed: bool) -> str:
     return value or ""
 
 
-def _first(item: Item, names: Sequence[str]) -> tuple[str, Any]:
+def _first(item: JsonRecord, names: Sequence[str]) -> tuple[str, Any]:
     """Return the first of these fields that a record has, and its value; ("", None) if none."""
     return next(((name, item.fields[name]) for name in names if name in item.fields), ("", None))
 
 
-def _answers(item: Item) -> Result:
+def _answers(item: JsonRecord) -> Result:
     """Return the answers of a record; QALD's are a list of one SPARQL result."""
     name, value = _first(item, _ANSWERS)
     if name == "answers" and isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):

@@ -9,8 +9,7 @@ from typing import Any
 
 from kbkit.benchmarks.spinach.files import result
 from kbkit.errors import BadInputError, Command
-from kbkit.measures.reading import content, load
-from kbkit.measures.records import Item
+from kbkit.measures.records import JsonRecord, content, load
 from kbkit.measures.rows import Result
 
 PREDICTED, GOLD = "predicted_answer_tuple", "gold_answer_tuple"
@@ -76,7 +75,7 @@ def read(path: Path) -> Run:
     return Run(path, settings, tuple(found.values()))
 
 
-def _items(path: Path) -> Iterator[Item]:
+def _items(path: Path) -> Iterator[JsonRecord]:
     try:
         text = content(path).decode()
     except OSError as error:
@@ -94,10 +93,10 @@ def _items(path: Path) -> Iterator[Item]:
         if not isinstance(value, dict):
             hint = f'Use an object: {{"id": ..., "{PREDICTED}": [...]}}'
             raise BadInputError(f"{where}: not a record", hint)
-        yield Item(value, where)
+        yield JsonRecord(value, where)
 
 
-def _record(item: Item, position: int) -> Record:
+def _record(item: JsonRecord, position: int) -> Record:
     fields = item.fields
     if PREDICTED not in fields and "predicted_sparql" not in fields:
         raise BadInputError(f"{item.where}: missing {PREDICTED}", "Runs of kbkit and of the authors have it")
@@ -121,21 +120,21 @@ def _record(item: Item, position: int) -> Record:
     )
 
 
-def _text(item: Item, name: str) -> str:
+def _text(item: JsonRecord, name: str) -> str:
     value = item.fields.get(name)
     if value is not None and not isinstance(value, str):
         raise BadInputError(f"{item.where}: invalid {name} {value!r}", "Use a string")
     return value or ""
 
 
-def _number(item: Item, name: str) -> float | None:
+def _number(item: JsonRecord, name: str) -> float | None:
     value = item.fields.get(name)
     if value is None or (isinstance(value, int | float) and not isinstance(value, bool) and value >= 0):
         return value
     raise BadInputError(f"{item.where}: invalid {name} {value!r}", "Use a number, 0 or more, or null")
 
 
-def _integer(item: Item, name: str) -> int | None:
+def _integer(item: JsonRecord, name: str) -> int | None:
     value = _number(item, name)
     if value is not None and not isinstance(value, int):
         raise BadInputError(f"{item.where}: invalid {name} {value!r}", "Use an integer")

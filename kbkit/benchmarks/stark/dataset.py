@@ -16,12 +16,11 @@ import numpy as np
 import polars as pl
 
 from kbkit.benchmarks.dataset import ABOUT, QUERIES, SPLITS, assign, json_lines
-from kbkit.directory import files as atomic_files
+from kbkit.directory.files import write_files
 from kbkit.errors import BadInputError
 from kbkit.measures import stark
 from kbkit.measures.frames import Gold
-from kbkit.measures.json_files import Record, records
-from kbkit.measures.reading import content
+from kbkit.measures.records import JsonRecord, content, records
 
 if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
@@ -118,22 +117,22 @@ def _words(folder: Path) -> pl.DataFrame | None:
     for record in records(path, content(path)):
         name = _id(record)
         if name in rows:
-            raise record.bad(f"duplicate query {name!r}, first in line {rows[name][0]}", "A query has one line")
-        rows[name] = (record.place, _count(record, "relational_words"), _count(record, "textual_words"))
+            raise record.error(f"duplicate query {name!r}, first in line {rows[name][0]}", "A query has one line")
+        rows[name] = (record.position, _count(record, "relational_words"), _count(record, "textual_words"))
     return pl.DataFrame([(name, *counts) for name, (_, *counts) in rows.items()], schema=WORDS, orient="row")
 
 
-def _id(record: Record) -> str:
-    value = record.data.get("id")
+def _id(record: JsonRecord) -> str:
+    value = record.fields.get("id")
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise record.bad(f"invalid id {value!r:.40}" if "id" in record.data else "missing id", _FIELDS)
+        raise record.error(f"invalid id {value!r:.40}" if "id" in record.fields else "missing id", _FIELDS)
     return str(value)
 
 
-def _count(record: Record, name: str) -> int:
-    value = record.data.get(name)
+def _count(record: JsonRecord, name: str) -> int:
+    value = record.fields.get(name)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
-        raise record.bad(f"invalid {name} {value!r:.40}" if name in record.data else f"missing {name}", _FIELDS)
+        raise record.error(f"invalid {name} {value!r:.40}" if name in record.fields else f"missing {name}", _FIELDS)
     return value
 
 
@@ -179,7 +178,7 @@ def write(
         QUERIES: json_lines(records),
         ABOUT: json.dumps(about, ensure_ascii=False, indent=2) + "\n",
     }
-    atomic_files.write({out / name: text for name, text in texts.items()})
+    write_files({out / name: text for name, text in texts.items()})
 
 
 def _csv(records: Sequence[Mapping[str, Any]], *, references: bool) -> str:

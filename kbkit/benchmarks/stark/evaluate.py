@@ -22,7 +22,7 @@ from kbkit.errors import BadInputError, Command, KbError, Option, UnknownNameErr
 from kbkit.measures import ranking, stark
 from kbkit.measures.files import read_run, write_run
 from kbkit.measures.frames import RUN, Gold
-from kbkit.measures.reading import content, load
+from kbkit.measures.records import content, load
 from kbkit.search.run import Search
 from kbkit.search.settings import MODES
 

@@ -18,12 +18,11 @@ from kbkit.benchmarks.dataset import check_seed, json_lines, writing
 from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.pipeline import busy
 from kbkit.benchmarks.stark.dataset import HUMAN_TABLE, are_references, share_keys
-from kbkit.directory import files as atomic_files
+from kbkit.directory.files import write_files
 from kbkit.directory.systems import exclusive
 from kbkit.errors import BadInputError, KbError, Option
 from kbkit.measures import stark
-from kbkit.measures.json_files import records
-from kbkit.measures.reading import content
+from kbkit.measures.records import content, records
 from kbkit.schema import Relation
 
 if TYPE_CHECKING:
@@ -179,9 +178,7 @@ def append(kb: KnowledgeBase, out: Path, query: str, node: Node, seed: int, *, r
         row = pl.DataFrame({"id": [number], "query": [query], "answer_ids": [answer]})
         entity = {"type": node.type, "key": node.key, "name": node.name}
         lines.append({"id": number, "query": query, "entity": entity, "seed": seed})
-        atomic_files.write(
-            {out / RECORDS: json_lines(lines), table(out): pl.concat([rows, row], how="diagonal").write_csv()}
-        )
+        write_files({out / RECORDS: json_lines(lines), table(out): pl.concat([rows, row], how="diagonal").write_csv()})
     return number
 
 
@@ -246,7 +243,7 @@ def _records(path: Path, ids: set[str]) -> list[dict[str, Any]]:
     """Return the records of these queries; a killed writer may have left a record without a query."""
     if not path.is_file():
         return []
-    found = [record.data for record in records(path, content(path)) if str(record.data.get("id")) in ids]
+    found = [record.fields for record in records(path, content(path)) if str(record.fields.get("id")) in ids]
     return list({str(record["id"]): record for record in found}.values())
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from kbkit.answers.catalogue import Template
-from kbkit.answers.constraints import WEIGHTS
+from kbkit.answers.sample_sets import WEIGHTS
+from kbkit.answers.templates import Template
 from kbkit.benchmarks.dataset import QUERIES, check_at_least, check_fractions, check_seed
 from kbkit.benchmarks.documents import Document, read, types_with_text
 from kbkit.benchmarks.evidence import Matcher, leaks

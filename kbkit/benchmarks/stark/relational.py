@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from kbkit.answers import catalogue, syntax
-from kbkit.answers.catalogue import Template
-from kbkit.answers.groundings import slot_columns
+from kbkit.answers import syntax
+from kbkit.answers import templates as catalogue
+from kbkit.answers.sample import slot_columns
+from kbkit.answers.templates import Template
 from kbkit.benchmarks.documents import types_with_text
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.errors import Command, KbError, Option
@@ -107,8 +108,8 @@ def suggested(kb: KnowledgeBase, seed: int) -> list[Template]:
         template = Template(f"{SUGGEST}/{name}", expression, answer, question)
         # A node that the query names is not an answer.
         starts = any(
-            isinstance(p, syntax.Nodes) and p.type == answer and isinstance(p.pick, syntax.Slot)
-            for p in syntax.walk(template.tree())
+            isinstance(p, syntax.Nodes) and p.type == answer and isinstance(p.selector, syntax.Slot)
+            for p in syntax.subtrees(template.tree())
         )
         found.append(Template(template.id, expression, answer, question, exclude_start=starts))
     return found
@@ -161,7 +162,7 @@ def _groundings(
         return []
     plan = kb.session.resolved(template.tree(), template.expression)
     columns = dict(zip(plan.slots, slot_columns(plan.slots), strict=True))
-    types = {p.given.name: p.type for p in plan.parameters if isinstance(p.given, syntax.Slot)}
+    types = {p.source.name: p.type for p in plan.parameters if isinstance(p.source, syntax.Slot)}
     bindings = frame.select(pl.col(column).alias(slot) for slot, column in columns.items())
     answers = kb.answers_many(template, bindings).group_by("binding", maintain_order=True).agg("node")
     candidates = dict(answers.iter_rows())

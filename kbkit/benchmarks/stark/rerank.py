@@ -63,7 +63,7 @@ def model_scorer(calls: Calls, model: str) -> Scorer:
     """Return a scorer by a language model, from 0 to 1; None for an invalid answer."""
 
     def scores(pairs: Sequence[Pair]) -> list[float | None]:
-        answers = calls.ask("rerank", [candidate.asked(query) for query, candidate in pairs], model)
+        answers = calls.ask("rerank", [candidate.prompt_inputs(query) for query, candidate in pairs], model)
         return [None if answer.problem else float(answer.value["score"]) for answer in answers]
 
     return scores

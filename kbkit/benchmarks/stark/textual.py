@@ -18,7 +18,7 @@ from kbkit.benchmarks.evidence import Matcher, leaks
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.llm.calls import Calls
 from kbkit.schema import Role
-from kbkit.stores.stop_words import STOP_WORDS
+from kbkit.stores.text_query import STOP_WORDS
 
 READER = Role("reader")
 """The role for types of answers that no role of the KB's recipe asks for."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kbkit.directory import files as whole_files
+from kbkit.directory.files import write_files
 from kbkit.errors import KbError, MissingExtraError, Option
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def write(graph: Drawing, path: Path) -> None:
         content = svg(graph)
     else:
         content = _png(graph) if ending == ".png" else _html(graph)
-    whole_files.write({path: content})
+    write_files({path: content})
 
 
 def svg(graph: Drawing) -> str:

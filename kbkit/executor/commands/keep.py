@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kbkit.errors import KbError
+from kbkit.errors import KbError, plural
 from kbkit.executor import languages
 from kbkit.executor.commands import arguments
 from kbkit.executor.commands.registry import command
@@ -23,7 +23,7 @@ def save(executor: Executor, argument: str) -> Outcome:
     The file's ending says how: .csv, .json, .ndjson, .md, .parquet or .txt. A set outlives the session, and the
     KB's next generation; SQL sees it too (answer_sets, answer_members).
     """
-    from kbkit.answers.syntax import Saved
+    from kbkit.answers.syntax import SavedSet
     from kbkit.display.render import ENDINGS, check, write
 
     target = arguments.one(argument, "name or file", ".save neighbours, or .save neighbours.csv")
@@ -32,16 +32,12 @@ def save(executor: Executor, argument: str) -> Outcome:
     if path.suffix in ENDINGS:
         check(None, path)
         write(last.frame, None, path)
-        return Outcome(COMMAND, note=f"{path}: {_rows(last.frame.height)}")
+        return Outcome(COMMAND, note=f"{path}: {plural(last.frame.height, 'row')}")
     if path.suffix or "/" in target:
         endings = ", ".join(ENDINGS)
         raise KbError(f"{target} is no set's name, and its ending tells no format", f"files end in {endings}")
-    count, saved = executor.save(target.removeprefix("@")), Saved(target.removeprefix("@"))
+    count, saved = executor.save(target.removeprefix("@")), SavedSet(target.removeprefix("@"))
     return Outcome(COMMAND, note=f"{count:,} {'node is' if count == 1 else 'nodes are'} {saved}")
-
-
-def _rows(count: int) -> str:
-    return f"{count:,} row{'' if count == 1 else 's'}"
 
 
 @command("[FILE]", Argument.FILE)

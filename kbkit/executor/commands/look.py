@@ -126,7 +126,7 @@ def queries(executor: Executor, argument: str) -> Outcome:
     `.queries graph/most_connected limit=3` gives a parameter. A file (.sql, .rq) may be named, too.
     """
     from kbkit.assets import queries as files
-    from kbkit.assets.parameters import read_all
+    from kbkit.assets.parameters import convert_all
     from kbkit.assets.queries import listed
 
     if not argument:
@@ -134,7 +134,7 @@ def queries(executor: Executor, argument: str) -> Outcome:
         return Outcome(COMMAND, frame, frame)
     name, *given = arguments.words(argument)
     query = files.load(_kind_of(name), name)
-    values = read_all(executor.kb, query, arguments.pairs(given))
+    values = convert_all(executor.kb, query, arguments.pairs(given))
     executor.ran = query.text
     limit = executor.settings.timeout
     if query.kind == "sql":
@@ -162,7 +162,7 @@ def templates(executor: Executor, argument: str) -> Outcome:
     With an id: all about it; with values for its slots too: its answers. `.templates suggest` makes some from the
     schema.
     """
-    from kbkit.answers import catalogue
+    from kbkit.answers import templates as catalogue
 
     if not argument:
         frame = executor.kb.templates().filter("fits").drop("fits", "problem")
@@ -186,9 +186,9 @@ def sets(executor: Executor, argument: str) -> Outcome:
     In expressions a set is @NAME; .save NAME makes one.
     """
     if argument:
-        from kbkit.answers.syntax import Saved
+        from kbkit.answers.syntax import SavedSet
 
-        executor.ran = str(Saved(argument.removeprefix("@")))
+        executor.ran = str(SavedSet(argument.removeprefix("@")))
         return executor.answered(executor.kb.answers(executor.ran))
     frame = executor.kb.sets()
     return Outcome(COMMAND, frame, frame)

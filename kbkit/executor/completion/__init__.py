@@ -42,7 +42,7 @@ def prepare(vocabulary: Vocabulary) -> None:
         for text in texts:
             complete(text, len(text), vocabulary, language)
     for node_type in vocabulary.schema.node_types[:1]:
-        vocabulary.ways(node_type.name)
+        vocabulary.schema.joins_between(node_type.name, None)
 
 
 def complete(text: str, at: int, vocabulary: Vocabulary, language: str) -> list[Candidate]:

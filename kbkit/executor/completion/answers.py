@@ -10,7 +10,8 @@ from kbkit.answers.syntax import Edge, Key, identifier, quoted
 from kbkit.executor.completion.answer_place import Path, Place, Reader
 from kbkit.executor.completion.names import MOST, about, ambiguous
 from kbkit.executor.completion.ranking import Candidate, Item, Pool, candidate, layered, plainly, ranked
-from kbkit.executor.vocabulary import Vocabulary, Way
+from kbkit.executor.vocabulary import Vocabulary
+from kbkit.schema import Join
 
 _RIGHT = re.compile(r"[^\[\]]*\]\s*(?:->|<-|→|←)\s*(`(?:[^`]|``)+`|\w+(?:/\w+)*)")
 _OPERATORS = {
@@ -46,7 +47,7 @@ def _set(vocabulary: Vocabulary, place: Place, _text: str, _at: int) -> list[Can
         types = vocabulary.kept("types", lambda: Pool(_types(vocabulary)))
         steps = vocabulary.kept("steps", lambda: _bracketed(_all_edges(vocabulary)))
         return layered(place.typed, place.start, types, steps)
-    ways = vocabulary.ways(source) if source is not None else _ways_of_step(vocabulary, path)
+    ways = vocabulary.schema.joins_between(source, None) if source is not None else _ways_of_step(vocabulary, path)
     ways = [way for way in ways if _fits(way, path)]
     groups = [_reached(vocabulary, ways)]
     if path.step is None and not place.quote:
@@ -54,16 +55,16 @@ def _set(vocabulary: Vocabulary, place: Place, _text: str, _at: int) -> list[Can
     return layered(place.typed, place.start, *groups)
 
 
-def _ways_of_step(vocabulary: Vocabulary, path: Path) -> list[Way]:
+def _ways_of_step(vocabulary: Vocabulary, path: Path) -> list[Join]:
     relations = [vocabulary.relation(name) for name, _ in path.step or ()]
-    return [way for relation in relations if relation is not None for way in vocabulary.ways_of(relation)]
+    return [way for relation in relations if relation is not None for way in relation.joins()]
 
 
-def _reached(vocabulary: Vocabulary, ways: Iterable[Way]) -> Pool:
+def _reached(vocabulary: Vocabulary, ways: Iterable[Join]) -> Pool:
     """The types that a hop may lead to."""
     reached: dict[str, dict[str, int]] = {}
     for way in ways:
-        for name in vocabulary.types_having(way.other):
+        for name in vocabulary.schema.types_of(way.target):
             by = reached.setdefault(name, {})
             by[way.relation.name] = by.get(way.relation.name, 0) + way.edges
     return Pool(Item(name, identifier(name), _by(by), sum(by.values())) for name, by in reached.items())
@@ -90,7 +91,7 @@ def _by(relations: dict[str, int]) -> str:
     return f"by {', '.join(names[:_SHOWN_RELATIONS])}{more}"
 
 
-def _fits(way: Way, path: Path) -> bool:
+def _fits(way: Join, path: Path) -> bool:
     """Whether a way is one of those that the step in brackets before it allows."""
     if path.step is None:
         return True
@@ -110,7 +111,7 @@ def _edge(vocabulary: Vocabulary, place: Place, text: str, at: int) -> list[Cand
     path, right = place.path, _RIGHT.match(text, at)
     target = vocabulary.type(right[1].strip("`").replace("``", "`")) if right else None
     source = path.types[-1] if path.types else None
-    ways = vocabulary.ways(source, target)
+    ways = vocabulary.schema.joins_between(source, target)
     inverse = place.attribute == "^"
     if source is None and target is None:
         return ranked(place.typed, vocabulary.kept("edges", lambda: Pool(_all_edges(vocabulary))), place.start)
@@ -125,10 +126,10 @@ def _edge(vocabulary: Vocabulary, place: Place, text: str, at: int) -> list[Cand
     return ranked(place.typed, items, place.start)
 
 
-def _edges(ways: Iterable[Way], source: str | None) -> list[Item]:
+def _edges(ways: Iterable[Join], source: str | None) -> list[Item]:
     """The relations of ways, each once."""
     edges: dict[str, int] = {}
-    first: dict[str, Way] = {}
+    first: dict[str, Join] = {}
     for way in ways:
         name = way.relation.name
         edges[name] = edges.get(name, 0) + way.edges
@@ -141,16 +142,16 @@ def _edges(ways: Iterable[Way], source: str | None) -> list[Item]:
     return items
 
 
-def _signature(way: Way, source: str | None) -> str:
+def _signature(way: Join, source: str | None) -> str:
     known = [s for s in way.relation.signatures if source is None or source in (s.head, s.tail)]
     chosen = max(known or way.relation.signatures, key=lambda s: s.edges)
     more = f" and {len(known) - 1} more" if len(known) > 1 else ""
     return f"{chosen.head} -> {chosen.tail}{more}"
 
 
-def _turned(ways: Iterable[Way], items: Iterable[Item]) -> list[Item]:
+def _turned(ways: Iterable[Join], items: Iterable[Item]) -> list[Item]:
     """Those relations that lead from a type to itself, where ``^`` makes a difference."""
-    loops = {way.relation.name for way in ways if way.near == way.other and not way.relation.symmetric}
+    loops = {way.relation.name for way in ways if way.source == way.target and not way.relation.symmetric}
     return [item for item in items if item.name in loops]
 
 

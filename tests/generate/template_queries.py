@@ -1,6 +1,7 @@
-"""The templates of STaRK as query files, sql/stark/*.sql and sparql/stark/*.rq: ``python -m kbkit.answers.compiled``.
+"""Write the templates of STaRK as query files, sql/stark/*.sql and sparql/stark/*.rq.
 
-They are compiled for KBs with the published types and relations, and run with ``kbkit sql`` and ``kbkit sparql``.
+Run ``python -m tests.generate.template_queries`` after a change of the templates or of a compiler. The queries are
+compiled for KBs with the published types and relations.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from collections.abc import Iterator
 
 from kbkit import assets
 from kbkit.answers.algebra import Plan
-from kbkit.answers.catalogue import Template, shipped
 from kbkit.answers.resolve import resolve
 from kbkit.answers.syntax import Slot
+from kbkit.answers.templates import Template, shipped
 from kbkit.answers.to_sparql import to_sparql
 from kbkit.answers.to_sql import to_sql
 from kbkit.ingestion.generate import SHAPES
@@ -22,7 +23,7 @@ TOPIC = "stark"
 
 
 def files() -> Iterator[tuple[str, str, str]]:
-    """(sql or sparql, file name, text) of every template of STaRK."""
+    """Yield (sql or sparql, file name, text) for every template of STaRK."""
     for template in shipped():
         catalogue = template.id.split("/")[0]
         if catalogue not in SHAPES:
@@ -30,12 +31,12 @@ def files() -> Iterator[tuple[str, str, str]]:
         schema = shape_schema(catalogue)
         plan = resolve(template.tree(), schema)
         name = template.id.replace("/", "_")
-        yield "sql", f"{name}.sql", _header("--", template, plan) + to_sql(plan, schema, picks_by_id=True) + "\n"
+        yield "sql", f"{name}.sql", _header("--", template, plan) + to_sql(plan, schema, nodes_by_id=True) + "\n"
         yield "sparql", f"{name}.rq", _header("#", template, plan) + to_sparql(plan, schema, prefixes=False) + "\n"
 
 
 def shape_schema(shape: str) -> Schema:
-    """The schema of a KB of that shape, without counts: the types and relations as the generator writes them."""
+    """Return the schema of a generated KB, without counts."""
     base = "http://example.org/table/"
     known = SHAPES[shape]
     types = tuple(NodeType(t.name, 0, 0, 0, t.name, f"{base}type/{iri_escape(t.name)}") for t in known.types)
@@ -60,15 +61,15 @@ def shape_schema(shape: str) -> Schema:
 def _header(sign: str, template: Template, plan: Plan) -> str:
     note = f"Printed as {template.printed} in {template.paper}." if template.printed else f"{template.paper}."
     lines = [template.question, *textwrap.wrap(f"{note} {template.note}".strip(), 115)]
-    lines.append("Generated from the catalogue of templates by python -m kbkit.answers.compiled.")
+    lines.append("Generated from the catalogue of templates by python -m tests.generate.template_queries.")
     for p in plan.parameters:
-        assert isinstance(p.given, Slot)
-        lines.append(f"${p.name} (node of {p.type}): <{p.given.name}>, by name or key")
+        assert isinstance(p.source, Slot)
+        lines.append(f"${p.name} (node of {p.type}): <{p.source.name}>, by name or key")
     return "".join(f"{sign} {line}\n" for line in lines) + f"{sign}\n"
 
 
 def main() -> None:
-    """Write the files, and remove those of templates that are no more."""
+    """Write the files, and remove the files of deleted templates."""
     written = set()
     for kind, name, text in files():
         path = assets.folder(kind) / TOPIC / name

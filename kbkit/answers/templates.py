@@ -1,6 +1,6 @@
-"""Templates: expressions with slots and a question wording, kept in ``templates/*.toml``, or in a file of the user's.
+"""Templates: expressions with slots and a question, from ``assets/templates/*.toml`` or a catalogue of the user.
 
-To add a template: a ``[[template]]`` in a catalogue. ``kbkit templates`` lists them.
+To add a template, add a ``[[template]]`` to a catalogue.
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ if TYPE_CHECKING:
     import polars as pl
 
 _KEYS = {"id", "expression", "answer", "question", "printed", "note", "exclude_start", "shape"}
+_PARTS_HINT = "Add parts = ['genre:<genre> -> movie']"
 _PART = re.compile(r"\{([A-Z])\}")
 
 
 @dataclass(frozen=True)
 class Template:
-    """An expression with slots, and how to ask it.
+    """An expression with slots, and a question.
 
-    ``id`` is ``catalogue/name``; ``answer`` the type of its answers; ``printed`` the metapath as its paper prints it;
-    ``exclude_start`` takes the nodes of slots from the answers where they have the same type. An expression may hold
-    parts (``{A} & {B}``), for which ``parts`` gives the choices.
+    ``id`` is ``catalogue/name``; ``answer`` the type of the answers; ``printed`` the metapath as printed in the paper;
+    ``exclude_start`` removes slot nodes of the answer type from the answers. An expression may contain parts
+    (``{A} & {B}``), whose choices are ``parts``.
     """
 
     id: str
@@ -50,45 +51,45 @@ class Template:
 
     @property
     def letters(self) -> tuple[str, ...]:
-        """The parts it has: A, B, C; none for a plain expression."""
+        """The letters of the parts (A, B, C); empty for a plain expression."""
         return tuple(dict.fromkeys(_PART.findall(self.expression)))
 
     @property
     def skeleton(self) -> Expression:
-        """The expression with each part as a set ``@A``."""
+        """The expression with each part as a saved set ``@A``."""
         return parse(_PART.sub(r"@\1", self.expression))
 
     def tree(self, parts: Sequence[str] = ()) -> Expression:
-        """The expression; each part is one of ``parts`` in turn, its slots renamed so that parts stay apart."""
+        """Return the expression. Parts are taken from ``parts`` in turn; their slots are renamed to be distinct."""
         if not self.letters:
             return _without_starts(parse(self.expression)) if self.exclude_start else parse(self.expression)
-        given = [parse(part) for part in parts or self.parts]
+        choices = [parse(part) for part in parts or self.parts]
         sets = {}
         for i, letter in enumerate(self.letters):
-            part = given[i % len(given)]
+            part = choices[i % len(choices)]
             names: dict[str, Value] = {slot: Slot(f"{slot} {letter}") for slot in syntax.slots(part)}
             sets[letter] = syntax.fill(part, names) if len(self.letters) > 1 else part
-        return syntax.put(self.skeleton, sets)
+        return syntax.substitute(self.skeleton, sets)
 
 
 def _without_starts(tree: Expression) -> Expression:
-    """``tree`` minus its own start nodes, where they are of the type of the answers."""
+    """Return ``tree`` minus its start nodes of the answer type."""
     answer = _answer(tree)
-    starts = [p for p in syntax.walk(tree) if isinstance(p, Nodes) and isinstance(p.pick, Slot) and p.type == answer]
+    nodes = [part for part in syntax.subtrees(tree) if isinstance(part, Nodes) and isinstance(part.selector, Slot)]
+    starts = [part for part in nodes if part.type == answer]
     for start in dict.fromkeys(starts):
         tree = combine("-", tree, start)
     return tree
 
 
 def _answer(tree: Expression) -> str | None:
-    """The type that a tree's answers are written with."""
+    """Return the type of a tree's answers as written in the expression."""
     if isinstance(tree, syntax.Combine):
         return _answer(tree.parts[0])
     if isinstance(tree, syntax.Filter):
         return _answer(tree.source)
     if isinstance(tree, syntax.Path):
-        place = tree.arrows.index("<-") if "<-" in tree.arrows else -1
-        element = tree.elements[place]
+        element = tree.elements[tree.arrows.index("<-") if "<-" in tree.arrows else -1]
         assert not isinstance(element, syntax.Step)
         return _answer(element)
     return tree.type if isinstance(tree, Nodes) else None
@@ -96,28 +97,28 @@ def _answer(tree: Expression) -> str | None:
 
 @cache
 def shipped() -> tuple[Template, ...]:
-    """The templates that ship with kbkit, catalogue by catalogue."""
+    """Return the templates shipped with kbkit, by catalogue."""
     folder = assets.templates()
     return tuple(template for path in sorted(folder.glob("*.toml")) for template in load(path))
 
 
 def load(path: Path) -> list[Template]:
-    """The templates of a catalogue; raises :class:`BadInputError` that says what is wrong with which one."""
+    """Return the templates of a catalogue; raise :class:`BadInputError` if one is invalid."""
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise BadInputError(f"{path} cannot be read: {error}") from None
+        raise BadInputError(f"Cannot read {path}: {error}") from None
     rows = data.get("template")
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
-        raise BadInputError(f"{path} holds no template", "write one under [[template]]")
+        raise BadInputError(f"No templates in {path}", "Add a [[template]] table")
     paper = " ".join(str(data[key]) for key in ("paper", "section") if data.get(key))
     parts = data.get("parts", [])
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
-        raise BadInputError(f"{path}: parts is no list of texts", "parts = ['genre:<genre> -> movie']")
+        raise BadInputError(f"Invalid parts in {path}: expected a list of texts", _PARTS_HINT)
     found = [_template(path, row, paper, tuple(parts)) for row in rows]
     for template in found:
         if sum(other.id == template.id for other in found) > 1:
-            raise BadInputError(f"{path}: several templates are called {template.id!r}", "give each its own id")
+            raise BadInputError(f"Duplicate template {template.id!r} in {path}", "Ids must be unique")
     return found
 
 
@@ -128,14 +129,15 @@ def _template(path: Path, row: Mapping[str, Any], paper: str, parts: tuple[str, 
             raise UnknownNameError("key", key, sorted(_KEYS), where)
     for key in ("id", "expression"):
         if not isinstance(row.get(key), str) or not row[key].strip():
-            raise BadInputError(f"{where} has no {key}", f"write {key} = '...'")
+            raise BadInputError(f"Missing {key} in {where}", f"Add {key} = '...'")
     for key, value in row.items():
         if not isinstance(value, bool if key == "exclude_start" else str):
-            raise BadInputError(f"{where}: {key} is {value!r}", "exclude_start is true or false, all else is text")
+            expected = "true or false" if key == "exclude_start" else "a text"
+            raise BadInputError(f"Invalid {key} {value!r} in {where}: expected {expected}")
     fields = {**row, "id": f"{path.stem}/{row['id']}", "answer": row.get("answer", "")}
     template = Template(**fields, paper=paper, parts=parts)
     if template.letters and not parts:
-        raise BadInputError(f"{where} has parts, and the file names none", "parts = ['genre:<genre> -> movie']")
+        raise BadInputError(f"Missing parts for {where}", _PARTS_HINT)
     try:
         template.tree()
     except ExpressionError as error:
@@ -144,26 +146,26 @@ def _template(path: Path, row: Mapping[str, Any], paper: str, parts: tuple[str, 
 
 
 def find(name: str, own: Sequence[Template] = ()) -> Template:
-    """The template called ``name``: ``catalogue/name``, or ``name`` where only one catalogue has it."""
+    """Return the template ``catalogue/name``, or ``name`` if only one catalogue has it."""
     known = [*own, *shipped()]
     hits = [t for t in known if t.id == name] or [t for t in known if t.id.split("/", 1)[1] == name]
     if not hits:
         raise UnknownNameError("template", name, [t.id for t in known])
     if len(hits) > 1:
-        raise KbError(f"several templates are called {name!r}", "name one of " + ", ".join(t.id for t in hits))
+        raise KbError(f"{name!r} is ambiguous: several templates match", "Use one of " + ", ".join(t.id for t in hits))
     return hits[0]
 
 
-def as_template(given: str | Template) -> Template:
-    """A template as it is, by its id, or from an expression: a text with a ``<slot>`` is an expression."""
-    if isinstance(given, Template):
-        return given
-    return Template("expression", given, "") if "<" in given else find(given)
+def as_template(template: str | Template) -> Template:
+    """Return a template from its id or from an expression; a text with a ``<slot>`` is an expression."""
+    if isinstance(template, Template):
+        return template
+    return Template("expression", template, "") if "<" in template else find(template)
 
 
 def listed(templates: Sequence[Template], schema: Schema | None = None, parts: Sequence[str] = ()) -> pl.DataFrame:
-    """Templates as rows: template, answer, expression, question; with a schema also fits, those that
-    do first, and the problem if not.
+    """Return templates as rows: template, answer, expression, question; with a schema also fits and problem, and
+    templates that fit first.
     """
     import polars as pl
 
@@ -179,7 +181,7 @@ def listed(templates: Sequence[Template], schema: Schema | None = None, parts: S
 
 
 def details(template: Template) -> pl.DataFrame:
-    """All about one template: field, value."""
+    """Return the fields of a template: field, value."""
     import polars as pl
 
     rows = [(name, str(value)) for name, value in vars(template).items() if value not in ("", (), False)]
@@ -187,7 +189,7 @@ def details(template: Template) -> pl.DataFrame:
 
 
 def write(frame: pl.DataFrame, path: Path, title: str) -> None:
-    """Write rows (template, expression, answer, question) as a catalogue of your own, for :func:`load`."""
+    """Write rows (template, expression, answer, question) as a catalogue for :func:`load`."""
     import json
 
     lines = [f"title = {json.dumps(title, ensure_ascii=False)}", ""]
@@ -199,7 +201,7 @@ def write(frame: pl.DataFrame, path: Path, title: str) -> None:
 
 
 def misfit(template: Template, schema: Schema, parts: Sequence[str] = ()) -> str:
-    """Why a template does not fit a schema; empty when it does."""
+    """Return why a template does not fit a schema; empty if it does."""
     try:
         resolve(template.tree(parts), schema)
     except KbError as error:

@@ -1,0 +1,71 @@
+"""Threads: interruptible calls into an engine, and a parallel map.
+
+A call into an engine returns to Python only when it is done, and libraries with their own signal handlers may keep
+Ctrl-C from interrupting a blocking read. So the engine runs in a thread, and the caller waits in short steps.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from kbkit.directory import systems
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+_STEP = 0.1
+
+
+class Expired(Exception):  # noqa: N818 - callers turn it into a KbError
+    """The time limit was exceeded."""
+
+
+def run(work: Callable[[], T], stop: Callable[[], None], seconds: float | None = None) -> T:
+    """Return ``work()``. After ``seconds``, or on Ctrl-C, call ``stop`` until ``work`` ends, then raise
+    :class:`Expired` or ``KeyboardInterrupt``.
+    """
+    result: list[T] = []
+    failure: list[BaseException] = []
+    done = threading.Event()  # Thread.join may return early after Ctrl-C (Python 3.11)
+    cancelled = threading.Event()
+
+    def target() -> None:
+        try:
+            if not cancelled.is_set():
+                result.append(work())
+        except BaseException as error:  # noqa: BLE001 - raised again below
+            failure.append(error)
+        finally:
+            done.set()
+
+    limit = time.monotonic() + seconds if seconds else None
+    thread = threading.Thread(target=target, daemon=True)
+    try:
+        thread.start()
+        while not done.wait(_STEP if limit is None else max(0.0, min(_STEP, limit - time.monotonic()))):
+            if limit is not None and time.monotonic() >= limit:
+                raise Expired
+    except BaseException:
+        cancelled.set()  # Ctrl-C may arrive while the thread starts
+        if thread.ident is not None:
+            stop()
+            while not done.wait(_STEP):  # repeat: an engine ignores interrupts that arrive before it starts
+                stop()
+        raise
+    if failure:
+        raise failure[0]
+    return result[0]
+
+
+def parallel(work: Callable[[S], T], items: Sequence[S], threads: int | None = None) -> Iterator[T]:
+    """Yield ``work(item)`` for each item, in order, computed by ``threads`` threads (default: one per core)."""
+    threads = min(len(items), threads or systems.cores())
+    if threads < 2:
+        yield from map(work, items)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(work, items)

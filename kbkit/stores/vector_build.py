@@ -1,0 +1,218 @@
+"""Builds the vector store: embeddings of documents and of their chunks.
+
+Vectors of unchanged documents are copied from an earlier build, which their hashes identify.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kbkit.errors import KbError
+from kbkit.schema import Schema
+from kbkit.stores import documents, vectors
+from kbkit.stores.arrays import GrowingArray, expand_ranges
+from kbkit.stores.vectors import TABLE, Matrix
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_ROWS = 100_000
+"""Rows per batch, and maximum number of rows sampled for the principal components."""
+
+Embed = Callable[[Sequence[str]], Matrix]
+
+
+@dataclass(frozen=True)
+class VectorSettings:
+    """How vectors are built; recorded in the manifest.
+
+    ``relations`` adds the names of neighbours to each document. ``chunk_words`` is the length of a chunk (0: no
+    chunks), ``chunk_overlap`` the overlap of two chunks (default: a quarter of a chunk), both in words.
+    """
+
+    relations: bool = False
+    chunk_words: int = 256
+    chunk_overlap: int | None = None
+
+    @staticmethod
+    def recorded(record: Mapping[str, Any]) -> VectorSettings:
+        """Return the settings from a manifest's record of the store."""
+        return VectorSettings(**{field.name: record[field.name] for field in fields(VectorSettings)})
+
+    def __post_init__(self) -> None:
+        if self.chunk_overlap is None:
+            object.__setattr__(self, "chunk_overlap", self.chunk_words // 4)
+        if self.chunk_words and not 0 <= (self.chunk_overlap or 0) < self.chunk_words:
+            raise KbError(
+                f"Invalid chunk overlap {self.chunk_overlap} for chunks of {self.chunk_words} words",
+                "Use an overlap from 0 to less than the chunk length, or 0 words for no chunks",
+            )
+
+
+class _Batch(NamedTuple):
+    """Vectors and hashes of a batch of documents; ``chunk_nodes`` are positions in it, ``copied`` is a count."""
+
+    rows: Matrix
+    hashes: NDArray[np.uint64]
+    chunks: Matrix
+    chunk_nodes: NDArray[np.int64]
+    copied: int
+
+
+class _Known(NamedTuple):
+    """The vectors of an earlier build by the hashes of their documents; ``order`` sorts the hashes."""
+
+    matrix: Matrix
+    chunks: Matrix
+    chunk_nodes: NDArray[Any]
+    hashes: NDArray[np.uint64]
+    order: NDArray[np.int64]
+
+    @staticmethod
+    def load(folder: Path) -> _Known:
+        """Load the vectors in ``folder``."""
+        matrix, chunks, chunk_nodes = (
+            np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r")) for name in ("matrix", "chunks", "chunk_nodes")
+        )
+        hashes = np.load(folder / "hashes.npy")
+        return _Known(matrix, chunks, chunk_nodes, hashes, np.argsort(hashes[:, 0], kind="stable"))
+
+    @staticmethod
+    def empty(dimension: int) -> _Known:
+        """Return no vectors, so that all documents are embedded."""
+        none = np.empty((0, dimension), np.float32)
+        return _Known(none, none, np.empty(0, np.int32), np.empty((0, 2), np.uint64), np.empty(0, np.int64))
+
+    def find(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return the row of each document, -1 if unknown."""
+        if not len(self.order):
+            return np.full(len(hashes), -1)
+        position = np.searchsorted(self.hashes[:, 0], hashes[:, 0], sorter=self.order)
+        row = self.order[np.minimum(position, len(self.order) - 1)]
+        return np.where((self.hashes[row] == hashes).all(axis=1), row, -1)
+
+
+def _hashed(texts: Sequence[str]) -> NDArray[np.uint64]:
+    digests = b"".join(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).digest() for text in texts)
+    return np.frombuffer(digests, "<u8").reshape(-1, 2)
+
+
+def _embedded(texts: Sequence[str], settings: VectorSettings, embed: Embed, known: _Known) -> _Batch:
+    """Embed a batch of documents, and the chunks of those longer than one chunk."""
+    hashes = _hashed(texts)
+    row = known.find(hashes)
+    old, new = np.flatnonzero(row >= 0), np.flatnonzero(row < 0)
+    rows = np.empty((len(texts), known.matrix.shape[1]), np.float32)
+    rows[old] = known.matrix[row[old]]
+    if len(new):
+        rows[new] = embed([texts[position] for position in new.tolist()])
+    pieces, owners = _chunks([(position, texts[position]) for position in new.tolist()], settings)
+    low, high = (np.searchsorted(known.chunk_nodes, row[old], side) for side in ("left", "right"))
+    chunks = [known.chunks[expand_ranges(low, high - low)], *([embed(pieces)] if pieces else [])]
+    nodes = np.concatenate((np.repeat(old, high - low), np.array(owners, np.int64)))
+    order = np.argsort(nodes, kind="stable")
+    return _Batch(rows, hashes, np.concatenate(chunks)[order], nodes[order], len(old))
+
+
+def _chunks(texts: Sequence[tuple[int, str]], settings: VectorSettings) -> tuple[list[str], list[int]]:
+    """Return the chunks of the texts longer than one chunk, and the number of each chunk's text."""
+    if not settings.chunk_words:
+        return [], []
+    several = [(number, chunked(text, settings)) for number, text in texts if len(text) > 2 * settings.chunk_words]
+    several = [(number, parts) for number, parts in several if len(parts) > 1]
+    return [part for _, parts in several for part in parts], [number for number, parts in several for _ in parts]
+
+
+def chunked(text: str, settings: VectorSettings) -> list[str]:
+    """Split a text into chunks of ``chunk_words`` words, overlapping by ``chunk_overlap`` words."""
+    words = text.split()
+    overlap = settings.chunk_overlap or 0
+    starts = range(0, max(1, len(words) - overlap), settings.chunk_words - overlap)
+    return [" ".join(words[start : start + settings.chunk_words]) for start in starts]
+
+
+def build(
+    batches: Callable[[str, int], pa.RecordBatchReader],
+    folder: Path,
+    schema: Schema,
+    embed: Embed,
+    dimension: int,
+    settings: VectorSettings,
+    progress: Callable[[int, int], None],
+    known: Path | None = None,
+) -> dict[str, int]:
+    """Embed all nodes and their chunks, and write the store to ``folder``.
+
+    ``batches`` runs SQL over the tables, ``known`` is the folder of an earlier build, whose vectors of unchanged
+    documents are copied. Returns ``{"vectors": ..., "chunks": ..., "taken_over": ...}``, the last in nodes.
+    """
+    folder.mkdir()
+    done = chunks = copied = 0
+    old = _Known.load(known) if known is not None else _Known.empty(dimension)
+    with (
+        GrowingArray(folder / "matrix.npy", np.float32, dimension) as matrix,
+        GrowingArray(folder / "chunks.npy", np.float32, dimension) as chunk_rows,
+        GrowingArray(folder / "chunk_nodes.npy", np.int32) as chunk_nodes,
+        GrowingArray(folder / "hashes.npy", np.uint64, 2) as hashes,
+    ):
+        step = documents.step(schema)
+        for first in range(0, schema.nodes, step):
+            sql = documents.documents_sql(schema, first, first + step - 1, relations=settings.relations)
+            for batch in batches(sql, 10_000):
+                part = _embedded(batch.column("document").to_pylist(), settings, embed, old)
+                matrix.append(part.rows)
+                hashes.append(part.hashes)
+                chunk_rows.append(part.chunks)
+                chunk_nodes.append(part.chunk_nodes + done)
+                chunks, copied = chunks + len(part.chunks), copied + part.copied
+                done += batch.num_rows
+                progress(done, schema.nodes)
+    _write_coarse(folder, schema.nodes, dimension)
+    rows_in_lance = _write_lance(folder, folder / "matrix.npy", schema.nodes, dimension)
+    if rows_in_lance != schema.nodes:
+        raise KbError(f"LanceDB stored {rows_in_lance:,} of {schema.nodes:,} vectors", "Please report this bug")
+    return {"vectors": done, "chunks": chunks, "taken_over": copied}
+
+
+def _write_coarse(folder: Path, nodes: int, dimension: int) -> None:
+    """Project the rows onto a third of the principal components, computed from up to 100,000 rows."""
+    columns = max(1, dimension // 3) if vectors.EXACT_LIMIT < nodes <= vectors.COARSE_LIMIT else 0
+    matrix = np.load(folder / "matrix.npy", mmap_mode="r")
+    sample = np.asarray(matrix[:: nodes // _ROWS + 1], np.float64) if columns else np.empty((0, dimension))
+    _, components = np.linalg.eigh(sample.T @ sample)
+    directions = np.ascontiguousarray(components[:, ::-1][:, :columns], np.float32)
+    np.save(folder / "directions.npy", directions)
+    with GrowingArray(folder / "coarse.npy", np.float32, columns) as coarse:
+        for start in range(0, nodes if columns else 0, _ROWS):
+            coarse.append(matrix[start : start + _ROWS] @ directions)
+
+
+def _write_lance(folder: Path, matrix: Path, nodes: int, dimension: int) -> int:
+    """Write the rows of the matrix as a LanceDB table in batches, and return its number of rows."""
+    import lancedb
+    import pyarrow as pa
+    from lancedb.index import IvfRq
+
+    schema = pa.schema([("id", pa.int32()), ("vector", pa.list_(pa.float32(), dimension))])
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        with matrix.open("rb") as handle:
+            handle.seek(-4 * nodes * dimension, os.SEEK_END)
+            for start in range(0, nodes, _ROWS):
+                ids = pa.array(np.arange(start, min(start + _ROWS, nodes), dtype=np.int32))
+                values = np.fromfile(handle, "<f4", len(ids) * dimension)
+                yield pa.record_batch([ids, pa.FixedSizeListArray.from_arrays(values, dimension)], schema=schema)
+
+    reader = pa.RecordBatchReader.from_batches(schema, batches())
+    table = lancedb.connect(str(folder / "lance")).create_table(TABLE, reader)
+    if nodes > vectors.COARSE_LIMIT:
+        table.create_index("vector", config=IvfRq(distance_type="cosine"))
+    return int(table.count_rows())
