@@ -135,7 +135,8 @@ def test_check(kb: KnowledgeBase, dataset: files.Dataset) -> None:
     assert seen == [(place, 5) for place in range(6)]
     [empty, wrong] = execute.lines(checked)
     assert empty == "4: rows: no rows"
-    assert wrong.startswith("5: syntax: line 1, column 39: unexpected '}'")
+    assert wrong.startswith("5: syntax: ")
+    assert "line 1, column 39" in wrong.lower()
     frame = execute.details(checked)
     assert frame["rows"].to_list() == [2, 1, 1, 0, None]
     assert frame["stage"].to_list() == ["done", "done", "done", "rows", "syntax"]
@@ -164,7 +165,7 @@ def test_a_run(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> Non
     # What gold cannot score is not asked.
     assert [(r["asked"], r["error"]) for r in records[3:]] == [(False, "not asked: there is no gold answer")] * 2
     assert records[3]["gold_answer_tuple"] == []
-    assert records[4]["gold_error"].startswith("line 1, column 39")
+    assert "line 1, column 39" in records[4]["gold_error"].lower()
 
 
 def test_questions_without_gold_are_asked(kb: KnowledgeBase, tmp_path: Path) -> None:
@@ -491,7 +492,7 @@ def test_invalid_runs(tmp_path: Path, text: str, wording: Wording) -> None:
     path.write_text(text, encoding="utf-8")
     with pytest.raises(BadInputError) as raised:
         runs.read(path)
-    assert str(raised.value).startswith(str(path))
+    assert str(path) in str(raised.value)
     wording(str(raised.value), replace={str(tmp_path): "DIR"})
 
 

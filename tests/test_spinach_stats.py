@@ -306,7 +306,8 @@ def test_tables(tmp_path: Path) -> None:
     assert stats.per_query(described)["query"].to_list() == ["a", "b", "c"]
     first, second = stats.remarks(described)
     assert first == "mine: 1 of 4 queries are invalid and left out:"
-    assert second.startswith(f"mine: {tmp_path / 'mine.json'}, record 4 (d): line 1, column 23: ")
+    assert second.startswith(f"mine: {tmp_path / 'mine.json'}, record 4 (d): ")
+    assert "line 1, column 23" in second.lower()
 
 
 def test_figures_of_the_paper(tmp_path: Path) -> None:
@@ -430,7 +431,7 @@ def test_invalid_files(tmp_path: Path, records: Any, wording: Wording) -> None:
     path = write(tmp_path / "bad.json", records)
     with pytest.raises(BadInputError) as raised:
         files.read(path)
-    assert str(raised.value).startswith(str(path))
+    assert str(path) in str(raised.value)
     wording(str(raised.value), replace={str(tmp_path): "DIR"})
 
 

@@ -181,13 +181,13 @@ def _example(record: JsonRecord, split: str) -> Example:
     more = data.get("metadata")
     more = {} if more is None else more
     if not isinstance(more, dict):
-        raise record.error("metadata is not an object", 'Example: "metadata": {"template": "_", "domain": "films"}')
+        raise record.error("Invalid metadata: not an object", 'Example: "metadata": {"template": "_"}')
     text = data.get("query")
     if not isinstance(text, str) or not text.strip():
-        raise record.error("missing query", 'Example: "query": "films by Jane Doe", "docs": ["Title"]')
+        raise record.error("Missing query", 'Example: "query": "films by Jane Doe", "docs": ["Title"]')
     docs = data.get("docs")
     if not isinstance(docs, list) or not all(isinstance(title, str) and title for title in docs):
-        raise record.error("docs is not a list of titles", 'Example: "docs": ["Title"]')
+        raise record.error("Invalid docs: not a list of titles", 'Example: "docs": ["Title"]')
     name = data.get("id")
     return Example(
         id="" if name is None else str(name),
@@ -207,7 +207,7 @@ def _example(record: JsonRecord, split: str) -> Example:
 def _text(record: JsonRecord, data: Mapping[str, Any], key: str) -> str | None:
     value = data.get(key)
     if value is not None and not isinstance(value, str):
-        raise record.error(f"{key} is not a string", "Remove it or use a string")
+        raise record.error(f"Invalid {key}: not a string", "Remove it or use a string")
     return value or None
 
 
@@ -218,7 +218,7 @@ def _categories(record: JsonRecord) -> tuple[tuple[str, str], ...]:
         isinstance(one, dict) and all(isinstance(one.get(key), str) for key in wanted) for one in found
     ):
         hint = 'Example: [{"phrase": "...", "expression": "..."}]'
-        raise record.error("categories is not a list of phrases and expressions", hint)
+        raise record.error("Invalid categories: not a list of phrases and expressions", hint)
     return tuple((one["phrase"], one["expression"]) for one in found)
 
 
@@ -227,7 +227,7 @@ def _by_title(record: JsonRecord, more: Mapping[str, Any], key: str, kind: type)
     if found is None:
         return None
     if not isinstance(found, dict) or not all(isinstance(values, list | None) for values in found.values()):
-        raise record.error(f"{key} needs a list for each title", f'Example: "{key}": {{"Title": []}}')
+        raise record.error(f"Invalid {key}: not a list for each title", f'Example: "{key}": {{"Title": []}}')
     return {title: [one for one in values or () if isinstance(one, kind)] for title, values in found.items()}
 
 

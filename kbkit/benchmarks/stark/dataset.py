@@ -117,7 +117,7 @@ def _words(folder: Path) -> pl.DataFrame | None:
     for record in records(path, content(path)):
         name = _id(record)
         if name in rows:
-            raise record.error(f"duplicate query {name!r}, first in line {rows[name][0]}", "A query has one line")
+            raise record.error(f"Duplicate query {name!r}, first in line {rows[name][0]}", "A query has one line")
         rows[name] = (record.position, _count(record, "relational_words"), _count(record, "textual_words"))
     return pl.DataFrame([(name, *counts) for name, (_, *counts) in rows.items()], schema=WORDS, orient="row")
 
@@ -125,14 +125,14 @@ def _words(folder: Path) -> pl.DataFrame | None:
 def _id(record: JsonRecord) -> str:
     value = record.fields.get("id")
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise record.error(f"invalid id {value!r:.40}" if "id" in record.fields else "missing id", _FIELDS)
+        raise record.error(f"Invalid id {value!r:.40}" if "id" in record.fields else "Missing id", _FIELDS)
     return str(value)
 
 
 def _count(record: JsonRecord, name: str) -> int:
     value = record.fields.get(name)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
-        raise record.error(f"invalid {name} {value!r:.40}" if name in record.fields else f"missing {name}", _FIELDS)
+        raise record.error(f"Invalid {name} {value!r:.40}" if name in record.fields else f"Missing {name}", _FIELDS)
     return value
 
 
