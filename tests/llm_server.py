@@ -1,4 +1,4 @@
-"""A small server of OpenAI's chat completions on the loopback: it answers what a test tells it to, faults included."""
+"""A local server of OpenAI's chat completions for tests: scripted answers and faults."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
 AT_ONCE = {"retry-after-ms": "1"}
-"""Headers that make a client try again without a pause."""
+"""Headers that make a client retry immediately."""
 
 
 class Seen(NamedTuple):
-    """A request that came."""
+    """A received request."""
 
     path: str
     headers: dict[str, str]
@@ -27,7 +27,7 @@ class Seen(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """What goes back: ``length`` is what the header claims, ``None`` the truth."""
+    """A response. ``length`` is the content length in the header (None: the actual length)."""
 
     status: int
     body: bytes
@@ -47,7 +47,7 @@ def completion(text: str | None, input: int = 10, output: int = 5, finish: str =
 
 
 def shape(content: Any) -> Step:
-    """Any JSON, status 200."""
+    """Respond with any JSON, status 200."""
     return lambda _, __: Sent(200, json.dumps(content).encode())
 
 
@@ -60,37 +60,37 @@ def raw(body: bytes, **more: Any) -> Step:
 
 
 def status(code: int, said: str = "no", **headers: str) -> Step:
-    """An error; clients that try again do so at once."""
+    """Respond with an error; clients retry immediately."""
     body = json.dumps({"error": {"message": said, "type": "t", "param": None, "code": None}}).encode()
     return lambda _, __: Sent(code, body, {**AT_ONCE, **{k.replace("_", "-"): v for k, v in headers.items()}})
 
 
 def truncated(text: str) -> Step:
-    """A body that ends before its length."""
+    """Respond with a truncated body."""
     body = json.dumps(completion(text)).encode()
     return lambda _, __: Sent(200, body[: len(body) // 2], length=len(body))
 
 
 def hang(server: Server, _: Seen) -> Sent:
-    """No answer until the test is over."""
+    """Respond only when the test is over."""
     server.over.wait(60)
     return Sent(500, b"{}")
 
 
 def drips(_: Server, __: Seen) -> Sent:
-    """A body of a space now and then, without end."""
+    """Respond with an endless, slow body."""
     return Sent(200, b" ", length=1 << 30, drips=True)
 
 
 def by(function: Callable[[Seen], str]) -> Step:
-    """A reply that the test computes of the request."""
+    """Respond with a completion computed from the request."""
     return lambda _, seen: Sent(200, json.dumps(completion(function(seen))).encode())
 
 
 class Server:
-    """``with Server(step, step, otherwise=step) as server``: the steps in turn, then ``otherwise`` for all that follow.
+    """``with Server(step, step, otherwise=step) as server``: respond with the steps in turn, then with ``otherwise``.
 
-    ``requests`` are those that came, in order. Without ``otherwise``, one too many is an error 418.
+    ``requests`` are the received requests, in order. Without ``otherwise``, further requests get an error 418.
     """
 
     def __init__(self, *script: Step, otherwise: Step | None = None) -> None:
@@ -126,7 +126,7 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
         protocol_version = "HTTP/1.1"
 
         def handle(self) -> None:
-            with contextlib.suppress(ConnectionError):  # the client has left
+            with contextlib.suppress(ConnectionError):  # the client disconnected
                 super().handle()
 
         def do_POST(self) -> None:
@@ -142,7 +142,7 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
                 self.wfile.write(sent.body)
                 while sent.drips and not server.over.wait(0.05):
                     self.wfile.write(sent.body)
-            except OSError:  # the client has left
+            except OSError:  # the client disconnected
                 self.close_connection = True
             if sent.length is not None:
                 self.close_connection = True

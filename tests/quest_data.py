@@ -1,4 +1,4 @@
-"""A small QUEST dataset over the world KB, made by hand: countries by language, sea, organisation and continent."""
+"""A small QUEST dataset over the world KB: countries by language, sea, organisation and continent."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SHAPES = (
 
 
 def categories(kb: KnowledgeBase) -> dict[str, tuple[str, frozenset[str]]]:
-    """phrase -> (expression, names of the countries)."""
+    """Return expression and names of countries by phrase."""
     found = {}
     for relation, (kind, phrase) in PATTERNS.items():
         rows = kb.sql(
@@ -45,7 +45,7 @@ def categories(kb: KnowledgeBase) -> dict[str, tuple[str, frozenset[str]]]:
 
 
 def queries(known: dict[str, tuple[str, frozenset[str]]], limit: int) -> Iterator[dict[str, Any]]:
-    """Up to ``limit`` records a shape, every one with 2 to 20 answers."""
+    """Yield up to ``limit`` records per shape, each with 2 to 20 answers."""
     for template, expression, original, text, arity in SHAPES:
         count = 0
         pairs = itertools.combinations(sorted(known), 2) if arity == 2 else ((name, name) for name in sorted(known))
@@ -77,7 +77,7 @@ def documents(kb: KnowledgeBase) -> list[dict[str, str]]:
 
 
 def write(kb: KnowledgeBase, folder: Path, limit: int = 15) -> Path:
-    """The dataset: records in turn to train, val and test, test twice as often."""
+    """Write the dataset: records alternate between the splits, test twice as often."""
     folder.mkdir(parents=True, exist_ok=True)
     parts: dict[str, list[dict[str, Any]]] = {"train": [], "test": [], "val": []}
     for place, record in enumerate(queries(categories(kb), limit)):

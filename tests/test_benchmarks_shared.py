@@ -1,23 +1,27 @@
-"""What the benchmarks share: names given away, splits, sentences, evidence, and the tables of stages."""
+"""Shared parts of the benchmarks: names in texts, splits, sentences, evidence, and the pipeline of stages."""
 
 from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kbkit.benchmarks.dataset import assign, bin_counts, run_names
 from kbkit.benchmarks.documents import Document, Passage, read, sentences, types_with_text
-from kbkit.benchmarks.evidence import Matcher
-from kbkit.benchmarks.leaks import leaks
-from kbkit.benchmarks.splits import assign, parts
-from kbkit.benchmarks.stages import Row, Stage, remove
+from kbkit.benchmarks.evidence import Matcher, leaks
+from kbkit.benchmarks.pipeline import Item, Pipeline, Row, Stage, Table, remove
+from kbkit.benchmarks.rows import from_json, to_json
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
+from tests.wording import Wording
 
 
 @pytest.mark.parametrize(
@@ -55,19 +59,20 @@ def test_a_name_between_spaces_is_always_found(before: str, name: str, after: st
 
 
 @given(st.integers(0, 300), st.lists(st.integers(0, 20), min_size=1, max_size=5).filter(any), st.integers(0, 9))
-def test_splits_are_as_large_as_their_shares(count: int, weights: list[int], seed: int) -> None:
+def test_splits_have_the_size_of_their_fractions(count: int, weights: list[int], seed: int) -> None:
     shares = {str(i): weight / sum(weights) for i, weight in enumerate(weights)}
     found = assign(count, shares, np.random.default_rng(seed))
     assert len(found) == count
     for name, share in shares.items():
-        assert abs(len(parts(found, name)) - share * count) < 1
+        assert abs(found.count(name) - share * count) < 1
     assert found == assign(count, shares, np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize("shares", [(0.5, 0.6), (1.5, -0.5), (float("nan"), 1.0), ()])
-def test_shares_that_are_none(shares: tuple[float, ...]) -> None:
-    with pytest.raises(KbError, match="the shares of the splits are"):
+def test_invalid_fractions(shares: tuple[float, ...], wording: Wording) -> None:
+    with pytest.raises(KbError) as caught:
         assign(3, dict(zip("abc", shares, strict=False)), np.random.default_rng(0))
+    wording(str(caught.value))
 
 
 @pytest.mark.parametrize(
@@ -87,7 +92,7 @@ def test_sentences(text: str, found: list[str]) -> None:
 
 
 @given(st.text(st.sampled_from("Aab1.!? \n\"'(")))
-def test_sentences_leave_no_letter_out(text: str) -> None:
+def test_sentences_cover_all_letters(text: str) -> None:
     places = sentences(text)
     assert all(s < e for s, e in places)
     assert all(a[1] <= b[0] for a, b in itertools.pairwise(places))
@@ -107,7 +112,7 @@ def test_documents_have_their_texts_in_order(small: KnowledgeBase) -> None:
     assert with_none[0].sentences == []
 
 
-def test_several_texts_of_one_field_have_names_of_their_own() -> None:
+def test_several_texts_of_a_field_are_numbered() -> None:
     document = Document(0, "t", "k", "n", (Passage("review", "Good. Fine."), Passage("review#2", "Bad.")))
     assert [(s.field, s.start, s.end, s.text) for s in document.sentences] == [
         ("review", 0, 5, "Good."),
@@ -121,7 +126,7 @@ def matcher(world: KnowledgeBase) -> Matcher:
     return Matcher(world)
 
 
-def test_evidence_is_the_sentence_that_has_the_words(matcher: Matcher) -> None:
+def test_evidence_is_the_sentence_with_the_words(matcher: Matcher) -> None:
     document = Document(
         -1, "t", "k", "Nepal", (Passage("d", "It lies in Asia. The Himalayan peaks are high. People farm rice."),)
     )
@@ -146,7 +151,7 @@ def test_rare_words_count_more(matcher: Matcher) -> None:
     assert first.lexical + second.lexical == pytest.approx(1)
 
 
-def test_evidence_does_not_depend_on_what_is_asked_beside_it(world: KnowledgeBase) -> None:
+def test_evidence_does_not_depend_on_the_batch(world: KnowledgeBase) -> None:
     documents = list(read(world, range(60)).values())
     phrases = [d.sentences[0].text[:40] if d.sentences else "x" for d in documents]
     together = Matcher(world).match(phrases, documents)
@@ -156,102 +161,222 @@ def test_evidence_does_not_depend_on_what_is_asked_beside_it(world: KnowledgeBas
 
 
 def test_long_texts_are_split_in_time() -> None:
-    """Each takes a minute where the work grows with the square of the length."""
+    """A quadratic algorithm takes a minute for each."""
     for text in (" " * 200_000, "J. A. " * 30_000, "a. " * 100_000, "\n" * 200_000, "x" * 500_000):
         assert len(sentences(text)) <= 100_001
 
 
-# -- stages -----------------------------------------------------------------------------------------------------------
-
-TODO: list[Row] = [{"id": str(i)} for i in range(10)]
+# -- pipeline ---------------------------------------------------------------------------------------------------------
 
 
-def squares(seen: list[str]) -> object:
-    def work(rows: list[Row]) -> list[Row]:
-        seen.extend(row["id"] for row in rows)
-        return [{"id": row["id"], "square": int(row["id"]) ** 2} for row in rows]
+@dataclass(frozen=True)
+class Number(Row):
+    """The input of the stages below."""
+
+
+@dataclass(frozen=True)
+class Square(Row):
+    """A row with one column of each kind."""
+
+    square: int
+    parts: list[Number] = field(default_factory=list)
+    note: str | None = None
+    weight: float = 1.0
+
+
+SQUARES = Stage("1_squares", Square)
+NUMBERS = [Number(str(i)) for i in range(10)]
+
+
+def squares(seen: list[str]) -> Callable[[Sequence[Number]], list[Square]]:
+    def work(batch: Sequence[Number]) -> list[Square]:
+        seen.extend(row.id for row in batch)
+        return [Square(row.id, int(row.id) ** 2, [Number("p")] * int(row.id)) for row in batch]
 
     return work
 
 
-def test_a_stage_does_each_row_once(tmp_path: Path) -> None:
+def table(out: Path, **settings: Any) -> Table[Square]:
+    return Pipeline(out, settings).table(SQUARES)
+
+
+@pytest.mark.core
+def test_a_stage_computes_each_row_once(tmp_path: Path) -> None:
     seen: list[str] = []
-    first = Stage(tmp_path, "1_squares", {"n": 1}).run(TODO[:4], squares(seen), 3)  # type: ignore[arg-type]
-    whole = Stage(tmp_path, "1_squares", {"n": 1}).run(TODO, squares(seen), 3)  # type: ignore[arg-type]
-    assert first == whole[:4]
-    assert [row["square"] for row in whole] == [i * i for i in range(10)]
-    assert seen == [row["id"] for row in TODO]
+    first = table(tmp_path, n=1).fill(NUMBERS[:4], squares(seen), 3)
+    rows = table(tmp_path, n=1).fill(NUMBERS, squares(seen), 3)
+    assert first == rows[:4]
+    assert [row.square for row in rows] == [i * i for i in range(10)]
+    assert seen == [row.id for row in NUMBERS]
 
 
-@pytest.mark.parametrize("cut", [1, 17, 40])
-def test_a_line_that_was_cut_is_done_again(tmp_path: Path, cut: int) -> None:
-    stage = Stage(tmp_path, "s", {})
-    whole = stage.run(TODO, squares([]))  # type: ignore[arg-type]
+@pytest.mark.parametrize("cut", [1, 17, 60])
+def test_an_incomplete_line_is_computed_again(tmp_path: Path, cut: int) -> None:
+    stage = table(tmp_path)
+    rows = stage.fill(NUMBERS, squares([]))
     text = stage.path.read_bytes()
     stage.path.write_bytes(text[:-cut])
     seen: list[str] = []
-    assert Stage(tmp_path, "s", {}).run(TODO, squares(seen)) == whole  # type: ignore[arg-type]
+    assert table(tmp_path).fill(NUMBERS, squares(seen)) == rows
     assert stage.path.read_bytes() == text
     assert 1 <= len(seen) <= 2
 
 
-def test_rows_of_a_step_that_failed_are_done_again(tmp_path: Path) -> None:
+def test_a_failed_batch_is_computed_again(tmp_path: Path) -> None:
     seen: list[str] = []
 
-    def fails_at_six(rows: list[Row]) -> list[Row]:
-        if rows[0]["id"] == "6":
-            raise KbError("enough")
-        return squares(seen)(rows)  # type: ignore[operator,no-any-return]
+    def fails_at_six(batch: Sequence[Number]) -> list[Square]:
+        if batch[0].id == "6":
+            raise KbError("Enough")
+        return squares(seen)(batch)
 
-    with pytest.raises(KbError, match="enough"):
-        Stage(tmp_path, "s", {}).run(TODO, fails_at_six, 2)
-    Stage(tmp_path, "s", {}).run(TODO, squares(seen), 2)  # type: ignore[arg-type]
-    assert seen == [row["id"] for row in TODO]
-
-
-def test_a_stage_of_other_settings_is_refused(tmp_path: Path) -> None:
-    Stage(tmp_path, "s", {"seed": 1, "n": 3}).run(TODO, squares([]))  # type: ignore[arg-type]
-    with pytest.raises(KbError) as caught:
-        Stage(tmp_path, "s", {"seed": 2, "n": 3}).run(TODO, squares([]))  # type: ignore[arg-type]
-    path = tmp_path / "stages" / "s.jsonl"
-    assert caught.value.message == f"{path} was made with other settings: seed was 1 and is 2"
-    with pytest.raises(KbError, match="n was 3 and is null"):
-        Stage(tmp_path, "s", {"seed": 1}).once(list)
+    with pytest.raises(KbError, match="Enough"):
+        table(tmp_path).fill(NUMBERS, fails_at_six, 2)
+    table(tmp_path).fill(NUMBERS, squares(seen), 2)
+    assert seen == [row.id for row in NUMBERS]
 
 
-def test_rows_of_two_runs_at_once_count_once(tmp_path: Path) -> None:
-    stage = Stage(tmp_path, "s", {})
-    rows = stage.run(TODO, squares([]))  # type: ignore[arg-type]
+def test_a_deleted_line_is_computed_again_and_an_edited_one_is_kept(tmp_path: Path) -> None:
+    stage = table(tmp_path)
+    stage.fill(NUMBERS, squares([]))
+    lines = stage.path.read_text().splitlines()
+    del lines[4]
+    lines[2] = lines[2].replace('"square": 1', '"square": 7')
+    stage.path.write_text("\n".join(lines) + "\n")
+    seen: list[str] = []
+    rows = table(tmp_path).fill(NUMBERS, squares(seen))
+    assert seen == ["3"]
+    assert [row.square for row in rows[:4]] == [0, 7, 4, 9]
+
+
+def test_items_collect_the_rows_of_stages_until_they_are_dropped(tmp_path: Path) -> None:
+    items = [Item(number) for number in NUMBERS]
+    reports: list[tuple[str, int, int]] = []
+    pipeline = Pipeline(tmp_path, {}, lambda *report: reports.append(report))
+
+    def odd_only(batch: Sequence[Item]) -> list[Square]:
+        return [Square(item.id, 0, dropped="" if int(item.id) % 2 else "even") for item in batch]
+
+    pipeline.advance(SQUARES, items, odd_only, batch=4)
+    assert [item.id for item in items if not item.dropped] == list("13579")
+    assert items[2].get(Square) == Square("2", 0, dropped="even")
+    assert items[3][Number] == NUMBERS[3]
+    assert reports == [("squares", 0, 10), ("squares", 4, 10), ("squares", 8, 10), ("squares", 10, 10)]
+    seen: list[str] = []
+    pipeline.advance(Stage("2_more", Square), items, squares(seen))  # type: ignore[arg-type]
+    assert seen == list("13579")
+
+
+def test_rows_of_threads(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def work(number: Number) -> Square:
+        return squares(seen)([number])[0]
+
+    table(tmp_path).fill_concurrently(NUMBERS, work, 3, lambda *_: None)
+    assert sorted(seen) == [row.id for row in NUMBERS]
+    table(tmp_path).fill_concurrently(NUMBERS, work, 3, lambda *_: None, retry=lambda row: row.square > 60)
+    assert sorted(seen[10:]) == ["8", "9"]
+
+
+def test_other_settings_are_rejected(tmp_path: Path, wording: Wording) -> None:
+    table(tmp_path, seed=1, n=3).fill(NUMBERS, squares([]))
+    with pytest.raises(KbError, match="seed was 1, now 2") as caught:
+        table(tmp_path, seed=2, n=3).fill(NUMBERS, squares([]))
+    wording(str(caught.value), replace={str(tmp_path): "DIR"})
+    with pytest.raises(KbError, match="n was 3, now null"):
+        table(tmp_path, seed=1).read()
+
+
+def test_of_duplicate_rows_the_later_counts(tmp_path: Path) -> None:
+    stage = table(tmp_path)
+    rows = stage.fill(NUMBERS, squares([]))
     with stage.path.open("ab") as file:
         file.write(stage.path.read_bytes().split(b"\n", 1)[1])
-    assert Stage(tmp_path, "s", {}).run(TODO, squares([])) == rows  # type: ignore[arg-type]
+    assert table(tmp_path).fill(NUMBERS, squares([])) == rows
+
+
+def test_rows_made_at_once_are_written_once(tmp_path: Path) -> None:
+    rows = [Square("a", 1), Square("b", 2, [Number("x")], note="Ä\u2028", weight=2)]
+    pipeline = Pipeline(tmp_path, {})
+    assert pipeline.rows(SQUARES, lambda: rows) == rows
+    assert pipeline.rows(SQUARES, list) == rows
+    lines = table(tmp_path).path.read_text("utf-8").split("\n")
+    assert json.loads(lines[0]) == {"settings": {}, "rows": 2}
+    assert json.loads(lines[1]) == {"id": "a", "square": 1}
 
 
 @pytest.mark.parametrize("left", [0, 1, 2])
-def test_what_is_made_at_once_is_whole_or_nothing(tmp_path: Path, left: int) -> None:
-    stage = Stage(tmp_path, "1_s", {})
-    stage.once(lambda: [{"id": str(i)} for i in range(3)])
+def test_rows_made_at_once_are_complete_or_missing(tmp_path: Path, left: int, wording: Wording) -> None:
+    stage = table(tmp_path)
+    stage.write([Square(str(i), i) for i in range(3)])
     lines = stage.path.read_bytes().split(b"\n")
     stage.path.write_bytes(b"".join(line + b"\n" for line in lines[:left]))
-    with pytest.raises(BadInputError, match=r"has lost some of its rows|is no table of a stage"):
-        Stage(tmp_path, "1_s", {}).once(list)
+    with pytest.raises(BadInputError) as caught:
+        Pipeline(tmp_path, {}).rows(SQUARES, list)
+    wording(str(caught.value), replace={str(tmp_path): "DIR"})
     remove(tmp_path)
     assert not stage.path.parent.exists()
 
 
-@pytest.mark.parametrize("text", ["{}\n", "[]\n", "x\n", '{"settings": {}}\n{"no": 1}\n', "[" * 100_000 + "\n"])
-def test_a_file_that_is_no_stage(tmp_path: Path, text: str) -> None:
-    stage = Stage(tmp_path, "s", {})
+@pytest.mark.parametrize("text", ["{}\n", "[]\n", "x\n", "[" * 100_000 + "\n"], ids=["object", "list", "text", "deep"])
+def test_invalid_tables(tmp_path: Path, text: str, wording: Wording) -> None:
+    stage = table(tmp_path)
     stage.path.parent.mkdir()
     stage.path.write_text(text)
     with pytest.raises(BadInputError) as caught:
-        stage.run(TODO, squares([]))  # type: ignore[arg-type]
-    assert caught.value.message == f"{stage.path} is no table of a stage"
+        stage.fill(NUMBERS, squares([]))
+    wording(str(caught.value), replace={str(tmp_path): "DIR"})
 
 
-def test_what_is_made_at_once_is_made_once(tmp_path: Path) -> None:
-    rows = [{"id": "a"}, {"id": "b", "name": "Ä\u2028"}]
-    assert Stage(tmp_path, "s", {}).once(lambda: rows) == rows
-    assert Stage(tmp_path, "s", {}).once(list) == rows
-    lines = (tmp_path / "stages" / "s.jsonl").read_text("utf-8").split("\n")
-    assert json.loads(lines[0]) == {"settings": {}, "rows": 2}
+@pytest.mark.parametrize(
+    "row",
+    [
+        "3",
+        "{}",
+        '{"id": "1"}',
+        '{"id": "1", "square": "1"}',
+        '{"id": "1", "square": true}',
+        '{"id": "1", "square": 1, "sqare": 1}',
+        '{"id": "1", "square": 1, "parts": [{"id": 2}]}',
+        '{"id": "1", "square": 1, "parts": {}}',
+    ],
+)
+def test_invalid_rows_are_named_by_line(tmp_path: Path, row: str, wording: Wording) -> None:
+    stage = table(tmp_path)
+    stage.fill(NUMBERS[:1], squares([]))
+    with stage.path.open("a") as file:
+        file.write(row + "\n")
+    with pytest.raises(BadInputError, match=r"1_squares\.jsonl, line 3") as caught:
+        stage.fill(NUMBERS, squares([]))
+    wording(str(caught.value), replace={str(tmp_path): "DIR"})
+
+
+@given(
+    st.builds(
+        Square,
+        st.text(),
+        st.integers(),
+        st.lists(st.builds(Number, st.text())),
+        st.none() | st.text(),
+        st.floats(allow_nan=False) | st.integers(),
+        dropped=st.text(),
+    )
+)
+def test_rows_survive_json(row: Square) -> None:
+    assert from_json(Square, json.loads(json.dumps(to_json(row))), "") == row
+
+
+# -- parts of every dataset -------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(0, 40)))
+def test_bins_count_every_value_once(values: list[int]) -> None:
+    found = bin_counts(values, ((0, 0), (1, 4), (5, 20), (21, None)))
+    assert [label for label, _, _ in found] == ["0", "1-4", "5-20", "21+"]
+    assert sum(count for _, count, _ in found) == len(values)
+    assert all(fraction == (count / len(values) if values else None) for _, count, fraction in found)
+
+
+def test_runs_are_named_by_stem_or_path() -> None:
+    assert run_names([Path("a/x.json"), Path("b/x.json"), Path("b/y.json")]) == ["a/x.json", "b/x.json", "y"]

@@ -11,12 +11,14 @@ import polars as pl
 import pytest
 
 import kbkit
-from kbkit.benchmarks.quest import documents, phrases
+from kbkit.benchmarks import documents
+from kbkit.benchmarks.quest import phrases
 from kbkit.benchmarks.quest.categories import Categories, build
-from kbkit.benchmarks.quest.draft import Draft, Settings
+from kbkit.benchmarks.quest.draft import Draft, QuestSettings
 from kbkit.benchmarks.quest.families import families, read_patterns
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
+from tests.wording import Wording
 
 FILMS = {  # key: name, year, length, tags
     "f1": ("Alba", 1990, 91, ["short", "sad"]),
@@ -92,7 +94,7 @@ def drugs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
         yield kb
 
 
-def test_what_holds_both_ways_is_one_family(drugs: KnowledgeBase) -> None:
+def test_mutual_relations_are_one_family(drugs: KnowledgeBase) -> None:
     found = {f.id: f.pattern for f in families(drugs, "drug")}
     assert found == {
         "gene:<gene> -> [^has as target, or is it] -> drug": "drugs linked to {name} as target",
@@ -225,7 +227,7 @@ def test_families_of_a_schema(films: KnowledgeBase) -> None:
     }  # lengths tell films apart, and are no family
 
 
-def test_categories_have_the_members_that_the_graph_gives_them(films: KnowledgeBase) -> None:
+def test_members_of_categories(films: KnowledgeBase) -> None:
     found = build(films, "film")
     assert members(films, found) == {
         "films that Ann Lee directed": {"f1", "f2"},
@@ -263,7 +265,7 @@ def test_every_category_is_its_expression(world: KnowledgeBase, domain: str) -> 
 
 
 def draft(kb: KnowledgeBase, **options: object) -> dict[str, set[str]]:
-    return members(kb, Draft(kb, Settings(("film",), **options)).found["film"])  # type: ignore[arg-type]
+    return members(kb, Draft(kb, QuestSettings(("film",), **options)).found["film"])  # type: ignore[arg-type]
 
 
 def test_own_expressions_and_phrases(films: KnowledgeBase) -> None:
@@ -273,11 +275,11 @@ def test_own_expressions_and_phrases(films: KnowledgeBase) -> None:
     assert found["films that belong to Ann Lee"] == {"f6", "f7"}  # remakes of what she directed
     assert found["pictures of 1990"] == {"f1", "f2", "f3"}
     assert "films from 1990" not in found
-    with pytest.raises(KbError, match="stands for nodes of type person"):
+    with pytest.raises(KbError, match="person"):
         draft(films, categories=("film:<f> -> [^directed] -> person",))
-    with pytest.raises(KbError, match="has 0 slots for nodes; it has one"):
+    with pytest.raises(KbError, match="0 slots"):
         draft(films, categories=("film{year = <y>}",))
-    with pytest.raises(UnknownNameError, match="unknown family of categories 'film'"):
+    with pytest.raises(UnknownNameError, match="'film'"):
         draft(films, patterns={"film": "{name}"})
 
 
@@ -288,13 +290,13 @@ def test_files_of_phrases(tmp_path: Path) -> None:
     path.write_text('"film{year = <value>}" = "pictures  of {name} "\n', encoding="utf-8")
     assert read_patterns(path) == {"film{year = <value>}": "pictures of {name}"}
     path.write_text('"film{year = <value>}" = "<mark>pictures of {name}"\n', encoding="utf-8")
-    with pytest.raises(BadInputError, match=r"phrases\.toml: 'film\{year = <value>\}' holds <mark>"):
+    with pytest.raises(BadInputError, match=r"phrases\.toml: .*'film\{year = <value>\}'.* <mark>"):
         read_patterns(path)
     path.write_text('"film{year = <value>}" = "pictures"\n', encoding="utf-8")
-    with pytest.raises(BadInputError, match=r"is no phrase with one \{name\}"):
+    with pytest.raises(BadInputError, match=r"\{name\}"):
         read_patterns(path)
     path.write_text("film =", encoding="utf-8")
-    with pytest.raises(BadInputError, match=r"phrases\.toml cannot be read"):
+    with pytest.raises(BadInputError, match=r"phrases\.toml"):
         read_patterns(path)
 
 
@@ -317,9 +319,9 @@ def test_category_files(films: KnowledgeBase, tmp_path: Path) -> None:
     found = draft(films, files=(table, lines))
     assert found["Foggy films"] == {"f2", "f8"}  # two films are called Alba
     assert found["Blue films"] == {"f3", "f5"}
-    left_out = Draft(films, Settings(("film",), files=(table,))).found["film"].left_out
+    left_out = Draft(films, QuestSettings(("film",), files=(table,))).found["film"].left_out
     assert left_out["rows of own.tsv that name no node"] == 2
-    items = {i.name: i for i in Draft(films, Settings(("film",), files=(table,))).found["film"].items}
+    items = {i.name: i for i in Draft(films, QuestSettings(("film",), files=(table,))).found["film"].items}
     assert items["Foggy films"].expression == 'film{key in ["f2", "f8"]}'
     assert films.answers(items["Foggy films"].expression).nodes()["key"].to_list() == ["f2", "f8"]
 
@@ -332,33 +334,34 @@ def test_names_in_category_files_that_differ_in_spaces_are_one(films: KnowledgeB
     assert draft(films, files=(path, again))["Foggy films"] == {"f2", "f8"}  # one file, named twice
 
 
-def test_a_category_file_whose_categories_are_no_use_is_no_error(films: KnowledgeBase, tmp_path: Path) -> None:
+def test_a_category_file_of_duplicate_phrases(films: KnowledgeBase, tmp_path: Path) -> None:
     """It groups films, by a phrase that is there already: that is counted."""
     path = tmp_path / "own.tsv"
     path.write_text("films from 1990\tBruma\nfilms from 1990\tf8\n", encoding="utf-8")
-    found = Draft(films, Settings(("film",), files=(path,))).found["film"]
+    found = Draft(films, QuestSettings(("film",), files=(path,))).found["film"]
     assert found.left_out["with a phrase that another has too"] == 2 + 2
     assert "films from 1990" not in members(films, found)
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "message"),
+    ("name", "text"),
     [
-        ("own.tsv", "a\tf1\nb\n", r"own\.tsv, line 2: no category and key with a tab between them"),
-        ("own.tsv", "\n", r"own\.tsv holds no category"),
-        ("own.tsv", "a\tnothing\n", r"own\.tsv groups no two nodes of type film"),
-        ("own.jsonl", '{"category": "a", "title": "f1"}\n{"category"', r"own\.jsonl, line 2 is no JSON"),
-        ("own.jsonl", '{"category": "a"}\n', r"own\.jsonl, line 1: no category and title"),
+        ("own.tsv", "a\tf1\nb\n"),
+        ("own.tsv", "\n"),
+        ("own.tsv", "a\tnothing\n"),
+        ("own.jsonl", '{"category": "a", "title": "f1"}\n{"category"'),
+        ("own.jsonl", '{"category": "a"}\n'),
     ],
 )
-def test_wrong_category_files(films: KnowledgeBase, tmp_path: Path, name: str, text: str, message: str) -> None:
+def test_invalid_category_files(films: KnowledgeBase, tmp_path: Path, name: str, text: str, wording: Wording) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
-    with pytest.raises(BadInputError, match=message):
+    with pytest.raises(BadInputError) as caught:
         draft(films, files=(tmp_path / name,))
+    wording(str(caught.value), replace={str(tmp_path): "DIR"})
 
 
-def test_a_type_that_nothing_groups(films: KnowledgeBase) -> None:
-    with pytest.raises(KbError, match="nothing groups the nodes of type person into categories"):
+def test_a_type_without_categories(films: KnowledgeBase) -> None:
+    with pytest.raises(KbError, match="Type person has no categories"):
         build(films, "person")
 
 
@@ -377,13 +380,13 @@ def test_documents_have_unique_titles_and_no_relations(films: KnowledgeBase, tmp
 
 
 def test_documents_need_texts(films: KnowledgeBase) -> None:
-    documents.check(films, ["film"], ["blurb"])
-    documents.check(films, ["topic"], [], texts=False)
-    with pytest.raises(KbError, match="nodes of type topic have no texts to find them by; there are texts of film"):
-        documents.check(films, ["topic"], [])
-    with pytest.raises(KbError, match="nodes of type film have no texts left"):
-        documents.check(films, ["film"], ["plot", "blurb"])
-    with pytest.raises(UnknownNameError, match="unknown text field 'plots'"):
-        documents.check(films, ["film"], ["plots"])
-    with pytest.raises(UnknownNameError, match="unknown type 'movie'"):
-        documents.check(films, ["movie"], [])
+    documents.check_types(films, ["film"], ["blurb"])
+    documents.check_types(films, ["topic"], [], texts=False)
+    with pytest.raises(KbError, match=r"type topic .* film"):
+        documents.check_types(films, ["topic"], [])
+    with pytest.raises(KbError, match="type film"):
+        documents.check_types(films, ["film"], ["plot", "blurb"])
+    with pytest.raises(UnknownNameError, match="'plots'"):
+        documents.check_types(films, ["film"], ["plots"])
+    with pytest.raises(UnknownNameError, match="'movie'"):
+        documents.check_types(films, ["movie"], [])

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
-from kbkit.benchmarks.quest import classify, evaluate, features, parsed, runs, tables
+from kbkit.benchmarks.quest import classify, evaluate, parsed, runs, tables
 from kbkit.benchmarks.quest.corpus import Corpus
 from kbkit.benchmarks.quest.dataset import Dataset, Example, gold
 from kbkit.benchmarks.quest.tables import System
@@ -27,6 +27,7 @@ from kbkit.measures.frames import RUN
 from tests import quest_data
 from tests.conftest import Done, Run
 from tests.llm_server import Seen, Server, by
+from tests.wording import Wording
 
 SAMPLE = Path(__file__).parent / "samples" / "quest"
 
@@ -96,7 +97,7 @@ def test_threshold_by_hand() -> None:
         np.array([0, 0, 1]), np.array([0.6, 0.4, 0.5]), np.array([True, False, True]), np.array([2, 1])
     )
     assert found == (0.5, pytest.approx((2 / 3 + 1) / 2))
-    with pytest.raises(KbError, match="no query of the validation split has answers"):
+    with pytest.raises(KbError, match="validation split"):
         classify.tune(np.array([0]), np.array([0.5]), np.array([False]), np.array([0]))
 
 
@@ -144,7 +145,7 @@ def test_fit_separates_what_can_be_separated_and_ignores_what_does_not_vary() ->
 
 @pytest.mark.parametrize(("label", "kind"), [(True, "non-answer"), (False, "answer")])
 def test_fit_needs_both_kinds(label: bool, kind: str) -> None:
-    with pytest.raises(KbError, match=f"there is no {kind} among the training candidates"):
+    with pytest.raises(KbError, match=f"no {kind}"):
         classify.fit(np.zeros((3, 1)), np.full(3, label))
 
 
@@ -154,7 +155,7 @@ def test_fit_needs_both_kinds(label: bool, kind: str) -> None:
 def test_features_of_a_ranking_by_hand() -> None:
     ranking = pl.DataFrame({"query": ["a", "a", "b"], "id": [1, 2, 1], "score": [8.0, 4.0, 0.0], "rank": [1, 2, 1]})
     asked = pl.DataFrame({"query": ["a", "a", "a", "b", "c"], "id": [2, 1, 9, 1, 1]})
-    found = features.ranked(asked, ranking)
+    found = classify.ranked(asked, ranking)
     assert found.tolist() == [
         [1, 0.5, -1, pytest.approx(math.log(2))],
         [1, 1, 1, 0],
@@ -170,7 +171,7 @@ def test_shared_words_are_weighed_by_how_rare_they_are(world: KnowledgeBase) -> 
         {"id": pl.Series([1, 2], dtype=pl.Int32), "text": ["Glaciers! And MORE glaciers", "countries, countries"]}
     )
     example = Example("q", "the country of a glacier", (), "test")
-    found = features.matrix(world, asked, [example], {}, documents)[:, -3:]
+    found = classify.matrix(world, asked, [example], {}, documents)[:, -3:]
     total = world.text.documents
 
     def rarity(word: str) -> float:
@@ -213,7 +214,7 @@ def test_without_documents_titles_are_names(world: KnowledgeBase, folder: Path, 
     assert corpus.references(pl.Series(["France", "Atlantis"])).to_list() == ["country#FRA", "Atlantis"]
 
 
-def test_documents_say_what_is_searched(world: KnowledgeBase, folder: Path, tmp_path: Path) -> None:
+def test_documents_define_the_corpus(world: KnowledgeBase, folder: Path, tmp_path: Path) -> None:
     quest_data.lines(
         tmp_path / "documents.jsonl",
         [
@@ -226,7 +227,7 @@ def test_documents_say_what_is_searched(world: KnowledgeBase, folder: Path, tmp_
     quest_data.lines(tmp_path / "test.jsonl", [{"query": "q", "docs": []}])
     corpus = Corpus.of(world, Dataset.open(tmp_path), [example("q")])
     assert sorted(corpus.nodes["title"]) == ["Germany", "The Hexagon", "The Thames"]
-    assert (corpus.lacking, len(corpus.within("country")), len(corpus.within("river"))) == (1, 2, 3)
+    assert (corpus.missing, len(corpus.within("country")), len(corpus.within("river"))) == (1, 2, 3)
     run = pl.DataFrame(
         {"query": ["q"] * 4, "node": ["FRA", "country#DEU", "Germany!", "The Thames"], "score": [4.0, 3, 2, 1]}
     )
@@ -242,28 +243,26 @@ def test_documents_with_a_byte_order_mark(world: KnowledgeBase, tmp_path: Path) 
     assert sorted(bench.corpus.nodes["title"]) == ["France", "Germany"]
     assert sorted(bench.documents(bench.corpus.nodes["id"])["text"]) == ["beer", "wine"]
     documents.write_bytes(documents.read_bytes() + b"{\n")
-    with pytest.raises(KbError, match=r"Invalid JSON in .*documents\.jsonl, line 3"):
+    with pytest.raises(KbError, match=r"documents\.jsonl, line 3"):
         evaluate.Bench.of(world, Dataset.open(tmp_path))
 
 
 @pytest.mark.parametrize(
-    ("documents", "said"),
+    "documents",
     [
-        ([{"title": "France", "text": ""}] * 2, "two documents are called 'France'; a title names one document"),
-        ([{"text": "x"}], "document 1 has no title"),
-        (
-            [{"title": "Atlantis", "text": ""}],
-            "no document of .* is a node of this KB; was the dataset made from another KB",
-        ),
+        [{"title": "France", "text": ""}] * 2,
+        [{"text": "x"}],
+        [{"title": "Atlantis", "text": ""}],
     ],
 )
-def test_documents_that_cannot_be(
-    world: KnowledgeBase, tmp_path: Path, documents: list[dict[str, str]], said: str
+def test_invalid_documents(
+    world: KnowledgeBase, tmp_path: Path, documents: list[dict[str, str]], wording: Wording
 ) -> None:
     quest_data.lines(tmp_path / "documents.jsonl", documents)
     quest_data.lines(tmp_path / "test.jsonl", [{"query": "q", "docs": []}])
-    with pytest.raises(KbError, match=said):
+    with pytest.raises(KbError) as caught:
         Corpus.of(world, Dataset.open(tmp_path), [example("q")])
+    wording(str(caught.value), replace={str(tmp_path): "DIR"})
 
 
 def test_published_files_search_all_documents(tmp_path: Path) -> None:
@@ -274,7 +273,7 @@ def test_published_files_search_all_documents(tmp_path: Path) -> None:
         assert bench.corpus.nodes.height == 5
         assert set(found.filter(pl.col("query").str.contains("Leeds"))["node"]) >= {"The Tin Comet", "Moth Season"}
         assert evaluate.remarks(bench, part) == [
-            "answers that are no documents: 1, e.g. 'Lost Reel'; they count as not found"
+            "Answers that are not documents: 1, e.g. 'Lost Reel'; they count as not found"
         ]
         texts = bench.documents(part.ranking("bm25")["id"])
         assert dict(texts.select("title", "text").iter_rows())["1984 in Moths"] == "A film of moths."
@@ -308,7 +307,7 @@ PHRASES = {
         (None, None),
     ],
 )  # fmt: skip
-def test_a_models_expression_is_letters_and_signs_or_nothing(answer: Any, expected: str | None) -> None:
+def test_expressions_from_a_model(answer: Any, expected: str | None) -> None:
     assert parsed.compose(answer, PHRASES) == expected
 
 
@@ -321,7 +320,7 @@ def test_closest_phrases_share_the_rarest_words() -> None:
     assert parsed.closest(["x"], [], 5) == [[]]
 
 
-def test_queries_are_read_by_grammar_then_by_a_model(bench: evaluate.Bench, tmp_path: Path) -> None:
+def test_queries_are_parsed_by_grammar_then_by_a_model(bench: evaluate.Bench, tmp_path: Path) -> None:
     part, phrases = bench.part("test"), bench.dataset.phrases()
     known = part.examples[0]
     phrase = next(phrase for phrase in phrases if phrase.startswith("countries that speak "))
@@ -349,9 +348,9 @@ def test_queries_are_read_by_grammar_then_by_a_model(bench: evaluate.Bench, tmp_
     assert {query: set(nodes) for query, nodes in found.items()} == {known.id: set(known.docs), "odd": speaking}
 
 
-def test_an_expression_that_the_kb_refuses_names_its_query(bench: evaluate.Bench) -> None:
+def test_an_invalid_expression_names_its_query(bench: evaluate.Bench) -> None:
     reading = parsed.Reading({"q": "nosuch -> country"}, 0, [])
-    with pytest.raises(KbError, match="query 'q': column 1: unknown type 'nosuch'"):
+    with pytest.raises(KbError, match=r"'q': .* 'nosuch'"):
         parsed.predict(bench.kb, bench.corpus, [example("q")], reading)
 
 
@@ -373,6 +372,7 @@ RANKING = system("r", {"1": "xayb", "2": "xyc", "3": "xyz"}, ranked=True, k=30)
 SETS = system("s", {"1": "ax", "2": "cz"}, ranked=False, threshold=0.5)
 
 
+@pytest.mark.core
 def test_table_3_by_hand() -> None:
     assert tables.average_scores([RANKING, SETS], gold(EXAMPLES)).rows() == [
         ("r", None, 3, 0, pytest.approx((2 / 4 + 1 / 3) / 3), pytest.approx(2 / 3), pytest.approx((4 / 6 + 2 / 4) / 3)),
@@ -381,7 +381,7 @@ def test_table_3_by_hand() -> None:
     ]
 
 
-def test_table_4_is_of_rankings_as_deep_as_they_were_made() -> None:
+def test_table_4_is_of_rankings_as_deep_as_they_were_made(wording: Wording) -> None:
     deep = system("deep", {"1": "a"}, ranked=True, k=100)
     found = tables.recalls([RANKING, SETS, deep], gold(EXAMPLES))
     assert found.columns == [
@@ -398,21 +398,21 @@ def test_table_4_is_of_rankings_as_deep_as_they_were_made() -> None:
     ]
     with pytest.raises(KbError) as caught:
         tables.recalls([SETS], gold(EXAMPLES))
-    assert str(caught.value) == "no ranking among the runs; Table 4 is of rankings"
+    wording(str(caught.value))
 
 
-def test_rankings_that_end_before_the_first_cut_are_remarked() -> None:
+def test_remark_on_short_rankings() -> None:
     short = system("short", {"1": "a"}, ranked=True, k=1)
     known = system("known", {"1": "a"}, ranked=True)  # another program's, of which nobody says how deep it went
-    assert tables.cut_short([short, RANKING, SETS, known]) == ["short: rankings end at 1: recall@20 is recall@1"]
+    assert tables.cut_short([short, RANKING, SETS, known]) == ["short: rankings end at 1, so recall@20 is recall@1"]
 
 
-def test_rankings_that_end_early_say_so(here: Run, folder: Path, world_kb: Path, tmp_path: Path) -> None:
+def test_commands_remark_on_short_rankings(here: Run, folder: Path, world_kb: Path, tmp_path: Path) -> None:
     options = ("-m", "bm25", "-k", 1, "--no-parsed", "--classifier", "none", "--table", 4)
     for arguments in (("run", world_kb, folder, "-o", tmp_path, *options), ("eval", folder, tmp_path / "bm25.jsonl")):
         result = here("quest", *arguments)
         assert result.returncode == 0, result.stderr
-        assert "bm25: rankings end at 1: recall@20 is recall@1\n" in result.stderr
+        assert "bm25: rankings end at 1, so recall@20 is recall@1\n" in result.stderr
 
 
 def test_table_5_by_hand() -> None:
@@ -434,7 +434,7 @@ def test_ranked_before_an_answer() -> None:
     ]
 
 
-def test_table_6_says_what_errors_fail(bench: evaluate.Bench) -> None:
+def test_table_6(bench: evaluate.Bench) -> None:
     examples = [
         example(
             "q1",
@@ -470,11 +470,10 @@ def test_table_6_says_what_errors_fail(bench: evaluate.Bench) -> None:
         "unmet_1": pytest.approx(1 / 3), "unmet_2": pytest.approx(1 / 3), "unmet_3": 0.0,
         "negation_violated": pytest.approx(1 / 3),
     }  # fmt: skip
-    assert remarks[0].startswith("s: false positives that the KB does not know: 2, e.g. 'Atlantis'")
+    assert remarks[0].startswith("s: ")
+    assert "'Atlantis'" in remarks[0]
     without = gold([example("q3", "Austria")])
-    with pytest.raises(
-        KbError, match="the queries have no expressions, so nobody knows which constraints an error fails"
-    ):
+    with pytest.raises(KbError, match="no expressions"):
         tables.false_positives_of([SETS], without, lambda run: run)
 
 
@@ -482,7 +481,7 @@ def test_table_6_says_what_errors_fail(bench: evaluate.Bench) -> None:
 
 
 @pytest.mark.parametrize("one", [RANKING, SETS])
-def test_what_is_written_is_read(one: System, tmp_path: Path) -> None:
+def test_runs_survive_writing(one: System, tmp_path: Path) -> None:
     path = runs.write(one, EXAMPLES, tmp_path)
     again = runs.read(path, EXAMPLES)
     assert path.name == f"{one.name}.jsonl"
@@ -500,7 +499,7 @@ def test_predictions_in_quests_own_form_name_queries_by_text(tmp_path: Path) -> 
     assert (found.ranked, found.run["query"].to_list(), found.run["node"].to_list()) == (False, ["2", "2"], ["c", "x"])
     (tmp_path / "run.trec").write_text("1 Q0 a 1 3.5 x\n")
     assert runs.read(tmp_path / "run.trec", EXAMPLES).ranked
-    with pytest.raises(KbError, match=r"there is no file .*/none.jsonl; kbkit quest run writes runs"):
+    with pytest.raises(KbError, match=r"none\.jsonl"):
         runs.read(tmp_path / "none.jsonl", EXAMPLES)
 
 
@@ -549,19 +548,19 @@ def test_a_model_judges_titles_and_texts(bench: evaluate.Bench, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("name", "split", "said"),
+    ("name", "split"),
     [
-        ("bayes", "test", "unknown classifier 'bayes'; there are cross-encoder:MODEL, llm, logistic, none"),
-        ("cross-encoder:", "test", "unknown classifier 'cross-encoder:'; did you mean 'cross-encoder:MODEL'?"),
-        ("llm", "test", "the classifier llm needs a model; name one with --llm MODEL@URL"),
-        ("logistic", "train", "the classifier logistic is tuned on train; score another split, or --classifier none"),
-        ("llm", "val", "the classifier llm is tuned on val; score another split, or --classifier none"),
+        ("bayes", "test"),
+        ("cross-encoder:", "test"),
+        ("llm", "test"),
+        ("logistic", "train"),
+        ("llm", "val"),
     ],
 )
-def test_classifiers_that_cannot_be(folder: Path, name: str, split: str, said: str) -> None:
+def test_invalid_classifiers(folder: Path, name: str, split: str, wording: Wording) -> None:
     with pytest.raises(KbError) as error:
         evaluate.check_classifier(name, Dataset.open(folder), split, None)
-    assert str(error.value) == said
+    wording(str(error.value))
 
 
 # -- whole commands ---------------------------------------------------------------------------------------------------
@@ -585,10 +584,10 @@ def test_run_prints_all_tables_and_keeps_the_runs(done: tuple[Done, Path], folde
     assert {row["system"] for row in records(result.stdout, 5)} == {"bm25+logistic", "dense+logistic", "kbkit-parsed"}
     assert {row["system"] for row in records(result.stdout, 6)} == set(names)
     assert "bm25+logistic: threshold 0." in result.stderr
-    assert f"kbkit-parsed: read {queries} of {queries} queries\n" in result.stderr
+    assert f"kbkit-parsed: parsed {queries} of {queries} queries\n" in result.stderr
 
 
-def test_eval_of_the_runs_says_what_run_said(here: Run, done: tuple[Done, Path], folder: Path, world_kb: Path) -> None:
+def test_eval_agrees_with_run(here: Run, done: tuple[Done, Path], folder: Path, world_kb: Path) -> None:
     result, out = done
     files = [out / f"{row['system']}.jsonl" for row in records(result.stdout, 3)]
     again = here("-q", "quest", "eval", folder, *files, "--kb", world_kb, "-f", "ndjson")
@@ -619,23 +618,23 @@ def test_run_is_deterministic(here: Run, done: tuple[Done, Path], folder: Path, 
         assert (tmp_path / "again" / f"{name}.jsonl").read_bytes() == (done[1] / f"{name}.jsonl").read_bytes()
 
 
-def test_runs_of_one_name_are_called_by_their_paths(here: Run, done: tuple[Done, Path], folder: Path) -> None:
+def test_runs_with_the_same_stem(here: Run, done: tuple[Done, Path], folder: Path) -> None:
     place = done[1].parent
     copy = done[1] / "copy"
     copy.mkdir(exist_ok=True)
     shutil.copy(done[1] / "bm25.jsonl", copy)
     files = ("folder/bm25.jsonl", "folder/copy/bm25.jsonl", "folder/dense.jsonl")
-    printed = here("-q", "quest", "eval", folder, *files, cwd=place).stdout
+    printed = here("-q", "quest", "eval", folder, *files, "-f", "ndjson", cwd=place).stdout
     assert [row["system"] for row in records(printed, 3)] == [*files[:2], "dense"]
 
 
-def test_a_table_for_the_eye_has_a_block_a_system(here: Run, done: tuple[Done, Path], folder: Path) -> None:
+def test_screen_output(here: Run, done: tuple[Done, Path], folder: Path) -> None:
     files = (done[1] / "bm25+logistic.jsonl", done[1] / "dense+logistic.jsonl")
     one = here("-q", "quest", "eval", folder, *files, "--table", 5, "-f", "table").stdout.splitlines()
     assert [one[0], one[1].split()] == ["bm25+logistic", ["template", "country", "all"]]
     second = one.index("dense+logistic")
     assert (one[second - 1], one[second + 1]) == ("", one[1])
-    rows = records(here("-q", "quest", "eval", folder, *files).stdout, 5)
+    rows = records(here("-q", "quest", "eval", folder, *files, "-f", "ndjson").stdout, 5)
     assert [line.rsplit(maxsplit=2)[0] for line in one[3 : second - 1]] == [
         row["template"] for row in rows if row["system"] == "bm25+logistic"
     ]
@@ -643,10 +642,11 @@ def test_a_table_for_the_eye_has_a_block_a_system(here: Run, done: tuple[Done, P
     assert "\nTable 5: F1 by template and domain\n\n" + "\n".join(one) + "\n" in whole
 
 
-def test_eval_of_sets_has_no_table_4(here: Run, done: tuple[Done, Path], folder: Path) -> None:
+@pytest.mark.core
+def test_eval_of_sets_has_no_table_4(here: Run, done: tuple[Done, Path], folder: Path, wording: Wording) -> None:
     refused = here("-q", "quest", "eval", folder, done[1] / "kbkit-parsed.jsonl", "--table", 4)
-    said = "kbkit: no ranking among the runs; Table 4 is of rankings\n"
-    assert (refused.returncode, refused.stdout, refused.stderr) == (1, "", said)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    wording(refused.stderr, "cli")
 
 
 @pytest.fixture
@@ -666,38 +666,39 @@ def refused(here: Run, folder: Path, world_kb: Path, tmp_path: Path) -> Callable
     return call
 
 
-def test_run_refuses_before_it_works(refused: Callable[..., str]) -> None:
-    assert refused("-m", "bm26") == "kbkit: unknown retriever 'bm26'; did you mean 'bm25'?\n"
-    assert refused("--table", 1) == "kbkit: there is no Table 1 here; there are 3, 4, 5, 6\n"
-    assert refused("-k", 0).startswith("kbkit: k is 0; ")
-    assert refused("-f", "nope").startswith("kbkit: unknown format 'nope'; there are ")
-    assert refused("-f", "csv") == "kbkit: csv holds one table; --table N chooses one of 3, 4, 5, 6\n"
-    assert refused("-f", "parquet", "--table", 3) == "kbkit: parquet is no text; name a file with -o FILE\n"
-    assert refused("--classifier", "llm") == "kbkit: the classifier llm needs a model; name one with --llm MODEL@URL\n"
+def test_run_checks_options_first(refused: Callable[..., str], wording: Wording) -> None:
+    for options in (
+        *(("-m", "bm26"), ("--table", 1), ("-k", 0), ("-f", "nope"), ("-f", "csv")),
+        *(("-f", "parquet", "--table", 3), ("--classifier", "llm")),
+    ):
+        wording(refused(*options), "cli")
 
 
 @pytest.mark.parametrize(
     ("drop", "name"), [("train.jsonl", "logistic"), ("val.jsonl", "logistic"), ("val.jsonl", "cross-encoder:x")]
 )
-def test_run_names_the_split_that_is_missing(refused: Callable[..., str], drop: str, name: str) -> None:
-    said = f"kbkit: the classifier {name} needs {drop}, which DATA lacks; --classifier none leaves it out\n"
-    assert refused("--classifier", name, drop=drop) == said
+def test_run_names_the_split_that_is_missing(
+    refused: Callable[..., str], drop: str, name: str, wording: Wording
+) -> None:
+    error = refused("--classifier", name, drop=drop)
+    assert drop in error
+    wording(error, "cli")
 
 
-def test_eval_refuses(here: Run, folder: Path, world_kb: Path, tmp_path: Path) -> None:
+def test_eval_errors(here: Run, folder: Path, world_kb: Path, tmp_path: Path, wording: Wording) -> None:
     empty = tmp_path / "empty.jsonl"
     empty.write_text("")
     strange = tmp_path / "strange.jsonl"
     quest_data.lines(strange, [{"query": "nobody asked", "docs": ["France"]}])
-    for arguments, said in (
-        ((empty,), f"kbkit: {empty} is empty.\n"),
-        ((strange,), "kbkit: Run and gold answers have no query in common: the run has 'nobody asked', "),
-        ((strange, "--table", 6), "kbkit: Table 6 asks a KB what errors fail; name it with --kb DIR\n"),
-        ((strange, "--split", "dev"), "kbkit: unknown split 'dev'; there are test, train, val\n"),
+    for arguments in (
+        (empty,),
+        (strange,),
+        (strange, "--table", 6),
+        (strange, "--split", "dev"),
     ):
         done = here("-q", "quest", "eval", folder, *arguments)
         assert (done.returncode, done.stdout) == (1, "")
-        assert done.stderr.startswith(said)
+        wording(done.stderr, "cli", replace={str(tmp_path): "DIR", str(folder): "DATA", str(world_kb): "KB"})
 
 
 def test_a_model_classifies_and_its_recording_replays(here: Run, world_kb: Path, folder: Path, tmp_path: Path) -> None:
@@ -736,12 +737,12 @@ def test_fields_that_documents_leave_out_are_not_searched(world: KnowledgeBase, 
     assert part.ranking("bm25").height == 0  # no country is called so
     assert part.ranking("dense").height == 10
     assert evaluate.remarks(bench, part) == [
-        "the dataset was made from the KB 'elsewhere', and this is 'world'",
-        "documents leave out description: so does full text, but the vectors of this KB hold it",
+        "The dataset was generated from the KB 'elsewhere'; this KB is 'world'",
+        "Documents leave out description; full text too, but the vectors of this KB include it",
     ]
 
 
-def test_a_domain_without_documents_is_searched_in_vain(world: KnowledgeBase, tmp_path: Path) -> None:
+def test_a_domain_without_documents(world: KnowledgeBase, tmp_path: Path) -> None:
     quest_data.lines(tmp_path / "documents.jsonl", [{"title": "x", "text": "", "type": "country", "key": "FRA"}])
     quest_data.lines(tmp_path / "train.jsonl", [{"query": "rivers", "docs": ["y"], "metadata": {"domain": "river"}}])
     part = evaluate.Bench.of(world, Dataset.open(tmp_path), 10).part("train")

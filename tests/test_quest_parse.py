@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit.benchmarks.quest.grammar import affirmed, denied, divided, grammar
-from kbkit.benchmarks.quest.paraphrase import by_grammar
-from kbkit.benchmarks.quest.parse import Parser, parse_query
+from kbkit.benchmarks.quest.paraphrase import Parser, by_grammar, parse_query
 
 CATEGORIES = {
     "films that are about robots": "keyword#robots -> film",
@@ -60,12 +59,13 @@ PATTERNS = (
         ("", None),
     ],
 )
+@pytest.mark.core
 def test_queries_by_hand(query: str, expression: str | None) -> None:
     assert parse_query(query, CATEGORIES) == expression
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.template)
-def test_every_form_is_read_back(shape) -> None:
+def test_every_form_is_parsed(shape) -> None:
     """Of plain names, each form of each shape has one reading, and no two forms are the same."""
     phrases = list(CATEGORIES)[:3]
     letters = dict(zip(shape.letters, phrases, strict=False))
@@ -112,7 +112,7 @@ def test_phrases_are_divided_at_the_first_opener() -> None:
     assert divided("from 1994") == ("from 1994", "")  # no head
 
 
-def test_a_name_that_holds_words_of_the_grammar() -> None:
+def test_names_with_words_of_the_grammar() -> None:
     known = {
         "films that are about war": "keyword#w -> film",
         "films that are about war or that are about peace": "keyword#wp -> film",
@@ -129,7 +129,7 @@ def test_a_name_that_holds_words_of_the_grammar() -> None:
     )
 
 
-def test_a_query_with_two_readings_is_not_read() -> None:
+def test_ambiguous_queries() -> None:
     known = {"x": "film#1", "x or y": "film#2", "y or z": "film#3", "z": "film#4"}
     assert parse_query("x or y or z", known) is None
     # ... and not written: "x" and "y or z" are worded in a way that has one reading.
@@ -139,7 +139,7 @@ def test_a_query_with_two_readings_is_not_read() -> None:
     assert all(query and parse_query(query, known) == "film#1 | film#3" for query in said)
 
 
-def test_case_decides_where_it_must() -> None:
+def test_case() -> None:
     known = {"films about it": "film#1", "films about IT": "film#2", "Old films": "film#3"}
     assert parse_query("films about IT", known) == "film#2"
     assert parse_query("films about It", known) is None
@@ -155,7 +155,7 @@ names = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
     pairs=st.lists(st.tuples(st.sampled_from(PATTERNS), names), min_size=3, max_size=6, unique=True),
     seed=st.integers(0, 2**32),
 )
-def test_paraphrases_are_read_back(shape, pairs: list[tuple[str, str]], seed: int) -> None:
+def test_paraphrases_are_parsed(shape, pairs: list[tuple[str, str]], seed: int) -> None:
     """Names may hold any words: a query is either worded so that it has one reading, or not at all."""
     phrases = list(dict.fromkeys(pattern.format(name) for pattern, name in pairs))
     known = {phrase: f"film#{place}" for place, phrase in enumerate(phrases)}

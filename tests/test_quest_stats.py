@@ -13,6 +13,7 @@ from kbkit.benchmarks.quest.dataset import Dataset, gold
 from kbkit.errors import KbError
 from tests.conftest import Run
 from tests.quest_data import lines
+from tests.wording import Wording
 
 SAMPLE = Path(__file__).parent / "samples" / "quest"
 
@@ -63,7 +64,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_queries_by_template_and_domain(folder: Path) -> None:
-    found = stats.templates(stats.read(Dataset.open(folder)))
+    found = stats.templates(Dataset.open(folder).read_all())
     assert found.rows() == [
         ("_", "films", 2, "sad films"),
         ("_ or _", "films", 1, "long or short films"),
@@ -71,12 +72,12 @@ def test_queries_by_template_and_domain(folder: Path) -> None:
         (None, "books", 1, "a synthetic query"),
         ("all", "all", 5, None),
     ]
-    assert stats.templates(stats.read(Dataset.open(folder), "test"))["queries"].to_list() == [1, 1, 2]
+    assert stats.templates(Dataset.open(folder).read_all("test"))["queries"].to_list() == [1, 1, 2]
 
 
 def test_lengths_answers_and_evidence_by_domain(folder: Path) -> None:
     dataset = Dataset.open(folder)
-    rows = {row.pop("domain"): row for row in stats.domains(dataset, stats.read(dataset)).to_dicts()}
+    rows = {row.pop("domain"): row for row in stats.domains(dataset, dataset.read_all()).to_dicts()}
     assert list(rows) == ["books", "films", "all"]
     assert rows["films"] == {
         "queries": 3,
@@ -108,9 +109,9 @@ def test_lengths_answers_and_evidence_by_domain(folder: Path) -> None:
     assert (rows["all"]["complete"], rows["all"]["longest"]) == (pytest.approx(1 / 3), 5)
 
 
-def test_published_files_do_not_say_which_domain_a_document_is_of() -> None:
+def test_published_documents_have_no_domain() -> None:
     dataset = Dataset.open(SAMPLE)
-    examples = stats.read(dataset)
+    examples = dataset.read_all()
     assert [(e.id, e.split, e.domain, e.expression) for e in examples] == [
         ("Science fiction films of the sixties", "train", "films", None),
         ("films from Leeds or about moths", "train", "films", None),
@@ -126,21 +127,21 @@ def test_published_files_do_not_say_which_domain_a_document_is_of() -> None:
     }
     assert (rows["films"]["complete"], rows["films"]["attributed"]) == (1.0, 1.0)
     assert stats.remarks(dataset, examples) == [
-        "documents.jsonl names no types: documents are counted for all domains together"
+        "documents.jsonl has no types, so documents are counted for all domains together"
     ]
 
 
 def test_remarks_name_what_is_missing(folder: Path) -> None:
     (folder / "documents.jsonl").unlink()
     dataset = Dataset.open(folder)
-    assert stats.remarks(dataset, stats.read(dataset)) == [
-        f"{folder} has no documents.jsonl: documents are not counted",
-        "queries without a template: 1, such as the paper adds for training (section 3.5)",
-        f"{folder} lacks val.jsonl",
+    assert stats.remarks(dataset, dataset.read_all()) == [
+        f"{folder} has no documents.jsonl, so documents are not counted",
+        "Queries without a template: 1; the paper adds such queries for training (section 3.5)",
+        f"{folder} has no val.jsonl",
     ]
 
 
-def test_a_text_that_comes_twice_without_ids_is_numbered(tmp_path: Path) -> None:
+def test_repeated_texts_are_numbered(tmp_path: Path) -> None:
     lines(tmp_path / "train.jsonl", [record("sad films", ["One"]), record("sad films", ["Two"])])
     examples = Dataset.open(tmp_path).read("train")
     assert [example.id for example in examples] == ["sad films", "sad films (2)"]
@@ -161,64 +162,61 @@ def test_phrases_of_the_stages_come_before_those_of_queries(tmp_path: Path) -> N
 
 
 def test_no_dataset(tmp_path: Path) -> None:
-    with pytest.raises(
-        KbError, match=f"there is no folder {tmp_path}/none; a QUEST dataset is a folder with test.jsonl"
-    ):
+    with pytest.raises(KbError, match=f"{tmp_path}/none"):
         Dataset.open(tmp_path / "none")
-    with pytest.raises(
-        KbError, match=f"{tmp_path} is no QUEST dataset; it has none of train.jsonl, val.jsonl, test.jsonl"
-    ):
+    with pytest.raises(KbError, match=r"train\.jsonl, val\.jsonl, test\.jsonl"):
         Dataset.open(tmp_path)
 
 
-def test_a_split_that_is_not_there(folder: Path) -> None:
-    with pytest.raises(KbError, match=f"^{folder} has no val.jsonl; it has train, test$"):
+def test_missing_split(folder: Path) -> None:
+    with pytest.raises(KbError, match=f"'val' in {folder}"):
         Dataset.open(folder).read("val")
-    with pytest.raises(KbError, match="unknown split 'dev'; there are test, train, val"):
+    with pytest.raises(KbError, match="'dev'"):
         Dataset.open(folder).read("dev")
 
 
 @pytest.mark.parametrize(
-    ("line", "problem"),
+    "line",
     [
-        ("[]", "line 2: a list where a record should be"),
-        ("{", "line 2: this is not JSON"),
-        ('{"docs": []}', "line 2: no query"),
-        ('{"query": " ", "docs": []}', "line 2: no query"),
-        ('{"query": "q"}', "line 2: docs is no list of titles"),
-        ('{"query": "q", "docs": [1]}', "line 2: docs is no list of titles"),
-        ('{"query": "q", "docs": [], "metadata": 3}', "line 2: metadata is no record"),
-        ('{"query": "q", "docs": [], "metadata": {"template": 3}}', "line 2: template is no text"),
-        ('{"query": "q", "docs": [], "expression": []}', "line 2: expression is no text"),
-        ('{"query": "q", "docs": [], "categories": [{"phrase": "x"}]}', "line 2: categories is no list of phrases"),
-        ('{"query": "q", "docs": [], "metadata": {"attributions": {"T": "x"}}}', "line 2: attributions has no list"),
-        ('{"query": "q", "docs": [], "id": "a"}', "two queries are called 'a'"),
+        "[]",
+        "{",
+        '{"docs": []}',
+        '{"query": " ", "docs": []}',
+        '{"query": "q"}',
+        '{"query": "q", "docs": [1]}',
+        '{"query": "q", "docs": [], "metadata": 3}',
+        '{"query": "q", "docs": [], "metadata": {"template": 3}}',
+        '{"query": "q", "docs": [], "expression": []}',
+        '{"query": "q", "docs": [], "categories": [{"phrase": "x"}]}',
+        '{"query": "q", "docs": [], "metadata": {"attributions": {"T": "x"}}}',
+        '{"query": "q", "docs": [], "id": "a"}',
     ],
 )
-def test_bad_records_name_their_line(folder: Path, line: str, problem: str) -> None:
+def test_invalid_records(folder: Path, line: str, wording: Wording) -> None:
     path = folder / "test.jsonl"
     path.write_text(json.dumps(TRAIN[0]) + "\n" + line + "\n", encoding="utf-8")
     with pytest.raises(KbError) as error:
         Dataset.open(folder).read("test")
-    assert str(error.value).startswith(f"{path}")
-    assert problem in str(error.value)
+    assert str(f"{path}") in str(error.value)
+    wording(str(error.value))
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"),
+    "text",
     [
-        ('{"title": "a", "text": "b"}\n{"title": "x"', "line 2: this is not JSON"),
-        ('{"title": "a", "text": "b"}\n\n[1]\n', "line 3: no record"),
+        '{"title": "a", "text": "b"}\n{"title": "x"',
+        '{"title": "a", "text": "b"}\n\n[1]\n',
     ],
 )
-def test_bad_documents_name_their_line(folder: Path, text: str, problem: str) -> None:
+def test_invalid_documents(folder: Path, text: str, wording: Wording) -> None:
     (folder / "documents.jsonl").write_text(text, encoding="utf-8")
     dataset = Dataset.open(folder)
-    with pytest.raises(KbError, match=problem):
-        stats.domains(dataset, stats.read(dataset))
+    with pytest.raises(KbError) as caught:
+        stats.domains(dataset, dataset.read_all())
+    wording(str(caught.value))
 
 
-def test_repeated_texts_get_names_of_their_own(tmp_path: Path) -> None:
+def test_ids_are_distinct(tmp_path: Path) -> None:
     texts = ["a", "a", "a (2)", "a", "a (2)", "b"]
     lines(tmp_path / "test.jsonl", [record(text, ["One"]) for text in texts])
     examples = Dataset.open(tmp_path).read("test")
@@ -228,13 +226,14 @@ def test_repeated_texts_get_names_of_their_own(tmp_path: Path) -> None:
 
 def test_an_empty_file(folder: Path) -> None:
     (folder / "test.jsonl").write_text("\n", encoding="utf-8")
-    with pytest.raises(KbError, match=r"test\.jsonl is empty; was it written to the end\?"):
+    with pytest.raises(KbError, match=r"test\.jsonl is empty"):
         Dataset.open(folder).read("test")
 
 
 # -- the command ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.core
 def test_command_prints_one_table_or_both(here: Run, folder: Path) -> None:
     done = here("-q", "quest", "stats", folder, "--table", 1, "-f", "csv")
     assert done.returncode == 0, done.stderr
@@ -242,17 +241,18 @@ def test_command_prints_one_table_or_both(here: Run, folder: Path) -> None:
     both = here("quest", "stats", folder, "-f", "ndjson")
     records = [json.loads(line) for line in both.stdout.splitlines()]
     assert [one["table"] for one in records] == [1] * 5 + [2] * 3
-    assert "lacks val.jsonl" in both.stderr
+    assert "has no val.jsonl" in both.stderr
     printed = here("-q", "quest", "stats", folder).stdout
     assert printed.startswith("Table 1: queries by template and domain\n\ntemplate")
     assert "\n\nTable 2: by domain\n" in printed
 
 
-def test_command_refuses_what_a_file_cannot_hold(here: Run, folder: Path, tmp_path: Path) -> None:
-    for arguments, said in (
-        (("-o", tmp_path / "x.csv"), "kbkit: a file holds one table; --table N chooses one of 1, 2\n"),
-        (("-f", "csv"), "kbkit: csv holds one table; --table N chooses one of 1, 2\n"),
-        (("--table", 3), "kbkit: there is no Table 3 here; there are 1, 2\n"),
+def test_command_errors(here: Run, folder: Path, tmp_path: Path, wording: Wording) -> None:
+    for arguments in (
+        ("-o", tmp_path / "x.csv"),
+        ("-f", "csv"),
+        ("--table", 3),
     ):
         done = here("-q", "quest", "stats", folder, *arguments)
-        assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
+        assert (done.returncode, done.stdout) == (1, "")
+        wording(done.stderr, "cli")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import kbkit
 from kbkit.agent.agent import Settings
-from kbkit.benchmarks.spinach import check, evaluate, execute, files, paper, run, runs
+from kbkit.benchmarks.spinach import evaluate, execute, files, paper, run, runs
 from kbkit.benchmarks.spinach.execute import Executed
 from kbkit.benchmarks.spinach.files import Question
 from kbkit.benchmarks.spinach.runs import Record, Run
@@ -28,6 +28,7 @@ from kbkit.llm.models import open_calls, open_models
 from kbkit.measures.rows import Result
 from tests.conftest import Done
 from tests.llm_server import Seen, Sent, Server, by, completion, status
+from tests.wording import Wording
 
 Here = Callable[..., Done]
 ANDORRA = "SELECT ?c WHERE { country:AND rel:borders ?c }"
@@ -119,23 +120,24 @@ def test_stages(kb: KnowledgeBase) -> None:
     assert stage("SELECT ?a { ?a nosuch:prefix ?b }") == ("engine", False, False, 0)
     heavy = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
     assert stage(heavy, timeout=0.2) == ("time", True, False, 0)
-    assert stage("SELECT ?a { ?a a type:country }", limit=5) == ("done", True, True, 5)
+    assert stage("SELECT ?a { ?a a type:country }", max_rows=5) == ("done", True, True, 5)
 
 
-def test_rows_that_are_kept(kb: KnowledgeBase) -> None:
-    assert execute.execute(kb, ANDORRA, limit=2).cut is False
-    assert execute.execute(kb, ANDORRA, limit=1).cut is True
+def test_max_rows(kb: KnowledgeBase) -> None:
+    assert execute.execute(kb, ANDORRA, max_rows=2).cut is False
+    assert execute.execute(kb, ANDORRA, max_rows=1).cut is True
 
 
 def test_check(kb: KnowledgeBase, dataset: files.Dataset) -> None:
     seen: list[tuple[int, int]] = []
-    checked = list(check.check(kb, dataset, 60, 100, lambda done, total: seen.append((done, total))))
-    assert check.counts(checked).rows(named=True) == [{"total": 5, "accepted": 4, "ran": 4, "nonempty": 3}]
+    checked = list(execute.check(kb, dataset, 60, 100, lambda done, total: seen.append((done, total))))
+    assert execute.counts(checked).rows(named=True) == [{"total": 5, "accepted": 4, "ran": 4, "nonempty": 3}]
     assert seen == [(place, 5) for place in range(6)]
-    [empty, wrong] = check.lines(checked)
+    [empty, wrong] = execute.lines(checked)
     assert empty == "4: rows: no rows"
-    assert wrong.startswith("5: syntax: line 1, column 39: unexpected '}'")
-    frame = check.details(checked)
+    assert wrong.startswith("5: syntax: ")
+    assert "line 1, column 39" in wrong.lower()
+    frame = execute.details(checked)
     assert frame["rows"].to_list() == [2, 1, 1, 0, None]
     assert frame["stage"].to_list() == ["done", "done", "done", "rows", "syntax"]
 
@@ -156,14 +158,14 @@ def test_a_run(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> Non
     assert len(one["gold_answer_tuple"]) == 2
     assert (one["actions"], one["rolled_back"], one["taken"]) == (3, 0, {"search": 1, "sparql": 1, "stop": 1})
     assert (one["input_tokens"], one["output_tokens"], one["cost"]) == (30, 15, (30 * 2 + 15 * 10) / 1e6)
-    assert (one["outcome"], one["error"], one["asked"]) == ("stopped", "", True)
+    assert (one["outcome"], one.get("error"), one["asked"]) == ("stopped", None, True)
     assert [step["action"] for step in one["trace"]] == ["search", "sparql", "stop"]
     assert records[2]["predicted_answer_tuple"] is False
     assert records[2]["gold_answer_tuple"] is True
     # What gold cannot score is not asked.
     assert [(r["asked"], r["error"]) for r in records[3:]] == [(False, "not asked: there is no gold answer")] * 2
     assert records[3]["gold_answer_tuple"] == []
-    assert records[4]["gold_error"].startswith("line 1, column 39")
+    assert "line 1, column 39" in records[4]["gold_error"].lower()
 
 
 def test_questions_without_gold_are_asked(kb: KnowledgeBase, tmp_path: Path) -> None:
@@ -182,7 +184,7 @@ def test_questions_without_gold_are_asked(kb: KnowledgeBase, tmp_path: Path) -> 
     assert (records[1]["outcome"], records[1]["error"], records[1]["actions"]) == ("nothing", "no query", 2)
 
 
-def test_an_action_left_out(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
+def test_an_ablation(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
     with Server(otherwise=by(next_action)) as server:
         plan = run.Plan(Settings(actions=6, total=12, without=("search",)), limit=1)
         run.run(kb, dataset, tmp_path / "runs.jsonl", plan, calls_to(server))
@@ -191,7 +193,7 @@ def test_an_action_left_out(kb: KnowledgeBase, dataset: files.Dataset, tmp_path:
     assert runs.read(tmp_path / "runs.jsonl").settings["without"] == ["search"]
 
 
-def test_a_run_goes_on_where_it_stopped(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
+def test_an_interrupted_run_continues(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
     out = tmp_path / "runs.jsonl"
     with Server(otherwise=by(next_action)) as server:
         with pytest.raises(BudgetError):  # three calls of 15 tokens answer the first question
@@ -212,19 +214,19 @@ def test_a_run_goes_on_where_it_stopped(kb: KnowledgeBase, dataset: files.Datase
     assert [path.name for path in tmp_path.iterdir() if "lock" in path.name] == []
 
 
-def test_a_limit_may_grow(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
+def test_a_larger_limit_continues(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
     out = tmp_path / "runs.jsonl"
     assert len(answered(kb, dataset, out, run.Plan(PLAN.agent, limit=1))) == 2
     assert len(answered(kb, dataset, out, run.Plan(PLAN.agent, limit=3))) == 4
 
 
-def test_a_run_of_other_settings_is_refused(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
+def test_other_settings_are_rejected(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
     out = tmp_path / "runs.jsonl"
     answered(kb, dataset, out)
     before = out.read_bytes()
     with Server() as server:
         other = run.Plan(Settings(actions=6, total=12, without=("entry",)))
-        with pytest.raises(KbError, match=r'made with other settings: without was \[\] and is \["entry"\]'):
+        with pytest.raises(KbError, match=r'made with other settings: without was \[\], now \["entry"\]'):
             run.run(kb, dataset, out, other, calls_to(server))
     assert out.read_bytes() == before
     assert json.loads(before.splitlines()[0])["settings"]["without"] == []
@@ -232,18 +234,18 @@ def test_a_run_of_other_settings_is_refused(kb: KnowledgeBase, dataset: files.Da
     assert first["settings"]["without"] == ["entry"]
 
 
-def test_two_runs_at_once(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
+def test_concurrent_runs_are_rejected(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
     out = tmp_path / "runs.jsonl"
     with Server() as server, exclusive(tmp_path / ".runs.jsonl.lock", "", ""):
         asked = calls_to(server)
-        with pytest.raises(LockedError, match="another run writes to"):
+        with pytest.raises(LockedError, match="Another run writes to"):
             run.run(kb, dataset, out, PLAN, asked)
-        with pytest.raises(KbError, match="there is no folder"):
+        with pytest.raises(KbError, match="No such folder"):
             run.run(kb, dataset, tmp_path / "no" / "runs.jsonl", PLAN, asked)
     assert not out.exists()
 
 
-def test_a_kb_without_triples_is_refused_before_anything_is_written(dataset: files.Dataset, tmp_path: Path) -> None:
+def test_a_kb_without_triples(dataset: files.Dataset, tmp_path: Path) -> None:
     (tmp_path / "nodes.csv").write_text("key,type,name\na,thing,a\n")
     (tmp_path / "edges.csv").write_text("head,relation,tail\na,knows,a\n")
     (tmp_path / "texts.csv").write_text("key,text\n")
@@ -252,7 +254,7 @@ def test_a_kb_without_triples_is_refused_before_anything_is_written(dataset: fil
     with (
         kbkit.ingest("table", tmp_path, out=tmp_path / "bare.kb", stores=["tables"]) as bare,
         Server() as server,
-        pytest.raises(KbError, match=r"^this KB has no store 'triples'; kbkit build DIR triples adds it$"),
+        pytest.raises(KbError, match="triples"),
     ):
         run.run(bare, dataset, out, PLAN, calls_to(server), replace=True)
     assert out.read_text() == "an earlier run\n"
@@ -278,7 +280,7 @@ def test_a_question_whose_model_fails_is_asked_again(kb: KnowledgeBase, dataset:
     assert found["1"].error == ""
 
 
-def test_a_model_that_is_not_there_ends_the_run(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
+def test_an_unavailable_model_ends_the_run(kb: KnowledgeBase, dataset: files.Dataset, tmp_path: Path) -> None:
     with Server(otherwise=status(400, "no such model")) as server:
         with pytest.raises(KbError, match="no such model"):
             run.run(kb, dataset, tmp_path / "runs.jsonl", PLAN, calls_to(server))
@@ -307,10 +309,10 @@ def test_scores_by_hand() -> None:
     )
     assert one.scores.rows() == [("same", 100, 100), ("half", 0, pytest.approx(40)), ("none", 0, 0), ("empty", 0, 0)]
     assert evaluate.table([one]).rows() == [("mine", "here", 4, 25.0, pytest.approx(35), 4.0, None, None, 0.5)]
-    assert evaluate.remarks(one) == ["mine: count 0: 1 question (none): no query"]
+    assert evaluate.remarks(one) == ["mine: scored 0: 1 question (none): no query"]
 
 
-def test_what_gold_cannot_score_is_left_out_and_said() -> None:
+def test_remarks_on_unscored_questions() -> None:
     rows = cells({"x": "a"})
     labels = cells({"xLabel": "a"})
     one = scored(
@@ -326,13 +328,13 @@ def test_what_gold_cannot_score_is_left_out_and_said() -> None:
     assert one.scores["em"].to_list() == [100, None, None, None, None, None, None, 100]
     assert evaluate.table([one])["questions"].to_list() == [2]
     assert evaluate.remarks(one) == [
-        "mine: left out of the means, as in the paper: 1 question (2): the gold query gives no rows",
+        "mine: left out of the means, as in the paper: 1 question (2): the gold query returns no rows",
         "mine: left out of the means, as in the paper: 1 question (3): there is no gold answer",
         "mine: left out of the means, as in the paper: 2 questions (4, 5): SPARQL stopped after 60 s",
         "mine: left out of the means, as in the paper: 1 question (6): there are more rows than are kept",
-        "mine: left out of the means: 1 question (7): the gold query asks for labels only, which do not count (the"
-        " authors' program gives such a question 0)",
-        "mine: only the first rows of the prediction were kept, and count: 1 question (8)",
+        "mine: left out of the means: 1 question (7): the gold query returns only labels, which are not scored (the"
+        " authors' program scores 0)",
+        "mine: only the first rows of the prediction were scored: 1 question (8)",
     ]
     frame = evaluate.per_query([one])
     assert frame["error"].to_list()[2:4] == [None, "gold: SPARQL stopped after 60 s"]
@@ -361,7 +363,7 @@ def test_the_paper_s_figures_of_a_run() -> None:
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(0, 30)), min_size=1, max_size=40))
-def test_table_5_holds_every_question_once(actions: list[int | None]) -> None:
+def test_table_5_counts_every_question_once(actions: list[int | None]) -> None:
     rows = cells({"x": "a"})
     one = scored(*(record(str(place), rows, rows, actions=n) for place, n in enumerate(actions)))
     known = [n for n in actions if n is not None]
@@ -417,24 +419,29 @@ def test_gold_of_a_file() -> None:
     theirs = Run(Path("theirs.json"), {}, (Record("q", "question 1", "", uri, "", None), record("2", True, True)))
     one, other = evaluate.with_gold(theirs, gold).records
     assert (one.id, one.gold, one.predicted) == ("1", uri, uri)
-    assert (other.id, other.gold, other.predicted, other.error) == ("9", True, None, "the run has no such question")
+    assert (other.id, other.gold, other.predicted, other.error) == (
+        "9",
+        True,
+        None,
+        "the run does not have the question",
+    )
     mine = (record("1", cells({"y": "a"}), None), record("7", None, None), record("8", None, None))
     ours = Run(Path("ours.jsonl"), {"file": "x"}, mine)
     [score] = evaluate.score_all([evaluate.with_gold(ours, gold)])
     assert score.scores["em"].to_list() == [100, 0]  # cells of a KB have no types
-    assert evaluate.outside(ours, gold) == ["ours.jsonl: 2 questions (7, 8) not in gold.json: left out"]
+    assert evaluate.outside(ours, gold) == ["ours.jsonl: 2 questions (7, 8) not in gold.json, left out"]
     assert evaluate.outside(Run(Path("ours.jsonl"), {}, mine[:1]), gold) == []
 
 
-def test_gold_that_does_not_fit() -> None:
+def test_gold_of_other_questions() -> None:
     mine = Run(Path("mine.json"), {}, (record("1", [], []),))
-    with pytest.raises(KbError, match=r"no question of gold\.json is in mine\.json: one has '7', the other '1'"):
+    with pytest.raises(KbError, match=r"gold\.json .* mine\.json: '7' and '1'"):
         evaluate.with_gold(mine, files.Dataset(Path("gold.json"), (question("7", []),)))
-    with pytest.raises(KbError, match=r"gold\.json, record 1 has no answers; --kb DIR runs the queries of gold\.json"):
+    with pytest.raises(KbError, match=r"gold\.json, record 1: missing answers"):
         evaluate.with_gold(mine, files.Dataset(Path("gold.json"), (question("1", None),)))
 
 
-def test_queries_run_anew(kb: KnowledgeBase) -> None:
+def test_rerun(kb: KnowledgeBase) -> None:
     asked: list[str] = []
 
     def run_on_kb(text: str) -> Executed:
@@ -443,7 +450,7 @@ def test_queries_run_anew(kb: KnowledgeBase) -> None:
 
     old = Record("1", "?", ANDORRA, None, ANDORRA, None)
     kept = Record("2", "?", "", True, "", True)
-    [one] = evaluate.score_all([evaluate.again(Run(Path("r.json"), {}, (old, kept)), run_on_kb, gold=True)])
+    [one] = evaluate.score_all([evaluate.rerun(Run(Path("r.json"), {}, (old, kept)), run_on_kb, gold=True)])
     assert one.scores["f1"].to_list() == [100, 100]
     assert asked == [ANDORRA, ANDORRA]
     gold = files.Dataset(Path("gold.json"), (question("1", None, ANDORRA),))
@@ -464,34 +471,35 @@ def test_the_authors_outputs(shared_data: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
     [
-        ('[{"id": "1"}]', "record 1 has no predicted_answer_tuple; kbkit spinach run writes it"),
-        ("[3]", "record 1 is no record; a record is an object"),
-        ('[{"id": 1.5, "predicted_sparql": ""}]', "record 1: id is 1.5; it should be a text or a whole number"),
-        ('[{"id": "1", "predicted_sparql": 1}]', "record 1: predicted_sparql is 1; it should be a text"),
-        ('[{"id": "1", "predicted_sparql": "", "cost": "x"}]', "record 1: cost is 'x'; it should be a number, 0 or"),
-        ('[{"id": "1", "predicted_sparql": "", "actions": -1}]', "record 1: actions is -1; it should be a number, 0"),
-        ('[{"id": "1", "predicted_sparql": "", "actions": 1.5}]', "record 1: actions is 1.5; it should be a whole"),
-        ('[{"predicted_sparql": ""}, {"id": "1", "predicted_sparql": ""}]', "record 2 is a second record of '1'; the"),
-        ('[{"predicted_answer_tuple": 4}]', "record 1, predicted_answer_tuple is 4; a result is a list of rows"),
-        ('{"settings": {}}\n', "holds no record; kbkit spinach run writes such files"),
-        ('{"predicted_sparql": ""}\n{"id": ', "line 2: this is not JSON"),
-        ("", "is empty; was it written to the end?"),
+        '[{"id": "1"}]',
+        "[3]",
+        '[{"id": 1.5, "predicted_sparql": ""}]',
+        '[{"id": "1", "predicted_sparql": 1}]',
+        '[{"id": "1", "predicted_sparql": "", "cost": "x"}]',
+        '[{"id": "1", "predicted_sparql": "", "actions": -1}]',
+        '[{"id": "1", "predicted_sparql": "", "actions": 1.5}]',
+        '[{"predicted_sparql": ""}, {"id": "1", "predicted_sparql": ""}]',
+        '[{"predicted_answer_tuple": 4}]',
+        '{"settings": {}}\n',
+        '{"predicted_sparql": ""}\n{"id": ',
+        "",
     ],
 )
-def test_bad_runs(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_runs(tmp_path: Path, text: str, wording: Wording) -> None:
     path = tmp_path / "runs.jsonl"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(BadInputError) as raised:
         runs.read(path)
-    assert str(raised.value).startswith(str(path))
-    assert message in str(raised.value)
+    assert str(path) in str(raised.value)
+    wording(str(raised.value), replace={str(tmp_path): "DIR"})
 
 
 # -- commands ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.core
 def test_run_and_eval(here: Here, kb_path: Path, tmp_path: Path) -> None:
     write(tmp_path / "questions.json", QUESTIONS)
     with Server(otherwise=by(next_action)) as server:
@@ -501,14 +509,16 @@ def test_run_and_eval(here: Here, kb_path: Path, tmp_path: Path) -> None:
             cwd=tmp_path,
         )
     assert done.returncode == 0, done.stderr
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert "Table 11" in done.stdout
+    records = here("-q", "spinach", "eval", "runs.jsonl", "-f", "ndjson", cwd=tmp_path)
+    rows = [json.loads(line) for line in records.stdout.splitlines()]
     assert {row["table"] for row in rows} == {3, 5, 10, 11}
     # 1: all; 2: one cell of two in its row, tp 1/2 and fn 1/2; 3: the wrong boolean
     assert rows[0]["questions"] == 3
     assert rows[0]["em"] == pytest.approx(100 / 3)
     assert rows[0]["f1"] == pytest.approx((100 + 100 * 2 / 3) / 3)
     assert "m: 7 calls, 70 + 35 tokens" in done.stderr
-    assert "runs: left out of the means, as in the paper: 1 question (4): the gold query gives no rows" in done.stderr
+    assert "runs: left out of the means, as in the paper: 1 question (4): the gold query returns no rows" in done.stderr
     shown = here("-q", "spinach", "eval", "runs.jsonl", "--per-query", "-f", "csv", cwd=tmp_path)
     frame = pl.read_csv(shown.stdout.encode()).sort("query")
     assert frame["em"].to_list() == [100, 0, 0, None, None]
@@ -522,7 +532,8 @@ def test_run_and_eval(here: Here, kb_path: Path, tmp_path: Path) -> None:
     assert [json.loads(line)["questions"] for line in gold.stdout.splitlines()] == [2, 1, 0, 0, 0, 0]
 
 
-def test_check_as_a_command(here: Here, world_kb: Path, tmp_path: Path) -> None:
+@pytest.mark.core
+def test_check_command(here: Here, world_kb: Path, tmp_path: Path) -> None:
     write(tmp_path / "questions.json", QUESTIONS)
     done = here("spinach", "check", world_kb, "questions.json", "--details", "all.csv", "-f", "csv", cwd=tmp_path)
     assert done.stdout == "total,accepted,ran,nonempty\n5,4,4,3\n"
@@ -531,20 +542,20 @@ def test_check_as_a_command(here: Here, world_kb: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments",
     [
-        (["run", "KB", "q.json", "-o", "r.jsonl"], "the agent needs a language model; name one with --llm MODEL@URL"),
-        (["run", "KB", "q.json", "-o", "r.jsonl", "--without", "stop"], "nothing can be answered without stop; leave"),
-        (["run", "KB", "q.json", "-o", "r.jsonl", "--without", "look"], "unknown action 'look'"),
-        (["check", "KB", "none.json"], "none.json cannot be read: No such file or directory"),
-        (["check", "KB", "q.json", "-o", "x.xml"], "cannot tell the format of x.xml"),
-        (["eval", "q.json"], "q.json, record 1 has no predicted_answer_tuple"),
-        (["eval", "q.json", "--table", "1"], "there is no Table 1 here; there are 3, 5, 10, 11"),
+        ["run", "KB", "q.json", "-o", "r.jsonl"],
+        ["run", "KB", "q.json", "-o", "r.jsonl", "--without", "stop"],
+        ["run", "KB", "q.json", "-o", "r.jsonl", "--without", "look"],
+        ["check", "KB", "none.json"],
+        ["check", "KB", "q.json", "-o", "x.xml"],
+        ["eval", "q.json"],
+        ["eval", "q.json", "--table", "1"],
     ],
 )
-def test_commands_refuse(here: Here, world_kb: Path, tmp_path: Path, arguments: list[str], message: str) -> None:
+def test_command_errors(here: Here, world_kb: Path, tmp_path: Path, arguments: list[str], wording: Wording) -> None:
     write(tmp_path / "q.json", QUESTIONS)
     done = here("spinach", *(world_kb if part == "KB" else part for part in arguments), cwd=tmp_path)
     assert done.returncode == 1
-    assert done.stderr.startswith(f"kbkit: {message}")
+    wording(done.stderr, "cli", replace={str(tmp_path): "DIR"})
     assert not (tmp_path / "r.jsonl").exists()

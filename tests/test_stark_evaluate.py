@@ -24,6 +24,7 @@ from kbkit.measures.frames import Gold
 from tests.conftest import Done
 from tests.kbs import LIGHT
 from tests.llm_server import Server, by
+from tests.wording import Wording
 
 Here = Callable[..., Done]
 
@@ -122,8 +123,8 @@ def test_a_sample_is_the_same_for_a_seed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("share", [0, -0.1, 1.01, float("nan")])
-def test_a_sample_is_a_share(share: float, data: Path) -> None:
-    with pytest.raises(KbError, match=r"it is above 0 and at most 1, e\.g\. 0\.1"):
+def test_sample_size(share: float, data: Path) -> None:
+    with pytest.raises(KbError, match="Invalid sample"):
         evaluate.questions(data, "test", share)
 
 
@@ -134,8 +135,8 @@ def test_the_types_of_the_answers_are_searched(kb: KnowledgeBase, data: Path) ->
     assert task.within.tolist() == kb.session.members("paper").tolist()
     assert (task.answers, task.unknown) == (5, 1)
     assert task.remarks() == [
-        "searched: 5 nodes of type paper, those of the answers",
-        "1 of 5 answers are no paper of the KB: they cannot be found",
+        "Searched 5 nodes of type paper, the type of the answers",
+        "1 of 5 answers are not a paper of the KB and cannot be found",
     ]
 
 
@@ -148,7 +149,7 @@ def test_several_types(kb: KnowledgeBase) -> None:
     assert (asked.types, len(asked.within), asked.unknown, asked.guessed) == (("author",), 2, 1, False)
 
 
-def test_the_source_says_what_is_asked_for(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_types_from_the_recipe(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     import dataclasses
 
     said = dataclasses.replace(kb.schema, candidate_types=("author",))
@@ -157,17 +158,17 @@ def test_the_source_says_what_is_asked_for(kb: KnowledgeBase, monkeypatch: pytes
     assert (task.types, task.unknown, task.guessed) == (("author",), 1, False)
 
 
-def test_answers_of_another_kb(kb: KnowledgeBase, kb_path: Path) -> None:
+def test_answers_of_another_kb(kb: KnowledgeBase, kb_path: Path, wording: Wording) -> None:
     with pytest.raises(KbError) as caught:
         evaluate.task(kb, gold_of(q=["x", "y"]))
-    assert str(caught.value) == (f"none of the 2 answers is the key of a node of {kb_path}; do they belong together?")
+    wording(str(caught.value), replace={str(kb_path): "KB"})
 
 
-def test_a_key_of_two_types_is_refused(kb: KnowledgeBase) -> None:
+def test_ambiguous_keys_are_rejected(kb: KnowledgeBase, wording: Wording) -> None:
     found = pl.DataFrame({"query": ["q", "q"], "key": ["p1", "p1"], "type": ["paper", "author"], "score": [2.0, 1.0]})
     with pytest.raises(KbError) as caught:
         evaluate.as_run(found)
-    assert str(caught.value) == "nodes of the types paper and author have the key 'p1'; --type leaves one kind of them"
+    wording(str(caught.value))
 
 
 # -- runs -------------------------------------------------------------------------------------------------------------
@@ -195,11 +196,11 @@ def test_modes_of_a_kb_without_vectors(tmp_path: Path) -> None:
         assert evaluate.modes(light) == ["bm25"]
         assert evaluate.modes(light, ["dense"]) == ["dense"]  # refused when it runs, with what to build
         assert evaluate.left_out(light) == [
-            f"left out {mode}: the KB has no vectors" for mode in ("dense", "multivector", "hybrid", "relational")
+            f"Skipped {mode}: the KB has no vectors" for mode in ("dense", "multivector", "hybrid", "relational")
         ]
 
 
-def test_nothing_to_search_with(tmp_path: Path) -> None:
+def test_a_kb_without_search_stores(tmp_path: Path) -> None:
     stores = ("tables", "adjacency")
     with kbkit.ingest("table", source(tmp_path / "s"), out=tmp_path / "k.kb", stores=stores) as bare:
         assert len(evaluate.left_out(bare)) == 5
@@ -211,13 +212,14 @@ def test_modes(kb: KnowledgeBase) -> None:
     assert evaluate.modes(kb) == ALL
     assert evaluate.left_out(kb) == []
     assert evaluate.modes(kb, ["dense", "bm25", "dense"]) == ["dense", "bm25"]
-    with pytest.raises(UnknownNameError, match="unknown mode 'bm52'"):
+    with pytest.raises(UnknownNameError, match="'bm52'"):
         evaluate.modes(kb, ["bm52"])
 
 
 # -- scores -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.core
 def test_table_6_by_hand() -> None:
     gold = gold_of(a=["x"], b=["x", "y"], c=["z"], d=[])
     run = run_of(a="x", b="u v w x", c=" ".join(f"n{i}" for i in range(20)) + " z")
@@ -229,12 +231,10 @@ def test_table_6_by_hand() -> None:
     ]
 
 
-def test_a_run_of_another_dataset_is_named() -> None:
+def test_a_run_of_another_dataset() -> None:
     with pytest.raises(KbError) as caught:
         evaluate.table([Result("a.trec", run_of(z="x"))], gold_of(a=["x"]))
-    assert str(caught.value) == (
-        "a.trec: the run and the gold have no query in common: the run has 'z', the gold 'a'; do they belong together?"
-    )
+    assert all(name in str(caught.value) for name in ("a.trec", "'z'", "'a'"))
 
 
 def test_runs_are_written_and_read(tmp_path: Path) -> None:
@@ -260,19 +260,19 @@ def test_runs_are_written_and_read(tmp_path: Path) -> None:
         f'[{{"file": "a.trec", "median": 1, "mean": 1{"0" * 400}}}]',
     ],
 )
-def test_a_results_file_that_says_nothing(told: str, tmp_path: Path) -> None:
+def test_invalid_results_json(told: str, tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text(told)
     assert evaluate.known_latency(tmp_path / "a.trec") is None
     path = evaluate.write(Result("a", run_of(a="x"), Latency(1, 2)), tmp_path, {})
     assert evaluate.known_latency(path) == Latency(1, 2)
 
 
-def test_a_results_file_that_is_no_file(tmp_path: Path) -> None:
+def test_results_json_is_a_folder(tmp_path: Path) -> None:
     (tmp_path / "results.json").mkdir()
     assert evaluate.known_latency(tmp_path / "a.trec") is None
 
 
-def test_what_is_told_of_other_runs_stays(tmp_path: Path) -> None:
+def test_records_of_other_runs_are_kept(tmp_path: Path) -> None:
     for name in ("bm25", "dense", "hybrid"):
         evaluate.write(Result(name, run_of(a="x"), Latency(1, 2)), tmp_path, {"k": 1})
     (tmp_path / "hybrid.trec").unlink()
@@ -286,21 +286,19 @@ def test_what_is_told_of_other_runs_stays(tmp_path: Path) -> None:
 def test_a_run_without_hits(here: Here, data: Path, tmp_path: Path) -> None:
     path = evaluate.write(Result("bm25", run_of(), Latency(1, 2)), tmp_path, {})
     assert path.read_bytes() == b""
-    [row] = rows(here("-q", "stark", "eval", data, path))
+    [row] = rows(here("-q", "stark", "eval", data, path, "-f", "ndjson"))
     assert (row["queries"], row["MRR"], row["ms_mean"]) == (3, 0, 2)
     (tmp_path / "other.trec").write_bytes(b"")  # of which nobody says that it is whole
     done = here("stark", "eval", data, tmp_path / "other.trec")
-    assert (done.returncode, done.stderr) == (
-        1,
-        f"kbkit: {tmp_path}/other.trec is empty; was it written to the end?\n",
-    )
+    assert done.returncode == 1
+    assert f"{tmp_path}/other.trec is empty" in done.stderr
 
 
-def test_runs_that_would_share_a_file(tmp_path: Path) -> None:
-    evaluate.check(tmp_path, ["bm25", "dense", "dense + a"])
+def test_runs_with_the_same_file_name(tmp_path: Path, wording: Wording) -> None:
+    evaluate.check_folder(tmp_path, ["bm25", "dense", "dense + a"])
     with pytest.raises(KbError) as caught:
-        evaluate.check(tmp_path, ["dense", "dense + org/a", "dense + org:a"])
-    assert str(caught.value) == f"two runs would be written to {tmp_path}/dense+org-a; name each mode and model once"
+        evaluate.check_folder(tmp_path, ["dense", "dense + org/a", "dense + org:a"])
+    wording(str(caught.value), replace={str(tmp_path): "DIR"})
 
 
 # -- reranking --------------------------------------------------------------------------------------------------------
@@ -333,10 +331,10 @@ def test_merged_by_hand() -> None:
     assert merged.filter(query="r").height == 1
 
 
-def test_the_paper_reranks_20_and_10_of_peoples_queries() -> None:
+def test_rerank_depth() -> None:
     assert [rerank.depth(split) for split in ("test", "human_generated_eval")] == [20, 10]
     assert rerank.depth("test", 3) == 3
-    with pytest.raises(KbError, match="0 hits to rerank"):
+    with pytest.raises(KbError, match="hits to rerank 0"):
         rerank.depth("test", 0)
 
 
@@ -349,7 +347,7 @@ def reranked(
     return result, remarks, runner.hits("bm25")
 
 
-def test_a_model_orders_the_best_anew(kb: KnowledgeBase, data: Path) -> None:
+def test_reranking_with_a_model(kb: KnowledgeBase, data: Path) -> None:
     judge = Judge("judge", {"Kites and bees": 1.0, "Kites at sea": 0.75})
     result, remarks, before = reranked(kb, data, judge, 2, Cache(None))
     assert (result.name, remarks, result.latency) == ("bm25 + judge", [], None)
@@ -370,16 +368,16 @@ def test_a_model_orders_the_best_anew(kb: KnowledgeBase, data: Path) -> None:
         assert result.run.filter(query=query).sort("score", descending=True)["node"].to_list() == expected
 
 
-def test_answers_that_do_not_fit_are_counted(kb: KnowledgeBase, data: Path) -> None:
+def test_invalid_scores_rank_last(kb: KnowledgeBase, data: Path) -> None:
     judge = Judge("judge", {"Bees and honey": 7, "Honey in history": 0.0})
     result, remarks, before = reranked(kb, data, judge, 20, Cache(None))
     unfit = before.filter(name="Bees and honey").height
     assert unfit > 0
-    assert remarks == [f"bm25 + judge: {unfit:,} of {before.height:,} hits got no score that fits; they stand below"]
+    assert remarks == [f"bm25 + judge: {unfit:,} of {before.height:,} hits got no valid score and rank last"]
     assert result.run.filter(query="1").sort("score")["node"][0] == "p3"  # below the 0.0 too
 
 
-def test_what_is_timed_is_asked_once(kb: KnowledgeBase, data: Path) -> None:
+def test_timed_questions_are_scored_once(kb: KnowledgeBase, data: Path) -> None:
     judge, cache = Judge("judge", {}), Cache(None)
     first, _, before = reranked(kb, data, judge, 20, cache, timed=2)
     assert first.latency is not None
@@ -390,16 +388,14 @@ def test_what_is_timed_is_asked_once(kb: KnowledgeBase, data: Path) -> None:
     assert len(judge.seen) == before.height
 
 
-def test_systems() -> None:
+def test_systems(wording: Wording) -> None:
     calls = Calls([Judge("a", {}), Judge("b", {})], Cache(None))
     assert [system.name for system in rerank.systems(None, calls)] == ["a", "b"]
     assert rerank.systems(None, None) == []
     with pytest.raises(KbError) as caught:
         rerank.systems("llm:m@http://localhost:1/v1", None)
-    assert str(caught.value) == (
-        "--rerank llm:m@http://localhost:1/v1 is a language model; --llm m@http://localhost:1/v1 names it"
-    )
-    with pytest.raises(UnknownNameError, match="unknown reranker 'x:y'"):
+    wording(str(caught.value))
+    with pytest.raises(UnknownNameError, match="'x:y'"):
         rerank.systems("x:y", None)
 
 
@@ -436,6 +432,7 @@ def rows(done: Done) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.core
 def test_run_and_eval_agree(here: Here, kb_path: Path, data: Path, tmp_path: Path) -> None:
     done = here("stark", "run", kb_path, data, "--runs", tmp_path / "runs", "--latency", 1, "-k", 4, "-f", "ndjson")
     table = rows(done)
@@ -446,9 +443,9 @@ def test_run_and_eval_agree(here: Here, kb_path: Path, data: Path, tmp_path: Pat
     assert table[0]["R@20"] == pytest.approx(100 * (1 + 2 / 3 + 1) / 3, abs=0.005)
     paths = [tmp_path / "runs" / f"{mode}.trec" for mode in ALL]
     assert done.stderr.splitlines() == [
-        "searched: 5 nodes of type paper, those of the answers",
-        "1 of 5 answers are no paper of the KB: they cannot be found",
-        "rankings end at 4: Hit@5 is Hit@4, R@20 is R@4",
+        "Searched 5 nodes of type paper, the type of the answers",
+        "1 of 5 answers are not a paper of the KB and cannot be found",
+        "Rankings end at 4: Hit@5 is Hit@4, R@20 is R@4",
         *map(str, paths),
     ]
     again = rows(here("stark", "eval", data, *paths, "-f", "ndjson"))
@@ -457,7 +454,7 @@ def test_run_and_eval_agree(here: Here, kb_path: Path, data: Path, tmp_path: Pat
     assert measured[0]["mrr"] == pytest.approx(table[0]["MRR"] / 100, abs=1e-4)
 
 
-def test_peoples_queries(here: Here, kb_path: Path, data: Path) -> None:
+def test_human_queries(here: Here, kb_path: Path, data: Path) -> None:
     args = ("--split", "human_generated_eval", "-m", "bm25", "--latency", 0, "-f", "ndjson")
     [row] = rows(here("-q", "stark", "run", kb_path, data, *args))
     assert row == {
@@ -480,7 +477,7 @@ def test_a_model_from_a_recording(here: Here, kb: KnowledgeBase, kb_path: Path, 
     assert (tmp_path / "out" / "bm25+judge.trec").is_file()
 
 
-def test_what_was_done_before_a_stop_is_kept(here: Here, kb_path: Path, data: Path, tmp_path: Path) -> None:
+def test_finished_runs_are_kept_when_the_budget_is_spent(here: Here, kb_path: Path, data: Path, tmp_path: Path) -> None:
     copy = tmp_path / "p.kb"  # its workspace is written to
     shutil.copytree(kb_path, copy)
     with Server(otherwise=by(lambda _: '{"score": 0.5}')) as server:
@@ -488,69 +485,68 @@ def test_what_was_done_before_a_stop_is_kept(here: Here, kb_path: Path, data: Pa
         args = ("-m", "bm25", "--rerank-mode", "bm25", "--latency", 0, "-f", "ndjson")
         done = here("stark", "run", copy, data, *args, "--runs", tmp_path / "lb", *llm)
     assert done.returncode == 1
-    assert "the budget of 20 tokens is spent" in done.stderr
+    assert "20 tokens" in done.stderr
     assert [json.loads(line)["run"] for line in done.stdout.splitlines()] == ["bm25"]
     assert sorted(path.name for path in (tmp_path / "lb").iterdir()) == ["bm25.trec", "results.json"]
     assert f"{tmp_path}/lb/bm25.trec\n" in done.stderr
 
 
 @pytest.mark.parametrize("k", [1, 5, 20])
-def test_measures_that_look_beyond_the_hits_are_remarked(kb: KnowledgeBase, data: Path, k: int) -> None:
+def test_remark_on_measures_beyond_k(kb: KnowledgeBase, data: Path, k: int) -> None:
     task = evaluate.task(kb, evaluate.questions(data, "test"), ["paper"])
-    said = ["rankings end at 1: Hit@5 is Hit@1, R@20 is R@1"] if k == 1 else []  # 5 papers are all
+    said = ["Rankings end at 1: Hit@5 is Hit@1, R@20 is R@1"] if k == 1 else []  # 5 papers are all
     assert Runner(kb, task, k, 0).remarks()[1:] == said
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    "args",
     [
-        ("-f nope", "unknown format 'nope'; there are csv, json, markdown, ndjson, parquet, table"),
-        ("-f parquet", "parquet is no text; name a file with -o FILE"),
-        ("-o none/x.csv", "none/x.csv: there is no folder none; make it first"),
-        ("-o x.y", "cannot tell the format of x.y; --format names it: table, json, ndjson, csv, markdown, parquet"),
-        ("-o d -f csv", "d is a folder; name a file with -o FILE"),
+        "-f nope",
+        "-f parquet",
+        "-o none/x.csv",
+        "-o x.y",
+        "-o d -f csv",
     ],
 )
 @pytest.mark.parametrize("command", ["run nothing.kb nodata", "eval nodata run.trec", "stats nodata"])
-def test_faults_of_the_output_are_found_first(here: Here, data: Path, command: str, args: str, said: str) -> None:
+def test_output_options_are_checked_first(here: Here, data: Path, command: str, args: str, wording: Wording) -> None:
     done = here("stark", *command.split(), *args.split(), cwd=data.parent)
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"kbkit: {said}\n")
+    assert (done.returncode, done.stdout) == (1, "")
+    wording(done.stderr, "cli")
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    "args",
     [
-        ("--sample 0.5 --seed -1", "the seed is -1; it is 0 or more"),
-        ("-m bm52", "unknown mode 'bm52'; did you mean 'bm25'?"),
-        ("--rerank-mode bm52 -m bm25", "unknown mode 'bm52'; did you mean 'bm25'?"),
-        ("--split dev", "unknown split 'dev' in d; there are human_generated_eval, test"),
-        ("--sample 2", "the sample is 2 of the queries; it is above 0 and at most 1, e.g. 0.1"),
-        ("--type kite", "unknown type 'kite'; there are author, paper"),
-        ("--rerank-depth 0", "0 hits to rerank; it is 1 or more"),
-        ("-k 0", "k is 0; it is from 1 to 1,000,000"),
-        ("--runs d/split/test.index", "d/split/test.index cannot be made: File exists; --out names a folder"),
-        ("--llm m", "'m' is no model; e.g. llama3.2@http://localhost:11434/v1, replay:calls.jsonl or none"),
+        "--sample 0.5 --seed -1",
+        "-m bm52",
+        "--rerank-mode bm52 -m bm25",
+        "--split dev",
+        "--sample 2",
+        "--type kite",
+        "--rerank-depth 0",
+        "-k 0",
+        "--runs d/split/test.index",
+        "--llm m",
     ],
 )
-def test_one_line_says_what_is_wrong(here: Here, kb_path: Path, data: Path, args: str, said: str) -> None:
+def test_errors(here: Here, kb_path: Path, data: Path, args: str, wording: Wording) -> None:
     done = here("-q", "stark", "run", kb_path, "d", *args.split(), cwd=data.parent)
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"kbkit: {said}\n")
+    assert (done.returncode, done.stdout) == (1, "")
+    wording(done.stderr, "cli")
 
 
-def test_eval_of_another_datasets_run(here: Here, data: Path, tmp_path: Path) -> None:
+def test_eval_of_another_datasets_run(here: Here, data: Path, tmp_path: Path, wording: Wording) -> None:
     (tmp_path / "x.trec").write_text("99 Q0 p1 1 1 x\n")
     done = here("stark", "eval", data, "x.trec", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == (
-        "kbkit: x.trec: the run and the gold have no query in common: the run has '99', the gold '0'; do they belong"
-        " together?\n"
-    )
+    wording(done.stderr, "cli")
 
 
 def test_eval_of_a_sample(here: Here, data: Path, tmp_path: Path) -> None:
     (tmp_path / "x.trec").write_text("0 Q0 p2 1 1 x\n1 Q0 p2 1 1 x\n2 Q0 p1 1 1 x\n")
     refused = here("stark", "eval", data, "x.trec", "--sample", 0.4, "--seed", -3, cwd=tmp_path)
-    assert (refused.returncode, refused.stderr) == (1, "kbkit: the seed is -3; it is 0 or more\n")
+    assert (refused.returncode, refused.stderr) == (1, "kbkit: Invalid seed -3. It must be 0 or more.\n")
     options = ("--sample", 0.4, "--seed", 3, "-f", "ndjson")
     [row] = rows(here("-q", "stark", "eval", data, "x.trec", *options, cwd=tmp_path))
     drawn = evaluate.questions(data, "test", 0.4, 3).queries["query"].to_list()

@@ -1,5 +1,5 @@
-"""Makes and scores benchmarks, each paper's in a package of its own.
+"""Generate and score benchmarks; each paper has its own package.
 
-What they share: ``documents`` (texts of nodes, and their sentences), ``evidence`` (where a document shows what a phrase
-says), ``leaks`` (whether a text gives a name away), ``splits`` and ``stages`` (tables of a run that can be resumed).
+Shared modules: ``pipeline`` (resumable stages of typed rows), ``dataset`` (splits and other parts of every dataset),
+``documents`` (texts of nodes and their sentences), ``evidence`` (phrases and names in texts).
 """

@@ -1,8 +1,10 @@
-"""Where a document shows what a phrase says: the sentence that has most of its words and comes closest in meaning."""
+"""Phrases in texts: which sentence of a document shows a phrase, and whether a text contains a name."""
 
 from __future__ import annotations
 
 import math
+import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -12,21 +14,19 @@ from numpy.typing import NDArray
 
 from kbkit.benchmarks.documents import Document, Span
 from kbkit.kb import KnowledgeBase
-from kbkit.stores import embedders as embed
+from kbkit.stores import embedders
 
 NAME = "name"
-"""The field of a span that is the node's name."""
-
+"""The field of a span that is the name of the node."""
 _BATCH = 20_000
-"""Sentences whose vectors are held in memory at once, about."""
+"""Approximate number of sentences whose vectors are held in memory at once."""
 
 
 class Evidence(NamedTuple):
-    """The best sentence for a phrase, and how well the document shows it.
+    """The sentence of a document that matches a phrase best, and how well the document matches.
 
-    ``lexical`` is the share of the phrase's words, weighted by how rare they are, that stand together in one sentence
-    (0 to 1); ``semantic`` the highest cosine of the phrase with a sentence (-1 to 1); ``span`` the sentence that is
-    best by both.
+    ``lexical`` (0 to 1) is the highest fraction of the phrase's words in one sentence, weighted by rarity;
+    ``semantic`` (-1 to 1) the highest cosine with a sentence; ``span`` the best sentence by both.
     """
 
     span: Span
@@ -35,68 +35,101 @@ class Evidence(NamedTuple):
 
 
 class Matcher:
-    """Compares phrases with documents. Words are those of the KB's full-text index, vectors of the model that ships
-    with kbkit, whatever the KB was built with.
-    """
+    """Compares phrases with documents, by words of the KB's full-text index and by vectors of the default model."""
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self._text = kb.text
-        self._embedder = embed.load()
+        self._embedder = embedders.load()
         self.weight = lru_cache(None)(self._weight)
         self._words = lru_cache(100_000)(lambda text: tuple(self._text.words(text)))
 
     def words(self, text: str) -> tuple[str, ...]:
-        """The distinct telling words of a text, stemmed."""
+        """Return the distinct words of a text, stemmed, without stop words."""
         return self._words(text)
 
     def is_shared(self, words: Iterable[str], limit: float) -> bool:
-        """Whether each word occurs in two documents of the KB at least, and in a share of ``limit`` at most."""
+        """Return whether each word is in two documents or more, but in at most a fraction ``limit`` of them."""
         return all(2 <= self._text.frequency(word) <= max(2, limit * self._text.documents) for word in words)
 
     def _weight(self, word: str) -> float:
-        """BM25's inverse document frequency of an index word."""
-        found = self._text.frequency(word)
-        return math.log(1 + (self._text.documents - found + 0.5) / (found + 0.5))
+        """Return BM25's inverse document frequency of a word."""
+        frequency = self._text.frequency(word)
+        return math.log(1 + (self._text.documents - frequency + 0.5) / (frequency + 0.5))
 
     def match(self, phrases: Sequence[str], documents: Sequence[Document]) -> list[Evidence]:
-        """The evidence for each phrase in the document at its place. A node's name is a sentence of its document."""
+        """Return the evidence for each phrase in the document of the same position; names count as sentences."""
         found: list[Evidence] = []
-        start = sentences = 0
+        start = count = 0
         for stop, document in enumerate(documents, 1):
-            sentences += 1 + document.text.count(".")
-            if sentences > _BATCH or stop == len(documents):
+            count += 1 + document.text.count(".")
+            if count > _BATCH or stop == len(documents):
                 found += self._batch(phrases[start:stop], documents[start:stop])
-                start, sentences = stop, 0
+                start, count = stop, 0
         return found
 
     def _batch(self, phrases: Sequence[str], documents: Sequence[Document]) -> list[Evidence]:
-        distinct = {document.id: document for document in documents}
-        spans = {node: _spans(document) for node, document in distinct.items()}
-        texts = list(dict.fromkeys(span.text for found in spans.values() for span in found))
-        place = {text: i for i, text in enumerate(texts)}
+        spans = {node: _spans(document) for node, document in {d.id: d for d in documents}.items()}
+        texts = list(dict.fromkeys(span.text for of_node in spans.values() for span in of_node))
+        position = {text: i for i, text in enumerate(texts)}
         bags = [frozenset(self.words(text)) for text in texts]
         vectors = self._embedder.embed(texts)
-        asked = list(dict.fromkeys(phrases))
-        of_phrase = dict(zip(asked, self._embedder.embed(asked), strict=True))
-        rows = {node: np.array([place[span.text] for span in found]) for node, found in spans.items()}
+        distinct = list(dict.fromkeys(phrases))
+        vector_of = dict(zip(distinct, self._embedder.embed(distinct), strict=True))
+        rows = {node: np.array([position[span.text] for span in of_node]) for node, of_node in spans.items()}
         result = []
         for phrase, document in zip(phrases, documents, strict=True):
-            mine = rows[document.id]
-            semantic = vectors[mine] @ of_phrase[phrase]
-            lexical = self._coverage(phrase, [bags[i] for i in mine])
+            own = rows[document.id]
+            semantic = vectors[own] @ vector_of[phrase]
+            lexical = self._coverage(phrase, [bags[i] for i in own])
             best = int(np.argmax(lexical + np.maximum(semantic, 0)))
             result.append(Evidence(spans[document.id][best], float(lexical.max()), float(semantic.max())))
         return result
 
     def _coverage(self, phrase: str, bags: Sequence[frozenset[str]]) -> NDArray[np.float64]:
-        """The weighted share of the phrase's words in each bag of words."""
-        words = self.words(phrase)
-        weights = {word: self.weight(word) for word in words}
-        whole = sum(weights.values())
-        if not whole:
+        """Return the weighted fraction of the phrase's words in each bag of words."""
+        weights = {word: self.weight(word) for word in self.words(phrase)}
+        total = sum(weights.values())
+        if not total:
             return np.zeros(len(bags))
-        return np.array([sum(weight for word, weight in weights.items() if word in bag) / whole for bag in bags])
+        return np.array([sum(weight for word, weight in weights.items() if word in bag) / total for bag in bags])
 
 
 def _spans(document: Document) -> list[Span]:
     return [Span(NAME, 0, len(document.name), document.name), *document.sentences]
+
+
+# -- names in texts ---------------------------------------------------------------------------------------------------
+
+_WORD = re.compile(r"[^\W_]+")
+# Letters that Unicode normalization does not decompose.
+_PLAIN = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "þ": "th", "ı": "i", "ħ": "h"})
+# Scripts without spaces between words: Thai, Lao, Khmer, kana, Chinese characters.
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+
+
+def leaks(text: str, names: Iterable[str]) -> str:
+    """Return the first of ``names`` that ``text`` contains as whole words, or "". A query must not name its answer.
+
+    Case, accents and punctuation are ignored. A name of one common word matches too: "It" in "is it about boats".
+    Names without letters, and names in scripts without spaces, match as substrings.
+    """
+    padded, folded = _padded(text), text.casefold()
+    return next((name for name in names if _contains(padded, folded, name)), "")
+
+
+def _contains(padded: str, folded: str, name: str) -> bool:
+    words = _padded(name)
+    if not words.strip() or _UNSPACED.search(name):
+        return bool(name.strip()) and name.strip().casefold() in folded
+    # With periods, U.S.A. is three words; without them one.
+    return words in padded or ("." in name and _padded(name.replace(".", "")) in padded)
+
+
+@lru_cache(100_000)
+def _padded(text: str) -> str:
+    """Return the words of a text, normalized, each between single spaces."""
+    if text.isascii():
+        return f" {' '.join(_WORD.findall(text.lower()))} "
+    folded = unicodedata.normalize("NFKD", text.casefold().translate(_PLAIN))
+    plain = "".join(c for c in folded if not unicodedata.combining(c))
+    return f" {' '.join(_WORD.findall(plain))} "

@@ -31,10 +31,11 @@ from kbkit.errors import KbError, Option
 if TYPE_CHECKING:
     import polars as pl
 
+    from kbkit.benchmarks.pipeline import Output as NewDataset
     from kbkit.benchmarks.quest.corpus import Corpus
     from kbkit.benchmarks.quest.dataset import Example
     from kbkit.benchmarks.quest.evaluate import Bench, Part
-    from kbkit.benchmarks.quest.make import Made, Settings
+    from kbkit.benchmarks.quest.make import QuestSettings
     from kbkit.benchmarks.quest.tables import System
     from kbkit.cli.tables import Titled
     from kbkit.kb import KnowledgeBase
@@ -132,13 +133,13 @@ def make(
     """
     from kbkit.benchmarks.quest import make as quest
     from kbkit.benchmarks.quest.families import read_patterns
-    from kbkit.benchmarks.quest.make import Settings
+    from kbkit.benchmarks.quest.make import QuestSettings
     from kbkit.cli.models import opened, stages
     from kbkit.kb import KnowledgeBase
 
     bounds = _constraints(constraint)
     with KnowledgeBase(kb) as base:
-        settings = Settings(
+        settings = QuestSettings(
             domains=_domains(base.schema.node_types, type),
             count=limit,
             seed=seed,
@@ -179,12 +180,12 @@ def documents(
 
     Title and texts of each node, without relations and category labels. --type names the domains.
     """
-    from kbkit.benchmarks.quest import documents as corpus
+    from kbkit.benchmarks import documents as corpus
     from kbkit.kb import KnowledgeBase
 
     with KnowledgeBase(kb) as base:
         types = _domains(base.schema.node_types, type)
-        corpus.check(base, types, exclude_field or [])
+        corpus.check_types(base, types, exclude_field or [])
         frame = corpus.titles(base, types)
         silent = corpus.write(base, frame, output, exclude_field or [])
     note(context, [f"{output}: {frame.height:,} documents, {silent:,} of them without text"])
@@ -197,7 +198,7 @@ def _domains(types: Iterable[Any], names: list[str] | None) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _print(made: Made, settings: Settings) -> None:
+def _print(made: NewDataset, settings: QuestSettings) -> None:
     """Print a report on a new dataset: categories, templates, constraints, dropped queries, files."""
     import polars as pl
 
@@ -218,7 +219,7 @@ def _shapes(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame(listed).select("domain", "template", "asked", "possible", "made")
 
 
-def _lines(made: Made, settings: Settings) -> Iterable[str]:
+def _lines(made: NewDataset, settings: QuestSettings) -> Iterable[str]:
     from dataclasses import asdict
 
     report = made.report
@@ -246,7 +247,7 @@ def _lines(made: Made, settings: Settings) -> Iterable[str]:
     documents = report["documents"]
     splits = ", ".join(f"{report['splits'].get(name, 0):,} {name}" for name in ("train", "val", "test"))
     yield (
-        f"{made.out}: {report['queries']:,} queries ({splits}), {report['answers']:,} answers,"
+        f"{made.folder}: {report['queries']:,} queries ({splits}), {report['answers']:,} answers,"
         f" {documents['count']:,} documents ({documents['without text']:,} without text)"
     )
 
@@ -282,7 +283,7 @@ def stats(
 
     check_table(table, (1, 2), format, output)
     opened = Dataset.open(dataset)
-    examples = statistics.read(opened, split)
+    examples = opened.read_all(split)
     draw(context, plot, lambda: statistics.charts(examples))
     tables = [
         (1, "queries by template and domain", statistics.templates(examples)),

@@ -115,7 +115,7 @@ def check(
 
     Counts the queries that the KB accepts, that finish in time and that have results, with reasons for the others.
     """
-    from kbkit.benchmarks.spinach import check as checking
+    from kbkit.benchmarks.spinach import execute as checking
     from kbkit.benchmarks.spinach import files
     from kbkit.cli.progress import counting
     from kbkit.display.render import check as check_render
@@ -250,7 +250,7 @@ def _with_gold(context: typer.Context, run: Run, gold: Path | None, execute: Cal
         right = files.read(gold, sparql=execute is not None)
         note(context, scoring.outside(run, right))
         run = scoring.with_gold(run, right, execute)
-    return run if execute is None else scoring.again(run, execute, gold=gold is None)
+    return run if execute is None else scoring.rerun(run, execute, gold=gold is None)
 
 
 def _show(

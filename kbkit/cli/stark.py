@@ -30,8 +30,8 @@ from kbkit.cli.options import (
 from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
+    from kbkit.benchmarks.pipeline import Output as NewDataset
     from kbkit.benchmarks.stark.evaluate import Result, Runner
-    from kbkit.benchmarks.stark.make import Made
     from kbkit.benchmarks.stark.stats import Statistics
     from kbkit.graph.nodes import Node
     from kbkit.kb import KnowledgeBase
@@ -129,7 +129,7 @@ def make(
     from kbkit.ingestion.recipe import load_roles
     from kbkit.kb import KnowledgeBase
 
-    settings = stark.Settings(
+    settings = stark.StarkSettings(
         limit,
         seed,
         tuple(template or ()),
@@ -164,11 +164,11 @@ def _fractions(text: str | None) -> tuple[float, ...]:
     return first, second, third
 
 
-def _report(made: Made) -> Sequence[str]:
+def _report(made: NewDataset) -> Sequence[str]:
     """Return lines that describe a new dataset."""
     report: dict[str, Any] = made.report
     lines = [
-        f"{made.out}: {counted(report['queries'], 'query', 'queries')} of {report['drawn']:,} drawn,"
+        f"{made.folder}: {counted(report['queries'], 'query', 'queries')} of {report['drawn']:,} drawn,"
         f" {report['candidates']:g} candidates and {report['answers']:g} answers each"
     ]
     if report["queries"] < report["wanted"]:
@@ -285,7 +285,7 @@ def run(
         systems = reranking.systems(rerank, calls)
         [again] = stark.modes(base, [rerank_mode])
         if runs is not None:
-            stark.check(runs, [*modes, *(reranking.named(again, system) for system in systems)])
+            stark.check_folder(runs, [*modes, *(reranking.run_name(again, system) for system in systems)])
         runner = stark.Runner(base, stark.task(base, gold, types or ()), k, latency)
         note(context, runner.remarks())
         for result in _results(context, runner, modes, calls):
@@ -310,7 +310,7 @@ def _results_writer(
     from kbkit.display.render import write as render
 
     if runs is not None:
-        stark.check(runs)
+        stark.check_folder(runs)
     results: list[Result] = []
     written: list[str] = []
 
@@ -394,7 +394,7 @@ def write(
     from kbkit.kb import KnowledgeBase
 
     written = 0
-    human.check(output)
+    human.check_folder(output)
     with KnowledgeBase(kb) as base:
         references = human.references(base, types or (), output)
         for drawn in human.draw(base, types or (), seed, human.answered(output)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,7 @@ class RelationalSearch(Search):
 
     def rank(self, batch: QueryBatch, settings: Settings) -> list[QueryResult]:
         """Combine the hybrid ranking with connections in the graph."""
-        return relational(self.session, batch, settings, super().rank(batch, settings))
+        return relational(self.session, batch, settings, super().rank(batch, replace(settings, mode="hybrid")))
 
     def explained(self, query: TextQuery, result: QueryResult, frame: pl.DataFrame) -> pl.DataFrame:
         """Add the columns ``linked`` and ``why`` (with the triples of the paths)."""

@@ -20,7 +20,7 @@ from kbkit.search.hits import SearchResults, hits, positions
 from kbkit.search.ranking import QueryResult, Ranking, fuse
 from kbkit.search.rerank import Reranker
 from kbkit.search.retrievers import QueryBatch, build, corrected
-from kbkit.search.settings import Options, Settings, field_weights
+from kbkit.search.settings import RETRIEVERS, Options, Settings, field_weights
 from kbkit.stores.arrays import both
 from kbkit.stores.text_query import TextQuery, check, parse
 
@@ -124,7 +124,8 @@ class Search:
         return replace(settings, within=both(settings.within, required))
 
     def rank(self, batch: QueryBatch, settings: Settings) -> list[QueryResult]:
-        """Run the retrievers of the mode, and fuse their rankings."""
+        """Run the retrievers of the mode, and fuse their rankings. Other rooms add the modes of their own."""
+        assert settings.mode in (*RETRIEVERS, "hybrid"), settings.mode
         retrievers = build(self.session.stores, batch, settings)
         if settings.mode in retrievers:
             return [QueryResult(ranking, {settings.mode: ranking}) for ranking in retrievers[settings.mode](settings.k)]

@@ -1,5 +1,5 @@
-"""QUEST: queries with implicit set operations (Malaviya et al. 2023), made on any KB, run and scored.
+"""QUEST (Malaviya et al. 2023): queries with implicit set operations, generated on any KB, run and scored.
 
-``categories``, ``phrases`` and ``sample`` draw set expressions; ``paraphrase`` words them and ``parse`` reads them
-back; ``validate`` and ``label`` check queries and answers; ``make`` does all of it in stages.
+``make`` generates a dataset in stages: ``categories`` and ``families`` find sets of nodes, ``sample`` and ``draft``
+draw set expressions, ``paraphrase`` words them and parses the words, ``label`` checks queries and answers.
 """

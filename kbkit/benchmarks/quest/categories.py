@@ -1,4 +1,4 @@
-"""Categories of a KB: what groups the nodes of one type, as noun phrases with their expressions and sets of members."""
+"""Categories of a KB: groups of nodes of one type, as noun phrases with expressions and sets of members."""
 
 from __future__ import annotations
 
@@ -20,25 +20,28 @@ from kbkit.answers.sample_plans import PlanSampler, SlotSets
 from kbkit.answers.sample_sets import AnswerSets, Request, matrix_of, splitmix64
 from kbkit.benchmarks.quest.families import Family, families, family_of
 from kbkit.benchmarks.quest.phrases import has_marks
-from kbkit.errors import BadInputError, KbError
+from kbkit.errors import BadInputError, KbError, Option
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import quote
 
 if TYPE_CHECKING:
     import polars as pl
 
-_MOST_LETTERS = 100
-_MOST_LISTED = 2_000
-"""Members of a category from a file: its expression names each of them."""
+_MAX_LENGTH = 100
+_MAX_LISTED = 2_000
+"""Maximum number of members of a category from a file, as its expression lists them."""
 _TRIVIAL = "of one node, or of more than half of all"
 _CODE = re.compile(r"[a-z]+://\S+|urn:\S+|[A-Za-z]{1,8}[_:\-]?\d+|\d{5,}")
-"""A name that is its node's key and looks like this says nothing to a reader."""
+"""A key that is not a readable name."""
+FILE_HINT = "Each line is category<TAB>key or name"
 
 
 @dataclass(frozen=True)
 class Category:
-    """What groups entities: ``phrase`` names them in the plural, ``name`` is what they share, ``family`` the pattern it
-    came from, ``size`` how many they are.
+    """A group of nodes.
+
+    ``phrase`` is the plural name of its members, ``name`` the name of what they share, ``family`` the pattern that it
+    comes from, ``size`` the number of members.
     """
 
     phrase: str
@@ -50,9 +53,10 @@ class Category:
 
 @dataclass
 class Categories:
-    """The categories of a type. ``sets.values[i]`` is the number ``i``; ``same[i]`` is one number for equal sets;
-    ``left_out`` counts, by reason, what groups entities and became no category; ``in_files``, by family, what
-    files group, be it a category or not.
+    """The categories of a type.
+
+    ``sets.values[i]`` is the number ``i``. ``same[i]`` is equal for equal sets. ``left_out`` counts groups that are not
+    categories, by reason; ``in_files`` counts all groups from files, by family.
     """
 
     domain: str
@@ -63,15 +67,17 @@ class Categories:
     in_files: Counter[str] = field(default_factory=Counter)
 
     def by_family(self) -> dict[str, int]:
-        """How many categories each family has."""
+        """Return the number of categories by family."""
         return dict(Counter(item.family for item in self.items))
 
 
 def build(
     kb: KnowledgeBase, domain: str, found: Sequence[Family] | None = None, files: Sequence[Path] = ()
 ) -> Categories:
-    """All categories of a type that have from two members to half of all nodes: of families, by default those of the
-    schema, and of ``files``. Raises :class:`KbError` where there are none, and says why.
+    """Return all categories of a type that have two members or more, and at most half of all nodes.
+
+    They come from families (default: those of the schema) and from ``files``. Raises :class:`KbError` if there are
+    none.
     """
     left_out: Counter[str] = Counter()
     chosen = families(kb, domain) if found is None else found
@@ -82,35 +88,33 @@ def build(
     matrix = _stacked([sets for _, sets in parts], kb.schema.nodes)
     keep = _usable(items, kb.schema.type(domain).members, left_out)
     if not keep:
-        why = "; ".join(f"{count:,} {reason}" for reason, count in left_out.items() if count)
-        raise KbError(
-            f"nothing groups the nodes of type {domain} into categories" + (f": {why}" if why else ""),
-            "name what does: --category 'genre:<genre> -> movie', or --category-file FILE",
-        )
-    given = {family_of(path) for path in files}
-    in_files = Counter(item.family for item in items if item.family in given and item.size > 1)
+        reasons = "; ".join(f"{count:,} {reason}" for reason, count in left_out.items() if count)
+        hint = ("Add ", Option("category", "'genre:<genre> -> movie'"), " or ", Option("category_file", "FILE"))
+        raise KbError(f"Type {domain} has no categories" + (f": {reasons}" if reasons else ""), *hint)
+    from_files = {family_of(path) for path in files}
+    in_files = Counter(item.family for item in items if item.family in from_files and item.size > 1)
     return _numbered(domain, [items[i] for i in keep], matrix[np.array(keep)], left_out, in_files)
 
 
 def _usable(items: Sequence[Category], members: int, left_out: Counter[str]) -> list[int]:
-    """The places of the categories that queries can be made of."""
+    """Return the positions of the categories that queries can use."""
     folded = [" ".join(item.phrase.split()).casefold() for item in items]
     often = Counter(folded)
     keep = []
-    for place, item in enumerate(items):
+    for position, item in enumerate(items):
         reason = ""
         if not item.name:
             reason = "without a name"
         elif item.size < 2 or 2 * item.size > members:
             reason = _TRIVIAL
-        elif len(item.name) > _MOST_LETTERS or has_marks(item.phrase):
+        elif len(item.name) > _MAX_LENGTH or has_marks(item.phrase):
             reason = "with a name that is too long, or holds marks"
-        elif often[folded[place]] > 1:
+        elif often[folded[position]] > 1:
             reason = "with a phrase that another has too"
         if reason:
             left_out[reason] += 1
         else:
-            keep.append(place)
+            keep.append(position)
     return keep
 
 
@@ -126,12 +130,12 @@ def _numbered(
     sizes = np.diff(sets.indptr).astype(np.int64)
     identity = splitmix64(numbers.astype(np.uint64))
     kinds = np.zeros((len(items), 1), np.int32)
-    given = AnswerSets(("",), numbers[:, None], kinds, weight, sizes, identity, sets)
-    return Categories(domain, items, given, _equal_sets(sets.indptr, sets.indices), left_out, in_files)
+    numbered = AnswerSets(("",), numbers[:, None], kinds, weight, sizes, identity, sets)
+    return Categories(domain, items, numbered, _equal_sets(sets.indptr, sets.indices), left_out, in_files)
 
 
 def _equal_sets(offsets: NDArray[np.int32], nodes: NDArray[np.int32]) -> NDArray[np.int64]:
-    """A number for each row, one for rows of the same nodes: sums of well-mixed bits tell sets apart."""
+    """Return a number for each row, equal for rows with the same nodes; sums of hashes identify sets."""
     sums = np.concatenate(([np.uint64(0)], np.cumsum(splitmix64(nodes.astype(np.uint64)), dtype=np.uint64)))
     numbers: NDArray[np.int64] = np.unique(sums[offsets[1:]] - sums[offsets[:-1]], return_inverse=True)[1]
     return numbers
@@ -145,11 +149,11 @@ def _stacked(parts: Sequence[Any], width: int) -> Any:
     return stacked
 
 
-# -- categories that nodes stand for ----------------------------------------------------------------------------------
+# -- categories by node -----------------------------------------------------------------------------------------------
 
 
 def _by_nodes(kb: KnowledgeBase, found: Sequence[Family], left_out: Counter[str]) -> tuple[list[Category], Any]:
-    """One sweep over all families: the set of each node that may be in the slot."""
+    """Return the set of each node that can fill the slot of a family, for all families in one sweep."""
     if not found:
         return [], _stacked([], kb.schema.nodes)
     plans = [kb.session.resolved(parse(family.id), family.id) for family in found]
@@ -171,9 +175,14 @@ def _by_nodes(kb: KnowledgeBase, found: Sequence[Family], left_out: Counter[str]
 
 
 def _names(kb: KnowledgeBase, ids: NDArray[np.int32]) -> dict[int, tuple[str, str]]:
-    """Key and name of nodes; the name is empty where they have none but their key."""
-    found = kb.stores.nodes.frame(np.unique(ids))
-    return {node: (key, _readable(key, name)) for node, key, _, name in found.iter_rows()}
+    """Return key and name of nodes; the name is "" if it is only the key."""
+    import polars as pl
+
+    found = kb.tables.lookup(
+        "SELECT id, key, name FROM nodes WHERE id IN (SELECT id FROM kbkit_wanted)",
+        frames={"kbkit_wanted": pl.DataFrame({"id": np.unique(ids)})},
+    )
+    return {node: (key, _readable(key, name)) for node, key, name in found.iter_rows()}
 
 
 def _readable(key: str, name: str | None) -> str:
@@ -181,29 +190,29 @@ def _readable(key: str, name: str | None) -> str:
     return "" if name == key and _CODE.fullmatch(words) else words
 
 
-# -- categories that values stand for ---------------------------------------------------------------------------------
+# -- categories by value ----------------------------------------------------------------------------------------------
 
 
 def _by_values(kb: KnowledgeBase, domain: str, family: Family) -> tuple[list[Category], Any]:
-    """The groups of one attribute's values."""
+    """Return the groups of an attribute's values."""
     assert family.attribute is not None
     column = quote(family.attribute.name)
-    value = f"unnest({column})" if family.attribute.type.endswith("[]") else column
+    values = f"unnest({column})" if family.attribute.type.endswith("[]") else column
     frame = kb.tables.lookup(
-        f"SELECT DISTINCT v, id FROM (SELECT {value} AS v, id FROM {quote(kb.schema.type(domain).table)})"
+        f"SELECT DISTINCT v, id FROM (SELECT {values} AS v, id FROM {quote(kb.schema.type(domain).table)})"
         " WHERE v IS NOT NULL ORDER BY v, id"
     )
     items = []
     sizes = []
-    for given, size in _runs(frame, "v"):
-        name = " ".join(str(given).lower().split() if isinstance(given, bool) else str(given).split())
-        items.append(Category(family.phrase(name), family.expression(given), family.id, name, size))
+    for value, size in _runs(frame, "v"):
+        name = " ".join(str(value).lower().split() if isinstance(value, bool) else str(value).split())
+        items.append(Category(family.phrase(name), family.expression(value), family.id, name, size))
         sizes.append(size)
     return items, matrix_of(np.array(sizes, np.int64), frame["id"].to_numpy().astype(np.int32), kb.schema.nodes)
 
 
 def _runs(frame: pl.DataFrame, column: str) -> list[tuple[str | int | bool, int]]:
-    """Each value of a sorted column, and how often it stands there."""
+    """Return each value of a sorted column and its count."""
     import polars as pl
 
     return frame.group_by(column, maintain_order=True).agg(pl.len()).rows()
@@ -213,7 +222,7 @@ def _runs(frame: pl.DataFrame, column: str) -> list[tuple[str | int | bool, int]
 
 
 def _by_file(kb: KnowledgeBase, domain: str, path: Path, left_out: Counter[str]) -> tuple[list[Category], Any]:
-    """The categories of a file of (category, key or name); nodes that the KB does not have are counted."""
+    """Return the categories of a file of (category, key or name), and count nodes that the KB does not have."""
     import polars as pl
 
     pairs = pl.DataFrame(_pairs(path), schema={"category": pl.String, "node": pl.String}, orient="row").unique()
@@ -228,8 +237,8 @@ def _by_file(kb: KnowledgeBase, domain: str, path: Path, left_out: Counter[str])
     known = frame.drop_nulls("id")
     left_out[f"rows of {path.name} that name no node"] += pairs.height - known.height
     grouped = known.group_by("category", maintain_order=True).agg("id", "key")
-    small = grouped.filter(pl.col("id").list.len() <= _MOST_LISTED)
-    left_out[f"of more than {_MOST_LISTED:,} nodes, from a file"] += grouped.height - small.height
+    small = grouped.filter(pl.col("id").list.len() <= _MAX_LISTED)
+    left_out[f"of more than {_MAX_LISTED:,} nodes, from a file"] += grouped.height - small.height
     grouped = small
     items = []
     for phrase, ids, keys in grouped.iter_rows():
@@ -241,25 +250,23 @@ def _by_file(kb: KnowledgeBase, domain: str, path: Path, left_out: Counter[str])
 
 
 def _pairs(path: Path) -> list[tuple[str, str]]:
-    """(category, node) of each line: two columns with a tab between them, or JSON with ``category`` and ``title`` (or
-    ``key``).
-    """
+    """Read (category, node) per line: tab-separated, or JSON with ``category`` and ``title`` (or ``key``)."""
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInputError(f"{path} cannot be read: {error}") from None
+        raise BadInputError(f"Cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     read = _json_pair if path.suffix.lower() in (".jsonl", ".ndjson") else _tab_pair
-    rows = [read(line, f"{path}, line {place}") for place, line in enumerate(lines, 1) if line.strip()]
+    rows = [read(line, f"{path}, line {position}") for position, line in enumerate(lines, 1) if line.strip()]
     found = [(" ".join(category.split()), node.strip()) for category, node in rows]
     if not found:
-        raise BadInputError(f"{path} holds no category", "a line is: category<TAB>key or name")
+        raise BadInputError(f"{path} has no categories", FILE_HINT)
     return found
 
 
 def _tab_pair(line: str, where: str) -> tuple[str, str]:
     category, _, node = line.rstrip("\r").partition("\t")
     if not category.strip() or not node.strip() or "\t" in node:
-        raise BadInputError(f"{where}: no category and key with a tab between them", "category<TAB>key or name")
+        raise BadInputError(f"{where}: expected a category and a key, separated by a tab", FILE_HINT)
     return category, node
 
 
@@ -267,8 +274,9 @@ def _json_pair(line: str, where: str) -> tuple[str, str]:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
-        raise BadInputError(f"{where} is no JSON") from None
+        raise BadInputError(f"{where}: invalid JSON") from None
     values = (row.get("category"), row.get("key", row.get("title"))) if isinstance(row, dict) else (None, None)
     if not all(isinstance(value, str) and value.strip() for value in values):
-        raise BadInputError(f"{where}: no category and title", 'e.g. {"category": "French films", "title": "Alien"}')
+        hint = 'Example: {"category": "French films", "title": "Alien"}'
+        raise BadInputError(f"{where}: missing category or title", hint)
     return str(values[0]), str(values[1])

@@ -1,4 +1,4 @@
-"""Which nodes of a KB a dataset's titles mean, and which of them a query searches."""
+"""The nodes of a KB that a dataset's titles stand for, and which of them a query searches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from kbkit.benchmarks.quest.dataset import Dataset, Example
+from kbkit.benchmarks.quest.dataset import DOCUMENT_HINT, DOCUMENTS, Dataset, Example
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 
@@ -34,20 +34,20 @@ _ALL = f"SELECT title, id, type, key FROM ({_TITLED}) ORDER BY id"
 class Corpus:
     """The documents that are searched: ``nodes`` (title, id, type, key), each title and each node once.
 
-    ``types`` are those of a domain's documents; ``lacking`` counts documents that the KB lacks or knows several times.
+    ``types`` are those of a domain's documents. ``missing`` counts documents that are not exactly one node.
     """
 
     nodes: pl.DataFrame
     types: dict[str | None, tuple[str, ...]]
-    lacking: int = 0
+    missing: int = 0
 
     @staticmethod
     def of(kb: KnowledgeBase, dataset: Dataset, examples: Sequence[Example]) -> Corpus:
-        """The documents of a dataset; where it has no file of them, all nodes of the types that its domains name.
+        """Find the documents of a dataset; without a file of documents, all nodes of the types that its domains name.
 
-        A domain that is a type of the KB means its nodes, any other all documents, as in the paper (section 4.1).
-        A document is found by its type and key, else by its title: a node's name, followed by `` (KEY)`` where several
-        nodes of the type are called so.
+        A domain that is a type of the KB means its nodes; any other domain means all documents, as in the paper
+        (section 4.1). A document is found by type and key, or else by title: a node's name, followed by `` (KEY)`` if
+        several nodes of the type have that name.
         """
         domains = list(dict.fromkeys(example.domain for example in examples))
         own = {kind.name for kind in kb.schema.node_types}
@@ -58,25 +58,24 @@ class Corpus:
         found, documents = _found(kb, dataset, wanted)
         clear = found.filter(pl.col("title").is_unique() & pl.col("id").is_unique())
         if clear.is_empty():
-            raise KbError(
-                f"no document of {dataset.folder} is a node of this KB", "was the dataset made from another KB?"
-            )
+            message = f"No document of {dataset.folder} is a node of this KB"
+            raise KbError(message, "Use the KB that the dataset was generated from")
         return Corpus(clear, types, documents - clear.height)
 
     def within(self, domain: str | None) -> NDArray[np.int64]:
-        """The ids of a domain's documents, sorted."""
+        """Return the ids of a domain's documents, sorted."""
         kinds = self.types.get(domain, self.types[None])
         found: NDArray[np.int64] = self.nodes.filter(pl.col("type").is_in(kinds))["id"].sort().cast(pl.Int64).to_numpy()
         return found
 
     def named(self, found: pl.DataFrame) -> pl.DataFrame:
-        """Hits (query, id, score) as a run: query, node (title), score."""
+        """Return hits (query, id, score) as a run: query, node (title), score."""
         return found.join(self.nodes.select("id", "title"), on="id", how="inner", maintain_order="left").select(
             "query", pl.col("title").alias("node"), "score"
         )
 
     def references(self, titles: pl.Series) -> pl.Series:
-        """``type#key`` of titles; a title that is no document stays as it is."""
+        """Return ``type#key`` for each title; other names are unchanged."""
         known = self.nodes.select(pl.col("title").alias("node"), reference=pl.format("{}#{}", "type", "key"))
         return (
             titles.alias("node")
@@ -87,13 +86,13 @@ class Corpus:
         )
 
     def unknown(self, examples: Iterable[Example]) -> list[str]:
-        """The answers that are no documents of the corpus, each once."""
+        """Return the distinct answers that are not documents of the corpus."""
         known = set(self.nodes["title"])
         return sorted({title for example in examples for title in example.docs} - known)
 
 
 def _found(kb: KnowledgeBase, dataset: Dataset, types: Sequence[str]) -> tuple[pl.DataFrame, int]:
-    """title, id, type, key of the nodes that are documents, and how many documents there are."""
+    """Return title, id, type, key of the nodes that are documents, and the number of documents."""
     lazy = dataset.documents()
     if lazy is None:
         found = kb.tables.lookup(_ALL, {"types": list(types)})
@@ -111,11 +110,11 @@ def _found(kb: KnowledgeBase, dataset: Dataset, types: Sequence[str]) -> tuple[p
 
 
 def _check(documents: pl.DataFrame, dataset: Dataset) -> None:
-    path = dataset.folder / "documents.jsonl"
+    path = dataset.folder / DOCUMENTS
     if documents.is_empty():
-        raise BadInputError(f"{path} is empty", "was it written to the end?")
-    nameless = documents["title"].is_null().arg_true()
-    if len(nameless):
-        raise BadInputError(f"{path}: document {nameless[0] + 1} has no title", 'a line is {"title": ..., "text": ...}')
+        raise BadInputError(f"{path} is empty")
+    untitled = documents["title"].is_null().arg_true()
+    if len(untitled):
+        raise BadInputError(f"{path}: document {untitled[0] + 1} has no title", DOCUMENT_HINT)
     for (title,) in documents.filter(pl.col("title").is_duplicated()).select("title").head(1).iter_rows():
-        raise BadInputError(f"{path}: two documents are called {title!r}", "a title names one document")
+        raise BadInputError(f"{path}: duplicate title {title!r}", "Each document needs its own title")

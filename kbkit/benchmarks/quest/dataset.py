@@ -1,9 +1,9 @@
-"""Reads QUEST datasets: the published files, and those that ``kbkit quest make`` writes.
+"""Read QUEST datasets: the published files, and those that ``kbkit quest make`` generates.
 
-A folder with ``train.jsonl``, ``val.jsonl``, ``test.jsonl`` (any of them) and ``documents.jsonl`` (title, text), in the
-form of github.com/google-research/language, language/quest. Datasets of kbkit's say more beside these:
-``queries.jsonl`` the ``id``, ``expression`` and ``categories`` of a query, ``documents.nodes.jsonl`` the ``type`` and
-``key`` of a document. Both are also read where they stand in the records themselves.
+A dataset is a folder with ``train.jsonl``, ``val.jsonl``, ``test.jsonl`` (any of them) and ``documents.jsonl`` (title,
+text), as in github.com/google-research/language, language/quest. Datasets of kbkit have two more files:
+``queries.jsonl`` with the ``id``, ``expression`` and ``categories`` of each query, and ``documents.nodes.jsonl`` with
+the ``type`` and ``key`` of each document. These fields are also read from the records themselves.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from typing import Any
 
 import polars as pl
 
-from kbkit.errors import BadInputError, KbError, UnknownNameError
-from kbkit.measures.formats import queries
+from kbkit.benchmarks.dataset import ABOUT, SPLITS
+from kbkit.errors import BadInputError, Command, KbError, UnknownNameError
+from kbkit.measures import formats
 from kbkit.measures.frames import JUDGEMENTS, Gold
 from kbkit.measures.records import JsonRecord, content, load, records
 
-SPLITS = ("train", "val", "test")
+DOCUMENTS = "documents.jsonl"
 TEMPLATES = {
     "_": "A",
     "_ or _": "A | B",
@@ -33,22 +34,23 @@ TEMPLATES = {
     "_ that are also both _ and _": "A & B & C",
     "_ that are also _ but not _": "A & B - C",
 }
-"""The templates as the published files call them, in the order of Table 1, and what they stand for."""
+"""The templates in the order of Table 1, by their names in the published files, and their expressions."""
 
 NODES = "documents.nodes.jsonl"
-"""The nodes that documents stand for: title, type, key, a line for each."""
+"""The node of each document: title, type, key."""
 _NODE = pl.Schema(dict.fromkeys(("title", "type", "key"), pl.String))
 _MARK = b"\xef\xbb\xbf"
-"""A byte order mark, at which polars stops."""
+"""A byte order mark, which polars cannot read."""
+DOCUMENT_HINT = 'Each line is {"title": ..., "text": ...}'
 _DOCUMENT = pl.Schema(dict.fromkeys(("title", "text", "type", "key"), pl.String))
 
 
 @dataclass(frozen=True)
 class Example:
-    """One query. ``id`` is its text where the file has none; ``docs`` are the titles of its answers.
+    """A query. ``id`` is the text if the file has no id; ``docs`` are the titles of the answers.
 
-    ``categories`` are pairs of a phrase and its expression. ``evidence`` (ratings) and ``attributions`` (from a phrase
-    of the query to a span of the document) are lists by title, a member for each judge.
+    ``categories`` are pairs of phrase and expression. ``evidence`` (ratings) and ``attributions`` (from a phrase of the
+    query to a span of the document) are lists by title, with an element per judge.
     """
 
     id: str
@@ -66,92 +68,97 @@ class Example:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A folder with a dataset; ``about`` is its ``dataset.json``, empty where there is none."""
+    """A folder with a dataset; ``about`` is its ``dataset.json``, or empty."""
 
     folder: Path
     about: Mapping[str, Any]
 
     @staticmethod
     def open(folder: str | os.PathLike[str]) -> Dataset:
-        """The dataset in a folder. Raises :class:`KbError` where no file of queries is in it."""
+        """Open the dataset in a folder. Raises :class:`KbError` if it has no file of queries."""
         folder = Path(folder)
         if not folder.is_dir():
-            raise KbError(f"there is no folder {folder}", "a QUEST dataset is a folder with test.jsonl")
+            raise KbError(f"No such folder: {folder}", "A QUEST dataset is a folder with test.jsonl")
         if not any((folder / f"{split}.jsonl").exists() for split in SPLITS):
             names = ", ".join(f"{split}.jsonl" for split in SPLITS)
-            raise KbError(f"{folder} is no QUEST dataset", f"it has none of {names}")
-        about = folder / "dataset.json"
+            raise KbError(f"{folder} is not a QUEST dataset", f"It needs at least one of {names}")
+        about = folder / ABOUT
         found = load(content(about).decode(), str(about)) if about.exists() else {}
         if not isinstance(found, dict):
-            raise BadInputError(f"{about} is no record", "kbkit quest make writes it")
+            raise BadInputError(
+                f"{about} is not a JSON object", "Run ", Command("quest make"), " to generate a dataset"
+            )
         return Dataset(folder, found)
 
     @property
     def without(self) -> tuple[str, ...]:
-        """The text fields that the dataset's documents leave out."""
+        """The text fields that the documents leave out."""
         found = self.about.get("without")
         return tuple(name for name in found if isinstance(name, str)) if isinstance(found, list) else ()
 
     @property
     def splits(self) -> list[str]:
-        """The splits that are there."""
+        """The splits that have a file."""
         return [split for split in SPLITS if self.path(split).exists()]
 
     def path(self, split: str) -> Path:
-        """The file of a split."""
+        """Return the file of a split."""
         return self.folder / f"{split}.jsonl"
 
     def read(self, split: str) -> list[Example]:
-        """The queries of a split. Raises :class:`KbError` for one that is not there, and for a record that is no query
-        of QUEST's, naming its line.
-        """
+        """Read the queries of a split. Raises :class:`KbError` for a missing split or an invalid record."""
         if split not in SPLITS:
             raise UnknownNameError("split", split, SPLITS)
         path = self.path(split)
         if not path.exists():
-            raise KbError(f"{self.folder} has no {path.name}", f"it has {', '.join(self.splits)}")
-        return _numbered([_example(record, split) for record in queries(path, content(path))], path)
+            raise UnknownNameError("split", split, self.splits, str(self.folder))
+        return _numbered([_example(record, split) for record in formats.queries(path, content(path))], path)
+
+    def read_all(self, split: str = "") -> list[Example]:
+        """Read the queries of one split, or of all."""
+        return [example for name in ([split] if split else self.splits) for example in self.read(name)]
 
     def phrases(self) -> dict[str, str]:
-        """All categories that the dataset knows, from phrase to expression: those it was made from where its stages are
-        kept (``stages/1_categories.jsonl``), and those of its queries. A phrase of two meanings has its first.
+        """Return all known categories, from phrase to expression.
+
+        They come from the stages that generated the dataset, and from its queries. An ambiguous phrase has its first
+        meaning.
         """
-        made = self.folder / "stages" / "1_categories.jsonl"
+        table = self.folder / "stages" / "1_categories.jsonl"
         found: dict[str, str] = {}
-        for record in records(made, content(made)) if made.exists() else ():
+        for record in records(table, content(table)) if table.exists() else ():
             phrase, expression = record.fields.get("phrase"), record.fields.get("expression")
             if isinstance(phrase, str) and isinstance(expression, str):  # the first line holds settings
                 found.setdefault(phrase, expression)
-        for split in self.splits:
-            for example in self.read(split):
-                for phrase, expression in example.categories:
-                    found.setdefault(phrase, expression)
+        for example in self.read_all():
+            for phrase, expression in example.categories:
+                found.setdefault(phrase, expression)
         return found
 
     def documents(self) -> pl.LazyFrame | None:
-        """The documents, unread: title, text, and type and key, null in files that are not kbkit's; None without."""
-        path = self.folder / "documents.jsonl"
+        """Return the documents, evaluated lazily: title, text, type, key (null if unknown); None without a file."""
+        path = self.folder / DOCUMENTS
         if not path.exists():
             return None
         documents = _scan(path, _DOCUMENT)
-        beside = self.folder / NODES
-        if not beside.exists():
+        path_of_nodes = self.folder / NODES
+        if not path_of_nodes.exists():
             return documents
-        nodes = _scan(beside, _NODE).unique("title", keep="first")
-        both = documents.join(nodes, on="title", how="left", suffix="_beside", maintain_order="left")
-        own = (pl.coalesce(name, f"{name}_beside").alias(name) for name in ("type", "key"))
+        nodes = _scan(path_of_nodes, _NODE).unique("title", keep="first")
+        both = documents.join(nodes, on="title", how="left", suffix="_node", maintain_order="left")
+        own = (pl.coalesce(name, f"{name}_node").alias(name) for name in ("type", "key"))
         return both.with_columns(*own).select(_DOCUMENT.names())
 
     def collect(self, documents: pl.LazyFrame) -> pl.DataFrame:
-        """Read what is asked of :meth:`documents`; raises :class:`BadInputError` that names a line which is no JSON."""
-        path = self.folder / "documents.jsonl"
+        """Evaluate a query on :meth:`documents`. Raises :class:`BadInputError` that names an invalid line."""
+        path = self.folder / DOCUMENTS
         try:
             return documents.collect(engine="streaming")
         except (pl.exceptions.PolarsError, OSError) as error:
             with path.open("rb") as file:
                 for number, line in enumerate(file, 1):
                     _check_document(line.removeprefix(_MARK), f"{path}, line {number}")
-            raise BadInputError(f"{path}: {error}", 'a line is {"title": ..., "text": ...}') from None
+            raise BadInputError(f"{path}: {error}", DOCUMENT_HINT) from None
 
 
 def _scan(path: Path, schema: pl.Schema) -> pl.LazyFrame:
@@ -161,13 +168,12 @@ def _scan(path: Path, schema: pl.Schema) -> pl.LazyFrame:
 
 
 def _check_document(line: bytes, where: str) -> None:
-    hint = 'a line is {"title": ..., "text": ...}'
     try:
         text = line.decode()
     except UnicodeDecodeError:
-        raise BadInputError(f"{where}: this is not UTF-8", "convert it, e.g. with iconv") from None
+        raise BadInputError(f"{where}: invalid UTF-8", "Convert the file to UTF-8") from None
     if text.strip() and not isinstance(load(text, where), dict):
-        raise BadInputError(f"{where}: no record", hint)
+        raise BadInputError(f"{where}: not a JSON object", DOCUMENT_HINT)
 
 
 def _example(record: JsonRecord, split: str) -> Example:
@@ -175,13 +181,13 @@ def _example(record: JsonRecord, split: str) -> Example:
     more = data.get("metadata")
     more = {} if more is None else more
     if not isinstance(more, dict):
-        raise record.error("metadata is no record", 'e.g. "metadata": {"template": "_", "domain": "films"}')
+        raise record.error("Invalid metadata: not an object", 'Example: "metadata": {"template": "_"}')
     text = data.get("query")
     if not isinstance(text, str) or not text.strip():
-        raise record.error("no query", 'e.g. "query": "films by Jane Doe", "docs": ["Title"]')
+        raise record.error("Missing query", 'Example: "query": "films by Jane Doe", "docs": ["Title"]')
     docs = data.get("docs")
     if not isinstance(docs, list) or not all(isinstance(title, str) and title for title in docs):
-        raise record.error("docs is no list of titles", 'e.g. "docs": ["Title"]')
+        raise record.error("Invalid docs: not a list of titles", 'Example: "docs": ["Title"]')
     name = data.get("id")
     return Example(
         id="" if name is None else str(name),
@@ -201,7 +207,7 @@ def _example(record: JsonRecord, split: str) -> Example:
 def _text(record: JsonRecord, data: Mapping[str, Any], key: str) -> str | None:
     value = data.get(key)
     if value is not None and not isinstance(value, str):
-        raise record.error(f"{key} is no text", "leave it out, or give a text")
+        raise record.error(f"Invalid {key}: not a string", "Remove it or use a string")
     return value or None
 
 
@@ -211,8 +217,8 @@ def _categories(record: JsonRecord) -> tuple[tuple[str, str], ...]:
     if not isinstance(found, list) or not all(
         isinstance(one, dict) and all(isinstance(one.get(key), str) for key in wanted) for one in found
     ):
-        hint = '[{"phrase": "...", "expression": "..."}]'
-        raise record.error("categories is no list of phrases and expressions", hint)
+        hint = 'Example: [{"phrase": "...", "expression": "..."}]'
+        raise record.error("Invalid categories: not a list of phrases and expressions", hint)
     return tuple((one["phrase"], one["expression"]) for one in found)
 
 
@@ -221,35 +227,33 @@ def _by_title(record: JsonRecord, more: Mapping[str, Any], key: str, kind: type)
     if found is None:
         return None
     if not isinstance(found, dict) or not all(isinstance(values, list | None) for values in found.values()):
-        raise record.error(f"{key} has no list for each title", f'e.g. "{key}": {{"Title": []}}')
+        raise record.error(f"Invalid {key}: not a list for each title", f'Example: "{key}": {{"Title": []}}')
     return {title: [one for one in values or () if isinstance(one, kind)] for title, values in found.items()}
 
 
 def _numbered(examples: list[Example], path: Path) -> list[Example]:
-    """Examples with ids that differ: those without are called by their text, a text that comes again also by a number.
+    """Give each example a distinct id: its own, or else its text, with a number if the text is repeated.
 
-    Raises :class:`BadInputError` for an id that two of them have.
+    Raises :class:`BadInputError` for a duplicate id.
     """
-    own = {example.id or example.text for example in examples}
+    taken = {example.id or example.text for example in examples}
     numbers: dict[str, Iterator[int]] = {}
     result = []
     for example in examples:
         name = example.id or example.text
-        called = name
+        distinct = name
         if name in numbers:
             if example.id:
-                raise BadInputError(f"{path}: two queries are called {name!r}", "each needs an id of its own")
-            called = next(one for number in numbers[name] if (one := f"{name} ({number})") not in own)
-        own.add(called)
+                raise BadInputError(f"{path}: duplicate query id {name!r}", "Each query needs its own id")
+            distinct = next(one for number in numbers[name] if (one := f"{name} ({number})") not in taken)
+        taken.add(distinct)
         numbers.setdefault(name, itertools.count(2))
-        result.append(Example(**{**example.__dict__, "id": called}))
+        result.append(Example(**{**example.__dict__, "id": distinct}))
     return result
 
 
 def gold(examples: Sequence[Example]) -> Gold:
-    """The answers of the queries by title, in the form that the measures take; the queries' columns are text, split,
-    template, domain and expression.
-    """
+    """Return the answers by title; the queries' columns are text, split, template, domain and expression."""
     judgements = pl.DataFrame(
         [(example.id, title, 1) for example in examples for title in example.docs], schema=JUDGEMENTS, orient="row"
     )

@@ -1,4 +1,4 @@
-"""Runs the paper's systems on a dataset: a retriever, then a classifier with a tuned threshold (sections 4.2, 4.3)."""
+"""Run the paper's systems on a dataset: a retriever, then a classifier with a tuned threshold (sections 4.2, 4.3)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import polars as pl
 
-from kbkit.benchmarks.quest import classify, features
+from kbkit.benchmarks.quest import classify
 from kbkit.benchmarks.quest.corpus import Corpus
 from kbkit.benchmarks.quest.dataset import Dataset, Example
 from kbkit.benchmarks.quest.tables import System
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.errors import KbError, Option, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from kbkit.measures.false_positives import unmet
 from kbkit.measures.frames import Gold
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
 RETRIEVERS = ("bm25", "dense", "hybrid")
 CLASSIFIERS = ("logistic", "cross-encoder:MODEL", "llm", "none")
 RANDOM_NEGATIVES = 20
-"""Non-answers for each training query that no retriever found, drawn at random (appendix A)."""
+"""Random non-answers per training query, outside the candidates (appendix A)."""
 PROMPT = "quest_relevance"
-_LONGEST_TEXT = 20_000
+_MAX_TEXT = 20_000
 
 
 class Judge(Protocol):
-    """Says how sure it is that candidates (query, id) of a split are answers, a number each."""
+    """Scores how likely candidates (query, id) of a split are answers."""
 
     def __call__(self, part: Part, candidates: pl.DataFrame) -> classify.Vector:
-        """A number for each candidate; higher is surer."""
+        """Return a score for each candidate; higher is more likely."""
         ...
 
 
 @dataclass(frozen=True)
 class Bench:
-    """A dataset on a KB: what is searched, and how deep."""
+    """A dataset on a KB: the searched documents, and the number ``k`` of candidates."""
 
     kb: KnowledgeBase
     dataset: Dataset
@@ -53,31 +53,31 @@ class Bench:
 
     @staticmethod
     def of(kb: KnowledgeBase, dataset: Dataset, k: int = 100) -> Bench:
-        """Find the documents of all splits in the KB. Raises :class:`KbError` for a ``k`` out of bounds."""
+        """Find the documents of all splits in the KB. Raises :class:`KbError` for an invalid ``k``."""
         Settings(k=k)
-        examples = [example for split in dataset.splits for example in dataset.read(split)]
+        examples = dataset.read_all()
         return Bench(kb, dataset, Corpus.of(kb, dataset, examples), k)
 
     def part(self, split: str) -> Part:
-        """The queries of a split, read once."""
+        """Return the queries of a split, read once."""
         if split not in self._parts:
             self._parts[split] = Part(self, self.dataset.read(split))
         return self._parts[split]
 
     def signals(self, retriever: str) -> list[str]:
-        """The rankings that logistic regression sees: full text and vectors, where the KB has them, and its own."""
+        """Return the rankings that logistic regression sees: full text and vectors, if built, and its own."""
         stores = {"bm25": "text", "dense": "vectors"}
         return list(dict.fromkeys([*(mode for mode, store in stores.items() if self.kb.has(store)), retriever]))
 
     def options(self, mode: str) -> Options:
-        """How to search: full text leaves out the fields that the dataset's documents leave out."""
-        left_out = self.dataset.without
-        if not left_out or mode not in ("bm25", "hybrid", "relational"):
+        """Return search options: full text leaves out the fields that the dataset's documents leave out."""
+        without = self.dataset.without
+        if not without or mode not in ("bm25", "hybrid", "relational"):
             return {}
-        return {"fields": [name for name in self.kb.text.fields if name not in left_out]}
+        return {"fields": [name for name in self.kb.text.fields if name not in without]}
 
     def documents(self, ids: pl.Series) -> pl.DataFrame:
-        """id, title, text: what systems may read of some nodes, the dataset's documents, else the KB's own texts."""
+        """Return id, title, text of nodes as systems read them: the dataset's documents, or else the KB's texts."""
         wanted = self.corpus.nodes.filter(pl.col("id").is_in(ids.unique().to_list())).select("id", "title")
         lazy = self.dataset.documents()
         if lazy is not None:
@@ -92,14 +92,14 @@ class Bench:
 
 @dataclass(frozen=True)
 class Part:
-    """The queries of one split, and the rankings that were made for them."""
+    """The queries of one split and their rankings."""
 
     bench: Bench
     examples: list[Example]
     _found: dict[str, pl.DataFrame] = field(default_factory=dict)
 
     def ranking(self, mode: str) -> pl.DataFrame:
-        """The best ``k`` documents of each query, of its domain: query, id, score, rank. Made once."""
+        """Return the best ``k`` documents of each query's domain: query, id, score, rank. Computed once."""
         if mode not in self._found:
             domains = dict.fromkeys(example.domain for example in self.examples)
             parts = [self._search(mode, domain) for domain in domains]
@@ -107,9 +107,9 @@ class Part:
         return self._found[mode]
 
     def _search(self, mode: str, domain: str | None) -> pl.DataFrame:
-        asked = {example.id: example.text for example in self.examples if example.domain == domain}
+        texts = {example.id: example.text for example in self.examples if example.domain == domain}
         within = self.bench.corpus.within(domain)
-        return self.bench.kb.search_many(asked, self.bench.k, mode, within, **self.bench.options(mode))
+        return self.bench.kb.search_many(texts, self.bench.k, mode, within, **self.bench.options(mode))
 
     @cached_property
     def answers(self) -> pl.DataFrame:
@@ -119,7 +119,7 @@ class Part:
         return titles.join(self.bench.corpus.nodes, on="title").select("query", "id")
 
     def labels(self, candidates: pl.DataFrame) -> classify.Labels:
-        """Which of the candidates (query, id) are answers."""
+        """Return which of the candidates (query, id) are answers."""
         marked = self.answers.with_columns(answer=True)
         found: classify.Labels = (
             candidates.join(marked, on=["query", "id"], how="left", maintain_order="left")["answer"]
@@ -130,14 +130,14 @@ class Part:
 
 
 def check_retrievers(names: Sequence[str]) -> None:
-    """Raise :class:`UnknownNameError` for a retriever that there is not."""
+    """Raise :class:`UnknownNameError` for an unknown retriever."""
     for name in names:
         if name not in MODES:
             raise UnknownNameError("retriever", name, MODES)
 
 
 def check_classifier(name: str, dataset: Dataset, split: str, calls: Calls | None) -> None:
-    """Raise :class:`KbError` for a classifier that there is not, or that lacks what it learns from."""
+    """Raise :class:`KbError` for an unknown classifier, or one that lacks its training data."""
     kind, _, model = name.partition(":")
     if name not in ("logistic", "llm", "none") and not (kind == "cross-encoder" and model):
         raise UnknownNameError("classifier", name, CLASSIFIERS)
@@ -146,18 +146,16 @@ def check_classifier(name: str, dataset: Dataset, split: str, calls: Calls | Non
     needed = ("train", "val") if name == "logistic" else ("val",)
     missing = [f"{part}.jsonl" for part in needed if part not in dataset.splits]
     if missing:
-        raise KbError(
-            f"the classifier {name} needs {' and '.join(missing)}, which {dataset.folder} lacks",
-            "--classifier none leaves it out",
-        )
+        message = f"Classifier {name} needs {' and '.join(missing)}, missing in {dataset.folder}"
+        raise KbError(message, "Use ", Option("classifier", "none"), " to run without a classifier")
     if split in needed:
-        raise KbError(f"the classifier {name} is tuned on {split}", "score another split, or --classifier none")
+        raise KbError(f"Classifier {name} is tuned on {split}", "Use another split or ", Option("classifier", "none"))
     if name == "llm" and calls is None:
-        raise KbError("the classifier llm needs a model", "name one with --llm MODEL@URL")
+        raise KbError("Classifier llm needs a language model", "Use ", Option("llm", "MODEL@URL"))
 
 
 def judge(bench: Bench, name: str, retriever: str, calls: Calls | None = None) -> Judge:
-    """The classifier called ``name``, trained where it learns."""
+    """Return the classifier called ``name``, trained if it learns."""
     if name == "logistic":
         return _logistic(bench, retriever)
     if name == "llm":
@@ -167,28 +165,28 @@ def judge(bench: Bench, name: str, retriever: str, calls: Calls | None = None) -
 
 
 def predict(bench: Bench, part: Part, retriever: str, name: str, calls: Calls | None = None) -> System:
-    """The sets that a retriever and a classifier predict, its threshold tuned on the validation split."""
+    """Return the sets that a retriever and a classifier predict, with a threshold tuned on the validation split."""
     judged = judge(bench, name, retriever, calls)
     validation = bench.part("val")
     candidates = validation.ranking(retriever)
-    places = {example.id: place for place, example in enumerate(validation.examples)}
+    places = {example.id: position for position, example in enumerate(validation.examples)}
     counts = np.array([len(example.docs) for example in validation.examples], np.int64)
     queries = candidates["query"].replace_strict(places, return_dtype=pl.Int64).to_numpy()
     threshold = classify.tune(queries, judged(validation, candidates), validation.labels(candidates), counts)
     candidates = part.ranking(retriever)
     scored = candidates.with_columns(score=pl.Series(judged(part, candidates), dtype=pl.Float64))
-    kept = bench.corpus.named(scored.filter(pl.col("score") >= threshold.value))
-    return System(f"{retriever}+{name.partition(':')[0]}", kept, ranked=False, threshold=threshold.value)
+    predicted = bench.corpus.named(scored.filter(pl.col("score") >= threshold.value))
+    return System(f"{retriever}+{name.partition(':')[0]}", predicted, ranked=False, threshold=threshold.value)
 
 
 def _logistic(bench: Bench, retriever: str) -> Judge:
-    """Logistic regression, trained on the candidates of the training split."""
+    """Return logistic regression, trained on the candidates of the training split."""
     modes = bench.signals(retriever)
 
     def rows(part: Part, candidates: pl.DataFrame) -> classify.Matrix:
         documents = bench.documents(candidates["id"]).select("id", pl.format("{} {}", "title", "text").alias("text"))
         rankings = {mode: part.ranking(mode) for mode in modes}
-        return features.matrix(bench.kb, candidates, part.examples, rankings, documents)
+        return classify.matrix(bench.kb, candidates, part.examples, rankings, documents)
 
     training = bench.part("train")
     candidates = _with_random(training, training.ranking(retriever).select("query", "id"))
@@ -197,12 +195,12 @@ def _logistic(bench: Bench, retriever: str) -> Judge:
 
 
 def _with_random(part: Part, candidates: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
-    """The candidates, and for each query some random documents of its domain that are no candidates and no answers."""
+    """Add random documents of each query's domain that are neither candidates nor answers."""
     rng = np.random.default_rng(seed)
     searched = {domain: part.bench.corpus.within(domain) for domain in {e.domain for e in part.examples}}
-    asked = [example for example in part.examples if len(searched[example.domain])]
-    drawn = [rng.choice(searched[example.domain], RANDOM_NEGATIVES) for example in asked]
-    names = np.repeat(np.array([example.id for example in asked], object), RANDOM_NEGATIVES)
+    examples = [example for example in part.examples if len(searched[example.domain])]
+    drawn = [rng.choice(searched[example.domain], RANDOM_NEGATIVES) for example in examples]
+    names = np.repeat(np.array([example.id for example in examples], object), RANDOM_NEGATIVES)
     ids = np.concatenate([np.empty(0, np.int64), *drawn])
     random = pl.DataFrame({"query": pl.Series(names, dtype=pl.String), "id": pl.Series(ids, dtype=pl.Int32)}).unique(
         maintain_order=True
@@ -213,13 +211,13 @@ def _with_random(part: Part, candidates: pl.DataFrame, seed: int = 0) -> pl.Data
 
 
 def _cross_encoder(encoder: rerank.Reranker) -> Judge:
-    """A cross-encoder over the texts, without relations."""
+    """Return a cross-encoder that reads the texts, without relations."""
 
     def scores(part: Part, candidates: pl.DataFrame) -> classify.Vector:
-        shown = _shown(part, candidates)
+        rows_of = _with_documents(part, candidates)
         texts = {example.id: example.text for example in part.examples}
         found: list[float] = []
-        for (query,), rows in shown.group_by("query", maintain_order=True):
+        for (query,), rows in rows_of.group_by("query", maintain_order=True):
             documents = [rerank.Candidate(title, "", text, []) for title, text in rows.select("title", "text").rows()]
             found += encoder.score(texts[str(query)], documents)
         return np.array(found, np.float64)
@@ -228,13 +226,13 @@ def _cross_encoder(encoder: rerank.Reranker) -> Judge:
 
 
 def _model(calls: Calls) -> Judge:
-    """A language model; what it does not answer in the form asked is no answer of the query (score -1)."""
+    """Return a language model; an invalid answer counts as no answer of the query (score -1)."""
 
     def scores(part: Part, candidates: pl.DataFrame) -> classify.Vector:
         texts = {example.id: example.text for example in part.examples}
         inputs = [
-            {"query": texts[query], "document": {"title": title, "text": text[:_LONGEST_TEXT]}}
-            for query, title, text in _shown(part, candidates).select("query", "title", "text").iter_rows()
+            {"query": texts[query], "document": {"title": title, "text": text[:_MAX_TEXT]}}
+            for query, title, text in _with_documents(part, candidates).select("query", "title", "text").iter_rows()
         ]
         answers = calls.ask(PROMPT, inputs)
         return np.array([-1.0 if one.value is None else one.value["relevant"] for one in answers], np.float64)
@@ -242,15 +240,16 @@ def _model(calls: Calls) -> Judge:
     return scores
 
 
-def _shown(part: Part, candidates: pl.DataFrame) -> pl.DataFrame:
-    """query, id, title, text of the candidates, in order; ``candidates`` stand together by query."""
+def _with_documents(part: Part, candidates: pl.DataFrame) -> pl.DataFrame:
+    """Return query, id, title, text of the candidates, in order; candidates are grouped by query."""
     documents = part.bench.documents(candidates["id"])
     return candidates.select("query", "id").join(documents, on="id", how="left", maintain_order="left")
 
 
 def failures(kb: KnowledgeBase, corpus: Corpus, gold: Gold, run: pl.DataFrame) -> pl.DataFrame:
-    """What the false positives of a run fail, as :func:`kbkit.measures.false_positives.unmet` says, nodes by title;
-    queries without an expression are left out.
+    """Return which constraints the false positives of a run fail, as :func:`kbkit.measures.false_positives.unmet` does.
+
+    Nodes are titles; queries without an expression are left out.
     """
     queries = gold.queries.filter(pl.col("expression").is_not_null())
     named = Gold(gold.judgements.with_columns(node=corpus.references(gold.judgements["node"])), queries)
@@ -262,20 +261,20 @@ def failures(kb: KnowledgeBase, corpus: Corpus, gold: Gold, run: pl.DataFrame) -
 
 
 def remarks(bench: Bench, part: Part) -> list[str]:
-    """What a reader of the scores should know about the KB and the dataset."""
+    """Return remarks on the scores: about the KB and the dataset."""
     result = []
     corpus = bench.corpus
-    if corpus.lacking:
-        result.append(f"documents that are no node of this KB, or several: {corpus.lacking:,}; they cannot be found")
+    if corpus.missing:
+        result.append(f"Documents that are not exactly one node of this KB: {corpus.missing:,}; they cannot be found")
     unknown = corpus.unknown(part.examples)
     if unknown:
-        result.append(f"answers that are no documents: {len(unknown):,}, e.g. {unknown[0]!r}; they count as not found")
+        result.append(f"Answers that are not documents: {len(unknown):,}, e.g. {unknown[0]!r}; they count as not found")
     manifest, made_from = bench.kb.manifest, bench.dataset.about.get("kb")
     if isinstance(made_from, str) and made_from != bench.kb.schema.name:
-        result.append(f"the dataset was made from the KB {made_from!r}, and this is {bench.kb.schema.name!r}")
+        result.append(f"The dataset was generated from the KB {made_from!r}; this KB is {bench.kb.schema.name!r}")
     if bench.dataset.without and bench.kb.has("vectors"):
         names = ", ".join(bench.dataset.without)
-        result.append(f"documents leave out {names}: so does full text, but the vectors of this KB hold it")
+        result.append(f"Documents leave out {names}; full text too, but the vectors of this KB include it")
     joined = [
         store
         for store in ("text", "vectors")
@@ -283,17 +282,16 @@ def remarks(bench: Bench, part: Part) -> list[str]:
     ]
     if joined:
         result.append(
-            f"{' and '.join(joined)} of this KB hold relations too: retrievers see more than texts, which the paper's"
-            " do not"
+            f"{' and '.join(joined)} of this KB include relations; the retrievers of the paper see texts only"
         )
     return result
 
 
 def threshold_text(system: System) -> str:
-    """A line about a tuned threshold."""
+    """Return a line about a tuned threshold."""
     value = system.threshold
     if value is None:
         return ""
     if math.isinf(value):
-        return f"{system.name}: no candidate of the validation split is an answer, so that nothing is predicted"
+        return f"{system.name}: no candidate of the validation split is an answer, so nothing is predicted"
     return f"{system.name}: threshold {value:.4g}, the best average F1 on the validation split"

@@ -1,4 +1,4 @@
-"""Families of categories: all that group a type's nodes in one way, by a relation, a hierarchy or an attribute."""
+"""Families of categories: groups of a type's nodes by a relation, a hierarchy or an attribute."""
 
 from __future__ import annotations
 
@@ -27,33 +27,37 @@ _UP = re.compile(
 )
 _YEARS = (1000, 2100)
 _FEW_NUMBERS = 50
-_MOST_VALUES = 5_000
+_MAX_VALUES = 5_000
 _STRING, _NUMBER = "VARCHAR", ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 
 
 @dataclass(frozen=True)
 class Family:
-    """``id`` is an expression with one slot, for a node, or for a value of ``attribute``; ``pattern`` the phrase."""
+    """A family: ``id`` is an expression with one slot, ``pattern`` the phrase.
+
+    The slot is for a node, or for a value of ``attribute``.
+    """
 
     id: str
     pattern: str
     attribute: Attribute | None = None
 
     def expression(self, value: syntax.Value) -> str:
-        """The expression with a value (``#key`` for a node) in the slot."""
+        """Return the expression with a value (``#key`` for a node) in the slot."""
         tree = parsed(self.id)
         return str(syntax.fill(tree, dict.fromkeys(syntax.slots(tree), value)))
 
     def phrase(self, name: str) -> str:
-        """The phrase of the category that shares the thing of a name."""
+        """Return the phrase of the category with this name."""
         return self.pattern.replace(phrases.NAME, name)
 
 
 def families(
     kb: KnowledgeBase, domain: str, own: Sequence[str] = (), patterns: Mapping[str, str] | None = None
 ) -> list[Family]:
-    """The families of a type: ``own`` (expressions with one slot) first, then those of the schema. ``patterns`` gives
-    phrases by family; those of other families are passed over. Raises :class:`KbError` for expressions that do not fit.
+    """Return the families of a type: ``own`` (expressions with one slot), then those of the schema.
+
+    ``patterns`` are phrases by family. Raises :class:`KbError` for an expression that does not fit.
     """
     found = [_own(kb, domain, expression) for expression in own]
     known = {family.id for family in found}
@@ -62,38 +66,42 @@ def families(
 
 
 def read_patterns(path: Path) -> dict[str, str]:
-    """A user's phrases: a TOML file of ``"family" = "movies that {name} directed"``."""
+    """Read a user's phrases: a TOML file of ``"family" = "movies that {name} directed"``."""
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise BadInputError(f"{path} cannot be read: {error}") from None
+        raise BadInputError(f"Cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     for family, pattern in data.items():
         if not isinstance(pattern, str) or pattern.count(phrases.NAME) != 1:
-            raise BadInputError(f"{path}: {family!r} is no phrase with one {{name}}", '"movies that {name} directed"')
+            hint = 'Example: "movies that {name} directed"'
+            raise BadInputError(f"{path}: the phrase of {family!r} needs {{name}} once", hint)
         if phrases.has_marks(pattern):
-            raise BadInputError(f"{path}: {family!r} holds <mark>", "it marks phrases in queries: leave it out")
+            raise BadInputError(
+                f"{path}: the phrase of {family!r} contains <mark>", "Remove it; it marks phrases in queries"
+            )
     return {family: " ".join(pattern.split()) for family, pattern in data.items()}
 
 
 def family_of(path: Path) -> str:
-    """What the family of a file's categories is called."""
+    """Return the name of the family of a file's categories."""
     return f"file {path.name}"
 
 
 def answer_type(kb: KnowledgeBase, expression: str) -> str:
-    """The type that an expression with one slot stands for; raises :class:`KbError` where it has another form."""
+    """Return the type of the nodes of an expression; raise :class:`KbError` unless it has one slot."""
     plan = kb.session.resolved(parse(expression), expression)
     slots = [p for p in plan.parameters if isinstance(p.source, Slot)]
     if len(slots) != 1 or slots[0].is_value:
         number = sum(not slot.is_value for slot in slots)
-        raise KbError(f"--category {expression!r} has {number} slots for nodes", "it has one: 'genre:<g> -> movie'")
+        hint = "Use exactly one, as in 'genre:<g> -> movie'"
+        raise KbError(f"Category {expression!r} has {number} slots for nodes", hint)
     return plan.type or "*"
 
 
 def _own(kb: KnowledgeBase, domain: str, expression: str) -> Family:
     found = answer_type(kb, expression)
     if found != domain:
-        raise KbError(f"--category {expression!r} stands for nodes of type {found}, not {domain}")
+        raise KbError(f"Category {expression!r} has nodes of type {found}, not {domain}")
     return Family(str(parse(expression)), f"{phrases.plural(domain)} that belong to {phrases.NAME}")
 
 
@@ -106,7 +114,7 @@ def _relations(kb: KnowledgeBase, domain: str) -> Iterator[Family]:
             continue
         label = " ".join((relation.label or relation.name.replace("_", " ")).split())
         either = phrases.of_either(domain, label)
-        # The same pairs both ways: one family for both, worded as of heads.
+        # With the same pairs in both directions there is one family, worded as for heads.
         one_way = not either and not _mutual(kb, relation)
         for signature in relation.signatures:
             if signature.head == domain:
@@ -129,7 +137,7 @@ def _runs(relation: Relation, head: str, tail: str) -> bool:
 
 
 def _mutual(kb: KnowledgeBase, relation: Relation) -> bool:
-    """Whether a relation holds each of its pairs both ways, as a symmetric one does."""
+    """Return whether a relation has each of its pairs in both directions, as a symmetric one does."""
     if relation.symmetric:
         return True
     if not all(_runs(relation, s.tail, s.head) for s in relation.signatures):
@@ -140,18 +148,18 @@ def _mutual(kb: KnowledgeBase, relation: Relation) -> bool:
     return there.first == back.first and all(np.array_equal(one, other) for one, other in same)
 
 
-def _path(kb: KnowledgeBase, relation: Relation, other: str, domain: str, who: str) -> str:
-    """From a node of ``other`` to the domain's nodes: ``who`` are the relation's heads, tails or both.
+def _path(kb: KnowledgeBase, relation: Relation, other: str, domain: str, ends: str) -> str:
+    """Return the path from a node of ``other`` to the domain's nodes: the relation's ``ends`` are heads, tails or both.
 
-    Members of what stands below in a hierarchy are members of what stands above: its closure goes before the relation
-    where it is among the nodes of ``other``, and is the relation's own where that is the hierarchy.
+    Members of a node in a hierarchy include those of the nodes below it. The closure of the hierarchy precedes the
+    relation if it is among the nodes of ``other``; if the relation is the hierarchy, it is the relation's own closure.
     """
     edge = Edge(relation.name)
-    if _runs(relation, other, domain) and not relation.symmetric and who != "tails":
+    if _runs(relation, other, domain) and not relation.symmetric and ends != "tails":
         edge = replace(edge, inverse=True)
     if other == domain and _downwards(kb, relation, domain) is not None:
         edge = replace(edge, closure="+")
-    both = who == "both" and edge.inverse and not _mutual(kb, relation)
+    both = ends == "both" and edge.inverse and not _mutual(kb, relation)
     step = Step((edge, replace(edge, inverse=False)) if both else (edge,))
     start: tuple[syntax.Expression | Step, ...] = (Nodes(other, Slot(other)),)
     below = (_downwards(kb, each, other) for each in kb.schema.relations) if other != domain else iter(())
@@ -163,8 +171,9 @@ def _path(kb: KnowledgeBase, relation: Relation, other: str, domain: str, who: s
 
 
 def _downwards(kb: KnowledgeBase, relation: Relation, node_type: str) -> Edge | None:
-    """The step from a node to all below it, where a relation of a type to itself is named like a hierarchy's, and is
-    one: what holds both ways has no above and below, and people do not belong to their parents.
+    """Return the step from a node to all below it, if a relation of a type to itself is a hierarchy.
+
+    It must be named like one. A mutual relation is not a hierarchy, and neither is one between people.
     """
     name = relation.name.casefold().replace(" ", "_").replace("-", "_")
     down, up = _DOWN.fullmatch(name), _UP.fullmatch(name)
@@ -181,26 +190,25 @@ def _attributes(kb: KnowledgeBase, domain: str) -> Iterator[Family]:
     usable = [a for a in node_type.attributes if a.type.removesuffix("[]") in (_STRING, "BOOLEAN", *_NUMBER)]
     if not usable:
         return
-    counts = " UNION ALL ".join(_counts_sql(node_type.table, place, a) for place, a in enumerate(usable))
-    for place, distinct, count, low, high in kb.tables.lookup(f"{counts} ORDER BY place").iter_rows():
+    counts = " UNION ALL ".join(_counts_sql(node_type.table, position, a) for position, a in enumerate(usable))
+    for position, distinct, count, low, high in kb.tables.lookup(f"{counts} ORDER BY position").iter_rows():
         years = low is not None and low >= _YEARS[0] and high <= _YEARS[1]
-        if _groups(usable[place], distinct, count, years=years):
-            yield _attribute(domain, usable[place], years=years)
+        if _groups(usable[position], distinct, count, years=years):
+            yield _attribute(domain, usable[position], years=years)
 
 
-def _counts_sql(table: str, place: int, attribute: Attribute) -> str:
-    """place, distinct values, values, and of numbers the least and largest."""
+def _counts_sql(table: str, position: int, attribute: Attribute) -> str:
+    """Return SQL for position, distinct values, values, and the bounds of numbers."""
     column = quote(attribute.name)
     value = f"unnest({column})" if attribute.type.endswith("[]") else column
     bounds = "min(v)::BIGINT, max(v)::BIGINT" if attribute.type in _NUMBER else "NULL::BIGINT, NULL::BIGINT"
-    return (
-        f"SELECT {place} AS place, count(DISTINCT v), count(v), {bounds} FROM (SELECT {value} AS v FROM {quote(table)})"
-    )
+    values = f"SELECT {value} AS v FROM {quote(table)}"
+    return f"SELECT {position} AS position, count(DISTINCT v), count(v), {bounds} FROM ({values})"
 
 
 def _groups(attribute: Attribute, distinct: int, count: int, *, years: bool) -> bool:
-    """Whether values tell groups of nodes, and not nodes: few distinct ones, and numbers only where each is a name."""
-    if distinct < 2 or distinct > _MOST_VALUES or count < 3 * distinct:
+    """Return whether values form groups: few distinct ones; numbers only if they are years or very few."""
+    if distinct < 2 or distinct > _MAX_VALUES or count < 3 * distinct:
         return False
     return years or attribute.type not in _NUMBER or distinct <= _FEW_NUMBERS
 

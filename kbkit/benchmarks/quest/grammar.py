@@ -1,4 +1,4 @@
-"""The grammar of queries, ``grammar.toml``: shapes, the forms that word them, and the parts of a phrase."""
+"""The grammar of queries (``grammar.toml``): shapes, the forms that word them, and the parts of a phrase."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SLOT = re.compile(r"\{([A-C])(?:\.(rest|not))?\}")
 
 
 class Slot(NamedTuple):
-    """A place in a form. ``kind``: empty for the letter's whole phrase, ``rest``, or ``not`` for the rest denied."""
+    """A slot of a form. ``kind``: "" for the letter's phrase, ``rest``, or ``not`` for the negated rest."""
 
     letter: str
     kind: str
@@ -25,14 +25,14 @@ class Slot(NamedTuple):
 
 @dataclass(frozen=True)
 class Form:
-    """A wording; texts and slots in turn."""
+    """A wording: texts and slots in turn."""
 
     text: str
     pieces: tuple[str | Slot, ...]
 
     @staticmethod
     def of(text: str) -> Form:
-        """Take a form of the grammar apart."""
+        """Parse a form of the grammar."""
         pieces: list[str | Slot] = []
         done = 0
         for match in _SLOT.finditer(text):
@@ -42,15 +42,17 @@ class Form:
         return Form(text, (*pieces, *([text[done:]] * (done < len(text)))))
 
     def render(self, phrases: Mapping[str, str]) -> str:
-        """The words for the letters' phrases; empty where one has no such part, or not A's head."""
+        """Return the words for the letters' phrases, or "" if a phrase lacks a part or its head differs from A's."""
         words = [piece if isinstance(piece, str) else _part(piece, phrases) for piece in self.pieces]
         return "".join(words) if all(words) else ""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """One of the seven set expressions: its name in the published files, its tree of ``@A``, ``@B``, ``@C``, the
-    template of the original query, and the forms of the paraphrase.
+    """One of the seven set expressions.
+
+    ``template``: its name in the published files. ``tree``: an expression of ``@A``, ``@B``, ``@C``. ``original``: the
+    form of the original query. ``forms``: those of the paraphrase.
     """
 
     template: str
@@ -64,22 +66,22 @@ class Shape:
         return tuple(piece.letter for piece in self.original.pieces if isinstance(piece, Slot))
 
     def expression(self, parts: Sequence[str]) -> str:
-        """The shape with expressions in the place of its letters, as kbkit writes it."""
+        """Return the expression of the shape with ``parts`` in place of its letters."""
         return str(syntax.substitute(self.tree, dict(zip(self.letters, map(parsed, parts), strict=True))))
 
     def marked(self, phrases: Sequence[str]) -> str:
-        """The original query with its phrases in ``<mark>``."""
+        """Return the original query with its phrases in ``<mark>``."""
         marked = [f"<mark>{phrase}</mark>" for phrase in phrases]
         return self.original.render(dict(zip(self.letters, marked, strict=True)))
 
     def plain(self, phrases: Sequence[str]) -> str:
-        """The original query without marks."""
+        """Return the original query without marks."""
         return self.original.render(dict(zip(self.letters, phrases, strict=True)))
 
 
 @dataclass(frozen=True)
 class Grammar:
-    """What ``grammar.toml`` says."""
+    """The content of ``grammar.toml``."""
 
     shapes: tuple[Shape, ...]
     openers: re.Pattern[str]
@@ -88,19 +90,19 @@ class Grammar:
     plain: int
 
     def shape(self, template: str) -> Shape:
-        """The shape of a template's name."""
+        """Return the shape of a template."""
         return next(shape for shape in self.shapes if shape.template == template)
 
 
 @lru_cache(10_000)
 def parsed(expression: str) -> syntax.Expression:
-    """The tree of an expression, kept."""
+    """Parse an expression, with a cache."""
     return parse(expression)
 
 
 @cache
 def grammar() -> Grammar:
-    """The grammar that ships with kbkit."""
+    """Return the grammar that ships with kbkit."""
     data = tomllib.loads(Path(__file__).with_name("grammar.toml").read_text(encoding="utf-8"))
     shapes = tuple(
         Shape(row["template"], parse(row["expression"]), Form.of(row["original"]), tuple(map(Form.of, row["forms"])))
@@ -111,19 +113,19 @@ def grammar() -> Grammar:
 
 
 def divided(phrase: str) -> tuple[str, str]:
-    """Head and rest of a phrase: ``movies`` and ``that Jane Doe directed``; no rest where it has no opener."""
+    """Split a phrase into head and rest (``movies``, ``that Jane Doe directed``); rest is "" without an opener."""
     head, *rest = grammar().openers.split(phrase, maxsplit=1)
     return head, rest[0] if rest else ""
 
 
 def denied(rest: str) -> str:
-    """The rest of a phrase, denied; empty where the grammar does not say how."""
+    """Return the negated rest of a phrase, or "" if the grammar has no negation for it."""
     found = ((yes, no) for yes, no in grammar().denials.items() if rest.startswith(yes) and not rest.startswith(no))
     return next((no + rest.removeprefix(yes) for yes, no in found), "")
 
 
 def affirmed(rest: str) -> str:
-    """The inverse of :func:`denied`; empty for what denies nothing."""
+    """Invert :func:`denied`; return "" for a rest that is not negated."""
     found = ((yes, no) for yes, no in grammar().denials.items() if rest.startswith(no))
     return next((yes + rest.removeprefix(no) for yes, no in found), "")
 

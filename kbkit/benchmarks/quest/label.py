@@ -1,35 +1,103 @@
-"""Rates a query's answers by their documents: relevance 0 to 3, evidence, and which span shows which phrase.
+"""Stages 4 and 5: votes on the wording of queries, and labels of their answers (QUEST, section 3.3).
 
-Without a model the KB vouches that an answer is one; a document can only show it wholly, in part or not, or seem to
-show what the query excludes. With a model it is the model that judges, as QUEST's workers did (section 3.3.3).
+A label rates an answer by its document: relevance 0 to 3, evidence, and the span that shows each phrase. Without a
+model, the KB guarantees that an answer is correct, and the document is only searched for evidence. With a model, the
+model rates the document, as QUEST's workers did.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kbkit.benchmarks.documents import Document
-from kbkit.benchmarks.evidence import Evidence, Matcher
-from kbkit.benchmarks.leaks import leaks
+from kbkit.benchmarks.evidence import Evidence, Matcher, leaks
+from kbkit.benchmarks.pipeline import Row, Stage
 
 if TYPE_CHECKING:
     from kbkit.llm.calls import Calls
-    from kbkit.llm.prompts import Answer
+    from kbkit.llm.prompts import Answer as ModelAnswer
 
-PROMPT = "quest_relevance_label"
+VALIDATE, LABEL = "quest_validate", "quest_relevance_label"
+"""Names of the prompts."""
+QUESTIONS = {"fluency": "fluent", "meaning": "same_meaning", "naturalness": "natural"}
+"""The questions to vote on, and the fields of a model's answer."""
 EVIDENCE = ("none", "partial", "complete")
 RELEVANT = 2
-"""The least rating of an answer that is kept: 3 surely relevant, 2 likely, 1 likely not, 0 surely not."""
-
+"""Minimum rating of an answer: 3 surely relevant, 2 likely, 1 likely not, 0 surely not."""
+_VOTES = 3
 _LEXICAL, _SEMANTIC = 0.8, 0.7
-"""From these on a sentence shows a phrase: the weighted share of its words, or the cosine of their vectors."""
+"""Thresholds for a sentence that shows a phrase: weighted fraction of its words, or cosine of the vectors."""
 
 
-class Asked(NamedTuple):
-    """One answer of a query: its document, the phrases that hold for it, and those that the query excludes, each with
-    the name that its category shares.
+@dataclass(frozen=True)
+class Answer:
+    """A node that answers a query; ``holds`` are the letters of the categories that contain it."""
+
+    id: int
+    type: str
+    key: str
+    name: str
+    title: str
+    holds: str
+
+
+@dataclass(frozen=True)
+class LabelledAnswer(Answer):
+    """An answer with its label; ``why`` is the reason for removing it."""
+
+    rating: int | None = None
+    evidence: str = ""
+    attributions: dict[str, str] = field(default_factory=dict)
+    lost: int = 0
+    problem: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Votes(Row):
+    """The votes on the wording of a query; none without a model."""
+
+    fluency: list[bool]
+    meaning: list[bool]
+    naturalness: list[bool]
+
+
+@dataclass(frozen=True)
+class Labels(Row):
+    """The answers of a query that remain, and those that are removed."""
+
+    labelled: list[LabelledAnswer] = field(default_factory=list)
+    removed: list[LabelledAnswer] = field(default_factory=list)
+
+
+VALIDATED = Stage("4_validated", Votes)
+LABELS = Stage("5_labels", Labels)
+
+
+def votes(calls: Calls, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, list[bool]]]:
+    """Return three votes per question on each row's ``query``, given its ``original`` and ``phrases``.
+
+    The models vote in turn; an invalid answer is not a vote.
     """
+    found: list[dict[str, list[bool]]] = [{question: [] for question in QUESTIONS} for _ in rows]
+    for vote in range(_VOTES):
+        model = calls.models[vote % len(calls.models)]
+        answers = calls.ask(VALIDATE, list(rows), model=model, sample=vote)
+        for row, answer in zip(found, answers, strict=True):
+            for question, output in QUESTIONS.items():
+                row[question] += [] if answer.value is None else [bool(answer.value[output])]
+    return found
+
+
+def voted_down(row: Mapping[str, Sequence[bool]]) -> str:
+    """Return the first question without a majority of yes votes, or "" if all have one."""
+    return next((question for question in QUESTIONS if 2 * sum(row[question]) <= _VOTES), "")
+
+
+class Labelling(NamedTuple):
+    """An answer to label: its document, and the phrases that it must meet and must not meet, with category names."""
 
     query: str
     document: Document
@@ -38,9 +106,10 @@ class Asked(NamedTuple):
 
 
 class Label(NamedTuple):
-    """``rating`` 0 to 3; ``evidence``: complete, partial or none; ``attributions`` from phrases of the query to spans
-    of the document (those of excluded phrases speak against it); ``lost`` counts a model's quotes that are not there.
-    ``problem`` says why there is no label.
+    """A label: ``rating`` 0 to 3, ``evidence``, and ``attributions`` from phrases of the query to spans.
+
+    Spans of excluded phrases speak against the answer. ``lost`` counts a model's quotes that are not in the document.
+    ``problem``: why there is no label.
     """
 
     rating: int
@@ -50,29 +119,31 @@ class Label(NamedTuple):
     problem: str = ""
 
 
-def by_matching(matcher: Matcher, asked: Sequence[Asked], *, strict: bool = False) -> list[Label]:
-    """Labels by words and vectors. What the query excludes must be there word for word: that is no more than a sign, as
-    "not in the sea" has the word sea, so only a ``strict`` reading rates such an answer below what the KB vouches for.
+def by_matching(matcher: Matcher, answers: Sequence[Labelling], *, strict: bool = False) -> list[Label]:
+    """Return labels by words and vectors.
+
+    An excluded phrase counts only if the document has its words literally. That is weak evidence ("not in the sea" has
+    the word sea), so only ``strict`` labelling rates such an answer as not relevant.
     """
-    pairs = [(name, one.document) for one in asked for _, name in (*one.positive, *one.negative)]
+    pairs = [(name, one.document) for one in answers for _, name in (*one.positive, *one.negative)]
     found = iter(matcher.match([name for name, _ in pairs], [document for _, document in pairs]))
-    return [_label(one, found, strict=strict) for one in asked]
+    return [_matched(one, found, strict=strict) for one in answers]
 
 
-def _label(one: Asked, found: Iterator[Evidence], *, strict: bool) -> Label:
-    shown = {phrase: next(found) for phrase, _ in one.positive}
-    against = {phrase: next(found) for phrase, _ in one.negative}
-    marks = {p: e.span.text for p, e in shown.items() if e.lexical >= _LEXICAL or e.semantic >= _SEMANTIC}
-    excluded = {p: against[p].span.text for p, name in one.negative if leaks(against[p].span.text, [name])}
-    evidence = EVIDENCE[bool(marks) + (len(marks) == len(shown))]
+def _matched(one: Labelling, found: Iterator[Evidence], *, strict: bool) -> Label:
+    positive = {phrase: next(found) for phrase, _ in one.positive}
+    negative = {phrase: next(found) for phrase, _ in one.negative}
+    marks = {p: e.span.text for p, e in positive.items() if e.lexical >= _LEXICAL or e.semantic >= _SEMANTIC}
+    excluded = {p: negative[p].span.text for p, name in one.negative if leaks(negative[p].span.text, [name])}
+    evidence = EVIDENCE[bool(marks) + (len(marks) == len(positive))]
     rating = 3 if evidence == "complete" and not excluded else RELEVANT
     if excluded and strict:
         rating = 1
     return Label(rating, evidence, {**marks, **excluded})
 
 
-def by_model(calls: Calls, asked: Sequence[Asked]) -> list[Label]:
-    """Labels by a model's judgement of query and document."""
+def by_model(calls: Calls, answers: Sequence[Labelling]) -> list[Label]:
+    """Return labels by a model's judgement of query and document."""
     inputs = [
         {
             "query": one.query,
@@ -80,13 +151,13 @@ def by_model(calls: Calls, asked: Sequence[Asked]) -> list[Label]:
             "excluded": [phrase for phrase, _ in one.negative],
             "document": {"title": one.document.name, "text": one.document.text},
         }
-        for one in asked
+        for one in answers
     ]
-    return [_judged(one, answer) for one, answer in zip(asked, calls.ask(PROMPT, inputs), strict=True)]
+    return [_judged(one, answer) for one, answer in zip(answers, calls.ask(LABEL, inputs), strict=True)]
 
 
-def _judged(one: Asked, answer: Answer) -> Label:
-    """A model's label; its quotes must stand in the document, for phrases of the query."""
+def _judged(one: Labelling, answer: ModelAnswer) -> Label:
+    """Return a model's label, with those of its quotes that are in the document and belong to a phrase of the query."""
     if answer.value is None:
         return Label(0, "none", {}, problem=answer.problem)
     value: Mapping[str, Any] = answer.value

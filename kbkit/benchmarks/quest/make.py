@@ -1,8 +1,9 @@
-"""Makes a dataset: the five stages one after the other, each with a table of its own, then the files."""
+"""Generate a QUEST dataset: stages of queries, wordings and labels, each with its own table, then the files."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -11,116 +12,115 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from kbkit import __version__
-from kbkit.benchmarks import stages
-from kbkit.benchmarks.evidence import Matcher
-from kbkit.benchmarks.leaks import leaks
-from kbkit.benchmarks.quest import documents, files, label, paraphrase, validate
-from kbkit.benchmarks.quest.draft import EVIDENCE, Draft, Settings
+from kbkit.benchmarks import documents
+from kbkit.benchmarks.dataset import ABOUT, SPLITS, json_lines
+from kbkit.benchmarks.documents import Document
+from kbkit.benchmarks.evidence import Matcher, leaks
+from kbkit.benchmarks.pipeline import Item, Output, Pipeline, Progress, Row, Stage, generation, models, origin
+from kbkit.benchmarks.quest import label, paraphrase
+from kbkit.benchmarks.quest.dataset import DOCUMENTS
+from kbkit.benchmarks.quest.draft import (
+    CATEGORIES,
+    FAMILIES,
+    QUERIES,
+    SHAPES,
+    CategoryRow,
+    Draft,
+    FamilyRow,
+    Query,
+    QuestSettings,
+    ShapeRow,
+)
 from kbkit.benchmarks.quest.grammar import grammar
-from kbkit.benchmarks.quest.label import Asked, Label
-from kbkit.benchmarks.quest.parse import Parser
-from kbkit.benchmarks.stages import Row, Stage
+from kbkit.benchmarks.quest.label import EVIDENCE, LABELS, VALIDATED, Label, LabelledAnswer, Labelling, Labels, Votes
+from kbkit.benchmarks.quest.paraphrase import PARAPHRASES, Paraphrase, Parser
+from kbkit.benchmarks.rows import to_json
+from kbkit.directory.files import write_files
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.calls import Calls
+from kbkit.measures.formats import DETAILS
 from kbkit.measures.records import content
 
-__all__ = ["Made", "Settings", "make"]
+__all__ = ["QuestSettings", "make"]
 
-Progress = Callable[[str, int, int], None]
 Group = tuple[str, str]
-PROMPTS = (paraphrase.PROMPT, validate.PROMPT, label.PROMPT)
-_LEAK = "the query names its answer"
-_UNCLEAR = "every wording can be read in another way"
-
-
-@dataclass
-class Made:
-    """What was made: ``records`` as the files hold them, ``report`` the counts."""
-
-    out: Path
-    records: list[Row]
-    report: dict[str, Any]
+"""A domain and the template of a shape."""
+FRACTIONS = [0.4, 0.1, 0.5]
+"""Half for testing, four fifths of the rest for training (section 3.2 of the paper)."""
+_PUBLISHED = ("query", "docs", "original_query", "scores", "metadata")
+"""The keys of QUEST's records; its own reader accepts no others."""
+PROMPTS = (paraphrase.PROMPT, label.VALIDATE, label.LABEL)
 
 
 def make(
     kb: KnowledgeBase,
     out: Path,
-    settings: Settings,
+    settings: QuestSettings,
     calls: Calls | None = None,
-    progress: Progress | None = None,
+    progress: Progress = lambda *_: None,
     *,
     replace: bool = False,
-) -> Made:
-    """Make a dataset in the folder ``out``, by models where there are ``calls``. The same settings give the same bytes.
-    With ``replace``, from the beginning, and over a dataset that is there already.
+) -> Output:
+    """Generate a dataset in the folder ``out``, with the models of ``calls`` or without.
 
-    Raises :class:`KbError` for a domain without texts, where too few queries meet the constraints, nothing is left, or
-    the folder holds a dataset that something else made; :class:`LockedError` while another run writes there.
+    Equal settings give equal bytes. An interrupted run continues; with ``replace`` it starts over. Raises
+    :class:`KbError` for a domain without texts, if too few queries meet the constraints, if no query is left, or if
+    another program generated the dataset in the folder; :class:`LockedError` during another run.
     """
-    documents.check(kb, settings.domains, settings.without, texts=settings.texts)
-    run = _Run(kb, out, settings, calls, progress or (lambda *_: None))
-    if not replace:
-        stages.refuse_foreign(out, files.OWN)
-    with stages.locked(out):
-        if replace:
-            run.draft.draw()  # before anything is removed
-            stages.remove(out)
-        return _made(run)
+    documents.check_types(kb, settings.domains, settings.without, texts=settings.texts)
+    run = _Run(kb, settings, calls)
+    pipeline = Pipeline(out, run.about(), progress)
+    owned = (*(f"{split}.jsonl" for split in SPLITS), DOCUMENTS)
+    with pipeline.started(owned, replace=replace, check=lambda: run.draft.samples):
+        drawn = run.drawn(pipeline)
+        complete, seen = run.complete(pipeline, drawn)
+        if not complete:
+            reasons = ", ".join(f"{reason} ({count})" for reason, count in _dropped(seen).items())
+            raise KbError(f"No query is left of {len(seen)}: {reasons}", f"See {out / 'stages'}")
+        records = _records(complete, settings.domains)
+        report = _report(drawn, records, seen)
+        frame = documents.titles(kb, settings.domains)
+        report["documents"] = {
+            "count": frame.height,
+            "without text": documents.write(kb, frame, out / DOCUMENTS, settings.without),
+        }
+        about = {
+            **origin(kb),
+            **settings.about(),
+            "templates": [shape.template for shape in grammar().shapes],
+            "models": list(calls.models) if calls else [],
+        }
+        _write(out, records, {**about, "split": FRACTIONS, "report": report})
+        return Output(out, records, report)
 
 
-def _made(run: _Run) -> Made:
-    """All stages, then the files."""
-    kb, out, settings, calls = run.kb, run.out, run.settings, run.calls
-    kept, seen = _filled(run, run.drawn)
-    if not kept:
-        reasons = ", ".join(f"{count} because {why}" for why, count in _dropped(seen).items())
-        raise KbError(f"no query is left of {len(seen)}: {reasons}", f"{out / 'stages'} has each")
-    records = files.records(kept, settings.domains)
-    frame = documents.titles(kb, settings.domains)
-    report = _report(run, records, seen)
-    about = {"made_by": f"kbkit {__version__}", "kb": kb.schema.name, **settings.about()}
-    about |= {"templates": [s.template for s in grammar().shapes], "models": list(calls.models) if calls else []}
-    report["documents"] = {
-        "count": frame.height,
-        "without text": documents.write(kb, frame, out / files.DOCUMENTS, settings.without),
-    }
-    files.write(out, records, {**about, "split": files.SHARES, "report": report})
-    return Made(out, records, report)
+@dataclass(frozen=True)
+class _Drawn:
+    """The rows of stages 1 and 2."""
+
+    categories: list[CategoryRow]
+    families: list[FamilyRow]
+    shapes: list[ShapeRow]
+    queries: list[Query]
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Run:
-    """What all stages share."""
+    """The inputs of all stages."""
 
     kb: KnowledgeBase
-    out: Path
-    settings: Settings
+    settings: QuestSettings
     calls: Calls | None
-    progress: Progress
 
-    def stage(self, name: str) -> Stage:
-        """A stage's table."""
-        return Stage(self.out, name, self.about)
-
-    @cached_property
     def about(self) -> dict[str, Any]:
-        """All that the rows of the stages depend on."""
-        manifest = self.kb.manifest
-        models = (
-            {"models": list(self.calls.models), "prompts": {p: self.calls.prompt(p).digest for p in PROMPTS}}
-            if self.calls
-            else {}
-        )
+        """Return everything that the rows depend on."""
         return {
-            "made_by": f"kbkit {__version__}",
-            "kb": self.kb.schema.name,
-            "generation": manifest.generation,
-            "created": manifest.created,
+            **origin(self.kb),
+            **generation(self.kb),
             **self.settings.about(),
             "file_digests": [hashlib.sha256(content(path)).hexdigest()[:12] for path in self.settings.files],
-            **models,
+            **(models(self.calls, PROMPTS) if self.calls else {}),
         }
 
     @cached_property
@@ -128,190 +128,233 @@ class _Run:
         return Draft(self.kb, self.settings)
 
     @cached_property
-    def drawn(self) -> list[Row]:
-        """The queries, with a reserve."""
-        table = self.stage("2_queries")
-        self.progress("queries", 0, 1)
-        if not table.path.exists():
-            self.draft.draw()  # before anything is written: where there are too few, the next try has other settings
-        assert self.categories
-        assert self.families
-        assert self.shapes
-        rows = table.once(self.draft.queries)
-        self.progress("queries", 1, 1)
-        return rows
-
-    @cached_property
-    def categories(self) -> list[Row]:
-        return self.stage("1_categories").once(self.draft.categories)
-
-    @cached_property
-    def families(self) -> list[Row]:
-        return self.stage("1_families").once(self.draft.families)
-
-    @cached_property
-    def shapes(self) -> list[Row]:
-        return self.stage("2_shapes").once(self.draft.shapes)
-
-    @cached_property
-    def parsers(self) -> dict[str, Parser]:
-        """What reads queries back, by domain."""
-        phrases: dict[str, dict[str, str]] = defaultdict(dict)
-        for row in self.categories:
-            phrases[row["domain"]][row["phrase"]] = row["expression"]
-        return {domain: Parser(known) for domain, known in phrases.items()}
-
-    @cached_property
     def matcher(self) -> Matcher:
         return Matcher(self.kb)
 
+    def drawn(self, pipeline: Pipeline) -> _Drawn:
+        """Draw the queries, with a reserve."""
+        if not pipeline.table(QUERIES).path.exists():
+            _ = self.draft.samples  # raises before anything is written, as the next run will have other settings
+        return _Drawn(
+            pipeline.rows(CATEGORIES, self.draft.categories),
+            pipeline.rows(FAMILIES, self.draft.families),
+            pipeline.rows(SHAPES, self.draft.shapes),
+            pipeline.rows(QUERIES, self.draft.queries),
+        )
 
-def _filled(run: _Run, drawn: Sequence[Row]) -> tuple[dict[Group, list[Row]], list[Row]]:
-    """The queries of each domain and shape that pass all stages, and all that were looked at: as many as are wanted,
-    those that fall out replaced from the reserve.
-    """
-    reserve: dict[Group, list[Row]] = defaultdict(list)
-    for row in drawn:
-        reserve[row["domain"], row["template"]].append(row)
-    wanted = {(row["domain"], row["template"]): row["asked"] for row in run.shapes}
-    kept: dict[Group, list[Row]] = {group: [] for group in wanted}
-    seen: list[Row] = []
-    while True:
-        batch = []
-        for group, rows in reserve.items():
-            missing = wanted[group] - len(kept[group])
-            batch += rows[:missing]
-            reserve[group] = rows[missing:]
-        if not batch:
-            return {group: rows for group, rows in kept.items() if rows}, seen
-        for name, work in (("3_paraphrases", _paraphrased), ("4_validated", _validated), ("5_labels", _labelled)):
-            batch = _through(run, name, work, batch)
-        seen += batch
-        for row in batch:
-            if "dropped" not in row:
-                kept[row["domain"], row["template"]].append(row)
+    def complete(self, pipeline: Pipeline, drawn: _Drawn) -> tuple[dict[Group, list[Item]], list[Item]]:
+        """Return the queries of each domain and shape that pass all stages, and all queries that were tried.
 
+        A dropped query is replaced from the reserve.
+        """
+        phrases: dict[str, dict[str, str]] = defaultdict(dict)
+        for category in drawn.categories:
+            phrases[category.domain][category.phrase] = category.expression
+        parsers = {domain: Parser(known) for domain, known in phrases.items()}
+        reserve: dict[Group, list[Item]] = defaultdict(list)
+        for query in drawn.queries:
+            reserve[query.domain, query.template].append(Item(query))
+        wanted = {(row.domain, row.template): row.asked for row in drawn.shapes}
+        complete: dict[Group, list[Item]] = {group: [] for group in wanted}
+        seen: list[Item] = []
+        stages: tuple[tuple[Stage[Any], Callable[[Sequence[Item]], list[Any]]], ...] = (
+            (PARAPHRASES, lambda batch: self.paraphrased(batch, parsers)),
+            (VALIDATED, self.validated),
+            (LABELS, self.labelled),
+        )
+        while True:
+            batch: list[Item] = []
+            for group, items in reserve.items():
+                missing = wanted[group] - len(complete[group])
+                batch += items[:missing]
+                reserve[group] = items[missing:]
+            if not batch:
+                return {group: items for group, items in complete.items() if items}, seen
+            for stage, work in stages:
+                pipeline.advance(stage, batch, work)
+            seen += batch
+            for item in batch:
+                if not item.dropped:
+                    complete[item[Query].domain, item[Query].template].append(item)
 
-def _through(run: _Run, name: str, work: Callable[[_Run, list[Row]], list[Row]], rows: list[Row]) -> list[Row]:
-    """One stage over the rows that are not dropped yet; a row keeps what earlier stages said of it."""
-    going = [row for row in rows if "dropped" not in row]
-    found = run.stage(name).run(
-        going,
-        lambda part: [{"id": r["id"], **w} for r, w in zip(part, work(run, part), strict=True)],
-        progress=lambda done, total: run.progress(name[2:], done, total),
-    )
-    after = {row["id"]: row for row in found}
-    return [{**row, **after.get(row["id"], {})} for row in rows]
+    # -- stage 3 ------------------------------------------------------------------------------------------------------
 
-
-# -- stage 3 ----------------------------------------------------------------------------------------------------------
-
-
-def _paraphrased(run: _Run, rows: list[Row]) -> list[Row]:
-    """The words of each query, unless they give an answer away."""
-    said = paraphrase.by_model(run.calls, rows) if run.calls else [(_worded(run, row), "") for row in rows]
-    result: list[Row] = []
-    for row, (query, problem) in zip(rows, said, strict=True):
-        if not query:
-            result.append({"dropped": f"the model's paraphrase is unfit: {problem}" if problem else _UNCLEAR})
-        elif leaks(query, [answer["name"] for answer in row["answers"]]):
-            result.append({"query": query, "dropped": _LEAK})
+    def paraphrased(self, items: Sequence[Item], parsers: Mapping[str, Parser]) -> list[Paraphrase]:
+        """Word each query; drop those that name an answer."""
+        queries = [item[Query] for item in items]
+        if self.calls:
+            wordings = paraphrase.by_model(self.calls, queries)
         else:
-            result.append({"query": query})
-    return result
+            wordings = [(self._worded(query, parsers[query.domain]), "") for query in queries]
+        rows = []
+        for query, (words, problem) in zip(queries, wordings, strict=True):
+            dropped = ""
+            if not words:
+                invalid = f"the model's paraphrase is invalid: {problem}"
+                dropped = invalid if problem else "every wording is ambiguous"
+            elif leaks(words, [answer.name for answer in query.answers]):
+                dropped = "the query names its answer"
+            rows.append(Paraphrase(query.id, words, dropped=dropped))
+        return rows
+
+    def _worded(self, query: Query, parser: Parser) -> str:
+        rng = random.Random(f"{self.settings.seed} {query.id}")  # noqa: S311
+        return paraphrase.by_grammar(grammar().shape(query.template), query.phrases, parser, rng)
+
+    # -- stage 4 ------------------------------------------------------------------------------------------------------
+
+    def validated(self, items: Sequence[Item]) -> list[Votes]:
+        """Collect the votes on each query; none without a model."""
+        if not self.calls:
+            return [Votes(item.id, [], [], []) for item in items]
+        inputs = [
+            {"original": item[Query].original, "phrases": item[Query].phrases, "query": item[Paraphrase].query}
+            for item in items
+        ]
+        rows = []
+        for item, votes in zip(items, label.votes(self.calls, inputs), strict=True):
+            question = label.voted_down(votes)
+            rows.append(Votes(item.id, **votes, dropped=f"it was voted down for {question}" if question else ""))
+        return rows
+
+    # -- stage 5 ------------------------------------------------------------------------------------------------------
+
+    def labelled(self, items: Sequence[Item]) -> list[Labels]:
+        """Label the answers of each query, and separate those that are removed."""
+        if not self.settings.texts:
+            return [Labels(item.id, [LabelledAnswer(**vars(a)) for a in item[Query].answers]) for item in items]
+        ids = {answer.id for item in items for answer in item[Query].answers}
+        texts = documents.read(self.kb, ids, set(self.settings.without))
+        inputs = [_labelling(item, position, texts) for item in items for position in range(len(item[Query].answers))]
+        strict = self.settings.require != EVIDENCE[0]
+        labels = iter(
+            label.by_model(self.calls, inputs) if self.calls else label.by_matching(self.matcher, inputs, strict=strict)
+        )
+        rows = []
+        for item in items:
+            labelled: list[LabelledAnswer] = []
+            removed: list[LabelledAnswer] = []
+            for answer in item[Query].answers:
+                one = next(labels)
+                reason = _removal_reason(one, self.settings.require)
+                full = LabelledAnswer(**vars(answer), **one._asdict(), why=reason)
+                (removed if reason else labelled).append(full)
+            dropped = len(labelled) < self.settings.min_answers
+            rows.append(Labels(item.id, labelled, removed, dropped="too few of its answers are relevant" * dropped))
+        return rows
 
 
-def _worded(run: _Run, row: Row) -> str:
-    rng = random.Random(f"{run.settings.seed} {row['id']}")  # noqa: S311
-    shape = grammar().shape(row["template"])
-    return paraphrase.by_grammar(shape, row["phrases"], run.parsers[row["domain"]], rng)
-
-
-# -- stage 4 ----------------------------------------------------------------------------------------------------------
-
-
-def _validated(run: _Run, rows: list[Row]) -> list[Row]:
-    """The votes on each; without a model there are none."""
-    if not run.calls:
-        return [{question: [] for question in validate.QUESTIONS} for _ in rows]
-    result: list[Row] = []
-    for votes in validate.votes(run.calls, rows):
-        failed = validate.failed(votes)
-        result.append({**votes, **({"dropped": f"it was voted down for {failed}"} if failed else {})})
-    return result
-
-
-# -- stage 5 ----------------------------------------------------------------------------------------------------------
-
-
-def _labelled(run: _Run, rows: list[Row]) -> list[Row]:
-    """The answers that stay, with their labels, and those that are removed."""
-    if not run.settings.texts:
-        return [{"labelled": row["answers"], "removed": []} for row in rows]
-    texts = documents.passages(run.kb, {a["id"] for row in rows for a in row["answers"]}, run.settings.without)
-    asked = [_asked(row, answer, texts) for row in rows for answer in row["answers"]]
-    strict = run.settings.require != EVIDENCE[0]
-    labels = iter(
-        label.by_model(run.calls, asked) if run.calls else label.by_matching(run.matcher, asked, strict=strict)
-    )
-    result: list[Row] = []
-    for row in rows:
-        found: Row = {"labelled": [], "removed": []}
-        for answer in row["answers"]:
-            given = next(labels)
-            why = _unfit(given, run.settings.require)
-            shown = {**answer, **{k: v for k, v in given._asdict().items() if v or k == "rating"}}
-            found["removed" if why else "labelled"].append({**shown, **({"why": why} if why else {})})
-        if len(found["labelled"]) < run.settings.min_answers:
-            found["dropped"] = "too few of its answers are relevant"
-        result.append(found)
-    return result
-
-
-def _asked(row: Row, answer: Row, texts: Mapping[int, Any]) -> Asked:
-    """What is asked of one answer's document: all phrases that hold for it, and the one that is excluded."""
-    named = list(zip("ABC", row["phrases"], row["names"], strict=False))
-    last = named[-1][0] if "not" in row["template"].split() else ""
-    positive = tuple((phrase, name) for letter, phrase, name in named if letter in answer["holds"])
+def _labelling(item: Item, position: int, texts: Mapping[int, Document]) -> Labelling:
+    """Return what to label: the phrases that hold for an answer, and the one that the query excludes."""
+    query = item[Query]
+    answer = query.answers[position]
+    named = list(zip("ABC", query.phrases, query.names, strict=False))
+    last = named[-1][0] if "not" in query.template.split() else ""
+    positive = tuple((phrase, name) for letter, phrase, name in named if letter in answer.holds)
     negative = tuple((phrase, name) for letter, phrase, name in named if letter == last)
-    return Asked(row["query"], texts[answer["id"]], positive, negative)
+    return Labelling(item[Paraphrase].query, texts[answer.id], positive, negative)
 
 
-def _unfit(given: Label, require: str) -> str:
-    """Why an answer is removed."""
-    if given.problem:
-        return "the model's label is unfit"
-    if given.rating < label.RELEVANT:
-        return f"rated {given.rating}"
-    return "" if EVIDENCE.index(given.evidence) >= EVIDENCE.index(require) else f"evidence: {given.evidence}"
+def _removal_reason(one: Label, require: str) -> str:
+    """Return why an answer is removed, or ""."""
+    if one.problem:
+        return "the model's label is invalid"
+    if one.rating < label.RELEVANT:
+        return f"rated {one.rating}"
+    return "" if EVIDENCE.index(one.evidence) >= EVIDENCE.index(require) else f"evidence: {one.evidence}"
 
 
-# -- what was done ----------------------------------------------------------------------------------------------------
+# -- files ------------------------------------------------------------------------------------------------------------
 
 
-def _dropped(seen: Sequence[Row]) -> dict[str, int]:
-    reasons = (str(row["dropped"]).split(": ")[0] for row in seen if "dropped" in row)
-    return dict(Counter(reasons).most_common())
-
-
-def _report(run: _Run, records: Sequence[Row], seen: Sequence[Row]) -> dict[str, Any]:
-    made = Counter((r["metadata"]["domain"], r["metadata"]["template"]) for r in records)
-    shapes = [
-        {**{k: v for k, v in row.items() if k != "id"}, "made": made[row["domain"], row["template"]]}
-        for row in run.shapes
+def _records(complete: Mapping[tuple[str, str], Sequence[Item]], domains: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the records of queries, shapes in turn within each domain, so that every shape is split alike."""
+    order = {shape.template: number for number, shape in enumerate(grammar().shapes)}
+    placed = [
+        (domains.index(domain), len(order) * turn + order[template], item)
+        for (domain, template), items in complete.items()
+        for turn, item in enumerate(items)
     ]
-    ratings = [e for r in records for found in r["metadata"]["evidence_ratings"].values() for e in found]
-    removed = Counter(answer["why"] for row in seen for answer in row.get("removed", ()))
+    placed.sort(key=lambda entry: entry[:2])
+    return [_record(str(number), split_of(position), item) for number, (_, position, item) in enumerate(placed)]
+
+
+def split_of(position: int) -> str:
+    """Return the split of a query: every other one is for testing, every fifth of the rest for validation.
+
+    The number of shapes, seven, is divisible by neither 2 nor 5, so each shape has its share of each split.
+    """
+    if position % 2 == 0:
+        return "test"
+    return "val" if position // 2 % 5 == 4 else "train"
+
+
+def _record(name: str, split: str, item: Item) -> dict[str, Any]:
+    query, votes, answers = item[Query], item[Votes], item[Labels].labelled
+    rated = [answer for answer in answers if answer.rating is not None]
+    return {
+        "id": name,
+        "query": item[Paraphrase].query,
+        "docs": [answer.title for answer in answers],
+        "original_query": query.marked,
+        "scores": [1.0] * len(answers),
+        "split": split,
+        "expression": query.expression,
+        "categories": [
+            {"phrase": phrase, "expression": part} for phrase, part in zip(query.phrases, query.parts, strict=True)
+        ],
+        "answer_nodes": [{"type": answer.type, "key": answer.key} for answer in answers],
+        "metadata": {
+            "template": query.template,
+            "domain": query.domain,
+            "fluency": votes.fluency,
+            "meaning": votes.meaning,
+            "naturalness": votes.naturalness,
+            "relevance_ratings": {answer.title: [answer.rating] for answer in rated},
+            "evidence_ratings": {answer.title: [answer.evidence] for answer in rated},
+            "attributions": {answer.title: [answer.attributions] for answer in rated},
+        },
+    }
+
+
+def _write(out: Path, rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any]) -> None:
+    """Write the splits, ``queries.jsonl`` and ``dataset.json``. Old files are replaced at the end."""
+    texts = {
+        f"{split}.jsonl": json_lines({k: row[k] for k in _PUBLISHED} for row in rows if row["split"] == split)
+        for split in SPLITS
+    }
+    texts[DETAILS] = json_lines(rows)
+    texts[ABOUT] = json.dumps(about, ensure_ascii=False, indent=2) + "\n"
+    write_files({out / name: text for name, text in texts.items()})
+
+
+# -- report -----------------------------------------------------------------------------------------------------------
+
+
+def _dropped(seen: Sequence[Item]) -> dict[str, int]:
+    """Count the queries that were dropped by reason."""
+    return dict(Counter(item.dropped.split(": ")[0] for item in seen if item.dropped).most_common())
+
+
+def _plain(row: Row) -> dict[str, Any]:
+    return {name: value for name, value in to_json(row).items() if name != "id"}
+
+
+def _report(drawn: _Drawn, records: Sequence[Mapping[str, Any]], seen: Sequence[Item]) -> dict[str, Any]:
+    counts = Counter((r["metadata"]["domain"], r["metadata"]["template"]) for r in records)
+    ratings = [e for r in records for row in r["metadata"]["evidence_ratings"].values() for e in row]
+    labels = [row for item in seen if (row := item.get(Labels)) is not None]
+    removed = Counter(answer.why for row in labels for answer in row.removed)
     return {
         "queries": len(records),
         "splits": dict(Counter(record["split"] for record in records)),
-        "families": [{k: v for k, v in row.items() if k != "id"} for row in run.families],
-        "shapes": shapes,
+        "families": [_plain(row) for row in drawn.families],
+        "shapes": [{**_plain(row), "made": counts[row.domain, row.template]} for row in drawn.shapes],
         "dropped": _dropped(seen),
         "answers": sum(len(record["docs"]) for record in records),
         "answers removed": dict(removed.most_common()),
         "evidence": {name: ratings.count(name) for name in reversed(EVIDENCE)} if ratings else {},
         "quotes that are not in the document": sum(
-            answer.get("lost", 0) for row in seen for kind in ("labelled", "removed") for answer in row.get(kind, ())
+            answer.lost for row in labels for answer in (*row.labelled, *row.removed)
         ),
     }

@@ -1,13 +1,16 @@
-"""Words a query anew: a form of the grammar, chosen by the seed, or a model's sentence."""
+"""Stage 3: paraphrases of queries, by the forms of ``grammar.toml`` or by a model, and a parser of these forms."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from kbkit.benchmarks.quest.grammar import Shape, grammar
-from kbkit.benchmarks.quest.parse import Parser
+from kbkit.benchmarks.pipeline import Row, Stage
+from kbkit.benchmarks.quest.draft import Query
+from kbkit.benchmarks.quest.grammar import Form, Shape, Slot, affirmed, divided, grammar
 
 if TYPE_CHECKING:
     from kbkit.llm.calls import Calls
@@ -15,10 +18,20 @@ if TYPE_CHECKING:
 PROMPT = "quest_paraphrase"
 
 
-def by_grammar(shape: Shape, phrases: Sequence[str], parser: Parser, rng: random.Random) -> str:
-    """A form that ``parser`` reads back as the same expression; empty where every form can be read in another way.
+@dataclass(frozen=True)
+class Paraphrase(Row):
+    """The wording of a query."""
 
-    ``parser`` knows the phrases. The words are those of the grammar and of the phrases alone.
+    query: str = ""
+
+
+PARAPHRASES = Stage("3_paraphrases", Paraphrase)
+
+
+def by_grammar(shape: Shape, phrases: Sequence[str], parser: Parser, rng: random.Random) -> str:
+    """Return a random form of the query that ``parser`` reads as the same expression, or "" if every form is ambiguous.
+
+    ``parser`` must know the phrases.
     """
     letters = dict(zip(shape.letters, phrases, strict=True))
     wanted = shape.expression([parser.categories[phrase] for phrase in phrases])
@@ -34,12 +47,114 @@ def by_grammar(shape: Shape, phrases: Sequence[str], parser: Parser, rng: random
     return ""
 
 
-def by_model(calls: Calls, rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """A model's wording of each row's ``original`` query of ``phrases``: (query, problem); one of them is empty."""
-    inputs = [{"query": row["original"], "phrases": list(row["phrases"])} for row in rows]
-    answers = calls.ask(PROMPT, inputs)
-    found = []
-    for answer in answers:
-        query = "" if answer.value is None else " ".join(str(answer.value["query"]).split())
-        found.append((query, answer.problem if not query else ""))
-    return found
+def by_model(calls: Calls, queries: Sequence[Query]) -> list[tuple[str, str]]:
+    """Return a model's wording of each query, or "" and the problem with it."""
+    answers = calls.ask(PROMPT, [{"query": query.original, "phrases": query.phrases} for query in queries])
+    wordings = ["" if one.value is None else " ".join(str(one.value["query"]).split()) for one in answers]
+    return [(words, "" if words else one.problem) for words, one in zip(wordings, answers, strict=True)]
+
+
+# -- parser -----------------------------------------------------------------------------------------------------------
+
+
+def parse_query(query: str, categories: Mapping[str, str]) -> str | None:
+    """Return the expression that a query of the grammar stands for; None if there is none, or several.
+
+    ``categories`` maps each known phrase to its expression. Phrases may contain words of the grammar ("war or peace");
+    readings with fewer phrases are preferred. Use a :class:`Parser` for many queries.
+    """
+    return Parser(categories).parse(query)
+
+
+class Parser:
+    """Parses queries over the same ``categories`` (phrase to expression)."""
+
+    def __init__(self, categories: Mapping[str, str]) -> None:
+        self.categories = categories
+
+    @cached_property
+    def _folded(self) -> Mapping[str, str]:
+        """The categories by case-folded phrase, without phrases that become ambiguous."""
+        found: dict[str, str] = {}
+        several = set()
+        for phrase, expression in self.categories.items():
+            folded = _spaced(phrase).casefold()
+            if found.setdefault(folded, expression) != expression:
+                several.add(folded)
+        return {phrase: expression for phrase, expression in found.items() if phrase not in several}
+
+    def parse(self, query: str) -> str | None:
+        """Return the expression of a query as :func:`parse_query` does; as written first, then ignoring case."""
+        text = _spaced(query)
+        for known, words in ((self.categories, text), (self._folded, text.casefold())):
+            found = {reading for start in _without_leads(words) for reading in _readings(start, known)}
+            if found:
+                fewest = min(len(parts) for _, parts in found)
+                best = {reading for reading in found if len(reading[1]) == fewest}
+                expressions = {grammar().shapes[shape].expression(parts) for shape, parts in best}
+                return expressions.pop() if len(expressions) == 1 else None
+        return None
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _without_leads(text: str) -> Iterator[str]:
+    """Yield the text with and without its lead and its final punctuation."""
+    bare = [text, *([text[:-1].rstrip()] if text.endswith(("?", ".", "!")) else [])]
+    for words in bare:
+        yield words
+        yield from (words[len(lead) + 1 :] for lead in grammar().leads if words.startswith(lead + " "))
+
+
+def _readings(text: str, known: Mapping[str, str]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield every reading of a text: number of the shape, expressions of its letters."""
+    for number, shape in enumerate(grammar().shapes):
+        for form in (*shape.forms, shape.original):
+            for found in _matches(form, 0, text, {}, known):
+                yield number, _expressions(shape, found, known)
+
+
+def _expressions(shape: Shape, phrases: Mapping[str, str], known: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(known[phrases[letter]] for letter in shape.letters)
+
+
+def _matches(
+    form: Form, position: int, text: str, found: dict[str, str], known: Mapping[str, str]
+) -> Iterator[dict[str, str]]:
+    """Yield the phrases of the letters, if the pieces of a form from ``position`` on match the whole text."""
+    if position == len(form.pieces):
+        if not text:
+            yield found
+        return
+    piece = form.pieces[position]
+    if isinstance(piece, str):
+        if text.startswith(piece):
+            yield from _matches(form, position + 1, text[len(piece) :], found, known)
+        return
+    for end in _ends(form, position, text):
+        phrase = _phrase(piece, text[:end], found)
+        if phrase in known:
+            yield from _matches(form, position + 1, text[end:], {**found, piece.letter: phrase}, known)
+
+
+def _ends(form: Form, position: int, text: str) -> Iterator[int]:
+    """Yield the possible ends of a slot: each occurrence of the text that follows it in the form."""
+    if position + 1 == len(form.pieces):
+        yield len(text)
+        return
+    following = form.pieces[position + 1]
+    assert isinstance(following, str)
+    end = text.find(following)
+    while end >= 0:
+        yield end
+        end = text.find(following, end + 1)
+
+
+def _phrase(slot: Slot, words: str, found: Mapping[str, str]) -> str:
+    """Return the whole phrase that the words of a slot stand for."""
+    if not slot.kind:
+        return words
+    rest = affirmed(words) if slot.kind == "not" else words
+    return f"{divided(found['A'])[0]} {rest}" if rest else ""

@@ -1,4 +1,4 @@
-"""The answer that only a KB can give: read the query back into an expression, and evaluate that."""
+"""Answers from the KB: parse the query into an expression and evaluate it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import polars as pl
 from kbkit.answers.parse import parse
 from kbkit.benchmarks.quest.corpus import Corpus
 from kbkit.benchmarks.quest.dataset import Example
-from kbkit.benchmarks.quest.parse import Parser
+from kbkit.benchmarks.quest.paraphrase import Parser
 from kbkit.benchmarks.quest.tables import System
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 NAME = "kbkit-parsed"
 PROMPT = "quest_parse"
-SHOWN = 20
-"""Category phrases that a model may choose from."""
+PHRASES = 20
+"""Number of category phrases that a model can choose from."""
 
 _ALGEBRA = re.compile(r"[A-Z\s()&|-]+")
 
 
 class Reading(NamedTuple):
-    """Expressions by query id; ``by_model`` of them were read by a model; ``unread`` are the ids of the others."""
+    """Expressions by query id; ``by_model`` counts those by a model; ``unread`` are the ids without one."""
 
     expressions: dict[str, str]
     by_model: int
@@ -38,30 +38,32 @@ class Reading(NamedTuple):
 
 
 def read(examples: Sequence[Example], phrases: Mapping[str, str], calls: Calls | None = None) -> Reading:
-    """Read queries by the grammar of kbkit's own paraphrases over category ``phrases`` (phrase -> expression), and what
-    it cannot read by a model, where there is one.
+    """Parse queries by the grammar of kbkit's paraphrases; what it cannot parse goes to a model, if there is one.
+
+    ``phrases`` are the known categories, from phrase to expression.
     """
     grammar = Parser(phrases)
     found = {example.id: grammar.parse(example.text) for example in examples}
     known = {query: expression for query, expression in found.items() if expression is not None}
     rest = [example for example in examples if example.id not in known]
-    asked = _ask(rest, phrases, calls) if calls is not None and rest and phrases else {}
-    unread = [example.id for example in rest if example.id not in asked]
-    return Reading({**known, **asked}, len(asked), unread)
+    by_model = _ask(rest, phrases, calls) if calls is not None and rest and phrases else {}
+    unread = [example.id for example in rest if example.id not in by_model]
+    return Reading({**known, **by_model}, len(by_model), unread)
 
 
 def _ask(examples: Sequence[Example], phrases: Mapping[str, str], calls: Calls) -> dict[str, str]:
-    shown = closest([example.text for example in examples], list(phrases), SHOWN)
-    inputs = [{"query": example.text, "phrases": near} for example, near in zip(examples, shown, strict=True)]
+    options = closest([example.text for example in examples], list(phrases), PHRASES)
+    inputs = [{"query": example.text, "phrases": near} for example, near in zip(examples, options, strict=True)]
     answers = calls.ask(PROMPT, inputs)
     read = {example.id: compose(answer.value, phrases) for example, answer in zip(examples, answers, strict=True)}
     return {query: expression for query, expression in read.items() if expression is not None}
 
 
 def compose(answer: Any, phrases: Mapping[str, str]) -> str | None:
-    """An expression from a model's answer: ``{"expression": "A - B", "categories": {"A": phrase, "B": phrase}}``.
+    """Return the expression of a model's answer, or None if it is invalid.
 
-    Nothing else than letters, ``& | -`` and brackets may stand in it, each letter a known phrase; else None.
+    Example: ``{"expression": "A - B", "categories": {"A": phrase, "B": phrase}}``. Only letters of known phrases, ``& |
+    -`` and parentheses are valid.
     """
     if not isinstance(answer, dict) or not isinstance(answer.get("categories"), dict):
         return None
@@ -73,15 +75,16 @@ def compose(answer: Any, phrases: Mapping[str, str]) -> str | None:
         return None
     try:
         parse(re.sub("[A-Z]", "`a`", text))
-    except KbError:  # brackets that do not match, a sign too many
+    except KbError:  # invalid syntax
         return None
     return re.sub("[A-Z]", lambda found: f"({phrases[named[found[0]]]})", text)
 
 
 def closest(queries: Sequence[str], phrases: Sequence[str], limit: int) -> list[list[str]]:
-    """For each query the ``limit`` phrases that share the rarest words with it, best first; ties by place.
+    """Return for each query the ``limit`` phrases that share the rarest words with it, best first.
 
-    The sum of log(1 + phrases / phrases with the word) over the words in common, over the root of the phrase's own sum.
+    The score is the sum of log(1 + phrases / phrases with the word) over common words, divided by the square root of
+    the phrase's own sum.
     """
     from scipy.sparse import csr_array
 
@@ -95,26 +98,26 @@ def closest(queries: Sequence[str], phrases: Sequence[str], limit: int) -> list[
         columns = np.array([column for row in known for column in row], np.int64)
         return csr_array((np.ones(len(columns)), columns, starts), shape=(len(texts), shape))
 
-    own, asked = sparse(split[0]), sparse(split[1])
+    own, wanted = sparse(split[0]), sparse(split[1])
     weights = np.log1p(len(phrases) / np.maximum(1, own.sum(axis=0)))
     lengths = np.sqrt(np.maximum(own @ weights, 1e-12))
     result = []
-    for start in range(0, len(queries), 500):  # scores of so many at once are dense
-        scores = ((asked[start : start + 500] * weights) @ own.T).toarray() / lengths
+    for start in range(0, len(queries), 500):  # a batch of dense scores
+        scores = ((wanted[start : start + 500] * weights) @ own.T).toarray() / lengths
         order = np.argsort(-scores, axis=1, kind="stable")[:, :limit]
-        result += [[phrases[place] for place in row] for row in order]
+        result += [[phrases[i] for i in row] for row in order]
     return result
 
 
 def _words(text: str) -> list[str]:
-    """The distinct words, plurals as singulars, roughly."""
+    """Return the distinct words; plurals are roughly reduced to singulars."""
     return list(dict.fromkeys(word.removesuffix("s") or word for word in re.findall(r"\w+", text.lower())))
 
 
 def predict(kb: KnowledgeBase, corpus: Corpus, examples: Sequence[Example], reading: Reading) -> System:
-    """The answers of the expressions as predicted sets; a query that could not be read has none.
+    """Return the answers of the expressions as predicted sets; a query without an expression has none.
 
-    Raises :class:`KbError` that names the query whose expression the KB refuses.
+    Raises :class:`KbError` that names the query of an invalid expression.
     """
     searched = {domain: corpus.within(domain) for domain in {example.domain for example in examples}}
     parts = [pl.DataFrame(schema={"query": pl.String, "id": pl.Int32, "score": pl.Float64})]
@@ -124,8 +127,8 @@ def predict(kb: KnowledgeBase, corpus: Corpus, examples: Sequence[Example], read
         try:
             ids = kb.answers(reading.expressions[example.id]).ids
         except KbError as error:
-            raise KbError(f"query {example.id!r}: {error.message}", *error.hints) from None
-        kept = ids[is_in(ids, searched[example.domain])]
-        scores = -np.arange(1.0, len(kept) + 1)
-        parts.append(pl.DataFrame({"query": [example.id] * len(kept), "id": kept, "score": scores}))
+            raise KbError(f"Query {example.id!r}: {error.message}", *error.hints) from None
+        ids = ids[is_in(ids, searched[example.domain])]
+        scores = -np.arange(1.0, len(ids) + 1)
+        parts.append(pl.DataFrame({"query": [example.id] * len(ids), "id": ids, "score": scores}))
     return System(NAME, corpus.named(pl.concat(parts)), ranked=False)

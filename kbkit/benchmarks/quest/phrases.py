@@ -1,7 +1,6 @@
-"""Readable names of categories: a noun phrase in the plural, from a relation's label or an attribute's name.
+"""Readable names of categories: a plural noun phrase, from a relation's label or an attribute's name.
 
-A label reads as ``head LABEL tail``. A pattern holds ``{name}`` where the name of the thing goes that the members of
-the category share.
+A label reads as ``head LABEL tail``. A pattern has ``{name}`` for the name of what the members of the category share.
 """
 
 from __future__ import annotations
@@ -32,8 +31,9 @@ _WHERE_AT_END = re.compile(rf"(.* (?:{_PREPOSITIONS.replace(' ', '|')}|as)) (?:t
 
 
 def plural(node_type: str) -> str:
-    """The plural of a type's name: ``country`` gives countries, ``field_of_study`` fields of study, ``gene/protein``
-    genes/proteins.
+    """Return the plural of a type's name.
+
+    ``country`` gives countries, ``field_of_study`` fields of study, ``gene/protein`` genes/proteins.
     """
     name = spoken(node_type)
     if "/" in name:
@@ -54,13 +54,14 @@ def _plural(word: str) -> str:
 
 
 def spoken(name: str) -> str:
-    """A type's, relation's or attribute's name as words."""
+    """Return a type's, relation's or attribute's name as words."""
     return " ".join(name.replace("_", " ").split()) or "thing"
 
 
 def finite(label: str) -> str:
-    """A label that begins with a verb, as it is for one head: ``affiliated with`` gives is affiliated with, ``part of``
-    is a part of. Nothing where the label is a noun.
+    """Return a label as a finite verb for one head, or "" if it is a noun.
+
+    ``affiliated with`` gives is affiliated with, ``part of`` is a part of.
     """
     word = label.partition(" ")[0].casefold()
     if word in _AGREES or word in _AUXILIARY:
@@ -75,8 +76,10 @@ def finite(label: str) -> str:
 
 
 def agreeing(label: str) -> str:
-    """The same for heads in the plural: ``flows into`` gives flow into, ``is a member of`` are members of, and in
-    ``is expressed in, or expresses`` both parts agree.
+    """Return a label as a verb for heads in the plural.
+
+    ``flows into`` gives flow into, ``is a member of`` are members of; in ``is expressed in, or expresses`` both parts
+    agree.
     """
     parts = [agreeing(part) for part in label.split(", or ")] if ", or " in label else []
     if parts and all(parts):
@@ -94,7 +97,7 @@ def agreeing(label: str) -> str:
 
 
 def _infinitive(verb: str) -> str:
-    """A verb without the s of its third person; empty for a word that does not end as these do."""
+    """Return a verb without the s of the third person, or "" for other words."""
     if re.search(r"(?:ss|sh|ch|x|zz)es$", verb):
         return verb[:-2]
     if re.search(r"\w\wies$", verb):
@@ -103,13 +106,13 @@ def _infinitive(verb: str) -> str:
 
 
 def of_head(domain: str, label: str) -> str:
-    """The pattern of heads of a relation that share a tail: ``movies that are about {name}``."""
+    """Return the pattern of heads that share a tail: ``movies that are about {name}``."""
     verb = agreeing(label)
     return f"{plural(domain)} {_who(domain)} {verb} {NAME}" if verb else f"{plural(domain)} with the {label} {NAME}"
 
 
 def of_tail(domain: str, label: str) -> str:
-    """The pattern of tails of a relation that share a head: ``movies that {name} directed``."""
+    """Return the pattern of tails that share a head: ``movies that {name} directed``."""
     things = plural(domain)
     clause = finite(label)
     has = _HAS.fullmatch(label)
@@ -120,15 +123,16 @@ def of_tail(domain: str, label: str) -> str:
 
 
 def of_either(domain: str, label: str) -> str:
-    """The pattern of a relation that is written both ways and labelled ``has as target, or is it``, for either end:
-    ``drugs linked to {name} as target``; empty for other labels.
+    """Return the pattern of either end of a relation labelled ``has as target, or is it``; "" for other labels.
+
+    Example: ``drugs linked to {name} as target``.
     """
     found = _EITHER.fullmatch(label)
     return f"{plural(domain)} linked to {NAME} as {found[1]}" if found else ""
 
 
 def are_people(node_type: str) -> bool:
-    """Whether a type is called as people are."""
+    """Return whether a type's name means people."""
     return spoken(node_type).casefold() in _PEOPLE
 
 
@@ -137,13 +141,14 @@ def _who(domain: str) -> str:
 
 
 def has_marks(text: str) -> bool:
-    """Whether a text holds what marks phrases in QUEST's queries."""
+    """Return whether a text contains the marks of phrases in QUEST's queries."""
     return "<mark>" in text or "</mark>" in text
 
 
 def of_attribute(domain: str, attribute: str, *, year: bool, several: bool) -> str:
-    """The pattern of nodes with one value of an attribute; ``year`` for numbers that are years, ``several`` for
-    attributes that hold lists.
+    """Return the pattern of nodes with one value of an attribute.
+
+    ``year``: the values are years. ``several``: the attribute is a list.
     """
     things, words = plural(domain), spoken(attribute)
     if year and words.casefold() == "year":
@@ -156,7 +161,10 @@ def of_attribute(domain: str, attribute: str, *, year: bool, several: bool) -> s
 
 
 def of_category(domain: str, category: str) -> str:
-    """The pattern of members of what is itself called a category: its name says all where the domain is but pages."""
+    """Return the pattern of members of a type whose name says that it is a category.
+
+    The name alone suffices if the domain is pages.
+    """
     if domain in ("document", "page", "article", "entity"):
         return NAME
     return f"{plural(domain)} in the {spoken(category)} {NAME}"

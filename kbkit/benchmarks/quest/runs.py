@@ -1,13 +1,12 @@
-"""Files of what systems gave: rankings (nodes with scores), and predicted sets in the form of QUEST's predictions.
+"""Files of runs: rankings (nodes with scores), and predicted sets in the format of QUEST's predictions.
 
-Nodes are called by their titles, which hold spaces, so that the files are JSON lines and not TREC's.
+Nodes are titles, which contain spaces, so the files are JSON lines and not TREC's.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,10 +14,11 @@ from typing import Any
 
 import polars as pl
 
+from kbkit.benchmarks.dataset import run_names
 from kbkit.benchmarks.quest.corpus import Corpus
 from kbkit.benchmarks.quest.dataset import Example
 from kbkit.benchmarks.quest.tables import System
-from kbkit.errors import BadInputError
+from kbkit.errors import BadInputError, Command
 from kbkit.measures import files, records
 from kbkit.measures.frames import RUN, ordered
 from kbkit.measures.records import content
@@ -27,9 +27,9 @@ _LISTS = ("nodes", "docs", "answers", "answer_ids")
 
 
 def write(system: System, examples: Sequence[Example], folder: str | os.PathLike[str]) -> Path:
-    """Write a system to ``folder/NAME.jsonl``, a record for each query, also where nothing was found.
+    """Write a system to ``folder/NAME.jsonl``: a record for each query, even without results.
 
-    A ranking: ``query``, ``k``, ``results`` (``node``, ``score``). Predicted sets: ``id`` (where the dataset has ids),
+    A ranking: ``query``, ``k``, ``results`` (``node``, ``score``). Predicted sets: ``id`` (if the dataset has ids),
     ``query`` (its text), ``docs``, ``scores``, ``threshold``.
     """
     lists = ordered(system.run).group_by("query").agg("node", "score")
@@ -55,33 +55,29 @@ def _set(system: System, example: Example, nodes: list[str], scores: list[float]
 
 
 def read(path: str | os.PathLike[str], examples: Sequence[Example], corpus: Corpus | None = None) -> System:
-    """A system from a file that :func:`write` or another program wrote; its name is the file's.
+    """Read a system from a file of :func:`write` or of another program, named by the file.
 
-    Records whose nodes are a plain list (``docs``, ``nodes``, ...) are predicted sets, anything else is a ranking. A
-    query is called by its id or, where that is clear, by its text; with a ``corpus`` a node also by ``type#key``, or by
-    its key, beside its title. Raises :class:`BadInputError` that names the line.
+    Records with a plain list of nodes (``docs``, ``nodes``, ...) are predicted sets, all others rankings. A query is
+    named by its id, or by its text if that is unambiguous; with a ``corpus``, a node can also be ``type#key`` or its
+    key instead of its title. Raises :class:`BadInputError` that names the line.
     """
     path = Path(path)
     if not path.exists():
-        raise BadInputError(f"there is no file {path}", "kbkit quest run writes runs")
+        raise BadInputError(f"No such file: {path}", "Run ", Command("quest run"), " to write runs")
     run = files.read_run(path)
-    ranked, threshold, k = _kind(path)
+    ranked, threshold, k = _header(path)
     run = _by_id(run, examples)
     return System(path.stem, run if corpus is None else by_title(run, corpus), ranked, threshold, k)
 
 
 def read_all(paths: Sequence[Path], examples: Sequence[Example], corpus: Corpus | None = None) -> list[System]:
-    """Several systems; those whose files have one name are called by their whole paths."""
-    stems = Counter(path.stem for path in paths)
-    systems = [read(path, examples, corpus) for path in paths]
-    return [
-        system if stems[path.stem] == 1 else replace(system, name=str(path))
-        for path, system in zip(paths, systems, strict=True)
-    ]
+    """Read several systems; if files have the same stem, their systems are named by paths."""
+    systems = (read(path, examples, corpus) for path in paths)
+    return [replace(system, name=name) for name, system in zip(run_names(paths), systems, strict=True)]
 
 
-def _kind(path: Path) -> tuple[bool, float | None, int]:
-    """Whether a file holds a ranking, and the threshold and the k that its first record says."""
+def _header(path: Path) -> tuple[bool, float | None, int]:
+    """Return whether a file is a ranking, and the threshold and the k of its first record."""
     if path.suffix.lower() not in records.ENDINGS:
         return True, None, 0
     first = next(records.records(path, content(path)), None)
@@ -93,7 +89,7 @@ def _kind(path: Path) -> tuple[bool, float | None, int]:
 
 
 def _by_id(run: pl.DataFrame, examples: Sequence[Example]) -> pl.DataFrame:
-    """The run with ids in the place of texts."""
+    """Return the run with ids instead of texts."""
     queries = pl.DataFrame([(e.id, e.text) for e in examples], schema=["name", "text"], orient="row")
     clear = queries.filter(pl.col("text").is_unique() & ~pl.col("text").is_in(queries["name"].to_list()))
     return (
@@ -104,7 +100,7 @@ def _by_id(run: pl.DataFrame, examples: Sequence[Example]) -> pl.DataFrame:
 
 
 def by_title(run: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
-    """The run with titles in the place of ``type#key`` and of keys; other names stay."""
+    """Return the run with titles instead of ``type#key`` and keys; other names are unchanged."""
     nodes = corpus.nodes.select("title", "key", reference=pl.format("{}#{}", "type", "key"))
     keyed = nodes.filter(pl.col("key").is_unique()).select(pl.col("key").alias("node"), "title")
     names = pl.concat([keyed, nodes.select(pl.col("reference").alias("node"), "title")])

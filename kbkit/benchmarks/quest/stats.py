@@ -1,4 +1,4 @@
-"""What a QUEST dataset holds: Tables 1 and 2 of the paper (sections 3.1 to 3.4)."""
+"""Statistics of a QUEST dataset: Tables 1 and 2 of the paper (sections 3.1 to 3.4)."""
 
 from __future__ import annotations
 
@@ -6,48 +6,45 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from kbkit.benchmarks.quest.dataset import TEMPLATES, Dataset, Example
+from kbkit.benchmarks.dataset import SPLITS, bin_counts
+from kbkit.benchmarks.quest.dataset import DOCUMENTS, TEMPLATES, Dataset, Example
 from kbkit.display.charts import Chart
 from kbkit.measures.scores import ALL
 
 _WORDS = r"\S+"
-BINS = ((1, 1), (2, 2), (3, 4), (5, 7), (8, 10), (11, 15), (16, 20), (21, 0))
-"""Numbers of answers that are counted together; the last has no end. The paper keeps queries with 2 to 20."""
-
-
-def read(dataset: Dataset, split: str = "") -> list[Example]:
-    """The queries of one split, or of all that are there."""
-    return [example for part in ([split] if split else dataset.splits) for example in dataset.read(part)]
+BINS = ((1, 1), (2, 2), (3, 4), (5, 7), (8, 10), (11, 15), (16, 20), (21, None))
+"""Bins of numbers of answers. The paper keeps queries with 2 to 20."""
 
 
 def templates(examples: Sequence[Example]) -> pl.DataFrame:
-    """Table 1: template, domain, queries, example (the shortest text, the first of several), in the paper's order, and
-    a row for all. Queries without a template (the paper's additional ones for training) have null there.
+    """Return Table 1: template, domain, queries, example (the shortest text), in the paper's order, and a row for all.
+
+    Queries without a template (the paper's additional ones for training) have null there.
     """
     rows = [(example.template, example.domain, example.text) for example in examples]
     frame = pl.DataFrame(rows, schema=dict.fromkeys(("template", "domain", "example"), pl.String), orient="row")
     shortest = pl.col("example").sort_by(pl.col("example").str.len_chars(), maintain_order=True).first()
     counts = frame.group_by("template", "domain").agg(pl.len().cast(pl.Int64).alias("queries"), shortest)
-    whole = pl.DataFrame({"template": [ALL], "domain": [ALL], "queries": [frame.height]})
-    return pl.concat([in_order(counts, "domain"), whole], how="diagonal").select(
+    total = pl.DataFrame({"template": [ALL], "domain": [ALL], "queries": [frame.height]})
+    return pl.concat([in_order(counts, "domain"), total], how="diagonal").select(
         "template", "domain", "queries", "example"
     )
 
 
 def in_order(frame: pl.DataFrame, *then: str) -> pl.DataFrame:
-    """Rows by template in the order of the paper's Table 1, others after them, then by ``then``."""
-    known = {name: place for place, name in enumerate(TEMPLATES)}
-    place = pl.col("template").replace_strict(known, default=len(known), return_dtype=pl.Int64)
-    return frame.sort([place, pl.col("template"), *map(pl.col, then)], nulls_last=True)
+    """Sort rows by template as in the paper's Table 1, other templates last, and by ``then``."""
+    known = {name: position for position, name in enumerate(TEMPLATES)}
+    position = pl.col("template").replace_strict(known, default=len(known), return_dtype=pl.Int64)
+    return frame.sort([position, pl.col("template"), *map(pl.col, then)], nulls_last=True)
 
 
 def domains(dataset: Dataset, examples: Sequence[Example]) -> pl.DataFrame:
-    """Table 2, a row a domain and one for all.
+    """Return Table 2: a row per domain and one for all.
 
-    domain, queries, documents, query_words, doc_words, answers (means, words split at white space); complete,
-    partial: the shares of the ratings of answers that call a document's evidence so; attributed: the mean, over
-    the answers that have any, of the words in the spans marked for them, each span once; longest: the words
-    of the longest span. Null where the dataset does not say: documents by domain without their types, ratings.
+    domain, queries, documents, query_words, doc_words, answers (means; words are split at white space); complete,
+    partial: fractions of the ratings of answers; attributed: mean number of words in the spans marked for an answer,
+    each span once; longest: words of the longest span. Null if unknown: documents by domain without their types,
+    ratings.
     """
     queries = pl.DataFrame(
         [(example.domain, len(example.text.split()), len(example.docs)) for example in examples],
@@ -65,13 +62,13 @@ def domains(dataset: Dataset, examples: Sequence[Example]) -> pl.DataFrame:
 
 
 def _by_domain(frame: pl.DataFrame, *columns: pl.Expr) -> pl.DataFrame:
-    """``columns`` for each domain, sorted, then for all."""
+    """Aggregate ``columns`` by domain, sorted, then for all."""
     groups = frame.group_by("domain").agg(*columns).sort("domain", nulls_last=True)
     return pl.concat([groups, frame.select(pl.lit(ALL).alias("domain"), *columns)])
 
 
 def _documents(dataset: Dataset) -> pl.DataFrame:
-    """domain, documents, doc_words; a domain is a type of kbkit's documents, the published name none."""
+    """Return domain, documents, doc_words; only documents of kbkit have types, which are their domains."""
     empty = pl.DataFrame(schema={"domain": pl.String, "documents": pl.Int64, "doc_words": pl.Float64})
     documents = dataset.documents()
     if documents is None:
@@ -83,7 +80,7 @@ def _documents(dataset: Dataset) -> pl.DataFrame:
 
 
 def _evidence(examples: Sequence[Example]) -> pl.DataFrame:
-    """domain, complete, partial."""
+    """Return domain, complete, partial."""
     rows = [
         (example.domain, rating.strip().casefold())
         for example in examples
@@ -96,7 +93,7 @@ def _evidence(examples: Sequence[Example]) -> pl.DataFrame:
 
 
 def _attributions(examples: Sequence[Example]) -> pl.DataFrame:
-    """domain, attributed, longest."""
+    """Return domain, attributed, longest."""
     rows: list[tuple[str | None, int, int]] = [
         (example.domain, sum(counts), max(counts)) for example in examples for counts in _spans(example) if any(counts)
     ]
@@ -106,7 +103,7 @@ def _attributions(examples: Sequence[Example]) -> pl.DataFrame:
 
 
 def _spans(example: Example) -> Iterator[list[int]]:
-    """The words of each span that is marked in an answer's document, for each answer."""
+    """Yield, for each answer, the number of words of each span marked in its document."""
     for title in example.docs:
         marked = (example.attributions or {}).get(title, ())
         spans = {span for one in marked for span in one.values() if isinstance(span, str)}
@@ -114,39 +111,34 @@ def _spans(example: Example) -> Iterator[list[int]]:
 
 
 def charts(examples: Sequence[Example]) -> list[Chart]:
-    """Table 1 as bars, and how many queries have so many answers."""
+    """Return Table 1 as bars, and the number of queries by number of answers."""
     counts = templates(examples).filter(pl.col("template").ne_missing(ALL)).fill_null("none")
     title = "Table 1: queries by template"
-    answers, share = spread(examples), "share of the queries"
+    answers = spread(examples)
     return [
         Chart(title, counts, "template", "queries", "domain", flat=True, stacked=True, x_title=" "),
-        Chart("Queries by their answers", answers, "answers", "share", percent=True, y_title=share),
+        Chart("Queries by number of answers", answers, "answers", "share", percent=True, y_title="fraction of queries"),
     ]
 
 
 def spread(examples: Sequence[Example]) -> pl.DataFrame:
-    """How many queries have so many answers: answers (a bin), queries, share; bins without any too."""
-    counts = [len(example.docs) for example in examples]
-    rows = []
-    for low, high in BINS:
-        held = sum(low <= count <= (high or count) for count in counts)
-        name = f"{low}+" if not high else str(low) if low == high else f"{low}-{high}"
-        rows.append((name, held, held / len(counts) if counts else None))
+    """Return the number of queries by number of answers: answers (a bin), queries, share; empty bins included."""
+    rows = bin_counts([len(example.docs) for example in examples], BINS)
     return pl.DataFrame(rows, schema={"answers": pl.String, "queries": pl.Int64, "share": pl.Float64}, orient="row")
 
 
 def remarks(dataset: Dataset, examples: Sequence[Example]) -> list[str]:
-    """What a reader of the tables should know."""
+    """Return remarks on the tables."""
     result = []
     documents = dataset.documents()
     if documents is None:
-        result.append(f"{dataset.folder} has no documents.jsonl: documents are not counted")
+        result.append(f"{dataset.folder} has no {DOCUMENTS}, so documents are not counted")
     elif dataset.collect(documents.select("type").filter(pl.col("type").is_not_null()).head(1)).is_empty():
-        result.append("documents.jsonl names no types: documents are counted for all domains together")
+        result.append(f"{DOCUMENTS} has no types, so documents are counted for all domains together")
     plain = sum(example.template is None for example in examples)
     if plain:
-        result.append(f"queries without a template: {plain:,}, such as the paper adds for training (section 3.5)")
-    missing = [split for split in ("train", "val", "test") if split not in dataset.splits]
+        result.append(f"Queries without a template: {plain:,}; the paper adds such queries for training (section 3.5)")
+    missing = [split for split in SPLITS if split not in dataset.splits]
     if missing:
-        result.append(f"{dataset.folder} lacks {', '.join(f'{split}.jsonl' for split in missing)}")
+        result.append(f"{dataset.folder} has no {', '.join(f'{split}.jsonl' for split in missing)}")
     return result

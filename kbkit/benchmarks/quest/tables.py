@@ -1,4 +1,4 @@
-"""Tables 3 to 6 of the QUEST paper, of any number of systems. Pure functions."""
+"""Tables 3 to 6 of the QUEST paper, for any number of systems. Pure functions."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ from dataclasses import dataclass
 import polars as pl
 
 from kbkit.benchmarks.quest.stats import in_order
-from kbkit.errors import KbError
+from kbkit.errors import Command, KbError
 from kbkit.measures import false_positives, sets
 from kbkit.measures.frames import Gold, ordered
 from kbkit.measures.scores import ALL, summary
 
 KS = (20, 50, 100, 1000)
-"""Where Table 4 cuts rankings."""
+"""The cutoffs of Table 4."""
 
 
 @dataclass(frozen=True)
 class System:
-    """What a system gave: a ``run`` (query, node, score). It is a ranking, or, if not ``ranked``, the sets it predicts.
+    """The ``run`` (query, node, score) of a system: a ranking, or if not ``ranked`` the predicted sets.
 
-    ``threshold`` is what a classifier's scores were held against; ``k`` how many nodes a ranking was to hold, at most,
-    where that is known.
+    ``threshold``: of a classifier's scores. ``k``: maximum length of a ranking, if known.
     """
 
     name: str
@@ -33,10 +32,9 @@ class System:
 
 
 def average_scores(systems: Sequence[System], gold: Gold) -> pl.DataFrame:
-    """Table 3: system, threshold, queries, empty (for how many nothing is predicted), precision, recall, f1 (means).
+    """Return Table 3: system, threshold, queries, empty (queries without a prediction), precision, recall, f1 (means).
 
-    A ranking counts as the set of all its nodes. Precision is the mean over the queries with a prediction; recall and
-    f1 are means over all.
+    A ranking is the set of its nodes. Precision is the mean over queries with a prediction, recall and f1 over all.
     """
     parts = []
     for system in systems:
@@ -50,13 +48,14 @@ def average_scores(systems: Sequence[System], gold: Gold) -> pl.DataFrame:
 
 
 def recalls(systems: Sequence[System], gold: Gold) -> pl.DataFrame:
-    """Table 4, of the rankings: system, queries, then recall@K and mrecall@K for each K of :data:`KS` that one reaches,
-    at least the first; null where a ranking ends before K for every query, and so says nothing about it. Raises
-    :class:`KbError` if no system is a ranking.
+    """Return Table 4, for rankings: system, queries, then recall@K and mrecall@K for K of :data:`KS`.
+
+    Null if a ranking ends before K for every query; a K that no ranking reaches is left out. Raises :class:`KbError` if
+    no system is a ranking.
     """
     rankings = [system for system in systems if system.ranked]
     if not rankings:
-        raise KbError("no ranking among the runs", "Table 4 is of rankings")
+        raise KbError("Table 4 needs a ranking, but all runs are sets")
     depths = [max(system.k, _longest(system.run)) for system in rankings]
     ks = [k for k in KS if k == KS[0] or k <= max(depths, default=0)]
     columns = [f"{name}@{k}" for name in ("recall", "mrecall") for k in ks]
@@ -70,9 +69,9 @@ def recalls(systems: Sequence[System], gold: Gold) -> pl.DataFrame:
 
 
 def cut_short(systems: Sequence[System]) -> list[str]:
-    """The rankings that were to end before the first K of Table 4, a line each."""
+    """Return a line for each ranking that was limited to less than the first K of Table 4."""
     first = KS[0]
-    return [f"{s.name}: rankings end at {s.k}: recall@{first} is recall@{s.k}" for s in systems if 0 < s.k < first]
+    return [f"{s.name}: rankings end at {s.k}, so recall@{first} is recall@{s.k}" for s in systems if 0 < s.k < first]
 
 
 def _longest(run: pl.DataFrame) -> int:
@@ -81,8 +80,9 @@ def _longest(run: pl.DataFrame) -> int:
 
 
 def by_template(systems: Sequence[System], gold: Gold) -> pl.DataFrame:
-    """Table 5, of the predicted sets (of the rankings where there are none): system, template, a column for each domain
-    and one for all, with the mean f1; templates in the paper's order, then all of them.
+    """Return Table 5: the mean f1 by system, template and domain.
+
+    It covers predicted sets, or rankings if there are none. Templates are in the paper's order, then all together.
     """
     parts = []
     for system in predicted(systems):
@@ -94,7 +94,7 @@ def by_template(systems: Sequence[System], gold: Gold) -> pl.DataFrame:
 
 
 def _crossed(frame: pl.DataFrame) -> pl.DataFrame:
-    """Mean f1 for each template (a row) and domain (a column), and for all."""
+    """Return the mean f1 by template (rows) and domain (columns), and for all."""
     names = frame["domain"].drop_nulls().unique().sort().to_list()
     taken = {"system", "template", ALL}
     columns = [
@@ -109,22 +109,20 @@ def _crossed(frame: pl.DataFrame) -> pl.DataFrame:
 def false_positives_of(
     systems: Sequence[System], gold: Gold, unmet: Callable[[pl.DataFrame], pl.DataFrame]
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Table 6 and remarks: system, template, and the columns of :func:`kbkit.measures.false_positives.table`.
+    """Return Table 6 and remarks: system, template, and the columns of :func:`kbkit.measures.false_positives.table`.
 
-    Of a predicted set its false positives; of a ranking the nodes that are no answers and stand before one. ``unmet``
-    takes a run and says what its false positives fail, as :func:`kbkit.measures.false_positives.unmet` does.
+    For predicted sets it covers false positives; for rankings the non-answers that precede an answer. ``unmet`` returns
+    which constraints a run's false positives fail, as :func:`kbkit.measures.false_positives.unmet`.
     """
     if gold.queries["expression"].null_count() == gold.queries.height:
-        raise KbError(
-            "the queries have no expressions, so nobody knows which constraints an error fails",
-            "kbkit quest make writes them; the published files have none",
-        )
+        hint = ("Use a dataset of ", Command("quest make"), "; the published files have no expressions")
+        raise KbError("The queries have no expressions, so the constraints that errors fail are unknown", *hint)
     known = Gold(gold.judgements, gold.queries.filter(pl.col("expression").is_not_null()))
-    kept = [ahead(system.run, gold) if system.ranked else system.run for system in systems]
-    pairs = pl.concat([run.select("query", "node") for run in kept]).unique(maintain_order=True)
-    every = unmet(pairs.with_columns(score=0.0))  # once for all systems, which share many errors
+    runs = [ahead(system.run, gold) if system.ranked else system.run for system in systems]
+    pairs = pl.concat([run.select("query", "node") for run in runs]).unique(maintain_order=True)
+    every = unmet(pairs.with_columns(score=0.0))  # once for all systems, as they share many errors
     parts, remarks = [], []
-    for system, run in zip(systems, kept, strict=True):
+    for system, run in zip(systems, runs, strict=True):
         failures = every.join(run, on=["query", "node"], how="semi", maintain_order="left")
         frame = false_positives.table(failures, known.queries, ["template"])
         labelled = _labelled(frame, {"system": system.name})
@@ -141,14 +139,14 @@ def _number(column: str) -> int:
 
 
 def ahead(run: pl.DataFrame, gold: Gold) -> pl.DataFrame:
-    """The nodes of a ranking that stand before an answer of their query."""
+    """Return the nodes of a ranking that precede an answer of their query."""
     ranked = ordered(run).with_columns(rank=pl.int_range(1, pl.len() + 1).over("query"))
     last = ranked.join(gold.relevant, on=["query", "node"], how="semi").group_by("query").agg(last=pl.col("rank").max())
     return ranked.join(last, on="query").filter(pl.col("rank") < pl.col("last")).select(run.columns)
 
 
 def predicted(systems: Sequence[System]) -> list[System]:
-    """The systems that predict sets; all where none does."""
+    """Return the systems that predict sets, or all if none does."""
     return [system for system in systems if not system.ranked] or list(systems)
 
 

@@ -1,35 +1,35 @@
-"""Scores of runs: row-major exact match and F1, and Tables 5, 10 and 11, with the paper's figures beside."""
+"""Scores of runs: row-major exact match and F1, and Tables 5, 10 and 11, compared with the paper's figures."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
+from kbkit.benchmarks.dataset import bin_counts, run_names
 from kbkit.benchmarks.spinach import paper
-from kbkit.benchmarks.spinach.execute import Executed, plain
+from kbkit.benchmarks.spinach.execute import Executed, gold_problem, plain
 from kbkit.benchmarks.spinach.files import Dataset, Question
 from kbkit.benchmarks.spinach.paper import Published
 from kbkit.benchmarks.spinach.runs import Record, Run
 from kbkit.benchmarks.spinach.stats import DIFFERENCE, HERE, PAPER, known
-from kbkit.errors import KbError, plural
+from kbkit.errors import KbError, Option, plural
 from kbkit.measures import rows
 
 BINS = ((0, 2), (3, 5), (6, 8), (9, 11), (12, 14), (15, None))
-"""Actions of Table 5; the paper has no question with fewer than three."""
+"""Bins of Table 5; the paper has no question with fewer than three actions."""
 TOKEN_BINS = 10
-_SHOWN = 3
+_LISTED = 3
 _COUNTS = ("actions", "input_tokens", "output_tokens", "cost")
 
 
 @dataclass(frozen=True)
 class Scored:
-    """A run with the scores of its questions: ``query``, ``em`` and ``f1`` in percent, null where there is none.
+    """A run with the scores of its questions: ``query``, ``em`` and ``f1`` in percent, or null.
 
-    ``printed``: exact match and F1 that the paper has for it, if any.
+    ``printed``: exact match and F1 of the paper for it, if any.
     """
 
     name: str
@@ -42,12 +42,12 @@ class Scored:
 
 
 def with_gold(run: Run, gold: Dataset, execute: Callable[[str], Executed] | None = None) -> Run:
-    """The run with the gold answers of a file; with ``execute``, those that its queries give.
+    """Return the run with the gold answers of a file; with ``execute``, with the results of its queries.
 
-    Records are joined by id, else by question; gold decides which questions there are, and one that the run has not
-    got counts as asked without an answer. Where predictions are cells without types, as kbkit's runs have them, those
-    of gold are compared by their text alone. Raises :class:`KbError` where no record has a partner, and where a
-    question has neither answers nor, with ``execute``, a query.
+    Records are joined by id, or else by question. The questions are those of the gold file; one that the run does not
+    have counts as asked without an answer. If predictions are cells without types, as in runs of kbkit, gold answers
+    are compared by their text only. Raises :class:`KbError` if no record matches, and for a question that has neither
+    answers nor, with ``execute``, a query.
     """
     by_id = {record.id: record for record in run.records}
     by_text = {record.question: record for record in run.records if record.question}
@@ -55,8 +55,8 @@ def with_gold(run: Run, gold: Dataset, execute: Callable[[str], Executed] | None
     if not any(record for _, record in pairs):
         mine, theirs = run.records[0].id, gold.questions[0].id
         raise KbError(
-            f"no question of {gold.path} is in {run.path}: one has {theirs!r}, the other {mine!r}",
-            "records that belong together have the same id, or the same question",
+            f"No question of {gold.path} is in {run.path}: {theirs!r} and {mine!r} differ",
+            "Records are matched by id, or by question",
         )
     untyped = bool(run.settings) or execute is not None
     records = [_with_gold(one, record, gold, execute) for one, record in pairs]
@@ -64,53 +64,49 @@ def with_gold(run: Run, gold: Dataset, execute: Callable[[str], Executed] | None
 
 
 def outside(run: Run, gold: Dataset) -> list[str]:
-    """A line about the records of a run that a file of gold has no question for."""
+    """Return a line about the records of a run that are not in a gold file."""
     ids, texts = {one.id for one in gold.questions}, {one.text for one in gold.questions if one.text}
     found = [record for record in run.records if record.id not in ids and record.question not in texts]
-    return [f"{run.path}: {_listed(found)} not in {gold.path}: left out"] if found else []
+    return [f"{run.path}: {_listed(found)} not in {gold.path}, left out"] if found else []
 
 
 def _with_gold(
     one: Question, record: Record | None, gold: Dataset, execute: Callable[[str], Executed] | None
 ) -> Record:
-    known = record or Record(one.id, one.text, "", None, one.sparql, None, error="the run has no such question")
+    known = record or Record(one.id, one.text, "", None, one.sparql, None, error="the run does not have the question")
     if execute and one.sparql:
         found = execute(one.sparql)
-        return replace(known, id=one.id, gold=found.result, gold_sparql=one.sparql, gold_error=_reason(found))
+        return replace(known, id=one.id, gold=found.result, gold_sparql=one.sparql, gold_error=gold_problem(found))
     if one.answers is None:
-        raise KbError(f"{one.where} has no answers", f"--kb DIR runs the queries of {gold.path}")
+        raise KbError(f"{one.where}: missing answers", "Use ", Option("kb"), f" to run the queries of {gold.path}")
     return replace(known, id=one.id, gold=one.answers, gold_sparql=one.sparql, gold_error="")
 
 
-def again(run: Run, execute: Callable[[str], Executed], *, gold: bool) -> Run:
-    """The run with its predicted queries, and with ``gold`` the gold ones, run anew; results are compared by text."""
-    return replace(run, records=tuple(_again(record, execute, gold) for record in run.records))
+def rerun(run: Run, execute: Callable[[str], Executed], *, gold: bool) -> Run:
+    """Return the run with its predicted queries, and with ``gold`` the gold ones, executed again."""
+    return replace(run, records=tuple(_rerun(record, execute, gold) for record in run.records))
 
 
-def _again(record: Record, execute: Callable[[str], Executed], gold: bool) -> Record:
+def _rerun(record: Record, execute: Callable[[str], Executed], gold: bool) -> Record:
     if record.predicted_sparql:
         found = execute(record.predicted_sparql)
         record = replace(record, predicted=found.result, error=found.error, cut=found.cut)
     if gold and record.gold_sparql:
         found = execute(record.gold_sparql)
-        record = replace(record, gold=found.result, gold_error=_reason(found))
+        record = replace(record, gold=found.result, gold_error=gold_problem(found))
     return replace(record, predicted=plain(record.predicted), gold=plain(record.gold))
-
-
-def _reason(found: Executed) -> str:
-    """Why a gold query gives nothing to score by; empty if it does."""
-    return "there are more rows than are kept" if found.cut else found.error
 
 
 # -- scores -----------------------------------------------------------------------------------------------------------
 
 
 def score_all(runs: Sequence[Run], published: str | None = None) -> list[Scored]:
-    """Score runs; those whose files are called alike are called by their paths. ``published`` names the dataset of the
-    paper that they are of (``none``: none); else that is told by their settings, or the names of their files.
+    """Score runs; if files have the same stem, their runs are named by paths.
+
+    ``published`` names their dataset in the paper (``none``: no figures of the paper); the default is the one in their
+    settings, or in the names of their files.
     """
-    stems = Counter(run.path.stem for run in runs)
-    names = [run.path.stem if stems[run.path.stem] == 1 else str(run.path) for run in runs]
+    names = run_names([run.path for run in runs])
     return [score(run, _published(run, published), name) for run, name in zip(runs, names, strict=True)]
 
 
@@ -120,23 +116,23 @@ def _published(run: Run, name: str | None) -> Published | None:
 
 
 def score(run: Run, published: Published | None, name: str = "") -> Scored:
-    """Score a run; ``published`` is what the paper says of its dataset. Without ``name`` it is called as its file."""
+    """Score a run; ``published`` are the paper's figures for its dataset. The default ``name`` is the file's."""
     scores = rows.measure([_record(record) for record in run.records])
     percent = scores.with_columns(pl.col("em", "f1") * 100)
     return Scored(name or run.path.stem, run, percent, _printed(run, published))
 
 
 def _record(record: Record) -> rows.Prediction:
-    return rows.Prediction(record.id, record.predicted, record.gold if _scorable(record) else None, {})
+    return rows.Prediction(record.id, record.predicted, record.gold if _is_scorable(record) else None, {})
 
 
-def _scorable(record: Record) -> bool:
-    """Whether gold says what is right: it has rows, and all of them."""
+def _is_scorable(record: Record) -> bool:
+    """Return whether the gold result has rows and is complete."""
     return record.gold not in (None, []) and not record.gold_error
 
 
 def _printed(run: Run, published: Published | None) -> tuple[float, float] | None:
-    """The paper's figures for the dataset, split and ablation of a run."""
+    """Return the paper's figures for the dataset, split and ablation of a run."""
     if published is None:
         return None
     split = run.settings.get("split") or paper.split(run.path)
@@ -147,8 +143,10 @@ def _printed(run: Run, published: Published | None) -> tuple[float, float] | Non
 
 
 def table(scored: Sequence[Scored]) -> pl.DataFrame:
-    """Table 3 (2 for other datasets than SPINACH, 4 for runs without an action): run, figures, questions, em and f1 in
-    percent, and the means of actions, input_tokens, output_tokens and cost, over the questions that were asked.
+    """Return Table 3 (2 for other datasets than SPINACH, 4 for runs without an action).
+
+    The columns are run, figures, questions, em and f1 in percent, and the means of actions, input_tokens, output_tokens
+    and cost over the questions that were asked.
     """
     parts: list[tuple[object, ...]] = []
     for one in scored:
@@ -172,13 +170,15 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def per_query(scored: Sequence[Scored]) -> pl.DataFrame:
-    """A row a question: run, query, em and f1 in percent, actions, rolled_back, input_tokens, output_tokens, cost,
-    predicted_rows, gold_rows, and what is wrong (``error``).
+    """Return a row per question.
+
+    The columns are run, query, em and f1 in percent, actions, rolled_back, input_tokens, output_tokens, cost,
+    predicted_rows, gold_rows, error.
     """
     parts = []
     for one in scored:
-        told = pl.DataFrame(
-            [_told(record) for record in one.run.records],
+        details = pl.DataFrame(
+            [_details(record) for record in one.run.records],
             schema={
                 "query": pl.String,
                 **dict.fromkeys(("actions", "rolled_back", "input_tokens", "output_tokens"), pl.Int64),
@@ -188,12 +188,12 @@ def per_query(scored: Sequence[Scored]) -> pl.DataFrame:
             },
             orient="row",
         )
-        frame = one.scores.join(told, on="query", maintain_order="left")
+        frame = one.scores.join(details, on="query", maintain_order="left")
         parts.append(frame.select(pl.lit(one.name).alias("run"), pl.all()))
     return pl.concat(parts)
 
 
-def _told(record: Record) -> tuple[object, ...]:
+def _details(record: Record) -> tuple[object, ...]:
     counts = (record.actions, record.rolled_back, record.input_tokens, record.output_tokens, record.cost)
     wrong = "; ".join(filter(None, [record.error, record.gold_error and f"gold: {record.gold_error}"]))
     return (record.id, *counts, _height(record.predicted), _height(record.gold), wrong or None)
@@ -204,28 +204,28 @@ def _height(result: rows.Result) -> int | None:
 
 
 def actions(scored: Sequence[Scored]) -> pl.DataFrame:
-    """Table 5: run, actions (a bin), questions, percent (of those asked, rolled back actions not counted), paper.
+    """Return Table 5: run, actions (a bin), questions, percent (of those asked), paper.
 
-    Runs whose files do not say it are left out, here and in :func:`tokens`.
+    Actions that were rolled back do not count. Runs without such data are left out, here and in :func:`tokens`.
     """
     parts = []
     for one in scored:
         counts = _known(one.run, "actions")
         if not counts:
             continue
-        for low, high in BINS:
-            name = f"{low}-{high}" if high is not None else f"{low}"
-            held = sum(count >= low and (high is None or count <= high) for count in counts)
-            parts.append((one.name, name, held, 100 * held / len(counts), paper.ACTIONS.get(name, 0.0)))
+        for label, count, fraction in bin_counts(counts, BINS):
+            name = label.removesuffix("+")  # the paper's limit is 15 actions
+            parts.append((one.name, name, count, 100 * (fraction or 0.0), paper.ACTIONS.get(name, 0.0)))
     schema = {"run": pl.String, "actions": pl.String, "questions": pl.Int64, "percent": pl.Float64, PAPER: pl.Float64}
     return pl.DataFrame(parts, schema=schema, orient="row")
 
 
 def tokens(scored: Sequence[Scored], name: str) -> pl.DataFrame:
-    """Table 10 (``input_tokens``) or 11 (``output_tokens``): run, from, to, questions, percent, and the paper's bins.
+    """Return Table 10 (``input_tokens``) or Table 11 (``output_tokens``), with the paper's bins.
 
-    Ten bins of equal width from the least to the most that a question needed, each without its upper end but the last;
-    the paper's bins are those of its own run: paper_from, paper_to, paper.
+    The columns are run, from, to, questions, percent. Ten bins of equal width cover the minimum to the maximum of a
+    question; all but the last exclude their upper end. The paper's bins are those of its own run: paper_from, paper_to,
+    paper.
     """
     first, width, shares = paper.INPUT_TOKENS if name == "input_tokens" else paper.OUTPUT_TOKENS
     theirs = [(first + i * width, first + (i + 1) * width, share) for i, share in enumerate(shares)]
@@ -235,11 +235,11 @@ def tokens(scored: Sequence[Scored], name: str) -> pl.DataFrame:
         if not counts:
             continue
         low = min(counts)
-        span = (low, max(counts) if max(counts) > low else low + TOKEN_BINS)  # of one number: bins of one token
-        held, edges = np.histogram(np.array(counts, np.float64), TOKEN_BINS, span)
-        for place, printed in enumerate(theirs):
-            share = 100 * int(held[place]) / len(counts)
-            parts.append((one.name, float(edges[place]), float(edges[place + 1]), int(held[place]), share, *printed))
+        span = (low, max(counts) if max(counts) > low else low + TOKEN_BINS)  # for one number, bins of one token
+        counted, edges = np.histogram(np.array(counts, np.float64), TOKEN_BINS, span)
+        for i, printed in enumerate(theirs):
+            share = 100 * int(counted[i]) / len(counts)
+            parts.append((one.name, float(edges[i]), float(edges[i + 1]), int(counted[i]), share, *printed))
     numbers = dict.fromkeys(("percent", "paper_from", "paper_to", PAPER), pl.Float64)
     schema = {"run": pl.String, "from": pl.Float64, "to": pl.Float64, "questions": pl.Int64, **numbers}
     return pl.DataFrame(parts, schema=schema, orient="row")
@@ -254,35 +254,35 @@ def _known(run: Run, name: str) -> list[int]:
 
 
 def remarks(scored: Scored) -> list[str]:
-    """What a reader of the scores should know: which questions have none and why, which count 0."""
+    """Return remarks on the scores: which questions have none and why, which are scored 0."""
     records = scored.run.records
     missing = set(scored.scores.filter(pl.col("f1").is_null())["query"])
     counted = [record for record in records if record.id not in missing]
     lines = [
-        f"left out of the means, as in the paper: {_listed(found)}: {why}"
-        for why, found in _grouped([r for r in records if not _scorable(r)], _no_gold).items()
+        f"left out of the means, as in the paper: {_listed(found)}: {reason}"
+        for reason, found in _grouped([r for r in records if not _is_scorable(r)], _no_gold).items()
     ]
-    if labels := [r for r in records if r.id in missing and _scorable(r)]:
+    if labels := [r for r in records if r.id in missing and _is_scorable(r)]:
         lines.append(
-            f"left out of the means: {_listed(labels)}: the gold query asks for labels only, which do not count (the"
-            " authors' program gives such a question 0)"
+            f"left out of the means: {_listed(labels)}: the gold query returns only labels, which are not scored (the"
+            " authors' program scores 0)"
         )
     wrong = [r for r in counted if r.asked and r.predicted is None]
-    lines += [f"count 0: {_listed(found)}: {why}" for why, found in _grouped(wrong, _no_answer).items()]
+    lines += [f"scored 0: {_listed(found)}: {reason}" for reason, found in _grouped(wrong, _no_answer).items()]
     if cut := [r for r in counted if r.cut]:
-        lines.append(f"only the first rows of the prediction were kept, and count: {_listed(cut)}")
+        lines.append(f"only the first rows of the prediction were scored: {_listed(cut)}")
     return [f"{scored.name}: {line}" for line in lines]
 
 
-def _grouped(records: Sequence[Record], why: Callable[[Record], str]) -> dict[str, list[Record]]:
+def _grouped(records: Sequence[Record], reason: Callable[[Record], str]) -> dict[str, list[Record]]:
     groups: dict[str, list[Record]] = {}
     for record in records:
-        groups.setdefault(why(record), []).append(record)
+        groups.setdefault(reason(record), []).append(record)
     return groups
 
 
 def _no_gold(record: Record) -> str:
-    return record.gold_error or ("the gold query gives no rows" if record.gold == [] else "there is no gold answer")
+    return record.gold_error or ("the gold query returns no rows" if record.gold == [] else "there is no gold answer")
 
 
 def _no_answer(record: Record) -> str:
@@ -290,5 +290,5 @@ def _no_answer(record: Record) -> str:
 
 
 def _listed(records: Sequence[Record]) -> str:
-    names = ", ".join(record.id for record in records[:_SHOWN])
-    return f"{plural(len(records), 'question')} ({names}{', ...' * (len(records) > _SHOWN)})"
+    names = ", ".join(record.id for record in records[:_LISTED])
+    return f"{plural(len(records), 'question')} ({names}{', ...' * (len(records) > _LISTED)})"

@@ -1,35 +1,38 @@
-"""Queries run on a KB, with their result in the form that row-major measures take."""
+"""Execute queries on a KB, with results in the form of the row measures."""
 
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
+from kbkit.benchmarks.spinach.files import Dataset, Question
 from kbkit.errors import KbError, QueryError, QuerySyntaxError, QueryTimeoutError
 from kbkit.measures.rows import Result
 from kbkit.sparql.parse import parse
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from kbkit.kb import KnowledgeBase
 
 TIMEOUT = 60.0
-"""Seconds a query, as in the paper (section 4.1)."""
-MOST = 10_000
-"""Rows that are kept of a result."""
+"""Seconds per query, as in the paper (section 4.1)."""
+MAX_ROWS = 10_000
+"""Maximum number of rows of a result."""
 _REFUSED = re.compile(r"error at \d+:\d+|SERVICE is refused")
-"""How messages begin of queries that are not run: what Oxigraph's parser says, and the check before it."""
+"""Messages for queries that are rejected before they run, by Oxigraph's parser or by kbkit."""
 
 
 @dataclass(frozen=True)
 class Executed:
-    """What became of a query: its ``result``, None with an ``error``.
+    """The outcome of a query: its ``result``, or None and an ``error``.
 
-    ``stage`` is how far it came: ``syntax`` (it is no SPARQL), ``rewrite`` (it asks for what is refused), ``engine``
-    (the engine's parser refuses it), ``time`` (stopped at the limit), ``run`` (another error while it ran), ``rows``
-    (it ran, and gave none) or ``done``. ``cut`` if there were more rows than asked for.
+    ``stage`` is how far it came: ``syntax`` (invalid SPARQL), ``rewrite`` (unsupported), ``engine`` (rejected by the
+    engine's parser), ``time`` (timeout), ``run`` (another error while it ran), ``rows`` (no rows) or ``done``. ``cut``:
+    there were more rows than the maximum.
     """
 
     result: Result
@@ -40,42 +43,43 @@ class Executed:
 
     @property
     def accepted(self) -> bool:
-        """Whether it was rewritten, and the engine's parser took it."""
+        """Whether it was rewritten, and accepted by the engine's parser."""
         return self.stage not in ("syntax", "rewrite", "engine")
 
     @property
     def ran(self) -> bool:
-        """Whether it ended within the limit."""
+        """Whether it finished before the timeout."""
         return self.stage in ("rows", "done")
 
     @property
     def rows(self) -> int:
-        """How many rows it gave; a boolean is one."""
+        """Number of rows; a boolean is one."""
         return len(self.result) if isinstance(self.result, list) else int(self.result is not None)
 
 
-def execute(kb: KnowledgeBase, text: str, timeout: float | None = TIMEOUT, limit: int = MOST) -> Executed:
-    """Run a query on a KB, rewritten as the KB's dialect has it, for at most ``timeout`` seconds (None: no limit) and
-    ``limit`` rows. What is wrong with the query is told, not raised.
+def execute(kb: KnowledgeBase, text: str, timeout: float | None = TIMEOUT, max_rows: int = MAX_ROWS) -> Executed:
+    """Run a query on a KB, rewritten for the KB's dialect. Errors of the query are returned, not raised.
+
+    ``timeout`` is in seconds (None: no limit).
     """
     try:
         notes = tuple(kb.rewrite(text).notes)
     except KbError as error:
-        return Executed(None, "rewrite" if _is_readable(text) else "syntax", _line(error))
+        return Executed(None, "rewrite" if _is_valid(text) else "syntax", _line(error))
     try:
-        frame = kb.sparql(text, timeout, max_rows=limit + 1)
+        frame = kb.sparql(text, timeout, max_rows=max_rows + 1)
     except QueryTimeoutError as error:
         return Executed(None, "time", _line(error), notes=notes)
-    except QuerySyntaxError as error:  # of the engine, in the words of our parser
-        return Executed(None, "engine" if _is_readable(text) else "syntax", _line(error), notes=notes)
+    except QuerySyntaxError as error:  # by the engine, reported by kbkit's parser
+        return Executed(None, "engine" if _is_valid(text) else "syntax", _line(error), notes=notes)
     except QueryError as error:
         return Executed(None, "engine" if _REFUSED.match(error.message) else "run", _line(error), notes=notes)
-    found = rows_of(frame.head(limit))
-    return Executed(found, "rows" if found == [] else "done", cut=frame.height > limit, notes=notes)
+    found = rows_of(frame.head(max_rows))
+    return Executed(found, "rows" if found == [] else "done", cut=frame.height > max_rows, notes=notes)
 
 
-def _is_readable(text: str) -> bool:
-    """Whether a query is SPARQL; what is refused may be."""
+def _is_valid(text: str) -> bool:
+    """Return whether a query is valid SPARQL, supported or not."""
     try:
         parse(text)
     except QuerySyntaxError:
@@ -88,13 +92,10 @@ def _line(error: KbError) -> str:
 
 
 def rows_of(frame: pl.DataFrame) -> Result:
-    """A frame of :meth:`KnowledgeBase.sparql` as rows of cells; that of an ASK query is its boolean.
+    """Return a frame of :meth:`KnowledgeBase.sparql` as rows of cells, or the boolean of an ASK query.
 
-    Cells are the texts that the frame has, without datatype and language, so that results of one KB compare with each
-    other only.
+    Cells are texts without datatype and language, so results are comparable only within one KB.
     """
-    import polars as pl
-
     if frame.columns == ["ask"] and frame.schema["ask"] == pl.Boolean:
         return bool(frame.item())
     return [
@@ -103,15 +104,101 @@ def rows_of(frame: pl.DataFrame) -> Result:
     ]
 
 
+def gold_problem(gold: Executed) -> str:
+    """Return why the result of a gold query cannot be scored, or ""."""
+    return "the result is cut at the maximum number of rows" if gold.cut else gold.error
+
+
 def plain(result: Result) -> Result:
-    """A result with its cells as :func:`rows_of` has them: their text, without type, datatype and language."""
+    """Return a result with cells as in :func:`rows_of`: texts without type, datatype and language."""
     if not isinstance(result, list):
         return result
     return [{name: {"type": "literal", "value": cell["value"]} for name, cell in row.items()} for row in result]
 
 
 def _text(value: Any) -> str:
-    """3.0 is 3, as a column of whole numbers has it."""
+    """Return a cell as text; 3.0 is written as 3, like an integer."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+# -- checking the queries of a file -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A question, the outcome of its query, and the seconds that it took."""
+
+    question: Question
+    found: Executed
+    seconds: float
+
+
+def check(
+    kb: KnowledgeBase, dataset: Dataset, timeout: float | None, max_rows: int, progress: Callable[[int, int], None]
+) -> Iterator[Checked]:
+    """Run the queries of a dataset on a KB, one after another."""
+    for position, question in enumerate(dataset.questions):
+        progress(position, len(dataset.questions))
+        started = time.perf_counter()
+        found = execute(kb, question.sparql, timeout, max_rows)
+        yield Checked(question, found, time.perf_counter() - started)
+    progress(len(dataset.questions), len(dataset.questions))
+
+
+def counts(checked: list[Checked]) -> pl.DataFrame:
+    """Return one row: total, accepted (rewritten and parsed), ran (before the timeout), nonempty."""
+    found = [one.found for one in checked]
+    return pl.DataFrame(
+        {
+            "total": [len(found)],
+            "accepted": [sum(one.accepted for one in found)],
+            "ran": [sum(one.ran for one in found)],
+            "nonempty": [sum(one.rows > 0 for one in found)],
+        }
+    )
+
+
+def details(checked: list[Checked]) -> pl.DataFrame:
+    """Return a row per query, about its question, its outcome and the time.
+
+    The columns are id, accepted, ran, rows (null if it did not run), stage (as in :class:`Executed`), reason, seconds,
+    notes (what was rewritten), question.
+    """
+    rows = [
+        (
+            one.question.id,
+            one.found.accepted,
+            one.found.ran,
+            one.found.rows if one.found.ran else None,
+            one.found.stage,
+            reason(one.found),
+            round(one.seconds, 3),
+            "; ".join(one.found.notes) or None,
+            one.question.text or None,
+        )
+        for one in checked
+    ]
+    schema = {
+        "id": pl.String,
+        "accepted": pl.Boolean,
+        "ran": pl.Boolean,
+        "rows": pl.Int64,
+        "stage": pl.String,
+        "reason": pl.String,
+        "seconds": pl.Float64,
+        "notes": pl.String,
+        "question": pl.String,
+    }
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def reason(found: Executed) -> str | None:
+    """Return why a query returned no rows, or None."""
+    return "no rows" if found.stage == "rows" else found.error or None
+
+
+def lines(checked: list[Checked]) -> list[str]:
+    """Return a line for each query that was rejected, failed, or returned no rows: id, stage, reason."""
+    return [f"{one.question.id}: {one.found.stage}: {reason(one.found)}" for one in checked if reason(one.found)]

@@ -1,10 +1,10 @@
-"""How large a query is: the seven numbers of Table 1, by the definitions of appendix A, on the syntax tree.
+"""Features and patterns of queries (appendices A and B), on the syntax tree.
 
-The authors count with rules and regular expressions. Where a definition leaves something open, each function says how
-it is read here; of readings that fit alike, the one whose figures come closer to the paper's was taken.
+Features are the seven numbers of Table 1. The authors count them with rules and regular expressions. If a definition is
+ambiguous, the function documents its reading, chosen to be closest to the paper's figures.
 
-What only asks for labels or tells the engine how to run is no part of a query here, as the paper removes such clauses
-from its queries (section 3.1): the label service, ``hint:`` statements, and the parameters of other services.
+Label requests and directives for the engine are not counted, as the paper removes them from its queries (section 3.1):
+the label service, ``hint:`` statements, and the parameters of other services.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _VALUES = ("inline_data_one_var", "inline_data_full", "data_row")
 _IRIS = ("IRIREF", "PNAME_LN", "PNAME_NS")
 _NUMBERS = ("NUMBER", "SIGNED_NUMBER")
 _LABELS = ("Label", "Description")
-"""How names of variables end that the label service fills; the authors leave such columns out."""
+"""Suffixes of variables that the label service fills; the authors leave such columns out."""
 _LABEL_SERVICE = Wikibase.ONTOLOGY + "label"
 _PARAMETER = Wikibase.BLAZEGRAPH + "serviceParam"
 
@@ -54,7 +54,7 @@ class Triple(NamedTuple):
 
 
 class Query:
-    """A query's tree, with what its prefixes stand for: those it declares, else the Wikidata Query Service's."""
+    """A query's tree with its prefixes: those that it declares, or else the Wikidata Query Service's."""
 
     def __init__(self, tree: ParseTree) -> None:
         self.tree = tree
@@ -65,9 +65,7 @@ class Query:
         self.triples = tuple(self._triples())
 
     def iri(self, node: Node) -> str:
-        """The whole IRI that a token stands for; empty for another token or a tree. A prefix that nobody declares stays
-        as it is.
-        """
+        """Return the IRI of a token, or "" for other tokens and trees; an undeclared prefix is unchanged."""
         if not isinstance(node, Token) or node.type not in _IRIS:
             return ""
         if node.type == "IRIREF":
@@ -76,7 +74,7 @@ class Query:
         return self._prefixes.get(prefix, f"{prefix}:") + local
 
     def parts(self, *rules: str) -> Iterator[ParseTree]:
-        """The subtrees of these rules, without those in the label service."""
+        """Return the subtrees of these rules, without those in the label service."""
         return nodes(self.tree, *rules, within=lambda tree: not self._is_label_service(tree))
 
     def _is_label_service(self, tree: ParseTree) -> bool:
@@ -84,32 +82,32 @@ class Query:
 
     def _triples(self) -> Iterator[Triple]:
         for part in self.parts(*_SUBJECTS):
-            # A list in brackets is the subject of what it holds; another term stands before its properties.
+            # A list in brackets is the subject of its properties; any other subject precedes them.
             subject = part if part.data == _BRACKETS else part.children[0]
             for properties in children(part, "property_list_path_not_empty"):
-                for relation, thing in _pairs(properties):
-                    triple = Triple(subject, relation, thing)
-                    if not self._is_instruction(triple):
+                for relation, value in _pairs(properties):
+                    triple = Triple(subject, relation, value)
+                    if not self._is_directive(triple):
                         yield triple
 
-    def _is_instruction(self, triple: Triple) -> bool:
-        """Whether a clause speaks to the engine or a service, and not of the data."""
+    def _is_directive(self, triple: Triple) -> bool:
+        """Return whether a clause configures the engine or a service."""
         subject = self.iri(triple.subject)
         return subject.startswith(Wikibase.HINT) or subject == _PARAMETER
 
 
 def _pairs(properties: ParseTree) -> Iterator[tuple[Node, Node]]:
-    """(relation, object) of ``p a, b; q c``."""
+    """Yield (relation, object) of ``p a, b; q c``."""
     relation: Node = properties
     for part in properties.children:
         if isinstance(part, Tree) and part.data == "object_list_path":
-            yield from ((relation, thing) for thing in part.children if thing != ",")
+            yield from ((relation, value) for value in part.children if value != ",")
         elif part != ";":
             relation = part
 
 
 def features(tree: ParseTree) -> Features:
-    """The seven numbers of a query."""
+    """Return the seven numbers of a query."""
     query = Query(tree)
     return Features(
         clauses(query),
@@ -123,23 +121,25 @@ def features(tree: ParseTree) -> Features:
 
 
 def clauses(query: Query) -> int:
-    """*Clauses*: "the number of atomic nodes of an AST, where an atomic node is one of: a projection clause (i.e.,
-    SELECT ... WHERE), a single subject-relation-object clause, a group by clause, a having by clause, a filter clause,
-    a sorting clause, a MINUS clause, and a join clause".
+    """Count *clauses* as defined in appendix A.
 
-    A projection clause is every SELECT, those of sub-selects and named subqueries too, and the head of another query
-    (ASK). A join clause joins further solutions to those of its group: OPTIONAL, VALUES, INCLUDE. A filter with EXISTS
-    is one clause beside those inside it. No clauses are UNION, BIND, LIMIT and SERVICE, which the definition does not
-    name (the authors' program counts LIMIT, and the clauses inside OPTIONAL twice).
+    "[T]he number of atomic nodes of an AST, where an atomic node is one of: a projection clause (i.e., SELECT ...
+    WHERE), a single subject-relation-object clause, a group by clause, a having by clause, a filter clause, a sorting
+    clause, a MINUS clause, and a join clause".
+
+    A projection clause is every SELECT, also of sub-selects and named subqueries, and the head of another query (ASK).
+    A join clause adds solutions to its group: OPTIONAL, VALUES, INCLUDE. A filter with EXISTS is one clause in addition
+    to those inside it. UNION, BIND, LIMIT and SERVICE are not counted, as the definition does not mention them (the
+    authors' program counts LIMIT, and the clauses inside OPTIONAL twice).
     """
     return relations(query) + sum(1 for _ in query.parts(*_HEADS, *_CLAUSES, *_JOINS))
 
 
 def projections(query: Query) -> int:
-    """*Projections*: "the number of fields in the final SELECT ... WHERE clause".
+    """Count *projections*: "the number of fields in the final SELECT ... WHERE clause".
 
-    Fields whose names end in Label or Description are left out, as the authors do. ``*`` is all variables of the
-    pattern that a result shows; an ASK has one field, its boolean, CONSTRUCT and DESCRIBE have none.
+    Fields whose names end in Label or Description are left out, as by the authors. ``*`` counts all visible variables
+    of the pattern; an ASK has one field, its boolean; CONSTRUCT and DESCRIBE have none.
     """
     if child(query.tree, "ask_query"):
         return 1
@@ -148,12 +148,12 @@ def projections(query: Query) -> int:
 
 
 def _fields(select: ParseTree) -> list[str]:
-    """The names of a SELECT's fields."""
+    """Return the names of a SELECT's fields."""
     clause = child(select, "select_clause")
     assert clause is not None
     if "*" in clause.children:
-        return sorted({name for where in children(select, "where_clause") for name in _shown(where)})
-    # Of (expression AS ?name), the last variable.
+        return sorted({name for where in children(select, "where_clause") for name in _visible(where)})
+    # The last variable of (expression AS ?name).
     return [[t for t in tokens(field) if t.type == "VAR"][-1][1:] for field in clause.children if _is_field(field)]
 
 
@@ -161,8 +161,8 @@ def _is_field(node: Node) -> bool:
     return isinstance(node, Tree) or node.type == "VAR"
 
 
-def _shown(node: Node) -> Iterator[str]:
-    """The variables of a pattern that ``SELECT *`` gives: not those of filters, MINUS and within sub-selects."""
+def _visible(node: Node) -> Iterator[str]:
+    """Yield the variables that ``SELECT *`` returns: not those of filters, MINUS and inner sub-selects."""
     if isinstance(node, Token):
         if node.type == "VAR":
             yield node[1:]
@@ -170,19 +170,19 @@ def _shown(node: Node) -> Iterator[str]:
         yield from _fields(node)
     elif node.data not in ("filter", "minus_graph_pattern"):
         for part in node.children:
-            yield from _shown(part)
+            yield from _visible(part)
 
 
 def relations(query: Query) -> int:
-    """*Relations*: "the number of subject-relation-object clauses".
+    """Count *relations*: "the number of subject-relation-object clauses".
 
-    ``?a p ?b, ?c; q ?d`` is three; ``?a p [ q ?b ]`` is two; a path is one, however long.
+    ``?a p ?b, ?c; q ?d`` is three; ``?a p [ q ?b ]`` is two; a path of any length is one.
     """
     return len(query.triples)
 
 
 def subjects(query: Query) -> int:
-    """*Subjects*: "the number of uniquely occurring subjects (either variables or entities)".
+    """Count *subjects*: "the number of uniquely occurring subjects (either variables or entities)".
 
     Blank nodes are neither; an entity is any IRI.
     """
@@ -190,9 +190,9 @@ def subjects(query: Query) -> int:
 
 
 def predicates(query: Query) -> int:
-    """*Predicates*: "the unique number of properties (i.e. a PID of the form P...)".
+    """Count *predicates*: "the unique number of properties (i.e. a PID of the form P...)".
 
-    Those in the relations, within paths too; ``p:P39`` and ``ps:P39`` are one property.
+    Properties in relations and paths count; ``p:P39`` and ``ps:P39`` are one property.
     """
     found: set[str] = set()
     for triple in query.triples:
@@ -201,12 +201,12 @@ def predicates(query: Query) -> int:
 
 
 def properties(query: Query, node: Node) -> set[str]:
-    """The PIDs that stand in a part of a query, in any namespace of Wikibase."""
+    """Return the PIDs in a part of a query, in any namespace of Wikibase."""
     return {pid for token in tokens(node) if (pid := wikidata_id(query.iri(token))).startswith("P")}
 
 
 def wikidata_id(iri: str) -> str:
-    """The PID, QID or LID at the end of an IRI of Wikidata's entities and properties; else empty."""
+    """Return the PID, QID or LID at the end of an IRI of Wikidata's entities and properties, or ""."""
     for space in _SPACES:
         if iri.startswith(space):
             local = iri[len(space) :]
@@ -221,10 +221,9 @@ _SPACES = tuple(
 
 
 def objects(query: Query) -> int:
-    """*Objects*: "the number of uniquely occurring objects (either variables or entities), where we also count the
-    number of y occurring in each VALUES clause of the form VALUES ?x {y}".
-
-    One set of both: a value that is an object too counts once. Blank nodes and literals are no objects.
+    """Count *objects*: "the number of uniquely occurring objects (either variables or entities), where we also count
+    the number of y occurring in each VALUES clause of the form VALUES ?x {y}".
+    They are one set: a value that is also an object counts once. Blank nodes and literals are not objects.
     """
     found = {_name(query, triple.object) for triple in query.triples}
     for part in query.parts(*_VALUES):
@@ -233,10 +232,10 @@ def objects(query: Query) -> int:
 
 
 def literals(query: Query) -> int:
-    """*Literals*: "the unique number of strings (e.g. "wikidata") or numerical numbers (e.g. 123.45)".
+    """Count *literals*: "the unique number of strings (e.g. "wikidata") or numerical numbers (e.g. 123.45)".
 
-    Those in clauses that say what an answer is: as objects, in filters, in VALUES. Numbers of LIMIT, and what stands in
-    projections, BIND, HAVING and ORDER BY, are left out. A string with a datatype or language is a string.
+    Objects, filters and VALUES count. LIMIT, projections, BIND, HAVING and ORDER BY do not. A string with a datatype or
+    language is a string.
     """
     found: set[str] = set()
     for part in query.parts("filter", *_VALUES):
@@ -248,17 +247,59 @@ def literals(query: Query) -> int:
 
 
 def _name(query: Query, node: Node) -> str:
-    """A variable or IRI, so that equal ones are equal; empty for anything else."""
+    """Return a variable or IRI in a form that is equal for equal ones; "" for anything else."""
     if isinstance(node, Token) and node.type == "VAR":
         return f"?{node[1:]}"
     return query.iri(node)
 
 
 def _constants(node: Node) -> Iterator[str]:
-    """The strings, without their quotation marks, and the numbers in a part of a query."""
+    """Yield the strings, without quotes, and the numbers in a part of a query."""
     for token in tokens(node):
         if token.type in _NUMBERS:
             yield str(token)
         elif token.type == "STRING":
             marks = 3 if token[:3] in ('"""', "'''") else 1
             yield f'"{token[marks:-marks]}'
+
+
+# -- patterns ---------------------------------------------------------------------------------------------------------
+
+_PLACEHOLDERS = {"VAR": "?", "NUMBER": "0", "SIGNED_NUMBER": "0", "INTEGER": "0", "STRING": '""'}
+"""Stand for every variable, number and string."""
+_PREFIXES = sorted(Wikibase.PREFIXES.items(), key=lambda item: -len(item[1]))
+"""The longest namespaces first, as some are prefixes of others."""
+
+
+def pattern(tree: ParseTree) -> str:
+    """Return the form of a query: its tokens, "ignoring all query variables, property IDs (PIDs), entity IDs (QIDs),
+    numbers, and string literals" (appendix B).
+    White space, comments, the case of keywords and prefix declarations do not count, and neither does the spelling of
+    an IRI. All variables are equal. Namespaces count: ``wdt:P31`` and ``p:P31`` differ.
+    """
+    query = Query(tree)
+    body = (part for part in tree.children if part not in children(tree, "prologue"))
+    return " ".join(_form(query, token) for part in body for token in tokens(part))
+
+
+def _form(query: Query, token: Token) -> str:
+    if token.type in _PLACEHOLDERS:
+        return _PLACEHOLDERS[token.type]
+    word, iri = str(token), query.iri(token)
+    if not iri:
+        return word if word == "a" else word.upper()
+    name = wikidata_id(iri)
+    return _shortened(iri.removesuffix(name) + name[:1])
+
+
+def _shortened(iri: str) -> str:
+    """Return an IRI with its prefix in the Wikidata Query Service, if it has one: ``wdt:P``."""
+    for prefix, space in _PREFIXES:
+        if iri.startswith(space):
+            return f"{prefix}:{iri.removeprefix(space)}"
+    return f"<{iri}>"
+
+
+def pids(tree: ParseTree) -> set[str]:
+    """Return all properties of a query, also as values (``wd:P31``)."""
+    return properties(Query(tree), tree)

@@ -1,4 +1,4 @@
-"""The paper's figures: Liu et al., SPINACH, Findings of EMNLP 2024, for the tables that kbkit makes too."""
+"""Figures of the paper (Liu et al., SPINACH, Findings of EMNLP 2024) for the tables that kbkit reproduces."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kbkit.errors import UnknownNameError
 
 @dataclass(frozen=True)
 class Published:
-    """What the paper says of a dataset; None where it says nothing.
+    """The paper's figures for a dataset; None if there are none.
 
     ``features`` (Table 1): means of clauses, projections, relations, subjects, predicates, objects, literals.
-    ``patterns`` (Table 6): queries, unique patterns. ``properties`` (Table 7): queries, unique properties.
-    ``scores`` (Tables 2 and 3): exact match and F1 of the SPINACH agent with GPT-4o, in percent, by split.
-    ``ablations`` (Table 4): the same without one action, by its name.
+    ``patterns`` (Table 6): queries, unique patterns. ``properties`` (Table 7): queries, unique properties. ``scores``
+    (Tables 2 and 3): exact match and F1 of the SPINACH agent with GPT-4o, in percent, by split. ``ablations`` (Table
+    4): the same without one action, by its name.
     """
 
     name: str
@@ -60,15 +60,15 @@ PUBLISHED = (
 """The datasets of Tables 1, 6 and 7, and of Table 2."""
 
 ACTIONS = MappingProxyType({"3-5": 28.6, "6-8": 33.8, "9-11": 11.0, "12-14": 7.1, "15": 19.5})
-"""Table 5: percent of the questions of SPINACH's dev by actions taken, rolled back ones not counted."""
+"""Table 5: percent of the questions of SPINACH's dev by number of actions, without those rolled back."""
 INPUT_TOKENS = (4912.5, 5418.0, (16.23, 24.03, 18.18, 8.44, 6.49, 5.84, 10.39, 7.14, 1.30, 1.95))
-"""Table 10: where the first of ten bins begins, how wide each is, percent of the questions in each."""
+"""Table 10: start of the first of ten bins, width of each, percent of the questions in each."""
 OUTPUT_TOKENS = (164.0, 281.3, (33.77, 27.92, 14.29, 11.04, 6.49, 3.90, 1.30, 0.65, 0.00, 0.65))
 """Table 11, likewise."""
 COST = 0.1253
-"""Dollars a question of dev, with GPT-4o (appendix D.1)."""
+"""Dollars per question of dev, with GPT-4o (appendix D.1)."""
 
-# As files and folders are called; tried in this order.
+# Names of files and folders, tried in this order.
 _CALLED = (
     (re.compile(r"qald[-_ ]?7"), "QALD-7"),
     (re.compile(r"qald[-_ ]?9"), "QALD-9 Plus"),
@@ -89,8 +89,9 @@ SPLITS = ("dev", "test", "train")
 
 
 def named(path: Path) -> Published | None:
-    """The dataset that a file is called after; one called only ``dev``, ``test`` or ``train`` after one of the two
-    folders above it, the closer first.
+    """Return the dataset that a file is named after.
+
+    A file called ``dev``, ``test`` or ``train`` is named after one of the two folders above it, the closer first.
     """
     parts = [path.stem, *path.absolute().parts[-2:-4:-1]] if path.stem.casefold() in SPLITS else [path.stem]
     for part in parts:
@@ -101,7 +102,7 @@ def named(path: Path) -> Published | None:
 
 
 def called(name: str) -> Published:
-    """The dataset of that name; raises :class:`UnknownNameError` for a name that the paper has not."""
+    """Return the dataset with that name. Raises :class:`UnknownNameError` if the paper does not have it."""
     for one in PUBLISHED:
         if one.name.casefold() == name.casefold():
             return one
@@ -109,6 +110,6 @@ def called(name: str) -> Published:
 
 
 def split(path: Path) -> str:
-    """The split that a file's name says, of :data:`SPLITS`; empty if none."""
+    """Return the split in a file's name, one of :data:`SPLITS`, or ""."""
     words = re.split("[^a-z]+", path.stem.casefold())
     return next((word for word in SPLITS if word in words), "")

@@ -1,4 +1,4 @@
-"""The agent on the questions of a file: a record a question, the gold answers of the same KB beside (section 5)."""
+"""Run the agent on the questions of a file: a record per question, with the gold answers of the same KB (section 5)."""
 
 from __future__ import annotations
 
@@ -7,44 +7,69 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kbkit.agent.agent import POLICY, PRUNE, Agent, Answer
 from kbkit.agent.agent import Settings as AgentSettings
+from kbkit.benchmarks.pipeline import Row, Table, busy
 from kbkit.benchmarks.spinach import paper
-from kbkit.benchmarks.spinach.execute import Executed, execute, rows_of
+from kbkit.benchmarks.spinach.execute import Executed, execute, gold_problem, rows_of
 from kbkit.benchmarks.spinach.files import Dataset, Question
-from kbkit.benchmarks.spinach.runs import GOLD, PREDICTED, RunFile
-from kbkit.benchmarks.stages import Row
 from kbkit.directory import systems
 from kbkit.directory.generations import fingerprint
 from kbkit.directory.systems import exclusive
 from kbkit.errors import KbError
 from kbkit.llm.account import BudgetError
+from kbkit.measures.rows import Result
 
 if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
     from kbkit.llm.calls import Calls
 
-_MOST_ERRORS = 3
-"""A run ends when so many questions, one after another, end in an error of the model: it is not there."""
+_MAX_ERRORS = 3
+"""A run ends after so many consecutive questions with an error of the model: it is not available."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is asked: the first ``limit`` questions (None: all), those too that cannot be scored if ``unscored``."""
+    """Which questions to ask: the first ``limit`` (None: all), with ``unscored`` also those that cannot be scored."""
 
     agent: AgentSettings
     limit: int | None = None
     unscored: bool = False
 
 
-def snapshot(kb: KnowledgeBase) -> dict[str, Any]:
-    """What data a KB's answers are of: its name, generation, when that was made, and a hash of its sources' names and
-    checksums.
+@dataclass(frozen=True)
+class Attempt(Row):
+    """The record of a question. A question that ``failed`` with an error of the model is asked again by the next run.
+
+    The first fields are those of the authors' files.
     """
+
+    question: str
+    gold_sparql: str
+    gold_answer_tuple: Any
+    gold_error: str
+    asked: bool
+    predicted_answer_tuple: Any
+    predicted_sparql: str = ""
+    failed: bool = False
+    error: str = ""
+    outcome: str = ""
+    cut: bool = False
+    actions: int | None = None
+    rolled_back: int | None = None
+    taken: dict[str, int] = field(default_factory=dict)
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+    trace: list[dict[str, Any]] = field(default_factory=list)
+
+
+def snapshot(kb: KnowledgeBase) -> dict[str, Any]:
+    """Return what identifies a KB's data: name, generation, its creation time, and a hash of the sources."""
     manifest = kb.manifest
     sources = sorted((str(source.get("name")), str(source.get("sha256"))) for source in manifest.sources)
     digest = hashlib.sha256(json.dumps(sources).encode()).hexdigest()
@@ -67,28 +92,25 @@ def run(
     replace: bool = False,
     progress: Callable[[int, int], None] = lambda *_: None,
 ) -> None:
-    """Let the agent answer the questions, ``workers`` at once, and write a record for each to ``out`` as it comes.
+    """Ask the agent the questions in ``workers`` threads, and write each record to ``out`` when it is finished.
 
-    A run that was stopped goes on where it was, with the questions that the file lacks or whose model failed; with
-    ``replace`` it begins anew. The first line says how it was made, and on what data (:func:`snapshot`). Raises
-    :class:`KbError` for a file of another run, and what the model's endpoint raises for three questions in a row.
+    An interrupted run continues with the questions that are missing or failed; with ``replace`` it starts over. The
+    first line records the settings and the data (:func:`snapshot`). Raises :class:`KbError` for a file of another run,
+    and the error of the model's endpoint after three consecutive questions that fail.
     """
     if not out.parent.is_dir():
-        raise KbError(f"{out}: there is no folder {out.parent}", "make it first")
-    asking = _Asking(kb, plan, calls)  # refuses a KB that cannot be asked, before anything is written
-    lock = out.with_name(f".{out.name}.lock")
-    with exclusive(lock, f"another run writes to {out}", "wait for it, or give another --out"):
+        raise KbError(f"No such folder: {out.parent}", "Create it first")
+    asking = _Asking(kb, plan, calls)  # raises before anything is written if the agent cannot use the KB
+    with exclusive(out.with_name(f".{out.name}.lock"), *busy(out)):
         if replace:
             systems.remove(out)
-        file = RunFile(out, _settings(kb, dataset, plan, calls))
+        table = Table(out, Attempt, _settings(kb, dataset, plan, calls))
         questions = dataset.questions[: plan.limit]
-        asked = {question.id: question for question in questions}
-        todo: list[Row] = [{"id": name} for name in asked]
-        file.each(todo, lambda row: asking.record(asked[row["id"]]), workers, progress)
+        table.fill_concurrently(questions, asking.attempt, workers, progress, lambda row: row.failed)
 
 
-def _settings(kb: KnowledgeBase, dataset: Dataset, plan: Plan, calls: Calls) -> Row:
-    """All that the records depend on."""
+def _settings(kb: KnowledgeBase, dataset: Dataset, plan: Plan, calls: Calls) -> dict[str, Any]:
+    """Return everything that the records depend on."""
     agent, published = asdict(plan.agent), paper.named(dataset.path)
     return {
         "file": dataset.path.name,
@@ -105,7 +127,7 @@ def _settings(kb: KnowledgeBase, dataset: Dataset, plan: Plan, calls: Calls) -> 
 
 
 class _Asking:
-    """Makes the record of a question; any thread may ask."""
+    """Asks the agent; thread-safe."""
 
     def __init__(self, kb: KnowledgeBase, plan: Plan, calls: Calls) -> None:
         self._kb, self._plan, self._calls = kb, plan, calls
@@ -113,59 +135,66 @@ class _Asking:
         self._guard = threading.Lock()
         self._errors = 0
 
-    def record(self, question: Question) -> Row:
-        """Gold first: a question that it cannot score is not asked, unless the plan says so."""
+    def attempt(self, question: Question) -> Attempt:
+        """Run the gold query, then ask the question; the plan can exclude questions that cannot be scored."""
         settings = self._plan.agent
         gold = execute(self._kb, question.sparql, settings.timeout, settings.limit) if question.sparql else None
-        begun = {"id": question.id, "question": question.text, "gold_sparql": question.sparql, **_gold(gold)}
-        if gold is not None and not _scores(gold) and not self._plan.unscored:
-            return {**begun, "asked": False, PREDICTED: None, "error": "not asked: there is no gold answer"}
+        begun = (question.id, question.text, question.sparql, *_gold(gold))
+        if gold is not None and not _is_scorable(gold) and not self._plan.unscored:
+            return Attempt(*begun, asked=False, predicted_answer_tuple=None, error="not asked: there is no gold answer")
         try:
             answer = self._agent.ask(question.text)
         except BudgetError:
             raise
         except KbError as error:
             self._count(error)
-            return {**begun, "asked": True, "failed": True, PREDICTED: None, "error": " ".join(str(error).split())}
+            message = " ".join(str(error).split())
+            return Attempt(*begun, asked=True, predicted_answer_tuple=None, failed=True, error=message)
         self._count(None)
-        return {**begun, "asked": True, **self._told(answer)}
+        usable = bool(answer.sparql and answer.rows.columns)
+        return Attempt(
+            *begun,
+            asked=True,
+            predicted_answer_tuple=rows_of(answer.rows) if usable else None,
+            predicted_sparql=answer.sparql,
+            error="" if usable else "no query that ran" if answer.sparql else "no query",
+            **self._measured(answer),
+        )
 
     def _count(self, error: KbError | None) -> None:
         with self._guard:
             self._errors = self._errors + 1 if error else 0
-            if error and self._errors >= _MOST_ERRORS:
+            if error and self._errors >= _MAX_ERRORS:
                 raise error
 
-    def _told(self, answer: Answer) -> Row:
+    def _measured(self, answer: Answer) -> dict[str, Any]:
+        """Return the fields about the work of the agent."""
         prices = self._calls.account.models[self._calls.models[0]].prices
         used = answer.usage
-        found = answer.sparql and answer.rows.columns
+        known = any(used)  # a recording has no usage
         return {
-            "predicted_sparql": answer.sparql,
-            PREDICTED: rows_of(answer.rows) if found else None,
             "cut": answer.cut,
             "outcome": answer.outcome,
-            "error": "" if found else "no query that ran" if answer.sparql else "no query",
             "actions": answer.actions,
             "rolled_back": answer.rolled_back,
             "taken": dict(Counter(step.action or "(none)" for step in answer.trace)),
-            "input_tokens": used.input if any(used) else None,  # a recording does not say
-            "output_tokens": used.output if any(used) else None,
-            "cost": (used.input * prices[0] + used.output * prices[1]) / 1e6 if prices and any(used) else None,
-            "trace": [{name: value for name, value in step.record().items() if name in _KEPT} for step in answer.trace],
+            "input_tokens": used.input if known else None,
+            "output_tokens": used.output if known else None,
+            "cost": (used.input * prices[0] + used.output * prices[1]) / 1e6 if prices and known else None,
+            "trace": [{name: one for name, one in step.record().items() if name in _STEP} for step in answer.trace],
         }
 
 
-_KEPT = ("thought", "action", "argument", "rolled_back")
-"""What a record keeps of a step: the same actions give the same observations again."""
+_STEP = ("thought", "action", "argument", "rolled_back")
+"""The recorded fields of a step: observations follow from the actions."""
 
 
-def _gold(gold: Executed | None) -> Row:
+def _gold(gold: Executed | None) -> tuple[Result, str]:
+    """Return the gold result and why it cannot be scored, if so."""
     if gold is None:
-        return {GOLD: None, "gold_error": ""}
-    return {GOLD: gold.result, "gold_error": "there are more rows than are kept" if gold.cut else gold.error}
+        return None, ""
+    return gold.result, gold_problem(gold)
 
 
-def _scores(gold: Executed) -> bool:
-    """Whether a gold result says what is right."""
+def _is_scorable(gold: Executed) -> bool:
     return gold.stage == "done" and not gold.cut

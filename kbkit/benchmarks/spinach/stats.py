@@ -1,17 +1,17 @@
-"""What the queries of datasets are like: Tables 1, 6 and 7 of the paper, with its figures beside ours."""
+"""Statistics of the queries of datasets: Tables 1, 6 and 7 of the paper, compared with its figures."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
-from kbkit.benchmarks.spinach import paper, patterns
-from kbkit.benchmarks.spinach.features import Features, features
+from kbkit.benchmarks.dataset import bin_counts, run_names
+from kbkit.benchmarks.spinach import paper
+from kbkit.benchmarks.spinach.features import Features, features, pattern, pids
 from kbkit.benchmarks.spinach.files import Dataset, Question
 from kbkit.benchmarks.spinach.paper import Published
 from kbkit.display.charts import Chart
@@ -19,17 +19,17 @@ from kbkit.errors import QuerySyntaxError
 from kbkit.sparql.parse import parse
 
 HERE, PAPER, DIFFERENCE = "here", "paper", "difference"
-"""What a row's figures are: of the file, printed in the paper, the first less the second."""
+"""The figures of a row: of the file, of the paper, and their difference."""
 BINS = ((1, 3), (4, 6), (7, 9), (10, 12), (13, 15), (16, 18), (19, None))
-"""Clauses, in the chart of their spread."""
+"""Bins of numbers of clauses, for the chart."""
 FEATURES = tuple(field.name for field in dataclasses.fields(Features))
 
 
 @dataclass(frozen=True)
 class Described:
-    """A dataset's queries: those that parse, with their numbers, forms and properties, and those that do not, with why.
+    """A dataset's queries: those that parse, with features, patterns and properties, and the others with the error.
 
-    ``published`` is what the paper says of the dataset, if it knows it.
+    ``published`` are the paper's figures for the dataset, if any.
     """
 
     name: str
@@ -42,18 +42,17 @@ class Described:
 
 
 def describe(datasets: Sequence[Dataset], published: str | None = None) -> list[Described]:
-    """Read the queries of datasets and count what is in them.
+    """Parse the queries of datasets and compute their features.
 
-    ``published`` names the dataset of the paper that they are (``none``: none); else that is told by the files' names.
-    Datasets whose files are called alike are called by their paths.
+    ``published`` names the dataset of the paper (``none``: no figures of the paper); by default the files' names do.
+    Datasets whose files have the same stem are named by paths.
     """
-    stems = Counter(dataset.path.stem for dataset in datasets)
-    names = [d.path.stem if stems[d.path.stem] == 1 else str(d.path) for d in datasets]
+    names = run_names([dataset.path for dataset in datasets])
     return [_described(one, name, known(one.path, published)) for one, name in zip(datasets, names, strict=True)]
 
 
 def known(path: Path, name: str | None = None) -> Published | None:
-    """What the paper says of a dataset: of the one called ``name`` (``none``: of none), else as its file is called."""
+    """Return the paper's figures for a dataset: by ``name`` (``none``: no figures), or else by the file's name."""
     if name is None:
         return paper.named(path)
     return None if name == "none" else paper.called(name)
@@ -71,8 +70,8 @@ def _described(dataset: Dataset, name: str, published: Published | None) -> Desc
         published,
         tuple(question for question, _ in read),
         tuple(features(tree) for _, tree in read),
-        tuple(patterns.pattern(tree) for _, tree in read),
-        tuple(frozenset(patterns.pids(tree)) for _, tree in read),
+        tuple(pattern(tree) for _, tree in read),
+        tuple(frozenset(pids(tree)) for _, tree in read),
         tuple(unread),
     )
 
@@ -81,9 +80,9 @@ def _described(dataset: Dataset, name: str, published: Published | None) -> Desc
 
 
 def sizes(described: Sequence[Described]) -> pl.DataFrame:
-    """Table 1: dataset, figures (:data:`HERE`, ...), queries, and the means of the seven numbers over those that parse.
+    """Return Table 1: dataset, figures (:data:`HERE`, ...), queries, and the means of the seven numbers.
 
-    The paper does not say of how many queries its means are, except SPINACH's.
+    The means are over valid queries. The paper gives the number of queries only for SPINACH.
     """
     parts = []
     for one in described:
@@ -110,26 +109,26 @@ def _less(a: float | None, b: float) -> float | None:
 
 
 def forms(described: Sequence[Described]) -> pl.DataFrame:
-    """Table 6: dataset, figures, queries, unique_patterns, and their share of the queries.
+    """Return Table 6: dataset, figures, queries, unique_patterns, and their fraction of the queries.
 
-    The paper prints 0.041 % for WikiWebQuestions, whose 176 of 4,316 are 4.1 %.
+    The paper prints 0.041 % for WikiWebQuestions, but 176 of 4,316 are 4.1 %.
     """
     rows: list[tuple[object, ...]] = []
     for one in described:
-        rows.append(_row(one, HERE, len(one.patterns), _with_share(len(set(one.patterns)), len(one.patterns))))
+        rows.append(_row(one, HERE, len(one.patterns), _with_fraction(len(set(one.patterns)), len(one.patterns))))
         if one.published and one.published.patterns:
             size, unique = one.published.patterns
-            rows.append(_row(one, PAPER, size, _with_share(unique, size)))
+            rows.append(_row(one, PAPER, size, _with_fraction(unique, size)))
     counts = {"queries": pl.Int64, "unique_patterns": pl.Int64, "share": pl.Float64}
     return pl.DataFrame(rows, schema={"dataset": pl.String, "figures": pl.String, **counts}, orient="row")
 
 
-def _with_share(part: int, whole: int) -> tuple[int, float | None]:
-    return part, part / whole if whole else None
+def _with_fraction(part: int, total: int) -> tuple[int, float | None]:
+    return part, part / total if total else None
 
 
 def properties(described: Sequence[Described]) -> pl.DataFrame:
-    """Table 7: dataset, figures, queries, unique_properties."""
+    """Return Table 7: dataset, figures, queries, unique_properties."""
     rows: list[tuple[object, ...]] = []
     for one in described:
         rows.append(_row(one, HERE, len(one.properties), [len(frozenset().union(*one.properties))]))
@@ -141,13 +140,11 @@ def properties(described: Sequence[Described]) -> pl.DataFrame:
 
 
 def per_query(described: Sequence[Described]) -> pl.DataFrame:
-    """A row a query that parses: dataset, query, the seven numbers, properties (how many), pattern."""
+    """Return a row per valid query: dataset, query, the seven numbers, number of properties, pattern."""
     rows = [
-        (one.name, question.id, *dataclasses.astuple(numbers), len(pids), pattern)
+        (one.name, question.id, *dataclasses.astuple(numbers), len(used), form)
         for one in described
-        for question, numbers, pids, pattern in zip(
-            one.questions, one.features, one.properties, one.patterns, strict=True
-        )
+        for question, numbers, used, form in zip(one.questions, one.features, one.properties, one.patterns, strict=True)
     ]
     counts = dict.fromkeys((*FEATURES, "properties"), pl.Int64)
     return pl.DataFrame(
@@ -156,12 +153,12 @@ def per_query(described: Sequence[Described]) -> pl.DataFrame:
 
 
 def remarks(described: Sequence[Described]) -> list[str]:
-    """What a reader of the tables should know: queries that do not parse, each with the reason."""
+    """Return remarks on the tables: invalid queries, each with the reason."""
     result = []
     for one in described:
         if one.unread:
             count, of = len(one.unread), len(one.unread) + len(one.features)
-            result.append(f"{one.name}: {count:,} of {of:,} queries cannot be read, and are in no table:")
+            result.append(f"{one.name}: {count:,} of {of:,} queries are invalid and left out:")
             result += [f"{one.name}: {question.where} ({question.id}): {why}" for question, why in one.unread]
     return result
 
@@ -170,24 +167,24 @@ def remarks(described: Sequence[Described]) -> list[str]:
 
 
 def charts(described: Sequence[Described]) -> list[Chart]:
-    """Table 1 as bars, and how many queries have so many clauses."""
+    """Return Table 1 as bars, and the number of queries by number of clauses."""
     means = sizes(described).filter(pl.col("figures") != DIFFERENCE)
     label = pl.when(pl.col("figures") == PAPER).then(pl.format("{} (paper)", "dataset")).otherwise("dataset")
     bars = means.with_columns(label.alias("dataset")).unpivot(FEATURES, index="dataset", variable_name="of")
-    title, shares = "Queries by their clauses", spread(described)
+    title, shares = "Queries by number of clauses", spread(described)
     return [
-        Chart("Table 1: how large queries are", bars, "of", "value", "dataset", x_title=" ", y_title="mean"),
-        Chart(title, shares, "clauses", "share", "dataset", percent=True, y_title="share of the queries"),
+        Chart("Table 1: sizes of queries", bars, "of", "value", "dataset", x_title=" ", y_title="mean"),
+        Chart(title, shares, "clauses", "share", "dataset", percent=True, y_title="fraction of queries"),
     ]
 
 
 def spread(described: Sequence[Described]) -> pl.DataFrame:
-    """How many queries have so many clauses: dataset, clauses (a bin), queries, share; bins without any too."""
-    rows = []
-    for one in described:
-        for low, high in BINS:
-            held = sum(low <= f.clauses <= (high or f.clauses) for f in one.features)
-            name = f"{low}-{high}" if high else f"{low}+"
-            rows.append((one.name, name, held, held / len(one.features) if one.features else None))
+    """Return the number of queries by number of clauses: dataset, clauses (a bin), queries, share.
+
+    Empty bins are included.
+    """
+    rows = [
+        (one.name, *counted) for one in described for counted in bin_counts([f.clauses for f in one.features], BINS)
+    ]
     schema = {"dataset": pl.String, "clauses": pl.String, "queries": pl.Int64, "share": pl.Float64}
     return pl.DataFrame(rows, schema=schema, orient="row")

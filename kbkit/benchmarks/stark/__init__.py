@@ -1,6 +1,6 @@
-"""STaRK (Wu et al. 2024): makes datasets of queries on texts and relations, describes, runs and scores them.
+"""STaRK (Wu et al. 2024): generate datasets of queries on texts and relations, describe, run and score them.
 
-Making has four stages (section 2.4 of the paper), a module each: ``relational`` draws templates and groundings,
-``textual`` takes properties from a gold answer's document, ``fuse`` makes a query of both, ``verify`` keeps the
-candidates that have the properties. ``make`` puts them together, ``layout`` writes the files.
+``make`` generates a dataset in four stages (section 2.4 of the paper): ``relational`` draws templates and groundings,
+``textual`` extracts properties from a gold answer's document, ``fuse`` words a query from both, and ``verify`` finds
+the candidates that have the properties. ``dataset`` reads and writes the files.
 """

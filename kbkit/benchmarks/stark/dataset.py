@@ -1,33 +1,46 @@
-"""A STaRK dataset on disk: ``stark_qa/*.csv`` and ``split/*.index``; one that kbkit made has ``queries.jsonl`` too."""
+"""A STaRK dataset on disk: ``stark_qa/*.csv`` and ``split/*.index``; datasets of kbkit have ``queries.jsonl`` too."""
 
 from __future__ import annotations
 
+import csv
+import io
 import itertools
+import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
+from kbkit.benchmarks.dataset import ABOUT, QUERIES, SPLITS, assign, json_lines
+from kbkit.directory.files import write_files
 from kbkit.errors import BadInputError
 from kbkit.measures import stark
 from kbkit.measures.frames import Gold
 from kbkit.measures.records import JsonRecord, content, records
 
+if TYPE_CHECKING:
+    from kbkit.kb import KnowledgeBase
+
 HUMAN = "human_generated_eval"
-"""What the paper's code calls the split of the questions that people wrote."""
+"""The split of the questions that people wrote, as the paper's code calls it."""
 HUMAN_TABLE = f"stark_qa_{HUMAN}"
-QUERIES = "queries.jsonl"
-_FIELDS = "a query has an id, and relational_words and textual_words that count"
+TABLE = "stark_qa/stark_qa.csv"
+TEST_TENTH = "test-0.1"
+FRACTIONS = {"amazon": (0.65, 0.17, 0.18), "mag": (0.60, 0.20, 0.20), "prime": (0.55, 0.20, 0.25)}
+"""Fractions of train, val and test by catalogue (Table 3 of the paper); other catalogues use those of MAG."""
+KEY, REFERENCE = "key", "reference"
+"""How ``answer_ids`` name nodes: by key, or by ``type#key`` if answers of several types share keys."""
 WORDS = pl.Schema({"query": pl.String, "relational": pl.Int64, "textual": pl.Int64})
+_FIELDS = "A query needs an id, and the numbers relational_words and textual_words"
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Questions with their answers, and ``words`` (query, relational, textual: how many of its words say what), None
-    where nothing tells.
-    """
+    """Questions with their answers. ``words`` (query, relational, textual) counts the words of each kind, if known."""
 
     name: str
     gold: Gold
@@ -35,16 +48,19 @@ class Dataset:
     human: bool = False
 
 
-def read(path: Path) -> list[Dataset]:
-    """The dataset of a folder, and the questions that people wrote as another; or that of one csv.
+# -- reading ----------------------------------------------------------------------------------------------------------
 
-    Raises :class:`BadInputError` where there is neither, and for what cannot be read, with its line.
+
+def read(path: Path) -> list[Dataset]:
+    """Return the dataset of a folder or a csv file; questions that people wrote are a dataset of their own.
+
+    Raises :class:`BadInputError` if there is no dataset or an invalid line.
     """
-    found = _read(path)
-    for dataset in found:
+    datasets = _read(path)
+    for dataset in datasets:
         if dataset.gold.queries.is_empty():
-            raise BadInputError(f"{path}: {dataset.name} has no queries", "a line a query, after the one of names")
-    return found
+            raise BadInputError(f"{path}: {dataset.name} has no queries", "Each line after the header is a query")
+    return datasets
 
 
 def _read(path: Path) -> list[Dataset]:
@@ -52,34 +68,35 @@ def _read(path: Path) -> list[Dataset]:
     if not path.is_dir():
         human = path.stem == HUMAN_TABLE
         return [Dataset(path.stem, stark.read(path), None if human else _words(path.parent.parent), human)]
-    made, written = (_has(path, table) for table in ("stark_qa", HUMAN_TABLE))
-    found = []
-    if made or not written:  # where there is neither, the reader says what is missing
-        found.append(Dataset(name, stark.read(path), _words(path)))
-    if written:
-        found.append(Dataset(f"{name} human" if made else name, stark.read(path, HUMAN), None, human=True))
-    return found
+    has_main, has_human = (_has(path, table) for table in ("stark_qa", HUMAN_TABLE))
+    datasets = []
+    if has_main or not has_human:  # without either, the reader raises an error that names the missing file
+        datasets.append(Dataset(name, stark.read(path), _words(path)))
+    if has_human:
+        datasets.append(Dataset(f"{name} human" if has_main else name, stark.read(path, HUMAN), None, human=True))
+    return datasets
 
 
 def read_all(paths: Sequence[Path]) -> list[Dataset]:
-    """The datasets of several folders, a folder that is named twice once; those of one name are called by their whole
-    paths.
+    """Return the datasets of several folders with distinct names: paths if two have the same name.
+
+    A folder that is listed twice is read once.
     """
     once = {path.resolve(): path for path in reversed(paths)}
     found = [(path, dataset) for path in reversed(once.values()) for dataset in read(path)]
-    again = Counter(dataset.name for _, dataset in found)
-    unclear = {path for path, dataset in found if again[dataset.name] > 1}
-    names = [_whole(path, dataset) if path in unclear else dataset.name for path, dataset in found]
+    counts = Counter(dataset.name for _, dataset in found)
+    ambiguous = {path for path, dataset in found if counts[dataset.name] > 1}
+    names = [_path_name(path, dataset) if path in ambiguous else dataset.name for path, dataset in found]
     return [replace(dataset, name=name) for name, (_, dataset) in zip(_distinct(names), found, strict=True)]
 
 
-def _whole(path: Path, dataset: Dataset) -> str:
-    """The name by the path; of the questions that people wrote, beside others in their folder, with that word."""
+def _path_name(path: Path, dataset: Dataset) -> str:
+    """Return the path of a dataset, with the suffix ``human`` if its name has it."""
     return f"{path}{dataset.name.removeprefix(path.resolve().name)}" if path.is_dir() else str(path)
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """Names with a number behind those that came before: a folder may be called as another's second dataset."""
+    """Append numbers to repeated names."""
     result: list[str] = []
     for name in names:
         numbered = (f"{name} ({number})" for number in itertools.count(2))
@@ -92,7 +109,7 @@ def _has(folder: Path, table: str) -> bool:
 
 
 def _words(folder: Path) -> pl.DataFrame | None:
-    """The counts of words in ``queries.jsonl``; None without that file."""
+    """Return the word counts of ``queries.jsonl``, or None without that file."""
     path = folder / QUERIES
     if not path.is_file():
         return None
@@ -100,7 +117,7 @@ def _words(folder: Path) -> pl.DataFrame | None:
     for record in records(path, content(path)):
         name = _id(record)
         if name in rows:
-            raise record.error(f"query {name!r} again, as in line {rows[name][0]}", "a query has one line")
+            raise record.error(f"Duplicate query {name!r}, first in line {rows[name][0]}", "A query has one line")
         rows[name] = (record.position, _count(record, "relational_words"), _count(record, "textual_words"))
     return pl.DataFrame([(name, *counts) for name, (_, *counts) in rows.items()], schema=WORDS, orient="row")
 
@@ -108,12 +125,73 @@ def _words(folder: Path) -> pl.DataFrame | None:
 def _id(record: JsonRecord) -> str:
     value = record.fields.get("id")
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise record.error(f"id is {value!r:.40}" if "id" in record.fields else "no id", _FIELDS)
+        raise record.error(f"Invalid id {value!r:.40}" if "id" in record.fields else "Missing id", _FIELDS)
     return str(value)
 
 
 def _count(record: JsonRecord, name: str) -> int:
     value = record.fields.get(name)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
-        raise record.error(f"{name} is {value!r:.40}" if name in record.fields else f"no {name}", _FIELDS)
+        raise record.error(f"Invalid {name} {value!r:.40}" if name in record.fields else f"Missing {name}", _FIELDS)
     return value
+
+
+# -- writing ----------------------------------------------------------------------------------------------------------
+
+
+def fractions_of(templates: Sequence[str]) -> tuple[float, ...]:
+    """Return the paper's split fractions for the catalogue of the templates."""
+    catalogues = {template.split("/")[0] for template in templates}
+    return FRACTIONS.get(catalogues.pop(), FRACTIONS["mag"]) if len(catalogues) == 1 else FRACTIONS["mag"]
+
+
+def share_keys(kb: KnowledgeBase, types: Iterable[str]) -> bool:
+    """Return whether nodes of different ``types`` share a key."""
+    sql = (
+        "SELECT 1 FROM nodes WHERE type::VARCHAR IN (SELECT unnest($types))"
+        " GROUP BY key HAVING count(DISTINCT type) > 1 LIMIT 1"
+    )
+    distinct = sorted(set(types))
+    return len(distinct) > 1 and bool(kb.tables.rows(sql, {"types": distinct}))
+
+
+def are_references(kb: KnowledgeBase, names: pl.Series) -> bool:
+    """Return whether all names are ``type#key``; False without names."""
+    types = names.str.extract("^(.+?)#").is_in([t.name for t in kb.schema.node_types])
+    return bool(len(names) and types.fill_null(False).all())
+
+
+def write(
+    out: Path, records: Sequence[dict[str, Any]], fractions: Sequence[float], seed: int, about: Mapping[str, Any]
+) -> None:
+    """Write the files of a dataset and set the split of each of the ``records``. Old files are replaced at the end."""
+    rng = np.random.default_rng(seed)
+    splits = assign(len(records), dict(zip(SPLITS, fractions, strict=True)), rng)
+    for record, split in zip(records, splits, strict=True):
+        record["split"] = split
+    indexes = {split: [record["id"] for record in records if record["split"] == split] for split in SPLITS}
+    tenth = sorted(rng.permutation(len(indexes["test"]))[: -(-len(indexes["test"]) // 10)].tolist())
+    indexes[TEST_TENTH] = [indexes["test"][i] for i in tenth]
+    texts = {
+        TABLE: _csv(records, references=about["names"] == REFERENCE),
+        **{f"split/{name}.index": "".join(f"{query}\n" for query in ids) for name, ids in indexes.items()},
+        QUERIES: json_lines(records),
+        ABOUT: json.dumps(about, ensure_ascii=False, indent=2) + "\n",
+    }
+    write_files({out / name: text for name, text in texts.items()})
+
+
+def _csv(records: Sequence[Mapping[str, Any]], *, references: bool) -> str:
+    named = [[f"{a['type']}#{a['key']}" if references else a["key"] for a in record["answers"]] for record in records]
+    numbers = all(key.isascii() and key.isdigit() and str(int(key)) == key for keys in named for key in keys)
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(["id", "query", "answer_ids"])
+    for record, keys in zip(records, named, strict=True):
+        rows.writerow([record["id"], record["query"], answer_ids(keys, numbers=numbers)])
+    return text.getvalue()
+
+
+def answer_ids(keys: Sequence[str], *, numbers: bool) -> str:
+    """Return keys as a list literal, as STaRK writes them: of ``numbers`` if all keys of the dataset are, or texts."""
+    return str([int(key) for key in keys]) if numbers else json.dumps(list(keys), ensure_ascii=False)

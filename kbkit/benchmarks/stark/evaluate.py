@@ -1,4 +1,4 @@
-"""Runs every retriever of kbkit on a STaRK dataset and scores runs: Tables 6 to 8 of the paper, section 3.1."""
+"""Run the search modes of kbkit on a STaRK dataset and score runs: Tables 6 to 8 of the paper (section 3.1)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from kbkit.errors import BadInputError, KbError, UnknownNameError
+from kbkit.benchmarks.dataset import check_seed, writing
+from kbkit.benchmarks.stark.dataset import are_references
+from kbkit.errors import BadInputError, Command, KbError, Option, UnknownNameError
 from kbkit.measures import ranking, stark
 from kbkit.measures.files import read_run, write_run
 from kbkit.measures.frames import RUN, Gold
 from kbkit.measures.records import content, load
+from kbkit.questions.run import search
 from kbkit.search.run import Search
 from kbkit.search.settings import MODES
 
@@ -31,7 +34,7 @@ MEASURES = {"Hit@1": "hit@1", "Hit@5": "hit@5", "R@20": "recall@20", "MRR": "mrr
 """Table 6's columns."""
 RESULTS = "results.json"
 TIMED = 100
-"""Questions whose searches are timed."""
+"""Number of questions whose searches are timed."""
 _NEEDS = {
     "bm25": ("text",),
     "dense": ("vectors",),
@@ -51,21 +54,21 @@ _TABLE = pl.Schema(
 
 
 class Latency(NamedTuple):
-    """Milliseconds for a query, of searches one after the other."""
+    """Milliseconds per query, for searches one after the other."""
 
     median: float
     mean: float
 
     @staticmethod
     def of(seconds: Sequence[float]) -> Latency | None:
-        """None where nothing was timed."""
+        """Return the latency from ``seconds`` per query, or None without any."""
         taken = 1000 * np.asarray(seconds)
         return Latency(float(np.median(taken)), float(np.mean(taken))) if len(taken) else None
 
 
 @dataclass(frozen=True)
 class Result:
-    """A run (query, node, score) of a system; ``latency`` None where it is not known."""
+    """A run (query, node, score) of a system and its ``latency``, if known."""
 
     name: str
     run: pl.DataFrame
@@ -74,11 +77,11 @@ class Result:
 
 @dataclass(frozen=True)
 class Task:
-    """Questions with their answers, as keys (``type#key`` with ``references``), and the nodes that may be found:
-    ``within``, of the ``types``.
+    """Questions with their answers, and the nodes that are searched.
 
-    ``answers`` counts the answers of all questions, ``unknown`` those of them that are no such node; ``guessed`` when
-    neither the user nor the KB's source said which types are asked for.
+    ``references``: answers are ``type#key`` instead of keys. ``within``: ids of the searched nodes, all of the
+    ``types``. ``answers``: number of answers of all questions; ``unknown``: how many of them are not searched.
+    ``guessed``: the types were derived from the answers.
     """
 
     gold: Gold
@@ -91,53 +94,47 @@ class Task:
 
     @property
     def texts(self) -> list[str]:
-        """The questions' words, in order."""
+        """The texts of the questions, in order."""
         return self.gold.queries["text"].to_list()
 
     def remarks(self) -> list[str]:
-        """What a reader of the scores should know."""
+        """Return remarks on the scores."""
         kinds = " or ".join(self.types)
-        missing = f"{self.unknown:,} of {self.answers:,} answers are no {kinds} of the KB: they cannot be found"
+        missing = f"{self.unknown:,} of {self.answers:,} answers are not a {kinds} of the KB and cannot be found"
         return [
-            *([f"searched: {len(self.within):,} nodes of type {kinds}, those of the answers"] if self.guessed else []),
+            *(
+                [f"Searched {len(self.within):,} nodes of type {kinds}, the type of the answers"]
+                if self.guessed
+                else []
+            ),
             *([missing] if self.unknown else []),
         ]
 
 
-# -- what is asked ----------------------------------------------------------------------------------------------------
+# -- questions --------------------------------------------------------------------------------------------------------
 
 
-def questions(dataset: Path, split: str, share: float = 1.0, seed: int = 0) -> Gold:
-    """The questions of a split; of ``share`` below 1 a random part, the same for the same ``seed`` (at least one)."""
-    if not 0 < share <= 1:
-        raise KbError(f"the sample is {share:g} of the queries", "it is above 0 and at most 1, e.g. 0.1")
+def questions(dataset: Path, split: str, fraction: float = 1.0, seed: int = 0) -> Gold:
+    """Return the questions of a split, or a random ``fraction`` of them (at least one)."""
+    if not 0 < fraction <= 1:
+        raise KbError(f"Invalid sample {fraction:g}", "Use a fraction above 0 and at most 1, e.g. 0.1")
     check_seed(seed)
     gold = stark.read(dataset, split)
     total = gold.queries.height
     if not total:
         raise BadInputError(f"{dataset} has no queries{f' in split {split!r}' if split else ''}")
-    if share == 1:
+    if fraction == 1:
         return gold
-    rows = np.random.default_rng(seed).choice(total, max(1, round(share * total)), replace=False)
+    rows = np.random.default_rng(seed).choice(total, max(1, round(fraction * total)), replace=False)
     queries = gold.queries[np.sort(rows)]
     return Gold(gold.judgements.join(queries, on="query", how="semi"), queries)
 
 
-def check_seed(seed: int) -> None:
-    """Raise :class:`KbError` for a seed that NumPy does not take."""
-    if seed < 0:
-        raise KbError(f"the seed is {seed}", "it is 0 or more")
-
-
-def are_references(kb: KnowledgeBase, names: pl.Series) -> bool:
-    """Whether all names, and there are some, are ``type#key``: so a dataset names nodes of types that share keys."""
-    before = names.str.extract("^(.+?)#").is_in([t.name for t in kb.schema.node_types])
-    return bool(len(names) and before.fill_null(False).all())
-
-
 def task(kb: KnowledgeBase, gold: Gold, types: Sequence[str] = ()) -> Task:
-    """What is to be found in ``kb``: nodes of ``types``, by default those that the source's own questions ask for, or,
-    where it does not say, those of the answers. Raises :class:`KbError` if no answer is one.
+    """Return what to find in ``kb``: nodes of ``types``.
+
+    The default are the types that the source's own questions ask for, or else the types of the answers. Raises
+    :class:`KbError` if no answer is such a node.
     """
     relevant = gold.relevant
     names = relevant["node"].unique()
@@ -152,16 +149,14 @@ def task(kb: KnowledgeBase, gold: Gold, types: Sequence[str] = ()) -> Task:
     unknown = relevant.join(found, left_on="node", right_on="key", how="anti").height
     if relevant.height and unknown == relevant.height:
         kinds = f" {' or '.join(chosen)}" if chosen else " node"
-        raise KbError(
-            f"none of the {relevant.height:,} answers is the key of a{kinds} of {kb.directory.path}",
-            "do they belong together?",
-        )
+        message = f"None of the {relevant.height:,} answers is the key of a{kinds} in {kb.directory.path}"
+        raise KbError(message, "Use the KB that the dataset belongs to")
     guessed = not (types or kb.schema.candidate_types)
     return Task(gold, chosen, within, relevant.height, unknown, guessed, references)
 
 
 def _types(known: pl.DataFrame) -> tuple[str, ...]:
-    """As few types as hold all the keys, those with most of them first: a key of one type may be a key of another."""
+    """Return few types that cover all keys, those with most keys first: nodes of two types may have the same key."""
     chosen = []
     while known.height:
         best = known.group_by("type").agg(pl.col("key").n_unique()).sort("key", "type", descending=[True, False])
@@ -171,22 +166,26 @@ def _types(known: pl.DataFrame) -> tuple[str, ...]:
 
 
 def modes(kb: KnowledgeBase, wanted: Sequence[str] = ()) -> list[str]:
-    """The modes of search to run: ``wanted``, or all for which the KB has the stores."""
+    """Return the search modes to run: ``wanted``, or all for which the KB has the stores."""
     for mode in wanted:
         if mode not in MODES:
             raise UnknownNameError("mode", mode, MODES)
-    chosen = list(dict.fromkeys(wanted)) or [mode for mode in MODES if not _lacks(kb, mode)]
+    chosen = list(dict.fromkeys(wanted)) or [mode for mode in MODES if not _missing_stores(kb, mode)]
     if not chosen:
-        raise KbError("the KB has neither full text nor vectors", "kbkit build DIR text makes one")
+        raise KbError("The KB has neither full text nor vectors", "Run ", Command("build KB text"))
     return chosen
 
 
 def left_out(kb: KnowledgeBase) -> list[str]:
-    """The modes that the KB lacks stores for, a line each."""
-    return [f"left out {mode}: the KB has no {' and no '.join(_lacks(kb, mode))}" for mode in MODES if _lacks(kb, mode)]
+    """Return a line for each mode that needs a store which the KB does not have."""
+    return [
+        f"Skipped {mode}: the KB has no {' and no '.join(_missing_stores(kb, mode))}"
+        for mode in MODES
+        if _missing_stores(kb, mode)
+    ]
 
 
-def _lacks(kb: KnowledgeBase, mode: str) -> list[str]:
+def _missing_stores(kb: KnowledgeBase, mode: str) -> list[str]:
     return [store for store in _NEEDS[mode] if not kb.has(store)]
 
 
@@ -194,30 +193,30 @@ def _lacks(kb: KnowledgeBase, mode: str) -> list[str]:
 
 
 class Runner:
-    """Runs the questions of a task, mode by mode; each mode's hits are kept."""
+    """Searches the questions of a task and keeps the hits of each mode."""
 
     def __init__(self, kb: KnowledgeBase, task: Task, k: int = 100, timed: int = TIMED) -> None:
         self.session, self.task, self.k, self.timed = kb.session, task, k, timed
         self._hits: dict[str, pl.DataFrame] = {}
 
     def remarks(self) -> list[str]:
-        """What a reader of the scores should know: of the task, and of measures that look beyond the hits."""
+        """Return remarks on the scores: of the task, and about measures that need more hits."""
         beyond = [name for name in MEASURES if "@" in name and self.k < min(_cut(name), len(self.task.within))]
         cut = ", ".join(f"{name} is {name.partition('@')[0]}@{self.k}" for name in beyond)
-        return [*self.task.remarks(), *([f"rankings end at {self.k}: {cut}"] if beyond and self.k > 0 else [])]
+        return [*self.task.remarks(), *([f"Rankings end at {self.k}: {cut}"] if beyond and self.k > 0 else [])]
 
     def search(self, mode: str) -> Search:
-        """A search of the task's nodes, checked and ready."""
-        return Search.of(self.session, mode, self.k, self.task.within, None, None, {"quotes": False})
+        """Return a search of the task's nodes."""
+        return search(self.session.stores, mode, self.k, self.task.within, options={"quotes": False})
 
     def hits(self, mode: str, progress: Callable[[int, int], None] | None = None) -> pl.DataFrame:
-        """The hits of all questions: query, rank, id, key, type, name, score; ``progress`` hears how many are done."""
+        """Return the hits of all questions: query, rank, id, key, type, name, score."""
         if mode not in self._hits:
             self._hits[mode] = self.search(mode).many(self.task.gold.queries.select("query", "text"), progress)
         return self._hits[mode]
 
     def result(self, mode: str, progress: Callable[[int, int], None] | None = None) -> Result:
-        """The mode's run, and its latency over the first ``timed`` questions; ``progress`` gets (done, total)."""
+        """Return the run of a mode, and its latency over the first ``timed`` questions."""
         run = as_run(self.hits(mode, progress), references=self.task.references)
         return Result(mode, run, latency(self.search(mode), self.task.texts[: self.timed]))
 
@@ -227,20 +226,23 @@ def _cut(measure: str) -> int:
 
 
 def as_run(found: pl.DataFrame, *, references: bool = False) -> pl.DataFrame:
-    """Hits with their keys as names, or with ``references`` type#key. Raises :class:`KbError` where a key names two of
-    the nodes of a question.
+    """Return hits as a run that names nodes by key, or with ``references`` by ``type#key``.
+
+    Raises :class:`KbError` if a key stands for two hits of a question.
     """
     if references:
         return found.select(query="query", node=pl.format("{}#{}", "type", "key"), score="score").cast(RUN)
-    twice = found.filter(pl.struct("query", "key").is_duplicated()).select("query", "key", "type")
-    for query, key, _ in twice.head(1).iter_rows():
-        kinds = " and ".join(twice.filter((pl.col("query") == query) & (pl.col("key") == key))["type"])
-        raise KbError(f"nodes of the types {kinds} have the key {key!r}", "--type leaves one kind of them")
+    duplicates = found.filter(pl.struct("query", "key").is_duplicated()).select("query", "key", "type")
+    for query, key, _ in duplicates.head(1).iter_rows():
+        kinds = " and ".join(duplicates.filter((pl.col("query") == query) & (pl.col("key") == key))["type"])
+        raise KbError(
+            f"Nodes of the types {kinds} have the same key {key!r}", "Use ", Option("type"), " to search one of them"
+        )
     return found.select(query="query", node="key", score="score").cast(RUN)
 
 
 def latency(searching: Search, texts: Sequence[str]) -> Latency | None:
-    """The time that single searches take, one after the other; warmed up once."""
+    """Measure the time of single searches, after a first one to warm up."""
     if not texts:
         return None
     searching.one(texts[0], explain=False)
@@ -257,7 +259,10 @@ def _seconds(searching: Search, text: str) -> float:
 
 
 def table(results: Sequence[Result], gold: Gold) -> pl.DataFrame:
-    """Table 6, and Table 8 in milliseconds: run, queries, Hit@1, Hit@5, R@20 and MRR in percent, ms_median, ms_mean."""
+    """Return Table 6 in percent and Table 8 in milliseconds.
+
+    The columns are run, queries, Hit@1, Hit@5, R@20, MRR, ms_median and ms_mean.
+    """
     return pl.DataFrame([_row(result, gold) for result in results], schema=_TABLE, orient="row")
 
 
@@ -266,7 +271,7 @@ def _row(result: Result, gold: Gold) -> dict[str, Any]:
         scores = ranking.measure(result.run, gold, MEASURES.values())
     except KbError as error:
         raise KbError(f"{result.name}: {error.message}", *error.hints) from None
-    means = {shown: scores[name].mean() for shown, name in MEASURES.items()}
+    means = {label: scores[name].mean() for label, name in MEASURES.items()}
     return {
         "run": result.name,
         "queries": scores.height,
@@ -279,34 +284,29 @@ def _row(result: Result, gold: Gold) -> dict[str, Any]:
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-def check(folder: Path, names: Sequence[str] = ()) -> None:
-    """Raise now what :func:`write` would raise of ``folder`` when the work is done, and if two of the runs that are to
-    be written, by their ``names``, would share a file.
-    """
+def check_folder(folder: Path, names: Sequence[str] = ()) -> None:
+    """Raise :class:`KbError` if :func:`write` could not write to ``folder``, or if two runs had the same file."""
     for name, count in Counter(map(_stem, names)).items():
         if count > 1:
-            raise KbError(f"two runs would be written to {folder / name}", "name each mode and model once")
-    try:
+            raise KbError(f"Two runs have the same file {folder / name}", "List each mode and model once")
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise KbError(f"{folder} cannot be made: {error.strerror or error}", "--out names a folder") from None
 
 
 def write(result: Result, folder: Path, about: Mapping[str, Any]) -> Path:
-    """Write a run to ``folder``, as TREC's where names allow, else as JSON lines; ``results.json`` tells ``about`` it
-    and how long it took, beside what it told of other runs that are there.
+    """Write a run to ``folder``, in TREC's format if the names allow it, else as JSON lines.
+
+    ``results.json`` records its latency and the settings ``about``, and those of other runs.
     """
     path = folder / _file_name(result)
     latency = result.latency._asdict() if result.latency else {}
-    told = {"file": path.name, "run": result.name, **latency, **about}
-    try:
+    record = {"file": path.name, "run": result.name, **latency, **about}
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         write_run(result.run, path, re.sub(r"\s+", "", result.name))
-        others = [record for record in _told(folder) if _is_of_another(record, path)]
-        text = json.dumps([*others, told], indent=1, ensure_ascii=False) + "\n"
+        others = [other for other in _records(folder) if _is_of_another(other, path)]
+        text = json.dumps([*others, record], indent=1, ensure_ascii=False) + "\n"
         (folder / RESULTS).write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise KbError(f"{error.filename or folder} cannot be written: {error.strerror or error}") from None
     return path
 
 
@@ -325,8 +325,9 @@ def _stem(name: str) -> str:
 
 
 def read(path: Path) -> Result:
-    """A run that :func:`write` or any other system wrote, called by its path. A file of no bytes is a run without hits
-    if ``results.json`` tells of it, else it was not written to the end.
+    """Read a run of :func:`write` or of any other system, named by its path.
+
+    An empty file is a run without hits if ``results.json`` lists it; otherwise it is invalid.
     """
     if path.is_file() and not path.stat().st_size and any(_records_of(path)):
         return Result(str(path), pl.DataFrame(schema=RUN), known_latency(path))
@@ -334,7 +335,7 @@ def read(path: Path) -> Result:
 
 
 def known_latency(run: Path) -> Latency | None:
-    """What ``results.json`` beside a run says; None where it says nothing, or nothing that can be read."""
+    """Return the latency that ``results.json`` in its folder records, or None."""
     for record in _records_of(run):
         times = [record.get(name) for name in Latency._fields]
         with contextlib.suppress(OverflowError):
@@ -344,14 +345,14 @@ def known_latency(run: Path) -> Latency | None:
 
 
 def _records_of(run: Path) -> Iterable[dict[str, Any]]:
-    return (record for record in _told(run.parent) if record.get("file") == run.name)
+    return (record for record in _records(run.parent) if record.get("file") == run.name)
 
 
-def _told(folder: Path) -> list[dict[str, Any]]:
-    """The records of ``results.json``; none where it is missing, or somebody else's."""
+def _records(folder: Path) -> list[dict[str, Any]]:
+    """Return the records of ``results.json``, or none if it is missing or invalid."""
     path = folder / RESULTS
     try:
-        told = load(content(path).decode(), str(path))
+        found = load(content(path).decode(), str(path))
     except (KbError, OSError):
         return []
-    return [record for record in told if isinstance(record, dict)] if isinstance(told, list) else []
+    return [record for record in found if isinstance(record, dict)] if isinstance(found, list) else []

@@ -1,7 +1,7 @@
-"""Queries that people write (STaRK, section 2.6 and appendix C): an entity is drawn and shown, its query is kept.
+"""Queries that people write (STaRK, section 2.6 and appendix C) about randomly drawn entities.
 
-The file is STaRK's: ``OUT/stark_qa/stark_qa_human_generated_eval.csv``, with the entity as the one answer, by its key,
-or as ``type#key`` where types share keys; beside it ``OUT/human.jsonl`` tells of each query its entity and the seed.
+The file is STaRK's: ``OUT/stark_qa/stark_qa_human_generated_eval.csv``. The only answer is the entity, by its key, or
+as ``type#key`` if types share keys. ``OUT/human.jsonl`` records the entity and the seed of each query.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kbkit.benchmarks.leaks import leaks
-from kbkit.benchmarks.stark.dataset import HUMAN_TABLE
-from kbkit.benchmarks.stark.evaluate import are_references, check_seed
-from kbkit.benchmarks.stark.layout import ambiguous
+from kbkit.benchmarks.dataset import check_seed, json_lines, writing
+from kbkit.benchmarks.evidence import leaks
+from kbkit.benchmarks.pipeline import busy
+from kbkit.benchmarks.stark.dataset import HUMAN_TABLE, are_references, share_keys
 from kbkit.directory.files import write_files
 from kbkit.directory.systems import exclusive
-from kbkit.errors import BadInputError, KbError
+from kbkit.errors import BadInputError, KbError, Option
 from kbkit.measures import stark
 from kbkit.measures.records import content, records
 from kbkit.schema import Relation
@@ -32,20 +32,19 @@ if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
 
 RECORDS = "human.jsonl"
-_EACH = 2
-"""Neighbours of a relation, and relations of a neighbour, that paths go through."""
+_WIDTH = 2
+"""Number of neighbours per relation, and of relations per neighbour, that paths go through."""
 _COLUMNS = ("id", "query", "answer_ids")
 _LOCK = ".human.lock"
 _PATIENCE = 10.0
-"""Seconds that a writer waits for another one: a query is saved in milliseconds."""
+"""Seconds to wait for another writer; saving a query takes milliseconds."""
 
 
 def draw(kb: KnowledgeBase, types: Sequence[str], seed: int, done: Sequence[str] = ()) -> Iterator[int]:
-    """Nodes of the types that have a text, in random order, each once; not those that are ``done``, by ``type#key`` or
-    by key.
+    """Yield nodes of the types that have a text, in random order, skipping those that are ``done`` (type#key or key).
 
-    Without ``types``: those that the source's own questions ask for, else all. The same ``seed`` gives the same order.
-    Raises :class:`KbError` if there is no such node, and for a ``seed`` below 0.
+    The default types are those that the source's own questions ask for, or else all. Equal seeds give equal orders.
+    Raises :class:`KbError` if there is no such node, and for a negative ``seed``.
     """
     import numpy as np
 
@@ -56,7 +55,7 @@ def draw(kb: KnowledgeBase, types: Sequence[str], seed: int, done: Sequence[str]
         members = np.concatenate([kb.session.members(name) for name in chosen])
         with_text = np.intersect1d(with_text, members)
     if not len(with_text):
-        raise KbError(f"no {' or '.join(chosen) or 'node'} of the KB has a text", "--type names another type")
+        raise KbError(f"No {' or '.join(chosen) or 'node'} of the KB has a text", "Use another ", Option("type"))
     skipped = set(done)
     for node in map(int, np.random.default_rng(seed).permutation(with_text)):
         if not skipped or skipped.isdisjoint(_names(kb.node(node))):
@@ -72,103 +71,103 @@ def _names(node: Node) -> tuple[str, str]:
 
 
 def paths(kb: KnowledgeBase, node: Node, limit: int = 8) -> list[str]:
-    """Some paths of two steps from a node, ``A -> [r] -> B <- [s] <- C``: through one neighbour of each relation in
-    turn, so that few lines show many kinds.
+    """Return some paths of two steps from a node, ``A -> [r] -> B <- [s] <- C``.
+
+    They alternate between the relations of the node, so that few lines show many kinds.
     """
     sides = [(relation, side, _near(kb, node.id, relation, side)) for relation, side, _ in kb.degrees(node.id)]
     found = (
-        f"{node.name} {_arrow(relation, side)} {near['name'][place]} {step}"
-        for place in range(_EACH)
+        f"{node.name} {_arrow(relation, side)} {near['name'][position]} {step}"
+        for position in range(_WIDTH)
         for relation, side, near in sides
-        if place < near.height
-        for step in _onwards(kb, near["id"][place], node.id, relation)
+        if position < near.height
+        for step in _second_steps(kb, near["id"][position], node.id, relation)
     )
     return list(itertools.islice(found, limit))
 
 
-def _onwards(kb: KnowledgeBase, between: int, start: int, came: Relation) -> Iterator[str]:
-    """A step on from a neighbour, not back to ``start``: by other relations first."""
-    ways = sorted(kb.degrees(between), key=lambda way: way[0].name == came.name)
-    for relation, side, _ in ways[:_EACH]:
+def _second_steps(kb: KnowledgeBase, between: int, start: int, previous: Relation) -> Iterator[str]:
+    """Yield a step from a neighbour to a node other than ``start``, other relations first."""
+    ways = sorted(kb.degrees(between), key=lambda way: way[0].name == previous.name)
+    for relation, side, _ in ways[:_WIDTH]:
         near = _near(kb, between, relation, side)
         for end in near.filter(near["id"] != start)["name"].head(1):
             yield f"{_arrow(relation, side)} {end}"
 
 
 def _near(kb: KnowledgeBase, node: int, relation: Relation, side: str) -> pl.DataFrame:
-    """The first neighbours."""
-    frame = kb.neighbors(node, relation.name, _EACH)
-    return frame.filter(frame["direction"] == side).unique("id", maintain_order=True).head(_EACH)
+    """Return the first neighbours."""
+    frame = kb.neighbors(node, relation.name, _WIDTH)
+    return frame.filter(frame["direction"] == side).unique("id", maintain_order=True).head(_WIDTH)
 
 
 def _arrow(relation: Relation, side: str) -> str:
     return f"-> [{relation.name}] ->" if side == "out" else f"<- [{relation.name}] <-"
 
 
-# -- what was written -------------------------------------------------------------------------------------------------
+# -- files ------------------------------------------------------------------------------------------------------------
 
 
 def leak(query: str, node: Node) -> str:
-    """The name of the node that a query gives away; nothing if it does not (appendix C, first note)."""
+    """Return the name of the node that a query contains, or "" (appendix C, first note)."""
     return leaks(query, (node.name, *node.aliases))
 
 
 def table(out: Path) -> Path:
-    """The file that :func:`append` writes."""
+    """Return the file that :func:`append` writes."""
     return out / "stark_qa" / f"{HUMAN_TABLE}.csv"
 
 
-def check(out: Path) -> None:
-    """Raise now what :func:`append` would raise of a folder that cannot be written."""
-    place = table(out).parent
-    while not place.exists() and place != place.parent:
-        place = place.parent
-    if not place.is_dir():
-        raise KbError(f"{place} is a file", "--out names a folder")
-    if not os.access(place, os.W_OK | os.X_OK):
-        raise KbError(f"{place} cannot be written: Permission denied", "--out names another folder")
+def check_folder(out: Path) -> None:
+    """Raise :class:`KbError` if :func:`append` could not write to the folder."""
+    folder = table(out).parent
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    if not folder.is_dir():
+        raise KbError(f"{folder} is a file", "Use a folder for ", Option("output"))
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise KbError(f"Cannot write {folder}: Permission denied", "Use another folder for ", Option("output"))
 
 
 def answered(out: Path) -> list[str]:
-    """The answers that are there already, by ``type#key`` where ``human.jsonl`` knows their type, else by key; none in
-    a new folder.
-    """
+    """Return the answers so far, by ``type#key`` if ``human.jsonl`` records their types, else by key."""
     path = table(out)
     if not path.is_file():
         return []
     judged = stark.read(path).judgements
-    told = _entities(_told(out / RECORDS, set(judged["query"])))
-    pairs = ((told.get(query, {}), name) for query, name in judged.select("query", "node").iter_rows())
+    entities = _entities(_records(out / RECORDS, set(judged["query"])))
+    pairs = ((entities.get(query, {}), name) for query, name in judged.select("query", "node").iter_rows())
     return [entity.get(name, name) for entity, name in pairs]
 
 
 def references(kb: KnowledgeBase, types: Sequence[str], out: Path) -> bool:
-    """Whether answers are to be called ``type#key``: where the file does so, or where types share keys, of those that
-    are drawn and those of its answers. Raises :class:`BadInputError` if then some of its answers are of unknown types.
+    """Return whether to name answers ``type#key``: if the file does, or if types of drawn or old answers share keys.
+
+    Raises :class:`BadInputError` if the type of an old answer is needed but unknown.
     """
     rows = _rows(table(out))
-    told = _told(out / RECORDS, set(rows["id"]))
-    known = {record["entity"]["type"] for record in told if _entities([record])}
+    saved = _records(out / RECORDS, set(rows["id"]))
+    known = {record["entity"]["type"] for record in saved if _entities([record])}
     drawn = _chosen(kb, types) or [kind.name for kind in kb.schema.node_types]
     if _has_references(kb, table(out)):
         return True
-    shared = ambiguous(kb, {*drawn, *known})
+    shared = share_keys(kb, {*drawn, *known})
     if shared:
-        _with_references(kb, rows, told, table(out))
+        _with_references(kb, rows, saved, table(out))
     return shared
 
 
 def append(kb: KnowledgeBase, out: Path, query: str, node: Node, seed: int, *, references: bool = False) -> str:
-    """Add a query with its entity; returns its id, one above the largest that is there.
+    """Add a query and its entity; return the id of the query, one above the largest.
 
-    With ``references``, or where the file has them, all answers are called ``type#key``. Both files are written aside
-    and renamed; the csv, which counts, last. Columns of a file that is there stay. Others who write there wait.
+    With ``references``, or if the file has them, all answers become ``type#key``. Other columns of the file are kept.
+    The files are replaced at the end, the csv last. Concurrent writers wait for each other.
     """
     import polars as pl
 
-    with _held(out):
+    with _locked(out):
         rows = _rows(table(out))
-        lines = _told(out / RECORDS, set(rows["id"]))
+        lines = _records(out / RECORDS, set(rows["id"]))
         references = references or _has_references(kb, table(out))
         if references:
             rows = _with_references(kb, rows, lines, table(out))
@@ -179,21 +178,17 @@ def append(kb: KnowledgeBase, out: Path, query: str, node: Node, seed: int, *, r
         row = pl.DataFrame({"id": [number], "query": [query], "answer_ids": [answer]})
         entity = {"type": node.type, "key": node.key, "name": node.name}
         lines.append({"id": number, "query": query, "entity": entity, "seed": seed})
-        records = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-        write_files({out / RECORDS: records, table(out): pl.concat([rows, row], how="diagonal").write_csv()})
+        write_files({out / RECORDS: json_lines(lines), table(out): pl.concat([rows, row], how="diagonal").write_csv()})
     return number
 
 
 @contextlib.contextmanager
-def _held(out: Path) -> Iterator[None]:
-    """Let nobody else write to the folder meanwhile."""
-    with contextlib.ExitStack() as held:
-        try:
+def _locked(out: Path) -> Iterator[None]:
+    """Lock the folder."""
+    with contextlib.ExitStack() as stack:
+        with writing(out):
             out.mkdir(parents=True, exist_ok=True)
-            said = (f"another process writes to {out}", "wait for it, or stop it")
-            held.enter_context(exclusive(out / _LOCK, *said, _PATIENCE))
-        except OSError as error:
-            raise KbError(f"{error.filename or out} cannot be written: {error.strerror or error}") from None
+            stack.enter_context(exclusive(out / _LOCK, *busy(out), _PATIENCE))
         yield
 
 
@@ -202,31 +197,32 @@ def _has_references(kb: KnowledgeBase, path: Path) -> bool:
 
 
 def _with_references(
-    kb: KnowledgeBase, rows: pl.DataFrame, told: Sequence[Mapping[str, Any]], path: Path
+    kb: KnowledgeBase, rows: pl.DataFrame, saved: Sequence[Mapping[str, Any]], path: Path
 ) -> pl.DataFrame:
-    """The rows with ``type#key`` in the place of the keys of their entities. Raises for an answer that is neither."""
+    """Replace the keys of entities by ``type#key``; raise :class:`BadInputError` for any other answer."""
     import polars as pl
 
-    entities = _entities(told)
+    entities = _entities(saved)
     pairs = () if rows.is_empty() else stark.read(path).judgements.select("query", "node").iter_rows()
     names = [(query, name, entities.get(query, {}).get(name, name)) for query, name in pairs]
     if not names:
         return rows
-    for query, name, called in names:
-        if not are_references(kb, pl.Series([called])):
-            raise BadInputError(
-                f"{path}: query {query!r} has the answer {name!r}, and nodes of several types share keys",
-                "call its answers type#key; or draw for another --out, or one --type",
+    for query, name, reference in names:
+        if not are_references(kb, pl.Series([reference])):
+            message = (
+                f"{path}: answer {name!r} of query {query!r} is ambiguous, because nodes of several types share keys"
             )
-    lists = pl.DataFrame(names, schema=["id", "node", "called"], orient="row").group_by("id").agg("called")
-    texts = {query: json.dumps(called, ensure_ascii=False) for query, called in lists.iter_rows()}
+            hint = ("Write its answers as type#key, or use another ", Option("output"), " or one ", Option("type"))
+            raise BadInputError(message, *hint)
+    lists = pl.DataFrame(names, schema=["id", "node", "reference"], orient="row").group_by("id").agg("reference")
+    texts = {query: json.dumps(references, ensure_ascii=False) for query, references in lists.iter_rows()}
     return rows.with_columns(answer_ids=pl.col("id").replace_strict(texts, default=pl.col("answer_ids")))
 
 
-def _entities(told: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
-    """Of each query whose record says it: the key of its entity, and what it is called with its type."""
+def _entities(saved: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
+    """Return by query, if its record has an entity: the entity's key and its ``type#key``."""
     found = {}
-    for record in told:
+    for record in saved:
         entity = record.get("entity")
         if isinstance(entity, dict) and isinstance(entity.get("type"), str) and isinstance(entity.get("key"), str):
             found[str(record["id"])] = {entity["key"]: f"{entity['type']}#{entity['key']}"}
@@ -234,24 +230,24 @@ def _entities(told: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
 
 
 def _rows(path: Path) -> pl.DataFrame:
-    """The questions that are there, all columns as text."""
+    """Return the questions of the file, all columns as text."""
     import polars as pl
 
     if not path.is_file():
         return pl.DataFrame(schema=dict.fromkeys(_COLUMNS, pl.String))
-    stark.read(path)  # refuses what is no such file, with the line
+    stark.read(path)  # raises for an invalid file, with the line
     return pl.read_csv(path, infer_schema=False)
 
 
-def _told(path: Path, ids: set[str]) -> list[dict[str, Any]]:
-    """The records of these queries; one without a query is what a killed writer left."""
+def _records(path: Path, ids: set[str]) -> list[dict[str, Any]]:
+    """Return the records of these queries; a killed writer may have left a record without a query."""
     if not path.is_file():
         return []
-    kept = [record.fields for record in records(path, content(path)) if str(record.fields.get("id")) in ids]
-    return list({str(record["id"]): record for record in kept}.values())
+    found = [record.fields for record in records(path, content(path)) if str(record.fields.get("id")) in ids]
+    return list({str(record["id"]): record for record in found}.values())
 
 
 def _answer(key: str) -> str:
-    """A list of one key as STaRK writes it: a whole number where the key is one, else a text."""
-    whole = key.isascii() and key.isdecimal() and (key == "0" or key[0] != "0")
-    return f"[{key}]" if whole else json.dumps([key], ensure_ascii=False)
+    """Return a list of one key as STaRK writes it: a number if the key is one, else a text."""
+    is_number = key.isascii() and key.isdecimal() and (key == "0" or key[0] != "0")
+    return f"[{key}]" if is_number else json.dumps([key], ensure_ascii=False)

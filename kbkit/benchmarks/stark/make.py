@@ -1,398 +1,367 @@
-"""Makes a dataset: the four stages one after the other, each with a table of its own, then the files."""
+"""Generate a STaRK dataset (section 2.4 of the paper): four stages, each with its own table, then the files."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kbkit import __version__
 from kbkit.answers.sample_sets import WEIGHTS
 from kbkit.answers.templates import Template
-from kbkit.benchmarks import splits, stages
+from kbkit.benchmarks.dataset import QUERIES, check_at_least, check_fractions, check_seed
 from kbkit.benchmarks.documents import Document, read, types_with_text
-from kbkit.benchmarks.evidence import Matcher
-from kbkit.benchmarks.leaks import leaks
-from kbkit.benchmarks.stages import Row, Stage
-from kbkit.benchmarks.stark import fuse, layout, relational, textual, verify
-from kbkit.benchmarks.stark.verify import Check
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.benchmarks.evidence import Matcher, leaks
+from kbkit.benchmarks.pipeline import Item, Output, Pipeline, Progress, generation, models, origin
+from kbkit.benchmarks.rows import to_json
+from kbkit.benchmarks.stark import dataset, fuse, relational, textual, verify
+from kbkit.benchmarks.stark.fuse import FUSED, Wording, count_words
+from kbkit.benchmarks.stark.relational import RELATIONAL, Entity, Grounding
+from kbkit.benchmarks.stark.textual import READER, TEXTUAL, Property, Requirement
+from kbkit.benchmarks.stark.verify import VERIFIED, Answer, Check, Judgement, Proof, Verified
+from kbkit.errors import Command, KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.calls import Calls
 from kbkit.schema import Role
 
-Progress = Callable[[str, int, int], None]
-
 PROMPTS = ("stark_properties", "stark_fuse", "stark_rephrase", "stark_verify")
-_STEP, _STEP_WITH_MODEL = 200, 25
-"""Rows done at once: with models fewer, because each candidate's document is a call."""
-_MOST_PROPERTIES = 20
+_BATCH, _BATCH_WITH_MODEL = 200, 25
+"""Rows per batch: fewer with models, because each candidate's document is a call."""
+_MAX_PROPERTIES = 20
 _SPARE, _SPARE_WITH_MODEL = 1.5, 1.2
-"""Groundings drawn for each query wanted: some lead to a query that gives its answer away, or that its gold fails."""
+"""Groundings per query: some are dropped because the query names its answer or the gold answer fails."""
 
 
 @dataclass(frozen=True)
-class Settings:
-    """What to make. ``templates`` are as :func:`relational.templates` takes them, ``roles`` replace the KB's own.
+class StarkSettings:
+    """What to generate.
 
-    ``properties`` is the most asked of a text (each query has 1 to so many), ``candidates`` the most nodes that the
-    relations alone may leave, ``least_candidates`` the fewest, ``answers`` the most that a query may have,
-    ``gold_share`` the share of gold answers that each rule's threshold lets pass, ``shares`` those of train, val and
-    test (none: the paper's).
+    ``templates``: as in :func:`relational.templates`. ``roles``: replace those of the KB. ``max_properties``: each
+    query has 1 to that many. ``max_candidates`` and ``min_candidates``: number of nodes that satisfy the relations
+    alone. ``gold_fraction``: fraction of gold answers that each rule's threshold accepts. ``fractions``: of train, val
+    and test (empty: the paper's).
     """
 
     count: int
     seed: int = 0
     templates: tuple[str, ...] = ()
     roles: tuple[Role, ...] = ()
-    properties: int = 2
-    candidates: int = 50
-    least_candidates: int = 2
-    answers: int = 20
+    max_properties: int = 2
+    max_candidates: int = 50
+    min_candidates: int = 2
+    max_answers: int = 20
     weight: str = "uniform"
-    gold_share: float = 0.95
-    shares: tuple[float, ...] = ()
+    gold_fraction: float = 0.95
+    fractions: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("count", "properties", "least_candidates", "answers"):
-            if getattr(self, name) < 1:
-                raise KbError(f"{name} is {getattr(self, name)}", "it is 1 or more")
-        if self.properties > _MOST_PROPERTIES:
-            raise KbError(f"{self.properties} properties", f"at most {_MOST_PROPERTIES} are asked for")
-        if self.seed < 0:
-            raise KbError(f"the seed is {self.seed}", "it is 0 or more")
+        check_at_least("number of queries", self.count)
+        check_at_least("number of properties", self.max_properties)
+        check_at_least("minimum number of candidates", self.min_candidates)
+        check_at_least("maximum number of answers", self.max_answers)
+        check_seed(self.seed)
+        if self.max_properties > _MAX_PROPERTIES:
+            raise KbError(f"Invalid number of properties {self.max_properties}", f"The maximum is {_MAX_PROPERTIES}")
         if self.weight not in WEIGHTS:
             raise UnknownNameError("weight", self.weight, WEIGHTS)
-        if self.candidates < self.least_candidates:
-            raise KbError(f"candidates from {self.least_candidates} to {self.candidates}", "the most is no less")
-        if not 0 < self.gold_share <= 1:
-            raise KbError(f"the share of golds is {self.gold_share:g}", "it is above 0 and at most 1")
-        if self.shares:
-            splits.check(self.shares)
-
-
-@dataclass
-class Made:
-    """What was made: ``records`` as ``queries.jsonl`` holds them, ``report`` the counts."""
-
-    out: Path
-    records: list[Row]
-    report: dict[str, Any]
-
-
-@dataclass
-class _Run:
-    """What all stages share."""
-
-    kb: KnowledgeBase
-    settings: Settings
-    calls: Calls | None
-    progress: Progress
-    matcher: Matcher
-    roles: Mapping[str, Role] = field(default_factory=dict)
-
-    @cached_property
-    def types_with_text(self) -> set[str]:
-        """The types of nodes that have texts."""
-        return types_with_text(self.kb)
-
-    def rng(self, stage: int, row: Row) -> np.random.Generator:
-        """Random numbers for one row of one stage, whatever was done before it."""
-        return np.random.default_rng((self.settings.seed, stage, int(row["id"])))
-
-    def step(self, name: str) -> Callable[[int, int], None]:
-        """Tells how far a stage is."""
-        return lambda done, total: self.progress(name, done, total)
+        if self.max_candidates < self.min_candidates:
+            message = f"Invalid number of candidates: from {self.min_candidates} to {self.max_candidates}"
+            raise KbError(message, "The maximum must not be below the minimum")
+        if not 0 < self.gold_fraction <= 1:
+            raise KbError(f"Invalid fraction of gold answers {self.gold_fraction:g}", "Use a number above 0, at most 1")
+        if self.fractions:
+            check_fractions(self.fractions)
 
 
 def make(
     kb: KnowledgeBase,
     out: Path,
-    settings: Settings,
+    settings: StarkSettings,
     calls: Calls | None = None,
-    progress: Progress | None = None,
+    progress: Progress = lambda *_: None,
     *,
     replace: bool = False,
-) -> Made:
-    """Make a dataset in the folder ``out``, by models where there are ``calls``. The same settings give the same bytes.
-    With ``replace``, from the beginning.
+) -> Output:
+    """Generate a dataset in the folder ``out``, with the models of ``calls`` or without.
 
-    Raises :class:`KbError` where the KB has no texts, no template fits, or nothing is left.
+    Equal settings give equal bytes. An interrupted run continues; with ``replace`` it starts over. Raises
+    :class:`KbError` if the KB has no texts, no template fits, or no query is left.
     """
     if not any(f.texts for f in kb.schema.text_fields):
-        raise KbError("this KB has no texts to take properties from", "kbkit sample draws queries on relations alone")
-    roles = settings.roles or kb.schema.roles
-    run = _Run(kb, settings, calls, progress or (lambda *_: None), Matcher(kb), {r.name: r for r in roles})
+        hint = ("Use ", Command("sample"), " to draw queries from relations alone")
+        raise KbError("This KB has no texts, so there are no textual properties", *hint)
+    run = _Run(kb, settings, calls, Matcher(kb))
     chosen = relational.templates(kb, settings.templates, settings.seed)
-    about = _about(run, chosen)
-    if not replace:
-        stages.refuse_foreign(out, (layout.TABLE, layout.RECORDS))
-    with stages.locked(out):
-        if replace:
-            stages.remove(out)
-        return _made(run, out, chosen, about)
+    about = run.about(chosen)
+    pipeline = Pipeline(out, {**about, **generation(kb)}, progress)
+    with pipeline.started((dataset.TABLE, QUERIES), replace=replace):
+        queries, thresholds = run.stages(pipeline, chosen)
+        complete = [query for query in queries if not query.dropped][: settings.count]
+        report = _report(queries, complete, thresholds, settings.count)
+        if not complete:
+            raise KbError(f"No query is left of {len(queries)}: {_reasons(queries, report)}", f"See {out / 'stages'}")
+        records = [_record(number, query) for number, query in enumerate(complete)]
+        fractions = settings.fractions or dataset.fractions_of([t.id for t in chosen])
+        shared = dataset.share_keys(kb, (answer["type"] for record in records for answer in record["answers"]))
+        names = dataset.REFERENCE if shared else dataset.KEY
+        about = {**about, "names": names, "split": list(fractions), "report": report}
+        dataset.write(out, records, fractions, settings.seed, about)
+        return Output(out, records, report)
 
 
-def _made(run: _Run, out: Path, chosen: Sequence[Template], about: Mapping[str, Any]) -> Made:
-    """Run the stages and write the files."""
-    kb, settings = run.kb, run.settings
-    # Ids belong to one generation, and so do the tables that hold them.
-    fixed = {**about, "generation": kb.manifest.generation, "created": kb.manifest.created}
-    wanted = int(settings.count * (_SPARE_WITH_MODEL if run.calls else _SPARE)) + 5
-    bounds = (settings.least_candidates, settings.candidates)
-    run.progress("relational", 0, 1)
-    drawn = Stage(out, "1_relational", fixed).once(
-        lambda: relational.draw(kb, chosen, wanted, settings.seed, bounds, settings.weight)
-    )
-    run.progress("relational", 1, 1)
-    rows = _stage(run, Stage(out, "2_textual", fixed), drawn, _textual, "textual")
-    rows = _stage(run, Stage(out, "3_fused", fixed), rows, _fused, "fused")
-    thresholds = {} if run.calls else _thresholds(run, rows)
-    rows = _stage(
-        run,
-        Stage(out, "4_verified", {**fixed, "thresholds": thresholds}),
-        rows,
-        lambda r, part: _verified(r, part, thresholds),
-        "verified",
-    )
-    kept = [row for row in rows if "dropped" not in row][: settings.count]
-    report = _report(rows, kept, thresholds, settings.count)
-    if not kept:
-        raise KbError(f"no query is left of {len(rows)}: {_reasons(rows, report)}", f"{out / 'stages'} has each")
-    records = [_record(number, row) for number, row in enumerate(kept)]
-    shares = settings.shares or layout.shares_of([t.id for t in chosen])
-    names = layout.REFERENCE if layout.ambiguous(kb, (a["type"] for r in records for a in r["answers"])) else layout.KEY
-    told = {**about, "names": names, "split": list(shares), "report": report}
-    layout.write(out, records, shares, settings.seed, told)
-    return Made(out, records, report)
+@dataclass(frozen=True)
+class _Run:
+    """The inputs of all stages."""
 
+    kb: KnowledgeBase
+    settings: StarkSettings
+    calls: Calls | None
+    matcher: Matcher
 
-def _about(run: _Run, chosen: Sequence[Template]) -> dict[str, Any]:
-    """All that the rows of the stages depend on."""
-    settings = run.settings
-    return {
-        "made_by": f"kbkit {__version__}",
-        "kb": run.kb.schema.name,
-        "queries": settings.count,
-        "seed": settings.seed,
-        "templates": [
-            {"id": t.id, "expression": str(t.tree()), "question": t.question, "exclude_start": t.exclude_start}
-            for t in chosen
-        ],
-        "roles": [asdict(role) for role in run.roles.values()],
-        "properties": settings.properties,
-        "candidates": [settings.least_candidates, settings.candidates],
-        "answers": settings.answers,
-        "weight": settings.weight,
-        "gold_share": settings.gold_share,
-        "models": list(run.calls.models) if run.calls else [],
-        "prompts": {name: run.calls.prompt(name).digest for name in PROMPTS} if run.calls else {},
-    }
+    @cached_property
+    def roles(self) -> dict[str, Role]:
+        return {role.name: role for role in self.settings.roles or self.kb.schema.roles}
 
+    @cached_property
+    def types_with_text(self) -> set[str]:
+        return types_with_text(self.kb)
 
-def _stage(
-    run: _Run, table: Stage, rows: Sequence[Row], work: Callable[[_Run, list[Row]], list[Row]], name: str
-) -> list[Row]:
-    """One stage over the rows that are not dropped yet; a row keeps what earlier stages said of it."""
-    going = [row for row in rows if "dropped" not in row]
-    found = table.run(
-        going,
-        lambda part: [{"id": r["id"], **w} for r, w in zip(part, work(run, part), strict=True)],
-        _STEP_WITH_MODEL if run.calls else _STEP,
-        run.step(name),
-    )
-    after = {row["id"]: row for row in found}
-    return [{**row, **after.get(row["id"], {})} for row in rows]
+    def rng(self, stage: int, query: Item) -> np.random.Generator:
+        """Return a generator for one query in one stage, independent of all others."""
+        return np.random.default_rng((self.settings.seed, stage, int(query.id)))
 
+    def about(self, chosen: Sequence[Template]) -> dict[str, Any]:
+        """Return everything that the rows depend on."""
+        settings = self.settings
+        return {
+            **origin(self.kb),
+            "queries": settings.count,
+            "seed": settings.seed,
+            "templates": [
+                {"id": t.id, "expression": str(t.tree()), "question": t.question, "exclude_start": t.exclude_start}
+                for t in chosen
+            ],
+            "roles": [asdict(role) for role in self.roles.values()],
+            "properties": settings.max_properties,
+            "candidates": [settings.min_candidates, settings.max_candidates],
+            "answers": settings.max_answers,
+            "weight": settings.weight,
+            "gold_share": settings.gold_fraction,
+            **models(self.calls, PROMPTS),
+        }
 
-# -- stage 2 ---------------------------------------------------------------------------------------------------------
-
-
-def _textual(run: _Run, rows: list[Row]) -> list[Row]:
-    """The gold answer, the role, and the properties of each."""
-    documents = read(run.kb, (node for row in rows for node in row["candidates"]))
-    result: list[Row] = []
-    waiting: list[tuple[int, Document, Role, int]] = []
-    for place, row in enumerate(rows):
-        rng = run.rng(2, row)
-        candidates = [documents[node] for node in row["candidates"]]
-        with_text = [d for d in candidates if d.passages]
-        gold = (with_text or candidates)[int(rng.integers(len(with_text or candidates)))]
-        role = textual.role_for(list(run.roles.values()), gold.type, rng)
-        count = 1 + int(rng.integers(run.settings.properties))
-        found: Row = {"gold": gold.id, "role": role.name}
-        if not with_text:
-            # Types without texts are asked for by relations alone, as the paper asks for phenotypes.
-            if gold.type in run.types_with_text:
-                found["dropped"] = "no candidate has a text"
-            else:
-                found["properties"] = []
-        elif run.calls:
-            waiting.append((place, gold, role, count))
-        else:
-            hidden = [name for d in candidates for name in d.names]
-            hidden += [slot["name"] for slot in row["slots"].values()]
-            properties = textual.telling(gold, run.matcher, role, hidden, count, rng)
-            found |= {"properties": properties} if properties else {"dropped": "the gold's text has no telling phrase"}
-        result.append(found)
-    if run.calls and waiting:
-        places, golds, roles, counts = zip(*waiting, strict=True)
-        for place, said in zip(places, textual.asked(run.calls, run.matcher, golds, roles, counts), strict=True):
-            result[place] |= said
-    return result
-
-
-# -- stage 3 ---------------------------------------------------------------------------------------------------------
-
-
-def _fused(run: _Run, rows: list[Row]) -> list[Row]:
-    """The query of each, unless it gives the gold answer away."""
-    golds = read(run.kb, (row["gold"] for row in rows))
-    if run.calls:
-        roles = [run.roles.get(row["role"], textual.READER) for row in rows]
-        said = fuse.asked(run.calls, rows, [golds[row["gold"]].type for row in rows], roles)
-    else:
-        said = []
-        for row in rows:
-            texts = [p["text"] for p in row["properties"]]
-            fused, query = fuse.worded(row["question"], texts, row["role"], run.rng(3, row))
-            said.append({"fused": fused, "query": query})
-    for row, found in zip(rows, said, strict=True):
-        if "query" in found and leaks(found["query"], golds[row["gold"]].names):
-            found["dropped"] = "the query names its answer"
-    return said
-
-
-# -- stage 4 ---------------------------------------------------------------------------------------------------------
-
-
-def _thresholds(run: _Run, rows: Sequence[Row]) -> dict[str, float]:
-    """The thresholds of the rules, from the gold answers of all queries."""
-    going = [row for row in rows if "dropped" not in row]
-    golds = read(run.kb, (row["gold"] for row in going))
-    pairs = [(p["text"], golds[row["gold"]]) for row in going for p in row["properties"]]
-    evidence = run.matcher.match([text for text, _ in pairs], [document for _, document in pairs])
-    return verify.thresholds(evidence, run.settings.gold_share)
-
-
-def _verified(run: _Run, rows: list[Row], bounds: Mapping[str, float]) -> list[Row]:
-    """The candidates that have all properties, with the proofs of their relations and the spans of their texts."""
-    documents = read(run.kb, (node for row in rows for node in row["candidates"]))
-    texts = {row["id"]: [p["text"] for p in row["properties"]] for row in rows}
-    pairs = [(texts[row["id"]], documents[node]) for row in rows for node in row["candidates"] if texts[row["id"]]]
-    checks = iter(verify.by_models(run.calls, pairs) if run.calls else verify.by_rules(run.matcher, pairs, bounds))
-    result = []
-    for row in rows:
-        asked = bool(texts[row["id"]])
-        judged = [(documents[node], next(checks) if asked else []) for node in row["candidates"]]
-        result.append(_settled(run, row, judged))
-    return result
-
-
-def _settled(run: _Run, row: Row, judged: Sequence[tuple[Document, list[Check]]]) -> Row:
-    accepted = [(document, checks) for document, checks in judged if all(check.accepts for check in checks)]
-    gold = next(document for document, _ in judged if document.id == row["gold"])
-    passes = any(document.id == gold.id for document, _ in accepted)
-    found: Row = {
-        "gold_passes": passes,
-        "gold_node": _node(gold),
-        "checks": [
-            {**_node(document), "verdicts": [_verdict(c) for c in checks]} for document, checks in judged if checks
-        ],
-    }
-    named = leaks(row["query"], (name for document, _ in accepted for name in document.names))
-    if not passes:
-        return {**found, "dropped": "the gold answer does not pass"}
-    if named:
-        return {**found, "dropped": "the query names an answer"}
-    if len(accepted) > run.settings.answers:
-        return {**found, "dropped": f"more than {run.settings.answers} answers"}
-    proofs = run.kb.answers(row["expression"]).proofs([document.id for document, _ in accepted])
-    answers = [
-        {**_node(document), "why": proof.lines(), "evidence": _evidence(row["properties"], checks, run, document)}
-        for (document, checks), proof in zip(accepted, proofs, strict=True)
-    ]
-    return {**found, "found": answers}
-
-
-def _verdict(check: Check) -> dict[str, Any]:
-    shown: dict[str, Any] = {"verifier": check.verifier, "satisfied": list(check.satisfied)}
-    if check.scores:
-        shown["scores"] = list(check.scores)
-    if check.problem:
-        shown["problem"] = check.problem
-    return shown
-
-
-def _evidence(
-    properties: Sequence[Row], checks: Sequence[Check], run: _Run, document: Document
-) -> list[dict[str, Any]]:
-    """For each property the span that shows it: a verifier's own, or where none says, the best match."""
-    result = []
-    for number, entry in enumerate(properties):
-        span = next((c.spans[number] for c in checks if c.spans[number] is not None), None)
-        if span is None:
-            span = run.matcher.match([entry["text"]], [document])[0].span
-        result.append(
-            {"property": number, "field": span.field, "start": span.start, "end": span.end, "text": span.text}
+    def stages(self, pipeline: Pipeline, chosen: Sequence[Template]) -> tuple[list[Item], dict[str, float]]:
+        """Run all stages. Return the queries and the thresholds of the rules."""
+        kb, settings = self.kb, self.settings
+        count = int(settings.count * (_SPARE_WITH_MODEL if self.calls else _SPARE)) + 5
+        bounds = (settings.min_candidates, settings.max_candidates)
+        batch = _BATCH_WITH_MODEL if self.calls else _BATCH
+        drawn = pipeline.rows(
+            RELATIONAL, lambda: relational.draw(kb, chosen, count, settings.seed, bounds, settings.weight)
         )
-    return result
+        queries = [Item(row) for row in drawn]
+        pipeline.advance(TEXTUAL, queries, self.textual, batch)
+        pipeline.advance(FUSED, queries, self.fused, batch)
+        thresholds = {} if self.calls else self.thresholds(queries)
+        extra = {"thresholds": thresholds}
+        pipeline.advance(VERIFIED, queries, lambda part: self.verified(part, thresholds), batch, extra)
+        return queries, thresholds
+
+    # -- stage 2 ------------------------------------------------------------------------------------------------------
+
+    def textual(self, queries: Sequence[Item]) -> list[Requirement]:
+        """Choose the gold answer, the role and the properties of each query."""
+        documents = read(self.kb, (node for query in queries for node in query[Grounding].candidates))
+        rows: list[Requirement] = []
+        waiting: list[tuple[int, Document, Role, int]] = []
+        for position, query in enumerate(queries):
+            rng = self.rng(2, query)
+            candidates = [documents[node] for node in query[Grounding].candidates]
+            with_text = [d for d in candidates if d.passages]
+            gold = (with_text or candidates)[int(rng.integers(len(with_text or candidates)))]
+            role = textual.role_for(list(self.roles.values()), gold.type, rng)
+            count = 1 + int(rng.integers(self.settings.max_properties))
+            properties: list[Property] = []
+            dropped = ""
+            if not with_text:
+                # Types without texts are asked for by relations alone, as phenotypes in the paper.
+                dropped = "no candidate has a text" if gold.type in self.types_with_text else ""
+            elif self.calls:
+                waiting.append((position, gold, role, count))
+            else:
+                hidden = [name for d in candidates for name in d.names]
+                hidden += [slot.name for slot in query[Grounding].slots.values()]
+                properties = textual.key_phrases(gold, self.matcher, role, hidden, count, rng)
+                dropped = "" if properties else "the gold answer's text has no key phrase"
+            rows.append(Requirement(query.id, gold.id, role.name, properties, dropped=dropped))
+        if self.calls and waiting:
+            positions, golds, roles, counts = zip(*waiting, strict=True)
+            answers = textual.from_model(self.calls, self.matcher, golds, roles, counts)
+            for position, (properties, reason) in zip(positions, answers, strict=True):
+                row = rows[position]
+                rows[position] = Requirement(row.id, row.gold, row.role, properties, dropped=reason)
+        return rows
+
+    # -- stage 3 ------------------------------------------------------------------------------------------------------
+
+    def fused(self, queries: Sequence[Item]) -> list[Wording]:
+        """Word each query; drop those that name the gold answer."""
+        golds = read(self.kb, (query[Requirement].gold for query in queries))
+        if self.calls:
+            roles = [self.roles.get(query[Requirement].role, READER) for query in queries]
+            types = [golds[query[Requirement].gold].type for query in queries]
+            wordings = fuse.by_models(self.calls, queries, types, roles)
+        else:
+            wordings = []
+            for query in queries:
+                required = query[Requirement]
+                texts = [p.text for p in required.properties]
+                pair = fuse.by_grammar(query[Grounding].question, texts, required.role, self.rng(3, query))
+                wordings.append(Wording(query.id, *pair))
+        return [
+            Wording(row.id, row.fused, row.query, dropped="the query names its answer")
+            if row.query and leaks(row.query, golds[query[Requirement].gold].names)
+            else row
+            for query, row in zip(queries, wordings, strict=True)
+        ]
+
+    # -- stage 4 ------------------------------------------------------------------------------------------------------
+
+    def thresholds(self, queries: Sequence[Item]) -> dict[str, float]:
+        """Return the thresholds of the rules, from the gold answers of all queries."""
+        required = [query[Requirement] for query in queries if not query.dropped]
+        golds = read(self.kb, (one.gold for one in required))
+        pairs = [(p.text, golds[one.gold]) for one in required for p in one.properties]
+        evidence = self.matcher.match([text for text, _ in pairs], [document for _, document in pairs])
+        return verify.thresholds(evidence, self.settings.gold_fraction)
+
+    def verified(self, queries: Sequence[Item], thresholds: Mapping[str, float]) -> list[Verified]:
+        """Verify the candidates of each query, with proofs of their relations and spans of their texts."""
+        documents = read(self.kb, (node for query in queries for node in query[Grounding].candidates))
+        texts = {query.id: [p.text for p in query[Requirement].properties] for query in queries}
+        pairs = [
+            (texts[query.id], documents[node])
+            for query in queries
+            for node in query[Grounding].candidates
+            if texts[query.id]
+        ]
+        judgements = iter(
+            verify.by_models(self.calls, pairs) if self.calls else verify.by_rules(self.matcher, pairs, thresholds)
+        )
+        return [
+            self._verified(
+                query,
+                [(documents[n], next(judgements) if texts[query.id] else []) for n in query[Grounding].candidates],
+            )
+            for query in queries
+        ]
+
+    def _verified(self, query: Item, judged: Sequence[tuple[Document, list[Judgement]]]) -> Verified:
+        accepted = [
+            (document, judgements) for document, judgements in judged if all(one.verdict.accepts for one in judgements)
+        ]
+        gold = next(document for document, _ in judged if document.id == query[Requirement].gold)
+        passes = any(document.id == gold.id for document, _ in accepted)
+        checks = [
+            Check(*_node(document), [one.verdict for one in judgements])
+            for document, judgements in judged
+            if judgements
+        ]
+        dropped = ""
+        if not passes:
+            dropped = "the gold answer does not pass"
+        elif leaks(query[Wording].query, (name for document, _ in accepted for name in document.names)):
+            dropped = "the query names an answer"
+        elif len(accepted) > self.settings.max_answers:
+            dropped = f"more than {self.settings.max_answers} answers"
+        if dropped:
+            return Verified(query.id, passes, Entity(*_node(gold)), checks, dropped=dropped)
+        proofs = self.kb.answers(query[Grounding].expression).proofs([document.id for document, _ in accepted])
+        answers = [
+            Answer(*_node(document), proof.lines(), self._evidence(query[Requirement].properties, judgements, document))
+            for (document, judgements), proof in zip(accepted, proofs, strict=True)
+        ]
+        return Verified(query.id, passes, Entity(*_node(gold)), checks, answers)
+
+    def _evidence(
+        self, properties: Sequence[Property], judgements: Sequence[Judgement], document: Document
+    ) -> list[Proof]:
+        """Return the span that shows each property: a verifier's, or else the best match."""
+        result = []
+        for number, entry in enumerate(properties):
+            span = next((one.spans[number] for one in judgements if one.spans[number] is not None), None)
+            if span is None:
+                span = self.matcher.match([entry.text], [document])[0].span
+            result.append(Proof(number, span.field, span.start, span.end, span.text))
+        return result
 
 
-def _node(document: Document) -> dict[str, str]:
-    return {"type": document.type, "key": document.key, "name": document.name}
+def _node(document: Document) -> tuple[str, str, str]:
+    return document.type, document.key, document.name
 
 
-# -- what comes out --------------------------------------------------------------------------------------------------
+# -- records and report -----------------------------------------------------------------------------------------------
 
 
-def _record(number: int, row: Row) -> Row:
-    """A record of ``queries.jsonl``."""
+def _record(number: int, query: Item) -> dict[str, Any]:
+    """Return a record of ``queries.jsonl``."""
+    grounding, required, worded, verified = (
+        query[Grounding], query[Requirement], query[Wording], query[Verified],
+    )  # fmt: skip
     return {
         "id": str(number),
-        "query": row["query"],
+        "query": worded.query,
         "split": "",
-        "template": row["template"],
-        "expression": row["expression"],
-        "slots": row["slots"],
-        "question": row["question"],
-        "role": row["role"],
-        "fused": row["fused"],
-        "properties": row["properties"],
-        "relational_words": fuse.words(row["question"]),
-        "textual_words": sum(fuse.words(p["text"]) for p in row["properties"]),
-        "gold": row["gold_node"],
-        "candidates": len(row["candidates"]),
-        "answers": row["found"],
-        "checks": row["checks"],
+        "template": grounding.template,
+        "expression": grounding.expression,
+        "slots": to_json(grounding.slots),
+        "question": grounding.question,
+        "role": required.role,
+        "fused": worded.fused,
+        "properties": to_json(required.properties),
+        "relational_words": count_words(grounding.question),
+        "textual_words": sum(count_words(p.text) for p in required.properties),
+        "gold": to_json(verified.gold_node),
+        "candidates": len(grounding.candidates),
+        "answers": to_json(verified.answers),
+        "checks": to_json(verified.checks),
     }
 
 
-def _report(rows: Sequence[Row], kept: Sequence[Row], bounds: Mapping[str, float], wanted: int) -> dict[str, Any]:
-    """Counts: what was drawn and dropped, and the share of gold answers that passed (section 2.4 of the paper)."""
-    judged = [row["gold_passes"] for row in rows if "gold_passes" in row and row["properties"]]
-    unusable = sum("problem" in v for row in rows for c in row.get("checks", ()) for v in c["verdicts"])
+def _report(
+    queries: Sequence[Item], complete: Sequence[Item], thresholds: Mapping[str, float], wanted: int
+) -> dict[str, Any]:
+    """Return counts of drawn and dropped queries, and the fraction of gold answers that passed (section 2.4)."""
+    verified = [(query, row) for query in queries if (row := query.get(Verified)) is not None]
+    passed = [row.gold_passes for query, row in verified if query[Requirement].properties]
+    candidates = [len(query[Grounding].candidates) for query in complete]
+    answers = [len(query[Verified].answers) for query in complete]
     return {
         "wanted": wanted,
-        "queries": len(kept),
-        "drawn": len(rows),
-        "dropped": dict(Counter(row["dropped"] for row in rows if "dropped" in row).most_common()),
-        "unusable_judgements": unusable,
-        "thresholds": dict(bounds),
-        "golds_verified": round(sum(judged) / len(judged), 4) if judged else None,
-        "candidates": round(float(np.mean([len(row["candidates"]) for row in kept])), 2) if kept else None,
-        "answers": round(float(np.mean([len(row["found"]) for row in kept])), 2) if kept else None,
+        "queries": len(complete),
+        "drawn": len(queries),
+        "dropped": dict(Counter(query.dropped for query in queries if query.dropped).most_common()),
+        "unusable_judgements": sum(1 for _ in _problems(queries)),
+        "thresholds": dict(thresholds),
+        "golds_verified": round(sum(passed) / len(passed), 4) if passed else None,
+        "candidates": round(float(np.mean(candidates)), 2) if complete else None,
+        "answers": round(float(np.mean(answers)), 2) if complete else None,
     }
 
 
-def _reasons(rows: Sequence[Row], report: Mapping[str, Any]) -> str:
-    said = [f"{reason} ({count})" for reason, count in report["dropped"].items()]
-    problems = (v["problem"] for row in rows for c in row.get("checks", ()) for v in c["verdicts"] if "problem" in v)
+def _problems(queries: Sequence[Item]) -> Iterator[str]:
+    """Yield the problems of the judgements that could not be used."""
+    rows = (row for query in queries if (row := query.get(Verified)) is not None)
+    yield from (v.problem for row in rows for check in row.checks for v in check.verdicts if v.problem)
+
+
+def _reasons(queries: Sequence[Item], report: Mapping[str, Any]) -> str:
+    reasons = [f"{reason} ({count})" for reason, count in report["dropped"].items()]
     if report["unusable_judgements"]:
-        said.append(f"{report['unusable_judgements']:,} judgements could not be used, e.g. {next(problems)}")
-    return ", ".join(said) or "nothing was drawn"
+        first = next(_problems(queries))
+        reasons.append(f"{report['unusable_judgements']:,} judgements could not be used, e.g. {first}")
+    return ", ".join(reasons) or "no grounding was drawn"

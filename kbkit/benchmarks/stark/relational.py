@@ -1,11 +1,11 @@
-"""Stage 1: relational requirements. Templates, their groundings, and the candidates that each has."""
+"""Stage 1: relational requirements. Templates, their groundings, and the candidates of each grounding."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,23 +15,46 @@ from kbkit.answers import templates as catalogue
 from kbkit.answers.sample import slot_columns
 from kbkit.answers.templates import Template
 from kbkit.benchmarks.documents import types_with_text
-from kbkit.benchmarks.stages import Row
-from kbkit.errors import KbError
+from kbkit.benchmarks.pipeline import Row, Stage
+from kbkit.errors import Command, KbError, Option
 from kbkit.kb import KnowledgeBase
 
 SUGGEST = "suggest"
 _SUGGESTED = 20
-"""Templates taken of those that a schema suggests, the best of each type of answers in turn."""
-_LOOKED_AT = 200
+"""Number of suggested templates to use, alternating between types of answers."""
+_CONSIDERED = 200
 _ROUNDS = 4
 _SLOT = re.compile("<([^<>]+)>")
 
 
-def templates(kb: KnowledgeBase, names: Sequence[str] = (), seed: int = 0) -> list[Template]:
-    """The templates that ``names`` mean: ids, catalogues (``mag``), TOML files, or ``suggest``.
+@dataclass(frozen=True)
+class Entity:
+    """A node that a query or a record names."""
 
-    Without names, those of STaRK's catalogues that fit the KB, or what its schema suggests where none does. Raises
-    :class:`KbError` for a template that does not fit.
+    type: str
+    key: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Grounding(Row):
+    """A template with entities in its ``slots``; ``candidates`` are the ids of the nodes that satisfy it."""
+
+    template: str
+    expression: str
+    question: str
+    slots: dict[str, Entity]
+    candidates: list[int]
+
+
+RELATIONAL = Stage("1_relational", Grounding)
+
+
+def templates(kb: KnowledgeBase, names: Sequence[str] = (), seed: int = 0) -> list[Template]:
+    """Return templates by ``names``: ids, catalogues (``mag``), TOML files, or ``suggest``.
+
+    Without names: the templates of STaRK's catalogues that fit the KB, or templates suggested by its schema if none
+    fits. Raises :class:`KbError` for a template that does not fit.
     """
     shipped = [t for t in catalogue.shipped() if not t.letters]
     if not names:
@@ -46,40 +69,44 @@ def templates(kb: KnowledgeBase, names: Sequence[str] = (), seed: int = 0) -> li
         else:
             chosen += _catalogue(kb, [t for t in shipped if t.id.split("/")[0] == name], name) or [catalogue.find(name)]
     for template in chosen:
-        if template.letters:
-            raise KbError(f"template {template.id} has parts", "QUEST's shapes are for kbkit quest make")
-        if problem := catalogue.misfit(template, kb.schema):
-            raise KbError(
-                f"template {template.id} does not fit this KB: {problem}", "kbkit templates DIR lists those that do"
-            )
-        named = set(_SLOT.findall(template.question))
-        if named != set(syntax.slots(template.tree())):
-            slots = ", ".join(f"<{slot}>" for slot in syntax.slots(template.tree()))
-            raise KbError(
-                f"template {template.id} asks {template.question!r}", f"its question is to name its slots: {slots}"
-            )
+        _check(kb, template)
     return list({template.id: template for template in chosen}.values())
 
 
+def _check(kb: KnowledgeBase, template: Template) -> None:
+    """Raise :class:`KbError` for a template that does not fit the KB or whose question does not name its slots."""
+    if template.letters:
+        raise KbError(f"Template {template.id} combines sets", "Use ", Command("quest make"), " for such templates")
+    if problem := catalogue.misfit(template, kb.schema):
+        hint = ("Run ", Command("templates KB"), " for a list of templates that fit")
+        raise KbError(f"Template {template.id} does not fit this KB: {problem}", *hint)
+    slots = syntax.slots(template.tree())
+    if set(_SLOT.findall(template.question)) != set(slots):
+        message = f"The question of template {template.id} does not match its slots: {template.question!r}"
+        raise KbError(message, f"Mention each slot once: {', '.join(f'<{slot}>' for slot in slots)}")
+
+
 def _catalogue(kb: KnowledgeBase, group: list[Template], name: str) -> list[Template]:
-    """The templates of a whole catalogue that fit the KB."""
+    """Return the templates of a catalogue that fit the KB."""
     problems = [catalogue.misfit(template, kb.schema) for template in group]
     if group and all(problems):
-        raise KbError(f"no template of catalogue {name} fits this KB: {problems[0]}", "--templates suggest makes some")
+        hint = ("Use ", Option("template", SUGGEST), " for templates from the schema")
+        raise KbError(f"No template of catalogue {name} fits this KB: {problems[0]}", *hint)
     return [template for template, problem in zip(group, problems, strict=True) if not problem]
 
 
 def suggested(kb: KnowledgeBase, seed: int) -> list[Template]:
-    """Templates made from the schema, whose answers are of types that have texts, types in turn."""
-    frame = kb.suggest_templates(_LOOKED_AT, seed).filter(pl.col("answer").is_in(sorted(types_with_text(kb))))
+    """Return templates from the schema whose answers have texts, alternating between types of answers."""
+    frame = kb.suggest_templates(_CONSIDERED, seed).filter(pl.col("answer").is_in(sorted(types_with_text(kb))))
     if frame.is_empty():
-        raise KbError("the schema suggests no template whose answers have texts", "give --templates a file of your own")
+        hint = ("Use ", Option("template"), " with a TOML file of templates")
+        raise KbError("The schema suggests no template whose answers have texts", *hint)
     turn = pl.int_range(pl.len()).over("answer")
     rows = frame.with_columns(turn.alias("turn")).sort("turn", maintain_order=True).head(_SUGGESTED)
     found = []
     for name, expression, answer, question in rows.select("template", "expression", "answer", "question").iter_rows():
         template = Template(f"{SUGGEST}/{name}", expression, answer, question)
-        # The nodes that a query names are no answers to it.
+        # A node that the query names is not an answer.
         starts = any(
             isinstance(p, syntax.Nodes) and p.type == answer and isinstance(p.selector, syntax.Slot)
             for p in syntax.subtrees(template.tree())
@@ -95,64 +122,57 @@ def draw(
     seed: int,
     bounds: tuple[int, int],
     weight: str = "uniform",
-) -> list[Row]:
-    """About ``count`` groundings in random order, as many of each template as there are, up to an equal share.
+) -> list[Grounding]:
+    """Return about ``count`` groundings in random order, shared equally between the templates as far as possible.
 
-    Rows: id, template, expression, question, slots (name -> type, key, name), candidates (ids, as many as ``bounds``
-    allow).
+    ``bounds`` are the minimum and maximum number of candidates.
     """
-    drawn = _shares(kb, chosen, count, seed, bounds, weight)
-    rows = [row for template, frame in zip(chosen, drawn, strict=True) for row in _rows(kb, template, frame)]
-    if not rows:
-        raise KbError(
-            f"no grounding of {len(chosen)} templates has {bounds[0]} to {bounds[1]} answers",
-            "--max-candidates allows for more",
-        )
-    order = np.random.default_rng(seed).permutation(len(rows))[:count]
-    return [{"id": str(i), **rows[place]} for i, place in enumerate(order.tolist())]
+    frames = _samples(kb, chosen, count, seed, bounds, weight)
+    found = [one for template, frame in zip(chosen, frames, strict=True) for one in _groundings(kb, template, frame)]
+    if not found:
+        message = f"No grounding of {len(chosen)} templates has {bounds[0]} to {bounds[1]} answers"
+        raise KbError(message, "Use a larger ", Option("max_candidates"))
+    order = np.random.default_rng(seed).permutation(len(found))[:count]
+    return [Grounding(str(i), *found[position]) for i, position in enumerate(order.tolist())]
 
 
-def _shares(
+def _samples(
     kb: KnowledgeBase, chosen: Sequence[Template], count: int, seed: int, bounds: tuple[int, int], weight: str
 ) -> list[pl.DataFrame]:
-    """Groundings of each template; where one has too few, the others give more."""
+    """Sample groundings of each template; templates with many make up for those with few."""
     share = -(-count // len(chosen))
-    asked = [share] * len(chosen)
-    frames = [kb.sample(t, n, seed, *bounds, weight) for t, n in zip(chosen, asked, strict=True)]
+    sizes = [share] * len(chosen)
+    frames = [kb.sample(t, n, seed, *bounds, weight) for t, n in zip(chosen, sizes, strict=True)]
     for _ in range(_ROUNDS):
-        lacking = count - sum(frame.height for frame in frames)
-        open_ones = [i for i, frame in enumerate(frames) if frame.height >= asked[i]]
-        if lacking <= 0 or not open_ones:
+        missing = count - sum(frame.height for frame in frames)
+        with_more = [i for i, frame in enumerate(frames) if frame.height >= sizes[i]]
+        if missing <= 0 or not with_more:
             break
-        for i in open_ones:
-            asked[i] += -(-lacking // len(open_ones))
-            frames[i] = kb.sample(chosen[i], asked[i], seed, *bounds, weight)
+        for i in with_more:
+            sizes[i] += -(-missing // len(with_more))
+            frames[i] = kb.sample(chosen[i], sizes[i], seed, *bounds, weight)
     return frames
 
 
-def _rows(kb: KnowledgeBase, template: Template, frame: pl.DataFrame) -> list[dict[str, Any]]:
-    """The groundings of one template with their candidates, which are looked up all at once."""
+def _groundings(
+    kb: KnowledgeBase, template: Template, frame: pl.DataFrame
+) -> list[tuple[str, str, str, dict[str, Entity], list[int]]]:
+    """Return the fields of the groundings of one template; their candidates are evaluated in one batch."""
     if frame.is_empty():
         return []
     plan = kb.session.resolved(template.tree(), template.expression)
     columns = dict(zip(plan.slots, slot_columns(plan.slots), strict=True))
     types = {p.source.name: p.type for p in plan.parameters if isinstance(p.source, syntax.Slot)}
     bindings = frame.select(pl.col(column).alias(slot) for slot, column in columns.items())
-    found = kb.answers_many(template, bindings).group_by("binding", maintain_order=True).agg("node")
-    candidates = dict(found.iter_rows())
-    result = []
-    for i, row in enumerate(frame.iter_rows(named=True)):
-        slots = {
-            slot: {"type": types[slot], "key": row[column][1:], "name": row[f"{column} name"]}
-            for slot, column in columns.items()
-        }
-        result.append(
-            {
-                "template": template.id,
-                "expression": row["expression"],
-                "question": row["question"],
-                "slots": slots,
-                "candidates": candidates.get(i, []),
-            }
+    answers = kb.answers_many(template, bindings).group_by("binding", maintain_order=True).agg("node")
+    candidates = dict(answers.iter_rows())
+    return [
+        (
+            template.id,
+            row["expression"],
+            row["question"],
+            {s: Entity(types[s] or "", row[c][1:], row[f"{c} name"]) for s, c in columns.items()},
+            candidates.get(i, []),
         )
-    return result
+        for i, row in enumerate(frame.iter_rows(named=True))
+    ]

@@ -1,4 +1,4 @@
-"""STaRK's rerankers (section 3.1): the best hits of a search, scored anew from their texts and relations."""
+"""STaRK's rerankers (section 3.1): the best hits of a search, scored again from their texts and relations."""
 
 from __future__ import annotations
 
@@ -10,38 +10,37 @@ from typing import NamedTuple
 import polars as pl
 
 from kbkit.answers.session import Session
+from kbkit.benchmarks.dataset import check_at_least
 from kbkit.benchmarks.stark.dataset import HUMAN
 from kbkit.benchmarks.stark.evaluate import Latency, Result, Runner, as_run
-from kbkit.errors import KbError
+from kbkit.errors import KbError, Option
 from kbkit.llm.calls import Calls
 from kbkit.search.rerank import Candidate, Reranker, candidates, load
 
 DEPTH, HUMAN_DEPTH = 20, 10
-"""How many hits the paper reranks: of synthesized queries, and of those that people wrote."""
+"""Number of hits that the paper reranks, for synthesized queries and for those that people wrote."""
 TIMED = 10
-"""Queries whose reranking is timed: each may be some seconds of a model's work."""
-_AT_ONCE = 200
-"""Queries whose candidates are held in memory at once."""
+"""Number of queries whose reranking is timed: a query can take a model several seconds."""
+_BATCH = 200
+"""Number of queries whose candidates are held in memory at once."""
 _STEP = 1e-9
-"""What a place costs, so that equal scores keep the order of the search when a run is sorted by scores."""
-
-
-_NOTHING = pl.DataFrame(schema={"query": pl.String, "id": pl.Int32, "model": pl.Float64})
+"""Subtracted per rank, so that equal scores keep the order of the search."""
+_EMPTY = pl.DataFrame(schema={"query": pl.String, "id": pl.Int32, "model": pl.Float64})
 
 
 class Pair(NamedTuple):
-    """A query's words and one of its hits."""
+    """The text of a query and one of its hits."""
 
     query: str
     candidate: Candidate
 
 
 Scorer = Callable[[Sequence[Pair]], list[float | None]]
-"""A number for each pair, best highest; None where there is none."""
+"""Returns a number for each pair, higher is better; None without a score."""
 
 
 class System(NamedTuple):
-    """What reranks; ``calls`` where it is a language model, whose known answers take no time."""
+    """A reranker; ``calls`` if it is a language model, whose cached answers are not timed."""
 
     name: str
     scorer: Scorer
@@ -49,18 +48,19 @@ class System(NamedTuple):
 
 
 def systems(reranker: str | None, calls: Calls | None) -> list[System]:
-    """The reranker of that name (``cross-encoder:MODEL``), and each model of ``calls``."""
+    """Return the reranker of that name (``cross-encoder:MODEL``), and one for each model of ``calls``."""
     found = []
     if reranker is not None:
         if reranker.startswith("llm:"):
-            raise KbError(f"--rerank {reranker} is a language model", f"--llm {reranker.removeprefix('llm:')} names it")
+            hint = ("Use ", Option("llm", reranker.removeprefix("llm:")), " for it")
+            raise KbError(f"Reranker {reranker!r} is a language model", *hint)
         loaded = load(reranker)
         found.append(System(loaded.name, reranker_scorer(loaded)))
     return found + ([System(name, model_scorer(calls, name), calls) for name in calls.models] if calls else [])
 
 
 def model_scorer(calls: Calls, model: str) -> Scorer:
-    """A language model says from 0 to 1 how well a candidate satisfies the query; None where its answer is unfit."""
+    """Return a scorer by a language model, from 0 to 1; None for an invalid answer."""
 
     def scores(pairs: Sequence[Pair]) -> list[float | None]:
         answers = calls.ask("rerank", [candidate.prompt_inputs(query) for query, candidate in pairs], model)
@@ -70,7 +70,7 @@ def model_scorer(calls: Calls, model: str) -> Scorer:
 
 
 def reranker_scorer(reranker: Reranker) -> Scorer:
-    """Any other reranker, which takes the pairs query by query."""
+    """Return a scorer by any other reranker, which takes the pairs query by query."""
 
     def scores(pairs: Sequence[Pair]) -> list[float | None]:
         result: list[float | None] = []
@@ -81,22 +81,22 @@ def reranker_scorer(reranker: Reranker) -> Scorer:
     return scores
 
 
-def depth(split: str, given: int | None = None) -> int:
-    """How many hits are reranked: those that the user says, else the paper's number."""
-    if given is not None and given < 1:
-        raise KbError(f"{given} hits to rerank", "it is 1 or more")
-    return given or (HUMAN_DEPTH if split == HUMAN else DEPTH)
+def depth(split: str, wanted: int | None = None) -> int:
+    """Return the number of hits to rerank: ``wanted``, or else the paper's number."""
+    if wanted is not None:
+        check_at_least("number of hits to rerank", wanted)
+    return wanted or (HUMAN_DEPTH if split == HUMAN else DEPTH)
 
 
-def named(mode: str, system: System) -> str:
-    """What the run is called that :func:`result` gives."""
+def run_name(mode: str, system: System) -> str:
+    """Return the name of the run that :func:`result` returns."""
     return f"{mode} + {system.name}"
 
 
 def result(runner: Runner, mode: str, system: System, depth: int) -> tuple[Result, list[str]]:
-    """The run of a mode with its first ``depth`` hits of each question in a new order, and remarks on it.
+    """Return the run of a mode with the first ``depth`` hits of each question reranked, and remarks on it.
 
-    Hits that got no score come after those that did, and then the rest, as they were.
+    Hits without a score come after those with one, then all other hits in their old order.
     """
     found = runner.hits(mode)
     queries = runner.task.gold.queries.select("query", "text")
@@ -106,16 +106,14 @@ def result(runner: Runner, mode: str, system: System, depth: int) -> tuple[Resul
     scored = pl.concat(
         [timed, _scored(runner.session, top.join(first, on="query", how="anti", maintain_order="left"), system.scorer)]
     )
-    name = named(mode, system)
+    name = run_name(mode, system)
     without = scored["model"].null_count()
-    remarks = (
-        [f"{name}: {without:,} of {top.height:,} hits got no score that fits; they stand below"] if without else []
-    )
+    remarks = [f"{name}: {without:,} of {top.height:,} hits got no valid score and rank last"] if without else []
     return Result(name, as_run(merged(found, scored), references=runner.task.references), taken), remarks
 
 
 def merged(found: pl.DataFrame, scored: pl.DataFrame) -> pl.DataFrame:
-    """The hits of a search in their new order, by ``scored`` (query, id, model: null where there is no score)."""
+    """Return the hits of a search in their new order, by ``scored`` (query, id, model: null without a score)."""
     below = pl.col("model").min().over("query").fill_null(1.0) - 1
     score = pl.coalesce("model", below) - _STEP * pl.col("rank")
     both = found.join(scored, on=["query", "id"], how="left", maintain_order="left")
@@ -125,12 +123,12 @@ def merged(found: pl.DataFrame, scored: pl.DataFrame) -> pl.DataFrame:
 def _timed(
     runner: Runner, mode: str, top: pl.DataFrame, first: pl.DataFrame, system: System
 ) -> tuple[pl.DataFrame, Latency | None]:
-    """The scores of the ``first`` questions, and the time of a search and of reranking its hits, one after the other.
+    """Return the scores of the ``first`` questions, and the time of searching and reranking each of them.
 
-    Those of which a model's answers were known already (from the cache or a recording) do not count.
+    Questions with cached answers of a model are not timed.
     """
     searching, calls = runner.search(mode), system.calls
-    parts, seconds = [_NOTHING], []
+    parts, seconds = [_EMPTY], []
     for query, text in first.iter_rows():
         known = calls.account.cached if calls else 0
         started = time.perf_counter()
@@ -142,17 +140,17 @@ def _timed(
 
 
 def _scored(session: Session, top: pl.DataFrame, scorer: Scorer) -> pl.DataFrame:
-    """query, id, model."""
+    """Return query, id, model."""
     names = top["query"].unique(maintain_order=True)
-    parts = [_NOTHING]
-    for start in range(0, len(names), _AT_ONCE):
-        some = names[start : start + _AT_ONCE].to_list()
+    parts = [_EMPTY]
+    for start in range(0, len(names), _BATCH):
+        some = names[start : start + _BATCH].to_list()
         parts.append(_scores(session, top.filter(pl.col("query").is_in(some)), scorer))
     return pl.concat(parts)
 
 
 def _scores(session: Session, hits: pl.DataFrame, scorer: Scorer) -> pl.DataFrame:
-    """query, id, model, of all these hits at once."""
+    """Return query, id, model of all these hits in one batch."""
     scores = pl.Series("model", scorer(_pairs(session, hits)), dtype=pl.Float64)
     return hits.select("query", "id").with_columns(scores)
 

@@ -1,40 +1,40 @@
-"""Stage 2: textual properties. One candidate is the gold answer; its document says what else to ask for.
+"""Stage 2: textual properties of a gold answer, which is one of the candidates.
 
-Without a model a property is a telling phrase of the document: words between stop words, whose rarity in the collection
-(BM25's weights) is high for their number, as keyword extractors take them (Rose et al. 2010, RAKE).
+Without a model, a property is a key phrase of its document: words between stop words, ranked by their rarity in the
+collection (BM25's weights), as in RAKE (Rose et al. 2010).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kbkit.benchmarks.documents import Document, Span
-from kbkit.benchmarks.evidence import Matcher
-from kbkit.benchmarks.leaks import leaks
-from kbkit.benchmarks.stages import Row
+from kbkit.benchmarks.evidence import Matcher, leaks
+from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.llm.calls import Calls
 from kbkit.schema import Role
 from kbkit.stores.text_query import STOP_WORDS
 
 READER = Role("reader")
-"""Who asks where a KB's recipe names nobody for the type of the answers."""
-
-_MOST_SENTENCES = 80
+"""The role for types of answers that no role of the KB's recipe asks for."""
+_MAX_SENTENCES = 80
 _POOL = 4
-"""Telling phrases among which each property is drawn."""
+"""Number of best phrases that each property is drawn from."""
 _COMMON = 0.02
-"""A word that more of the documents have says too little."""
-_MOST_WORDS = 6
-_LONGEST_DOCUMENT = 20_000
+"""Maximum fraction of documents that contain a shared word."""
+_MAX_WORDS = 6
+_MAX_DOCUMENT = 20_000
+"""Characters of a document that a model reads."""
 _BREAK = re.compile(r"[()\[\]{}<>\"“”«»|`*=]+|[,;:.!?/]+(?:\s|$)|\s[-–—]+\s|\n")
 _WORD = re.compile(r"[^\W_](?:[\w'’.-]*\w)?")
-# Words that join two parts of one phrase, as in "delta of the Ganges".
+# Words inside a phrase, as in "delta of the Ganges".
 _JOIN = frozenset(("of", "for", "in", "on", "the", "to", "with"))
-# Beside the stop words of the index: what seldom belongs to a phrase.
+# The stop words of the index, and further words that phrases rarely contain.
 _EMPTY = STOP_WORDS | frozenset(
     (
         "about", "above", "after", "all", "along", "also", "although", "among", "any", "because", "before", "being",
@@ -49,19 +49,43 @@ _EMPTY = STOP_WORDS | frozenset(
 )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Property:
+    """A textual property, where the document says it, and the ``evidence``: the whole sentence."""
+
+    text: str
+    field: str
+    start: int
+    end: int
+    evidence: str
+
+
+@dataclass(frozen=True)
+class Requirement(Row):
+    """The id of the gold answer, the role of the person who asks, and the properties."""
+
+    gold: int
+    role: str
+    properties: list[Property] = field(default_factory=list)
+
+
+TEXTUAL = Stage("2_textual", Requirement)
+
+
 def role_for(roles: Sequence[Role], node_type: str, rng: np.random.Generator) -> Role:
-    """One of the roles that ask for nodes of a type, at random; roles that name the type before those for any."""
+    """Return a random role that asks for nodes of a type: of the roles that name the type, or else of those for any."""
     fitting = [r for r in roles if node_type in r.types] or [r for r in roles if not r.types]
     return fitting[int(rng.integers(len(fitting)))] if fitting else READER
 
 
-def telling(
+def key_phrases(
     document: Document, matcher: Matcher, role: Role, hidden: Sequence[str], limit: int, rng: np.random.Generator
-) -> list[dict[str, Any]]:
-    """Up to ``limit`` properties of a document, from different sentences where there are several.
+) -> list[Property]:
+    """Return up to ``limit`` properties of a document, from different sentences if possible.
 
-    Each is, as a coin says, one of its most telling phrases, or the head of a phrase that other documents have too, so
-    that a query may have several answers. None holds a word of the node's own name, or a whole name of ``hidden``.
+    With equal probability each is one of the highest-scoring phrases, or a single word that other documents have too,
+    so that a query can have several answers. No property contains a word of the node's own name, or a whole name of
+    ``hidden``.
     """
     own = {word for name in document.names for word in matcher.words(name)}
     found: list[_Phrase] = []
@@ -70,7 +94,7 @@ def telling(
             text = sentence.text[start:end]
             words = matcher.words(text)
             if words and own.isdisjoint(words) and not leaks(text, hidden):
-                # Long phrases of common words do not outweigh short ones of rare words.
+                # Long phrases of common words must not outweigh short ones of rare words.
                 score = sum(map(matcher.weight, words)) / (1 + len(_WORD.findall(text)))
                 found.append(_Phrase(score, number, _within(sentence, start, end), sentence.text, frozenset(words)))
     found.sort(key=lambda phrase: (-phrase.score, phrase.sentence, phrase.span.start))
@@ -81,18 +105,18 @@ def telling(
         pool = shared if shared and rng.random() < 0.5 else best
         order = [pool[i] for i in rng.permutation(len(pool)).tolist()]
         chosen += _next(order, chosen) or _next(best, chosen)
-    return [_property(phrase) for phrase in chosen]
+    return [Property(p.span.text, p.span.field, p.span.start, p.span.end, p.context) for p in chosen]
 
 
 def _next(order: Sequence[_Phrase], chosen: Sequence[_Phrase]) -> list[_Phrase]:
-    """The first phrase that shares no word with those chosen; from another sentence than theirs, if there is one."""
+    """Return the first phrase that shares no word with the chosen ones, from another sentence if possible."""
     free = [phrase for phrase in order if not any(phrase.words & c.words for c in chosen)]
     elsewhere = [phrase for phrase in free if not any(phrase.sentence == c.sentence for c in chosen)]
     return (elsewhere or free)[:1]
 
 
 class _Phrase(NamedTuple):
-    """A phrase, the number and text of its sentence, and its telling words."""
+    """A phrase, the number and the text of its sentence, and its distinct words without stop words."""
 
     score: float
     sentence: int
@@ -101,22 +125,10 @@ class _Phrase(NamedTuple):
     words: frozenset[str]
 
 
-def _property(phrase: _Phrase) -> dict[str, Any]:
-    span = phrase.span
-    return {
-        "text": span.text,
-        "field": span.field,
-        "start": span.start,
-        "end": span.end,
-        "evidence": phrase.context,
-    }
-
-
 def _sentences(document: Document, role: Role) -> list[Span]:
-    """The sentences to look at: of the fields that the role reads, if the document has any of these."""
-    everything = document.sentences
-    liked = [s for s in everything if s.field.partition("#")[0] in role.fields]
-    return (liked or everything)[:_MOST_SENTENCES]
+    """Return the first sentences of the fields that the role reads, or else of all fields."""
+    preferred = [s for s in document.sentences if s.field.partition("#")[0] in role.fields]
+    return (preferred or document.sentences)[:_MAX_SENTENCES]
 
 
 def _within(sentence: Span, start: int, end: int) -> Span:
@@ -124,13 +136,15 @@ def _within(sentence: Span, start: int, end: int) -> Span:
 
 
 def phrases(sentence: str) -> Iterator[tuple[int, int]]:
-    """Where the phrases of a sentence start and end: up to six words between stop words and signs, of which at least
-    two are telling; the last word of each, its head; and a word that stands between signs alone, as in a list.
+    """Yield the start and the end of each phrase of a sentence.
+
+    Phrases are up to six words between stop words and punctuation, two or more of them content words; the last word of
+    each such phrase; and single words between punctuation, as in a list.
     """
-    place = 0
+    position = 0
     for stop in [*(m.start() for m in _BREAK.finditer(sentence)), len(sentence)]:
-        words = [(m.start(), m.end()) for m in _WORD.finditer(sentence, place, stop)]
-        place = stop
+        words = [(m.start(), m.end()) for m in _WORD.finditer(sentence, position, stop)]
+        position = stop
         if len(words) == 1 and not _is_empty(sentence[slice(*words[0])]):
             yield words[0]
         for first, last in _runs(sentence, words):
@@ -140,19 +154,19 @@ def phrases(sentence: str) -> Iterator[tuple[int, int]]:
 
 
 def _runs(sentence: str, words: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The first and the last word of each phrase of several words."""
+    """Yield the numbers of the first and the last word of each phrase of several words."""
     empty = [_is_empty(sentence[s:e]) for s, e in words]
     for first in range(len(words)):
         if empty[first] or (first and not empty[first - 1]):
-            continue  # a phrase starts where telling words start
-        telling = 0
-        for last in range(first, min(first + _MOST_WORDS, len(words))):
+            continue  # a phrase starts at the first of consecutive content words
+        count = 0
+        for last in range(first, min(first + _MAX_WORDS, len(words))):
             if empty[last]:
                 if sentence[slice(*words[last])].casefold() not in _JOIN:
                     break
                 continue
-            telling += 1
-            if telling >= 2 and (last + 1 == len(words) or empty[last + 1]):
+            count += 1
+            if count >= 2 and (last + 1 == len(words) or empty[last + 1]):
                 yield first, last
 
 
@@ -160,23 +174,23 @@ def _is_empty(word: str) -> bool:
     return word.casefold() in _EMPTY or not any(c.isalpha() for c in word)
 
 
-def shown(document: Document) -> dict[str, Any]:
-    """A document as a model reads it: its name, and its texts by field, cut where they are very long."""
+def for_model(document: Document) -> dict[str, Any]:
+    """Return a document as a model reads it: name and texts by field, truncated if very long."""
     fields: dict[str, str] = {}
-    left = _LONGEST_DOCUMENT
+    left = _MAX_DOCUMENT
     for passage in document.passages:
         fields[passage.field] = passage.text[:left]
         left = max(0, left - len(passage.text))
-    return {"name": document.name, "texts": {field: text for field, text in fields.items() if text}}
+    return {"name": document.name, "texts": {name: text for name, text in fields.items() if text}}
 
 
-def asked(
+def from_model(
     calls: Calls, matcher: Matcher, documents: Sequence[Document], roles: Sequence[Role], counts: Sequence[int]
-) -> list[Row]:
-    """The properties that a model takes from each document: ``properties``, or ``dropped`` and why."""
+) -> list[tuple[list[Property], str]]:
+    """Return the properties that a model extracts from each document, or the reason why there are none."""
     inputs = [
         {
-            "document": shown(document),
+            "document": for_model(document),
             "target": document.type,
             "role": role.name,
             "interests": role.interests,
@@ -184,19 +198,16 @@ def asked(
         }
         for document, role, count in zip(documents, roles, counts, strict=True)
     ]
-    rows: list[Row] = []
+    result: list[tuple[list[Property], str]] = []
     answers = calls.ask("stark_properties", inputs)
     for document, count, answer in zip(documents, counts, answers, strict=True):
         if answer.problem:
-            rows.append({"dropped": f"no properties: {answer.problem}"})
+            result.append(([], f"no properties: {answer.problem}"))
             continue
-        said = dict.fromkeys(" ".join(entry["text"].split()) for entry in answer.value["properties"])
-        texts = [text for text in said if text and not leaks(text, document.names)][:count]
-        found = matcher.match(texts, [document] * len(texts))
-        properties = [
-            {"text": text, "field": e.span.field, "start": e.span.start, "end": e.span.end, "evidence": e.span.text}
-            for text, e in zip(texts, found, strict=True)
-        ]
-        reason = "no properties without the answer's name" if any(said) else "no properties: all are empty"
-        rows.append({"properties": properties} if properties else {"dropped": reason})
-    return rows
+        stated = dict.fromkeys(" ".join(entry["text"].split()) for entry in answer.value["properties"])
+        texts = [text for text in stated if text and not leaks(text, document.names)][:count]
+        spans = [evidence.span for evidence in matcher.match(texts, [document] * len(texts))]
+        properties = [Property(t, s.field, s.start, s.end, s.text) for t, s in zip(texts, spans, strict=True)]
+        reason = "no properties without the answer's name" if any(stated) else "no properties: all are empty"
+        result.append((properties, "" if properties else reason))
+    return result

@@ -1,12 +1,13 @@
-"""Stage 4: which candidates have the properties. Several verifiers judge each; those that all accept are answers.
+"""Stage 4: which candidates have the properties. An answer must be accepted by every verifier.
 
-Verifiers are models, or without one two rules: ``words`` (the property's words stand together in a sentence) and
-``meaning`` (a sentence comes close to the property), with thresholds that ``gold_share`` of the gold answers reach.
+Verifiers are models. Without a model they are two rules: ``words`` (one sentence has the words of the property) and
+``meaning`` (one sentence is close to the property), with thresholds that a given fraction of the gold answers reaches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,21 +15,24 @@ from numpy.typing import NDArray
 
 from kbkit.benchmarks.documents import Document, Span
 from kbkit.benchmarks.evidence import Evidence, Matcher
-from kbkit.benchmarks.stark.textual import shown
+from kbkit.benchmarks.pipeline import Row, Stage
+from kbkit.benchmarks.stark.relational import Entity
+from kbkit.benchmarks.stark.textual import for_model
 from kbkit.llm.calls import Calls
 
 RULES = ("words", "meaning")
 
 
-class Check(NamedTuple):
-    """One verifier's judgement of one candidate: for each property whether it has it (with a rule also how well), and
-    the span that shows it; ``problem`` where a model gave no usable answer, which counts as no.
+@dataclass(frozen=True)
+class Verdict:
+    """One verifier's judgement of a candidate: for each property whether it has it, and the scores of a rule.
+
+    A model's answer with a ``problem`` counts as no.
     """
 
     verifier: str
-    satisfied: tuple[bool, ...]
-    spans: tuple[Span | None, ...]
-    scores: tuple[float, ...] = ()
+    satisfied: list[bool]
+    scores: list[float] = field(default_factory=list)
     problem: str = ""
 
     @property
@@ -37,24 +41,70 @@ class Check(NamedTuple):
         return not self.problem and all(self.satisfied)
 
 
-def thresholds(golds: Sequence[Evidence], gold_share: float) -> dict[str, float]:
-    """The highest lexical and semantic scores that at least ``gold_share`` of the golds' evidence reaches."""
+class Judgement(NamedTuple):
+    """A verdict, and for each property the span that shows it."""
+
+    verdict: Verdict
+    spans: tuple[Span | None, ...]
+
+
+@dataclass(frozen=True)
+class Check(Entity):
+    """A candidate with the verdicts on it."""
+
+    verdicts: list[Verdict]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """The span of a document that shows a property, by the property's number."""
+
+    property: int
+    field: str
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Answer(Entity):
+    """An answer: ``why`` proves its relations, ``evidence`` its properties."""
+
+    why: list[str]
+    evidence: list[Proof]
+
+
+@dataclass(frozen=True)
+class Verified(Row):
+    """The verified answers of a query."""
+
+    gold_passes: bool
+    gold_node: Entity
+    checks: list[Check]
+    answers: list[Answer] = field(default_factory=list)
+
+
+VERIFIED = Stage("4_verified", Verified)
+
+
+def thresholds(golds: Sequence[Evidence], gold_fraction: float) -> dict[str, float]:
+    """Return the highest thresholds that a fraction of the gold answers' evidence reaches, by rule."""
     values = {"words": [e.lexical for e in golds], "meaning": [e.semantic for e in golds]}
-    return {rule: _reached_by(np.array(scores), gold_share) for rule, scores in values.items()}
+    return {rule: _threshold(np.array(scores), gold_fraction) for rule, scores in values.items()}
 
 
-def _reached_by(scores: NDArray[np.float64], share: float) -> float:
-    """The largest threshold with so large a share of scores at or above it; rounded down, so that it can be written."""
+def _threshold(scores: NDArray[np.float64], fraction: float) -> float:
+    """Return the largest threshold, rounded down to six digits, with that fraction of scores at or above it."""
     if not len(scores):
         return 0.0
     ordered = np.sort(scores)
-    return float(np.floor(ordered[int((1 - share) * len(ordered) + 1e-9)] * 1e6) / 1e6)
+    return float(np.floor(ordered[int((1 - fraction) * len(ordered) + 1e-9)] * 1e6) / 1e6)
 
 
 def by_rules(
     matcher: Matcher, pairs: Sequence[tuple[Sequence[str], Document]], bounds: Mapping[str, float]
-) -> list[list[Check]]:
-    """The checks of pairs (properties, candidate) by both rules."""
+) -> list[list[Judgement]]:
+    """Return the judgements of pairs (properties, candidate) by both rules; ``bounds`` are the thresholds by rule."""
     flat = [(text, document) for texts, document in pairs for text in texts]
     evidence = iter(matcher.match([text for text, _ in flat], [document for _, document in flat]))
     result = []
@@ -62,54 +112,48 @@ def by_rules(
         found = [next(evidence) for _ in texts]
         spans = tuple(e.span for e in found)
         scores = {"words": [e.lexical for e in found], "meaning": [e.semantic for e in found]}
-        result.append(
-            [
-                Check(
-                    rule,
-                    tuple(s >= bounds[rule] for s in scores[rule]),
-                    spans,
-                    tuple(round(s, 4) for s in scores[rule]),
-                )
-                for rule in RULES
-            ]
-        )
+        verdicts = [
+            Verdict(rule, [s >= bounds[rule] for s in scores[rule]], [round(s, 4) for s in scores[rule]])
+            for rule in RULES
+        ]
+        result.append([Judgement(verdict, spans) for verdict in verdicts])
     return result
 
 
-def by_models(calls: Calls, pairs: Sequence[tuple[Sequence[str], Document]]) -> list[list[Check]]:
-    """The checks of pairs (properties, candidate) by every model."""
+def by_models(calls: Calls, pairs: Sequence[tuple[Sequence[str], Document]]) -> list[list[Judgement]]:
+    """Return the judgements of pairs (properties, candidate) by every model."""
     inputs = [
-        {"document": shown(document), "target": document.type, "properties": dict(enumerate(texts, 1))}
+        {"document": for_model(document), "target": document.type, "properties": dict(enumerate(texts, 1))}
         for texts, document in pairs
     ]
-    checks: list[list[Check]] = [[] for _ in pairs]
+    judgements: list[list[Judgement]] = [[] for _ in pairs]
     for model in calls.models:
-        for place, answer in enumerate(calls.ask("stark_verify", inputs, model=model)):
-            texts, document = pairs[place]
-            checks[place].append(_read(model, answer.value, answer.problem, len(texts), document))
-    return checks
+        answers = calls.ask("stark_verify", inputs, model=model)
+        for own, (texts, document), answer in zip(judgements, pairs, answers, strict=True):
+            own.append(_judgement(model, answer.value, answer.problem, len(texts), document))
+    return judgements
 
 
-def _read(model: str, value: Any, problem: str, count: int, document: Document) -> Check:
+def _judgement(model: str, value: Any, problem: str, count: int, document: Document) -> Judgement:
     if not problem:
         entries = sorted(value["checks"], key=lambda entry: entry["number"])
         numbers = [entry["number"] for entry in entries]
         if numbers == list(range(1, count + 1)):
             spans = tuple(quoted(document, entry["quote"]) if entry["satisfied"] else None for entry in entries)
-            return Check(model, tuple(bool(entry["satisfied"]) for entry in entries), spans)
+            return Judgement(Verdict(model, [bool(entry["satisfied"]) for entry in entries]), spans)
         problem = f"it judged properties {numbers[:20]} of {count}"
-    return Check(model, (False,) * count, (None,) * count, problem=problem)
+    return Judgement(Verdict(model, [False] * count, problem=problem), (None,) * count)
 
 
 def quoted(document: Document, quote: str) -> Span | None:
-    """Where the document says the words of a quotation; None where it does not."""
+    """Return the span of a quotation in the document, or None if the document does not contain it."""
     quote = quote.strip()
     for passage in document.passages if quote else ():
-        place = passage.text.find(quote)
-        if place < 0:
-            place = passage.text.casefold().find(quote.casefold())
-            if len(passage.text) != len(passage.text.casefold()):
-                place = -1  # places differ then
-        if place >= 0:
-            return Span(passage.field, place, place + len(quote), passage.text[place : place + len(quote)])
+        start = passage.text.find(quote)
+        # Case folding must not change positions.
+        if start < 0 and len(passage.text) == len(passage.text.casefold()):
+            start = passage.text.casefold().find(quote.casefold())
+        if start >= 0:
+            end = start + len(quote)
+            return Span(passage.field, start, end, passage.text[start:end])
     return None

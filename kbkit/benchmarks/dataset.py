@@ -1,0 +1,84 @@
+"""What the datasets of all benchmarks share: splits, bins of counts, names of runs, and errors of writing."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from kbkit.errors import KbError
+
+SPLITS = ("train", "val", "test")
+QUERIES = "queries.jsonl"
+"""Everything that kbkit knows about each query of a dataset that it generated."""
+ABOUT = "dataset.json"
+"""The settings of the dataset and a report."""
+Bin = tuple[int, int | None]
+"""The first and the last number of a bin; None: no upper end."""
+
+
+def assign(count: int, fractions: Mapping[str, float], rng: np.random.Generator) -> list[str]:
+    """Assign ``count`` queries to splits at random. Sizes are rounded by largest remainder, so that they add up.
+
+    Raises :class:`KbError` as :func:`check_fractions` does.
+    """
+    check_fractions(list(fractions.values()))
+    exact = np.array(list(fractions.values()), np.float64) * count
+    sizes = np.floor(exact + 1e-9).astype(int)
+    for position in np.argsort(sizes - exact, kind="stable")[: count - sizes.sum()]:
+        sizes[position] += 1
+    return [str(split) for split in rng.permutation(np.repeat(np.array(list(fractions), object), sizes))]
+
+
+def check_fractions(fractions: Sequence[float]) -> None:
+    """Raise :class:`KbError` for fractions that are negative or do not add up to 1."""
+    values = np.array(fractions, np.float64)
+    if not np.isfinite(values).all() or (values < 0).any() or abs(values.sum() - 1) > 1e-9:
+        shown = ", ".join(f"{fraction:g}" for fraction in fractions)
+        raise KbError(f"Invalid split fractions {shown}", "They must be 0 or more and add up to 1, e.g. 0.6,0.2,0.2")
+
+
+def check_seed(seed: int) -> None:
+    """Raise :class:`KbError` for a negative seed, which NumPy does not accept."""
+    if seed < 0:
+        raise KbError(f"Invalid seed {seed}", "It must be 0 or more")
+
+
+def check_at_least(name: str, value: int, minimum: int = 1) -> None:
+    """Raise :class:`KbError` if a parameter is below its minimum."""
+    if value < minimum:
+        raise KbError(f"Invalid {name} {value}", f"It must be {minimum} or more")
+
+
+def bin_counts(values: Sequence[int], bins: Sequence[Bin]) -> list[tuple[str, int, float | None]]:
+    """Count values by bin, empty bins included: label (``3-4``, ``21+``), count, fraction (None without values)."""
+    result: list[tuple[str, int, float | None]] = []
+    for low, high in bins:
+        count = sum(low <= value and (high is None or value <= high) for value in values)
+        label = f"{low}+" if high is None else str(low) if low == high else f"{low}-{high}"
+        result.append((label, count, count / len(values) if values else None))
+    return result
+
+
+def run_names(paths: Sequence[Path]) -> list[str]:
+    """Return a name for each file: its stem, or its whole path if several files have the same stem."""
+    stems = Counter(path.stem for path in paths)
+    return [path.stem if stems[path.stem] == 1 else str(path) for path in paths]
+
+
+def json_lines(records: Iterable[object]) -> str:
+    """Return records as JSON lines."""
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn an :class:`OSError` into a :class:`KbError` that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise KbError(f"Cannot write {error.filename or path}: {error.strerror or error}") from None
