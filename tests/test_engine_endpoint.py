@@ -215,7 +215,7 @@ def test_unknown_answers_are_counted(small: KnowledgeBase, values: list[str], sa
     with serving(given) as server, pytest.raises(KbError) as error:
         Endpoint(server.url).ids(small.answers("drug"), small.session)
     assert error.value.message == f"{server.url} returned " + said.replace("+", base)
-    assert "kbkit export KB --to ntriples" in error.value.hint
+    assert "kbkit export KB -f ntriples" in error.value.hint
 
 
 # -- servers that misbehave -------------------------------------------------------------------------------------------

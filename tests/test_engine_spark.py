@@ -153,7 +153,7 @@ def test_an_export_of_another_kb_is_rejected(tiny_spark: Spark, world: Knowledge
     with Spark(tiny_spark.parquet) as made, pytest.raises(KbError) as error:
         made.ids(world.answers("country"), world.session)
     assert tiny_spark.parquet in error.value.message
-    assert "export KB --to parquet" in error.value.hint
+    assert "export KB -f parquet" in error.value.hint
     wording(str(error.value), replace={tiny_spark.parquet: "DIR"})
 
 

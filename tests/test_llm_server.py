@@ -250,7 +250,7 @@ def test_redirects_are_not_followed() -> None:
 def test_a_server_that_hangs() -> None:
     error, count = failure(hang, timeout=0.2)
     assert isinstance(error, QueryTimeoutError)
-    assert error.message.endswith("did not answer within 0.2 s")
+    assert error.message.endswith("did not respond within 0.2 s")
     assert count == 1
 
 
@@ -258,13 +258,13 @@ def test_a_server_that_drips() -> None:
     """No pause is long, but the whole answer is late."""
     error, count = failure(drips, timeout=0.3, retries=3)
     assert isinstance(error, QueryTimeoutError)
-    assert error.message.endswith("did not answer within 0.3 s")
+    assert error.message.endswith("did not respond within 0.3 s")
     assert count == 1
 
 
 def test_a_truncated_answer() -> None:
     error, _ = failure(truncated("half"))
-    assert error.message.startswith("Cannot connect to m at ")
+    assert error.message.startswith("Cannot reach m at ")
     assert "running" in error.hint
 
 

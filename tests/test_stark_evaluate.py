@@ -546,7 +546,7 @@ def test_eval_of_another_datasets_run(here: Here, data: Path, tmp_path: Path, wo
 def test_eval_of_a_sample(here: Here, data: Path, tmp_path: Path) -> None:
     (tmp_path / "x.trec").write_text("0 Q0 p2 1 1 x\n1 Q0 p2 1 1 x\n2 Q0 p1 1 1 x\n")
     refused = here("stark", "eval", data, "x.trec", "--sample", 0.4, "--seed", -3, cwd=tmp_path)
-    assert (refused.returncode, refused.stderr) == (1, "kbkit: Invalid seed -3. It must be 0 or more.\n")
+    assert (refused.returncode, refused.stderr) == (1, "kbkit: Invalid seed: -3. Use 0 or more.\n")
     options = ("--sample", 0.4, "--seed", 3, "-f", "ndjson")
     [row] = rows(here("-q", "stark", "eval", data, "x.trec", *options, cwd=tmp_path))
     drawn = evaluate.questions(data, "test", 0.4, 3).queries["query"].to_list()

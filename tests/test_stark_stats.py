@@ -289,5 +289,5 @@ def test_table_2(here: Here, world_kb: Path) -> None:
 
 
 def test_an_empty_dataset_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(KbError, match="has no queries"):
+    with pytest.raises(KbError, match="No queries of"):
         datasets.read(write(tmp_path / "d", "id,query,answer_ids\n"))

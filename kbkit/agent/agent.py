@@ -126,7 +126,7 @@ class Agent:
         ``listen``.
         """
         if not question.strip():
-            raise KbError("The question is empty", "Enter a question")
+            raise KbError("Empty question", "Enter a question")
         state, stopped = State(), False
         while not stopped and len(state.steps) < self.settings.actions and len(state.trace) < self.settings.total:
             wanted, usage = self._next(question, history, state)

@@ -41,7 +41,7 @@ class Searcher:
     def search(self, text: str) -> SearchHits:
         """Return the entities and properties that match the words; an id returns its node."""
         if not text.strip():
-            raise KbError("The search is empty", "Enter some words")
+            raise KbError("Empty search", "Enter at least one word")
         nodes, sure = self._names.written(text)
         if nodes and sure:
             return self._sorted(nodes)

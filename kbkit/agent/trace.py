@@ -84,7 +84,7 @@ def read(path: Path) -> tuple[list[Turn], str]:
     try:
         text = content.decode()
     except UnicodeDecodeError:
-        raise BadInputError(f"{path} is not valid UTF-8", *_HINT) from None
+        raise BadInputError(f"Invalid UTF-8 in {path}", *_HINT) from None
     turns: list[Turn] | None = None
     for number, row in enumerate(text.split("\n"), 1):
         if row.strip():

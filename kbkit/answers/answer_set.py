@@ -130,7 +130,7 @@ class AnswerSet:
         found, missing = self._session.stores.nodes.by_iri(iris)
         if missing or len(found) != len(iris):
             message = f"SPARQL returned {len(iris):,} answers, but only {len(found):,} are nodes of the tables"
-            raise KbError(message, "Run: ", Command("check KB"))
+            raise KbError(message, "Run ", Command("check KB"), " for details")
         return found
 
     def nodes(self) -> pl.DataFrame:

@@ -146,7 +146,7 @@ def _selector(plan: Plan, parameter: Parameter, value: object) -> Name | Key:
     selector = selector_of(value)
     assert not isinstance(selector, Slot)
     if any("\ud800" <= c <= "\udfff" for c in selector.text):
-        message = f"Invalid text {selector.text!r}: unpaired surrogate (invalid Unicode)"
+        message = f"Invalid Unicode (unpaired surrogate) in {selector.text!r}"
         raise ExpressionError(message, text=plan.text, at=parameter.at)
     return selector
 

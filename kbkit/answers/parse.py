@@ -106,7 +106,7 @@ def _parser() -> lark.Lark:
 
 def _check_unicode(text: str) -> None:
     for surrogate in re.finditer("[\ud800-\udfff]", text):
-        raise ExpressionError("Unpaired surrogate (invalid Unicode)", text=text, at=surrogate.start())
+        raise ExpressionError("Invalid Unicode (unpaired surrogate)", text=text, at=surrogate.start())
 
 
 def _check_nesting(text: str) -> None:

@@ -81,12 +81,12 @@ class Request:
         if self.weight not in WEIGHTS:
             raise UnknownNameError("weight", self.weight, WEIGHTS)
         if self.count < 1:
-            raise KbError(f"Invalid number of groundings {self.count}", "Use 1 or more")
+            raise KbError(f"Invalid number of groundings: {self.count}", "Use 1 or more")
         if self.seed < 0:
-            raise KbError(f"Invalid seed {self.seed}", "Use 0 or more")
+            raise KbError(f"Invalid seed: {self.seed}", "Use 0 or more")
         if not 0 <= self.min_answers <= self.max_answers:
             message = f"Invalid range of answers: {self.min_answers} to {self.max_answers}"
-            raise KbError(message, "The minimum is 0 or more, and no larger than the maximum")
+            raise KbError(message, "Use a minimum of 0 or more, and a maximum that is not smaller")
 
 
 @dataclass

@@ -152,7 +152,7 @@ def find(name: str, own: Sequence[Template] = ()) -> Template:
     if not hits:
         raise UnknownNameError("template", name, [t.id for t in known])
     if len(hits) > 1:
-        raise KbError(f"{name!r} is ambiguous: several templates match", "Use one of " + ", ".join(t.id for t in hits))
+        raise KbError(f"Ambiguous template {name!r}", "Use one of " + ", ".join(t.id for t in hits))
     return hits[0]
 
 

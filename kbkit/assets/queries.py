@@ -142,7 +142,7 @@ def load(kind: str, reference: str) -> Query:
         names = [*known, *(name.split("/")[1] for name in known)]
         raise UnknownNameError(f"{LANGUAGE_NAMES[kind]} query", reference, names)
     if len(hits) > 1:
-        raise KbError(f"Ambiguous query name {reference!r}", "Use one of " + ", ".join(hits))
+        raise KbError(f"Ambiguous query {reference!r}", "Use one of " + ", ".join(hits))
     return parse(kind, hits[0], _read(known[hits[0]]))
 
 

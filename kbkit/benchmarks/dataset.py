@@ -39,19 +39,19 @@ def check_fractions(fractions: Sequence[float]) -> None:
     values = np.array(fractions, np.float64)
     if not np.isfinite(values).all() or (values < 0).any() or abs(values.sum() - 1) > 1e-9:
         shown = ", ".join(f"{fraction:g}" for fraction in fractions)
-        raise KbError(f"Invalid split fractions {shown}", "They must be 0 or more and add up to 1, e.g. 0.6,0.2,0.2")
+        raise KbError(f"Invalid split fractions: {shown}", "Use fractions that add up to 1, for example 0.6,0.2,0.2")
 
 
 def check_seed(seed: int) -> None:
     """Raise :class:`KbError` for a negative seed, which NumPy does not accept."""
     if seed < 0:
-        raise KbError(f"Invalid seed {seed}", "It must be 0 or more")
+        raise KbError(f"Invalid seed: {seed}", "Use 0 or more")
 
 
 def check_at_least(name: str, value: int, minimum: int = 1) -> None:
     """Raise :class:`KbError` if a parameter is below its minimum."""
     if value < minimum:
-        raise KbError(f"Invalid {name} {value}", f"It must be {minimum} or more")
+        raise KbError(f"Invalid {name}: {value}", f"Use {minimum} or more")
 
 
 def bin_counts(values: Sequence[int], bins: Sequence[Bin]) -> list[tuple[str, int, float | None]]:

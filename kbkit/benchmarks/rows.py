@@ -40,18 +40,18 @@ def from_json(kind: Any, value: Any, where: str) -> Any:
         return {key: from_json(arguments[1], one, where) for key, one in value.items()}
     if kind is Any or (type(value) is kind) or (kind is float and type(value) is int):
         return value
-    raise BadInputError(f"{where}: invalid value {shortened(value)}", _HINT)
+    raise BadInputError(f"Invalid value {shortened(value)} in {where}", _HINT)
 
 
 def _row_from_json(kind: type, value: Any, where: str) -> Any:
     if not isinstance(value, dict):
-        raise BadInputError(f"{where}: expected an object, not {shortened(value)}", _HINT)
+        raise BadInputError(f"Invalid value {shortened(value)} in {where}: expected an object", _HINT)
     hints, fields = _hints(kind), {f.name: f for f in _fields(kind)}
     if unknown := value.keys() - fields.keys():
-        raise BadInputError(f"{where}: unknown field {min(unknown)!r}", _HINT)
+        raise BadInputError(f"Unknown field {min(unknown)!r} in {where}", _HINT)
     missing = (name for name, f in fields.items() if name not in value and _default(f) is dataclasses.MISSING)
     if name := next(missing, ""):
-        raise BadInputError(f"{where}: missing field {name!r}", _HINT)
+        raise BadInputError(f"Missing field {name!r} in {where}", _HINT)
     return kind(**{name: from_json(hints[name], one, f"{where}, {name}") for name, one in value.items()})
 
 

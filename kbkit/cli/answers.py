@@ -163,7 +163,7 @@ def _wanted(expression: str | None, template: str | None, own: list[Path] | None
         problem = "No expression given" if expression is None else "An expression and a template are given"
         raise KbError(
             problem,
-            "Give one expression or ",
+            "Use one expression or ",
             Option("template", "ID"),
             "; to list templates: ",
             Command("template list"),

@@ -146,7 +146,7 @@ def _check_arguments() -> None:
     for argument in sys.argv:
         if any("\ud800" <= character <= "\udfff" for character in argument):
             shown = argument.encode("utf-8", "replace").decode()
-            raise KbError(f"The argument {shown!r} is not valid UTF-8", "Convert it, for example with iconv")
+            raise KbError(f"Invalid UTF-8 in the argument {shown!r}", "Convert it to UTF-8, for example with iconv")
 
 
 def _fail(text: str, code: int) -> None:

@@ -64,7 +64,7 @@ def ask(
     from kbkit.kb import KnowledgeBase
 
     if not llm or list(llm) == ["none"]:
-        raise KbError("No language model given", "Name one with ", Option("llm", "MODEL@URL"))
+        raise KbError("No language model given", "Use ", Option("llm", "MODEL@URL"))
     check(format, output)
     settings = Settings(
         actions=actions,

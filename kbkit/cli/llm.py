@@ -104,5 +104,5 @@ def _cache(kb: Path) -> Cache:
     with KnowledgeBase(kb) as opened:
         file = opened.workspace.folder / FILE
     if not file.is_file():
-        raise KbError(f"{kb} has no recorded calls", "To import a recording: ", Command("llm import KB FILE"))
+        raise KbError(f"No recorded calls in {kb}", "To import a recording: ", Command("llm import KB FILE"))
     return Cache(file)

@@ -263,4 +263,4 @@ def _with_columns(scores: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
 
 def _check_exclusive(by: list[str] | None, per_query: bool) -> None:
     if by and per_query:
-        raise KbError("Options --by and --per-query exclude each other", "Remove one of them")
+        raise KbError("Options --by and --per-query cannot be combined", "Remove one of them")

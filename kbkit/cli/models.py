@@ -57,7 +57,7 @@ def opened(
     if not llm or list(llm) == ["none"]:
         for name, value in {"budget": budget, "price": price, "prompt": prompt}.items():
             if value:
-                raise KbError(f"Option --{name} needs a language model", "Name one with ", Option("llm", "MODEL@URL"))
+                raise KbError(f"Option --{name} needs a language model", "Use ", Option("llm", "MODEL@URL"))
         yield None
         return
     from kbkit.cli.progress import bars

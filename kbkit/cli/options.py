@@ -125,7 +125,7 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 def seconds(timeout: float) -> float | None:
     """Return the timeout in seconds, None for no limit."""
     if timeout < 0:
-        raise KbError(f"The timeout is negative: {timeout:g}", "Use a number of seconds, or 0 for no limit")
+        raise KbError(f"Invalid timeout: {timeout:g}", "Use a number of seconds, or 0 for no limit")
     return timeout or None
 
 
@@ -134,7 +134,7 @@ def read_input() -> str:
     try:
         return sys.stdin.read()
     except UnicodeDecodeError:
-        raise KbError("Standard input is not valid UTF-8", "Convert it, for example with iconv") from None
+        raise KbError("Invalid UTF-8 in standard input", "Convert it to UTF-8, for example with iconv") from None
 
 
 def split_options(

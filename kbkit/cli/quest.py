@@ -492,9 +492,11 @@ def purity(
         write(module.grid(recalls_a, recalls_b, overlap), format, output)
         return
     if not (a and b):
-        raise KbError("No expressions for A and B", 'Give two expressions after the KB, e.g. "genre:Drama -> movie"')
+        raise KbError(
+            "No expressions for A and B", 'Add two expressions after the KB, for example "genre:Drama -> movie"'
+        )
     if overlap:
-        raise KbError("Option --overlap and a KB exclude each other", "Remove one of them")
+        raise KbError("Option --overlap and a KB cannot be combined", "Remove one of them")
     import polars as pl
 
     from kbkit.kb import KnowledgeBase

@@ -187,7 +187,7 @@ def run(
     plan = running.Plan(agent, limit, unscored)
     with KnowledgeBase(kb) as base, opened(context, base, llm, budget, price, prompt, workers) as calls:
         if calls is None:
-            raise KbError("No language model given", "Name one with ", Option("llm", "MODEL@URL"))
+            raise KbError("No language model given", "Use ", Option("llm", "MODEL@URL"))
         listen, calls.listen = calls.listen, None  # a bar for questions, none for the calls of each
 
         def progress(done: int, total: int) -> None:

@@ -450,12 +450,12 @@ def _line() -> str | None:
     typer.echo("query> ", nl=False)
     try:
         line = input().strip()
-        line.encode()  # some locales let bytes through as half characters
+        line.encode()  # some locales decode invalid bytes as surrogates
     except EOFError:
         typer.echo("")
         return None
     except UnicodeError:
-        raise KbError("Standard input is not valid UTF-8", "Convert it, for example with iconv") from None
+        raise KbError("Invalid UTF-8 in standard input", "Convert it to UTF-8, for example with iconv") from None
     if not sys.stdin.isatty():
         typer.echo(clean(line))  # as a terminal would
     return line

@@ -28,7 +28,7 @@ def check_table(
     from kbkit.display.render import check
 
     if table is not None and per_query:
-        raise KbError("Options --table and --per-query exclude each other", "Remove one of them")
+        raise KbError("Options --table and --per-query cannot be combined", "Remove one of them")
     if table is not None and table not in known:
         raise KbError(f"Unknown table {table}", f"Valid tables: {', '.join(map(str, known))}")
     check(format, output)

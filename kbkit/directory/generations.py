@@ -76,7 +76,7 @@ class KbDirectory:
             ) from None
         except (OSError, UnicodeDecodeError) as error:
             raise NotAKbError(
-                f"{self.path} is not a KB: {error}", "Name a directory built by ", Command("ingest")
+                f"{self.path} is not a KB: {error}", "Use a directory built by ", Command("ingest")
             ) from None
         if not name.isdecimal():
             raise NotAKbError(
@@ -130,7 +130,9 @@ class KbDirectory:
         try:
             with self._build_lock(command):
                 if self.exists() and not replace:
-                    raise KbError(f"{self.path} exists", "Use ", Option("replace"), " to build its next generation")
+                    raise KbError(
+                        f"{self.path} already exists", "Use ", Option("replace"), " to build its next generation"
+                    )
                 self._delete_leftovers()
                 number = max(map(int, self.generations()), default=0) + 1
                 folder = self.generation(f"{number:04d}{_BUILDING}")
@@ -177,11 +179,11 @@ class KbDirectory:
         """Create the directory, and return the folders created, innermost first. Raises for a folder of other files."""
         ours = {"CURRENT", "CURRENT.new", "build.lock", "generations", "workspace", _PARTIAL}
         if self.path.exists() and not self.path.is_dir():
-            raise NotAKbError(f"{self.path} is a file", "Name a new or empty directory")
+            raise NotAKbError(f"{self.path} is a file", "Use a new or empty directory")
         if self.path.exists() and not self.exists():
             foreign = sorted(p.name for p in self.path.iterdir() if p.name not in ours)
             if foreign:
-                raise NotAKbError(f"{self.path} has other files ({foreign[0]})", "Name a new or empty directory")
+                raise NotAKbError(f"{self.path} contains other files ({foreign[0]})", "Use a new or empty directory")
         created = [path for path in (self.path, *self.path.parents) if not path.exists()]
         self.path.mkdir(parents=True, exist_ok=True)
         return created

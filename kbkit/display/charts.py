@@ -53,9 +53,9 @@ class Chart:
 def check(path: Path) -> None:
     """Raise what :func:`write` would raise for ``path``, before the work is done."""
     if path.suffix.lower() not in ENDINGS:
-        raise KbError(f"{path}: unsupported chart format {path.suffix!r}", f"Use one of {', '.join(ENDINGS)}")
+        raise KbError(f"Unsupported chart format {path.suffix!r}: {path}", f"Use one of {', '.join(ENDINGS)}")
     if not path.parent.is_dir():
-        raise KbError(f"{path}: folder {path.parent} does not exist", "Create it first")
+        raise KbError(f"{path.parent} does not exist", "Create the folder first")
     _libraries()
 
 

@@ -64,7 +64,7 @@ def check(kind: str | None, output: Path | None) -> None:
     """Raise before any work the errors that :func:`write` would raise in the end."""
     kind_of(kind, output)
     if output is not None and not output.parent.is_dir():
-        raise KbError(f"No such folder: {output.parent}", "Create it first")
+        raise KbError(f"{output.parent} does not exist", "Create the folder first")
     if output is not None and output.is_dir():
         raise KbError(f"{output} is a folder", "Use ", Option("output", "FILE"))
 
@@ -84,7 +84,10 @@ def _default(output: Path | None) -> str:
         return "table"
     if output.suffix not in ENDINGS:
         raise KbError(
-            f"Unknown suffix of {output}", "Use ", Option("format", "FORMAT"), f" with one of {', '.join(FORMATS)}"
+            f"Unsupported file suffix {output.suffix!r}: {output}",
+            "Use ",
+            Option("format", "FORMAT"),
+            f" with one of {', '.join(FORMATS)}",
         )
     return ENDINGS[output.suffix]
 

@@ -34,7 +34,7 @@ _NO_RESULT = "There is no last result"
 class Settings:
     """Settings of a prompt, which dot-commands change.
 
-    ``format`` None is a table on a terminal and ndjson in a pipe; ``width`` None is the terminal's. ``pager`` is
+    ``format`` None is a table on the screen and the format of a file by its name; ``width`` None is the terminal's. ``pager`` is
     ``auto`` (for output longer than the screen), ``on`` or ``off``. ``timeout`` is in seconds, None for no limit.
     ``search`` holds options of :meth:`KnowledgeBase.search` for plain words.
     """
@@ -167,7 +167,7 @@ class Executor:
         """
         self.ran = statement
         if _SURROGATE.search(statement):
-            raise KbError("The statement is not valid UTF-8", "Convert it, e.g. with iconv")
+            raise KbError("Invalid UTF-8 in the statement", "Convert it to UTF-8, for example with iconv")
         if languages.is_empty(statement):
             return Outcome(language)
         if language == languages.CYPHER:

@@ -94,11 +94,11 @@ def _folder(
 ) -> int:
     _check_place(stores, out)
     if out.exists() and not out.is_dir():
-        raise KbError(f"{out} is a file, but {to} needs a folder", "Name a new folder")
+        raise KbError(f"{out} is a file, but {to} needs a folder", "Use a new folder")
     if out.is_dir() and (held := sorted(path.name for path in out.iterdir())):
         foreign = [name for name in held if name.split(".")[0] not in _OURS and name not in _OURS]
         if foreign or not _is_export(out):
-            raise KbError(f"{out} contains other files ({(foreign or held)[0]})", "Name a new or empty folder")
+            raise KbError(f"{out} contains other files ({(foreign or held)[0]})", "Use a new or empty folder")
         if not replace:
             raise KbError(f"{out} already contains an export", "Use ", Option("replace"), " to overwrite it")
     form = folder.Form.of(to, gzip=gzip)
@@ -143,7 +143,7 @@ def _lines(stores: Stores, opened: Tables, out: str, to: str, replace: bool, tel
         raise BadInputError(f"{path} does not end in {ending} or {ending}.gz", why)
     _check_place(stores, path)
     if path.is_dir():
-        raise KbError(f"{path} is a folder, but {to} needs a file", "Name a new file")
+        raise KbError(f"{path} is a folder, but {to} needs a file", "Use a new file")
     if path.exists() and not replace:
         raise KbError(f"{path} already exists", "Use ", Option("replace"), " to overwrite it")
     with _aside(path) as place, lines.opened(place, compress=path.suffix.lower() == ".gz") as handle:
@@ -156,9 +156,9 @@ def _lines(stores: Stores, opened: Tables, out: str, to: str, replace: bool, tel
 
 def _check_place(stores: Stores, out: Path) -> None:
     if not out.absolute().parent.is_dir():
-        raise KbError(f"Folder {out.absolute().parent} does not exist", "Create it first")
+        raise KbError(f"{out.absolute().parent} does not exist", "Create the folder first")
     if stores.directory.path.resolve() in out.resolve().parents:
-        raise KbError(f"{out} is inside the KB", "Name a path outside of it")
+        raise KbError(f"{out} is inside the KB", "Use a path outside it")
 
 
 @contextlib.contextmanager
@@ -195,8 +195,8 @@ def _one_line_errors() -> Iterator[None]:
         full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         if full or "No space left" in text or "File too large" in text or "Disk quota" in text:
             raise KbError(
-                "The disk is full; nothing was written",
-                "Free some space, or choose another path for ",
+                "Disk full; nothing was written",
+                "Free disk space, or choose another path for ",
                 Option("output"),
             ) from error
         raise KbError(f"Export failed: {first_line(error)}") from error

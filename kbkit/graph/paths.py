@@ -178,7 +178,7 @@ def paths(
     tables, schema, ends = stores.tables, stores.schema, (stores.nodes.find(start), stores.nodes.find(end))
     if ends[0] == ends[1]:
         same = _named(stores, ends[:1])[ends[0]]
-        raise BadInputError(f"Both ends are the same node: {same.name} ({same.reference})", "Name another node")
+        raise BadInputError(f"Both ends are the same node: {same.name} ({same.reference})", "Use another node")
     _check(max_steps, limit)
     graph = Graph(schema, stores.adjacency, relations)
     marks = closed(schema, tables, types)

@@ -209,9 +209,9 @@ def generate(
     if shape not in SHAPES:
         raise UnknownNameError("shape", shape, SHAPES)
     if not 0 < scale <= MAX_SCALE:  # also rejects NaN
-        raise KbError(f"Invalid scale {scale}", f"Use a number greater than 0 and at most {MAX_SCALE:g}")
+        raise KbError(f"Invalid scale: {scale}", f"Use a number above 0 and at most {MAX_SCALE:g}")
     if seed < 0:
-        raise KbError(f"Invalid seed {seed}", "Use 0 or a positive integer")
+        raise KbError(f"Invalid seed: {seed}", "Use 0 or more")
     graph = _Graph(shape, scale, seed, progress or (lambda *_: None))
     with _publishing(out) as folder:
         nodes, edges = graph.write_nodes(folder), graph.write_edges(folder)

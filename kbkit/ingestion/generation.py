@@ -184,7 +184,7 @@ class StoreBuilder:
         if counts[unit] != expected:
             raise KbError(
                 f"Inconsistent stores: {name} has {counts[unit]:,} {unit}, the tables require {expected:,}",
-                "This is a bug in kbkit, please report it",
+                "Please report this bug",
             )
 
     def _reporter(self, name: str) -> Callable[[int, int], None]:

@@ -36,7 +36,7 @@ _FORMATS = {
     ".ndjson": "json",
 }
 _MAX_LINE = 10_000_000
-_CONVERT = "Convert the file to UTF-8, for example with iconv"
+_CONVERT = "Convert it to UTF-8, for example with iconv"
 
 
 def find(recipe: Recipe, paths: Sequence[Path], named: Mapping[str, Path]) -> dict[str, list[Path]]:

@@ -61,7 +61,7 @@ class Account:
     ) -> None:
         prices = prices or {}
         if budget is not None and not (math.isfinite(budget) and budget >= 0):
-            raise KbError(f"Invalid budget {budget}", "Use 0 (cached calls only) or more")
+            raise KbError(f"Invalid budget: {budget}", "Use 0 (cached calls only) or more")
         for name, price in prices.items():
             if name not in sources:
                 raise UnknownNameError("model", name, sources, "the prices")

@@ -45,7 +45,7 @@ class Calls:
         listen: Listener | None = None,
     ) -> None:
         if not 1 <= workers <= MAX_WORKERS:
-            raise KbError(f"Invalid number of workers {workers}", f"Use 1 to {MAX_WORKERS:,}")
+            raise KbError(f"Invalid number of workers: {workers}", f"Use 1 to {MAX_WORKERS:,}")
         self._models = {model.name: model for model in models}
         self.cache = cache
         sources = {model.name: "the recording" if isinstance(model, Replay) else "the cache" for model in models}
@@ -154,7 +154,7 @@ class Calls:
 
     def _model(self, name: str | None) -> Model:
         if not self._models:
-            raise KbError("No language model", "Use ", Option("llm", "MODEL@URL"))
+            raise KbError("No language model given", "Use ", Option("llm", "MODEL@URL"))
         if name is None:
             return next(iter(self._models.values()))
         if name not in self._models:

@@ -45,7 +45,7 @@ def open_calls(models: Sequence[Model], cache: Path | None = None, **options: An
 
 def _open(name: str) -> list[Model]:
     if name == "none":
-        raise KbError("'none' cannot be combined with other models", "Use it alone")
+        raise KbError("Model 'none' cannot be combined with other models", "Use it alone")
     if match := re.fullmatch(r"(?:(.+)@)?replay:(.+)", name, re.DOTALL):
         return _replay(match[1], Path(match[2]))
     if match := re.fullmatch(r"(.+)@(https?://.*)", name, re.DOTALL | re.IGNORECASE):
@@ -57,7 +57,7 @@ def _replay(model: str | None, file: Path) -> list[Model]:
     calls = list(recording.read(file))
     names = list(dict.fromkeys(call.model for call in calls))
     if not names:
-        raise KbError(f"{file} contains no calls", "Create recordings with ", Command("llm export"))
+        raise KbError(f"No calls in {file}", "Create recordings with ", Command("llm export"))
     if model is not None and model not in names:
         raise UnknownNameError("model", model, names, str(file))
     return [Replay(name, file, calls) for name in ([model] if model else names)]

@@ -46,7 +46,8 @@ class OpenAIModel:
         endpoint.check(url, "Use an address such as llama3.2@http://localhost:11434/v1")
         if {"?", "#"} & set(url):
             raise KbError(
-                f"Address with ? or #: {url.partition('?')[0]!r}", "End the address with its path, such as /v1"
+                f"Invalid address {url.partition('?')[0]!r}: contains ? or #",
+                "End the address with its path, such as /v1",
             )
         self.name = model
         self.url = url
@@ -156,10 +157,10 @@ class OpenAIModel:
         attempts = _attempts(error)
         if isinstance(error, library.APITimeoutError):
             hint = "The first call may take longer, while the model is loaded"
-            raise QueryTimeoutError(f"{self} did not answer within {self.timeout:g} s{attempts}", hint) from None
+            raise QueryTimeoutError(f"{self} did not respond within {self.timeout:g} s{attempts}", hint) from None
         if isinstance(error, library.APIConnectionError):
             reason = self._clean(str(error.__cause__ or error.message)) or type(error.__cause__).__name__
-            raise KbError(f"Cannot connect to {self}: {reason}{attempts}", "Check that the server is running") from None
+            raise KbError(f"Cannot reach {self}: {reason}{attempts}", "Check that the server is running") from None
         if isinstance(error, library.APIStatusError):
             status = f"{error.status_code} {error.response.reason_phrase}".strip()
             details = self._clean(_details(error))
@@ -188,9 +189,7 @@ def _key() -> str:
     variables = endpoint.KEY_VARIABLES
     key = next((os.environ[name].strip() for name in variables if os.environ.get(name, "").strip()), "")
     if not (key.isascii() and (key.isprintable() or not key)):
-        raise KbError(
-            f"The key in {' or '.join(variables)} is not printable ASCII", "Check that it was copied correctly"
-        )
+        raise KbError(f"Invalid API key in {' or '.join(variables)}", "It must be printable ASCII")
     return key
 
 

@@ -170,7 +170,7 @@ def _text(file: Path) -> str:
     except OSError as error:
         raise BadInputError(f"Cannot read {file}: {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise BadInputError(f"Invalid UTF-8 in {file}", "Convert the file, for example with iconv") from None
+        raise BadInputError(f"Invalid UTF-8 in {file}", "Convert it to UTF-8, for example with iconv") from None
 
 
 def _front(text: str, file: Path) -> dict[str, Any]:

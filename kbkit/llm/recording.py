@@ -41,7 +41,7 @@ def line(call: Recorded) -> str:
 def write(calls: Iterable[Recorded], file: Path) -> int:
     """Write calls to a file atomically; return their number."""
     if not file.name or file.is_dir():
-        raise KbError(f"{file} is a folder", "Name a file")
+        raise KbError(f"{file} is a folder", "Use a file")
     count = 0
     with replacing(file) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as stream:
         for call in calls:

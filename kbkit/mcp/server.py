@@ -123,7 +123,7 @@ def _result(types: Any, text: str, *, failed: bool = False) -> Any:
 
 def _known(tools: dict[str, Tool], name: str) -> Tool:
     if name not in tools:
-        raise KbError(f"Unknown tool {line(name, 80)!r}", f"Tools: {', '.join(tools)}")
+        raise KbError(f"Unknown tool {line(name, 80)!r}", f"Valid names: {', '.join(tools)}")
     return tools[name]
 
 

@@ -112,7 +112,7 @@ def check_run(path: _Path, tag: str = "kbkit") -> None:
     if _ending(path, RUN_ENDINGS, "run") not in JSON_ENDINGS:
         formats.check_tag(tag)
     if not path.parent.is_dir():
-        raise KbError(f"No such folder: {path.parent}", "Create it first")
+        raise KbError(f"{path.parent} does not exist", "Create the folder first")
 
 
 def write_gold(gold: Gold, path: _Path) -> list[str]:
@@ -156,5 +156,5 @@ _STARK = (".csv", "a folder of STaRK's")
 def _ending(path: Path, endings: tuple[str, ...], kind: str, *more: str) -> str:
     known = (*endings, *JSON_ENDINGS)
     if path.suffix.lower() not in known:
-        raise KbError(f"Unknown {kind} format {path.suffix!r}: {path}", f"Use {', '.join((*known, *more))}")
+        raise KbError(f"Unsupported {kind} format {path.suffix!r}: {path}", f"Use {', '.join((*known, *more))}")
     return path.suffix.lower()

@@ -217,7 +217,7 @@ def read_json_gold(path: Path, text: bytes, *, answers: bool = True) -> Gold:
     """Read queries with their answers; with ``answers=False`` records may lack answers."""
     found = list(queries(path, text))
     if not found:
-        raise BadInputError(f"{path} contains no queries")
+        raise BadInputError(f"No queries in {path}")
     names = [_query(record) for record in found]
     seen: dict[str, int] = {}
     for record, query in zip(found, names, strict=True):

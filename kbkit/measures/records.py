@@ -31,7 +31,7 @@ def content(path: Path) -> bytes:
     except UnicodeDecodeError as error:
         line = text.count(b"\n", 0, error.start) + 1
         raise BadInputError(
-            f"Invalid UTF-8 in {path}, line {line}", "Convert the file, for example with iconv"
+            f"Invalid UTF-8 in {path}, line {line}", "Convert it to UTF-8, for example with iconv"
         ) from None
     if not text.strip():
         raise BadInputError(f"{path} is empty")
@@ -50,7 +50,7 @@ def load(text: str, where: str) -> Any:
     except RecursionError:
         raise BadInputError(f"JSON nested too deeply in {where}") from None
     except UnicodeEncodeError:
-        raise BadInputError(f"Unpaired surrogate (invalid Unicode) in {where}") from None
+        raise BadInputError(f"Invalid Unicode (unpaired surrogate) in {where}") from None
     except ValueError as error:
         raise BadInputError(f"Invalid JSON in {where}: {str(error).partition(':')[0]}") from None
     return value
@@ -149,7 +149,7 @@ def load_records(path: Path) -> list[JsonRecord] | dict[str, Any]:
         values = value if isinstance(value, list) else [value]
         found = [_record(path, number, value, "record") for number, value in enumerate(values, 1)]
     if not found:
-        raise BadInputError(f"{path} contains no records")
+        raise BadInputError(f"No records in {path}")
     return found
 
 

@@ -88,7 +88,7 @@ def compare(a: pl.DataFrame, b: pl.DataFrame, n: int = 10_000, seed: int = 0) ->
     queries are null. ``seed`` makes the result reproducible. Raises :class:`KbError` if queries or measures differ.
     """
     if not 1 <= n <= MAX_K:
-        raise KbError(f"Invalid number of resamples {n}", f"Use a number from 1 to {MAX_K:,}")
+        raise KbError(f"Invalid number of resamples: {n}", f"Use a number from 1 to {MAX_K:,}")
     if a.columns != b.columns:
         raise KbError(f"Different measures: {', '.join(a.columns)} and {', '.join(b.columns)}")
     both = a.join(b, on="query", how="inner", suffix="\0b", maintain_order="left")

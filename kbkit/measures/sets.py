@@ -23,7 +23,7 @@ def measure(predicted: pl.DataFrame | Mapping[str, Iterable[str]], gold: Gold, k
     """
     for k in ks:
         if not 1 <= k <= MAX_K:
-            raise KbError(f"Invalid cutoff {k}", f"Use 1 to {MAX_K:,}")
+            raise KbError(f"Invalid cutoff: {k}", f"Use 1 to {MAX_K:,}")
     run = predicted if isinstance(predicted, pl.DataFrame) else _run(predicted)
     check_overlap(run, gold)
     answers = gold.relevant

@@ -49,7 +49,7 @@ def _table(path: Path, split: str) -> Path:
     for found in (path / "stark_qa" / name, path / name):
         if found.is_file():
             return found
-    raise BadInputError(f"Missing file stark_qa/{name} in {path}", "Name a file or folder of STaRK's questions")
+    raise BadInputError(f"Missing file stark_qa/{name} in {path}", "Use a file or folder of STaRK's questions")
 
 
 def _questions(table: Path) -> pl.DataFrame:

@@ -63,7 +63,7 @@ def _json(line: bytes, where: str) -> str:
     try:
         text = line.decode("utf-8").strip()
     except UnicodeDecodeError:
-        raise BadInputError(f"Invalid UTF-8 in {where}", "Convert the file to UTF-8, for example with iconv") from None
+        raise BadInputError(f"Invalid UTF-8 in {where}", "Convert it to UTF-8, for example with iconv") from None
     try:
         result = json.dumps(ast.literal_eval(text), ensure_ascii=False, allow_nan=False)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):  # the last two if nested too deeply

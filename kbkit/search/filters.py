@@ -32,7 +32,7 @@ def _resolved(session: Session, within: Scope) -> Within:
         within = AnswerSet(session, parse(within), {}, "walk", within, None)
     if isinstance(within, AnswerSet):
         if not within.belongs_to(session):
-            raise KbError("within is an answer set of another KB, or from an earlier session", "Evaluate it on this KB")
+            raise KbError("Invalid value of within: an answer set of another KB or session", "Evaluate it on this KB")
         return compact(within.ids.astype(np.int64))
     return compact(_ids(session, within))
 
@@ -43,7 +43,7 @@ def _ids(session: Session, within: Iterable[int]) -> np.ndarray[tuple[int], np.d
     except (TypeError, ValueError):  # one number, or lists of different lengths
         values = np.empty((0, 0))
     if values.ndim != 1 or (len(values) and values.dtype.kind not in "iu"):
-        raise KbError("within contains a value that is not an id", "Use integers, or an answer expression")
+        raise KbError("Invalid value of within: not a list of ids", "Use integers, or an answer expression")
     for wrong in values[(values < 0) | (values >= session.schema.nodes)][:1].tolist():
         raise KbError(f"Unknown node id {wrong} in within", f"Ids range from 0 to {session.schema.nodes - 1:,}")
     return distinct(values.astype(np.int64))

@@ -166,7 +166,7 @@ def _named(queries: Queries) -> tuple[list[str], list[str]]:
             raise BadInputError(f"Duplicate query {name!r}", "Rename one of them")
         seen.add(name)
         if not isinstance(text, str) or not text.strip():
-            raise BadInputError(f"Query {name!r} is empty", "Add words, or remove the query")
+            raise BadInputError(f"Empty query {name!r}", "Add words, or remove the query")
         try:
             check(text)
         except KbError as error:

@@ -52,7 +52,7 @@ def ask(prompt: str, is_complete: Callable[[str], bool], text: str = "") -> str:
         try:
             lines.append(input())
         except UnicodeDecodeError:
-            sys.stderr.write("The line is not valid UTF-8.\n")
+            sys.stderr.write("Invalid UTF-8 in the line.\n")
             continue
         except (KeyboardInterrupt, EOFError):
             screen.write("\n")

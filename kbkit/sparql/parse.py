@@ -50,7 +50,7 @@ def parse(text: str) -> ParseTree:
     ``INCLUDE %name``. Comments are dropped. Raises :class:`QuerySyntaxError` with line and column.
     """
     for surrogate in re.finditer("[\ud800-\udfff]", text):
-        raise _error(text, surrogate.start(), "Unpaired surrogate, which is invalid Unicode")
+        raise _error(text, surrogate.start(), "Invalid Unicode (unpaired surrogate)")
     try:
         tree = _parser().parse(text)
     except lark.exceptions.UnexpectedInput as error:

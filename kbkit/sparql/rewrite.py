@@ -54,7 +54,7 @@ def rewrite(
     if dialect not in DIALECTS:
         raise UnknownNameError("dialect", dialect, DIALECTS)
     if limit is not None and limit < 0:
-        raise BadInputError(f"Invalid limit {limit}", "Use 0 or more, or None for no limit")
+        raise BadInputError(f"Invalid limit: {limit}", "Use 0 or more, or None for no limit")
     wikidata = dialect == "wikidata"
     if not wikidata and limit is None and "service" not in text.lower():
         return Rewritten(text)

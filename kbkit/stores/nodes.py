@@ -89,7 +89,7 @@ class Nodes:
                 if len(ids) > 1:
                     rows = [row.reference for row in self.rows(ids[:6]).values()]
                     choices = ", ".join(rows[:5]) + ", ..." * (len(rows) > 5)
-                    raise KbError(f"{text!r} is ambiguous: several nodes match", f"Use one of {choices}")
+                    raise KbError(f"Ambiguous node {text!r}", f"Use one of {choices}")
                 if ids:
                     return ids[0]
         node_type, text, _ = readings[0]

@@ -153,7 +153,9 @@ class Triples:
                         f"SPARQL query cancelled after {timeout:g} s", "Use ", Option("timeout"), " to raise the limit"
                     ) from None
                 if isinstance(error, (EOFError, OSError)):
-                    raise QueryError("The SPARQL process died", "It may have run out of memory") from error
+                    raise QueryError(
+                        "The SPARQL process ended unexpectedly", "It may have run out of memory"
+                    ) from error
                 raise
         if status == "error":
             if is_update(text):

@@ -52,7 +52,7 @@ class VectorSettings:
             object.__setattr__(self, "chunk_overlap", self.chunk_words // 4)
         if self.chunk_words and not 0 <= (self.chunk_overlap or 0) < self.chunk_words:
             raise KbError(
-                f"Invalid chunk overlap {self.chunk_overlap} for chunks of {self.chunk_words} words",
+                f"Invalid chunk overlap: {self.chunk_overlap} for chunks of {self.chunk_words} words",
                 "Use an overlap from 0 to less than the chunk length, or 0 words for no chunks",
             )
 

@@ -1,6 +1,6 @@
 """Run answers on Apache Spark with the Parquet export of a KB, for graphs or results too large for one machine.
 
-The export is written by ``kbkit export KB --to parquet`` and lies anywhere that Spark can read: ``nodes/type=T/``,
+The export is written by ``kbkit export KB -f parquet`` and lies anywhere that Spark can read: ``nodes/type=T/``,
 ``edges/relation=R/``, ``node_types`` and ``schema.json``. The tables of a query become temporary views. Spark returns
 ids and keys, which must match the open KB.
 """
@@ -287,7 +287,7 @@ class Spark:
         return spark
 
 
-_HINT = ("Write it again: ", Command("export KB --to parquet"))
+_HINT = ("Write it again: ", Command("export KB -f parquet -o PATH"))
 
 
 def _session_settings(settings: Mapping[str, str]) -> dict[str, str]:

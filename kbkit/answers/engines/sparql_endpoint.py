@@ -80,6 +80,6 @@ def ids_of_iris(iris: Sequence[str], session: Session, url: str) -> Ids:
         names = missing[0] + ", ..." * (len(missing) > 1)
         raise KbError(
             f"{url} returned {len(iris):,} answers, {len(missing):,} of them not in this KB: {names}",
-            *("Load the triples of this KB: ", Command("export KB --to ntriples")),
+            *("Load the triples of this KB: ", Command("export KB -f ntriples -o PATH")),
         )
     return found

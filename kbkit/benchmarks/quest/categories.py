@@ -259,14 +259,14 @@ def _pairs(path: Path) -> list[tuple[str, str]]:
     rows = [read(line, f"{path}, line {position}") for position, line in enumerate(lines, 1) if line.strip()]
     found = [(" ".join(category.split()), node.strip()) for category, node in rows]
     if not found:
-        raise BadInputError(f"{path} has no categories", FILE_HINT)
+        raise BadInputError(f"No categories in {path}", FILE_HINT)
     return found
 
 
 def _tab_pair(line: str, where: str) -> tuple[str, str]:
     category, _, node = line.rstrip("\r").partition("\t")
     if not category.strip() or not node.strip() or "\t" in node:
-        raise BadInputError(f"{where}: expected a category and a key, separated by a tab", FILE_HINT)
+        raise BadInputError(f"No category and key separated by a tab in {where}", FILE_HINT)
     return category, node
 
 
@@ -274,9 +274,9 @@ def _json_pair(line: str, where: str) -> tuple[str, str]:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
-        raise BadInputError(f"{where}: invalid JSON") from None
+        raise BadInputError(f"Invalid JSON in {where}") from None
     values = (row.get("category"), row.get("key", row.get("title"))) if isinstance(row, dict) else (None, None)
     if not all(isinstance(value, str) and value.strip() for value in values):
         hint = 'Example: {"category": "French films", "title": "Alien"}'
-        raise BadInputError(f"{where}: missing category or title", hint)
+        raise BadInputError(f"Missing category or title in {where}", hint)
     return str(values[0]), str(values[1])

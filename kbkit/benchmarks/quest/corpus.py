@@ -115,6 +115,6 @@ def _check(documents: pl.DataFrame, dataset: Dataset) -> None:
         raise BadInputError(f"{path} is empty")
     untitled = documents["title"].is_null().arg_true()
     if len(untitled):
-        raise BadInputError(f"{path}: document {untitled[0] + 1} has no title", DOCUMENT_HINT)
+        raise BadInputError(f"Missing title in {path}, document {untitled[0] + 1}", DOCUMENT_HINT)
     for (title,) in documents.filter(pl.col("title").is_duplicated()).select("title").head(1).iter_rows():
-        raise BadInputError(f"{path}: duplicate title {title!r}", "Each document needs its own title")
+        raise BadInputError(f"Duplicate title {title!r} in {path}", "Each document needs its own title")

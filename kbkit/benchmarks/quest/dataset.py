@@ -78,7 +78,7 @@ class Dataset:
         """Open the dataset in a folder. Raises :class:`KbError` if it has no file of queries."""
         folder = Path(folder)
         if not folder.is_dir():
-            raise KbError(f"No such folder: {folder}", "A QUEST dataset is a folder with test.jsonl")
+            raise KbError(f"{folder} does not exist", "A QUEST dataset is a folder with test.jsonl")
         if not any((folder / f"{split}.jsonl").exists() for split in SPLITS):
             names = ", ".join(f"{split}.jsonl" for split in SPLITS)
             raise KbError(f"{folder} is not a QUEST dataset", f"It needs at least one of {names}")
@@ -158,7 +158,7 @@ class Dataset:
             with path.open("rb") as file:
                 for number, line in enumerate(file, 1):
                     _check_document(line.removeprefix(_MARK), f"{path}, line {number}")
-            raise BadInputError(f"{path}: {error}", DOCUMENT_HINT) from None
+            raise BadInputError(f"Cannot read {path}: {error}", DOCUMENT_HINT) from None
 
 
 def _scan(path: Path, schema: pl.Schema) -> pl.LazyFrame:
@@ -171,9 +171,9 @@ def _check_document(line: bytes, where: str) -> None:
     try:
         text = line.decode()
     except UnicodeDecodeError:
-        raise BadInputError(f"{where}: invalid UTF-8", "Convert the file to UTF-8") from None
+        raise BadInputError(f"Invalid UTF-8 in {where}", "Convert it to UTF-8, for example with iconv") from None
     if text.strip() and not isinstance(load(text, where), dict):
-        raise BadInputError(f"{where}: not a JSON object", DOCUMENT_HINT)
+        raise BadInputError(f"Invalid document in {where}: not a JSON object", DOCUMENT_HINT)
 
 
 def _example(record: JsonRecord, split: str) -> Example:
@@ -244,7 +244,7 @@ def _numbered(examples: list[Example], path: Path) -> list[Example]:
         distinct = name
         if name in numbers:
             if example.id:
-                raise BadInputError(f"{path}: duplicate query id {name!r}", "Each query needs its own id")
+                raise BadInputError(f"Duplicate query id {name!r} in {path}", "Each query needs its own id")
             distinct = next(one for number in numbers[name] if (one := f"{name} ({number})") not in taken)
         taken.add(distinct)
         numbers.setdefault(name, itertools.count(2))

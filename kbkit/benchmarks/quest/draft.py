@@ -107,7 +107,7 @@ class QuestSettings:
 
     def __post_init__(self) -> None:
         if not self.domains:
-            raise KbError("Missing domain", "Use ", Option("type", "TYPE"), " for the type of the answers")
+            raise KbError("No domain given", "Use ", Option("type", "TYPE"), " for the type of the answers")
         if len(set(self.domains)) < len(self.domains):
             raise KbError("Duplicate domain", "List each type once")
         if self.require not in EVIDENCE:

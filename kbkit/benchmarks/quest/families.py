@@ -74,10 +74,10 @@ def read_patterns(path: Path) -> dict[str, str]:
     for family, pattern in data.items():
         if not isinstance(pattern, str) or pattern.count(phrases.NAME) != 1:
             hint = 'Example: "movies that {name} directed"'
-            raise BadInputError(f"{path}: the phrase of {family!r} needs {{name}} once", hint)
+            raise BadInputError(f"The phrase of {family!r} in {path} needs {{name}} once", hint)
         if phrases.has_marks(pattern):
             raise BadInputError(
-                f"{path}: the phrase of {family!r} contains <mark>", "Remove it; it marks phrases in queries"
+                f"The phrase of {family!r} in {path} contains <mark>", "Remove it; it marks phrases in queries"
             )
     return {family: " ".join(pattern.split()) for family, pattern in data.items()}
 

@@ -63,7 +63,7 @@ def read(path: str | os.PathLike[str], examples: Sequence[Example], corpus: Corp
     """
     path = Path(path)
     if not path.exists():
-        raise BadInputError(f"No such file: {path}", "Run ", Command("quest run"), " to write runs")
+        raise BadInputError(f"{path} does not exist", "Run ", Command("quest run"), " to write runs")
     run = files.read_run(path)
     ranked, threshold, k = _header(path)
     run = _by_id(run, examples)

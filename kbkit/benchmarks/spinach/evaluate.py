@@ -78,7 +78,7 @@ def _with_gold(
         found = execute(one.sparql)
         return replace(known, id=one.id, gold=found.result, gold_sparql=one.sparql, gold_error=gold_problem(found))
     if one.answers is None:
-        raise KbError(f"{one.where}: missing answers", "Use ", Option("kb"), f" to run the queries of {gold.path}")
+        raise KbError(f"Missing answers in {one.where}", "Use ", Option("kb"), f" to run the queries of {gold.path}")
     return replace(known, id=one.id, gold=one.answers, gold_sparql=one.sparql, gold_error="")
 
 

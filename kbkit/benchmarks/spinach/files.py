@@ -54,7 +54,7 @@ def read(path: Path, *, sparql: bool = True, question: bool = False) -> Dataset:
     for one in questions:
         if one.id in seen:
             hint = f"It is also in {seen[one.id].where}. Each record needs its own id"
-            raise BadInputError(f"{one.where}: duplicate id {_short(one.id)}", hint)
+            raise BadInputError(f"Duplicate id {_short(one.id)} in {one.where}", hint)
         seen[one.id] = one
     return Dataset(path, tuple(questions))
 
@@ -65,17 +65,19 @@ def _entries(path: Path, content: dict[str, Any]) -> list[JsonRecord]:
         return [JsonRecord(content, f"{path}, record 1")]
     entries = content["questions"]
     if not isinstance(entries, list) or not entries:
-        raise BadInputError(f"{path}: questions is {_kind(entries)}", "Use a list of records")
+        raise BadInputError(f"Invalid questions in {path}: {_kind(entries)}", "Use a list of records")
     for position, value in enumerate(entries, 1):
         if not isinstance(value, dict):
-            raise BadInputError(f"{path}, record {position} is {_kind(value)}", f"Use an object. {_HINT}")
+            raise BadInputError(
+                f"Invalid record in {path}, record {position}: {_kind(value)}", f"Use an object. {_HINT}"
+            )
     return [JsonRecord(value, f"{path}, record {position}") for position, value in enumerate(entries, 1)]
 
 
 def _question(item: JsonRecord, position: int, needs_sparql: bool, needs_question: bool) -> Question:
     text = _words(item)
     if needs_question and not text:
-        raise BadInputError(f"{item.where}: missing question", _HINT)
+        raise BadInputError(f"Missing question in {item.where}", _HINT)
     query = _query(item, needs_sparql)
     return Question(_id(item) or text or str(position), text, query, _answers(item), item.where)
 
@@ -85,7 +87,7 @@ def _id(item: JsonRecord) -> str:
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise BadInputError(f"{item.where}: id is {_kind(value)}", "Use a string or an integer")
+        raise BadInputError(f"Invalid id in {item.where}: {_kind(value)}", "Use a string or an integer")
     return str(value)
 
 
@@ -96,7 +98,7 @@ def _words(item: JsonRecord) -> str:
     if value is None or isinstance(value, str):
         return (value or "").strip()
     hint = 'Use a string, or a list of {"language", "string"}'
-    raise BadInputError(f"{item.where}: {name} is {_kind(value)}", hint)
+    raise BadInputError(f"Invalid {name} in {item.where}: {_kind(value)}", hint)
 
 
 def _english(item: JsonRecord, name: str, entries: Sequence[Any]) -> Any:
@@ -104,7 +106,9 @@ def _english(item: JsonRecord, name: str, entries: Sequence[Any]) -> Any:
     texts: dict[str, Any] = {}
     for one in entries:
         if not isinstance(one, dict) or not isinstance(one.get("string"), str | None):
-            raise BadInputError(f"{item.where}: {name} contains {_kind(one)}", 'Use {"language", "string"}')
+            raise BadInputError(
+                f"Invalid {name} in {item.where}: it contains {_kind(one)}", 'Use {"language", "string"}'
+            )
         if one.get("string"):
             texts.setdefault(str(one.get("language")), one["string"])
     return texts.get("en", next(iter(texts.values()), ""))
@@ -115,10 +119,10 @@ def _query(item: JsonRecord, needed: bool) -> str:
     if isinstance(value, dict):
         name, value = f"{name}.sparql", value.get("sparql")
     if value is not None and not isinstance(value, str):
-        raise BadInputError(f"{item.where}: {name} is {_kind(value)}", "Use a SPARQL string")
+        raise BadInputError(f"Invalid {name} in {item.where}: {_kind(value)}", "Use a SPARQL string")
     if needed and not (value or "").strip():
-        problem = f"missing {QUERY[0]}" if not name else f"{name} is {_kind(value)}"
-        raise BadInputError(f"{item.where}: {problem}", f"Add {QUERY[0]} or {QUERY[1]}. {_HINT}")
+        problem = f"Invalid {name} in {item.where}: {_kind(value)}" if name else f"Missing {QUERY[0]} in {item.where}"
+        raise BadInputError(problem, f"Add {QUERY[0]} or {QUERY[1]}. {_HINT}")
     return value or ""
 
 

@@ -99,7 +99,7 @@ def run(
     and the error of the model's endpoint after three consecutive questions that fail.
     """
     if not out.parent.is_dir():
-        raise KbError(f"No such folder: {out.parent}", "Create it first")
+        raise KbError(f"{out.parent} does not exist", "Create the folder first")
     asking = _Asking(kb, plan, calls)  # raises before anything is written if the agent cannot use the KB
     with exclusive(out.with_name(f".{out.name}.lock"), *busy(out)):
         if replace:

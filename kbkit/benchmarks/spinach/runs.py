@@ -67,11 +67,11 @@ def read(path: Path) -> Run:
         record = _record(item, len(found) + 1)
         if record.id in seen and not settings:
             hint = f"It is also in {seen[record.id]}. Each record needs its own id"
-            raise BadInputError(f"{item.where}: duplicate id {record.id!r}", hint)
+            raise BadInputError(f"Duplicate id {record.id!r} in {item.where}", hint)
         seen[record.id] = item.where
         found[record.id] = record  # a run of kbkit can repeat a question that failed
     if not found:
-        raise BadInputError(f"{path} has no records", "Run ", Command("spinach run"), " to write runs")
+        raise BadInputError(f"No records in {path}", "Run ", Command("spinach run"), " to write runs")
     return Run(path, settings, tuple(found.values()))
 
 
@@ -92,18 +92,18 @@ def _items(path: Path) -> Iterator[JsonRecord]:
     for value, where in listed:
         if not isinstance(value, dict):
             hint = f'Use an object: {{"id": ..., "{PREDICTED}": [...]}}'
-            raise BadInputError(f"{where}: not a record", hint)
+            raise BadInputError(f"Invalid record in {where}", hint)
         yield JsonRecord(value, where)
 
 
 def _record(item: JsonRecord, position: int) -> Record:
     fields = item.fields
     if PREDICTED not in fields and "predicted_sparql" not in fields:
-        raise BadInputError(f"{item.where}: missing {PREDICTED}", "Runs of kbkit and of the authors have it")
+        raise BadInputError(f"Missing {PREDICTED} in {item.where}", "Runs of kbkit and of the authors have it")
     text = _text(item, "question")
     name = fields.get("id")
     if name is not None and (isinstance(name, bool) or not isinstance(name, str | int)):
-        raise BadInputError(f"{item.where}: invalid id {name!r}", "Use a string or an integer")
+        raise BadInputError(f"Invalid id {name!r} in {item.where}", "Use a string or an integer")
     return Record(
         str(name) if name is not None else text or str(position),
         text,
@@ -123,7 +123,7 @@ def _record(item: JsonRecord, position: int) -> Record:
 def _text(item: JsonRecord, name: str) -> str:
     value = item.fields.get(name)
     if value is not None and not isinstance(value, str):
-        raise BadInputError(f"{item.where}: invalid {name} {value!r}", "Use a string")
+        raise BadInputError(f"Invalid {name} {value!r} in {item.where}", "Use a string")
     return value or ""
 
 
@@ -131,11 +131,11 @@ def _number(item: JsonRecord, name: str) -> float | None:
     value = item.fields.get(name)
     if value is None or (isinstance(value, int | float) and not isinstance(value, bool) and value >= 0):
         return value
-    raise BadInputError(f"{item.where}: invalid {name} {value!r}", "Use a number, 0 or more, or null")
+    raise BadInputError(f"Invalid {name} {value!r} in {item.where}", "Use a number, 0 or more, or null")
 
 
 def _integer(item: JsonRecord, name: str) -> int | None:
     value = _number(item, name)
     if value is not None and not isinstance(value, int):
-        raise BadInputError(f"{item.where}: invalid {name} {value!r}", "Use an integer")
+        raise BadInputError(f"Invalid {name} {value!r} in {item.where}", "Use an integer")
     return value

@@ -59,7 +59,7 @@ def read(path: Path) -> list[Dataset]:
     datasets = _read(path)
     for dataset in datasets:
         if dataset.gold.queries.is_empty():
-            raise BadInputError(f"{path}: {dataset.name} has no queries", "Each line after the header is a query")
+            raise BadInputError(f"No queries of {dataset.name} in {path}", "Each line after the header is a query")
     return datasets
 
 

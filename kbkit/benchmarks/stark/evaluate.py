@@ -117,12 +117,12 @@ class Task:
 def questions(dataset: Path, split: str, fraction: float = 1.0, seed: int = 0) -> Gold:
     """Return the questions of a split, or a random ``fraction`` of them (at least one)."""
     if not 0 < fraction <= 1:
-        raise KbError(f"Invalid sample {fraction:g}", "Use a fraction above 0 and at most 1, e.g. 0.1")
+        raise KbError(f"Invalid sample: {fraction:g}", "Use a fraction above 0 and at most 1, for example 0.1")
     check_seed(seed)
     gold = stark.read(dataset, split)
     total = gold.queries.height
     if not total:
-        raise BadInputError(f"{dataset} has no queries{f' in split {split!r}' if split else ''}")
+        raise BadInputError(f"No queries in {dataset}{f', split {split!r}' if split else ''}")
     if fraction == 1:
         return gold
     rows = np.random.default_rng(seed).choice(total, max(1, round(fraction * total)), replace=False)

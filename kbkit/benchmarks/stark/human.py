@@ -209,9 +209,7 @@ def _with_references(
         return rows
     for query, name, reference in names:
         if not are_references(kb, pl.Series([reference])):
-            message = (
-                f"{path}: answer {name!r} of query {query!r} is ambiguous, because nodes of several types share keys"
-            )
+            message = f"Ambiguous answer {name!r} of query {query!r} in {path}: nodes of several types share keys"
             hint = ("Write its answers as type#key, or use another ", Option("output"), " or one ", Option("type"))
             raise BadInputError(message, *hint)
     lists = pl.DataFrame(names, schema=["id", "node", "reference"], orient="row").group_by("id").agg("reference")

@@ -65,14 +65,16 @@ class StarkSettings:
         check_at_least("maximum number of answers", self.max_answers)
         check_seed(self.seed)
         if self.max_properties > _MAX_PROPERTIES:
-            raise KbError(f"Invalid number of properties {self.max_properties}", f"The maximum is {_MAX_PROPERTIES}")
+            raise KbError(f"Invalid number of properties: {self.max_properties}", f"The maximum is {_MAX_PROPERTIES}")
         if self.weight not in WEIGHTS:
             raise UnknownNameError("weight", self.weight, WEIGHTS)
         if self.max_candidates < self.min_candidates:
-            message = f"Invalid number of candidates: from {self.min_candidates} to {self.max_candidates}"
-            raise KbError(message, "The maximum must not be below the minimum")
+            message = f"Invalid number of candidates: {self.min_candidates} to {self.max_candidates}"
+            raise KbError(message, "Use a maximum that is not below the minimum")
         if not 0 < self.gold_fraction <= 1:
-            raise KbError(f"Invalid fraction of gold answers {self.gold_fraction:g}", "Use a number above 0, at most 1")
+            raise KbError(
+                f"Invalid fraction of gold answers: {self.gold_fraction:g}", "Use a fraction above 0 and at most 1"
+            )
         if self.fractions:
             check_fractions(self.fractions)
 

@@ -21,9 +21,9 @@ def check(path: Path, limit: int = 0) -> None:
     """Raise what :func:`write` would raise for ``path`` and up to ``limit`` nodes, before the work is done."""
     ending = path.suffix.lower()
     if ending not in ENDINGS:
-        raise KbError(f"{path}: unsupported graph format {ending!r}", f"Use one of {', '.join(ENDINGS)}")
+        raise KbError(f"Unsupported graph format {ending!r}: {path}", f"Use one of {', '.join(ENDINGS)}")
     if not path.parent.is_dir():
-        raise KbError(f"{path}: folder {path.parent} does not exist", "Create it first")
+        raise KbError(f"{path.parent} does not exist", "Create the folder first")
     if ending in DRAWN:
         _check_drawing(limit)
 

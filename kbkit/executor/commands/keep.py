@@ -93,7 +93,7 @@ def read(executor: Executor, argument: str) -> Outcome:
     except OSError as error:
         raise KbError(f"Cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise KbError(f"{path} is not valid UTF-8", "Convert it, e.g. with iconv") from None
+        raise KbError(f"Invalid UTF-8 in {path}", "Convert it to UTF-8, for example with iconv") from None
     if path.suffix in (".rq", ".sparql"):
         return Outcome(COMMAND, script=(languages.Statement(text, "sparql"),), source=str(path))
     mode = "sql" if path.suffix == ".sql" else executor.language

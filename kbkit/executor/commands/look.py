@@ -63,7 +63,7 @@ def show(executor: Executor, argument: str) -> Outcome:
     """
     if not argument:
         if not executor.links:
-            raise KbError("Expected a node", "Give its name or type#key: .show NODE")
+            raise KbError("Expected a node", "Use its name or type#key: .show NODE")
         return executor.follow(1)
     try:
         return executor.show(typed(argument))
@@ -93,7 +93,7 @@ def path(executor: Executor, argument: str) -> Outcome:
         raise KbError(f"Expected two nodes, not {len(ends)}", "Example: .path Nepal 'New Zealand'")
     found = executor.kb.paths(ends[0], ends[1])
     if not found:
-        raise KbError("No path of at most 4 steps connects the nodes", "`kbkit path` finds longer ones")
+        raise KbError("No path of at most 4 steps connects the nodes", "For longer paths, use `kbkit path`")
     return Outcome(COMMAND, Printout(lambda stream, width: print_text(found.lines(width), stream)))
 
 

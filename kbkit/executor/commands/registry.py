@@ -97,7 +97,7 @@ def parse_path(text: str, example: str) -> Path:
 def parse_number(text: str, what: str, minimum: int = 1) -> int:
     """Return an integer of at least ``minimum``."""
     if not text.strip().isdecimal() or int(text) < minimum:
-        raise KbError(f"Invalid {what} {text.strip()!r}", f"Give an integer of at least {minimum}")
+        raise KbError(f"Invalid {what} {text.strip()!r}", f"Use an integer of at least {minimum}")
     return int(text)
 
 
@@ -119,6 +119,6 @@ def parse_pairs(texts: list[str]) -> dict[str, str]:
     for text in texts:
         name, sign, value = text.partition("=")
         if not sign or not name:
-            raise KbError(f"{text!r} is not of the form NAME=VALUE", "Quote values with spaces: name='New Zealand'")
+            raise KbError(f"Expected NAME=VALUE, found {text!r}", "Quote values with spaces: name='New Zealand'")
         result[name] = value
     return result

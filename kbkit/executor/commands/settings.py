@@ -38,7 +38,7 @@ def mode(executor: Executor, argument: str) -> Outcome:
 def format_(executor: Executor, argument: str) -> Outcome:
     """Set the output format.
 
-    table, json, ndjson, csv, markdown, or auto: a table on a terminal, ndjson in a pipe, and the format of a file
+    table, json, ndjson, csv, markdown, or auto: a table on the screen, and the format of a file
     name's ending.
     """
     from kbkit.display.render import FORMATS
@@ -100,7 +100,7 @@ def timeout(executor: Executor, argument: str) -> Outcome:
         except ValueError:
             seconds = -1.0
         if not 0 <= seconds < float("inf"):
-            raise KbError(f"Invalid timeout {argument!r}", "Give a number of seconds, or 0 for no limit")
+            raise KbError(f"Invalid timeout {argument!r}", "Use a number of seconds, or 0 for no limit")
         executor.settings.timeout = seconds or None
     limit = executor.settings.timeout
     return Outcome(COMMAND, note=f"timeout {'none' if limit is None else f'{limit:g} s'}")

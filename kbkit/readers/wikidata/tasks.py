@@ -275,13 +275,13 @@ def read_json(piece: Piece, *, repair: bool) -> Iterator[tuple[int, Json]]:
                 utf16 = json.dumps(entity, ensure_ascii=False).encode("utf-16", "surrogatepass")
                 entity = json.loads(utf16.decode("utf-16", "replace"))
         except UnicodeDecodeError:
-            raise BadInputError(f"{piece.place(number)}: invalid UTF-8", INCOMPLETE) from None
+            raise BadInputError(f"Invalid UTF-8 in {piece.place(number)}", INCOMPLETE) from None
         except (ValueError, RecursionError) as error:
             start = _printable(line[:_LINE_START].decode("utf-8", "replace"))
             reason = "nested too deeply" if isinstance(error, RecursionError) else _json_reason(error)
-            raise BadInputError(f"{piece.place(number)}: invalid JSON ({reason}): {start}", INCOMPLETE) from None
+            raise BadInputError(f"Invalid JSON in {piece.place(number)} ({reason}): {start}", INCOMPLETE) from None
         if not isinstance(entity, dict):
-            raise BadInputError(f"{piece.place(number)}: not an entity: {_printable(text[:_LINE_START])}", FIX_LINE)
+            raise BadInputError(f"Not an entity in {piece.place(number)}: {_printable(text[:_LINE_START])}", FIX_LINE)
         yield number, entity
 
 
