@@ -11,15 +11,17 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kbkit.directory import systems
 from kbkit.errors import BadInputError
 from kbkit.readers.wikidata.options import Options
+
+if TYPE_CHECKING:
+    import duckdb
 
 _TEXT, _FLAG, _NUMBER, _DOUBLE = pa.string(), pa.bool_(), pa.int32(), pa.float64()
 _SNAK = [
@@ -209,6 +211,8 @@ _MEMORY = "1GB"
 
 def connect(folder: Path) -> duckdb.DuckDBPyConnection:
     """Open an in-memory database that spills to ``folder`` and loads no extensions."""
+    import duckdb  # workers import this module and need no database
+
     return duckdb.connect(
         config={
             "memory_limit": _MEMORY, "temp_directory": str(folder / "spill"),

@@ -18,8 +18,6 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote, unquote_plus
 
-import pyoxigraph as ox
-
 from kbkit.errors import BadInputError
 from kbkit.readers.wikidata.dumps import INCOMPLETE, Piece
 from kbkit.readers.wikidata.literals import COMMONS_DATA, MATHML, MEDIA, TYPE, XSD, iri, language_tag
@@ -84,6 +82,8 @@ _NODE_PREDICATES = {
 
 def lines(piece: Piece) -> Iterator[str]:
     """Yield the triples of a piece in N-Triples; raise :class:`BadInputError` with file and line."""
+    import pyoxigraph as ox  # workers that read JSON import this module
+
     syntax = ox.RdfFormat.N_TRIPLES if piece.data.lstrip().startswith((b"<", b"_:")) else ox.RdfFormat.TURTLE
     try:
         # Lenient: invalid IRIs and languages are repaired later.

@@ -8,12 +8,14 @@ order of the dump.
 from __future__ import annotations
 
 from pathlib import Path
-
-import duckdb
+from typing import TYPE_CHECKING
 
 from kbkit.errors import BadInputError
 from kbkit.readers.wikidata.options import Options
 from kbkit.readers.wikidata.parts import connect, copy, table_of
+
+if TYPE_CHECKING:
+    import duckdb
 
 FILE = "chosen.parquet"
 
@@ -116,6 +118,8 @@ def _select_seeds(con: duckdb.DuckDBPyConnection, options: Options) -> None:
 
 def read_ids(file: Path) -> IdSet:
     """Return the selected ids, with the lexeme of each form or sense."""
+    import duckdb  # workers import this module; few need a database
+
     ids = IdSet()
     with duckdb.connect() as con:
         batches = con.execute("SELECT DISTINCT split_part(id, '-', 1) FROM read_parquet(?)", [str(file)])
@@ -127,6 +131,8 @@ def read_ids(file: Path) -> IdSet:
 
 def count_unknown(file: Path, options: Options) -> int:
     """Count the requested ids that the dump does not have."""
+    import duckdb
+
     with duckdb.connect() as con:
         query = "SELECT count(*) FROM (SELECT unnest(?) AS id) WHERE id NOT IN (SELECT id FROM read_parquet(?))"
         row = con.execute(query, [list(options.ids), str(file)]).fetchone()
