@@ -70,21 +70,27 @@ def answers(
     param: Params = None,
     engine: Annotated[
         str,
-        typer.Option("--engine", "-e", metavar="NAME", help="walk, sql, sparql or spark; all return the same answers."),
+        typer.Option(
+            "--engine", "-e", metavar="NAME", help="Engine: walk, sql, sparql or spark; all return the same answers."
+        ),
     ] = "walk",
     parquet: Annotated[
         str | None, typer.Option("--parquet", metavar="PATH", help="Parquet export of the KB, for the engine spark.")
     ] = None,
     spark_master: Annotated[
-        str, typer.Option("--spark-master", metavar="URL", help="Spark master, for the engine spark.")
+        str, typer.Option("--spark-master", metavar="URL", help="URL of the Spark master, for the engine spark.")
     ] = "local[*]",
     endpoint: Annotated[
         str | None,
-        typer.Option("--endpoint", metavar="URL", help="Query a SPARQL endpoint that holds the KB's triples."),
+        typer.Option(
+            "--endpoint", metavar="URL", help="SPARQL endpoint with the triples of the KB, used as the engine."
+        ),
     ] = None,
     compile: Annotated[
         str | None,
-        typer.Option("--compile", metavar="LANGUAGE", help="Print the compiled sql or sparql, without running it."),
+        typer.Option(
+            "--compile", metavar="LANGUAGE", help="Print the expression compiled to sql or sparql, without running it."
+        ),
     ] = None,
     why: Annotated[
         bool, typer.Option("--why", help="Show a proof of each answer: the triples that lead to it.")
@@ -216,7 +222,7 @@ def list_templates(
 ) -> None:
     """List templates: expressions with slots.
 
-    With a KB, the list says which templates fit it.
+    With a KB, the list shows which templates fit it.
     """
     from kbkit.answers import templates as catalogue
     from kbkit.display.render import write
@@ -276,7 +282,9 @@ def sample(
     min_answers: Annotated[
         int | None,
         typer.Option(
-            "--min-answers", metavar="N", help="Minimum number of answers per query (default: 1; for set operations 2)."
+            "--min-answers",
+            metavar="N",
+            help="Minimum number of answers per query (default: 1, or 2 for set operations).",
         ),
     ] = None,
     max_answers: MaxAnswers = 20,
@@ -289,7 +297,7 @@ def sample(
 ) -> None:
     """Sample values for the slots of a template.
 
-    The answers of each sampled query are within the limits.
+    The number of answers of each query is from --min-answers to --max-answers.
     """
     from kbkit.display.render import write
     from kbkit.kb import KnowledgeBase
@@ -319,7 +327,7 @@ def list_sets(kb: Kb, format: Format = None, output: Output = None) -> None:
 def show_set(kb: Kb, name: SetName, format: Format = None, output: Output = None) -> None:
     """List the nodes of a saved set.
 
-    Nodes that the live generation no longer has are left out.
+    Nodes that are missing in the live generation are omitted.
     """
     from kbkit.answers.syntax import SavedSet
     from kbkit.display.render import write

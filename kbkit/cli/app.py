@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -30,7 +32,9 @@ from kbkit.cli.commands import Program, branch
 from kbkit.cli.progress import watch
 from kbkit.cli.spelling import SPELLER
 from kbkit.directory import systems
-from kbkit.errors import KbError, sentence
+from kbkit.errors import KbError, sentence, suggest
+
+_UNKNOWN_COMMAND = re.compile(r"No such command '(.*?)'\.(.*)", re.S)
 
 
 @dataclass
@@ -129,7 +133,25 @@ def _fail_usage(error: Any) -> None:
         typer.echo(message)
         sys.exit(2)
     context = getattr(error, "ctx", None)
+    message = _usage_message(error, context)
     _fail(f"{sentence(message)} See {context.command_path if context else 'kbkit'} --help.", error.exit_code)
+
+
+def _usage_message(error: Any, context: Any) -> str:
+    """Return the message of an invalid command line in the words of kbkit's other errors."""
+    message: str = error.format_message()
+    option = getattr(error, "option_name", "")
+    if option and message.startswith("No such option"):
+        close = suggest(option, error.possibilities or [], 1)
+        return sentence(f"Unknown option {option!r}") + (f" {close}" if close.startswith("Did you mean") else "")
+    if message.startswith("Got unexpected extra argument"):
+        extra = message.partition("(s) (")[2].removesuffix(")")
+        return f"Unexpected argument {extra!r}. Put quotes around an argument that contains spaces or '>'"
+    unknown = _UNKNOWN_COMMAND.match(message)
+    if unknown and not unknown[2] and context is not None and context.parent is None and Path(unknown[1]).is_dir():
+        return f"Unknown command {unknown[1]!r}. To open a KB: kbkit shell {unknown[1]}"
+    message = re.sub(r"Input should be (a valid \w+).*", r"expected \1", message, flags=re.S)
+    return _UNKNOWN_COMMAND.sub(r"Unknown command '\1'.\2", message)
 
 
 def _explain(error: Exception) -> tuple[str, int]:

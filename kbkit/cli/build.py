@@ -22,7 +22,7 @@ KbOutput = Annotated[Path, typer.Option("--output", "-o", metavar="KB", help="Di
 Source = Annotated[str, typer.Argument(metavar="SOURCE", help="Recipe (see kbkit recipe list), or folder of a recipe.")]
 SourcePaths = Annotated[
     list[str] | None,
-    typer.Argument(metavar="PATH", help="Files or folders of the source, and options of the recipe: --class Q5."),
+    typer.Argument(metavar="PATH", help="Files or folders of the source, and options of the recipe (--class Q5)."),
 ]
 Columns = Annotated[
     list[str] | None,
@@ -33,7 +33,7 @@ Embedder = Annotated[
     typer.Option(
         "--embedder",
         metavar="EMBEDDER",
-        help="static, model2vec:FOLDER, sentence-transformers:MODEL or openai:MODEL@URL (default: static).",
+        help="Embedder: static, model2vec:FOLDER, sentence-transformers:MODEL or openai:MODEL@URL (default: static).",
     ),
 ]
 QueryPrefix = Annotated[
@@ -62,7 +62,7 @@ Analyzer = Annotated[
 ]
 WithRelations = Annotated[
     bool | None,
-    typer.Option("--with-relations/--without-relations", help="Index each node with the names of its neighbours, too."),
+    typer.Option("--with-relations/--without-relations", help="Include the names of neighbours when indexing a node."),
 ]
 SkipDangling = Annotated[
     bool, typer.Option("--skip-dangling", help="Skip edges and texts of unknown nodes instead of failing.")
@@ -150,7 +150,7 @@ def ingest(
     replace: Annotated[bool, typer.Option("--replace", help="Build the next generation of an existing KB.")] = False,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Option of the recipe, same as --NAME VALUE; repeatable."),
+        typer.Option("--set", metavar="NAME=VALUE", help="Option of the recipe; same as --NAME VALUE; repeatable."),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Estimate the result without building it (wikidata only).")
@@ -162,7 +162,7 @@ def ingest(
     column: Columns = None,
     file: Annotated[
         list[str] | None,
-        typer.Option("--file", metavar="NAME=FILE", help="File of the recipe, by its name there; repeatable."),
+        typer.Option("--file", metavar="NAME=FILE", help="Path of a file that the recipe declares; repeatable."),
     ] = None,
     embedder: Embedder = None,
     query_prefix: QueryPrefix = None,
@@ -238,7 +238,9 @@ def _prefixes(query: str | None, document: str | None) -> Prefixes | None:
 def build(
     context: typer.Context,
     kb: Kb,
-    store: Annotated[str, typer.Argument(metavar="STORE", help="adjacency, triples, text or vectors.")],
+    store: Annotated[
+        str, typer.Argument(metavar="STORE", help="Store to rebuild: adjacency, triples, text or vectors.")
+    ],
     embedder: Embedder = None,
     query_prefix: QueryPrefix = None,
     document_prefix: DocumentPrefix = None,
@@ -249,7 +251,7 @@ def build(
 ) -> None:
     """Rebuild one store, without the source.
 
-    The result is a new generation of the KB. Options that are not given keep the values of the last build.
+    The result is a new generation of the KB. Options default to the values of the last build.
     """
     from kbkit.cli.progress import bars
     from kbkit.ingestion.build import Change, rebuild
@@ -382,7 +384,7 @@ def export(
 def gc(context: typer.Context, kb: Kb) -> None:
     """Remove unused generations.
 
-    These are generations that no process reads, and leftovers of builds that were killed.
+    Deletes generations that no process reads, and leftovers of interrupted builds.
     """
     from kbkit.directory.generations import KbDirectory
 

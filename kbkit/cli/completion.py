@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
 def completion(
     shell: Annotated[
         str | None,
-        typer.Argument(metavar="SHELL", help="bash, zsh, fish, powershell or pwsh (default: that of $SHELL)."),
+        typer.Argument(metavar="SHELL", help="Shell: bash, zsh, fish, powershell or pwsh (default: from $SHELL)."),
     ] = None,
     install: Annotated[
         bool, typer.Option("--install", help="Install the script for the current user (bash, zsh, fish).")

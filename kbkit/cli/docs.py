@@ -38,7 +38,7 @@ def docs(
 ) -> None:
     """Read the guides that ship with kbkit.
 
-    Guides are rendered on a terminal, and printed as Markdown otherwise. $PAGER names the pager.
+    Guides are rendered on a terminal, and printed as Markdown otherwise. $PAGER sets the pager.
     """
     if find:
         import polars as pl

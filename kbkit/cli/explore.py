@@ -35,7 +35,7 @@ def info(
 ) -> None:
     """Show types, relations, counts and sizes of a KB.
 
-    Also average degree, tokens, build times and versions.
+    Also shows average degree, tokens, build times and versions.
     """
     from kbkit.display.render import write
     from kbkit.graph.overview import stark_row
@@ -94,7 +94,7 @@ def show(
             "--limit", "-n", metavar="N", help="Maximum number of neighbours per relation, direction and type."
         ),
     ] = 5,
-    full: Annotated[bool, typer.Option("--full", help="Show texts in full length.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Show texts in full.")] = False,
     format: Format = None,
     output: Output = None,
 ) -> None:
@@ -122,7 +122,7 @@ def show(
 def path(
     kb: Kb,
     start: Annotated[str, typer.Argument(metavar="FROM", help="Name, key, type:name, type#key, or #ID of a node.")],
-    end: Annotated[str, typer.Argument(metavar="TO", help="The other node.")],
+    end: Annotated[str, typer.Argument(metavar="TO", help="The other node, in the same notation.")],
     max_steps: Annotated[int, typer.Option("--max-steps", metavar="N", help="Maximum length of a path.")] = 4,
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Maximum number of paths.")] = 10,
     relation: Relations = None,

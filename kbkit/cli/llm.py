@@ -35,7 +35,7 @@ def export(
 ) -> None:
     """Export recorded calls for replay without network.
 
-    The file holds prompts and replies.
+    The file contains the prompts and the replies.
     """
     from kbkit.llm import recording
 
@@ -53,7 +53,7 @@ def import_(
 ) -> None:
     """Import recorded calls into a KB.
 
-    Calls that the KB already has stay unchanged.
+    Existing calls are not overwritten.
     """
     from kbkit.kb import KnowledgeBase
     from kbkit.llm import recording

@@ -77,7 +77,9 @@ def sets(
     false_positives: Annotated[
         Path | None,
         typer.Option(
-            "--false-positives", metavar="KB", help="Count instead which constraints false positives fail in this KB."
+            "--false-positives",
+            metavar="KB",
+            help="Instead of scores, count the constraints of this KB that false positives violate.",
         ),
     ] = None,
     split: Split = "",
@@ -86,7 +88,7 @@ def sets(
 ) -> None:
     """Score answer sets by precision, recall and F1.
 
-    As in QUEST: the scores of each query, then their means.
+    Queries are scored one by one, then averaged, as in QUEST.
     """
     from kbkit.measures import files
     from kbkit.measures import sets as measures
@@ -121,7 +123,7 @@ def rows(
 ) -> None:
     """Score result rows of queries, such as SPARQL.
 
-    Row-major exact match and F1, as in SPINACH.
+    Computes row-major exact match and F1, as in SPINACH.
     """
     from kbkit.measures import rows as measures
 
@@ -142,7 +144,7 @@ def lists(
 ) -> None:
     """Score lists of short answers.
 
-    Precision, recall and F1, and refusals of questions without an answer, as in SKA-Bench.
+    Computes precision, recall and F1, and the rejection rate of questions without an answer, as in SKA-Bench.
     """
     from kbkit.measures import lists as measures
 
@@ -201,7 +203,7 @@ def convert(
 ) -> None:
     """Convert a run or gold answers.
 
-    Between TREC (.trec, .qrels) and JSON (.jsonl, .json).
+    Converts between TREC (.trec, .qrels) and JSON (.jsonl, .json).
     """
     from kbkit.measures import files
 

@@ -67,7 +67,7 @@ Constraints = Annotated[
     ),
 ]
 Sampling = Annotated[
-    str, typer.Option("--sampling", metavar="HOW", help="uniform, or popular: prefer nodes of high degree.")
+    str, typer.Option("--sampling", metavar="HOW", help="Sampling: uniform, or popular to prefer nodes of high degree.")
 ]
 MaxAnswers = Annotated[int, typer.Option("--max-answers", metavar="N", help="Maximum number of answers per query.")]
 

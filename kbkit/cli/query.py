@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 QueryArgument = Annotated[
     str | None,
     typer.Argument(
-        metavar="QUERY", help="A query, a file, or the name of a shipped query (see kbkit query list); - for stdin."
+        metavar="QUERY", help="Query, file, or name of a shipped query (see kbkit query list); - for stdin."
     ),
 ]
-Text = Annotated[str | None, typer.Option("-c", metavar="QUERY", help="The query itself.")]
+Text = Annotated[str | None, typer.Option("-c", metavar="QUERY", help="Text of the query.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -69,7 +69,7 @@ def sparql(
         typer.Option(
             "--dialect",
             metavar="NAME",
-            help="sparql, or wikidata: the dialect of the Wikidata Query Service (default: that of the KB).",
+            help="SPARQL dialect: sparql, or wikidata for the Wikidata Query Service (default: the KB's).",
         ),
     ] = None,
     print_: Annotated[
@@ -143,7 +143,7 @@ def shell(
         typer.Option("-c", metavar="QUERY", help="Run these statements and exit; repeatable."),
     ] = None,
     language: Annotated[
-        str, typer.Option("--language", metavar="NAME", help="auto, sql, sparql, answers or search.")
+        str, typer.Option("--language", metavar="NAME", help="Language: auto, sql, sparql, answers or search.")
     ] = "auto",
     format: Format = None,
     output: Output = None,

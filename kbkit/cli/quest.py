@@ -49,7 +49,7 @@ Modes = Annotated[
         "--mode",
         "-m",
         metavar="MODE",
-        help="bm25, dense, multivector, hybrid or relational (default: bm25, dense, hybrid); repeatable.",
+        help="Search mode: bm25, dense, multivector, hybrid or relational (default: bm25, dense, hybrid); repeatable.",
     ),
 ]
 ExcludedFields = Annotated[
@@ -83,7 +83,9 @@ def make(
     type: Types = None,
     limit: Annotated[
         int,
-        typer.Option("--limit", "-n", metavar="N", help="Number of queries to make, over all domains and templates."),
+        typer.Option(
+            "--limit", "-n", metavar="N", help="Number of queries to generate, over all domains and templates."
+        ),
     ] = 350,
     seed: Seed = 0,
     min_answers: Annotated[
@@ -93,13 +95,15 @@ def make(
     category: Annotated[
         list[str] | None,
         typer.Option(
-            "--category", metavar="EXPR", help="Further categories: an expression with one <slot>; repeatable."
+            "--category", metavar="EXPR", help="Additional categories: an expression with one <slot>; repeatable."
         ),
     ] = None,
     category_file: Annotated[
         list[Path] | None,
         typer.Option(
-            "--category-file", metavar="FILE", help="Further categories: category<TAB>key, or JSON lines; repeatable."
+            "--category-file",
+            metavar="FILE",
+            help="Additional categories: category<TAB>key, or JSON lines; repeatable.",
         ),
     ] = None,
     phrases: Annotated[
@@ -112,7 +116,9 @@ def make(
     ] = False,
     require_evidence: Annotated[
         str,
-        typer.Option("--require-evidence", metavar="HOW", help="Evidence an answer needs: none, partial or complete."),
+        typer.Option(
+            "--require-evidence", metavar="HOW", help="Evidence required for an answer: none, partial or complete."
+        ),
     ] = "none",
     no_evidence: Annotated[
         bool, typer.Option("--no-evidence", help="Skip the search for evidence, for domains without texts.")
@@ -127,8 +133,8 @@ def make(
 ) -> None:
     """Make a dataset of queries with set operations.
 
-    It has answers, evidence and documents, as in QUEST. --type names the domains. Without --llm a grammar writes the
-    queries, answers are labelled by matching, and there are no votes. An interrupted run is resumed; its tables are in
+    It has answers, evidence and documents, as in QUEST. --type selects the domains. Without --llm, a grammar writes the
+    queries, answers are labelled by matching, and there are no votes. An interrupted run is resumed from its tables in
     FOLDER/stages.
     """
     from kbkit.benchmarks.quest import make as quest
@@ -178,7 +184,7 @@ def documents(
 ) -> None:
     """Write the documents of a domain.
 
-    Title and texts of each node, without relations and category labels. --type names the domains.
+    Each document has the title and texts of a node, without relations and category labels. --type selects the domains.
     """
     from kbkit.benchmarks import documents as corpus
     from kbkit.kb import KnowledgeBase
@@ -276,7 +282,7 @@ def stats(
 ) -> None:
     """Describe a dataset.
 
-    Queries by template and domain (Table 1 of the paper), lengths, answers and evidence (Table 2).
+    Shows queries by template and domain (Table 1 of the paper), lengths, answers and evidence (Table 2).
     """
     from kbkit.benchmarks.quest import stats as statistics
     from kbkit.benchmarks.quest.dataset import Dataset
@@ -297,7 +303,9 @@ def run(
     context: typer.Context,
     kb: Kb,
     dataset: Data,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder of the runs: a file each.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Output folder, with one file per run.")
+    ],
     split: Split = "test",
     mode: Modes = None,
     k: Annotated[int, typer.Option("-k", metavar="N", help="Number of results per query.")] = 100,
@@ -308,7 +316,7 @@ def run(
         ),
     ] = "logistic",
     parsed: Annotated[
-        bool, typer.Option("--parsed/--no-parsed", help="Also parse queries into expressions and evaluate these.")
+        bool, typer.Option("--parsed/--no-parsed", help="Also parse queries into expressions and evaluate them.")
     ] = True,
     llm: Llm = None,
     budget: Budget = None,
@@ -400,7 +408,7 @@ def evaluate(
 ) -> None:
     """Score runs on a dataset.
 
-    The runs are those of quest run or of any system. Prints Tables 3 to 6 of the paper (6 with --kb).
+    Accepts runs of quest run or of any other system. Shows Tables 3 to 6 of the paper (6 requires --kb).
     """
     from kbkit.benchmarks.quest import runs
     from kbkit.benchmarks.quest.corpus import Corpus
@@ -478,7 +486,7 @@ def purity(
 ) -> None:
     """Estimate precision and recall of A - B.
 
-    For a KB that holds only a fraction of A and of B (QUEST, appendix B). Repeated options make a grid.
+    For a KB with only a fraction of A and of B (QUEST, appendix B). Repeated options are combined in a grid.
     """
     from kbkit.benchmarks.quest import purity as module
     from kbkit.display.render import write

@@ -47,7 +47,7 @@ def list_recipes(format: Format = None, output: Output = None) -> None:
 def show_recipe(recipe: Source, format: Format = None, output: Output = None) -> None:
     """Show the files and options of a recipe.
 
-    Also its description, its licence, and where to get the files.
+    Also shows its description, its licence and the origin of the files.
     """
     import polars as pl
 
@@ -95,7 +95,7 @@ def fetch(
 ) -> None:
     """Download the published files of a source.
 
-    An interrupted download is resumed. --format is the format of the list.
+    An interrupted download is resumed. --format applies to --list.
     """
     from kbkit.cli.progress import bars
     from kbkit.ingestion import fetch as files

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from kbkit.search.settings import Options
 
 Mode = Annotated[
-    str, typer.Option("--mode", "-m", metavar="MODE", help="bm25, dense, multivector, hybrid or relational.")
+    str,
+    typer.Option("--mode", "-m", metavar="MODE", help="Search mode: bm25, dense, multivector, hybrid or relational."),
 ]
 K = Annotated[int, typer.Option("-k", metavar="N", help="Number of results per query.")]
 Within = Annotated[
@@ -31,11 +32,13 @@ Fields = Annotated[
     typer.Option("--fields", metavar="FIELDS", help="Fields to search, separated by commas; name=2,plot sets weights."),
 ]
 Fusion = Annotated[
-    str, typer.Option("--fusion", metavar="METHOD", help="How to combine scores: rrf (reciprocal rank) or minmax.")
+    str, typer.Option("--fusion", metavar="METHOD", help="Score fusion: rrf (reciprocal rank) or minmax.")
 ]
 Weight = Annotated[
     list[str] | None,
-    typer.Option("--weight", metavar="LEG=N", help="Weight of a retriever; the others are left out; repeatable."),
+    typer.Option(
+        "--weight", metavar="LEG=N", help="Weight of a retriever; unnamed retrievers are not used; repeatable."
+    ),
 ]
 Average = Annotated[
     int, typer.Option("--average", metavar="N", help="Number of best chunks to average, for multivector search.")
@@ -47,7 +50,7 @@ Rerank = Annotated[
 RerankDepth = Annotated[int, typer.Option("--rerank-depth", metavar="N", help="Minimum number of results to rerank.")]
 Embedder = Annotated[
     str | None,
-    typer.Option("--embedder", metavar="EMBEDDER", help="The KB's embedder at another address: openai:MODEL@URL."),
+    typer.Option("--embedder", metavar="EMBEDDER", help="Embedder of the KB at another address: openai:MODEL@URL."),
 ]
 NAMES = ("key", "reference", "name")
 
@@ -81,7 +84,7 @@ def search(
 ) -> None:
     """Search names and texts.
 
-    By words (bm25), by meaning (dense, multivector), by both (hybrid), or with the relations of the graph (relational).
+    Searches by words (bm25), by meaning (dense, multivector), by both (hybrid), or also by relations (relational).
     """
     import polars as pl
 

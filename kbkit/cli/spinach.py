@@ -76,7 +76,7 @@ def stats(
 ) -> None:
     """Describe the queries of datasets.
 
-    Sizes (Table 1 of the paper), unique patterns (6) and unique properties (7), next to the figures of the paper.
+    Shows sizes (Table 1 of the paper), unique patterns (6) and unique properties (7), next to the paper's figures.
     """
     from kbkit.benchmarks.spinach import files
     from kbkit.benchmarks.spinach import stats as statistics
@@ -172,8 +172,8 @@ def run(
 ) -> None:
     """Run the agent on the questions of a file.
 
-    The run has the actions of the agent and the gold answers of this KB. An interrupted run is resumed. Its scores are
-    shown in the end, as by spinach eval.
+    The run has the actions of the agent and the gold answers of this KB. An interrupted run is resumed. The scores
+    are shown at the end, as by spinach eval.
     """
     from kbkit.agent.agent import Settings
     from kbkit.benchmarks.spinach import files, runs
@@ -220,8 +220,8 @@ def evaluate(
 ) -> None:
     """Score runs of the agent.
 
-    Row-major exact match and F1 (Table 3 of the paper), actions (5), tokens (10, 11) and cost, next to the figures of
-    the paper.
+    Shows row-major exact match and F1 (Table 3 of the paper), actions (5), tokens (10, 11) and cost, next to the
+    paper's figures.
     """
     from kbkit.benchmarks.spinach import runs
     from kbkit.kb import KnowledgeBase

@@ -54,7 +54,7 @@ Modes = Annotated[
         "--mode",
         "-m",
         metavar="MODE",
-        help="bm25, dense, multivector, hybrid or relational (default: all); repeatable.",
+        help="Search mode: bm25, dense, multivector, hybrid or relational (default: all); repeatable.",
     ),
 ]
 
@@ -78,11 +78,13 @@ def make(
     context: typer.Context,
     kb: Kb,
     output: DatasetOutput,
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Number of queries to make.")] = 100,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Number of queries to generate.")] = 100,
     seed: Seed = 0,
     template: Annotated[
         list[str] | None,
-        typer.Option("--template", metavar="ID", help="Template, catalogue (mag), TOML file or suggest; repeatable."),
+        typer.Option(
+            "--template", metavar="ID", help="Template id, catalogue (mag), TOML file or suggest; repeatable."
+        ),
     ] = None,
     roles: Annotated[
         Path | None, typer.Option("--roles", metavar="FILE", help="Roles of the users (default: those of the recipe).")
@@ -121,8 +123,8 @@ def make(
 ) -> None:
     """Make a dataset with verified answers.
 
-    Each query combines relations and textual properties. Without --llm all steps are done by rules. With it, the first
-    model extracts properties and writes queries, the second rephrases them, and all models verify the answers. An
+    Each query combines relations and textual properties. Without --llm, rules do all steps. With it, the first model
+    extracts properties and writes queries, the second rephrases them, and all models verify the answers. An
     interrupted run is resumed.
     """
     from kbkit.benchmarks.stark import make as stark
@@ -194,7 +196,7 @@ def stats(
 ) -> None:
     """Describe datasets.
 
-    Tables 3 and 4 of the paper, the lengths of Figure 4 and the parts of Figure 5.
+    Shows Tables 3 and 4 of the paper, the lengths of Figure 4 and the parts of Figure 5.
     """
     from kbkit.benchmarks.stark import stats as statistics
     from kbkit.benchmarks.stark.dataset import read_all
@@ -234,7 +236,7 @@ def run(
     sample: Fraction = 1.0,
     seed: Seed = 0,
     runs: Annotated[
-        Path | None, typer.Option("--runs", metavar="FOLDER", help="Folder to save the runs to, for stark eval.")
+        Path | None, typer.Option("--runs", metavar="FOLDER", help="Output folder of the runs (see kbkit stark eval).")
     ] = None,
     latency: Annotated[
         int, typer.Option("--latency", metavar="N", min=0, help="Number of queries to time one by one (0: none).")
@@ -263,8 +265,8 @@ def run(
 ) -> None:
     """Run and score retrievers on a dataset.
 
-    Hit@1, Hit@5, R@20 and MRR in percent, and milliseconds per query. Each model named with --llm reranks the best
-    results of --rerank-mode, and has a row of its own.
+    Shows Hit@1, Hit@5, R@20 and MRR in percent, and milliseconds per query. Each model of --llm reranks the best
+    results of --rerank-mode, in a separate row.
     """
     from kbkit.benchmarks.stark import evaluate as stark
     from kbkit.benchmarks.stark import rerank as reranking
@@ -355,7 +357,7 @@ def evaluate(
 ) -> None:
     """Score runs on a dataset.
 
-    Hit@1, Hit@5, R@20 and MRR in percent, as in Tables 6 and 7 of the paper.
+    Shows Hit@1, Hit@5, R@20 and MRR in percent, as in Tables 6 and 7 of the paper.
     """
     from kbkit.benchmarks.stark import evaluate as stark
     from kbkit.display.render import check
@@ -386,9 +388,8 @@ def write(
 ) -> None:
     """Write queries by hand.
 
-    A random entity is shown, and you write a query for it that does not contain its name (section 2.6 of the paper). An
-    empty line skips the entity; q or the end of the input ends. Each query is saved at once, in an existing or a new
-    dataset.
+    For each random entity shown, you write a query that does not contain its name (section 2.6 of the paper). An empty
+    line skips the entity; q or end of input quits. Each query is saved immediately, to an existing or a new dataset.
     """
     from kbkit.benchmarks.stark import human
     from kbkit.kb import KnowledgeBase
@@ -466,13 +467,13 @@ def _line() -> str | None:
 
 def generate(
     context: typer.Context,
-    shape: Annotated[str, typer.Argument(metavar="SHAPE", help="amazon, mag or prime.")],
+    shape: Annotated[str, typer.Argument(metavar="SHAPE", help="Shape of the graph: amazon, mag or prime.")],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Output folder.")],
     scale: Annotated[
-        float, typer.Option("--scale", metavar="FACTOR", help="Size of the graph (1: that of the published one).")
+        float, typer.Option("--scale", metavar="FACTOR", help="Size of the graph, relative to the published one.")
     ] = 0.001,
     seed: Seed = 0,
-    no_texts: Annotated[bool, typer.Option("--no-texts", help="Generate no texts.")] = False,
+    no_texts: Annotated[bool, typer.Option("--no-texts", help="Do not generate texts.")] = False,
 ) -> None:
     """Generate a random graph in the shape of a STaRK KB.
 

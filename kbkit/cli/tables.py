@@ -24,7 +24,7 @@ Table = Annotated[int | None, typer.Option("--table", metavar="N", help="Show on
 def check_table(
     table: int | None, known: Sequence[int], format: str | None, output: Path | None, *, per_query: bool = False
 ) -> None:
-    """Raise before any work what :func:`write_tables` would raise in the end; ``per_query`` if one frame is written."""
+    """Raise the errors of :func:`write_tables` in advance; ``per_query`` if one frame is written."""
     from kbkit.display.render import check
 
     if table is not None and per_query:

@@ -19,8 +19,8 @@ _HISTORY = 50
 def save(executor: Executor, argument: str) -> Outcome:
     """Save the last result as the set @NAME or to a file.
 
-    The file name's ending decides the format: .csv, .json, .ndjson, .md, .parquet or .txt. A set outlives the session
-    and later generations of the KB; SQL can read it too (answer_sets, answer_members).
+    The suffix of the file determines the format: .csv, .json, .ndjson, .md, .parquet or .txt. A set outlives the
+    session and later generations of the KB; SQL can read it too (answer_sets, answer_members).
     """
     from kbkit.answers.syntax import SavedSet
     from kbkit.display.render import ENDINGS, check, write
@@ -43,7 +43,7 @@ def save(executor: Executor, argument: str) -> Outcome:
 def output(executor: Executor, argument: str) -> Outcome:
     """Send results to a file; without FILE, to the screen.
 
-    The file name's ending or .format decides the format.
+    The suffix of the file, or .format, determines the format.
     """
     if not argument:
         executor.settings.output = None
@@ -76,7 +76,7 @@ def open_(executor: Executor, argument: str) -> Outcome:
 def read(executor: Executor, argument: str) -> Outcome:
     """Run the statements of a file.
 
-    The first failure stops it. A .sql file is read as SQL, a .rq file as one SPARQL query, and any other file as if it
+    It stops at the first error. A .sql file is read as SQL, a .rq file as one SPARQL query, and any other file as if it
     were typed here.
     """
     path = parse_path(argument, ".read queries.sql")

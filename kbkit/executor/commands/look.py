@@ -155,8 +155,8 @@ def _kind_of(name: str) -> str:
 def templates(executor: Executor, argument: str) -> Outcome:
     """List templates that fit this KB, or run one.
 
-    With an id: its details; with values for its slots: its answers. `.templates suggest` derives templates from the
-    schema.
+    An id alone shows the template; with values for its slots, it is run. `.templates suggest` derives templates from
+    the schema.
     """
     from kbkit.answers import templates as catalogue
 

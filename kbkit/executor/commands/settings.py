@@ -21,9 +21,9 @@ _NARROWEST = 20
 
 @command("[LANGUAGE]", Argument.LANGUAGE)
 def mode(executor: Executor, argument: str) -> Outcome:
-    """Set the language of your input.
+    """Set the language of statements.
 
-    sql, sparql, answers, search, or auto, which recognizes the language by its syntax; plain words are a search.
+    One of sql, sparql, answers, search, or auto, which recognizes the language by its syntax; plain words are a search.
     """
     from kbkit.display.render import FORMATS
 
@@ -38,8 +38,8 @@ def mode(executor: Executor, argument: str) -> Outcome:
 def format_(executor: Executor, argument: str) -> Outcome:
     """Set the output format.
 
-    table, json, ndjson, csv, markdown, or auto: a table on the screen, and the format of a file
-    name's ending.
+    One of table, json, ndjson, csv, markdown, or auto: a table on the screen, and in a file the format
+    of its suffix.
     """
     from kbkit.display.render import FORMATS
 
