@@ -1,4 +1,4 @@
-"""KnowledgeBase: opens a KB directory, owns its stores, and offers the rooms above as methods."""
+"""KnowledgeBase: opens a KB directory, owns its stores, and exposes the other packages as methods."""
 
 from __future__ import annotations
 

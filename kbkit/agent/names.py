@@ -1,4 +1,4 @@
-"""Names of nodes, relations and attributes for a model, in SPARQL notation, so that it can query what it reads.
+"""Names of nodes, relations and attributes for a model, in SPARQL notation, so that it can use them in queries.
 
 A node is ``country:FRA``, a relation ``rel:borders``, an attribute ``attr:area_km2``; without a matching prefix, the
 IRI in angle brackets. In a Wikidata KB the names are ``Q42`` and ``P69``.
@@ -72,7 +72,7 @@ class Names:
 
     @cached_property
     def _namespaces(self) -> list[tuple[str, str]]:
-        """(namespace, prefix), longest namespace first; of two prefixes for a namespace the first."""
+        """(namespace, prefix), longest namespace first; if a namespace has two prefixes, the first."""
         unique: dict[str, str] = {}
         for prefix, namespace in self.prefixes.items():
             unique.setdefault(namespace, prefix)

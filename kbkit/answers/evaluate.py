@@ -2,8 +2,8 @@
 
 A set is an array of distinct members: sorted ids for one binding (:class:`SingleEvaluator`), packed pairs of row and id
 for a batch (:class:`kbkit.answers.batch.BatchEvaluator`). The cases of each operator (its set, a membership test, its
-cost) are in :class:`Evaluator`, which calls the two drivers for what depends on the form of a set. A single binding is
-not a batch of one because that takes 1.4 to 3.1 times as long on the templates of STaRK-MAG.
+cost) are in :class:`Evaluator`, which leaves operations that depend on the form of a set to its two subclasses. A
+single binding is not a batch of one because that takes 1.4 to 3.1 times as long on the templates of STaRK-MAG.
 
 An intersection evaluates its cheapest part and tests the others against it, each in the direction that touches fewer
 edges, so that the larger set is never built.

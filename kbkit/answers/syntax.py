@@ -74,7 +74,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Nodes:
-    """Nodes of a type (None: any): all, or those that ``selector`` names."""
+    """Nodes of a type (None: any): all, or the ones selected by ``selector``."""
 
     type: str | None
     selector: Name | Key | Slot | None = None

@@ -1,4 +1,4 @@
-"""What the datasets of all benchmarks share: splits, bins of counts, names of runs, and errors of writing."""
+"""Helpers for the datasets of all benchmarks: splits, bins of counts, names of runs, write errors."""
 
 from __future__ import annotations
 

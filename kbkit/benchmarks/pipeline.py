@@ -202,7 +202,7 @@ def remove(out: Path) -> None:
         raise KbError(f"Cannot remove {error.filename or folder}: {error.strerror or error}") from None
 
 
-# -- the record of what a run was made with ---------------------------------------------------------------------------
+# -- the settings of a run, as recorded -------------------------------------------------------------------------------
 
 
 def origin(kb: KnowledgeBase) -> dict[str, Any]:
@@ -327,7 +327,7 @@ class Table(Generic[R]):
         return self._parsed(complete)[1]
 
     def _parsed(self, text: bytes) -> tuple[dict[str, Any], dict[str, R]]:
-        """Return the first line and the rows by id: of two rows with one id, the later."""
+        """Return the first line and the rows by id; of duplicate ids, the last row."""
         try:
             first, *records = [json.loads(line) for line in text.decode().split("\n") if line.strip()]
             made_with = first["settings"]

@@ -27,7 +27,7 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(kind: Any, value: Any, where: str) -> Any:
-    """Return the value of type ``kind`` that JSON data stand for. Raises :class:`BadInputError` if they do not fit."""
+    """Convert JSON data to a value of type ``kind``. Raises :class:`BadInputError` if it does not fit."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if dataclasses.is_dataclass(kind):
         return _row_from_json(typing.cast("type", kind), value, where)
@@ -57,7 +57,7 @@ def _row_from_json(kind: type, value: Any, where: str) -> Any:
 
 @cache
 def _fields(kind: type) -> tuple[dataclasses.Field[Any], ...]:
-    """Return the fields of a dataclass, those that are keyword-only (``dropped``) last."""
+    """Return the fields of a dataclass, keyword-only ones (``dropped``) last."""
     return tuple(sorted(dataclasses.fields(kind), key=lambda f: bool(f.kw_only)))
 
 

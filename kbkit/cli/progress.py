@@ -141,7 +141,7 @@ _waiting: Waiting | None = None
 
 @contextlib.contextmanager
 def watch(what: str, quiet: bool) -> Iterator[None]:
-    """Show that ``what`` is running if the block takes long without bars or output."""
+    """Show the message ``what`` if the block takes long without bars or output."""
     global _waiting  # noqa: PLW0603 - one terminal
     if quiet or not sys.stderr.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
         yield

@@ -28,7 +28,7 @@ _UNFIT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 @dataclass(frozen=True)
 class Chart:
-    """A bar chart: one bar per row of ``frame``, at ``x`` (in row order), with the height ``y``; null is no bar.
+    """A bar chart: one bar per row of ``frame``, at ``x`` (in row order), with the height ``y`` (null: no bar).
 
     Rows with the same ``x`` and different ``colour`` are drawn side by side, or with ``stacked`` on top of each other.
     ``flat`` draws horizontal bars, which is the default if the labels would not fit. ``lines`` draws one line per
@@ -51,7 +51,7 @@ class Chart:
 
 
 def check(path: Path) -> None:
-    """Raise what :func:`write` would raise for ``path``, before the work is done."""
+    """Raise the errors of :func:`write` for ``path``, in advance."""
     if path.suffix.lower() not in ENDINGS:
         raise KbError(f"Unsupported chart format {path.suffix!r}: {path}", f"Use one of {', '.join(ENDINGS)}")
     if not path.parent.is_dir():

@@ -61,7 +61,7 @@ def write(frame: pl.DataFrame, kind: str | None = None, output: Path | None = No
 
 
 def check(kind: str | None, output: Path | None) -> None:
-    """Raise before any work the errors that :func:`write` would raise in the end."""
+    """Raise the errors of :func:`write` in advance."""
     kind_of(kind, output)
     if output is not None and not output.parent.is_dir():
         raise KbError(f"{output.parent} does not exist", "Create the folder first")

@@ -80,7 +80,7 @@ _NEEDED = {
     "alter": re.compile(r"[;(]"),
     "with": re.compile(r"(?i)\(\s*select\b"),
 }
-"""What must follow a keyword of SQL, or a misspelling of it, in a statement that DuckDB may not parse."""
+"""Patterns that must follow an SQL keyword, or a misspelling of it, in a statement that DuckDB may not parse."""
 _ENGLISH = frozenset(
     """select selects selected selector selection selections insects inserts inserted inset updates updated updater
     deletes deleted creates created creator crate explains explained described describes summarized value

@@ -1,4 +1,4 @@
-"""What completion needs to know about an open KB: plain data, and functions that look up names."""
+"""The data that completion needs from an open KB, and functions that look up names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The neighbourhood of a node within some steps, ignoring edge direction, limited to what can be drawn."""
+"""The neighbourhood of a node within some steps, ignoring edge direction, limited to a size that can be drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of text: a node with its neighbours, explained hits, and what a KB holds. Data first, then lines."""
+"""Pages of text: a node with its neighbours, explained hits, the contents of a KB. Data first, then lines."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Relations of a KB as one undirected graph over the adjacency arrays.
 
-Works on sets of nodes, in batches of bounded size: a hub costs as much as it has neighbours, never more.
+Works on sets of nodes, in batches of bounded size: the cost of a hub is proportional to its number of neighbours.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def unpack(found: Mapping[str, Sequence[Path]], folder: Path) -> Found:
 
 
 def original(text: str, found: Mapping[str, Sequence[Path]], unpacked: Mapping[str, Sequence[Path]]) -> str:
-    """Replace paths in the build folder by those that the user knows."""
+    """Replace paths in the build folder by the original ones."""
     for name, paths in found.items():
         for known, ours in zip(paths, unpacked[name], strict=True):
             text = text.replace(str(ours), str(known))

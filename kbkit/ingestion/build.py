@@ -147,7 +147,7 @@ def dry_run(request: Request) -> Sequence[tuple[str, str]]:
 
 
 def _recipe_record(recipe: Recipe, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the manifest records of the recipe."""
+    """Return the manifest's record of the recipe."""
     return {
         "name": recipe.name,
         "title": recipe.title,

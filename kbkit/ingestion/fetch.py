@@ -132,7 +132,7 @@ def fetch(
 
 
 def plan(recipe: Recipe, to: Path, parts: Sequence[str] = ()) -> list[tuple[Download, Path]]:
-    """Return what :func:`fetch` would download, and to which paths, without contacting a server."""
+    """Return the downloads of :func:`fetch` and their paths, without contacting a server."""
     if not recipe.downloads:
         hint = (
             [f"Download the files yourself: {recipe.get}"]
@@ -218,7 +218,7 @@ def _try(job: _Job, waits: Sequence[float]) -> None:
 
 
 def _attempt(job: _Job) -> None:
-    """Ask once, for what is missing."""
+    """Send one request for the missing bytes."""
     version = _read_state(job)
     have = _size(job.part) if version.validator else 0
     agent = "kbkit/" + importlib.metadata.version(DISTRIBUTION)

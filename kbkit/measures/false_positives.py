@@ -157,7 +157,8 @@ def table(failures: pl.DataFrame, queries: pl.DataFrame | None = None, by: Seque
 
     Columns: ``by``; false_positives; unknown (how many are not in the KB); of the others, the fractions that violate 1,
     2, 3 constraints (``unmet_1``, ...; more columns if needed, and ``unmet_0`` if the gold lacks an answer of the KB);
-    negation_violated, the fraction that violates a negated constraint, among queries with one. Null for no rows.
+    negation_violated, the fraction that violates a negated constraint, among queries with one. Null if there are no
+    rows.
     """
     counts = sorted({1, 2, 3, *failures["unmet"].drop_nulls().to_list()})
     columns = [

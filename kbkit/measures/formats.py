@@ -186,7 +186,7 @@ def _query(record: JsonRecord) -> str:
 # -- JSON: answers ----------------------------------------------------------------------------------------------------
 
 DETAILS = "queries.jsonl"
-"""File beside the splits of a QUEST dataset, with what kbkit knows of the queries beyond QUEST's own fields."""
+"""File next to the splits of a QUEST dataset, with kbkit's additional fields of the queries."""
 _SPLITS = ("train.jsonl", "val.jsonl", "test.jsonl")
 
 

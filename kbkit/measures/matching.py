@@ -37,8 +37,8 @@ def assign(gold: Incidence, predicted: Incidence, widths: Ints) -> Assignment:
 
     ``gold`` (n rows) and ``predicted`` (m rows) are incidence arrays over the same cells. ``widths`` (n) is the number
     of cells of each gold row, including cells not in ``gold``; the recall of a pair is its common cells over the width.
-    Of several optimal assignments, the paper names none; this function returns one with most pairs, hence the highest
-    F1. Raises :class:`KbError` if more pairs of rows overlap than fit in memory.
+    If several assignments are optimal, the paper does not say which to use; this function returns one with the most
+    pairs, hence the highest F1. Raises :class:`KbError` if more pairs of rows overlap than fit in memory.
     """
     common = np.flatnonzero((gold.sum(axis=0) > 0) & (predicted.sum(axis=0) > 0))
     gold, predicted = gold[:, common].tocsr(), predicted[:, common].tocsr()

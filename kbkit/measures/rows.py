@@ -53,9 +53,9 @@ def measure(records: Sequence[Prediction]) -> pl.DataFrame:
     F1 = 2 tp / (2 tp + fp + fn). EM is 1 if F1 is 1, computed in integers. A gold row without cells has recall 0. Equal
     booleans score 1, a boolean against rows 0, a missing prediction (None) 0.
 
-    Of several optimal assignments, the one with most pairs counts (the highest F1), which the paper leaves open.
-    Raises :class:`KbError` for a query whose rows overlap in too many pairs for memory (``matching.MAX_OVERLAPS``).
-    Source: Liu et al., SPINACH, Findings of EMNLP 2024, section 5.1.
+    If several assignments are optimal, the one with the most pairs (the highest F1) is used; the paper leaves this
+    open. Raises :class:`KbError` for a query whose rows overlap in too many pairs for memory
+    (``matching.MAX_OVERLAPS``). Source: Liu et al., SPINACH, Findings of EMNLP 2024, section 5.1.
     """
     scores = [_measured(record) for record in records]
     columns = {"em": [em for em, _ in scores], "f1": [f1 for _, f1 in scores]}

@@ -75,7 +75,7 @@ def corrected(stores: Stores, query: TextQuery, fields: Mapping[str, float] | No
 
 
 def _closest(stores: Stores, word: str, fields: Mapping[str, float] | None) -> str:
-    """Return the closest index word, the most frequent of several (empty: none)."""
+    """Return the closest index word; ties are broken by frequency (empty: none)."""
     limit, best = 2 if len(word) >= 6 else 1, ""
     for prefix in (word[:1], ""):  # the first letter is rarely misspelled
         distance, found = _nearest(stores, word, stores.text.vocabulary(prefix, fields), limit)

@@ -124,7 +124,7 @@ class Search:
         return replace(settings, within=both(settings.within, required))
 
     def rank(self, batch: QueryBatch, settings: Settings) -> list[QueryResult]:
-        """Run the retrievers of the mode, and fuse their rankings. Other rooms add the modes of their own."""
+        """Run the retrievers of the mode, and fuse their rankings. Other packages add their own modes."""
         assert settings.mode in (*RETRIEVERS, "hybrid"), settings.mode
         retrievers = build(self.session.stores, batch, settings)
         if settings.mode in retrievers:

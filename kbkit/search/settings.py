@@ -22,7 +22,7 @@ Fields = str | Sequence[str] | Mapping[str, float | None]
 
 
 class Options(TypedDict, total=False):
-    """Options of a search besides mode, limit and filters.
+    """Options of a search, except mode, limit and filters.
 
     * ``fields``: fields for full text: a name, names, or ``{name: weight}`` (default: all, weighted by the recipe)
     * ``fusion``: ``rrf`` (reciprocal rank, the default) or ``minmax`` (scaled scores)

@@ -103,7 +103,7 @@ class _Completer(Completer):
                 yield Completion(found.text, found.start - at, display, found.meta)
 
     def prepare(self) -> None:
-        """Import and open what the first keys and the first statement need, in the background."""
+        """Import modules and open stores for the first keys and the first statement, in the background."""
         import duckdb  # noqa: F401
         import polars  # noqa: F401
 
@@ -184,7 +184,7 @@ def _accept(buffer: Buffer) -> None:
 
 
 class _Session(PromptSession[str]):
-    """A prompt that reserves room for the menu only if the terminal is high enough."""
+    """A prompt that reserves space for the menu only if the terminal is tall enough."""
 
     @property
     def reserve_space_for_menu(self) -> int:

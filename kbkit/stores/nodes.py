@@ -207,8 +207,8 @@ class Nodes:
     def closest(self, text: str, node_type: str | None = None, limit: int = 5, *, keys: bool = False) -> list[NodeRow]:
         """Return the nodes of a primary type (None: any) whose names, or ``keys``, are similar to a text, best first.
 
-        The measure is Jaro-Winkler similarity in lower case, at least 0.8. Of several nodes with one name, return the
-        first.
+        The measure is Jaro-Winkler similarity in lower case, at least 0.8. If nodes share a name, only the first is
+        returned.
         """
         column = "key" if keys else "name"
         where = "WHERE type = $type" if node_type else ""

@@ -31,7 +31,7 @@ VOCABULARY = {
     "rdf:predicate": "relation of that edge",
     "rdf:object": "tail of that edge",
 }
-"""The predicates of a KB without an RDF source, for the schema reference; a colon at the end stands for a namespace."""
+"""The predicates of a KB without an RDF source, for the schema reference; a trailing colon denotes a namespace."""
 
 _NUMBER = '"number of the statement"'  # differs from all names of attributes
 

@@ -1,4 +1,4 @@
-"""Full-text queries and what is shown of their hits: required phrases, stop words, snippets. Pure functions."""
+"""Parse full-text queries (required phrases, stop words), and make snippets of their hits. Pure functions."""
 
 from __future__ import annotations
 

@@ -40,8 +40,8 @@ FILE_HINT = "Each line is category<TAB>key or name"
 class Category:
     """A group of nodes.
 
-    ``phrase`` is the plural name of its members, ``name`` the name of what they share, ``family`` the pattern that it
-    comes from, ``size`` the number of members.
+    ``phrase`` is the plural name of its members, ``name`` the name of the node or value they share, ``family`` the
+    pattern that it comes from, ``size`` the number of members.
     """
 
     phrase: str

@@ -84,7 +84,7 @@ class Threshold(NamedTuple):
 
 
 def tune(queries: NDArray[np.integer], scores: Vector, labels: Labels, answers: NDArray[np.integer]) -> Threshold:
-    """Return the threshold with the best mean F1 over the queries; of several the highest. Exact, in one sort.
+    """Return the threshold with the best mean F1 over the queries, the highest of equal ones. Exact, in one sort.
 
     ``queries`` numbers the query of each candidate, ``labels`` says whether it is an answer, ``answers`` counts all
     answers of each query, found or not; queries without any are left out. The threshold is one of the scores, or

@@ -1,4 +1,4 @@
-"""The nodes of a KB that a dataset's titles stand for, and which of them a query searches."""
+"""Map the titles of a dataset to nodes of a KB, and select the nodes that a query searches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stages 1 and 2: categories, and queries drawn from them, with a reserve for those that later stages drop."""
+"""Stages 1 and 2: categories, and queries drawn from them, with a reserve for queries that later stages drop."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class CategoryRow(Row):
 
 @dataclass(frozen=True)
 class FamilyRow(Row):
-    """The number of categories of a family; families called ``left out: ...`` count what is not a category."""
+    """The number of categories of a family; families called ``left out: ...`` count groups that are not categories."""
 
     domain: str
     family: str
@@ -83,7 +83,7 @@ QUERIES = Stage("2_queries", Query)
 
 @dataclass(frozen=True)
 class QuestSettings:
-    """What to generate: ``count`` queries for the types ``domains``.
+    """Settings of a generated dataset: ``count`` queries for the types ``domains``.
 
     ``categories``, ``files`` and ``patterns``: as in :func:`kbkit.benchmarks.quest.categories.build`. ``scale``: halve
     bounds on sizes if a shape has too few queries. ``require``: the evidence that an answer's document must show.
@@ -166,7 +166,7 @@ class Draft:
         ]
 
     def families(self) -> list[FamilyRow]:
-        """Return a row for each family, and one for each reason why something is not a category."""
+        """Return a row for each family, and one for each reason why groups are not categories."""
         return [
             FamilyRow(f"{domain}/{name}", domain, name, count)
             for domain, found in self.found.items()

@@ -66,7 +66,7 @@ class Votes(Row):
 
 @dataclass(frozen=True)
 class Labels(Row):
-    """The answers of a query that remain, and those that are removed."""
+    """The remaining and the removed answers of a query."""
 
     labelled: list[LabelledAnswer] = field(default_factory=list)
     removed: list[LabelledAnswer] = field(default_factory=list)

@@ -220,7 +220,7 @@ class _Run:
     # -- stage 5 ------------------------------------------------------------------------------------------------------
 
     def labelled(self, items: Sequence[Item]) -> list[Labels]:
-        """Label the answers of each query, and separate those that are removed."""
+        """Label the answers of each query, and separate the removed ones."""
         if not self.settings.texts:
             return [Labels(item.id, [LabelledAnswer(**vars(a)) for a in item[Query].answers]) for item in items]
         ids = {answer.id for item in items for answer in item[Query].answers}
@@ -245,7 +245,7 @@ class _Run:
 
 
 def _labelling(item: Item, position: int, texts: Mapping[int, Document]) -> Labelling:
-    """Return what to label: the phrases that hold for an answer, and the one that the query excludes."""
+    """Return the labelling of an answer: the phrases that apply to it, and the phrase that the query excludes."""
     query = item[Query]
     answer = query.answers[position]
     named = list(zip("ABC", query.phrases, query.names, strict=False))

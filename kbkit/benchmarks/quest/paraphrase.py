@@ -58,7 +58,7 @@ def by_model(calls: Calls, queries: Sequence[Query]) -> list[tuple[str, str]]:
 
 
 def parse_query(query: str, categories: Mapping[str, str]) -> str | None:
-    """Return the expression that a query of the grammar stands for; None if there is none, or several.
+    """Return the expression of a query of the grammar; None if there is none, or more than one.
 
     ``categories`` maps each known phrase to its expression. Phrases may contain words of the grammar ("war or peace");
     readings with fewer phrases are preferred. Use a :class:`Parser` for many queries.
@@ -153,7 +153,7 @@ def _ends(form: Form, position: int, text: str) -> Iterator[int]:
 
 
 def _phrase(slot: Slot, words: str, found: Mapping[str, str]) -> str:
-    """Return the whole phrase that the words of a slot stand for."""
+    """Return the complete phrase for the words of a slot."""
     if not slot.kind:
         return words
     rest = affirmed(words) if slot.kind == "not" else words

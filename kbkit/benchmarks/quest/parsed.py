@@ -38,7 +38,7 @@ class Reading(NamedTuple):
 
 
 def read(examples: Sequence[Example], phrases: Mapping[str, str], calls: Calls | None = None) -> Reading:
-    """Parse queries by the grammar of kbkit's paraphrases; what it cannot parse goes to a model, if there is one.
+    """Parse queries by the grammar of kbkit's paraphrases, and the remaining ones by a model, if there is one.
 
     ``phrases`` are the known categories, from phrase to expression.
     """

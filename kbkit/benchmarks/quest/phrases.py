@@ -1,6 +1,7 @@
 """Readable names of categories: a plural noun phrase, from a relation's label or an attribute's name.
 
-A label reads as ``head LABEL tail``. A pattern has ``{name}`` for the name of what the members of the category share.
+A label reads as ``head LABEL tail``. In a pattern, ``{name}`` is the node or value that the members of the category
+share.
 """
 
 from __future__ import annotations

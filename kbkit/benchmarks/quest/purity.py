@@ -23,8 +23,8 @@ def purity(recall_a: float, recall_b: float, overlap: float) -> Purity:
     r"""Return the expected precision and recall of A' - B', where A' and B' are known parts of the sets A and B.
 
     ``recall_a`` = \|A'\| / \|A\|, ``recall_b`` = \|B'\| / \|B\|; ``overlap`` = \|A & B\| / \|A\|, of the true sets. The
-    paper assumes that A' and B' contain nothing wrong, and that what they miss is independent of each other and of the
-    other set: \|A' & B\| = recall_a \|A & B\|, \|A' & B'\| = recall_a recall_b \|A & B\|. Then, with \|A\| = 1:
+    paper assumes that A' and B' contain no wrong nodes, and that their missing nodes are independent of each other and
+    of the other set: \|A' & B\| = recall_a \|A & B\|, \|A' & B'\| = recall_a recall_b \|A & B\|. Then, with \|A\| = 1:
 
     * size of A' - B': \|A'\| - \|A' & B'\| = recall_a (1 - recall_b overlap);
     * its correct part: \|A' - B\| = \|A'\| - \|A' & B\| = recall_a (1 - overlap), as B' contains none of A - B;

@@ -46,8 +46,8 @@ class Combination:
 class Sample:
     """The ``queries`` drawn of a shape, best first.
 
-    ``possible``: number of candidates that meet the constraints, or with ``more`` of those tried. ``constraints``:
-    those that were used.
+    ``possible``: number of candidates that meet the constraints; with ``more``, only some were tried.
+    ``constraints``: the constraints used.
     """
 
     shape: Shape

@@ -164,7 +164,7 @@ def details(checked: list[Checked]) -> pl.DataFrame:
     """Return a row per query, about its question, its outcome and the time.
 
     The columns are id, accepted, ran, rows (null if it did not run), stage (as in :class:`Executed`), reason, seconds,
-    notes (what was rewritten), question.
+    notes (on the rewriting), question.
     """
     rows = [
         (

@@ -54,7 +54,7 @@ class Triple(NamedTuple):
 
 
 class Query:
-    """A query's tree with its prefixes: those that it declares, or else the Wikidata Query Service's."""
+    """A query's tree with its prefixes: its own declarations, or else the Wikidata Query Service's."""
 
     def __init__(self, tree: ParseTree) -> None:
         self.tree = tree
@@ -162,7 +162,7 @@ def _is_field(node: Node) -> bool:
 
 
 def _visible(node: Node) -> Iterator[str]:
-    """Yield the variables that ``SELECT *`` returns: not those of filters, MINUS and inner sub-selects."""
+    """Yield the variables that ``SELECT *`` returns, without the variables of filters, MINUS and inner sub-selects."""
     if isinstance(node, Token):
         if node.type == "VAR":
             yield node[1:]

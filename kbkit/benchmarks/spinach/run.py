@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from kbkit.llm.calls import Calls
 
 _MAX_ERRORS = 3
-"""A run ends after so many consecutive questions with an error of the model: it is not available."""
+"""Maximum number of consecutive questions with an error of the model; then the run ends."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Which questions to ask: the first ``limit`` (None: all), with ``unscored`` also those that cannot be scored."""
+    """The questions to ask: the first ``limit`` (None: all); ``unscored`` includes questions that cannot be scored."""
 
     agent: AgentSettings
     limit: int | None = None
@@ -69,7 +69,7 @@ class Attempt(Row):
 
 
 def snapshot(kb: KnowledgeBase) -> dict[str, Any]:
-    """Return what identifies a KB's data: name, generation, its creation time, and a hash of the sources."""
+    """Return the identity of a KB's data: name, generation, its creation time, and a hash of the sources."""
     manifest = kb.manifest
     sources = sorted((str(source.get("name")), str(source.get("sha256"))) for source in manifest.sources)
     digest = hashlib.sha256(json.dumps(sources).encode()).hexdigest()

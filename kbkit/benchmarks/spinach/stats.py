@@ -27,7 +27,7 @@ FEATURES = tuple(field.name for field in dataclasses.fields(Features))
 
 @dataclass(frozen=True)
 class Described:
-    """A dataset's queries: those that parse, with features, patterns and properties, and the others with the error.
+    """A dataset's queries: valid ones with features, patterns and properties, and invalid ones with the error.
 
     ``published`` are the paper's figures for the dataset, if any.
     """

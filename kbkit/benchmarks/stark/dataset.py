@@ -52,7 +52,7 @@ class Dataset:
 
 
 def read(path: Path) -> list[Dataset]:
-    """Return the dataset of a folder or a csv file; questions that people wrote are a dataset of their own.
+    """Return the dataset of a folder or a csv file; human-written questions are a separate dataset.
 
     Raises :class:`BadInputError` if there is no dataset or an invalid line.
     """

@@ -100,13 +100,11 @@ class Task:
     def remarks(self) -> list[str]:
         """Return remarks on the scores."""
         kinds = " or ".join(self.types)
+        one = len(self.types) == 1
+        searched = f"type {kinds}, the type" if one else f"the types {', '.join(self.types)}, those"
         missing = f"{self.unknown:,} of {self.answers:,} answers are not a {kinds} of the KB and cannot be found"
         return [
-            *(
-                [f"Searched {len(self.within):,} nodes of type {kinds}, the type of the answers"]
-                if self.guessed
-                else []
-            ),
+            *([f"Searched {len(self.within):,} nodes of {searched} of the answers"] if self.guessed else []),
             *([missing] if self.unknown else []),
         ]
 
@@ -131,9 +129,9 @@ def questions(dataset: Path, split: str, fraction: float = 1.0, seed: int = 0) -
 
 
 def task(kb: KnowledgeBase, gold: Gold, types: Sequence[str] = ()) -> Task:
-    """Return what to find in ``kb``: nodes of ``types``.
+    """Return the task of finding nodes of ``types`` in ``kb``.
 
-    The default are the types that the source's own questions ask for, or else the types of the answers. Raises
+    The default types are the answer types of the source's own questions, or else those of the answers. Raises
     :class:`KbError` if no answer is such a node.
     """
     relevant = gold.relevant

@@ -43,8 +43,8 @@ _PATIENCE = 10.0
 def draw(kb: KnowledgeBase, types: Sequence[str], seed: int, done: Sequence[str] = ()) -> Iterator[int]:
     """Yield nodes of the types that have a text, in random order, skipping those that are ``done`` (type#key or key).
 
-    The default types are those that the source's own questions ask for, or else all. Equal seeds give equal orders.
-    Raises :class:`KbError` if there is no such node, and for a negative ``seed``.
+    The default types are the answer types of the source's own questions, or else all types. Equal seeds give equal
+    orders. Raises :class:`KbError` if there is no such node, and for a negative ``seed``.
     """
     import numpy as np
 

@@ -38,7 +38,7 @@ _SPARE, _SPARE_WITH_MODEL = 1.5, 1.2
 
 @dataclass(frozen=True)
 class StarkSettings:
-    """What to generate.
+    """Settings of a generated dataset.
 
     ``templates``: as in :func:`relational.templates`. ``roles``: replace those of the KB. ``max_properties``: each
     query has 1 to that many. ``max_candidates`` and ``min_candidates``: number of nodes that satisfy the relations

@@ -18,7 +18,7 @@ from kbkit.llm.calls import Calls
 from kbkit.search.rerank import Candidate, Reranker, candidates, load
 
 DEPTH, HUMAN_DEPTH = 20, 10
-"""Number of hits that the paper reranks, for synthesized queries and for those that people wrote."""
+"""Number of hits that the paper reranks, for synthesized and for human-written queries."""
 TIMED = 10
 """Number of queries whose reranking is timed: a query can take a model several seconds."""
 _BATCH = 200

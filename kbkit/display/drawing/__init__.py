@@ -18,7 +18,7 @@ MAX_NODES = 1000
 
 
 def check(path: Path, limit: int = 0) -> None:
-    """Raise what :func:`write` would raise for ``path`` and up to ``limit`` nodes, before the work is done."""
+    """Raise the errors of :func:`write` for ``path`` and up to ``limit`` nodes, in advance."""
     ending = path.suffix.lower()
     if ending not in ENDINGS:
         raise KbError(f"Unsupported graph format {ending!r}: {path}", f"Use one of {', '.join(ENDINGS)}")

@@ -100,7 +100,7 @@ _EXAMPLES = {"mode": "bm25", "type": "country", "within": "'_'", "k": "20"}
 
 
 def _validate(executor: Executor, options: dict[str, Any]) -> None:
-    """Raise now the error that every later search would raise."""
+    """Raise the errors of later searches in advance."""
     from kbkit.search.settings import MODES
 
     if "mode" in options:

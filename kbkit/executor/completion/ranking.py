@@ -1,4 +1,4 @@
-"""Candidates of completion: which items match the typed text, in what order, and how a menu shows them."""
+"""Candidates of completion: matching items, their order, and their appearance in a menu."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def _require_entities(result: PassResult, paths: Sequence[Path]) -> None:
 
 
 def _add_properties(folder: Path, result: PassResult, dump: Format, scanned: Sequence[Path], chosen: Options) -> None:
-    """Convert the properties that are used, those that they use, and so on."""
+    """Convert all properties in use, including those used by other properties."""
     con = parts.connect(folder)
     try:
         query = f"SELECT id FROM {parts.table_of(result.folders, 'entities')} WHERE kind = 'property'"

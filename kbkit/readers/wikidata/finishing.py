@@ -1,4 +1,4 @@
-"""Complete a conversion with what depends on all parts.
+"""Complete a conversion: add everything that depends on all parts.
 
 Entities that are mentioned but not converted become stubs, external identifiers get the IRIs they stand for, and the
 statements of RDF dumps get the contents of their value nodes.

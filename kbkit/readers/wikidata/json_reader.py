@@ -371,7 +371,7 @@ _COLUMNS: dict[str, Callable[[Any], Columns]] = {
 # -- values as objects of triples -------------------------------------------------------------------------------------
 
 _AUTO_PRECISION = "0.0002777777777777778"
-"""A second of arc in degrees: what Wikibase writes for a coordinate of unknown precision."""
+"""A second of arc in degrees: Wikibase's value for a coordinate of unknown precision."""
 
 
 def _node(kind: str, facts: list[tuple[str, str]], normal: ValueNode | None = None) -> ValueNode:

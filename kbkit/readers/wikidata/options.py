@@ -17,7 +17,7 @@ _MAX_HOPS = 3
 
 @dataclass(frozen=True)
 class Options:
-    """What to convert. Empty tuples and ``limit`` 0 mean no restriction.
+    """Options of a conversion. Empty tuples and ``limit`` 0 mean no restriction.
 
     ``properties`` are (property, value) pairs; an empty value matches any.
     """

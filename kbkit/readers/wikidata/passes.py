@@ -121,7 +121,7 @@ class Pass:
             executor.shutdown(wait=True, cancel_futures=True)
 
     def _collect(self, waiting: dict[Future[dict[str, Any]], tuple[int, str]]) -> None:
-        """Wait for results, at most ``_POLL`` seconds; of several errors, raise the first in the dump."""
+        """Wait for results, at most ``_POLL`` seconds; if several tasks failed, raise the first error in the dump."""
         finished = wait(waiting, timeout=_POLL, return_when=FIRST_COMPLETED).done
         for future in sorted(finished, key=lambda future: waiting[future]):
             number, place = waiting.pop(future)

@@ -1,4 +1,4 @@
-"""Convert or scan one piece of a dump: what worker processes run. Each task writes a part and returns its info."""
+"""The tasks of worker processes: convert or scan one piece of a dump, write a part, and return its info."""
 
 from __future__ import annotations
 
