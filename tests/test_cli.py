@@ -209,10 +209,10 @@ def test_version(run) -> None:
 
 def test_usage_errors(run, here, tiny_kb: Path) -> None:
     for args, said in (
-        (("serach", tiny_kb, "x"), "No such command 'serach'"),
+        (("serach", tiny_kb, "x"), "Unknown command 'serach'. Did you mean 'search'?"),
         (("sql",), "Missing argument 'KB'"),
         (("search", tiny_kb, "x", "-k", "many"), "valid integer"),
-        (("sql", tiny_kb, "--nope"), "No such option: --nope"),
+        (("sql", tiny_kb, "--nope"), "Unknown option '--nope'"),
     ):
         done = (run if args[0] == "serach" else here)(*args)
         assert done.returncode == 2

@@ -125,7 +125,7 @@ def check_slots(plan: Plan, slots: Mapping[str, Any] | Sequence[str]) -> None:
             kind = "a value" if parameter.is_value else f"one of the {_nodes(parameter)}, by name or #key"
             raise ExpressionError(
                 f"Missing value for slot <{name}>",
-                *("Set ", Option("slots"), f": {name} is {kind}"),
+                *("Set it with ", Option("slots"), f" to {kind}"),
                 text=plan.text,
                 at=parameter.at,
             )

@@ -64,8 +64,10 @@ class KbDirectory:
         """Return the name of the live generation, or raise :class:`NotAKbError`."""
         try:
             name = (self.path / "CURRENT").read_text(encoding="ascii").strip()
-        except FileNotFoundError:
-            what = "is not a KB: it has no file CURRENT" if self.path.exists() else "does not exist"
+        except (FileNotFoundError, NotADirectoryError):
+            what = "does not exist"
+            if self.path.exists():
+                what = f"is not a KB: it {'has no file CURRENT' if self.path.is_dir() else 'is a file'}"
             raise NotAKbError(
                 f"{self.path} {what}",
                 "Run ",

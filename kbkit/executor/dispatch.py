@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.errors import KbError
 from kbkit.executor import languages
 from kbkit.executor.executor import Executor, Outcome
 
@@ -42,7 +42,7 @@ def parse(text: str) -> tuple[str, str]:
         found = _BACKSLASH.match(text)
         name = found[1] if found is not None else ""
         if found is None or name not in _PSQL:
-            raise UnknownNameError("command", f"\\{name}", [], "", "Enter .help for a list of commands")
+            raise KbError(f"Unknown command '\\{name}'", "Enter .help for a list of commands")
         return _PSQL[name], found[2].strip()
     name, _, argument = text.removeprefix(".").partition(" ")
     return (name if text.startswith(".") else name.rstrip(";")), argument.strip(" ;" if text[0] != "." else None)

@@ -34,9 +34,9 @@ _NO_RESULT = "There is no last result"
 class Settings:
     """Settings of a prompt, which dot-commands change.
 
-    ``format`` None is a table on the screen and the format of a file by its name; ``width`` None is the terminal's. ``pager`` is
-    ``auto`` (for output longer than the screen), ``on`` or ``off``. ``timeout`` is in seconds, None for no limit.
-    ``search`` holds options of :meth:`KnowledgeBase.search` for plain words.
+    ``format`` None is a table on the screen, and in a file the format of its suffix; ``width`` None is the terminal's.
+    ``pager`` is ``auto`` (for output longer than the screen), ``on`` or ``off``. ``timeout`` is in seconds, None for no
+    limit. ``search`` holds options of :meth:`KnowledgeBase.search` for plain words.
     """
 
     mode: str = languages.AUTO
@@ -192,7 +192,8 @@ class Executor:
                 frame = sparql(self.kb.stores, self.ran, self.settings.timeout, params=values)
                 return self.keep(Last("sparql", text, frame))
         except QueryError as error:
-            if self.settings.mode == languages.AUTO and languages.may_be_words(text):
+            certain = error.message.startswith(("Binder Error", "Invalid Input Error"))  # it was parsed
+            if not certain and self.settings.mode == languages.AUTO and languages.may_be_words(text):
                 end = {"": "", "?": " ", ".": " "}.get(error.hint[-1:], ". ")
                 error.hints = (*error.hints, f"{end}To search for these words, put them in quotes or use .mode search")
             raise

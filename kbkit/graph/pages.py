@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kbkit.display.render import cell, clean, heading, print_table, width_of
+from kbkit.errors import plural
 from kbkit.graph.nodes import degrees, describe
 from kbkit.schema import quote
 
@@ -259,8 +260,8 @@ def print_info(data: dict[str, Any], stream: IO[str], width: int | None = None) 
 
     say(f"{data['name']}: {data['title']}")
     say(
-        f"{data['nodes']:,} nodes, {data['edges']:,} edges, average degree {data['average_degree']:g};"
-        f" {data['texts']:,} texts, {data['tokens']:,} tokens"
+        f"{plural(data['nodes'], 'node')}, {plural(data['edges'], 'edge')}, average degree {data['average_degree']:g};"
+        f" {plural(data['texts'], 'text')}, {plural(data['tokens'], 'token')}"
     )
     say(f"licence {data['licence']}; generation {data['generation']} of {data['created']}")
     for name, drop in (("types", ("sql_name",)), ("relations", ("sql_name",))):

@@ -19,7 +19,7 @@ from typing import Any
 
 from kbkit import assets
 from kbkit.assets.validation import validate
-from kbkit.errors import BadInputError, Command, UnknownNameError
+from kbkit.errors import BadInputError, Command, Part, UnknownNameError
 from kbkit.schema import Role, iri_escape
 
 
@@ -150,10 +150,13 @@ def load(source: str) -> Recipe:
     if "/" not in source and "\\" not in source and source in names():
         folder = assets.folder("ingest") / source
     elif not folder.is_dir():
-        raise UnknownNameError("recipe or folder", source, names())
+        tables = ("Use ", Command(f"ingest table {source}"), " to load tables") if folder.is_file() else ()
+        raise UnknownNameError("recipe or folder", source, names(), "", *tables)
     for name in ("recipe.toml", "load.sql"):
         if not (folder / name).is_file():
-            hint = ("Use ", Command("recipe new FOLDER"), " to create a recipe")
+            hint: tuple[Part, ...] = ("Use ", Command("recipe new FOLDER"), " to create a recipe")
+            if name == "recipe.toml":
+                hint = ("Use ", Command(f"ingest table {folder}"), " to load its tables, or ", *hint[1:])
             raise BadInputError(f"Not a recipe: {folder} has no {name}", *hint)
     path = folder / "recipe.toml"
     data = _read_toml(path)

@@ -185,8 +185,12 @@ def _select(con: duckdb.DuckDBPyConnection, spec: FileSpec, path: Path, columns:
         choices = [columns[name]] if name in columns else [name, *accepted]
         hit = next((folded[c.casefold()] for c in choices if c.casefold() in folded), None)
         if hit is None and (name in columns or name in spec.required):
+            message = f"Missing column {' or '.join(repr(c) for c in dict.fromkeys(choices))} in {path}"
+            if len(present) == 1 and ";" in present[0]:
+                hint = "The fields are separated by semicolons. Convert them to commas, or set delimiter in a recipe"
+                raise BadInputError(message, hint)
             raise BadInputError(
-                f"Missing column {' or '.join(repr(c) for c in dict.fromkeys(choices))} in {path}",
+                message,
                 f"The columns are {', '.join(present)}. Use ",
                 Option("columns", f"{name}=NAME"),
                 " to choose one",
