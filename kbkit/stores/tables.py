@@ -337,8 +337,7 @@ def _query_error(error: Exception, text: str) -> QueryError:
     details = _details(str(error))
     known = [name for name in details.get("candidates", "").split(",") if name]
     hint = suggest(details["name"], known) if known and "name" in details else ""
-    if details.get("exception_type") == "Catalog" and not hint.startswith("Did you mean"):
-        hint = ""  # the candidates are guesses, and not all tables
+    hint = hint if hint.startswith("Did you mean") else ""  # the candidates are guesses, not all names
     if not details.get("position", "").isdecimal():
         return QueryError(first_line(error), hint)
     before = text.encode()[: int(details["position"])].decode(errors="ignore")  # DuckDB counts bytes
