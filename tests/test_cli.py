@@ -209,7 +209,7 @@ def test_version(run) -> None:
 
 def test_usage_errors(run, here, tiny_kb: Path) -> None:
     for args, said in (
-        (("serach", tiny_kb, "x"), "Unknown command 'serach'. Did you mean 'search'?"),
+        (("serach", tiny_kb, "x"), "Unknown command 'serach'. Did you mean 'search'"),
         (("sql",), "Missing argument 'KB'"),
         (("search", tiny_kb, "x", "-k", "many"), "valid integer"),
         (("sql", tiny_kb, "--nope"), "Unknown option '--nope'"),

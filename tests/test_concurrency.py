@@ -74,7 +74,7 @@ def test_a_second_writer_is_refused_at_once(kb: Path, tmp_path: Path, holder: kb
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr.startswith(f"kbkit: {kb} is being built by process {holder.pid} on ")
     assert " (kbkit ingest table, since " in refused.stderr
-    assert refused.stderr.endswith("; wait for it, or stop it\n")
+    assert refused.stderr.endswith(". Wait until it ends, or stop it.\n")
     assert len(refused.stderr.splitlines()) == 1
     assert kbs.generations(kb) == ["0001", "0002.building"]
     holder.release()
@@ -117,11 +117,11 @@ def test_a_reader_keeps_its_generation_through_builds_and_gc(kb: Path, tmp_path:
     with kbkit.open(kb) as reader:  # opens its stores only after the builds
         build(tmp_path / "source", kb, 2)
         build(tmp_path / "source", kb, 3)
-        assert here("gc", kb).stderr.startswith("removed 0002 (")
+        assert here("gc", kb).stderr.startswith("Removed 0002 (")
         assert kbs.generations(kb) == ["0001", "0003"]
         assert kbs.said(reader) == kbs.expected(1, kbs.LIGHT)
         assert [problem for _, problem in reader.check() if problem] == []
-    assert here("gc", kb).stderr.startswith("removed 0001 (")
+    assert here("gc", kb).stderr.startswith("Removed 0001 (")
     assert kbs.generations(kb) == ["0003"]
     assert here("gc", kb).stderr == "nothing to remove\n"
     assert_whole(kb, 3)
@@ -154,7 +154,7 @@ def test_a_reader_in_another_process_pins_too_until_it_dies(kb: Path, tmp_path: 
     finally:
         reader.kill()
         reader.communicate()
-    assert here("gc", kb).stderr.startswith("removed 0001, 0002 (")
+    assert here("gc", kb).stderr.startswith("Removed 0001, 0002 (")
 
 
 # Opens the KB again and again, and says whatever is not one whole version.

@@ -123,7 +123,7 @@ def test_killed_while_it_removes_an_old_generation(light: Path, tmp_path: Path, 
     assert_whole(light, 3)
     removed = here("gc", light)
     assert removed.returncode == 0
-    assert removed.stderr.startswith("removed 0001.removed, 0002 (")
+    assert removed.stderr.startswith("Removed 0001.removed, 0002 (")
     assert kbs.generations(light) == ["0003"]
     assert_whole(light, 3)
 
@@ -156,7 +156,7 @@ def test_ctrl_c_stops_a_build(child: kbs.Builder, light: Path, tmp_path: Path, s
     argv = ["ingest", "table", str(kbs.source(tmp_path / "source", 3)), "-o", str(light), "--replace"]
     stopped = child.stopped(argv=[*argv, "--stores", ",".join(stores)], act="interrupt", stage=stage, at=at)
     assert stopped[0] == 130
-    assert "nothing was changed" in stopped[1]
+    assert "Nothing was changed" in stopped[1]
     assert kbs.tree(light) == before
     assert kbs.generations(light) == ["0001", "0002"]
     assert_whole(light, 2)
@@ -169,7 +169,7 @@ def test_ctrl_c_in_a_first_build_leaves_nothing(child: kbs.Builder, tmp_path: Pa
     argv = ["ingest", "table", str(kbs.source(tmp_path / "source", 1)), "-o", str(out)]
     stopped = child.stopped(argv=[*argv, "--stores", ",".join(stores)], act="interrupt", stage=stage, at=1)
     assert stopped[0] == 130
-    assert "nothing was changed" in stopped[1]
+    assert "Nothing was changed" in stopped[1]
     assert not out.exists()
 
 
@@ -180,7 +180,7 @@ def test_a_first_build_stopped_after_the_swap_is_whole_or_gone(tmp_path: Path) -
         if event == kbs.LAST:
             raise KeyboardInterrupt
 
-    with pytest.raises(kbkit.KbError, match="stopped"):
+    with pytest.raises(kbkit.KbError, match="interrupted"):
         kbkit.ingest("table", kbs.source(tmp_path / "source", 1), out=out, progress=listen, stores=kbs.LIGHT)
     if (out / "CURRENT").exists():
         assert_whole(out, 1)
@@ -253,7 +253,7 @@ def test_ctrl_c_stops_a_slow_load(light: Path, tmp_path: Path) -> None:
         output, errors = process.communicate(timeout=10)
     finally:
         _end(process)
-    assert (process.returncode, output, errors) == (130, "", "kbkit: stopped; nothing was changed\n")
+    assert (process.returncode, output, errors) == (130, "", "kbkit: Build interrupted. Nothing was changed.\n")
     assert_whole(light, 2)
 
 
@@ -308,7 +308,7 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 # -- no room ----------------------------------------------------------------------------------------------------------
 
-FULL = "kbkit: the disk is full; nothing was changed; make room, or name another --out\n"
+FULL = "kbkit: Disk full. Nothing was changed. Free disk space, or choose another --output.\n"
 
 
 # No file may grow beyond the limit, which fails as a full disk does: when the staging database is made, when the tables

@@ -221,7 +221,7 @@ def test_long_prefixes(named: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) ->
     assert named.text.names_starting("x" * 100_000).tolist() == []
     assert named.text.names_starting("new york " * 1_000).tolist() == []
     assert named.text.names_holding("new york " * 1_000).tolist() == []
-    monkeypatch.setattr(text_names, "_LONGEST", 4)
+    monkeypatch.setattr(text_names, "_MAX_REGEX", 4)
     assert shown(named, named.text.names_starting("new yo")) == ["New York", "New  York City"]
     people = named.schema.type("person")
     assert shown(named, named.text.names_starting("newar", range(people.first, people.last + 1))) == ["Newark Lee"]

@@ -99,7 +99,7 @@ def test_a_rebuilt_store_answers_as_before(kb: Path, store: str) -> None:
 
 def test_a_rebuild_survives_that_its_origin_is_removed(kb: Path) -> None:
     rebuild(kb, "text")
-    assert here("gc", kb).stderr.startswith("removed 0001 (")
+    assert here("gc", kb).stderr.startswith("Removed 0001 (")
     kbs.assert_whole(kb, 1)
 
 

@@ -128,11 +128,11 @@ def test_a_section_is_read_with_what_is_below_it() -> None:
 
 
 def test_unknown_guides_and_sections_name_the_closest() -> None:
-    with pytest.raises(UnknownNameError, match=r"^unknown guide 'serch'; did you mean 'search'\?$"):
+    with pytest.raises(UnknownNameError, match=r"^Unknown guide 'serch'\. Did you mean 'search'"):
         guidebook.load("serch")
-    with pytest.raises(UnknownNameError, match=r"^unknown section 'wy' in answers; did you mean 'why'\?$"):
+    with pytest.raises(UnknownNameError, match=r"^Unknown section 'wy' in answers\. Did you mean 'why'"):
         guidebook.load("answers#wy")
-    with pytest.raises(UnknownNameError, match=r"^unknown guide '../README'; there are "):
+    with pytest.raises(UnknownNameError, match=r"^Unknown guide '../README'\."):
         guidebook.load("../README")
 
 
@@ -163,9 +163,9 @@ def test_nothing_that_holds_the_words_is_missed() -> None:
 def test_find_in_one_guide_and_without_words() -> None:
     assert {section.guide for section, _ in guidebook.find("timeout", "performance")} == {"performance"}
     assert guidebook.find("xyzzy") == []
-    with pytest.raises(KbError, match="--find wants a word"):
+    with pytest.raises(KbError, match="^Empty search"):
         guidebook.find(" ")
-    with pytest.raises(UnknownNameError, match="unknown guide 'perf'"):
+    with pytest.raises(UnknownNameError, match="Unknown guide 'perf'"):
         guidebook.find("timeout", "perf")
 
 
@@ -256,7 +256,7 @@ def test_docs_on_a_terminal(here: Run) -> None:
 
 
 def test_docs_find(here: Run) -> None:
-    found = here("docs", "--find", "killed build", "-f", "csv")
+    found = here("docs", "--find", "interrupted builds", "-f", "csv")
     assert found.stdout.splitlines()[0] == "section,line"
     assert any(line.startswith("commands#kbkit-gc,") for line in found.stdout.splitlines())
     one = here("docs", "data", "--find", "gc", "-f", "csv").stdout.splitlines()
@@ -279,9 +279,9 @@ def on_a_terminal(*arguments: str, env: dict[str, str]) -> str:
 def test_long_pages_go_through_the_pager() -> None:
     long = guidebook.render(guidebook.load("search"), 80, colour=False)
     mark = {"PAGER": "sed 's/^/> /'"}
-    paged = on_a_terminal("docs", "search", env=mark)
+    paged = on_a_terminal("-q", "docs", "search", env=mark)
     assert paged == "".join(f"> {line}\n" for line in long.splitlines())
-    assert on_a_terminal("docs", "search", "--no-pager", env=mark) == long
-    assert on_a_terminal("docs", "search", env={"PAGER": ""}) == long
+    assert on_a_terminal("-q", "docs", "search", "--no-pager", env=mark) == long
+    assert on_a_terminal("-q", "docs", "search", env={"PAGER": ""}) == long
     short = guidebook.render(guidebook.load("search#reranking"), 80, colour=False)
-    assert on_a_terminal("docs", "search#reranking", env=mark) == short
+    assert on_a_terminal("-q", "docs", "search#reranking", env=mark) == short

@@ -263,9 +263,9 @@ def test_a_long_query_is_said_to_run(world_kb: Path) -> None:
     code, output, drawn = on_terminal("sql", world_kb, "-c", endless, "--timeout", "1.5")
     assert (code, output) == (124, "")
     assert re.search(r"\S sql 1 s", drawn)
-    assert re.search(r"kbkit: .*stopped after 1.5 s", drawn.splitlines()[-1])
+    assert re.search(r"kbkit: .*cancelled after 1.5 s", drawn.splitlines()[-1])
     code, output, drawn = on_terminal("-q", "sql", world_kb, "-c", endless, "--timeout", "1.5")
-    assert re.fullmatch(r"kbkit: .*stopped after 1.5 s.*\s*", drawn)
+    assert re.fullmatch(r"kbkit: .*cancelled after 1.5 s.*\s*", drawn)
 
 
 def test_check_shows_bytes(world_kb: Path) -> None:

@@ -37,10 +37,6 @@ def test_references_are_up_to_date(schema: str) -> None:
     assert (assets.guides() / "commands.md").read_text(encoding="utf-8") == reference.render(), HOW
 
 
-def test_the_schema_reference_is_reproducible(schema: str) -> None:
-    assert schema_reference.render() == schema
-
-
 @pytest.mark.parametrize("table", ["nodes", "node_types", "edges", "texts", "types", "relations"])
 def test_every_column_of_a_table(schema: str, world: kbkit.KnowledgeBase, table: str) -> None:
     found = world.sql(f"SELECT * FROM {table} LIMIT 0").columns
@@ -86,11 +82,6 @@ def test_every_dot_command() -> None:
     for command in COMMANDS.values():
         assert f"```text\n.{command.name} {command.usage}".rstrip() in text
         assert command.help in text
-
-
-def test_a_column_without_a_description(world: kbkit.KnowledgeBase) -> None:
-    with pytest.raises(KeyError):
-        schema_reference._columns(world, "nodes", {"id": "known"})
 
 
 def test_it_prints_one_and_writes_both(

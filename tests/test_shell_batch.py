@@ -19,8 +19,8 @@ SLOW = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range % 
 
 def test_texts_run_one_after_another(here: Run, world_kb: Path) -> None:
     done = here("shell", world_kb, "-c", ONE)
-    assert (done.returncode, done.stdout, done.stderr) == (0, '{"a":1}\n', "")
-    done = here("shell", world_kb, "-c", ONE + TWO, "-c", "SELECT 3 AS a\n\n", "-c", "SELECT a + 1 AS b FROM _")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "a\n─\n1\n1 row\n", "")
+    done = here("shell", world_kb, "-f", "ndjson", "-c", ONE + TWO, "-c", "SELECT 3 AS a\n\n", "-c", "SELECT a + 1 AS b FROM _")
     assert (done.returncode, done.stdout) == (0, '{"a":1}\n{"a":2}\n{"a":3}\n{"b":4}\n')
 
 
@@ -36,12 +36,14 @@ SELECT ?name { country:NPL rel:capital ?c . ?c rdfs:label ?name }
 
 .search -k 1
 flat-topped mountain above Cape Town
+.format auto
 .show 1"""
-    done = here("shell", world_kb, stdin=script)
+    done = here("shell", world_kb, "-f", "ndjson", stdin=script)
     assert done.returncode == 0
     rows = [json.loads(line) for line in done.stdout.splitlines()[:6]]
     assert [row["name"] for row in rows] == ["China", "India", "China", "India", "Kathmandu", "Table Mountain"]
-    assert done.stderr == "search options: k 1\n"
+    assert done.stderr == "search options: k 1\nformat auto\n"
+    assert "Table Mountain\nmountain#table-mountain" in done.stdout
     assert "unknown" not in done.stdout
 
 
@@ -60,7 +62,7 @@ flat-topped mountain above Cape Town
     ],
 )
 def test_the_exit_code_reports_failure(here: Run, world_kb: Path, text: str, code: int) -> None:
-    done = here("shell", world_kb, "-c", text, "-c", "SELECT 9 AS z")
+    done = here("shell", world_kb, "-f", "ndjson", "-c", text, "-c", "SELECT 9 AS z")
     assert done.returncode == code
     assert ('"z":9' in done.stdout) == (code == 0 and text != ".quit")
     piped = here("shell", world_kb, stdin=text)
@@ -88,7 +90,7 @@ def test_a_failure_stops_the_script(here: Run, world_kb: Path) -> None:
     ],
 )  # fmt: skip
 def test_the_engine_reports_an_unfinished_statement(here: Run, world_kb: Path, text: str, lines: list[str]) -> None:
-    done = here("shell", world_kb, stdin=f"{ONE}\n{text}")
+    done = here("shell", world_kb, "-f", "ndjson", stdin=f"{ONE}\n{text}")
     assert (done.returncode, done.stdout) == (1, '{"a":1}\n')
     told = done.stderr.splitlines()
     assert told[1].strip() == "^"
@@ -98,11 +100,11 @@ def test_the_engine_reports_an_unfinished_statement(here: Run, world_kb: Path, t
 
 def test_remarks_are_not_among_the_rows(here: Run, world_kb: Path) -> None:
     script = f".timing on\n.mode\n{ONE}\n.rows 3\n"
-    done = here("shell", world_kb, stdin=script)
+    done = here("shell", world_kb, "-f", "ndjson", stdin=script)
     assert done.stdout == '{"a":1}\n'
     assert re.fullmatch(r"timing on\nmode auto\nrows 3\n", re.sub(r"\d+\.\d{3} s\n", "", done.stderr))
     assert len(re.findall(r" s\n", done.stderr)) == 4
-    quiet = here("--quiet", "shell", world_kb, stdin=script + "SELECT foo;")
+    quiet = here("--quiet", "shell", world_kb, "-f", "ndjson", stdin=script + "SELECT foo;")
     assert (quiet.returncode, quiet.stdout) == (1, '{"a":1}\n')
     assert quiet.stderr.splitlines()[0] == "  SELECT foo"  # errors are told
     assert quiet.stderr.count("\n") == 3
@@ -170,12 +172,14 @@ def test_a_mode_is_kept(here: Run, world_kb: Path) -> None:
         world_kb,
         "--language",
         "sql",
+        "-f",
+        "ndjson",
         stdin="FROM country c\nSELECT c.key\nLIMIT 1;\n.mode auto\nriver{length_km > 6600}\n",
     )
     assert done.returncode == 0
     assert done.stdout.splitlines()[0] == '{"key":"AFG"}'
     assert json.loads(done.stdout.splitlines()[1])["name"] == "Nile"
-    done = here("shell", world_kb, "--language", "search", "-c", "SELECT ?x", "-c", ".search")
+    done = here("shell", world_kb, "--language", "search", "-f", "ndjson", "-c", "SELECT ?x", "-c", ".search")
     assert done.returncode == 0
     assert json.loads(done.stdout.splitlines()[0])["rank"] == 1
 
@@ -219,8 +223,8 @@ def test_a_megabyte_in_one_line(here: Run, world_kb: Path) -> None:
     assert done.returncode == 1
     assert all(len(line) <= 120 for line in done.stderr.splitlines())
     assert "foo" in done.stderr.splitlines()[0]
-    done = here("shell", world_kb, stdin=f"SELECT length('{'x' * 1_000_000}') AS n;")
-    assert (done.returncode, done.stdout) == (0, '{"n":1000000}\n')
+    done = here("shell", world_kb, "-f", "csv", stdin=f"SELECT length('{'x' * 1_000_000}') AS n;")
+    assert (done.returncode, done.stdout) == (0, "n\n1000000\n")
     done = here("shell", world_kb, stdin="word " * 200_000)
     assert "Internal" not in done.stderr
     for statement in ("." + "x" * 1_000_000, "country -> " + "x" * 1_000_000, ".show " + "x" * 1_000_000):
@@ -232,15 +236,15 @@ def test_a_megabyte_in_one_line(here: Run, world_kb: Path) -> None:
 
 def test_line_ends_and_marks_of_other_systems(here: Run, world_kb: Path) -> None:
     script = '\ufeffSELECT 1\r\nAS a;\r\n.rows 5\r\nCOUNTRY & country{name = "Nepal"}\r\n\r\n'
-    done = here("shell", world_kb, stdin=script)
+    done = here("shell", world_kb, "-f", "ndjson", stdin=script)
     assert (done.returncode, done.stderr) == (0, "rows 5\n")
     assert [json.loads(line).get("name") for line in done.stdout.splitlines()] == [None, "Nepal"]
 
 
 def test_quit_leaves_at_once(here: Run, world_kb: Path) -> None:
-    done = here("shell", world_kb, stdin=f"{ONE}\n.quit\n{TWO}\nSELECT foo;")
+    done = here("shell", world_kb, "-f", "ndjson", stdin=f"{ONE}\n.quit\n{TWO}\nSELECT foo;")
     assert (done.returncode, done.stdout, done.stderr) == (0, '{"a":1}\n', "")
-    done = here("shell", world_kb, "-c", f"{ONE} .quit", "-c", TWO)
+    done = here("shell", world_kb, "-f", "ndjson", "-c", f"{ONE} .quit", "-c", TWO)
     assert (done.returncode, done.stdout) == (0, '{"a":1}\n')
 
 
@@ -271,7 +275,7 @@ def test_a_pipe_that_closes_is_no_error(world_kb: Path) -> None:
 
 
 def test_input_that_is_not_utf8(world_kb: Path) -> None:
-    code, out, err = _process(world_kb, stdin=b"SELECT 1 AS a;\nSELECT '\xff\xfe' AS b;\n")
+    code, out, err = _process(world_kb, "-f", "ndjson", stdin=b"SELECT 1 AS a;\nSELECT '\xff\xfe' AS b;\n")
     assert (code, out) == (1, b'{"a":1}\n')
     assert err.startswith(b"stdin:2: ")
     assert b"UTF-8" in err

@@ -174,7 +174,7 @@ def test_overwrite_drop_unknown(kb: KnowledgeBase) -> None:
     with pytest.raises(UnknownNameError, match=r"set 'bets'.*'best'"):
         kb.workspace.members("bets")
     kb.workspace.drop("best")
-    with pytest.raises(KbError, match="there is no saved set @best"):
+    with pytest.raises(KbError, match="There is no saved set @best"):
         kb.answers("@best")
     assert kb.sql("SELECT name FROM answer_sets")["name"].to_list() == ["x"]
 

@@ -145,7 +145,7 @@ def contents() -> str:
         lines += ["", group]
         lines += [f"  {guide.name:<{room}}{guide.title}" for guide in known if guide.group == group]
     return "\n".join(
-        [*lines[1:], "", "Use 'kbkit docs GUIDE' to read a guide, and 'kbkit docs GUIDE#SECTION' for one section.", ""]
+        [*lines[1:], "", "Read a guide with 'kbkit docs GUIDE', a section with 'kbkit docs GUIDE#SECTION'.", ""]
     )
 
 

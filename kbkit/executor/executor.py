@@ -334,7 +334,7 @@ class Executor:
     # -- pages --------------------------------------------------------------------------------------------------------
 
     def show(self, node: str | int) -> Outcome:
-        """Return a node's page; numbers lead to its links from now on."""
+        """Return a node's page; its links can then be opened by number."""
         page: Page = self.kb.page(node)
         self.visited.append(page.data["id"])
         self.links = page.links

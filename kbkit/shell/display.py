@@ -88,7 +88,7 @@ class Display:
 
     def _text(self, outcome: Outcome) -> str:
         screen = _Screen(sys.stdout.isatty())
-        kind = self.settings.format or ("table" if sys.stdout.isatty() else "ndjson")
+        kind = self.settings.format or "table"
         self._write(outcome, kind, screen, self.width)
         return screen.getvalue()
 
