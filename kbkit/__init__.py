@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
 
 __version__ = "0.1.0"
-__all__ = ["KbError", "__version__", "ingest", "open", "update"]  # without KnowledgeBase, whose import is not light
+__all__ = ["KbError", "__version__", "ingest", "open", "update"]  # without KnowledgeBase, whose import is slow
 
 PathLike = str | os.PathLike[str]
 

@@ -1,4 +1,4 @@
-"""Parsing of a model's reply into one thought and one action. Lenient; nothing of it is executed.
+"""Parsing of a model's reply into one thought and one action. Lenient; nothing in the reply is executed.
 
 The requested form is ``Thought: ...`` and ``Action: search("...")``. Code fences, ``>>``, the SPINACH paper's names,
 any kind of quotation marks or none, and JSON ``{"thought", "action", "argument"}`` (the form of function calls) are
@@ -219,8 +219,10 @@ def _called_with(rest: str, *, query: bool) -> str:
 
 
 def _quoted(rest: str, *, query: bool) -> str:
-    """Return text in single quotation marks, up to the first one followed by a bracket. A query may contain both: then
-    up to the first one at which the query's own brackets are balanced, preferably at the end of a line.
+    """Return text in single quotation marks, up to the first mark followed by a bracket.
+
+    A query may contain both. Its text ends at the first mark where the brackets are balanced, preferably at the end of
+    a line.
 
     Backslashes escape quotation marks, backslashes and line breaks.
     """
@@ -236,7 +238,7 @@ def _quoted(rest: str, *, query: bool) -> str:
 
 
 def _whole(text: str, ends: Sequence[re.Match[str]], *, query: bool) -> re.Match[str] | None:
-    """Return the first end before which all brackets are balanced, for a query preferably at the end of a line."""
+    """Return the first of the ends with balanced brackets before it, for a query preferably at the end of a line."""
     depth, place, first = 0, 0, None
     for end in ends:
         for bracket in _BRACKETS.finditer(text, place, end.start()):

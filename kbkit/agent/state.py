@@ -61,7 +61,7 @@ class State:
     rollbacks: int = 0
 
     def repeats(self, action: str, argument: str) -> bool:
-        """Return whether an earlier step did the same."""
+        """Return whether an earlier step has the same action and argument."""
         return any((step.action, _plain(step.argument)) == (action, _plain(argument)) for step in self.steps)
 
     def add(self, step: Step) -> None:

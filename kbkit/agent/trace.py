@@ -24,7 +24,7 @@ _HINT = ("Write a trace with ", Option("trace"), " of ", Command("ask"))
 
 class Trace:
     """The trace file of one question. It is rewritten atomically after each step, so nothing is lost; ``before`` are
-    lines kept at the top.
+    lines that stay at the top.
     """
 
     def __init__(self, path: Path, question: str, history: Sequence[Turn] = (), before: str = "") -> None:
@@ -116,5 +116,5 @@ def _turn(found: Any) -> Turn:
 
 
 def _plain(value: Any) -> Any:
-    """JSON has no infinity."""
+    """Return a value for JSON, which has no infinity."""
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value

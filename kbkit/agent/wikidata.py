@@ -59,7 +59,7 @@ def entry(stores: Stores, names: Names, node: int) -> Entry:
 
 
 def examples(stores: Stores, node: int) -> Examples:
-    """Return the examples that a property's page gives, else some of its statements, always the same."""
+    """Return the examples on a property's page, or else a fixed sample of its statements."""
     found = describe(stores, node)
     given = _of(stores, f"subject = $key AND property = '{_EXAMPLE}'", "rowid", found.key)
     rows = given or _of(stores, "property = $key", "best DESC, hash(id), id", found.key)

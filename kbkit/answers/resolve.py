@@ -160,7 +160,7 @@ class _Resolver:
         return self.restrict([self.arm(arm) for arm in arms], target)
 
     def bracketed(self, path: Path) -> list[syntax.Expression | Step]:
-        """Return the elements; a bare name between two sets that is a relation and no type becomes a step."""
+        """Return the elements; a bare name between two sets becomes a step if it is a relation and not a type."""
         elements = list(path.elements)
         answer = path.arrows.index("<-") if "<-" in path.arrows else len(elements) - 1
         for i in range(1, len(elements) - 1):
@@ -252,7 +252,7 @@ class _Resolver:
         return Move(relation.name, forward or relation.symmetric, edge.closure)
 
     def relations_hint(self, source: str | None, target: str | None) -> str:
-        """Return a hint with the relations between two types, or of the first."""
+        """Return a hint with the relations between two types or, if there are none, of the first."""
         between = [f"[{relation.name}]" for relation, _ in self.schema.relations_between(source, target)]
         if between:
             return f"Relations between {source or '*'} and {target or '*'}: {', '.join(between[:8])}"

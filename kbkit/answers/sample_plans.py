@@ -31,7 +31,7 @@ from kbkit.errors import KbError
 from kbkit.stores.adjacency import Ids
 
 _MAX_ANSWERS = 20_000_000
-"""Maximum number of answers in the matrix of a part; of more, a random sample of its rows."""
+"""Maximum number of answers in the matrix of a part; beyond it, a random sample of the rows is used."""
 
 
 @dataclass

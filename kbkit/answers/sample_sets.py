@@ -230,7 +230,7 @@ class SetPairs:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], bool]:
         """Return rows of both sides in random order, the sizes of the results, and whether more exist.
 
-        Every pair gets a random key; the pairs with the largest keys are retransposed.
+        Every pair gets a random key; the pairs with the largest keys are returned.
         """
         none = np.empty(0, np.int64)
         best: list[Any] = [np.empty(0), none, none, none]

@@ -40,7 +40,7 @@ _STARTS = {
         re.I | re.S,
     ),
 }
-"""How a query starts, for telling it from a name; a query that the engine rejects still is one."""
+"""Beginnings of queries, to distinguish a query, valid or not, from a name."""
 
 _PARAMETER = re.compile(r"^\$(\w+) \((\w+(?: of [^,()]+)?)(?:, default (.*?))?\): (.*)$")
 

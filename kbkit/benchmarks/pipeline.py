@@ -102,7 +102,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """The stages of a run in the folder ``out``. ``settings`` are everything that its rows depend on."""
+    """The stages of a run in the folder ``out``. ``settings`` hold everything that its rows depend on."""
 
     out: Path
     settings: Mapping[str, Any]

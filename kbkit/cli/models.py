@@ -52,7 +52,7 @@ def opened(
 ) -> Iterator[Calls | None]:
     """Open the named models, with their calls recorded in the KB's workspace; None if no model is named.
 
-    Progress is drawn meanwhile. At the end, also after an error, one line per model reports its usage.
+    Progress is drawn during the block. At its end, even after an error, one line per model reports its usage.
     """
     if not llm or list(llm) == ["none"]:
         for name, value in {"budget": budget, "price": price, "prompt": prompt}.items():

@@ -183,7 +183,7 @@ def numbers(values: Iterable[str] | None, option: str, example: str) -> dict[str
 
 
 def number(text: str, option: str, example: str) -> float:
-    """Return the finite number that ``text`` is."""
+    """Parse a finite number."""
     import math
 
     try:

@@ -263,7 +263,7 @@ def _assignments(constraints: Mapping[str, float]) -> str:
 
 
 def _applies(constraint: str, template: str) -> bool:
-    """Return whether a constraint is about an operation of a template."""
+    """Return whether a constraint applies to an operation of a template."""
     word = {"intersection": "also", "difference": "not", "union": "or"}[constraint.split("_", maxsplit=1)[0]]
     return word in template.split()
 
@@ -486,7 +486,7 @@ def purity(
 ) -> None:
     """Estimate precision and recall of A - B.
 
-    For a KB with only a fraction of A and of B (QUEST, appendix B). Repeated options are combined in a grid.
+    The KB may have only a fraction of A and of B (QUEST, appendix B). Repeated options give a grid of estimates.
     """
     from kbkit.benchmarks.quest import purity as module
     from kbkit.display.render import write

@@ -307,7 +307,7 @@ def _results_writer(
     format: str | None,
     output: Path | None,
 ) -> Iterator[Callable[[Result], None]]:
-    """Save each result; in the end, also when a budget is exhausted, write the table of results."""
+    """Save each result; at the end, even if the budget is spent, write the table of results."""
     from kbkit.benchmarks.stark import evaluate as stark
     from kbkit.display.render import write as render
 

@@ -13,7 +13,7 @@ from kbkit.errors import KbError
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside ``path``, and rename it to ``path`` when the block succeeds.
+    """Yield a temporary path next to ``path``, and rename it to ``path`` when the block succeeds.
 
     The block creates a file or folder there, so that readers see the old version or the new one, never a part. If it
     fails, the temporary file is removed and ``path`` is unchanged. Parent folders are created, links are followed.

@@ -34,7 +34,7 @@ class Manifest:
     """The metadata of a generation, stored in ``manifest.json``."""
 
     schema: Schema
-    """See below."""
+    """Schema of the KB."""
     generation: str
     """Name of the generation and of its folder."""
     created: str

@@ -1,4 +1,4 @@
-"""Progress of a build: events out, a stop signal in."""
+"""Progress of a build: events for a listener, and a stop signal for the build."""
 
 from __future__ import annotations
 

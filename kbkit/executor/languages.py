@@ -14,7 +14,7 @@ LANGUAGES = ("sql", "sparql", "answers", "search")
 AUTO = "auto"
 COMMAND = "command"
 CYPHER = "cypher"
-"""Recognized only to explain that kbkit does not run it."""
+"""Recognized only for the error message that kbkit does not support it."""
 Language = Callable[[str], str]
 """Returns the language of a statement."""
 

@@ -58,7 +58,7 @@ S = TypeVar("S", TextSettings, VectorSettings)
 class Request:
     """A source to ingest, with settings. ``options`` and ``columns`` are the recipe's; ``named`` assigns single files.
 
-    ``stores`` are the stores to build besides the tables.
+    ``stores`` are the stores to build in addition to the tables.
     """
 
     source: str

@@ -206,7 +206,7 @@ def _try(job: _Job, waits: Sequence[float]) -> None:
         try:
             _attempt(job)
         except _TransientError as error:
-            if _size(job.part) >= best + _CHUNK:  # new data each time, so this ends
+            if _size(job.part) >= best + _CHUNK:  # each retry receives new data, so this ends
                 left, best = list(waits), _size(job.part)
             if not left:
                 resumable = _size(job.part) and _read_state(job).validator

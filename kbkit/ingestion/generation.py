@@ -1,4 +1,4 @@
-"""Build a generation: the staging database, the stores beside the tables, publishing, and one-line errors."""
+"""Build a generation: the staging database, the stores other than the tables, publishing, and one-line errors."""
 
 from __future__ import annotations
 

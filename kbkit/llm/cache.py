@@ -95,7 +95,7 @@ class Cache:
             last = found[-1][0]
 
     def summary(self) -> list[tuple[str, int, int, int]]:
-        """Return model, calls, input tokens and output tokens, by first use."""
+        """Return model, calls, input tokens and output tokens, in order of first use."""
         sql = "SELECT model, count(*), sum(input), sum(output) FROM calls GROUP BY model ORDER BY min(id)"
         with self._use() as connection:
             return connection.execute(sql).fetchall()

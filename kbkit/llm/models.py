@@ -21,7 +21,7 @@ EXAMPLE = "Use a model such as llama3.2@http://localhost:11434/v1, replay:calls.
 def open_models(names: Sequence[str]) -> list[Model]:
     """Open models by name, in this order; ``none`` alone gives no model.
 
-    ``replay:FILE`` opens all models of a recording, by first appearance; ``MODEL@replay:FILE`` opens one.
+    ``replay:FILE`` opens all models of a recording, in order of first appearance; ``MODEL@replay:FILE`` opens one.
     """
     if list(names) == ["none"]:
         return []

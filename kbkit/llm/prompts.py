@@ -99,7 +99,8 @@ def path(name: str) -> Path:
 def load(name: str, own: Path | None = None) -> Prompt:
     """Load a prompt, or the user's ``own`` file that replaces it.
 
-    The inputs of an own file are a subset of those of the shipped prompt, and its output has the same properties.
+    The inputs of the user's file must be a subset of those of the shipped prompt, and its output must have the same
+    properties.
     Raises :class:`UnknownNameError`, and :class:`BadInputError` with file and line.
     """
     standard = _read(name, path(name))

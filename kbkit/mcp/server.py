@@ -1,6 +1,6 @@
 """A KB as a Model Context Protocol server on standard input and output, with the official package ``mcp``.
 
-Only the protocol writes to standard output: the package takes the file descriptor away from other code.
+Only the protocol writes to standard output: the package hides its file descriptor from other code.
 """
 
 from __future__ import annotations

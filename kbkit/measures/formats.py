@@ -193,7 +193,7 @@ _SPLITS = ("train.jsonl", "val.jsonl", "test.jsonl")
 def queries(path: Path, text: bytes) -> Iterator[JsonRecord]:
     """Yield the records of queries.
 
-    Those of a QUEST split include the id, expression and categories of the same query in ``queries.jsonl`` beside it.
+    Those of a QUEST split include the id, expression and categories of the same query in ``queries.jsonl`` next to it.
     """
     beside = path.with_name(DETAILS)
     if path.name not in _SPLITS or not beside.is_file():

@@ -1,10 +1,10 @@
 """Load untrusted pickles as plain containers.
 
 ``pickle`` runs code from a file. Here all opcodes are checked first, without running them: each must be one that plain
-data need, and each length must fit the file. Only then Python's own unpickler loads the file, with a find_class that
-allows a few names. The check is needed because two kinds of file crash the process before Python can raise an error:
-memo number 4,000,000,000 (the unpickler allocates all numbers below), and dict keys of tuples nested a million levels
-deep (hashing them overflows the C stack).
+data needs, and each length must fit the file. Only then does Python's own unpickler load the file, with a find_class
+that allows a few names. The check is needed because two kinds of file crash the process before Python can raise an
+error: memo number 4,000,000,000 (the unpickler allocates all numbers below), and dict keys of tuples nested a million
+levels deep (hashing them overflows the C stack).
 
 Format: ``pickletools`` in Python's library; protocols 0 to 5.
 """

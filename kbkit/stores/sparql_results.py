@@ -68,7 +68,7 @@ def plain(column: pl.Series) -> pl.Series:
     text = _lexical(column)
     if not text.str.contains("\\", literal=True).any():
         return text
-    pieces = text.str.split("\\\\")  # escaped backslashes first: the next character is no escape
+    pieces = text.str.split("\\\\")  # escaped backslashes first: the next character is not an escape
     piece = pl.element()
     for old, new in (("\\t", "\t"), ("\\n", "\n"), ("\\r", "\r"), ('\\"', '"'), ("\\b", "\b"), ("\\f", "\f")):
         piece = piece.str.replace_all(old, new, literal=True)

@@ -24,7 +24,7 @@ from kbkit.errors import BadInputError, KbError, Option, UnknownNameError
 from kbkit.kb import KnowledgeBase
 
 _RESERVE = 4
-"""Queries drawn per query wanted."""
+"""Number of queries drawn per requested query."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class FamilyRow(Row):
 
 @dataclass(frozen=True)
 class ShapeRow(Row):
-    """How many queries of a shape are wanted and possible (with ``more``: at least), under which constraints."""
+    """The requested and the possible number of queries of a shape (with ``more``: at least), and the constraints."""
 
     domain: str
     template: str

@@ -19,7 +19,7 @@ from kbkit.benchmarks.quest.grammar import Shape
 _CANDIDATES = 5_000
 """Minimum number of expressions of a shape to choose from."""
 _SLACK = 1.25
-"""Possible queries needed per query wanted, as later stages drop some."""
+"""Number of possible queries required per requested query, because later stages drop some."""
 _USES = (3, 6, 12, 1_000_000)
 """Maximum number of queries per category; a larger maximum is used only if the one before leaves too few queries."""
 _UNBOUNDED: dict[str, Any] = {

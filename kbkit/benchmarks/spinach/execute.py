@@ -30,9 +30,9 @@ _REFUSED = re.compile(r"error at \d+:\d+|SERVICE is refused")
 class Executed:
     """The outcome of a query: its ``result``, or None and an ``error``.
 
-    ``stage`` is how far it came: ``syntax`` (invalid SPARQL), ``rewrite`` (unsupported), ``engine`` (rejected by the
-    engine's parser), ``time`` (timeout), ``run`` (another error while it ran), ``rows`` (no rows) or ``done``. ``cut``:
-    there were more rows than the maximum.
+    ``stage`` is the last stage reached: ``syntax`` (invalid SPARQL), ``rewrite`` (unsupported), ``engine`` (rejected by
+    the engine's parser), ``time`` (timeout), ``run`` (another error while it ran), ``rows`` (no rows) or ``done``.
+    ``cut``: there were more rows than the maximum.
     """
 
     result: Result

@@ -266,7 +266,7 @@ def _constants(node: Node) -> Iterator[str]:
 # -- patterns ---------------------------------------------------------------------------------------------------------
 
 _PLACEHOLDERS = {"VAR": "?", "NUMBER": "0", "SIGNED_NUMBER": "0", "INTEGER": "0", "STRING": '""'}
-"""Stand for every variable, number and string."""
+"""Placeholders for all variables, numbers and strings."""
 _PREFIXES = sorted(Wikibase.PREFIXES.items(), key=lambda item: -len(item[1]))
 """The longest namespaces first, as some are prefixes of others."""
 

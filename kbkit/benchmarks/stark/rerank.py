@@ -24,7 +24,7 @@ TIMED = 10
 _BATCH = 200
 """Number of queries whose candidates are held in memory at once."""
 _STEP = 1e-9
-"""Subtracted per rank, so that equal scores keep the order of the search."""
+"""Amount subtracted per rank, so that equal scores keep the order of the search."""
 _EMPTY = pl.DataFrame(schema={"query": pl.String, "id": pl.Int32, "model": pl.Float64})
 
 

@@ -35,9 +35,7 @@ p { margin: 4px 12px; font-size: 12px; color: #5b6672; }
 #vg-tooltip-element { max-width: 420px; font-size: 12px; }
 #vg-tooltip-element table tr td.value { max-width: 340px; white-space: normal; overflow-wrap: anywhere; }
 """
-_HELP = (
-    "Hover: what it is. Drag a dot: it stays there. Drag the ground or turn the wheel: move, zoom. Double click: all."
-)
+_HELP = "Hover for details. Drag a node to move it, drag the background to pan, scroll to zoom, double-click to reset."
 
 
 @functools.cache

@@ -8,7 +8,7 @@ import unicodedata
 from kbkit.display.render import clean
 
 _UNFIT = re.compile("[\ufffe\uffff\ud800-\udfff]")
-"""Characters invalid in XML beside control characters, on which vl-convert aborts the process."""
+"""Characters other than control characters that are invalid in XML, on which vl-convert aborts the process."""
 
 _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 

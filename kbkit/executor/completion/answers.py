@@ -102,7 +102,7 @@ def _by(relations: dict[str, int]) -> str:
 
 
 def _fits(way: Join, path: Path) -> bool:
-    """Return whether the step in brackets before the cursor allows this way."""
+    """Return whether the step in brackets before the cursor allows this relation and direction."""
     if path.step is None:
         return True
     # A plain relation runs in the direction that exists; an inverse one against it.
@@ -137,7 +137,7 @@ def _edge(vocabulary: Vocabulary, here: Context, text: str, at: int) -> list[Can
 
 
 def _edges(ways: Iterable[Join], source: str | None) -> list[Item]:
-    """Return the relations of ways, each once."""
+    """Return the distinct relations of the joins."""
     edges: dict[str, int] = {}
     first: dict[str, Join] = {}
     for way in ways:

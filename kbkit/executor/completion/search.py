@@ -18,7 +18,7 @@ _SPARQL_START = ("PREFIX", "ASK", "CONSTRUCT")
 
 
 def complete(text: str, at: int, vocabulary: Vocabulary) -> list[Candidate]:
-    """Return names of nodes that start with the last words, as many as possible but at most four."""
+    """Return names of nodes that start with the last one to four words, preferably more."""
     before = text[:at]
     starts = [word.start() for word in _WORD.finditer(before)]
     if _TABLE_NEXT.fullmatch(before):

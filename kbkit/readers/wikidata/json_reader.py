@@ -258,7 +258,7 @@ def _target(value: Json) -> str:
 
 
 def _concept(address: object) -> str:
-    """Return ``Q11573`` of ``http://www.wikidata.org/entity/Q11573``, as units, calendars and globes are given."""
+    """Return ``Q11573`` of ``http://www.wikidata.org/entity/Q11573``, the form of units, calendars and globes."""
     return entity_id(str(address).strip().rsplit("/", 1)[-1])
 
 
