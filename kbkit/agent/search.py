@@ -169,7 +169,7 @@ def _property(known: Property) -> Hit:
 
 
 def _score(wanted: Sequence[str], known: Property) -> float:
-    """Return the fraction of words in the name or label, plus a smaller weight for short ones."""
+    """Return the fraction of the words that the name or label contains, plus a bonus for short ones."""
     own = _words(f"{known.name} {known.label}")
     found = sum(any(_alike(word, other) for other in own) for word in wanted)
     return found / len(wanted) + 0.1 * found / max(1, len(own))

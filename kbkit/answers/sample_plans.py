@@ -43,7 +43,7 @@ class PlanSampler(Sampler):
 
 
 def candidates_of(session: Session, operator: Operator, slot: Parameter) -> tuple[Ids, NDArray[np.float64]]:
-    """Return the nodes that a slot can be, and their degrees in the relations followed from them."""
+    """Return the candidate nodes of a slot, and their degrees in the relations followed from them."""
     ids = session.members(slot.type)
     degrees = np.zeros(len(ids))
     hops = [op for op in operators(operator) if isinstance(op, Hop) and op.source == Lookup(slot.type, slot.name)]

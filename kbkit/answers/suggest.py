@@ -179,7 +179,7 @@ def noun(node_type: str, *clauses: Clause) -> str:
 
 
 def question(node_type: str, *clauses: Clause) -> str:
-    """Return the question for the nodes of a type that all clauses hold for."""
+    """Return the question for the nodes of a type that satisfy all clauses."""
     name = spoken(node_type)
     if all(c.is_subject for c in clauses):
         return f"Which {name} {' and '.join(c.text for c in clauses)}?"

@@ -120,7 +120,7 @@ def _slugs(headings: list[str]) -> list[str]:
 
 
 def find(words: str, guide: str = "") -> list[tuple[Section, str]]:
-    """Return the sections with all ``words``, ignoring case, each with the first line that has the most of them.
+    """Return the sections with all ``words``, ignoring case, each with the line that has most of them (first on ties).
 
     Searches all guides in reading order, or only ``guide``. Raises :class:`KbError` if there are no words.
     """

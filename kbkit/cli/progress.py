@@ -113,7 +113,7 @@ def rate(speed: float, unit: str = "") -> str:
 class Watched:
     """A standard stream that ends ``waiting`` before it is used.
 
-    With ``again`` waiting restarts after the output, for notes on standard error.
+    With ``again``, waiting restarts after the output, for notes on standard error.
     """
 
     def __init__(self, stream: IO[str], waiting: Waiting, *, again: bool) -> None:

@@ -1,4 +1,4 @@
-"""Which language a statement is in, and where it ends. Pure functions of text."""
+"""Recognize the language of a statement, and its end. Pure functions of text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recipe next to a flat export, which rebuilds the KB with everything the tables alone do not say."""
+"""The recipe next to a flat export, which rebuilds the KB, including metadata that the tables lack."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Apply a delta to the tables of a KB, in SQL, in the staging database.
 
-Input: ``old``, the attached live tables, and ``new_nodes``, ``new_edges``, ``new_texts`` and ``new_delete``.
-Output: ``nodes``, ``edges`` and ``texts`` as :mod:`kbkit.ingestion.staging` takes them from any recipe. Existing nodes
-keep their order, new ones come last.
+Input: ``old``, the attached live tables, and ``new_nodes``, ``new_edges``, ``new_texts`` and ``new_delete``. Output:
+``nodes``, ``edges`` and ``texts`` as :mod:`kbkit.ingestion.staging` expects them from any recipe. Existing nodes keep
+their order, new ones come last.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Find the files that a recipe declares, and make them tables for its SQL."""
+"""Find the files that a recipe declares, and turn them into tables for its SQL."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _describe_files(recipe: Recipe) -> tuple[str, Option, str]:
 def create_views(
     con: duckdb.DuckDBPyConnection, recipe: Recipe, found: Mapping[str, Sequence[Path]], columns: Mapping[str, str]
 ) -> None:
-    """Make each declared file a table of the staging database: a view of the file, or the output of its reader.
+    """Turn each declared file into a table of the staging database: a view of the file, or the output of its reader.
 
     ``columns`` maps a column name to the file's own (``head=subject``).
     """
@@ -134,7 +134,7 @@ def create_views(
 def create_view(
     con: duckdb.DuckDBPyConnection, spec: FileSpec, paths: Sequence[Path], columns: Mapping[str, str]
 ) -> None:
-    """Make one declared file a table, without rows if the file is missing."""
+    """Turn one declared file into a table, without rows if the file is missing."""
     if spec.converter:
         return  # the converter makes its tables
     if spec.reader and paths:

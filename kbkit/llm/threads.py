@@ -73,7 +73,7 @@ def _threaded(work: Callable[[S], T], items: Sequence[S], workers: int, done: Ca
 def _collect(
     results: queue.SimpleQueue[_Result], workers: int, done: Callable[[], None] | None
 ) -> tuple[dict[int, Any], list[BaseException]]:
-    """Collect results until all threads have ended; errors are sorted: defects first, then by item."""
+    """Collect results until all threads have ended; errors are sorted: unexpected ones first, then by item."""
     found: dict[int, Any] = {}
     errors: list[tuple[bool, int, BaseException]] = []
     while workers:

@@ -8,7 +8,7 @@
 ``.tsv`` ``.txt``             queries: ``id<TAB>text``; or a text per line, with the line number as id
 ============================  ========================================================================================
 
-The order of results: :func:`kbkit.measures.frames.ordered`.
+For the order of results, see :func:`kbkit.measures.frames.ordered`.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ class KbMagics(Magics):
 
 
 def _variables(kb: KnowledgeBase, statement: str, language: str, names: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a statement's parameters among the notebook's variables, typed and never as text.
+    """Look up the parameters of a statement in the notebook's variables; values keep their types.
 
     A :class:`Node` becomes its id in SQL, its IRI in SPARQL, and its key in an expression. Raises :class:`KbError` for
     values of other types, and for missing variables; in SPARQL a missing one is a variable of the query.

@@ -90,7 +90,7 @@ class Settings:
 
 
 def number(name: str, value: object, *, integer: bool = False) -> float:
-    """Return a value after checking that it is a number (an ``integer``); NaN is one, and fails any comparison."""
+    """Return a value after checking that it is a number (an ``integer``); NaN is accepted, but fails any comparison."""
     kinds = (int, np.integer) if integer else (int, float, np.number)
     if not isinstance(value, kinds) or isinstance(value, bool):
         raise KbError(f"Invalid {name}: {value!r}", "Use an integer" if integer else "Use a number")

@@ -286,7 +286,7 @@ class Repl:
         return f" {language}: {_ENDS[language]}"
 
     def _edited(self, text: str) -> str:
-        """Return a text as the user's editor changed it, or unchanged if that fails."""
+        """Return a text as edited in the user's editor, or unchanged if that fails."""
         try:
             return terminal.edit(text)
         except KbError as error:

@@ -45,7 +45,7 @@ def parse(text: str) -> ParseTree:
     """Parse a query.
 
     Every word is a leaf; rules are named as in the SPARQL 1.1 grammar, in snake_case. Rules that only choose between
-    others leave no node (``?`` and ``_`` in ``grammar.lark``): a variable is a token ``VAR``, an IRI a token
+    others create no node (``?`` and ``_`` in ``grammar.lark``): a variable is a token ``VAR``, an IRI a token
     ``IRIREF``, ``PNAME_LN`` or ``PNAME_NS``. ``named_subquery`` is ``WITH { SELECT ... } AS %name``, ``include`` is
     ``INCLUDE %name``. Comments are dropped. Raises :class:`QuerySyntaxError` with line and column.
     """

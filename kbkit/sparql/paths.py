@@ -37,7 +37,7 @@ _CONSTANTS = ("IRIREF", "PNAME_LN", "PNAME_NS")
 def split_closures(tree: ParseTree, context: Context) -> None:
     """Split each path that ends in a closure with a constant object.
 
-    Paths in EXISTS and OPTIONAL stay: the engine evaluates them row by row.
+    Paths in EXISTS and OPTIONAL are unchanged: the engine evaluates them row by row.
     """
     parent_of = parents(tree)
     shows_all = {id(query) for query in nodes(tree, *QUERIES) if _shows_all(query)}

@@ -179,7 +179,7 @@ def merge_triples(tree: ParseTree) -> None:
 
 
 class Triple(NamedTuple):
-    """A subject, one of its verbs and one object of it; each a token or a subtree."""
+    """A subject, one of its verbs, and one object of the verb; each a token or a subtree."""
 
     subject: Node
     verb: Node

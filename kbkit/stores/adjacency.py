@@ -8,8 +8,8 @@ Each relation and direction is a block: the sorted distinct neighbours of each n
 * ``index.npy``    one record per block: the positions of its parts
 
 A block is *dense* (one offset per id from the smallest to the largest head) if that is no larger than *sparse* (sorted
-distinct heads, found by binary search). So thousands of relations need neither thousands of files nor gigabytes of
-zeros.
+distinct heads, found by binary search). Thousands of relations therefore need neither thousands of files nor gigabytes
+of zeros.
 """
 
 from __future__ import annotations

@@ -118,7 +118,7 @@ def _static_model(folder: Path) -> Any:
 class CachedWords:
     """A static model whose tokenizer splits at spaces, with a cache of word vectors; a text is the sum of its words.
 
-    So each distinct word is tokenized once, which is most of the work for long texts. The entire text is embedded; the
+    Each distinct word is tokenized once, which is most of the work for long texts. The entire text is embedded; the
     library truncates it to 512 word pieces. Words are summed in their order, so that equal texts have identical
     vectors.
     """

@@ -1,6 +1,6 @@
 """SQL queries that return the tables as N-Triples.
 
-Each query has one column ``lines``, whose concatenated values are N-Triples. So data goes from DuckDB to Oxigraph
+Each query has one column ``lines``, whose concatenated values are N-Triples. Data thus goes from DuckDB to Oxigraph
 without a Python loop over rows.
 """
 

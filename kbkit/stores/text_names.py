@@ -1,8 +1,8 @@
 """Prefix search in names, for completion.
 
 Enumerating all terms with a prefix takes 50 ms for one letter and two million names; ``PhrasePrefixQuery`` stops after
-50 terms and takes 0.1 ms. So a short prefix is searched as it is and followed by each likely letter: the result is a
-deterministic sample of the matching names, spread over the alphabet.
+50 terms and takes 0.1 ms. A short prefix is therefore searched alone and followed by each likely letter: the result is
+a deterministic sample of the matching names, spread over the alphabet.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Threads: interruptible calls into an engine, and a parallel map.
 
 A call into an engine returns to Python only when it is done, and libraries with their own signal handlers may keep
-Ctrl-C from interrupting a blocking read. So the engine runs in a thread, and the caller waits in short steps.
+Ctrl-C from interrupting a blocking read. Therefore, the engine runs in a thread, and the caller waits in short steps.
 """
 
 from __future__ import annotations

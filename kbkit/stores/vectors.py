@@ -106,8 +106,8 @@ class Vectors:
     def _best(self, query: Matrix, scores: Matrix, k: int, within: Within, average: int = 0) -> Best:
         """Return the best candidates, given approximate ``scores``.
 
-        A product of matrices rounds a row depending on its position in a block, so that copies of a document would not
-        tie. So possible results are scored again, one by one. ``average`` is that of :meth:`search_chunks`.
+        The rounding of a row in a matrix product depends on its position in a block, so copies of a document might not
+        tie. Possible results are therefore scored again, one by one. ``average`` is that of :meth:`search_chunks`.
         """
         positions = _nearly_top(scores, k)
         ids = within[positions] if isinstance(within, np.ndarray) else positions + (within.start if within else 0)

@@ -1,7 +1,8 @@
 """Translate the SQL of ``to_sql`` to Spark SQL with sqlglot.
 
-Spark supports WITH RECURSIVE only with UNION ALL, which does not terminate on a cycle. So each closure (``r*``, ``r+``)
-is a pair of statements that the engine repeats until nothing new is found; the rest of the query reads its result.
+Spark supports WITH RECURSIVE only with UNION ALL, which does not terminate on a cycle. Therefore, each closure (``r*``,
+``r+``) is a pair of statements that the engine repeats until nothing new is found; the rest of the query reads its
+result.
 """
 
 from __future__ import annotations

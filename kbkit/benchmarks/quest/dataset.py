@@ -98,8 +98,8 @@ class Dataset:
 
     @property
     def splits(self) -> list[str]:
-        """The splits that have a file."""
-        return [split for split in SPLITS if self.path(split).exists()]
+        """The splits that have queries: quest make writes an empty file for a split without any."""
+        return [split for split in SPLITS if self.path(split).exists() and self.path(split).stat().st_size]
 
     def path(self, split: str) -> Path:
         """Return the file of a split."""
@@ -121,8 +121,8 @@ class Dataset:
     def phrases(self) -> dict[str, str]:
         """Return all known categories, from phrase to expression.
 
-        They come from the stages that generated the dataset, and from its queries. An ambiguous phrase has its first
-        meaning.
+        They come from the stages that generated the dataset, and from its queries. For an ambiguous phrase, the first
+        expression is returned.
         """
         table = self.folder / "stages" / "1_categories.jsonl"
         found: dict[str, str] = {}

@@ -268,7 +268,7 @@ def _removal_reason(one: Label, require: str) -> str:
 
 
 def _records(complete: Mapping[tuple[str, str], Sequence[Item]], domains: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the records of queries, shapes in turn within each domain, so that every shape is split alike."""
+    """Return the records of queries, alternating between shapes within each domain, so that all shapes have equal splits."""
     order = {shape.template: number for number, shape in enumerate(grammar().shapes)}
     placed = [
         (domains.index(domain), len(order) * turn + order[template], item)

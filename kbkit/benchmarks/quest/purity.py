@@ -30,9 +30,9 @@ def purity(recall_a: float, recall_b: float, overlap: float) -> Purity:
     * its correct part: \|A' - B\| = \|A'\| - \|A' & B\| = recall_a (1 - overlap), as B' contains none of A - B;
     * all correct nodes: \|A - B\| = 1 - overlap.
 
-    So recall = recall_a, and precision = (1 - overlap) / (1 - recall_b overlap). If A is a subset of B, precision is 0
-    and recall undefined (nan); if B is also complete, both are nan. Raises :class:`KbError` for a fraction outside 0 to
-    1, and for a recall of A of 0.
+    Therefore, recall = recall_a, and precision = (1 - overlap) / (1 - recall_b overlap). If A is a subset of B,
+    precision is 0 and recall undefined (nan); if B is also complete, both are nan. Raises :class:`KbError` for a
+    fraction outside 0 to 1, and for a recall of A of 0.
     """
     for name, value in (("recall of A", recall_a), ("recall of B", recall_b), ("overlap", overlap)):
         if not 0 <= value <= 1:

@@ -153,7 +153,7 @@ def publish(folder: Path) -> dict[str, Any]:
 
 
 def _new_name(folder: Path) -> Path:
-    """Return the folder to which this process, and no other, writes a part."""
+    """Return the folder of an unfinished part, unique to this process."""
     return folder.with_name(f"{folder.name}.{os.getpid()}.new")
 
 
