@@ -251,9 +251,9 @@ def test_numbers_with_an_exponent(here: Any, world_kb: Path) -> None:
 
 
 @pytest.mark.core
-def test_generate(run: Any, here: Any, tmp_path: Path, wording: Wording) -> None:
+def test_generate(here: Any, tmp_path: Path, wording: Wording) -> None:
     out = tmp_path / "new" / "graph"
-    done = run("--quiet", "stark", "generate", "mag", "-o", out, "--scale", "0.0002", "--seed", "3", "--no-texts")
+    done = here("--quiet", "stark", "generate", "mag", "-o", out, "--scale", "0.0002", "--seed", "3", "--no-texts")
     assert done.returncode == 0
     assert done.stderr == ""
     assert sorted(path.name for path in out.iterdir()) == ["edges.parquet", "nodes.parquet"]

@@ -135,7 +135,7 @@ def test_slots_and_engines(world: KnowledgeBase, wording: Wording) -> None:
         world.answers("country") & 5  # type: ignore[operator]
 
 
-def test_what_works(world: KnowledgeBase, small: KnowledgeBase) -> None:
+def test_accepted_forms(world: KnowledgeBase, small: KnowledgeBase) -> None:
     """Forms beside those that are refused."""
     for engine in ENGINES:
 
@@ -153,7 +153,7 @@ def test_what_works(world: KnowledgeBase, small: KnowledgeBase) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_no_answer_is_no_error(world: KnowledgeBase, engine: str) -> None:
+def test_empty_answer_sets(world: KnowledgeBase, engine: str) -> None:
     iceland = 'country:"Iceland" -> [borders] -> country'
     for text in ("country{area_km2 < 0}", iceland, "country{missing(key)} & country"):
         empty = world.answers(text, engine=engine)
@@ -222,7 +222,6 @@ def test_odd_values(odd: KnowledgeBase, value: str) -> None:
     both = odd.answers("odd{name contains <n>}", n=name).ids.tolist()
     assert node in both
     agree(odd, f"odd{{name contains {said}}}", both)
-    agree(odd, f"odd - odd{{key != {key}}}", [node])
     filled = odd.answers("odd:<n>", n=name)
     assert odd.answers(filled.expression) == filled
     assert filled.why(node).node == node
@@ -239,7 +238,6 @@ def test_odd_types_and_relations(odd: KnowledgeBase, kind: str, relation: str) -
     number = NAMES.index((kind, relation))
     a, b = (odd.find(f"k{number}{side}") for side in "ab")
     t, r = identifier(kind), "`" + (relation or "r").replace("`", "``") + "`"
-    agree(odd, t, [a, b])
     agree(odd, f"{t}#k{number}a -> [{r}] -> {t}", [b])
     agree(odd, f"{t}#k{number}b -> [^{r}] -> {t}", [a])
     agree(odd, f"{t}#k{number}a -> [{r}*] -> {t}", [a, b])

@@ -25,7 +25,7 @@ from kbkit.answers.syntax import (
     Step,
 )
 
-QUICK = settings(derandomize=True, deadline=None, max_examples=300)
+QUICK = settings(derandomize=True, deadline=None, max_examples=120)
 A, B, C, D = Nodes("a"), Nodes("b"), Nodes("c"), Nodes("d")
 
 

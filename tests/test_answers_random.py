@@ -17,7 +17,7 @@ from tests.answers.expressions import Writer
 from tests.answers.graphs import Case, case
 
 ENGINES = ("walk", "sql", "sparql")
-GRAPHS = 14
+GRAPHS = 10
 REFUSED = "refused"
 
 fixed = settings(
@@ -64,16 +64,16 @@ def test_every_engine_agrees_with_the_oracle(seed: int, rng: random.Random) -> N
 @pytest.mark.parametrize("seed", range(GRAPHS))
 @examples(20)
 @given(rng=choices)
-def test_what_the_schema_does_not_allow_is_refused(seed: int, rng: random.Random) -> None:
+def test_expressions_that_violate_the_schema_are_rejected(seed: int, rng: random.Random) -> None:
     made = case(seed)
     writer = Writer(rng, made.graph, wrong=0.15)
     text = writer.expression(3)
     assert found(made, "walk", text, writer.slots) == expected(made, text, writer.slots), text
 
 
-@examples(150)
+@examples(100)
 @given(seed=st.integers(0, GRAPHS - 1), rng=choices)
-def test_walking_backwards_from_large_sets_gives_the_same(seed: int, rng: random.Random) -> None:
+def test_backward_evaluation_gives_the_same_answers(seed: int, rng: random.Random) -> None:
     """No set is small, so that the plans for large graphs are run."""
     made = case(seed)
     writer = Writer(rng, made.graph)

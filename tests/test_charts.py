@@ -64,6 +64,7 @@ def labels(root: ET.Element) -> list[str]:
     return [node.text for node in root.iter("{http://www.w3.org/2000/svg}text") if node.text]
 
 
+@pytest.mark.core
 def test_svg_shows_titles_labels_and_bars(tmp_path: Path) -> None:
     charts.write([BARS], tmp_path / "a.svg")
     root = svg(tmp_path / "a.svg")
@@ -80,7 +81,7 @@ def test_svg_shows_titles_labels_and_bars(tmp_path: Path) -> None:
     assert any("how many: 10" in text and "first" in text and "25%" in text for text in said)
 
 
-def test_stacked_bars_stand_on_each_other(tmp_path: Path) -> None:
+def test_stacked_bars_do_not_overlap(tmp_path: Path) -> None:
     frame = pl.DataFrame({"x": ["a", "a"], "y": [0.25, 0.75], "part": ["p", "q"]})
     for name, stacked in (("beside.svg", False), ("on.svg", True)):
         charts.write([Chart("t", frame, "x", "y", "part", stacked=stacked)], tmp_path / name)
@@ -104,7 +105,7 @@ def bars(root: ET.Element) -> list[tuple[float, float, float, float]]:
     return found
 
 
-def test_bars_lie_where_their_names_would_not_fit(tmp_path: Path) -> None:
+def test_bars_are_horizontal_when_labels_are_long(tmp_path: Path) -> None:
     names = [f"a name of some length {n}" for n in range(8)]
     frame = pl.DataFrame({"x": names, "y": [8000 - n for n in range(8)]})
     charts.write([Chart("t", frame, "x", "y")], tmp_path / "a.svg")
@@ -175,7 +176,7 @@ def test_png(tmp_path: Path) -> None:
     assert height > 400
 
 
-def test_a_page_asks_for_nothing_outside(page: str) -> None:
+def test_a_page_loads_nothing_from_the_network(page: str) -> None:
     tags = Page(page).tags
     assert {tag for tag, _ in tags} == {"html", "head", "meta", "title", "script", "body", "div"}
     assert [(tag, attrs) for tag, attrs in tags if {"src", "href", "data", "action", "http-equiv"} & set(attrs)] == []
@@ -195,7 +196,7 @@ def test_a_page_holds_names_as_data(page: str) -> None:
 
 
 @pytest.mark.parametrize("ending", ["svg", "png", "html"])
-def test_signs_that_no_svg_can_hold(ending: str, tmp_path: Path) -> None:
+def test_characters_invalid_in_svg(ending: str, tmp_path: Path) -> None:
     text = "a\x1b\x00\x08\x0b\x0c\x0e\x1f\ufffe\uffffb"
     frame = pl.DataFrame({"x": [text, "c"], text: [1.0, 2.0], "data": [text, "d"]})
     path = tmp_path / f"a.{ending}"
@@ -204,19 +205,19 @@ def test_signs_that_no_svg_can_hold(ending: str, tmp_path: Path) -> None:
         assert labels(svg(path)).count("a" + 9 * "\ufffd" + "b") == 5  # title, two axes, a bar, the legend
 
 
-def test_ending(tmp_path: Path, wording: Wording) -> None:
+def test_unsupported_suffix(tmp_path: Path, wording: Wording) -> None:
     with pytest.raises(KbError) as caught:
         charts.write([BARS], tmp_path / "a.pdf")
     wording(str(caught.value))
 
 
-def test_no_folder(tmp_path: Path, wording: Wording) -> None:
+def test_missing_folder(tmp_path: Path, wording: Wording) -> None:
     with pytest.raises(KbError) as caught:
         charts.check(tmp_path / "none" / "a.svg")
     wording(str(caught.value))
 
 
-def test_a_folder_in_the_way_leaves_nothing_behind(tmp_path: Path, wording: Wording) -> None:
+def test_a_failed_write_leaves_no_file(tmp_path: Path, wording: Wording) -> None:
     (tmp_path / "a.svg").mkdir()
     with pytest.raises(KbError) as caught:
         charts.write([BARS], tmp_path / "a.svg")

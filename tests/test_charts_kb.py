@@ -43,7 +43,7 @@ def test_types_and_relations(world: KnowledgeBase) -> None:
     assert sum(shown.values()) == world.schema.edges
 
 
-def test_relations_that_are_codes_say_what_they_mean(wikidata_kb: Path) -> None:
+def test_relation_codes_have_labels(wikidata_kb: Path) -> None:
     with kbkit.open(wikidata_kb) as kb:
         _, relations, *_ = kb_charts.charts(kb)
     assert relations.frame["name"][0] == "instance of (P31)"
@@ -73,7 +73,7 @@ def test_degrees_are_those_of_the_edges(fixture: str, request: pytest.FixtureReq
 
 
 @given(st.lists(st.integers(0, 500), min_size=1, max_size=300))
-def test_the_share_that_is_at_least_as_large(values: list[int]) -> None:
+def test_cumulative_fractions(values: list[int]) -> None:
     frame = kb_charts.at_least(np.array(values, np.int64))
     assert frame.height <= kb_charts._POINTS
     for value, share in frame.rows():
@@ -104,7 +104,7 @@ def test_long_texts_are_sampled(world: KnowledgeBase, monkeypatch: pytest.Monkey
     assert "of 1,640 texts" in texts.title
 
 
-def test_what_is_not_there_is_not_drawn(tmp_path: Path) -> None:
+def test_empty_charts_are_left_out(tmp_path: Path) -> None:
     pl.DataFrame({"key": ["1", "2"], "type": ["x", "y"], "name": ["a", "b"]}).write_csv(tmp_path / "nodes.csv")
     (tmp_path / "edges.csv").write_text("head,relation,tail\n", encoding="utf-8")
     with kbkit.ingest("table", tmp_path, out=tmp_path / "out.kb", stores=["tables"]) as kb:
@@ -114,6 +114,7 @@ def test_what_is_not_there_is_not_drawn(tmp_path: Path) -> None:
 # -- the commands -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.core
 def test_info_draws(here: Here, world_kb: Path, tmp_path: Path, wording: Wording) -> None:
     done = here("info", world_kb, "--plot", "out.svg", "-f", "csv", cwd=tmp_path)
     assert done.returncode == 0
@@ -127,7 +128,7 @@ def test_info_draws(here: Here, world_kb: Path, tmp_path: Path, wording: Wording
 
 
 @pytest.mark.parametrize("command", [["info"], ["stark", "stats"], ["quest", "stats"], ["spinach", "stats"]])
-def test_a_file_that_cannot_be_is_refused_before_anything_is_read(
+def test_invalid_output_is_rejected_early(
     command: list[str], here: Here, tmp_path: Path, wording: Wording
 ) -> None:
     done = here(*command, "nothing", "--plot", "out.gif", cwd=tmp_path)

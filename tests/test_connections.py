@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kbkit
@@ -119,6 +119,7 @@ def sizes(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
+@settings(max_examples=25)
 @given(edges=EDGES, ends=st.permutations(range(10)), longest=st.integers(1, 6), limit=st.integers(1, 6),
        relations=NARROWED, types=TYPED)  # fmt: skip
 def test_random_paths(
@@ -144,6 +145,7 @@ def test_random_paths(
             assert len(step.relations) == len(joining)
 
 
+@settings(max_examples=25)
 @given(edges=EDGES, center=st.integers(0, 9), hops=st.integers(1, 4), limit=st.integers(1, 12),
        relations=NARROWED, types=TYPED)  # fmt: skip
 def test_random_neighbourhoods(
@@ -215,6 +217,7 @@ def test_relations_that_run_both_ways(tmp_path: Path) -> None:
         assert path.steps[0].label == f"-> [{likes}|^owes] ->"
 
 
+@pytest.mark.core
 def test_frame(world: KnowledgeBase) -> None:
     frame = world.paths("Moselle", "Aare").frame()
     assert frame.columns == ["path", "step", "relation", "direction", "id", "key", "type", "name"]
@@ -246,7 +249,7 @@ def test_restricted_paths(world: KnowledgeBase) -> None:
         {"limit": 0},
     ],
 )
-def test_paths_that_cannot_be_asked_for(world: KnowledgeBase, given_: dict[str, Any], wording: Wording) -> None:
+def test_invalid_path_arguments(world: KnowledgeBase, given_: dict[str, Any], wording: Wording) -> None:
     with pytest.raises(BadInputError) as caught:
         world.paths("France", **{"end": "Japan", **given_})
     wording(str(caught.value))
@@ -334,7 +337,7 @@ def test_a_lonely_node(small: KnowledgeBase) -> None:
         {"limit": 0},
     ],
 )
-def test_neighbourhoods_that_cannot_be_asked_for(
+def test_invalid_neighbourhood_arguments(
     world: KnowledgeBase, given_: dict[str, Any], wording: Wording
 ) -> None:
     with pytest.raises(BadInputError) as caught:
@@ -345,6 +348,7 @@ def test_neighbourhoods_that_cannot_be_asked_for(
 # -- the commands -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.core
 def test_path_on_a_terminal(here, world_kb: Path) -> None:
     done = here("path", world_kb, "France", "Japan", "-r", "member_of", "-n", 3, terminal=True, env={"COLUMNS": "60"})
     assert (done.returncode, done.stderr) == (0, "")
@@ -384,7 +388,7 @@ def test_path_in_other_formats(here, world_kb: Path, tmp_path: Path) -> None:
         ("France", "Japan", "-f", "xml"),
     ],
 )  # fmt: skip
-def test_path_that_is_none(here, world_kb: Path, given_: tuple[object, ...], wording: Wording) -> None:
+def test_no_path_found(here, world_kb: Path, given_: tuple[object, ...], wording: Wording) -> None:
     done = here("path", world_kb, *given_)
     assert (done.returncode, done.stdout) == (1, "")
     wording(done.stderr, "cli")
@@ -407,8 +411,8 @@ def test_around_in_words(here, world_kb: Path, wording: Wording) -> None:
     assert {row["hop"] for row in rows} == {0, 1, 2}
 
 
-def test_around_writes_a_graph(run, world_kb: Path, tmp_path: Path) -> None:
-    done = run("around", world_kb, "France", "--limit", 40, "-o", "x.dot", cwd=tmp_path)
+def test_around_writes_a_graph(here, world_kb: Path, tmp_path: Path) -> None:
+    done = here("around", world_kb, "France", "--limit", 40, "-o", "x.dot", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr.startswith("x.dot: 40 nodes, ")
     assert done.stderr.endswith(" more nodes omitted\n")
@@ -432,7 +436,7 @@ def test_no_kb(here, tmp_path: Path, wording: Wording) -> None:
     wording(here("around", tmp_path, "a", "-o", tmp_path / "none" / "x.dot").stderr, "cli")
 
 
-def test_numbers_are_exact_up_to_what_a_double_holds(tmp_path: Path, wording: Wording) -> None:
+def test_counts_are_exact_up_to_the_precision_of_a_double(tmp_path: Path, wording: Wording) -> None:
     """Twenty diamonds in a row: 2 ** 20 paths, of which few are looked at."""
     nodes = ["n0"] + [f"{side}{i}" for i in range(20) for side in ("a", "b", "n")]
     nodes[3::3] = [f"n{i + 1}" for i in range(20)]

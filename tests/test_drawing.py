@@ -126,7 +126,7 @@ def test_a_crowded_picture_leaves_names_out(world: KnowledgeBase) -> None:
     assert len(named(root, "dots")) == 120
 
 
-def test_types_that_begin_alike_have_colours_of_their_own(tmp_path: Path) -> None:
+def test_types_with_a_common_prefix_have_distinct_colours(tmp_path: Path) -> None:
     long = "a type with a name of great length"
     (tmp_path / "nodes.csv").write_text(f"key,type,name\na,{long} 1,A\nb,{long} 2,B\n")
     (tmp_path / "edges.csv").write_text("head,relation,tail\na,r,b\n")
@@ -292,6 +292,7 @@ def dot_statements(source: str) -> list[tuple[list[str], dict[str, str]]]:
     return result
 
 
+@pytest.mark.core
 def test_dot(hostile: Neighbourhood, france: Neighbourhood, tmp_path: Path) -> None:
     for graph in (hostile, france):
         graph.write(tmp_path / "x.dot")
@@ -335,7 +336,7 @@ def test_a_page_holds_names_as_data(page: Path, hostile: Neighbourhood) -> None:
     assert "&lt;/script&gt;" in source[source.index("<title>") : source.index("</title>")]
 
 
-def test_a_page_asks_for_nothing_outside(page: Path) -> None:
+def test_a_page_loads_nothing_from_the_network(page: Path) -> None:
     source = page.read_text(encoding="utf-8")
     assert "default-src 'none'" in source
     tags = Tags(source).found
@@ -415,19 +416,19 @@ def test_a_browser_draws_the_page(chromium: str, page: Path, hostile: Neighbourh
 # -- what is refused --------------------------------------------------------------------------------------------------
 
 
-def test_ending(france: Neighbourhood, tmp_path: Path, wording: Wording) -> None:
+def test_unsupported_suffix(france: Neighbourhood, tmp_path: Path, wording: Wording) -> None:
     with pytest.raises(KbError) as caught:
         france.write(tmp_path / "a.pdf")
     wording(str(caught.value))
 
 
-def test_no_folder(france: Neighbourhood, tmp_path: Path, wording: Wording) -> None:
+def test_missing_folder(france: Neighbourhood, tmp_path: Path, wording: Wording) -> None:
     with pytest.raises(KbError) as caught:
         france.write(tmp_path / "none" / "a.svg")
     wording(str(caught.value))
 
 
-def test_a_folder_in_the_way_leaves_nothing_behind(france: Neighbourhood, tmp_path: Path, wording: Wording) -> None:
+def test_a_failed_write_leaves_no_file(france: Neighbourhood, tmp_path: Path, wording: Wording) -> None:
     (tmp_path / "a.dot").mkdir()
     with pytest.raises(KbError) as caught:
         france.write(tmp_path / "a.dot")

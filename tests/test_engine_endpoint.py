@@ -139,11 +139,9 @@ def test_all_cases(name: str, small: KnowledgeBase, world: KnowledgeBase, tmp_pa
 
 
 @pytest.mark.skipif(OXIGRAPH is None, reason="the package oxigraph (a SPARQL server) is not installed")
-@pytest.mark.parametrize("name", ["tiny", "world"])
-def test_all_cases_on_oxigraph_s_server(name: str, small: KnowledgeBase, world: KnowledgeBase, tmp_path: Path) -> None:
-    kb = small if name == "tiny" else world
+def test_all_cases_on_an_oxigraph_server(world: KnowledgeBase, tmp_path: Path) -> None:
     location = str(tmp_path / "store")
-    load = [str(OXIGRAPH), "load", "--location", location, "--file", str(dump(kb, tmp_path))]
+    load = [str(OXIGRAPH), "load", "--location", location, "--file", str(dump(world, tmp_path))]
     subprocess.run(load, check=True, capture_output=True)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -153,7 +151,7 @@ def test_all_cases_on_oxigraph_s_server(name: str, small: KnowledgeBase, world: 
         try:
             assert server.stderr is not None
             assert any("Listening" in line for line in server.stderr)
-            assert_same(kb, Endpoint(f"http://{bind}/query"), f"{name}.txt")
+            assert_same(world, Endpoint(f"http://{bind}/query"), "world.txt")
         finally:
             server.kill()
 
@@ -164,7 +162,7 @@ def test_all_cases_of_an_rdf_source(rdf_kb: Path, tmp_path: Path) -> None:
         assert ids_of_iris([], kb.session, "URL").tolist() == []
 
 
-def test_a_saved_set_goes_along(tiny_kb: Path, tmp_path: Path) -> None:
+def test_saved_sets_are_sent_with_the_query(tiny_kb: Path, tmp_path: Path) -> None:
     shutil.copytree(tiny_kb, tmp_path / "tiny.kb")
     with kbkit.open(tmp_path / "tiny.kb") as kb:
         kb.answers('drug#1 | drug#"a/b c"').save("mine")
@@ -194,7 +192,8 @@ def test_no_key_is_sent(monkeypatch: pytest.MonkeyPatch, small: KnowledgeBase) -
     assert second["User-Agent"] == "study/1.0 (me@example.org)"
 
 
-def test_an_answer_given_twice_is_one(small: KnowledgeBase) -> None:
+@pytest.mark.core
+def test_duplicate_answers(small: KnowledgeBase) -> None:
     iri = {"type": "uri", "value": small.iri("drug#1")}
     with serving(results(iri, iri)) as server:
         assert Endpoint(server.url).ids(small.answers("drug"), small.session).tolist() == [small.find("drug#1")]

@@ -140,7 +140,7 @@ def test_ids_come_from_parquet(context: None, tiny_spark: Spark, small: Knowledg
     assert found.tolist() == answers.ids.tolist()
 
 
-def test_a_saved_set_goes_along(tiny_spark: Spark, tiny_kb: Path, tmp_path: Path) -> None:
+def test_saved_sets_are_sent_with_the_query(tiny_spark: Spark, tiny_kb: Path, tmp_path: Path) -> None:
     shutil.copytree(tiny_kb, tmp_path / "tiny.kb")
     with kbkit.open(tmp_path / "tiny.kb") as kb:
         kb.answers('drug#1 | drug#"a/b c"').save("it's")
@@ -221,6 +221,7 @@ def test_spark_connect_is_refused() -> None:
 
 
 @needs_sqlglot
+@pytest.mark.core
 def test_a_closure_is_two_statements(world: KnowledgeBase) -> None:
     compiled = to_spark(world.answers("country#GBR -> [borders*] -> country").sql)
     [closure] = compiled.closures

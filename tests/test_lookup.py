@@ -88,7 +88,7 @@ def test_unknown_names_come_with_the_closest(world: KnowledgeBase, wording: Word
     wording(str(caught.value))
 
 
-def test_far_names_are_not_said_to_be_all(world: KnowledgeBase) -> None:
+def test_dissimilar_names_are_not_suggested(world: KnowledgeBase) -> None:
     for reference in ("#", "country:Frence"):
         with pytest.raises(UnknownNameError) as caught:
             world.find(reference)
@@ -96,7 +96,7 @@ def test_far_names_are_not_said_to_be_all(world: KnowledgeBase) -> None:
 
 
 @pytest.mark.parametrize("kind", ["C#", "schema:Person", "a:b#c"])
-def test_types_with_signs_of_their_own(tmp_path: Path, kind: str) -> None:
+def test_types_with_special_characters(tmp_path: Path, kind: str) -> None:
     pl.DataFrame({"key": ["x#1", "y:2"], "type": [kind, kind], "name": ["one", "two: three"]}).write_csv(
         tmp_path / "nodes.csv"
     )
@@ -162,7 +162,7 @@ def test_symmetric_relations_show_once(world: KnowledgeBase) -> None:
     assert frame.select("direction", "key").rows() == [("out", "ESP")]
 
 
-def test_neighbours_of_nobody(small: KnowledgeBase) -> None:
+def test_neighbours_of_a_node_without_edges(small: KnowledgeBase) -> None:
     frame = small.neighbors("p3")
     assert frame.height == 0
     assert frame.columns[:6] == ["relation", "direction", "id", "key", "type", "name"]

@@ -92,7 +92,7 @@ def test_samples_are_the_same(mag: KnowledgeBase, monkeypatch: pytest.MonkeyPatc
 rows = st.lists(st.lists(st.integers(0, 30), max_size=12, unique=True), min_size=1, max_size=9)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@settings(max_examples=80, deadline=None, derandomize=True, database=None)
 @given(rows, st.integers(1, 200), st.data())
 def test_heavy_nodes(table: list[list[int]], limit: int, data: st.DataObject) -> None:
     """``meet`` is what a loop over the rows says of the heavy nodes, by both of its ways."""

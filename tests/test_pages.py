@@ -72,7 +72,7 @@ def test_groups_are_those_that_sql_counts(world: KnowledgeBase, reference: str) 
 
 
 @pytest.mark.parametrize("limit", [0, -3, 1, 7, 1000])
-def test_as_many_neighbours_as_are_wanted(world: KnowledgeBase, limit: int) -> None:
+def test_limit_of_neighbours(world: KnowledgeBase, limit: int) -> None:
     page = world.page("country#FRA", limit)
     for group in page.data["relations"]:
         assert len(group["neighbors"]) == min(group["count"], max(limit, 0))
@@ -82,6 +82,7 @@ def test_as_many_neighbours_as_are_wanted(world: KnowledgeBase, limit: int) -> N
     assert ("... and" not in text) == (limit == 1000)
 
 
+@pytest.mark.core
 def test_a_page_says_what_the_node_is(world: KnowledgeBase) -> None:
     page = world.page("France")
     assert list(page.data) == [
@@ -123,7 +124,7 @@ def test_other_types_stand_beside_the_primary_one(small: KnowledgeBase) -> None:
     assert re.search(r"gene/protein#g3, also (drug, hormone|hormone, drug) \(id \d+\)", str(page))
 
 
-def test_a_type_that_is_nobodys_first_counts_for_nothing_here(small: KnowledgeBase) -> None:
+def test_a_type_that_is_never_primary(small: KnowledgeBase) -> None:
     """Such types have no range of ids: relational search, and pages, took one for the next type's."""
     schema = small.schema
     assert "hormone" in {t.name for t in schema.node_types}
@@ -209,7 +210,7 @@ def test_pages_fold(world: KnowledgeBase, odd: KnowledgeBase, small: KnowledgeBa
             assert_folded(kb.page(node), width)
 
 
-def test_a_width_below_reason_is_twenty(world: KnowledgeBase) -> None:
+def test_minimum_width(world: KnowledgeBase) -> None:
     page = world.page("France")
     assert page.lines(1) == page.lines(20)
 

@@ -230,6 +230,16 @@ def test_an_empty_file(folder: Path) -> None:
         Dataset.open(folder).read("test")
 
 
+def test_a_split_without_queries_is_skipped(folder: Path) -> None:
+    """A small dataset of quest make has a file of 0 bytes for it."""
+    before = Dataset.open(folder)
+    (folder / "val.jsonl").write_bytes(b"")
+    opened = Dataset.open(folder)
+    assert opened.splits == before.splits
+    assert opened.read_all() == before.read_all()
+    assert any("has no val.jsonl" in remark for remark in stats.remarks(opened, opened.read_all()))
+
+
 # -- the command ------------------------------------------------------------------------------------------------------
 
 

@@ -105,7 +105,7 @@ def test_defaults(world: KnowledgeBase) -> None:
     assert row["question"] == f"Beside {row['a name']}, not <A>?"
 
 
-def test_a_kb_opened_anew_draws_the_same(world: KnowledgeBase, world_kb: Path) -> None:
+def test_a_reopened_kb_draws_the_same(world: KnowledgeBase, world_kb: Path) -> None:
     expression = "continent:<a> -> country <- language:<b>"
     with kbkit.open(world_kb) as kb:
         assert kb.sample(expression, 9, seed=5, weight="popular").equals(
@@ -221,7 +221,7 @@ def test_everything_is_drawn(world: KnowledgeBase, expression: str) -> None:
         parts, make = STARTS[expression]
         whole = make(Near(world))
     counts = groundings(world, parts, whole)
-    for low, high in ((1, 3), (4, 20), (6, 1000)):
+    for low, high in ((1, 3), (4, 1000)):
         frame = world.sample(expression, ALL, min_answers=low, max_answers=high)
         wanted = between(counts, low, high)
         assert wanted or high < 100
@@ -310,7 +310,7 @@ def test_nodes_without_edges_qualify(world: KnowledgeBase, expression: str, low:
     assert drawn(frame, "a") == wanted
 
 
-def test_pairs_without_answers_may_be_asked_for(world: KnowledgeBase) -> None:
+def test_groundings_without_answers(world: KnowledgeBase) -> None:
     """Of one slot; of pairs nearly all have none, so that they are refused."""
     assert world.sample("country:<a> -> [borders] -> country", 5, min_answers=0, max_answers=0).height == 5
     with pytest.raises(KbError):
@@ -375,7 +375,7 @@ def test_no_grounding_is_favoured(world: KnowledgeBase, expression: str) -> None
     wanted = expected(world, parts, combine, low, high)
     slots = "ab"[: len(parts)]
     assert 5 < len(wanted) < 100
-    counts = often(world, expression, slots, 150, n=3, min_answers=low, max_answers=high)
+    counts = often(world, expression, slots, 100, n=3, min_answers=low, max_answers=high)
     assert fits(counts, dict.fromkeys(wanted, 1.0))
 
 
@@ -388,8 +388,8 @@ def test_popular_nodes_are_favoured(world: KnowledgeBase, expression: str) -> No
     tables = [sets_of(world, part) for part in parts]
     wanted = expected(world, parts, combine, low, high)
     chances = {v: math.prod(len(t[k]) for t, k in zip(tables, v, strict=True)) for v in wanted}
-    counts = often(world, expression, "ab"[: len(parts)], 300, n=1, weight="popular", min_answers=low, max_answers=high)
-    few = {v for v, chance in chances.items() if 300 * chance / sum(chances.values()) <= 5}
+    counts = often(world, expression, "ab"[: len(parts)], 200, n=1, weight="popular", min_answers=low, max_answers=high)
+    few = {v for v, chance in chances.items() if 200 * chance / sum(chances.values()) <= 5}
     assert sum(counts[v] for v in few) <= 8 * len(few)
     kept = Counter({v: n for v, n in counts.items() if v not in few})
     assert fits(kept, {v: chance for v, chance in chances.items() if v not in few})
@@ -595,7 +595,7 @@ def test_no_three_sets_are_favoured(world: KnowledgeBase) -> None:
 
 
 @pytest.mark.parametrize("expression", ["{A} - {B} - {C}", "{A} - ({B} | {C})"])
-def test_shapes_of_ones_own(world: KnowledgeBase, expression: str) -> None:
+def test_custom_shapes(world: KnowledgeBase, expression: str) -> None:
     template = Template("mine/x", expression, "country", parts=(ORG,))
     frame = world.sample(template, ALL, min_answers=3, max_answers=3, constraints=OPEN)
     table = masks(world, (ORG,))

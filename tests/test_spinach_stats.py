@@ -439,7 +439,7 @@ def test_required_questions(tmp_path: Path) -> None:
     path = write(tmp_path / "q.json", [{"id": "1", "question": "?"}])
     assert files.read(path, sparql=False, question=True).questions[0].sparql == ""
     path = write(tmp_path / "q.json", [{"id": "1", "sparql": "ASK {}"}])
-    with pytest.raises(BadInputError, match="Missing question in .*record 1"):
+    with pytest.raises(BadInputError, match=r"Missing question in .*record 1"):
         files.read(path, question=True)
 
 

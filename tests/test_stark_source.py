@@ -34,7 +34,7 @@ from tests.samples.stark import Archive, describe, tensor, torch_file
 from tests.wording import Wording
 
 KBS = ("amazon", "mag", "prime")
-FIVE_FOLD = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def edges_of(kb: KnowledgeBase) -> set[tuple[int, int, str]]:
 
 
 @pytest.mark.parametrize("kb", KBS)
-def test_every_node_and_edge_is_kept_under_the_names_of_the_templates(kbs: dict[str, KnowledgeBase], kb: str) -> None:
+def test_nodes_and_edges_of_each_kb(kbs: dict[str, KnowledgeBase], kb: str) -> None:
     archive, schema = stark.sample(kb), kbs[kb].schema
     assert schema.nodes == len(archive.node_info)
     assert schema.edges == len(archive.edges)
@@ -142,7 +142,7 @@ def test_no_more_than_25_reviews_and_questions(tmp_path: Path) -> None:
 ODD = [2**70, -1, math.nan, None, "", [], {}, [1, None, "x"], {"a": {"b": [1]}}, True, "a\0b", [[["deep"]]], "1e999"]
 
 
-def test_values_of_any_kind_break_nothing(tmp_path: Path) -> None:
+def test_unexpected_value_types(tmp_path: Path) -> None:
     """A field of another kind than expected is missing, or text; no node is lost."""
     archive = stark.sample("amazon")
     names = ("title", "price", "rank", "details", "description", "feature", "review", "qa", "asin", "brand_name")
@@ -239,6 +239,7 @@ def compat_edges(edges: list[tuple[int, int, int]], folder: Path) -> list[tuple[
     return sorted((int(head), int(tail), stark.RELATIONS["amazon"].index(relation)) for head, tail, relation in rows)
 
 
+@pytest.mark.core
 def test_compat_by_hand(tmp_path: Path) -> None:
     """Types 0 and 1 give 0; 1 and 3 give 2; an edge that stands twice counts twice: 0, 4 and 4 give 8 / 3 = 2."""
     edges = [(0, 1, 0), (1, 0, 1), (1, 2, 1), (1, 2, 3), (2, 3, 0), (3, 2, 4), (3, 2, 4), (4, 4, 3)]
@@ -283,7 +284,7 @@ def _gap(archive: Archive) -> None:
         (_unknown_type, {}, "7"),
         (_unknown_relation, {}, "9"),
         (_gap, {}, "99 | 0 | 15"),
-        (lambda _: None, {"kb": "prime"}, ""),
+        (lambda _: None, {"kb": "prime"}, "amazon | prime"),
     ],
 )
 def test_files_that_do_not_belong_together(
@@ -348,8 +349,7 @@ AS_JSON = {
 }
 
 
-@pytest.mark.parametrize("old_numpy", [False, True])
-@pytest.mark.parametrize("protocol", range(6))
+@pytest.mark.parametrize(("protocol", "old_numpy"), [(0, False), (2, True), (3, False), (4, True), (5, False)])
 def test_plain_data_come_back_from_every_protocol(tmp_path: Path, protocol: int, *, old_numpy: bool) -> None:
     data = pickle.dumps(PLAIN, protocol)
     if old_numpy and protocol < 4:  # above, names have their length before them
@@ -399,7 +399,6 @@ def _of_itself() -> bytes:
     return pickle.dumps({0: value})
 
 
-AGAIN = "; fetch the archive again"
 HOSTILE: dict[str, tuple[bytes, str]] = {
     "a call": (pickle.dumps({0: Evil(print, ("hello",))}), "builtins.print"),
     "a module": (b"cos\nsystem\n(S'false'\ntR.", "os.system"),
@@ -464,7 +463,7 @@ def test_hostile_pickles_are_refused(
     assert capfd.readouterr() == ("", "")
 
 
-@FIVE_FOLD
+@FEW
 @given(data=st.data())
 def test_a_damaged_pickle_is_read_or_refused(tmp_path: Path, data: st.DataObject) -> None:
     whole = bytearray(pickle.dumps(PLAIN, data.draw(st.integers(0, 5))))
@@ -493,7 +492,7 @@ def without_nan(value: Any) -> Any:
     return {key: without_nan(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
-@FIVE_FOLD
+@FEW
 @given(value=JSON | st.lists(st.sampled_from([math.nan, "NaN", "[NaN", "\nNaN", ",\nNaN,", math.inf])))
 def test_any_json_comes_back(tmp_path: Path, value: Any) -> None:
     assert read_pickle(pickle.dumps([value]), tmp_path) == {"0": without_nan(value)}
@@ -595,7 +594,7 @@ def test_bad_tensors_are_refused(tmp_path: Path, name: str) -> None:
     assert caught.value.hint
 
 
-@FIVE_FOLD
+@FEW
 @given(data=st.data())
 def test_a_damaged_tensor_is_read_or_refused(tmp_path: Path, data: st.DataObject) -> None:
     packed = data.draw(st.sampled_from([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED]))

@@ -107,7 +107,7 @@ def load(path: Path) -> list[Template]:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise BadInputError(f"Cannot read {path}: {error}") from None
+        raise BadInputError(f"Cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     rows = data.get("template")
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         raise BadInputError(f"No templates in {path}", "Add a [[template]] table")
