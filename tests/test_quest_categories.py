@@ -242,7 +242,7 @@ def test_members_of_categories(films: KnowledgeBase) -> None:
     }
     assert found.left_out == {
         "without a name": 2,  # of p4, of Q4711
-        "with a phrase that another has too": 2,  # of the two Bo Li
+        "with a duplicate phrase": 2,  # of the two Bo Li
         "of one node, or of more than half of all": 3,  # about moths; what f6 and f7 are remakes of
     }
     same = dict(zip(members(films, found), found.same.tolist(), strict=True))
@@ -339,7 +339,7 @@ def test_a_category_file_of_duplicate_phrases(films: KnowledgeBase, tmp_path: Pa
     path = tmp_path / "own.tsv"
     path.write_text("films from 1990\tBruma\nfilms from 1990\tf8\n", encoding="utf-8")
     found = Draft(films, QuestSettings(("film",), files=(path,))).found["film"]
-    assert found.left_out["with a phrase that another has too"] == 2 + 2
+    assert found.left_out["with a duplicate phrase"] == 2 + 2
     assert "films from 1990" not in members(films, found)
 
 

@@ -166,7 +166,7 @@ def _wanted(expression: str | None, template: str | None, own: list[Path] | None
     from kbkit.answers.templates import find
 
     if (expression is None) == (template is None):
-        problem = "No expression given" if expression is None else "An expression and a template are given"
+        problem = "No expression given" if expression is None else "Both an expression and a template given"
         raise KbError(
             problem,
             "Use one expression or ",

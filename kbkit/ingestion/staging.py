@@ -209,7 +209,7 @@ def _nodes(con: duckdb.DuckDBPyConnection, recipe: Recipe, *, merge: bool) -> in
         WHERE other IS NOT NULL AND other <> '' AND other <> type""")
     con.execute("DROP TABLE raw_nodes")
     if con.execute("SELECT count(*) FROM kb_nodes").fetchone() == (0,):
-        raise BadInputError("No node in the source", "Use ", Command("recipe list"), " to see what a recipe reads")
+        raise BadInputError("No nodes in the source", "Use ", Command("recipe list"), " to see what a recipe reads")
     return merged
 
 

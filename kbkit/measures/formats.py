@@ -140,11 +140,11 @@ def _ranking(record: JsonRecord) -> tuple[list[str], list[float]]:
     key = next((key for key in _RANKED if key in record.fields), None)
     if key is None:
         hint = 'Write "results": [{"node": "12", "score": 0.5}], or "nodes": ["12"], best first'
-        raise record.error("No results", hint)
+        raise record.error("Missing results", hint)
     items = _list(record, key)
     if key == "results":
         if not all(isinstance(item, dict) and "node" in item for item in items):
-            raise record.error("Result without a node", 'Write {"node": "12", "score": 0.5}')
+            raise record.error("Missing node of a result", 'Write {"node": "12", "score": 0.5}')
         return [_name(record, item["node"], "node") for item in items], [_score(record, item) for item in items]
     return [_name(record, item, "node") for item in items], [-float(rank) for rank in range(1, len(items) + 1)]
 
@@ -157,7 +157,7 @@ def _score(record: JsonRecord, item: Mapping[str, Any]) -> float:
     try:
         return float(score)
     except OverflowError:
-        raise record.error(f"Score of node {item['node']!r} is too large", "Use a finite number") from None
+        raise record.error(f"Invalid score of node {item['node']!r}: too large", "Use a finite number") from None
 
 
 def _list(record: JsonRecord, key: str) -> list[Any]:
@@ -180,7 +180,7 @@ def _query(record: JsonRecord) -> str:
     for key in ("id", "query"):
         if record.fields.get(key) is not None:
             return _name(record, record.fields[key], "query")
-    raise record.error("No query", 'Name it in "query" or "id"')
+    raise record.error("Missing query", 'Name it in "query" or "id"')
 
 
 # -- JSON: answers ----------------------------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ def read_json_gold(path: Path, text: bytes, *, answers: bool = True) -> Gold:
 def _answers(record: JsonRecord) -> Iterator[tuple[str, int]]:
     key = next((key for key in _ANSWERS if key in record.fields), None)
     if key is None:
-        raise record.error("No answers", 'Write "answers": ["12", "15"], or [] for none')
+        raise record.error("Missing answers", 'Write "answers": ["12", "15"], or [] for none')
     for item in _list(record, key) if record.fields[key] is not None else []:
         if isinstance(item, dict):
             relevance = item.get("relevance")

@@ -108,9 +108,9 @@ def _usable(items: Sequence[Category], members: int, left_out: Counter[str]) -> 
         elif item.size < 2 or 2 * item.size > members:
             reason = _TRIVIAL
         elif len(item.name) > _MAX_LENGTH or has_marks(item.phrase):
-            reason = "with a name that is too long, or holds marks"
+            reason = "with a name that is too long or contains marks"
         elif often[folded[position]] > 1:
-            reason = "with a phrase that another has too"
+            reason = "with a duplicate phrase"
         if reason:
             left_out[reason] += 1
         else:

@@ -77,7 +77,7 @@ def make(
         complete, seen = run.complete(pipeline, drawn)
         if not complete:
             reasons = ", ".join(f"{reason} ({count})" for reason, count in _dropped(seen).items())
-            raise KbError(f"No query is left of {len(seen)}: {reasons}", f"See {out / 'stages'}")
+            raise KbError(f"None of the {len(seen)} queries remains: {reasons}", f"See {out / 'stages'}")
         records = _records(complete, settings.domains)
         report = _report(drawn, records, seen)
         frame = documents.titles(kb, settings.domains)
@@ -268,7 +268,7 @@ def _removal_reason(one: Label, require: str) -> str:
 
 
 def _records(complete: Mapping[tuple[str, str], Sequence[Item]], domains: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the records of queries, alternating between shapes within each domain, so that all shapes have equal splits."""
+    """Return the records of queries, alternating between shapes within each domain, so that shapes are split evenly."""
     order = {shape.template: number for number, shape in enumerate(grammar().shapes)}
     placed = [
         (domains.index(domain), len(order) * turn + order[template], item)

@@ -94,7 +94,7 @@ def make(
     :class:`KbError` if the KB has no texts, no template fits, or no query is left.
     """
     if not any(f.texts for f in kb.schema.text_fields):
-        hint = ("Use ", Command("sample"), " to draw queries from relations alone")
+        hint = ("Use ", Command("template sample"), " to draw queries from relations alone")
         raise KbError("This KB has no texts, so there are no textual properties", *hint)
     run = _Run(kb, settings, calls, Matcher(kb))
     chosen = relational.templates(kb, settings.templates, settings.seed)
@@ -105,7 +105,9 @@ def make(
         complete = [query for query in queries if not query.dropped][: settings.count]
         report = _report(queries, complete, thresholds, settings.count)
         if not complete:
-            raise KbError(f"No query is left of {len(queries)}: {_reasons(queries, report)}", f"See {out / 'stages'}")
+            raise KbError(
+                f"None of the {len(queries)} queries remains: {_reasons(queries, report)}", f"See {out / 'stages'}"
+            )
         records = [_record(number, query) for number, query in enumerate(complete)]
         fractions = settings.fractions or dataset.fractions_of([t.id for t in chosen])
         shared = dataset.share_keys(kb, (answer["type"] for record in records for answer in record["answers"]))

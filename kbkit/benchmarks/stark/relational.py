@@ -78,7 +78,7 @@ def _check(kb: KnowledgeBase, template: Template) -> None:
     if template.letters:
         raise KbError(f"Template {template.id} combines sets", "Use ", Command("quest make"), " for such templates")
     if problem := catalogue.misfit(template, kb.schema):
-        hint = ("Run ", Command("templates KB"), " for a list of templates that fit")
+        hint = ("Run ", Command("template list KB"), " for a list of templates that fit")
         raise KbError(f"Template {template.id} does not fit this KB: {problem}", *hint)
     slots = syntax.slots(template.tree())
     if set(_SLOT.findall(template.question)) != set(slots):
