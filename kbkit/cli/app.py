@@ -146,7 +146,11 @@ def _usage_message(error: Any, context: Any) -> str:
         return sentence(f"Unknown option {option!r}") + (f" {close}" if close.startswith("Did you mean") else "")
     if message.startswith("Got unexpected extra argument"):
         extra = message.partition("(s) (")[2].removesuffix(")")
-        return f"Unexpected argument {extra!r}. Put quotes around an argument that contains spaces or '>'"
+        takes = any(
+            param.param_type_name == "argument" for param in getattr(getattr(context, "command", None), "params", ())
+        )
+        hint = " Put quotes around an argument that contains spaces or '>'" if takes else ""
+        return f"Unexpected argument {extra!r}.{hint}"
     unknown = _UNKNOWN_COMMAND.match(message)
     if unknown and not unknown[2] and context is not None and context.parent is None and Path(unknown[1]).is_dir():
         return f"Unknown command {unknown[1]!r}. To open a KB: kbkit shell {unknown[1]}"

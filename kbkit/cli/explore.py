@@ -195,11 +195,12 @@ def around(
     """
     from kbkit.display.drawing import ENDINGS
     from kbkit.display.drawing import check as check_drawing
+    from kbkit.display.render import ENDINGS as ROWS
     from kbkit.display.render import check, width_of, write
     from kbkit.kb import KnowledgeBase
     from kbkit.stores.nodes import typed
 
-    drawn = output is not None and format is None and output.suffix.lower() in ENDINGS
+    drawn = output is not None and format is None and output.suffix not in ROWS
     if drawn:
         assert output is not None
         check_drawing(output)
