@@ -389,7 +389,7 @@ def test_an_invalid_link_number_names_the_valid_ones(shell: Executor, number: st
     run(shell, FRANCE)
     with pytest.raises(KbError) as error:
         run(shell, number)
-    assert str(error.value).startswith(f"There is no link {number}. ")
+    assert str(error.value).startswith(f"Invalid link number {number}. ")
     assert "1 to 11" in str(error.value)
 
 

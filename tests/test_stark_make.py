@@ -1,4 +1,4 @@
-"""A STaRK dataset made of a KB: what its queries, answers, proofs and files have to be, with and without models."""
+"""STaRK datasets made of a KB: queries, answers, proofs and files, with and without models."""
 
 from __future__ import annotations
 
@@ -539,8 +539,8 @@ def test_answers_of_models_are_checked(few: StarkSettings, world: KnowledgeBase,
     with Server(otherwise=by(odd)) as server:
         made = make(world, tmp_path, few, asked([f"m@{server.url}"]))
     dropped = made.report["dropped"]
-    assert dropped.keys() <= {"no query: it has 0 characters", "no query: it lost a name", "the query names an answer"}
-    assert dropped["no query: it lost a name"] + dropped["no query: it has 0 characters"] > 0
+    assert dropped.keys() <= {"no query: it has 0 characters", "no query: a name is missing", "the query names an answer"}
+    assert dropped["no query: a name is missing"] + dropped["no query: it has 0 characters"] > 0
     for record in made.records:
         assert record["query"] == f"Oh {record['fused']}"
         texts = [entry["text"] for entry in record["properties"]]

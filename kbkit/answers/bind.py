@@ -160,7 +160,7 @@ def _not_one(
     if nodes:
         choices = ", ".join(node.reference for node in nodes[:5]) + ", ..." * (len(nodes) > 5)
         every = f", or :all({quoted(selector.text)}) for all of them" if isinstance(selector, Name) else ""
-        message, hints = f"Several {_nodes(parameter)} match {selector.text!r}", (f"Use one of {choices}{every}",)
+        message, hints = f"Ambiguous {kind} {selector.text!r}", (f"Use one of {choices}{every}",)
     elif isinstance(selector, Key):
         message = f"Unknown {kind} key {selector.text!r}"
     else:

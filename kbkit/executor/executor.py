@@ -343,7 +343,7 @@ class Executor:
     def follow(self, number: int) -> Outcome:
         """Return the page of a numbered link or row."""
         if not 1 <= number <= len(self.links):
-            raise KbError(f"There is no link {number}", f"Links are numbered from 1 to {len(self.links)}")
+            raise KbError(f"Invalid link number {number}", f"Links are numbered from 1 to {len(self.links)}")
         return self.show(self.links[number - 1])
 
     def back(self) -> Outcome:

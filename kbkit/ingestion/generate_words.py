@@ -87,7 +87,7 @@ class Prose:
         self.mean = size / count
 
     def write(self, random: np.random.Generator, names: Any, words: int) -> Any:
-        """Return a text for each name, starting with it; lengths are log-normal with the mean ``words``."""
+        """Return a text for each name, which begins with the name; lengths are log-normal with the mean ``words``."""
         count = len(names)
         predicates = compose("{verb} {adjective} {noun}s.", random.integers(1 << 14, size=count), 0)
         openings = pc.binary_join_element_wise(names, predicates, " ")

@@ -74,7 +74,7 @@ class TypeSpec:
 
 @dataclass(frozen=True)
 class TextSpec:
-    """A text field in a recipe; ``weight`` is that of a match in full-text search."""
+    """A text field in a recipe; ``weight`` multiplies its full-text score."""
 
     weight: float = 1.0
 

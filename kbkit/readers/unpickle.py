@@ -173,7 +173,7 @@ def _no_bytes(*arguments: object) -> bytes:
 def _container(kind: type) -> Callable[..., object]:
     def make(*items: object) -> object:
         if len(items) > 1 or any(type(item) is not list for item in items):
-            raise RefusedError(f"makes a {kind.__name__} from something other than a list")
+            raise RefusedError(f"creates a {kind.__name__} from something other than a list")
         return kind(*items)
 
     return make

@@ -102,7 +102,7 @@ def _query(answer: Answer, names: Sequence[str]) -> tuple[str, str]:
     if not query or len(query) > _MAX_LENGTH:
         return "", f"no query: it has {len(query):,} characters"
     if any(name not in query and not leaks(query, [name]) for name in names):
-        return "", "no query: it lost a name"
+        return "", "no query: a name is missing"
     return query, ""
 
 

@@ -171,7 +171,7 @@ def _data(graph: Drawing, size: tuple[int, int]) -> tuple[Rows, Rows]:
 
 
 def _weight(first: int, lines: int) -> dict[str, Any]:
-    """Return how strongly a line is drawn; lines at the centre, node 0, are always strong."""
+    """Return the style of a line; lines at the centre, node 0, are always strong."""
     strong = first == 0 or lines <= _FEW_LINES
     return {"strong": strong, "head": 62 if lines <= _MANY_LINES else 42 if strong else 32}
 

@@ -22,7 +22,7 @@ def why(executor: Executor, argument: str) -> Outcome:
     last = executor.result()
     number = parse_number(argument or "1", "row")
     if number > last.frame.height:
-        raise KbError(f"There is no row {number:,}", f"The last result has {last.frame.height:,} rows")
+        raise KbError(f"Invalid row number {number:,}", f"The last result has {last.frame.height:,} rows")
     if last.answers is not None:
         return Outcome(COMMAND, str(last.answers.proofs([last.frame["id"][number - 1]])[0]))
     if last.language == "search":
