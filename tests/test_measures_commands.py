@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests import console
-from tests.conftest import Done, Run
+from tests.conftest import Done
 from tests.wording import Wording
 
 RUN_A = "1 Q0 a 1 3 x\n1 Q0 b 2 2 x\n2 Q0 c 1 1 x\n9 Q0 a 1 1 x\n"
@@ -53,20 +53,15 @@ def one_line(done: Done) -> str:
 # -- whole commands ---------------------------------------------------------------------------------------------------
 
 
-def test_the_program_prints_a_table(run: Run, here: Here, tmp_path: Path, wording: Wording) -> None:
-    del here
-    done = run("measure", "ranking", "a.trec", "gold.jsonl", "--by", "template", "-f", "table", cwd=tmp_path)
-    assert (
-        done.stdout
-        == (
-            "template   queries   hit@1   hit@5   recall@20    mrr    map   ndcg@10\n"
-            "──────────────────────────────────────────────────────────────────────\n"
-            "A                3       0     0.5         0.5   0.25   0.25    0.3155\n"
-            "B                1       1       1         0.5      1    0.5    0.6131\n"
-            "all              4  0.3333  0.6667         0.5    0.5 0.3333    0.4147\n"
-            "3 rows\n"
-        )
-        or done.stdout
+def test_the_program_prints_a_table(here: Here, wording: Wording) -> None:
+    done = here("ranking", "a.trec", "gold.jsonl", "--by", "template", "-f", "table")
+    assert done.stdout == (
+        "template   queries   hit@1   hit@5   recall@20    mrr    map   ndcg@10\n"
+        "──────────────────────────────────────────────────────────────────────\n"
+        "A                3       0     0.5         0.5   0.25   0.25    0.3155\n"
+        "B                1       1       1         0.5      1    0.5    0.6131\n"
+        "all              4  0.3333  0.6667         0.5    0.5 0.3333    0.4147\n"
+        "3 rows\n"
     )
     assert done.returncode == 0
     wording(done.stderr, "cli")
@@ -89,7 +84,7 @@ def test_ranking(here: Here) -> None:
 
 
 def test_per_query(here: Here, wording: Wording) -> None:
-    done = here("ranking", "b.jsonl", "gold.jsonl", "--per-query", "-m", "mrr", "-m", "recall@20")
+    done = here("ranking", "b.jsonl", "gold.jsonl", "--per-query", "--measure", "mrr", "--measure", "recall@20")
     assert rows(done) == [
         {"query": "1", "template": "A", "split": "val", "mrr": 1.0, "recall@20": 1.0},
         {"query": "2", "template": "B", "split": "test", "mrr": 0.5, "recall@20": 0.5},
@@ -102,7 +97,7 @@ def test_per_query(here: Here, wording: Wording) -> None:
 
 
 def test_split_and_output(here: Here, tmp_path: Path, wording: Wording) -> None:
-    done = here("ranking", "b.jsonl", "gold.jsonl", "--split", "val", "-m", "mrr", "-o", "out.csv")
+    done = here("ranking", "b.jsonl", "gold.jsonl", "--split", "val", "--measure", "mrr", "-o", "out.csv")
     assert (done.returncode, done.stdout) == (0, "")
     assert (tmp_path / "out.csv").read_text() == "queries,mrr\n1,1.0\n"
     message = done.stderr
@@ -173,7 +168,20 @@ def test_false_positives(here: Here, tiny_kb: Path, tmp_path: Path, wording: Wor
 
 @pytest.mark.core
 def test_compare(here: Here, wording: Wording) -> None:
-    done = here("compare", "a.trec", "b.jsonl", "gold.jsonl", "-m", "mrr", "-m", "recall@20", "-n", 500, "--seed", 1)
+    done = here(
+        "compare",
+        "a.trec",
+        "b.jsonl",
+        "gold.jsonl",
+        "--measure",
+        "mrr",
+        "--measure",
+        "recall@20",
+        "--resamples",
+        500,
+        "--seed",
+        1,
+    )
     first, second = rows(done)
     assert {k: first[k] for k in ("measure", "queries", "mean_a", "p_randomization")} == {
         "measure": "mrr",
@@ -214,7 +222,7 @@ def test_compare_by_a_column(here: Here, tmp_path: Path, wording: Wording) -> No
 
 
 def test_too_few_to_compare(here: Here, wording: Wording) -> None:
-    done = here("compare", "b.jsonl", "b.jsonl", "gold.jsonl", "--split", "val", "-m", "mrr")
+    done = here("compare", "b.jsonl", "b.jsonl", "gold.jsonl", "--split", "val", "--measure", "mrr")
     assert rows(done)[0]["p_randomization"] is None
     message = done.stderr
     assert [fact for fact in ["1", "2"] if fact not in message] == []
@@ -324,7 +332,7 @@ def test_rows_and_lists(here: Here, tmp_path: Path, wording: Wording) -> None:
             "sets a.trec gold.jsonl --false-positives no.kb",
             [],
         ),
-        ("compare a.trec b.jsonl gold.jsonl -n 0", ["0", "1", "1,000,000"]),
+        ("compare a.trec b.jsonl gold.jsonl --resamples 0", ["0", "1", "1,000,000"]),
         (
             "convert a.trec out.jsonl --split val",
             [],
@@ -343,7 +351,7 @@ def test_errors_are_one_line(here: Here, args: str, facts: list[str], wording: W
 
 
 def test_help(here: Here) -> None:
-    done = here("--help")
+    done = console.here("measure", "--help")
     assert done.returncode == 0
     for name in ("ranking", "sets", "rows", "lists", "compare", "convert"):
         assert f"\n  {name}" in done.stdout

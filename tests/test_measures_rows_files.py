@@ -280,7 +280,7 @@ JSON = st.recursive(
 
 
 @given(JSON, JSON)
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_json_is_scored_or_rejected(tmp_path: Path, first: object, second: object) -> None:
     paths = [tmp_path / "first.json", tmp_path / "second.json"]
     for path, value in zip(paths, (first, second), strict=True):

@@ -233,6 +233,7 @@ def test_the_store_holds_what_the_tables_call_for(
         assert_whole(kb)
 
 
+@pytest.mark.core
 def test_the_tiny_graph(tiny_kb: Path) -> None:
     with kbkit.open(tiny_kb) as kb:
         assert_whole(kb)

@@ -1,7 +1,7 @@
 -- Relations whose edges are the reverse of another relation, or of themselves.
--- Share is the fraction of the relation's edges that the other relation has reversed. Near 1, the relations are redundant,
--- and a link prediction test that splits them leaks its answers. A relation that is its own reverse is symmetric. Edges
--- from a node to itself are ignored.
+-- Share is the fraction of the relation's edges that the other relation has reversed. Near 1, the relations are
+-- redundant, and a link prediction test that splits them leaks its answers. A relation that is its own reverse is
+-- symmetric. Edges from a node to itself are ignored.
 
 WITH triple AS (SELECT DISTINCT head, relation, tail FROM edges WHERE head <> tail),
      total AS (SELECT relation, count(*) AS edges FROM triple GROUP BY relation)

@@ -1,5 +1,6 @@
 -- A shortest path between two nodes, along edges of any relation in either direction.
--- One row per node of the path, no row if there is none within the maximum length. Of several shortest paths, one is returned.
+-- One row per node of the path, no row if there is none within the maximum length. Of several shortest paths, one is
+-- returned.
 -- $a (node): start node
 -- $b (node): end node
 -- $steps (integer, default 6): edges at most
