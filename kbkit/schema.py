@@ -291,7 +291,7 @@ class Schema:
 
     def may_have(self, primary: str, node_type: str | None) -> bool:
         """Return whether nodes of a primary type may have a type (None: any)."""
-        return node_type is None or primary == node_type or primary in self._primary_types_of[node_type]
+        return node_type is None or primary == node_type or primary in self._primary_types_of.get(node_type, ())
 
     def types_of(self, primary: str) -> tuple[str, ...]:
         """Return the types that nodes of a primary type may have, the primary type first."""

@@ -20,8 +20,10 @@ ROOT = Path(__file__).parents[1]
 GUIDES = ROOT / "kbkit" / "assets" / "guides"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 GENERATED = ("commands", "schema")
+PROSE = ("architecture",)
+"""Guides without examples."""
 PAGES = {"README": README} | {
-    path.stem: path.read_text(encoding="utf-8") for path in sorted(GUIDES.glob("*.md")) if path.stem not in GENERATED
+    path.stem: path.read_text(encoding="utf-8") for path in sorted(GUIDES.glob("*.md")) if path.stem not in (*GENERATED, *PROSE)
 }
 
 

@@ -167,14 +167,14 @@ def test_overwrite_drop_unknown(kb: KnowledgeBase) -> None:
     assert (kb.answers("@x").type, keys(kb, "@x")) == ("city", ["paris"])
     assert len(kb.workspace.sets()) == 1
     kb.answers("country").save("best")
-    with pytest.raises(KbError, match=r"column 5.*bets.*best"):
+    with pytest.raises(KbError, match=r"Column 5.*bets.*best"):
         kb.answers("* - @bets")
     with pytest.raises(UnknownNameError, match=r"set 'bets'.*'best'"):
         kb.workspace.drop("bets")
     with pytest.raises(UnknownNameError, match=r"set 'bets'.*'best'"):
         kb.workspace.members("bets")
     kb.workspace.drop("best")
-    with pytest.raises(KbError, match="There is no saved set @best"):
+    with pytest.raises(KbError, match="Unknown saved set @best"):
         kb.answers("@best")
     assert kb.sql("SELECT name FROM answer_sets")["name"].to_list() == ["x"]
 
