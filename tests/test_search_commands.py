@@ -145,12 +145,12 @@ def test_the_page_for_other_modes_and_questions(here: Here, world_kb: Path, worl
 
 
 SEARCH_ERRORS: list[tuple[list[object], list[str]]] = [
-    ([""], ["empty"]),
+    ([""], ["Empty query"]),
     (["x", "-m", "zz"], ["'zz'", "relational"]),
     (["x", "-k", 0], ["k: 0", "1,000,000"]),
     (["x", "-t", "zz"], ["'zz'", "currency"]),
-    (["x", "-w", "zz"], ["column 1", "'zz'"]),
-    (["x", "-w", "@zz"], ["column 1", "@zz"]),
+    (["x", "-w", "zz"], ["Column 1", "'zz'"]),
+    (["x", "-w", "@zz"], ["Column 1", "@zz"]),
     (["x", "--fields", "zz"], ["'zz'", "description, name"]),
     (["x", "--fields", "name=0"], ["field name: 0"]),
     (["x", "--fields", "name=x"], ["'x'"]),
@@ -325,7 +325,7 @@ def test_trec_and_json_lines_agree(here: Here, world_kb: Path, tmp_path: Path) -
     assert [line.split(" ")[5] for line in again] == ["bm25", "bm25"]
 
 
-def test_measures_read_the_output_of_run(run: Run, here: Here, world_kb: Path, tmp_path: Path) -> None:
+def test_measures_read_the_output_of_run(here: Here, world_kb: Path, tmp_path: Path) -> None:
     gold = [
         {"id": "a", "query": "the capital of Peru", "answers": ["city#lima"]},
         {"id": "b", "query": "Lake Titicaca", "answers": ["lake#lake-titicaca"]},
@@ -333,7 +333,7 @@ def test_measures_read_the_output_of_run(run: Run, here: Here, world_kb: Path, t
     ]
     (tmp_path / "g.jsonl").write_text("".join(json.dumps(record) + "\n" for record in gold), encoding="utf-8")
     asked = ("run", world_kb, "g.jsonl", "-m", "relational", "--names", "reference", "-o")
-    done = run(*asked, "r.trec", cwd=tmp_path)
+    done = here(*asked, "r.trec")
     assert done.returncode == 0
     assert done.stderr.startswith("r.trec: 3 queries, 300 results; ")
     assert here("-q", *asked, "r.jsonl") == Done(0, "", "")
@@ -419,8 +419,8 @@ RUN_ERRORS: list[tuple[str, str | None, list[str], list[str]]] = [
     ("q.foo", "x", [], ["q.foo", "'.foo'", ".jsonl"]),
     ("q.tsv", "a\tx\nb x\n", [], ["q.tsv, line 2"]),
     ("q.tsv", "a\tx\n\na\ty\n", [], ["q.tsv, line 3", "'a'"]),
-    ("q.tsv", "a\tx\nb\t \n", [], ["'b'", "empty"]),
-    ("q.jsonl", '{"id": 1, "query": " "}', [], ["'1'", "empty"]),
+    ("q.tsv", "a\tx\nb\t \n", [], ["'b'", "Empty query"]),
+    ("q.jsonl", '{"id": 1, "query": " "}', [], ["'1'", "Empty query"]),
     ("q.csv", "id,text\n1,x\n", [], ["q.csv", "column query"]),
     ("q.txt", "x", ["-o", "r.foo"], ["r.foo", "'.foo'", ".trec"]),
     ("q.txt", "x", ["--tag", "a b"], ["'a b'"]),

@@ -112,6 +112,7 @@ def documents(kb: KnowledgeBase) -> dict[str, str]:
 # -- chunks -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.core
 def test_a_long_document_is_embedded_in_chunks(kb: Path) -> None:
     assert chunks(kb)[1] == []  # 102 words are fewer than 256
     rebuild(kb, "vectors", Change(chunk_words=40, chunk_overlap=15))
@@ -138,7 +139,7 @@ def test_a_long_document_is_embedded_in_chunks(kb: Path) -> None:
     ],
 )
 def test_where_chunks_begin(change: Change, recorded: tuple[int, int], starts: list[int]) -> None:
-    made = change.of(VectorSettings())
+    made = change.apply(VectorSettings())
     assert (made.chunk_words, made.chunk_overlap) == recorded
     words = [f"word{i}" for i in range(102)]
     assert chunked("  ".join(words), made) == [" ".join(words[at : at + recorded[0]]) for at in starts]
@@ -181,9 +182,7 @@ def test_chunks_from_the_command_line(source: Path, tmp_path: Path) -> None:
     assert chunks(out)[1] == ["m1"] * 6
 
 
-@pytest.mark.parametrize(
-    ("words", "overlap"), [(10, 10), (10, 11), (1, 1), (10, -2), (10, -100), (-1, 0), (-1, -1), (-256, -1), (-5, -7)]
-)
+@pytest.mark.parametrize(("words", "overlap"), [(10, 10), (1, 1), (10, -2), (-1, 0), (-5, -7)])
 def test_invalid_chunks(kb: Path, words: int, overlap: int, wording: Wording) -> None:
     before = kbs.tree(kb)
     with pytest.raises(KbError) as caught:
@@ -449,8 +448,10 @@ def in_chunks(plain: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-@pytest.mark.parametrize("name", ["chunks.npy", "chunk_nodes.npy"])
-@pytest.mark.parametrize("damage", ["flipped", "cut", "longer", "missing"])
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [("chunks.npy", "cut"), ("chunks.npy", "longer"), ("chunk_nodes.npy", "flipped"), ("chunk_nodes.npy", "missing")],
+)
 def test_check_notices_damaged_chunks(
     in_chunks: Path, tmp_path: Path, name: str, damage: str, wording: Wording
 ) -> None:
