@@ -111,7 +111,7 @@ def test_the_rdf_form(rdf: KnowledgeBase, text: str, slots: dict[str, str]) -> N
 
 @pytest.fixture(scope="module")
 def awkward() -> KnowledgeBase:
-    """Names that SQL text also uses, a symmetric relation, lists, a type that nodes have besides."""
+    """Names that SQL text also uses, a symmetric relation, lists, a secondary type."""
     rows: list[tuple[str, str, dict[str, object]]] = [
         ("reached", "a", {"missing": 1, "not": "x", "tags": ["x", "y"], "sizes": [1.5, float("nan")]}),
         ("reached", "b", {"tags": [], "sizes": [float("nan")]}),

@@ -136,7 +136,7 @@ def test_slots_and_engines(world: KnowledgeBase, wording: Wording) -> None:
 
 
 def test_accepted_forms(world: KnowledgeBase, small: KnowledgeBase) -> None:
-    """Forms beside those that are refused."""
+    """Valid forms that are close to invalid ones."""
     for engine in ENGINES:
 
         def names(text: str, kb: KnowledgeBase = world, engine: str = engine, **slots: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Charts: what is drawn, that a page asks for nothing outside, and what is refused."""
+"""Charts: their content, pages that load nothing from the network, and errors."""
 
 from __future__ import annotations
 

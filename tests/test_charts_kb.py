@@ -128,9 +128,7 @@ def test_info_draws(here: Here, world_kb: Path, tmp_path: Path, wording: Wording
 
 
 @pytest.mark.parametrize("command", [["info"], ["stark", "stats"], ["quest", "stats"], ["spinach", "stats"]])
-def test_invalid_output_is_rejected_early(
-    command: list[str], here: Here, tmp_path: Path, wording: Wording
-) -> None:
+def test_invalid_output_is_rejected_early(command: list[str], here: Here, tmp_path: Path, wording: Wording) -> None:
     done = here(*command, "nothing", "--plot", "out.gif", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     wording(done.stderr, "cli")

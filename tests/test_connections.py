@@ -337,9 +337,7 @@ def test_a_lonely_node(small: KnowledgeBase) -> None:
         {"limit": 0},
     ],
 )
-def test_invalid_neighbourhood_arguments(
-    world: KnowledgeBase, given_: dict[str, Any], wording: Wording
-) -> None:
+def test_invalid_neighbourhood_arguments(world: KnowledgeBase, given_: dict[str, Any], wording: Wording) -> None:
     with pytest.raises(BadInputError) as caught:
         world.around("France", **given_)
     wording(str(caught.value))

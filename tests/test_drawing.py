@@ -1,4 +1,4 @@
-"""Drawings of neighbourhoods: what they show, that names stay data in every format, and a page in a browser."""
+"""Drawings of neighbourhoods: their content, names as data in every format, and a page in a browser."""
 
 from __future__ import annotations
 
@@ -355,7 +355,7 @@ def chromium() -> str:
 
 
 def browse(chromium: str, page: Path, folder: Path) -> tuple[str, str, np.ndarray]:
-    """What a browser without any network makes of a page: its document, what it logged, and its picture."""
+    """Render a page in a browser without network; return the document, the log and the picture."""
     shot = folder / "shot.png"
     done = subprocess.run(
         [

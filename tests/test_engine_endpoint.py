@@ -115,7 +115,7 @@ def direct(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def assert_same(kb: KnowledgeBase, engine: Endpoint, name: str) -> None:
-    """The endpoint gives what is written in the file of cases."""
+    """Assert that the endpoint gives the answers in the file of cases."""
     nodes = kb.tables.lookup("SELECT type || '#' || key AS reference FROM nodes ORDER BY id")["reference"].to_list()
     nodes = [node.replace("http://example.org/tiny/", "") for node in nodes]  # as the cases of rdf.txt say it
     wrong, asked = [], 0

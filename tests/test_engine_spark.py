@@ -1,4 +1,4 @@
-"""Answers on Spark: what compiled SQL becomes, and all test cases over Parquet exports, in one Spark process."""
+"""Answers on Spark: the translation of compiled SQL, and all test cases over Parquet exports, in one Spark process."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def in_memory(spark: Spark, kb: KnowledgeBase) -> None:
 
 
 def assert_same(spark: Spark, kb: KnowledgeBase, name: str, together: int = 40) -> None:
-    """Spark gives what is written in the file of cases; those without closures run many at a time."""
+    """Assert that Spark gives the answers in the file of cases; cases without closures run in one statement."""
     in_memory(spark, kb)
     nodes = kb.tables.lookup("SELECT type || '#' || key AS reference FROM nodes ORDER BY id")["reference"].to_list()
     cases = [(text, slots, expected) for text, slots, expected in read(name) if expected != REFUSED]
@@ -175,9 +175,7 @@ def test_an_export_of_another_build_is_refused(context: None, tiny: Path, tmp_pa
             made.ids(kb.answers("person"), kb.session)
 
 
-def test_other_folders_are_rejected(
-    context: None, small: KnowledgeBase, tmp_path: Path, wording: Wording
-) -> None:
+def test_other_folders_are_rejected(context: None, small: KnowledgeBase, tmp_path: Path, wording: Wording) -> None:
     with Spark(str(tmp_path)) as made, pytest.raises(KbError) as error:
         made.ids(small.answers("drug"), small.session)
     wording(str(error.value), replace={str(tmp_path): "DIR"})

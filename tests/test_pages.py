@@ -1,4 +1,4 @@
-"""A node's page: its structure, how it folds, and what names and texts may hold."""
+"""A node's page: its structure, line breaks, and unusual names and texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""QUEST's systems and Tables 3 to 6: retrieval, classifiers, thresholds, queries read back, and what errors fail."""
+"""QUEST's systems and Tables 3 to 6: retrieval, classifiers, thresholds, parsed queries, and the analysis of errors."""
 
 from __future__ import annotations
 
@@ -702,7 +702,7 @@ def test_eval_errors(here: Run, folder: Path, world_kb: Path, tmp_path: Path, wo
 
 
 def test_a_model_classifies_and_its_recording_replays(here: Run, world_kb: Path, folder: Path, tmp_path: Path) -> None:
-    """The whole command with a model, then from what was recorded, without it: the same files, byte for byte."""
+    """A run with a model and its replay from the recorded calls write the same files, byte for byte."""
     kb = tmp_path / "world.kb"  # its workspace is written to
     shutil.copytree(world_kb, kb)
 

@@ -1,4 +1,4 @@
-"""QUEST datasets made on the sample KB: what the files say, checked against the KB; resuming, models, wrong input."""
+"""QUEST datasets made of the sample KB: files checked against the KB, resuming, models, invalid input."""
 
 from __future__ import annotations
 

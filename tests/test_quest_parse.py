@@ -1,4 +1,4 @@
-"""The grammar of queries: what it words it reads back, also where names hold words of the grammar."""
+"""The grammar of queries: generated queries parse back, even if names contain words of the grammar."""
 
 from __future__ import annotations
 

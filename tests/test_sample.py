@@ -176,7 +176,7 @@ STARTS: dict[str, tuple[list[str], Callable[[Any], Combine]]] = {
 
 
 class Near:
-    """Sets of the world that some cases need besides."""
+    """Further sets of the world KB that some cases need."""
 
     def __init__(self, kb: KnowledgeBase) -> None:
         by_key = sets_of(kb, BESIDE)

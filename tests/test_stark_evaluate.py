@@ -1,4 +1,4 @@
-"""STaRK's evaluation: what is searched, runs of every mode, reranking by a model, tables, and the commands."""
+"""STaRK's evaluation: candidates, runs of every mode, reranking by a model, tables, and the commands."""
 
 from __future__ import annotations
 
@@ -305,7 +305,7 @@ def test_runs_with_the_same_file_name(tmp_path: Path, wording: Wording) -> None:
 
 
 class Judge:
-    """A model that scores a candidate by its name, and remembers what it was shown."""
+    """A model that scores a candidate by its name, and records its input."""
 
     def __init__(self, name: str, scores: dict[str, Any]) -> None:
         self.name, self.scores = name, scores

@@ -241,7 +241,7 @@ def compat_edges(edges: list[tuple[int, int, int]], folder: Path) -> list[tuple[
 
 @pytest.mark.core
 def test_compat_by_hand(tmp_path: Path) -> None:
-    """Types 0 and 1 give 0; 1 and 3 give 2; an edge that stands twice counts twice: 0, 4 and 4 give 8 / 3 = 2."""
+    """Types 0 and 1 give 0; 1 and 3 give 2; a duplicate edge counts twice: 0, 4 and 4 give 8 / 3 = 2."""
     edges = [(0, 1, 0), (1, 0, 1), (1, 2, 1), (1, 2, 3), (2, 3, 0), (3, 2, 4), (3, 2, 4), (4, 4, 3)]
     expected = [(0, 1, 0), (1, 0, 0), (1, 2, 2), (2, 1, 2), (2, 3, 2), (3, 2, 2), (4, 4, 3)]
     assert compat_edges(edges, tmp_path) == expected == merged(edges)
@@ -446,7 +446,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "no text": (pickle.dumps({0: b"\xff"}), "Value of '0' | JSON"),
     "a type": (b"\x80\x04}K\0ccollections\nOrderedDict\ns.", "Value of '0' | JSON: unsupported type call"),
     "a text alone": (pickle.dumps("text"), "Unsupported content | str"),
-    "a set of a text": (pickle.dumps({0: Evil(set, ("abc",))}), "makes a set from something other than a list"),
+    "a set of a text": (pickle.dumps({0: Evil(set, ("abc",))}), "creates a set from something other than a list"),
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""kbkit stark write: the draw, the page, leaks, and what is saved."""
+"""kbkit stark write: sampling of entities, pages, leaks, and the saved files."""
 
 from __future__ import annotations
 

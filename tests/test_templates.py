@@ -118,7 +118,7 @@ def test_engines_agree(shapes: dict[str, KnowledgeBase], template: Template) -> 
 
 @stark
 def test_without_exclude_start_the_start_may_be_an_answer(shapes: dict[str, KnowledgeBase], template: Template) -> None:
-    """The stored expression minus its starts is what the template gives; ``exclude_start`` does no more."""
+    """The stored expression minus its starts equals the template: ``exclude_start`` has no other effect."""
     if not template.exclude_start:
         return
     kb = shapes[template.id.split("/")[0]]
@@ -395,7 +395,7 @@ def test_a_byte_order_mark(own: Any) -> None:
 
 
 def test_a_part_with_other_angle_brackets(own: Any) -> None:
-    """What is in quotes or compares is no slot."""
+    """Angle brackets in quotes or in comparisons do not mark a slot."""
     text = 'parts = ["""continent:<c> -> country{area_km2<900000, area_km2>10, name != \'<no slot>\'}"""]\n'
     [template] = catalogue.load(own(text + ONE.format("{A} & {B}")))
     assert syntax.slots(template.tree()) == ["c A", "c B"]
