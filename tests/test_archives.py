@@ -36,6 +36,7 @@ def refused(path: Path, tmp_path: Path) -> str:
     return str(caught.value).replace(str(tmp_path), "TMP")
 
 
+@pytest.mark.core
 def test_an_archive_is_read_like_the_files_in_it(tmp_path: Path) -> None:
     path = packed(tmp_path / "tiny.zip", more={"data/tiny/readme.md": b"not a table", "data/pictures/": b""})
     with (

@@ -66,9 +66,10 @@ def refused(one_line: Callable[..., str], tmp_path: Path, monkeypatch: pytest.Mo
     return call
 
 
-def test_a_refused_build_leaves_no_directory(run: Run, tmp_path: Path, wording: Wording) -> None:
+@pytest.mark.core
+def test_a_refused_build_leaves_no_directory(here: Run, tmp_path: Path, wording: Wording) -> None:
     write(tmp_path / "src", {"nodes.csv": "key\na\na\n", "edges.csv": "head,relation,tail\n"})
-    done = run("ingest", "table", "src", "-o", "my.kb", cwd=tmp_path)
+    done = here("ingest", "table", "src", "-o", "my.kb", cwd=tmp_path)
     assert done.returncode == 1
     assert done.stdout == ""
     wording(mentions(done.stderr, "'a' | --merge-duplicates"), "cli", replace={str(tmp_path): "DIR"})
@@ -85,7 +86,7 @@ TABLE_READS = (
 
 
 def test_a_path_that_does_not_exist(refused: Callable[..., str], wording: Wording) -> None:
-    wording(mentions(refused("ingest", "table", "nowhere"), ""), "cli")
+    wording(mentions(refused("ingest", "table", "nowhere"), "nowhere"), "cli")
     wording(mentions(refused("ingest", "table", "--file", "nodes=nowhere.csv"), "nowhere.csv"), "cli")
 
 
@@ -107,9 +108,8 @@ def test_a_file_without_content(refused: Callable[..., str], ending: str) -> Non
 
 def test_files_that_hold_no_node(refused: Callable[..., str], wording: Wording) -> None:
     message = refused("ingest", "table", "src", files={"nodes.csv": "key,type\n", "edges.csv": "head,relation,tail\n"})
-    wording(mentions(message, ""), "cli")
-    message = refused("ingest", "rdf", "src/a.nt", files={"a.nt": "# nothing\n"})
-    wording(mentions(message, ""), "cli")
+    wording(mentions(message, "No node | kbkit recipe list"), "cli")
+    assert refused("ingest", "rdf", "src/a.nt", files={"a.nt": "# nothing\n"}) == message
 
 
 def test_a_file_that_the_recipe_does_not_know(refused: Callable[..., str], wording: Wording) -> None:
@@ -308,7 +308,6 @@ def test_broken_json_names_the_file_at_least(refused: Callable[..., str], wordin
     content = '{"key": "a"}\n{"key" "b"}\n{"key": "c"}\n'
     message = refused("ingest", "table", "src", files={"nodes.jsonl": content, "edges.csv": EDGES})
     wording(mentions(message, "src/nodes.jsonl"), "cli")
-    wording(mentions(message, ""), "cli")
 
 
 def test_broken_lines_of_triples(refused: Callable[..., str], wording: Wording) -> None:
@@ -360,8 +359,7 @@ def test_broken_rdf_names_file_and_line(
     refused: Callable[..., str], name: str, content: str | bytes, line: int, wording: Wording
 ) -> None:
     message = refused("ingest", "rdf", "src", files={name: content})
-    wording(mentions(message, f"{name} | {line}"), "cli")
-    wording(mentions(message, ""), "cli")
+    wording(mentions(message, f"{name}, line {line}"), "cli")
     assert "Python" not in message
 
 
@@ -382,8 +380,7 @@ def test_rdf_of_an_unknown_ending_and_quoted_triples(refused: Callable[..., str]
     wording(mentions(message, f"{endings}"), "cli")
     star = "@prefix : <http://e.org/> .\n:a :p << :b :q :c >> .\n"
     message = refused("ingest", "rdf", "src/a.ttl", files={"a.ttl": star})
-    wording(mentions(message, "src/a.ttl"), "cli")
-    wording(mentions(message, ""), "cli")
+    mentions(message, "src/a.ttl | <http://e.org/b> <http://e.org/q> <http://e.org/c> | RDF-star")
 
 
 # -- unknown names ----------------------------------------------------------------------------------------------------
@@ -441,7 +438,7 @@ def test_a_query_file_that_is_not_there(one_line: Callable[..., str], tiny_kb: P
 
 @pytest.mark.parametrize(
     "args",
-    [("info",), ("check",), ("show", "a"), ("sql", "-c", "SELECT 1"), ("search", "x"), ("build", "text"), ("gc",)],
+    [("info",), ("sql", "-c", "SELECT 1"), ("build", "text"), ("gc",)],
 )
 def test_a_directory_that_is_no_kb(
     one_line: Callable[..., str], tmp_path: Path, args: tuple[str, ...], wording: Wording
@@ -475,7 +472,7 @@ def test_a_kb_of_a_newer_version(one_line: Callable[..., str], tiny_kb: Path, tm
         wording(message, "cli", replace={str(tmp_path): "DIR"})
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "{}", "\udcff"])
+@pytest.mark.parametrize("content", ["", "[]", "{}", "\udcff"])
 def test_a_broken_manifest(
     one_line: Callable[..., str], tiny_kb: Path, tmp_path: Path, content: str, wording: Wording
 ) -> None:
@@ -485,7 +482,6 @@ def test_a_broken_manifest(
     path.write_text(content, encoding="utf-8", errors="surrogateescape")
     message = one_line("info", copy)
     wording(mentions(message, f"{path}"), "cli", replace={str(tmp_path): "DIR"})
-    wording(mentions(message, ""), "cli", replace={str(tmp_path): "DIR"})
 
 
 @pytest.mark.parametrize("content", ["", "0009\n", "../../elsewhere\n"])
@@ -493,7 +489,7 @@ def test_a_broken_current(one_line: Callable[..., str], tiny_kb: Path, tmp_path:
     copy = tmp_path / "broken.kb"
     shutil.copytree(tiny_kb, copy)
     (copy / "CURRENT").write_text(content)
-    assert one_line("info", copy).startswith(f"{copy}")
+    assert str(copy) in one_line("info", copy)
 
 
 def test_an_out_directory_that_holds_other_files(here: Run, tmp_path: Path, wording: Wording) -> None:
@@ -502,13 +498,13 @@ def test_an_out_directory_that_holds_other_files(here: Run, tmp_path: Path, word
     write(out, {"thesis.tex": "years of work"})
     done = here("ingest", "table", "src", "-o", "mine", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
-    wording(mentions(done.stderr, ""), "cli", replace={str(tmp_path): "DIR"})
+    wording(mentions(done.stderr, "mine | thesis.tex"), "cli", replace={str(tmp_path): "DIR"})
     replace = here("ingest", "table", "src", "-o", "mine", "--replace", cwd=tmp_path)
     assert (replace.returncode, replace.stderr) == (done.returncode, done.stderr)
     assert [path.name for path in out.iterdir()] == ["thesis.tex"]
     done = here("ingest", "table", "src", "-o", "mine/thesis.tex", cwd=tmp_path)
     assert done.returncode == 1
-    wording(mentions(done.stderr, ""), "cli", replace={str(tmp_path): "DIR"})
+    wording(mentions(done.stderr, "mine/thesis.tex"), "cli", replace={str(tmp_path): "DIR"})
     assert (out / "thesis.tex").read_text() == "years of work"
 
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -210,6 +211,7 @@ SHA = {"sha256": hashlib.sha256(DATA).hexdigest()}
 # -- what goes well ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.core
 def test_a_file_is_fetched_once(site: Site, get: Get, tmp_path: Path) -> None:
     events: list[Event] = []
     path = tmp_path / "to" / "data.bin"
@@ -371,7 +373,10 @@ def test_a_file_that_changed_where_the_server_ignores_if_range(
     site: Site, get: Get, tmp_path: Path, wording: Wording
 ) -> None:
     site.faults = [cut(1000), lambda a: a.with_headers(ETag='"v2"')]
-    wording(mentions(refused(lambda: get(tries=2)), ""), replace={str(tmp_path): "DIR", site.address: "SITE"})
+    wording(
+        mentions(refused(lambda: get(tries=2)), f"{site.address}/data.bin"),
+        replace={str(tmp_path): "DIR", site.address: "SITE"},
+    )
     assert left(tmp_path / "to") == {}
     get()
     assert (tmp_path / "to" / "data.bin").read_bytes() == DATA
@@ -491,7 +496,7 @@ def test_ctrl_c_keeps_what_has_come(site: Site, get: Get, tmp_path: Path, wordin
 
     with pytest.raises(InterruptedFetchError) as caught:
         get(listener=interrupt)
-    wording(mentions(str(caught.value), ""), replace={str(tmp_path): "DIR", site.address: "SITE"})
+    wording(str(caught.value))
     assert caught.value.exit_code == 130
     kept = left(tmp_path / "to")["data.bin.part"]
     assert kept > 0
@@ -517,7 +522,7 @@ def test_a_full_disk_keeps_received_data(site: Site, get: Get, tmp_path: Path, w
 # -- refusals ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("code", [408, 429, 500, 502, 503, 504])
+@pytest.mark.parametrize("code", [408, 429, 500, 503])
 def test_a_passing_failure_is_tried_again(site: Site, get: Get, tmp_path: Path, code: int) -> None:
     site.faults = [status(code, Retry_After="0")]
     get(tries=2)
@@ -543,7 +548,6 @@ def test_a_refusal_is_not_asked_again(
     wording(
         mentions(message, f"{site.address} | /data.bin | {said}"), replace={str(tmp_path): "DIR", site.address: "SITE"}
     )
-    wording(mentions(message, ""), replace={str(tmp_path): "DIR", site.address: "SITE"})
     assert len(site.requests) == 1
     assert left(tmp_path / "to") == {}
 
@@ -710,7 +714,7 @@ FAULTS: list[Fault] = [
 
 
 @given(faults=st.lists(st.sampled_from(FAULTS), max_size=8), tries=st.integers(1, 5))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_whatever_happens_a_finished_file_is_right(
     site: Site, get: Get, tmp_path: Path, faults: list[Fault], tries: int
 ) -> None:
@@ -789,9 +793,6 @@ def test_downloads_of_a_recipe(tmp_path: Path) -> None:
     assert loaded(tmp_path / "mine") == ()
 
 
-ADDRESS = "; it should be http:// or https://, percent-encoded, without a user name"
-
-
 @pytest.mark.parametrize(
     ("tables", "expected"),
     [
@@ -836,7 +837,7 @@ def test_downloads_that_are_wrong(
 def test_downloads_that_are_no_tables(tmp_path: Path, value: str, wording: Wording) -> None:
     source = write_recipe(tmp_path / "mine", toml=f"downloads = {value}\n{TOML}")
     message = refused(lambda: recipes.load(source), BadInputError)
-    wording(mentions(message, ""), replace={str(tmp_path): "DIR"})
+    wording(mentions(message, "recipe.toml | downloads"), replace={str(tmp_path): "DIR"})
 
 
 @pytest.mark.parametrize(
@@ -853,14 +854,12 @@ def test_names_that_are_unsafe(tmp_path: Path, name: str, wording: Wording) -> N
 
 def test_a_name_in_the_address_is_checked_too(tmp_path: Path, wording: Wording) -> None:
     for path in ("%2e%2e", "..%2f..%2fx", "%2Fetc%2Fpasswd", "a%00b", "a%5Cb"):
-        wording(
-            mentions(refused(lambda path=path: loaded(tmp_path / "mine", {"url": "https://a.org/" + path})), ""),
-            replace={str(tmp_path): "DIR"},
-        )
+        message = refused(lambda path=path: loaded(tmp_path / "mine", {"url": "https://a.org/" + path}))
+        wording(mentions(message, f"{unquote(path)!r} | downloads[0]"), replace={str(tmp_path): "DIR"})
 
 
 @given(st.lists(st.sampled_from([*"ab.:/\\ ~*\0\n", "..", "/.", "con", "é"]), min_size=1, max_size=6).map("".join))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_no_name_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
     try:
         (download,) = loaded(tmp_path / "mine", {"url": URL, "name": name})
@@ -882,11 +881,11 @@ def zipped(name: str, text: str) -> bytes:
 
 
 def test_the_command_fetches_and_says_what_is_next(
-    run: Any, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wording: Wording
+    here: Any, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wording: Wording
 ) -> None:
     site.files["/club.zip"] = zipped("people.csv", "id\n1\n2\n")
     write_recipe(tmp_path / "club", {"url": f"{site.address}/club.zip"})
-    done = run("fetch", "./club", cwd=tmp_path)  # the folder of that name is the recipe: the data stand beside it
+    done = here("fetch", "./club", cwd=tmp_path)  # the folder of that name is the recipe: the data stand beside it
     assert (done.returncode, done.stdout) == (0, "")
     command = "kbkit ingest ./club club.files/club.zip -o club.kb"
     wording(
@@ -899,7 +898,7 @@ def test_the_command_fetches_and_says_what_is_next(
     _, _, source, path, _, out = shlex.split(command)
     with kbkit.ingest(source, path, out=out, stores=["tables"]) as kb:
         assert kb.schema.nodes == 2
-    done = run("fetch", "./club", "-o", "club.files", cwd=tmp_path)
+    done = here("fetch", "./club", "-o", "club.files", cwd=tmp_path)
     wording(
         mentions(done.stderr, f"club.zip | 0.0 | {command}"),
         "cli",
@@ -908,6 +907,7 @@ def test_the_command_fetches_and_says_what_is_next(
     assert len(site.requests) == 1
 
 
+@pytest.mark.core
 def test_the_command_lists_without_asking(here: Any, site: Site, tmp_path: Path) -> None:
     write_recipe(
         tmp_path / "mine",

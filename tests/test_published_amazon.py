@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kbkit
@@ -31,7 +31,7 @@ OPTIONS = {"color_threshold": "1"}
 def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
     folder = sample.write(tmp_path_factory.mktemp("amazon"))
     out = tmp_path_factory.mktemp("kb") / "amazon.kb"
-    with kbkit.ingest("amazon", folder, out=out, options=OPTIONS) as opened:
+    with kbkit.ingest("amazon", folder, out=out, options=OPTIONS, stores=["adjacency"]) as opened:
         yield opened
 
 
@@ -61,6 +61,7 @@ def test_counts(kb: KnowledgeBase) -> None:
     assert kb.schema.candidate_types == ("product",)
 
 
+@pytest.mark.core
 def test_nodes(kb: KnowledgeBase) -> None:
     # Not the product without a review, nor the second of two rows with one ASIN.
     assert kb.sql("SELECT type, key, name FROM nodes ORDER BY id").rows() == [
@@ -200,7 +201,7 @@ def test_a_line_of_11_megabytes(tmp_path: Path, wording: Wording) -> None:
     sample.write(tmp_path)
     path = tmp_path / f"{sample.DEPARTMENT}.json.gz"
     sample.write_lines(path, [json.dumps({"asin": "A000000001", "reviewText": "x" * 11_000_000})])
-    wording(mentions(refusal(tmp_path), ""), replace={str(tmp_path): "DIR"})
+    wording(mentions(refusal(tmp_path), f"{path} | line 1"), replace={str(tmp_path): "DIR"})
 
 
 # -- the reader -------------------------------------------------------------------------------------------------------
@@ -230,6 +231,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(max_examples=25)
 @given(st.lists(st.dictionaries(st.text(), VALUES, max_size=4), min_size=1, max_size=4))
 def test_what_was_printed_is_read_again(tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]]) -> None:
     path = tmp_path_factory.getbasetemp() / "printed.json"

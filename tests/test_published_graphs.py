@@ -63,7 +63,9 @@ HETIONET_EDGES = [
 
 @pytest.fixture(scope="module")
 def hetionet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
-    with kbkit.ingest("hetionet", SAMPLES / "hetionet", out=tmp_path_factory.mktemp("hetionet") / "kb") as kb:
+    with kbkit.ingest(
+        "hetionet", SAMPLES / "hetionet", out=tmp_path_factory.mktemp("hetionet") / "kb", stores=["adjacency"]
+    ) as kb:
         yield kb
 
 
@@ -153,7 +155,7 @@ def test_hetionet_bad_input(tmp_path: Path, wording: Wording) -> None:
 
 @pytest.fixture(scope="module")
 def kgx(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
-    with kbkit.ingest("kgx", SAMPLES / "kgx", out=tmp_path_factory.mktemp("kgx") / "kb") as kb:
+    with kbkit.ingest("kgx", SAMPLES / "kgx", out=tmp_path_factory.mktemp("kgx") / "kb", stores=["adjacency"]) as kb:
         yield kb
 
 

@@ -21,7 +21,7 @@ from tests.test_recipes import assert_sound
 
 @pytest.fixture(scope="module")
 def kgtk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
-    with kbkit.ingest("kgtk", SAMPLES / "kgtk", out=tmp_path_factory.mktemp("kgtk") / "kb") as kb:
+    with kbkit.ingest("kgtk", SAMPLES / "kgtk", out=tmp_path_factory.mktemp("kgtk") / "kb", stores=["adjacency"]) as kb:
         yield kb
 
 
@@ -172,7 +172,7 @@ def escaped(text: str) -> str:
     return "".join(table.get(sign, sign) for sign in text)
 
 
-@settings(deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(texts=st.lists(TEXTS, min_size=1, max_size=4), tag=st.sampled_from(["en", "de-at"]))
 def test_kgtk_texts_come_back(macros: duckdb.DuckDBPyConnection, texts: list[str], tag: str) -> None:
     strings, tagged = [f'"{escaped(text)}"' for text in texts], f"'{escaped(texts[0])}'@{tag}"

@@ -25,7 +25,7 @@ Edge = tuple[str, str, str]
 @pytest.fixture(scope="module")
 def kb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
     folder = sample.write(tmp_path_factory.mktemp("mag"))
-    with kbkit.ingest("ogbn_mag", folder, out=tmp_path_factory.mktemp("kb") / "mag.kb") as opened:
+    with kbkit.ingest("ogbn_mag", folder, out=tmp_path_factory.mktemp("kb") / "mag.kb", stores=["adjacency"]) as opened:
         yield opened
 
 

@@ -25,7 +25,9 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def kb(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
-    with kbkit.ingest("primekg", source, out=tmp_path_factory.mktemp("kb") / "primekg.kb") as opened:
+    with kbkit.ingest(
+        "primekg", source, out=tmp_path_factory.mktemp("kb") / "primekg.kb", stores=["adjacency"]
+    ) as opened:
         yield opened
 
 

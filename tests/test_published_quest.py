@@ -24,7 +24,7 @@ SAMPLE = Path(__file__).parent / "samples" / "quest"
 
 @pytest.fixture(scope="module")
 def quest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
-    with kbkit.ingest("quest", SAMPLE, out=tmp_path_factory.mktemp("quest") / "kb") as kb:
+    with kbkit.ingest("quest", SAMPLE, out=tmp_path_factory.mktemp("quest") / "kb", stores=["adjacency"]) as kb:
         yield kb
 
 

@@ -84,8 +84,8 @@ TWO = [linked("Q1", P31="Q5"), linked("Q2", P31="Q5 Q6")]
 
 @pytest.mark.parametrize(
     ("name", "form"),
-    [("d.json", "array"), ("d.json.gz", "array"), ("d.json.bz2", "array"), ("d.jsonl", "lines"), ("d.ndjson", "lines"),
-     ("d.JSONL.GZ".lower(), "lines"), ("d.json", "lines"),
+    [("d.json", "array"), ("d.json.gz", "array"), ("d.json.bz2", "array"), ("d.jsonl", "lines"),
+     ("d.jsonl.gz", "lines"), ("d.json", "lines"),
      ("d.json", "\ufeff[\r\n" + json.dumps(TWO[0]) + ",\r\n" + json.dumps(TWO[1]) + "\r\n]"),
      ("d.json", json.dumps({"entities": {"Q1": TWO[0], "Q2": TWO[1]}, "success": 1})),
      ("d.json", json.dumps({"entities": {"Q1": TWO[0], "Q2": TWO[1], "Q9": {"id": "Q9", "missing": ""}}}, indent=1)),
@@ -93,7 +93,7 @@ TWO = [linked("Q1", P31="Q5"), linked("Q2", P31="Q5 Q6")]
      ("d.json", "[" + json.dumps(TWO[0]) + ",\n" + json.dumps(TWO[1]) + "]")],
 )  # fmt: skip
 def test_every_form_of_dump(tmp_path, name: str, form: str) -> None:
-    made = run(write(tmp_path / name, TWO, form), tmp_path / "parts")
+    made = run(write(tmp_path / name, TWO, form), tmp_path / "parts", triples="no")
     assert ids(made) == ["Q1", "Q2"]
     assert ids(made, stubs=True) == ["Q5", "Q6", "P31"]
     assert rows(made, "statements", "id, target, best") == [
@@ -130,43 +130,48 @@ COLUMNS = (
 WD = "http://www.wikidata.org/entity/"
 
 
-@pytest.mark.parametrize(
-    ("snak", "expected"),
-    [
-        (item("P1", "Q5"), {"datatype": "wikibase-item", "value": "Q5", "target": "Q5"}),
-        (time("P1", "-0044-03-15T00:00:00Z", 11, JULIAN),
-         {"datatype": "time", "value": "-0043-03-13T00:00:00Z", "precision": 11, "calendar": "Q1985786"}),
-        (time("P1", "+0000-00-00T00:00:00Z", 9),
-         {"datatype": "time", "value": "+0000-00-00T00:00:00Z", "precision": 9, "calendar": "Q1985727"}),
-        (value("P1", "quantity", "quantity", {"amount": "+12.50", "unit": WD + "Q11573", "upperBound": "+13",
-                                              "lowerBound": "+12"}),
-         {"datatype": "quantity", "value": "12.50", "amount": 12.5, "lower": 12.0, "upper": 13.0, "unit": "Q11573"}),
-        (value("P1", "quantity", "quantity", {"amount": "-3", "unit": "1"}),
-         {"datatype": "quantity", "value": "-3", "amount": -3.0, "unit": "1"}),
-        (value("P1", "globe-coordinate", "globecoordinate", {"latitude": -1.5, "longitude": 2, "precision": None,
-                                                             "globe": WD + "Q405"}),
-         {"datatype": "globe-coordinate", "value": "Point(2 -1.5)", "latitude": -1.5, "longitude": 2.0,
-          "globe": "Q405"}),
-        (value("P1", "monolingualtext", "monolingualtext", {"text": "Hallo", "language": "de"}),
-         {"datatype": "monolingualtext", "value": "Hallo", "language": "de"}),
-        (text("P1", "commonsMedia", "A b.jpg"), {"datatype": "commonsMedia", "value": "A b.jpg"}),
-        (special("P1", "somevalue"), {"snak": "somevalue", "datatype": "wikibase-item"}),
-        (special("P1", "novalue", "time"), {"snak": "novalue", "datatype": "time"}),
-        ({"snaktype": "value", "property": "P1",
-          "datavalue": {"type": "wikibase-entityid", "value": {"entity-type": "item", "numeric-id": 5}}},
-         {"datatype": "wikibase-item", "value": "Q5", "target": "Q5"}),  # as in 2014
-        ({"snaktype": "value", "property": "P1",
-          "datavalue": {"type": "globecoordinate", "value": {"latitude": 1, "longitude": 2}}},
-         {"datatype": "globe-coordinate", "value": "Point(2 1)", "latitude": 1.0, "longitude": 2.0, "globe": "Q2"}),
-    ],
-)  # fmt: skip
-def test_columns_of_values(tmp_path, snak: dict[str, Any], expected: dict[str, Any]) -> None:
-    qualifier = {**snak, "property": "P2"}
-    dump = write(tmp_path / "d.json", [entity(statement(snak, "Q42$A", qualifiers={"P2": [qualifier]}))])
-    made = run(dump, tmp_path / "parts", triples="no")
-    whole = dict.fromkeys(COLUMNS.split(", ")) | {"snak": "value"} | expected
-    assert rows(made, "statements") == [("Q42$A", "Q42", "P1", "normal", True, *whole.values())]
-    assert rows(made, "qualifiers") == [("Q42$A", "Q42", "P2", 0, *whole.values())]
+SHOWN: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    (item("P1", "Q5"), {"datatype": "wikibase-item", "value": "Q5", "target": "Q5"}),
+    (time("P1", "-0044-03-15T00:00:00Z", 11, JULIAN),
+     {"datatype": "time", "value": "-0043-03-13T00:00:00Z", "precision": 11, "calendar": "Q1985786"}),
+    (time("P1", "+0000-00-00T00:00:00Z", 9),
+     {"datatype": "time", "value": "+0000-00-00T00:00:00Z", "precision": 9, "calendar": "Q1985727"}),
+    (value("P1", "quantity", "quantity", {"amount": "+12.50", "unit": WD + "Q11573", "upperBound": "+13",
+                                          "lowerBound": "+12"}),
+     {"datatype": "quantity", "value": "12.50", "amount": 12.5, "lower": 12.0, "upper": 13.0, "unit": "Q11573"}),
+    (value("P1", "quantity", "quantity", {"amount": "-3", "unit": "1"}),
+     {"datatype": "quantity", "value": "-3", "amount": -3.0, "unit": "1"}),
+    (value("P1", "globe-coordinate", "globecoordinate", {"latitude": -1.5, "longitude": 2, "precision": None,
+                                                         "globe": WD + "Q405"}),
+     {"datatype": "globe-coordinate", "value": "Point(2 -1.5)", "latitude": -1.5, "longitude": 2.0,
+      "globe": "Q405"}),
+    (value("P1", "monolingualtext", "monolingualtext", {"text": "Hallo", "language": "de"}),
+     {"datatype": "monolingualtext", "value": "Hallo", "language": "de"}),
+    (text("P1", "commonsMedia", "A b.jpg"), {"datatype": "commonsMedia", "value": "A b.jpg"}),
+    (special("P1", "somevalue"), {"snak": "somevalue", "datatype": "wikibase-item"}),
+    (special("P1", "novalue", "time"), {"snak": "novalue", "datatype": "time"}),
+    ({"snaktype": "value", "property": "P1",
+      "datavalue": {"type": "wikibase-entityid", "value": {"entity-type": "item", "numeric-id": 5}}},
+     {"datatype": "wikibase-item", "value": "Q5", "target": "Q5"}),  # as in 2014
+    ({"snaktype": "value", "property": "P1",
+      "datavalue": {"type": "globecoordinate", "value": {"latitude": 1, "longitude": 2}}},
+     {"datatype": "globe-coordinate", "value": "Point(2 1)", "latitude": 1.0, "longitude": 2.0, "globe": "Q2"}),
+]  # fmt: skip
+
+
+def test_columns_of_values(tmp_path) -> None:
+    statements = [
+        statement(snak, f"Q42${n}", qualifiers={"P2": [{**snak, "property": "P2"}]})
+        for n, (snak, _) in enumerate(SHOWN)
+    ]
+    made = run(write(tmp_path / "d.json", [entity(*statements)]), tmp_path / "parts", triples="no")
+    columns = [dict.fromkeys(COLUMNS.split(", ")) | {"snak": "value"} | expected for _, expected in SHOWN]
+    assert rows(made, "statements") == [
+        (f"Q42${n}", "Q42", "P1", "normal", True, *whole.values()) for n, whole in enumerate(columns)
+    ]
+    assert rows(made, "qualifiers") == [
+        (f"Q42${n}", "Q42", "P2", 0, *whole.values()) for n, whole in enumerate(columns)
+    ]
     assert not made.quads
     assert not made.shared
 
@@ -247,24 +252,20 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ({"class": "q11"}, "Q2 Q3"),
         ({"class": "Q50,Q98"}, "Q3 Q80"),
         ({"property": "P106"}, "Q1 Q3 Q8"),
-        ({"property": "P106=Q80"}, "Q1"),
         ({"property": "P106=Q80, P36=Q92"}, "Q1 Q91"),
         ({"property": "P212=978"}, "Q8"),
-        ({"ids": "Q4, Q9,q4"}, "Q4 Q9"),
-        ({"ids": "Q4,P31"}, "Q4 P31"),
+        ({"ids": "Q4, P31,q4"}, "Q4 P31"),
         ({"class": "Q5", "property": "P106"}, "Q1 Q3"),
         ({"class": "Q5", "ids": "Q1,Q2,Q4"}, "Q1 Q2"),
-        ({"ids": "Q90", "hops": "1"}, "Q90 Q91"),
-        ({"ids": "Q90", "hops": "3"}, "Q5 Q1 Q90 Q91 Q92".replace("Q5 ", "")),
+        ({"ids": "Q90", "hops": "3"}, "Q1 Q90 Q91 Q92"),
         ({"ids": "Q1", "hops": "1"}, "Q5 Q1 Q80 Q90"),
         ({"ids": "Q1,Q80", "hops": "1", "limit": "3"}, "Q5 Q1 Q80"),
         ({"class": "Q5", "limit": "2"}, "Q1 Q2"),
-        ({"limit": "3"}, "Q5 Q10 Q11"),
         ({"limit": "13"}, "Q5 Q10 Q11 Q50 Q1 Q2 Q3 Q4 Q80 Q90 Q91 Q92 Q6"),
     ],
 )  # fmt: skip
 def test_choices(graph, tmp_path, options: dict[str, str], expected: str) -> None:
-    made = run(graph, tmp_path / "parts", **options)
+    made = run(graph, tmp_path / "parts", triples="no", **options)
     asked = options.get("ids", "")
     assert [name for name in ids(made) if name[0] == "Q" or name in asked] == expected.split()
 
@@ -303,6 +304,7 @@ def test_terms_of_stubs(tmp_path) -> None:
         f'"a \\"b\\"\\\\\\n  {code}"@{code} .' for code in ("de", "en", "mul")]  # fmt: skip
 
 
+@pytest.mark.core
 def test_references_lead_to_stubs(tmp_path) -> None:
     reference = {"hash": "abc", "snaks": {"P248": [item("P248", "Q3")]}}
     one = named("Q1", statement(item("P1", "Q2"), "Q1$a", references=[reference]))
@@ -385,11 +387,11 @@ def broken(line: str) -> str:
          "line 3 | Q3 | 'x> <y'"),
         ("d.jsonl", broken('{"id": "Q3", "labels": {"en": {"value": 7}}}'),
          "line 3 | Q3 | '7'"),
-        ("d.jsonl", "", ""),
-        ("d.json", "[\n]\n", ""),
+        ("d.jsonl", "", "No entity"),
+        ("d.json", "[\n]\n", "No entity"),
         ("d.json", '{"entities": {"Q1": {"id"', "line 1 | ':'"),
-        ("d.json", '{"error": {"code": "no-such-entity"}}', ""),
-        ("d.csv", "", ""),
+        ("d.json", '{"error": {"code": "no-such-entity"}}', "d.json"),
+        ("d.csv", "", ".jsonl | .ttl"),
     ],
 )  # fmt: skip
 def test_broken_dumps(tmp_path, name: str, content: str, message: str, wording: Wording) -> None:
@@ -398,7 +400,7 @@ def test_broken_dumps(tmp_path, name: str, content: str, message: str, wording: 
     chosen = {"ids": "Q1"} if len(content) % 2 and "x> <y" not in content else {}  # the first of two passes sees it too
     with pytest.raises(BadInputError) as error:
         run(path, tmp_path / "parts", **chosen)
-    wording(mentions(str(error.value), f"{path} | {message}".removesuffix(" | ")), replace={str(tmp_path): "DIR"})
+    wording(mentions(str(error.value), f"{path} | {message}"), replace={str(tmp_path): "DIR"})
 
 
 SNAKS = {
@@ -438,7 +440,7 @@ def places(content: Any) -> list[tuple[Any, Any]]:
     return [(content, key) for key in keys] + [place for key in keys for place in places(content[key])]
 
 
-@settings(deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.randoms(use_true_random=False))
 def test_whatever_stands_in_an_entity(drawn: Random) -> None:
     """Anything put anywhere is refused in one line, or comes out as RDF that can be loaded."""
@@ -479,7 +481,7 @@ RICH = [
 
 def test_truncated_archives(tmp_path, wording) -> None:
     for ending in ("gz", "bz2"):
-        path = write(tmp_path / f"d.json.{ending}", [linked(f"Q{n}", P31="Q5") for n in range(1, 2000)])
+        path = write(tmp_path / f"d.json.{ending}", [linked(f"Q{n}", P31="Q5") for n in range(1, 500)])
         path.write_bytes(path.read_bytes()[:-200])
         with pytest.raises(BadInputError) as caught:
             run(path, tmp_path / ending)
@@ -489,15 +491,16 @@ def test_truncated_archives(tmp_path, wording) -> None:
 def test_missing_file(tmp_path, wording) -> None:
     with pytest.raises(BadInputError) as caught:
         run(tmp_path / "d.json", tmp_path / "parts")
-    wording(mentions(str(caught.value), ""), replace={str(tmp_path): "DIR"})
+    wording(mentions(str(caught.value), f"{tmp_path / 'd.json'} | No such file"), replace={str(tmp_path): "DIR"})
 
 
 # -- several processes, and builds that were stopped ------------------------------------------------------------------
 
-MANY = [linked(f"Q{number}", P31=f"Q{number % 7 + 1}", P50=f"Q{number + 1}") for number in range(1, 3001)]
-SMALL_PIECES = "from kbkit.readers.wikidata import passes; passes._MIN_PIECE = 100_000\n"
+MANY = [linked(f"Q{number}", P31=f"Q{number % 7 + 1}", P50=f"Q{number + 1}") for number in range(1, 1201)]
+SMALL = 40_000
+"""Bytes of a piece, so that the dump has more than ten."""
 CONVERT = (
-    SMALL_PIECES
+    f"from kbkit.readers.wikidata import passes; passes._MIN_PIECE = {SMALL}\n"
     + """
 import json, os, signal, sys
 from pathlib import Path
@@ -514,13 +517,13 @@ print(json.dumps(made.counts))
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    again = [*MANY[:2000], MANY[3], *MANY[2000:]]  # one twice, in different pieces
+    again = [*MANY[:800], MANY[3], *MANY[800:]]  # one twice, in different pieces
     return write(tmp_path_factory.mktemp("dump") / "many.json.gz", again)
 
 
 def test_several_pieces_and_processes(many, tmp_path, monkeypatch) -> None:
     whole = run(many, tmp_path / "whole")
-    monkeypatch.setattr(passes, "_MIN_PIECE", 100_000)
+    monkeypatch.setattr(passes, "_MIN_PIECE", SMALL)
     told: list[tuple[int, int]] = []
     made = convert([many], {}, tmp_path / "parts", lambda done, total: told.append((done, total)))
     assert len(made.quads) > 10
@@ -550,7 +553,7 @@ def test_a_killed_build_goes_on(many, tmp_path, monkeypatch) -> None:
     assert {part: part.stat().st_mtime_ns for part in before} == before
     assert not list((tmp_path / "parts").rglob("*.new"))
     # As a build that was not stopped, in one process
-    monkeypatch.setattr(passes, "_MIN_PIECE", 100_000)
+    monkeypatch.setattr(passes, "_MIN_PIECE", SMALL)
     monkeypatch.setattr(passes, "workers", lambda: 1)
     assert json.loads(done.stdout) == run(many, tmp_path / "other", **options).counts
     ours, others = (sorted(_whole(tmp_path / name)) for name in ("parts", "other"))
@@ -583,13 +586,13 @@ def test_other_files_or_options_begin_anew(tmp_path) -> None:
 
 
 def test_errors_of_other_processes(tmp_path, monkeypatch, wording) -> None:
-    monkeypatch.setattr(passes, "_MIN_PIECE", 100_000)
+    monkeypatch.setattr(passes, "_MIN_PIECE", SMALL)
     path = write(
-        tmp_path / "d.jsonl", [], "\n".join(json.dumps(one) for one in [*MANY[:1500], {"id": "x"}, *MANY[1500:]])
+        tmp_path / "d.jsonl", [], "\n".join(json.dumps(one) for one in [*MANY[:600], {"id": "x"}, *MANY[600:]])
     )
     with pytest.raises(BadInputError) as error:
         run(path, tmp_path / "parts")
-    wording(mentions(str(error.value), f"{path} | line 1,501 | 'x'"), replace={str(tmp_path): "DIR"})
+    wording(mentions(str(error.value), f"{path} | line 601 | 'x'"), replace={str(tmp_path): "DIR"})
 
 
 class StopError(Exception):
@@ -599,7 +602,7 @@ class StopError(Exception):
 @pytest.fixture
 def executors(monkeypatch: pytest.MonkeyPatch) -> list[ProcessPoolExecutor]:
     """Collect the executors of worker processes."""
-    monkeypatch.setattr(passes, "_MIN_PIECE", 100_000)
+    monkeypatch.setattr(passes, "_MIN_PIECE", SMALL)
     started: list[ProcessPoolExecutor] = []
 
     def start(*args: Any) -> ProcessPoolExecutor:
@@ -654,17 +657,18 @@ def test_workers_end_with_a_killed_parent(many, tmp_path) -> None:
 
 def test_parts_of_a_choice_are_few(many, tmp_path, monkeypatch, wording) -> None:
     """What is wanted of each piece is put together, and errors still name the line in the dump."""
-    monkeypatch.setattr(passes, "_MIN_PIECE", 100_000)
-    wanted = ",".join(f"Q{number}" for number in range(7, 3000, 100))
+    monkeypatch.setattr(passes, "_MIN_PIECE", SMALL)
+    monkeypatch.setattr(passes, "workers", lambda: 1)
+    wanted = ",".join(f"Q{number}" for number in range(7, 1200, 100))
     made = run(many, tmp_path / "parts", ids=wanted)
     assert ids(made) == wanted.split(",")
     assert len(list((tmp_path / "parts" / "scan").glob("*"))) > 10
     assert len(list((tmp_path / "parts" / "parts").glob("*"))) == 1
     odd = named("Q9001", statement(SNAKS["amount"], "Q9001$A"))
-    path = write(tmp_path / "d.jsonl", [*MANY[:1000], odd, *MANY[1000:]], "lines")
+    path = write(tmp_path / "d.jsonl", [*MANY[:500], odd, *MANY[500:]], "lines")
     with pytest.raises(BadInputError) as caught:
-        run(path, tmp_path / "odd", ids="Q1,Q2,Q9001,Q2500")
-    wording(mentions(str(caught.value), "d.jsonl | line 1,001 | Q9001 | '12,5'"), replace={str(tmp_path): "DIR"})
+        run(path, tmp_path / "odd", ids="Q1,Q2,Q9001,Q1100")
+    wording(mentions(str(caught.value), "d.jsonl | line 501 | Q9001 | '12,5'"), replace={str(tmp_path): "DIR"})
 
 
 # -- estimates --------------------------------------------------------------------------------------------------------
@@ -688,12 +692,12 @@ def test_estimate_of_a_whole_dump(graph) -> None:
 
 
 def test_estimate_from_the_beginning(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("kbkit.readers.wikidata.estimate._SAMPLE", 300_000)
+    monkeypatch.setattr("kbkit.readers.wikidata.estimate._SAMPLE", 120_000)
     path = write(tmp_path / "d.json", MANY)
     rows = dict(estimate([path], {"class": "Q3"}))
     read = int(rows["entities in the dump"].removeprefix("about ").replace(",", ""))
     chosen = int(rows["entities selected"].removeprefix("about ").replace(",", ""))
-    assert 2800 < read < 3200
+    assert 1120 < read < 1280
     assert 0.1 < chosen / read < 0.2  # of seven classes one
     assert re.fullmatch(r"the first [0-9]+ % of the dump", rows["estimated from"])
     assert rows[""] == "the rest of the dump may have a larger or smaller share of selected entities"
@@ -702,7 +706,7 @@ def test_estimate_from_the_beginning(tmp_path, monkeypatch) -> None:
 def test_estimates_of_what_is_wrong(tmp_path, graph, wording) -> None:
     with pytest.raises(BadInputError) as caught:
         estimate([write(tmp_path / "d.json", [])], {})
-    wording(mentions(str(caught.value), ""), replace={str(tmp_path): "DIR"})
+    wording(mentions(str(caught.value), f"No entity | {tmp_path / 'd.json'}"), replace={str(tmp_path): "DIR"})
     with pytest.raises(BadInputError) as caught:
         estimate([graph], {"class": "human"})
-    wording(mentions(str(caught.value), ""), replace={str(tmp_path): "DIR"})
+    wording(mentions(str(caught.value), "'HUMAN' | Q5"), replace={str(tmp_path): "DIR"})

@@ -462,7 +462,7 @@ def test_gregorian_days_stay(day: date) -> None:
 def test_no_times(written: str, wording: Wording) -> None:
     with pytest.raises(ValueError) as caught:
         literals.date_time(written, 11, "Q1985727")
-    wording(mentions(str(caught.value), ""))
+    wording(mentions(str(caught.value), repr(written)))
 
 
 @pytest.mark.parametrize(

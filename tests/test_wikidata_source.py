@@ -138,7 +138,7 @@ def test_entities_that_are_referred_to_are_nodes(kb: KnowledgeBase) -> None:
 
 def test_a_class_with_its_subclasses(tmp_path: Path) -> None:
     """Q6256 country has sovereign states below it in the sample."""
-    with kbkit.ingest("wikidata", SAMPLE, out=tmp_path / "kb", options={"class": "Q5"}, stores=LIGHT) as kb:
+    with kbkit.ingest("wikidata", SAMPLE, out=tmp_path / "kb", options={"class": "Q5"}, stores=["tables"]) as kb:
         typed = kb.sql("SELECT DISTINCT type FROM nodes WHERE key IN (SELECT subject FROM statements)")
         assert set(typed["type"]) == {"human", "property"}
         assert kb.node("Q145").name == "United Kingdom"  # referred to: its terms come along
@@ -152,8 +152,8 @@ def test_a_build_that_is_stopped_goes_on(tmp_path: Path, wording: Wording) -> No
 
     out = tmp_path / "kb"
     with pytest.raises(InterruptedBuildError) as caught:
-        kbkit.ingest("wikidata", SAMPLE, out=out, stores=LIGHT, progress=stop)
-    wording(mentions(str(caught.value), ""), replace={str(tmp_path): "DIR"})
+        kbkit.ingest("wikidata", SAMPLE, out=out, stores=["tables"], progress=stop)
+    wording(str(caught.value))
     parts = sorted(KbDirectory(out).partial.rglob("*.parquet"))
     made = {path: path.stat().st_mtime_ns for path in parts}
     assert made
@@ -163,7 +163,7 @@ def test_a_build_that_is_stopped_goes_on(tmp_path: Path, wording: Wording) -> No
         if (event.stage, event.done) == ("load", 1):
             after.update({path: path.stat().st_mtime_ns for path in parts})
 
-    with kbkit.ingest("wikidata", SAMPLE, out=out, stores=LIGHT, progress=look) as kb:
+    with kbkit.ingest("wikidata", SAMPLE, out=out, stores=["tables"], progress=look) as kb:
         assert kb.node("Q42").name == "Douglas Adams"
     assert after == made
     assert not KbDirectory(out).partial.exists()
@@ -182,17 +182,18 @@ def test_options_of_a_recipe_are_flags(here: Run, tmp_path: Path, wording: Wordi
     chosen = ("--ids", "Q42,Q999999999", "--hops=1", "--stores", "tables")
     done = here("ingest", "wikidata", SAMPLE, *chosen, "-o", tmp_path / "kb")
     assert done.returncode == 0, done.stderr
-    wording(mentions(done.stderr, "1"), "cli", replace={str(tmp_path): "DIR"})
+    assert done.stderr.splitlines()[-1].startswith("  1 ")  # an id that the dump does not have
     with kbkit.open(tmp_path / "kb") as kb:
         assert kb.sql("SELECT count(DISTINCT subject) AS n FROM statements")["n"].item() > 10
     done = here("ingest", "wikidata", SAMPLE, "--clas", "Q5", "-o", tmp_path / "other")
-    wording(mentions(done.stderr, "'--clas' | '--class'"), "cli", replace={str(tmp_path): "DIR"})
+    mentions(done.stderr, "'--clas' | '--class'")
     done = here("ingest", "wikidata", SAMPLE, "--hops", "9", "-o", tmp_path / "other")
     wording(mentions(done.stderr, "'9' | 0 | 1 | 2 | 3"), "cli", replace={str(tmp_path): "DIR"})
     done = here("ingest", "world", "--dry-run")
-    wording(mentions(done.stderr, ""), "cli", replace={str(tmp_path): "DIR"})
+    wording(mentions(done.stderr, "world | --dry-run"), "cli")
 
 
+@pytest.mark.core
 def test_a_dry_run_makes_nothing(here: Run, tmp_path: Path) -> None:
     done = here("ingest", "wikidata", SAMPLE, "--dry-run", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -253,7 +254,7 @@ def test_an_export_keeps_statements(kb: KnowledgeBase, tmp_path: Path) -> None:
     ("options", "said"),
     [
         ({"max_types": "x"}, "'x'"),
-        ({"hops": "1"}, ""),
+        ({"hops": "1"}, "hops | class | property | ids"),
     ],
 )
 def test_options_are_read_before_the_dump(options: dict[str, str], said: str, tmp_path: Path, wording: Wording) -> None:

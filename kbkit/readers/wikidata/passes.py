@@ -106,9 +106,7 @@ class Pass:
                 while len(waiting) > size:  # one piece more than workers is ready
                     self._collect(waiting)
                 self._report()
-                with _without_main_module():
-                    future = executor.submit(_run_task, self._task, self._options, piece, self._part(number))
-                waiting[future] = number, piece.place(piece.line)
+                waiting[self._submit(executor, number, piece)] = number, piece.place(piece.line)
                 del piece  # else one more piece stays in memory
             while waiting:
                 self._collect(waiting)
@@ -120,6 +118,15 @@ class Pass:
         finally:
             executor.shutdown(wait=True, cancel_futures=True)
 
+    def _submit(self, executor: ProcessPoolExecutor, number: int, piece: Piece) -> Future[dict[str, Any]]:
+        try:
+            with _without_main_module():
+                return executor.submit(_run_task, self._task, self._options, piece, self._part(number))
+        except (BrokenProcessPool, OSError) as error:
+            if isinstance(error, OSError) and not executor._broken:  # not a handle of a pool that just broke
+                raise
+            raise _worker_ended(piece.place(piece.line)) from None
+
     def _collect(self, waiting: dict[Future[dict[str, Any]], tuple[int, str]]) -> None:
         """Wait for results, at most ``_POLL`` seconds; if several tasks failed, raise the first error in the dump."""
         finished = wait(waiting, timeout=_POLL, return_when=FIRST_COMPLETED).done
@@ -128,9 +135,7 @@ class Pass:
             try:
                 self._finish(number, future.result())
             except BrokenProcessPool:
-                raise KbError(
-                    f"A worker process ended unexpectedly while reading from {place}", "It may have run out of memory"
-                ) from None
+                raise _worker_ended(place) from None
         self._report()
 
     def _part(self, number: int) -> Path:
@@ -193,6 +198,11 @@ def _consume(first: list[tuple[int, Piece]], rest: Iterator[tuple[int, Piece]]) 
 def workers() -> int:
     """Return the number of worker processes: one per core that this process may use, up to a maximum."""
     return min(systems.cores(), _MAX_WORKERS)
+
+
+def _worker_ended(place: str) -> KbError:
+    message = f"A worker process ended unexpectedly while reading from {place}"
+    return KbError(message, "It may have run out of memory")
 
 
 def _start_worker() -> None:
