@@ -168,7 +168,7 @@ BAD_INPUT = {
     ".shw": "'.show'",
     ".s": ".schema or .show",
     ".": "'.'",
-    "\\l": r"'\\l'",
+    "\\l": r"'\l'",
     ".info x": ".info",
     ".quit now": ".quit",
     ".back": ".show NODE",
