@@ -359,7 +359,7 @@ def export(
         bool,
         typer.Option("--flat", help="Write one file each of nodes, edges and texts, and a recipe that reads them."),
     ] = False,
-    gzip: Annotated[bool, typer.Option("--gzip", help="Compress the files of csv.")] = False,
+    gzip: Annotated[bool, typer.Option("--gzip", help="Compress CSV files.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite an existing export.")] = False,
 ) -> None:
     """Export a KB for other programs."""

@@ -196,7 +196,8 @@ def convert(
     source: Annotated[Path, typer.Argument(metavar="IN", help="Run or gold answers.")],
     target: Annotated[Path, typer.Argument(metavar="OUT", help="Output file; its suffix selects the format.")],
     kind: Annotated[
-        str | None, typer.Option("--kind", metavar="KIND", help="run or gold (default: detected from IN).")
+        str | None,
+        typer.Option("--kind", metavar="KIND", help="Kind of the input: run or gold (default: detected from IN)."),
     ] = None,
     split: Split = "",
     tag: Annotated[str, typer.Option("--tag", metavar="NAME", help="Name of the system in a TREC run.")] = "kbkit",
