@@ -23,7 +23,9 @@ GENERATED = ("commands", "schema")
 PROSE = ("architecture",)
 """Guides without examples."""
 PAGES = {"README": README} | {
-    path.stem: path.read_text(encoding="utf-8") for path in sorted(GUIDES.glob("*.md")) if path.stem not in (*GENERATED, *PROSE)
+    path.stem: path.read_text(encoding="utf-8")
+    for path in sorted(GUIDES.glob("*.md"))
+    if path.stem not in (*GENERATED, *PROSE)
 }
 
 

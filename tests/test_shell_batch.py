@@ -20,7 +20,9 @@ SLOW = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range % 
 def test_texts_run_one_after_another(here: Run, world_kb: Path) -> None:
     done = here("shell", world_kb, "-c", ONE)
     assert (done.returncode, done.stdout, done.stderr) == (0, "a\n─\n1\n1 row\n", "")
-    done = here("shell", world_kb, "-f", "ndjson", "-c", ONE + TWO, "-c", "SELECT 3 AS a\n\n", "-c", "SELECT a + 1 AS b FROM _")
+    done = here(
+        "shell", world_kb, "-f", "ndjson", "-c", ONE + TWO, "-c", "SELECT 3 AS a\n\n", "-c", "SELECT a + 1 AS b FROM _"
+    )
     assert (done.returncode, done.stdout) == (0, '{"a":1}\n{"a":2}\n{"a":3}\n{"b":4}\n')
 
 
