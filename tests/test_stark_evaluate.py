@@ -334,7 +334,7 @@ def test_merged_by_hand() -> None:
 def test_rerank_depth() -> None:
     assert [rerank.depth(split) for split in ("test", "human_generated_eval")] == [20, 10]
     assert rerank.depth("test", 3) == 3
-    with pytest.raises(KbError, match="hits to rerank 0"):
+    with pytest.raises(KbError, match="number of hits to rerank: 0"):
         rerank.depth("test", 0)
 
 

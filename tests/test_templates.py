@@ -68,8 +68,8 @@ def stem(template: Template) -> str:
 
 @lru_cache(None)
 def groundings(kb: KnowledgeBase, template: Template) -> list[dict[str, Any]]:
-    """Return two with 1 to 20 answers, and one with any number."""
-    frames = [kb.sample(template, 2, seed=1), kb.sample(template, 1, seed=2, min_answers=1, max_answers=100_000)]
+    """Return one with 1 to 20 answers, if any, and two with any number."""
+    frames = [kb.sample(template, 1, seed=1), kb.sample(template, 2, seed=2, min_answers=1, max_answers=100_000)]
     return [row for frame in frames for row in frame.to_dicts()]
 
 
