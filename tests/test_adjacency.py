@@ -75,7 +75,8 @@ def assert_equal(opened: adjacency.Adjacency, edges: list[Edge], relations: int,
     assert opened.pairs() == pairs
 
 
-@settings(max_examples=150, deadline=None)
+@pytest.mark.core
+@settings(max_examples=50, deadline=None)
 @given(EDGES)
 def test_neighbours_equal_a_dict_of_sets(edges: list[Edge]) -> None:
     with TemporaryDirectory() as folder:

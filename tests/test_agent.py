@@ -75,6 +75,7 @@ def taken(answer: Answer) -> list[tuple[str, bool]]:
 # -- the loop ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.core
 def test_a_question_is_answered(world: KnowledgeBase) -> None:
     answer, _server = ask(world, [SEARCH, ENTRY, says('examples("rel:borders")'), GOOD, STOP])
     assert answer.sparql.strip() == QUERY
@@ -203,7 +204,7 @@ def test_queries_that_fail(world: KnowledgeBase) -> None:
     seen = [step["observation"]["outcome"] for step in server.requests[-1].inputs["steps"]]
     assert [said.partition(":")[0] for said in seen] == ["syntax error", "empty", "timeout", "results"]
     assert "line " in seen[0]
-    assert seen[2] == "timeout: SPARQL stopped after 0.3 s; make the query simpler"
+    assert seen[2] == "timeout: SPARQL query cancelled after 0.3 s; make the query simpler"
 
 
 @pytest.mark.parametrize("said", ["I do not know.", "{}", "[1]", "Thought: hm", "Action:", "\x00"])
@@ -562,14 +563,14 @@ def test_long_rests_are_read_at_once(begun: str, part: str) -> None:
     assert replies.read(begun + part * (90_000 // len(part)), ACTIONS).action in ("", "sparql", "search")
 
 
-@settings(deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.text(alphabet=st.sampled_from(list("ab (){}[]\"'`\n\\:=>*#?.“”Action searchstopqlTh")), max_size=80))
 def test_any_reply_is_read_or_refused(said: str) -> None:
     wanted = replies.read(said, ACTIONS)
     assert wanted.problem or wanted.action in ACTIONS
 
 
-@settings(deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.text(min_size=1).filter(lambda text: '"""' not in text and text.strip() and not text.endswith('"')))
 def test_an_argument_between_triple_marks_comes_through(argument: str) -> None:
     if re.search(r"\n[\s*#>]*Observation\b", argument, re.IGNORECASE) or "think>" in argument:
@@ -644,6 +645,7 @@ def records(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
+@pytest.mark.core
 def test_ask_with_a_trace_and_a_conversation(here: Here, kb_path: Path, tmp_path: Path, wording: Wording) -> None:
     first = tmp_path / "trace.jsonl"
     script = [SEARCH, SEARCH, GOOD, STOP]
@@ -705,19 +707,19 @@ def test_ask_keeps_what_was_found_when_it_cannot_go_on(
 
 
 def test_ctrl_c_is_the_last_record_of_a_trace(tmp_path: Path) -> None:
-    from kbkit.cli.explore import _kept
+    from kbkit.cli.ask import _recorded
 
     path = tmp_path / "t.jsonl"
     state = State()
     state.add(Step(1, "t", "search", "Portugal"))
-    with pytest.raises(KeyboardInterrupt), _kept(path, QUESTION, [], "") as opened:
+    with pytest.raises(KeyboardInterrupt), _recorded(path, QUESTION, [], "") as opened:
         assert opened is not None
         assert path.read_text() == ""  # it can be written, which is known before anything is paid
         opened.step(state)
         raise KeyboardInterrupt
     step, last = records(path)
     assert (step["argument"], last["error"]["message"]) == ("Portugal", "stopped")
-    with pytest.raises(KbError, match=r"cannot be written"), _kept(tmp_path, QUESTION, [], ""):
+    with pytest.raises(KbError, match=str(tmp_path)), _recorded(tmp_path, QUESTION, [], ""):
         pass
 
 
@@ -725,7 +727,7 @@ def test_ask_without_an_answer(here: Here, kb_path: Path, wording: Wording) -> N
     with Server(SEARCH, NOTHING) as server:
         llm = ("--llm", f"m@{server.url}")
         without = ("--without", "entry", "--without", "examples")
-        done = here("ask", kb_path, "Nothing?", *llm, "--max-actions", "2", *without)
+        done = here("ask", kb_path, "Nothing?", *llm, "--max-actions", "2", *without, "-f", "csv")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.splitlines()[0] == EMPTY
     wording(done.stderr, "cli")
@@ -772,7 +774,7 @@ def test_traces_that_are_none(tmp_path: Path, content: str, wording: Wording) ->
 
 
 def test_steps_are_shown_without_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
-    from kbkit.cli.explore import _print_step
+    from kbkit.cli.ask import _print_step
 
     step = Step(3, "I see \x1b[2J it.", "sparql", "SELECT ?x\n{ \x1b[31m }", folded="results: 1 row\x07")
     _print_step(State([step], [step]))

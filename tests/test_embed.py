@@ -219,6 +219,7 @@ def test_texts_go_in_batches_of_64(copy: Path, endpoint: Endpoint) -> None:
     assert texts == [f"passage: {name}" for name in texts_of(copy)]
 
 
+@pytest.mark.core
 def test_what_a_request_says(serve: Callable[..., Endpoint], monkeypatch: pytest.MonkeyPatch) -> None:
     endpoint = serve()
     model = embed.load(f"openai:org/some-model@{endpoint.url}/")
@@ -322,9 +323,9 @@ def test_two_legs_of_vectors_are_one_request(remote: Path, endpoint: Endpoint) -
     assert endpoint.inputs() == [["query: name0 word0"]]
 
 
-def test_a_search_from_the_command_line_is_one_request(run, remote: Path, endpoint: Endpoint) -> None:
+def test_a_search_from_the_command_line_is_one_request(here, remote: Path, endpoint: Endpoint) -> None:
     endpoint.inputs()
-    done = run("search", remote, "name5 word5", "-m", "dense", "-k", "1", env={"KBKIT_API_KEY": KEY})
+    done = here("search", remote, "name5 word5", "-m", "dense", "-k", "1", env={"KBKIT_API_KEY": KEY})
     assert (done.returncode, done.stderr) == (0, "")
     assert KEY not in done.stdout
     assert endpoint.inputs() == [["query: name5 word5"]]
@@ -487,9 +488,9 @@ def test_a_model_whose_name_begins_with_an_at_sign(serve: Callable[..., Endpoint
     assert not embed.same_model(name, "openai:@cf/baai/bge-m3@" + endpoint.url)
 
 
-def test_a_build_without_its_endpoint_changes_nothing(run, copy: Path) -> None:
+def test_a_build_without_its_endpoint_changes_nothing(here, copy: Path) -> None:
     before, gone = kbs.tree(copy), dead_url()
-    done = run("-q", "build", copy, "vectors", "--embedder", f"openai:m@{gone}", env={"KBKIT_API_KEY": KEY})
+    done = here("-q", "build", copy, "vectors", "--embedder", f"openai:m@{gone}", env={"KBKIT_API_KEY": KEY})
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(f"kbkit: Cannot reach {gone}/embeddings: ")
     assert done.stderr.count("\n") == 1
@@ -497,10 +498,10 @@ def test_a_build_without_its_endpoint_changes_nothing(run, copy: Path) -> None:
     assert kbs.generations(copy) == ["0001"]
 
 
-# Not strict: it is a race, lost about one time in six.
+# Twice, because the order of the failing threads differs from run to run.
 def test_an_ingest_without_its_endpoint_leaves_nothing(static_kb: Path, tmp_path: Path) -> None:
     request = Request("table", [static_kb.parent / "source"], embedder=f"openai:m@{dead_url()}")
-    for _ in range(5):
+    for _ in range(2):
         with pytest.raises(KbError, match="Cannot reach "):
             ingest(request, tmp_path / "new.kb")
         assert not (tmp_path / "new.kb").exists()
@@ -515,9 +516,9 @@ def test_an_endpoint_that_fails_in_the_middle_of_a_build(copy: Path, serve: Call
     assert kbs.tree(copy) == before
 
 
-def test_a_search_without_its_endpoint_is_one_line(run, remote: Path) -> None:
+def test_a_search_without_its_endpoint_is_one_line(here, remote: Path) -> None:
     gone = f"openai:e5-tiny@{dead_url()}"
-    done = run("search", remote, "name5", "--embedder", gone)
+    done = here("search", remote, "name5", "--embedder", gone)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert done.stderr.startswith(f"kbkit: Cannot reach {gone.partition('@')[2]}/embeddings: ")
     with kbkit.open(remote) as opened:
@@ -673,9 +674,9 @@ def test_an_embedder_of_no_kind(name: str) -> None:
 
 
 @pytest.mark.skipif(not MISSING, reason="sentence-transformers is installed")
-def test_a_library_that_is_missing_says_how_to_get_it(run, static_kb: Path, tmp_path: Path) -> None:
+def test_a_library_that_is_missing_says_how_to_get_it(here, static_kb: Path, tmp_path: Path) -> None:
     source = static_kb.parent / "source"
-    done = run("ingest", "table", source, "--out", tmp_path / "a.kb", "--embedder", "sentence-transformers:x/y")
+    done = here("ingest", "table", source, "-o", tmp_path / "a.kb", "--embedder", "sentence-transformers:x/y")
     assert (done.returncode, done.stdout) == (1, "")
     assert "pip install" in done.stderr
     assert "[sentence-transformers]" in done.stderr

@@ -35,7 +35,7 @@ def library() -> embed.StaticEmbedder:
     return model
 
 
-@settings(deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(texts=TEXTS)
 def test_vectors_are_those_of_the_library(
     shipped: embed.StaticEmbedder, library: embed.StaticEmbedder, texts: list[str]

@@ -170,6 +170,7 @@ def test_a_kb_without_search_indexes(tmp_path: Path, wording: Wording) -> None:
 # -- entries ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.core
 def test_an_entry_of_a_kb_of_tables(explorer: Explorer) -> None:
     paris = explorer.entry("city:paris")
     assert (paris.id, paris.name) == ("city:paris", "Paris")
@@ -355,19 +356,19 @@ ENDLESS = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"
         ("ASK { ?a ?b ?c }", "results", "results: 1 row"),
         ("SELECT (COUNT(?x) AS ?n) { ?x a type:nothing }", "results", "results: 1 row"),
         ("SELECT ?x { ?x a type:nothing }", "empty", "empty: the query ran, and gave no rows"),
-        ("SELECT ?x {\n ?x a ?y ;;; }}", "syntax", "syntax error: line 2, column "),
-        ("SELECT ?x {\n ?x nope:p ?y }", "syntax", "syntax error: line 2, column 5: the prefix nope: is declared "),
+        ("SELECT ?x {\n ?x a ?y ;;; }}", "syntax", "syntax error: Unexpected '}' (line 2, column 15)"),
+        ("SELECT ?x {\n ?x nope:p ?y }", "syntax", "syntax error: Undeclared prefix nope: (line 2, column 5)"),
         (
             "SELECT ?x (COUNT(?y) AS ?n) { ?x a ?y }",
             "syntax",
             "syntax error: The SELECT contains a variable that is unb",
         ),
         ("  ", "syntax", "syntax error: the query is empty"),
-        (ENDLESS, "timeout", "timeout: SPARQL stopped after 0.2 s; make the query simpler"),
+        (ENDLESS, "timeout", "timeout: SPARQL query cancelled after 0.2 s; make the query simpler"),
         (
             "SELECT * { SERVICE <http://127.0.0.1:1/> { ?a ?b ?c } }",
             "syntax",
-            "syntax error: line 1, column 12: SERVICE ",
+            "syntax error: SERVICE <http://127.0.0.1:1/> is not supported: ",
         ),
     ],
 )
@@ -461,7 +462,7 @@ def _add_tables(path: Path) -> None:
             )
 
 
-@pytest.mark.parametrize("written", ["Q42", "wd:Q42", "q42", "<http://www.wikidata.org/entity/Q42>", "Douglas Adams"])
+@pytest.mark.parametrize("written", ["q42", "<http://www.wikidata.org/entity/Q42>", "Douglas Adams"])
 def test_an_entry_of_wikidata(wikidata: Explorer, written: str) -> None:
     entry = wikidata.entry(written)
     assert entry.title == "Douglas Adams (Q42): English writer"
@@ -567,7 +568,7 @@ def test_queries_of_the_query_service(sample: Explorer) -> None:
       SERVICE wikibase:label { bd:serviceParam wikibase:language "en". } }"""
     assert sample.sparql(query).shown[2:] == ["| wd:Q42 | Douglas Adams |"]
     assert sample.sparql("SELECT ?x {\n ?x nope:p ?y }").said.startswith(
-        "syntax error: line 2, column 5: the prefix nope:"
+        "syntax error: Undeclared prefix nope: (line 2, column 5)"
     )
 
 
@@ -668,7 +669,7 @@ def test_times_are_written_by_their_precision(value: str, precision: int | None,
 
 def test_what_a_model_is_told_of_a_kb(explorer: Explorer) -> None:
     about = describe.kb(explorer.stores, explorer.names)
-    assert about["name"] == "Countries of the world and what connects them"
+    assert about["name"] == "Countries of the world and their relations"
     assert about["relations"]["rel:borders"] == "has a land border with: country -> country; 638 edges, both ways"
     assert about["types"]["type:river"] == "293 nodes; has attr:length_km"
     assert about["prefixes"]["country"] == "http://example.org/world/country/"

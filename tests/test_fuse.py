@@ -56,7 +56,7 @@ LISTED = st.dictionaries(st.integers(0, 15), st.integers(-8, 8).map(lambda n: n 
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=80)
 @given(
     st.lists(st.tuples(LISTED, st.sampled_from([0.0, 0.25, 1.0, 3.0]) | st.floats(0, 10)), min_size=1, max_size=4),
     st.integers(1, 20),

@@ -61,6 +61,7 @@ def test_build_adds_what_was_left_out(run: Run, here: Run, tmp_path: Path) -> No
         assert kb.search("insulin", mode="dense")["snippet"][0].startswith("A hormone that lets cells")
 
 
+@pytest.mark.core
 def test_an_unknown_store_is_refused_before_anything_is_built(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match=r"store 'vector'.*'vectors'"):
         kbkit.ingest("table", TINY, out=tmp_path / "t.kb", stores=["vector"])

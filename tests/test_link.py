@@ -290,13 +290,13 @@ def edits(one: str, other: str) -> int:
 
 
 @given(st.text(max_size=60))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_any_text_links(kb: KnowledgeBase, question: str) -> None:
     assert_sound(kb, question, link(kb.session, question))
 
 
 @given(SENTENCES)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_nodes_bear_the_names_that_link_them(kb: KnowledgeBase, question: str) -> None:
     found = link(kb.session, question)
     assert_sound(kb, question, found)
@@ -308,7 +308,7 @@ def test_nodes_bear_the_names_that_link_them(kb: KnowledgeBase, question: str) -
 
 
 @given(SENTENCES)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_case_does_not_matter_to_names(kb: KnowledgeBase, question: str) -> None:
     upper = link(kb.session, question.upper())
     lower = link(kb.session, question.lower())

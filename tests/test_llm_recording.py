@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kbkit.errors import BadInputError, KbError, UnknownNameError
@@ -53,6 +53,7 @@ def write(folder: Path, *calls: Recorded) -> Path:
 # -- the cache --------------------------------------------------------------------------------------------------------
 
 
+@settings(max_examples=25)
 @given(st.lists(st.tuples(REQUESTS, REPLIES), max_size=6))
 def test_cache_round_trip(pairs: list[tuple[Request, Reply]]) -> None:
     cache, first = Cache(None), {}
@@ -64,6 +65,7 @@ def test_cache_round_trip(pairs: list[tuple[Request, Reply]]) -> None:
     assert cache.get("other") is None
 
 
+@pytest.mark.core
 def test_a_cache_is_there_for_the_next_process(tmp_path: Path) -> None:
     file = tmp_path / "deep" / "llm.sqlite"
     cache = Cache(file)
@@ -96,7 +98,7 @@ from kbkit.llm.cache import Cache
 from kbkit.llm.client import Message, Reply, Request
 sys.stdin.readline()
 cache = Cache(Path(sys.argv[1]))
-for number in range(60):
+for number in range(30):
     for name in ("both", sys.argv[2]):
         request = Request((Message("user", f"{name} {number}"),))
         cache.put(request.key("m"), "m", request, Reply(name))
@@ -114,7 +116,7 @@ def test_processes_that_write_at_once(tmp_path: Path) -> None:
     said = [process.communicate(timeout=60)[1] for process in started]
     assert said == [b""] * 3
     asked = sorted(c.request.asked() for c in Cache(tmp_path / "c").rows())
-    assert asked == sorted(f"{name} {number}" for name in ("both", "x", "y", "z") for number in range(60))
+    assert asked == sorted(f"{name} {number}" for name in ("both", "x", "y", "z") for number in range(30))
 
 
 def test_a_write_that_is_interrupted_leaves_the_cache_usable() -> None:
@@ -181,6 +183,7 @@ def test_a_place_that_is_no_folder(tmp_path: Path, wording: Wording) -> None:
 # -- recordings -------------------------------------------------------------------------------------------------------
 
 
+@settings(max_examples=25)
 @given(st.lists(st.tuples(REQUESTS, REPLIES), max_size=4))
 def test_a_recording_reads_back_as_it_was_written(tmp_path_factory: Any, pairs: list[tuple[Request, Reply]]) -> None:
     folder = tmp_path_factory.mktemp("r")
@@ -246,9 +249,15 @@ def test_files_that_are_no_recordings(tmp_path: Path, wording: Wording) -> None:
     assert [fact for fact in ["empty.jsonl"] if fact not in message] == []
     wording(message, replace={str(tmp_path): "DIR"})
     with pytest.raises(KbError) as caught:
-        recording.write([call("a")], tmp_path / "missing" / "calls.jsonl")
+        recording.write([call("a")], tmp_path / "empty.jsonl" / "calls.jsonl")
     message = str(caught.value)
     wording(message, replace={str(tmp_path): "DIR"})
+
+
+def test_the_folder_of_a_recording_is_created(tmp_path: Path) -> None:
+    file = tmp_path / "missing" / "calls.jsonl"
+    assert recording.write([call("a")], file) == 1
+    assert [c.request.asked() for c in recording.read(file)] == ["a"]
 
 
 def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:

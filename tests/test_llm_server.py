@@ -42,6 +42,7 @@ def failure(*script: Step, retries: int = 0, timeout: float = 20, request: Reque
 # -- what is sent -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.core
 def test_a_call_as_the_server_sees_it() -> None:
     with Server(reply(" Hello, é. ", input=7, output=3)) as server:
         assert OpenAIModel("m", server.url).complete(ASK) == Reply(" Hello, é. ", Usage(7, 3))

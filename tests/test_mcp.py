@@ -52,6 +52,7 @@ def called(kb: KnowledgeBase, name: str, limits: Limits | None = None, **argumen
 # -- over stdio -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.core
 def test_the_command_serves_over_stdio(world_kb: Path) -> None:
     """With both generations of the protocol; every line of standard output is one of its messages."""
 
@@ -117,6 +118,7 @@ def test_nothing_but_the_protocol_is_on_standard_output(world_kb: Path) -> None:
 # -- the tools --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.core
 def test_schema(world: KnowledgeBase) -> None:
     text, failed = called(world, "schema")
     found = json.loads(text)
@@ -172,9 +174,7 @@ def test_row_caps(world: KnowledgeBase, name: str) -> None:
     assert len(text.split("\n")) == 13
     text, failed = called(world, name, Limits(rows=10), query=query, limit=11)
     assert failed
-    assert text.startswith(
-        f"Invalid arguments of {name}: 11 is greater than the maximum of 10"
-    )
+    assert text.startswith(f"Invalid arguments of {name}: 11 is greater than the maximum of 10")
 
 
 @pytest.mark.parametrize("name", ["sparql", "sql"])
@@ -185,7 +185,7 @@ def test_time_caps(world: KnowledgeBase, name: str) -> None:
     }
     text, failed = called(world, name, Limits(timeout=0.3), query=endless[name])
     assert failed
-    assert "stopped after 0.3 s" in text
+    assert "cancelled after 0.3 s" in text
 
 
 def test_waiting_for_the_worker_is_not_a_call_s_own_time(world: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,7 +201,7 @@ def test_waiting_for_the_worker_is_not_a_call_s_own_time(world: KnowledgeBase, m
 
     talk(server(world, Limits(timeout=0.3)), ask)
     assert len(said) == 5
-    assert all(text.startswith("timeout: SPARQL stopped after 0.3 s") for text in said)
+    assert all(text.startswith("timeout: SPARQL query cancelled after 0.3 s") for text in said)
 
 
 @pytest.mark.parametrize(

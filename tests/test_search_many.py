@@ -62,9 +62,7 @@ def assert_each_is_as_alone(
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(
-    "options", [{"k": 7}, {"k": 1}, {"k": 60, "type": "river"}, {"k": 30, "within": 'continent:"Africa" <- country'}]
-)
+@pytest.mark.parametrize("options", [{"k": 7, "type": "river"}, {"k": 30, "within": 'continent:"Africa" <- country'}])
 def test_many_equal_single_searches(kb: KnowledgeBase, mode: str, options: dict[str, object]) -> None:
     many = kb.search_many(QUERIES, mode=mode, **options)
     assert_each_is_as_alone(kb, QUERIES, many, mode=mode, **options)
@@ -87,7 +85,7 @@ def test_options_apply_to_many(kb: KnowledgeBase, options: dict[str, object]) ->
 
 @pytest.mark.parametrize("mode", ["dense", "multivector", "hybrid"])
 def test_batches_fit_in_memory(kb: KnowledgeBase, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "_SCORES", 5_000)  # three queries of 1,642 nodes
+    monkeypatch.setattr(vectors, "_MAX_SCORES", 5_000)  # three queries of 1,642 nodes
     assert_each_is_as_alone(kb, QUERIES, kb.search_many(QUERIES, k=9, mode=mode), k=9, mode=mode)
 
 
@@ -101,15 +99,16 @@ def test_any_list_of_queries(world: KnowledgeBase, texts: list[str], mode: str) 
     assert_each_is_as_alone(world, queries, world.search_many(texts, k=4, mode=mode), k=4, mode=mode)
 
 
-def test_correcting_two_hundred_queries(kb: KnowledgeBase) -> None:
-    names = kb.answers("country").nodes()["name"].to_list()[:200]
+def test_correcting_many_queries(kb: KnowledgeBase) -> None:
+    names = kb.answers("country").nodes()["name"].to_list()[:60]
     texts = [f"{name[0]}{name[2:]}x" for name in names]  # corrected side by side
     many = kb.search_many(texts, k=3, mode="bm25")
-    assert many["query"].n_unique() > 100
+    assert many["query"].n_unique() > 30
     some = {str(number): text for number, text in enumerate(texts, 1) if number % 9 == 0}
     assert_each_is_as_alone(kb, some, many.filter(pl.col("query").is_in(list(some))), k=3, mode="bm25")
 
 
+@pytest.mark.core
 def test_queries_in_every_form(kb: KnowledgeBase) -> None:
     texts = ["nile", "?!", "lake"]
     listed = kb.search_many(texts, k=3, mode="bm25")

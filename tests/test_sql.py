@@ -173,6 +173,7 @@ def test_python_variables_are_no_tables(kb: KnowledgeBase) -> None:
             kb.sql(f"SELECT * FROM {name}")
 
 
+@pytest.mark.core
 def test_the_refusal_names_the_option(here, tiny_kb: Path, secret: Path, wording: Wording) -> None:
     done = here("sql", tiny_kb, "-c", f"SELECT * FROM read_text('{secret}/canary.csv')")
     assert done.returncode == 1
@@ -197,29 +198,30 @@ def test_allow_files_reads_and_writes(here, tiny_kb: Path, secret: Path) -> None
 # -- the KB is not changed --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "CREATE TABLE x(a INT)",
-        "CREATE VIEW x AS SELECT 1",
-        "CREATE MACRO x(a) AS a",
-        "CREATE SCHEMA x",
-        "INSERT INTO nodes SELECT * FROM nodes",
-        "UPDATE nodes SET name = 'x'",
-        "DELETE FROM kb.main.nodes",
-        "TRUNCATE nodes",
-        "DROP TABLE nodes",
-        "DROP VIEW disease",
-        "ALTER TABLE nodes ADD COLUMN x INT",
-        "CREATE INDEX x ON nodes(id)",
-        "BEGIN; DELETE FROM nodes; COMMIT",
-        "SELECT 1; DELETE FROM nodes",
-        "COMMENT ON TABLE nodes IS 'x'",
-    ],
+CHANGES = (
+    "CREATE TABLE x(a INT)",
+    "CREATE VIEW x AS SELECT 1",
+    "CREATE MACRO x(a) AS a",
+    "CREATE SCHEMA x",
+    "INSERT INTO nodes SELECT * FROM nodes",
+    "UPDATE nodes SET name = 'x'",
+    "DELETE FROM kb.main.nodes",
+    "TRUNCATE nodes",
+    "DROP TABLE nodes",
+    "DROP VIEW disease",
+    "ALTER TABLE nodes ADD COLUMN x INT",
+    "CREATE INDEX x ON nodes(id)",
+    "BEGIN; DELETE FROM nodes; COMMIT",
+    "SELECT 1; DELETE FROM nodes",
+    "COMMENT ON TABLE nodes IS 'x'",
 )
-def test_the_kb_cannot_be_written(copy: Path, text: str) -> None:
-    with kbkit.open(copy) as kb, pytest.raises(QueryError):
-        kb.sql(text)
+
+
+def test_the_kb_cannot_be_written(copy: Path) -> None:
+    with kbkit.open(copy) as kb:
+        for text in CHANGES:
+            with pytest.raises(QueryError):
+                kb.sql(text)
     with kbkit.open(copy) as kb:
         assert [problem for _, problem in kb.check() if problem] == []
 
@@ -290,8 +292,8 @@ def test_timeout_stops_a_query_and_the_next_one_works(kb: KnowledgeBase) -> None
     assert kb.sql("SELECT 1 AS a", timeout=60)["a"].to_list() == [1]
 
 
-def test_timeout_of_the_command(run, tiny_kb: Path, wording: Wording) -> None:
-    done = run("sql", tiny_kb, "--timeout", "0.2", "-c", ENDLESS)
+def test_timeout_of_the_command(here, tiny_kb: Path, wording: Wording) -> None:
+    done = here("sql", tiny_kb, "--timeout", "0.2", "-c", ENDLESS)
     assert (done.returncode, done.stdout) == (124, "")
     assert "0.2 s" in done.stderr
     wording(done.stderr, "cli")
@@ -300,14 +302,14 @@ def test_timeout_of_the_command(run, tiny_kb: Path, wording: Wording) -> None:
 def test_a_negative_timeout_is_refused(here, tiny_kb: Path) -> None:
     done = here("sql", tiny_kb, "--timeout", "-1", "-c", "SELECT 1")
     assert done.returncode == 1
-    assert "--timeout" in done.stderr
+    assert "timeout" in done.stderr
     assert "-1" in done.stderr
 
 
 # -- parameters -------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.text(st.characters(exclude_categories=("Cs",)), max_size=50))
 def test_text_parameters_come_back_equal(tiny_kb: Path, text: str) -> None:
     with _shared(tiny_kb) as kb:
@@ -315,7 +317,7 @@ def test_text_parameters_come_back_equal(tiny_kb: Path, text: str) -> None:
     assert frame.to_dicts() == [{"value": text, "more": text + "x", "n": 12}]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.one_of(
         st.integers(-(2**63), 2**63 - 1),
@@ -356,10 +358,10 @@ def _close_shared() -> Iterator[None]:
         _OPEN.popitem()[1].close()
 
 
-def test_parameters_of_the_command_are_data(run, tiny_kb: Path) -> None:
+def test_parameters_of_the_command_are_data(here, tiny_kb: Path) -> None:
     hostile = "'; DROP TABLE nodes; SELECT '"
     values = ("-p", f"v={hostile}", "-p", "n=7", "-p", "f=1.5")
-    done = run("sql", tiny_kb, "-c", "SELECT $v AS v, $n AS n, $f AS f", *values, "-f", "ndjson")
+    done = here("sql", tiny_kb, "-c", "SELECT $v AS v, $n AS n, $f AS f", *values, "-f", "ndjson")
     assert json.loads(done.stdout) == {"v": hostile, "n": 7, "f": 1.5}
 
 

@@ -101,7 +101,7 @@ def test_operators_are_punctuation(world: KnowledgeBase, query: str) -> None:
     assert world.find("river#nile") in ids(world, query, 10)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.text(max_size=60))
 @example('"' * 100)
 def test_any_text_can_be_searched_for(world: KnowledgeBase, query: str) -> None:
@@ -195,7 +195,8 @@ def scored(make: Make) -> tuple[KnowledgeBase, list[Counter[str]], list[Counter[
     return make(nodes, analyzer="simple"), [Counter(n) for n in names], [Counter(t) for t in texts]
 
 
-@settings(max_examples=100, deadline=None)
+@pytest.mark.core
+@settings(max_examples=30, deadline=None)
 @given(words=st.lists(st.sampled_from([*WORDS, "nowhere"]), min_size=1, max_size=5, unique=True), k=st.integers(1, 130))
 def test_scores_are_bm25(
     scored: tuple[KnowledgeBase, list[Counter[str]], list[Counter[str]]], words: list[str], k: int
@@ -303,7 +304,7 @@ def test_snippets_show_where_most_words_are(world: KnowledgeBase) -> None:
 PIECES = ["amber", "Amber", "Äämber", "é", "🤧", "糖尿病", "\0", "\x1b[31m", "\n", "Æ", "ﬁ"]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=60), st.integers(10, 200))
 def test_snippets_are_pieces_of_the_document(world: KnowledgeBase, words: list[str], characters: int) -> None:
     document = " ".join(words)

@@ -150,7 +150,7 @@ def kind(path: _Path) -> str:
     return {6: "run", 4: "gold"}.get(formats.trec_fields(content(path)), "")
 
 
-_STARK = (".csv", "a folder of STaRK's")
+_STARK = (".csv", "a STaRK folder")
 
 
 def _ending(path: Path, endings: tuple[str, ...], kind: str, *more: str) -> str:
