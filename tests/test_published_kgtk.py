@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import kbkit
 from kbkit.ingestion import recipe as recipes
 from kbkit.kb import KnowledgeBase
-from tests.test_published_graphs import SAMPLES, edges, refused, tables_of
 from tests.kbs import mentions
+from tests.test_published_graphs import SAMPLES, edges, refused, tables_of
 from tests.test_recipes import assert_sound
 
 
