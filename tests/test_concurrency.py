@@ -123,7 +123,7 @@ def test_a_reader_keeps_its_generation_through_builds_and_gc(kb: Path, tmp_path:
         assert [problem for _, problem in reader.check() if problem] == []
     assert here("gc", kb).stderr.startswith("Removed 0001 (")
     assert kbs.generations(kb) == ["0003"]
-    assert here("gc", kb).stderr == "nothing to remove\n"
+    assert here("gc", kb).stderr == "Nothing to remove\n"
     assert_whole(kb, 3)
 
 

@@ -163,7 +163,7 @@ def test_nothing_that_holds_the_words_is_missed() -> None:
 def test_find_in_one_guide_and_without_words() -> None:
     assert {section.guide for section, _ in guidebook.find("timeout", "performance")} == {"performance"}
     assert guidebook.find("xyzzy") == []
-    with pytest.raises(KbError, match="^Empty search"):
+    with pytest.raises(KbError, match=r"^Empty search"):
         guidebook.find(" ")
     with pytest.raises(UnknownNameError, match="Unknown guide 'perf'"):
         guidebook.find("timeout", "perf")
