@@ -23,8 +23,8 @@ __all__ = ["wording"]
 
 # Half the usual examples, so that the suite stays short; HYPOTHESIS_PROFILE=thorough looks longer.
 # No deadline: a loaded machine is no defect.
-settings.register_profile("default", max_examples=50, deadline=None)
-settings.register_profile("thorough", max_examples=500, deadline=None)
+settings.register_profile("default", max_examples=25, deadline=None)
+settings.register_profile("thorough", max_examples=250, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 TESTS = Path(__file__).parent

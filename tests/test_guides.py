@@ -165,7 +165,7 @@ def test_find_in_one_guide_and_without_words() -> None:
     assert guidebook.find("xyzzy") == []
     with pytest.raises(KbError, match=r"^Empty search"):
         guidebook.find(" ")
-    with pytest.raises(UnknownNameError, match="Unknown guide 'perf'"):
+    with pytest.raises(UnknownNameError, match=r"^Unknown guide 'perf'\."):
         guidebook.find("timeout", "perf")
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from kbkit.assets.parameters import convert
-from kbkit.display.render import TABLE_ROWS
 from kbkit.errors import Command, KbError, QueryError, QuerySyntaxError
 from kbkit.executor import languages
 from kbkit.executor.lexers import masked, parameters
@@ -35,6 +34,7 @@ class Settings:
     """Settings of a prompt, which dot-commands change.
 
     ``format`` None is a table on the screen, and in a file the format of its suffix; ``width`` None is the terminal's.
+    ``rows`` None is 100 on a terminal and all in a pipe.
     ``pager`` is ``auto`` (for output longer than the screen), ``on`` or ``off``. ``timeout`` is in seconds, None for no
     limit. ``search`` holds options of :meth:`KnowledgeBase.search` for plain words.
     """
@@ -45,7 +45,7 @@ class Settings:
     width: int | None = None
     pager: str = "auto"
     timing: bool = False
-    rows: int = TABLE_ROWS
+    rows: int | None = None
     timeout: float | None = 60.0
     search: dict[str, Any] = field(default_factory=lambda: {"k": 10})
 

@@ -122,7 +122,8 @@ class Display:
 
     def _rows(self, preview: pl.DataFrame, frame: pl.DataFrame, kind: str, stream: IO[str], width: int) -> None:
         if kind == "table":
-            render.print_table(preview, stream, width=width, limit=self.settings.rows)
+            limit = self.settings.rows or (render.TABLE_ROWS if stream.isatty() else preview.height)
+            render.print_table(preview, stream, width=width, limit=limit)
         else:
             render.write_text(frame, kind, stream)
 

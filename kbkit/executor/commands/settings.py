@@ -63,11 +63,12 @@ def width(executor: Executor, argument: str) -> Outcome:
 def rows(executor: Executor, argument: str) -> Outcome:
     """Set the maximum number of rows of a table.
 
-    Other formats contain all rows.
+    The default auto is 100 on a terminal and all in a pipe. Other formats contain all rows.
     """
     if argument:
-        executor.settings.rows = parse_number(argument, "number of rows")
-    return Outcome(COMMAND, note=f"rows {executor.settings.rows}")
+        auto = argument.lower() == languages.AUTO
+        executor.settings.rows = None if auto else parse_number(argument, "number of rows")
+    return Outcome(COMMAND, note=f"rows {executor.settings.rows or languages.AUTO}")
 
 
 @command("[auto|on|off]", Argument.SWITCH)
