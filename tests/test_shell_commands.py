@@ -659,7 +659,7 @@ def test_a_kb_deleted_while_it_is_open(small_copy: Path, tmp_path: Path, capsys:
         (".format auto", "format auto"),
         (".width auto", "width auto"),
         (".width 60", "width 60"),
-        (".rows", "rows 100"),
+        (".rows", "rows auto"),
         (".rows 5", "rows 5"),
         (".pager", "pager auto"),
         (".pager OFF", "pager off"),

@@ -191,7 +191,9 @@ def test_enter_within_a_statement(shell: Shell) -> None:
     shell.typed("SELECT 12 AS n,")
     shell.enter()
     shell.typed("13 AS m;")
-    shell.send(UP, ENTER)
+    shell.send(UP)
+    shell.wait_until(lambda: shell.cursor_line == "world> SELECT 12 AS n,", "cursor in the first line")
+    shell.send(ENTER)
     shell.wait("world> SELECT 1\n   ... 2 AS n,\n   ... 13 AS m;")
     assert "2 rows" not in shell.text
 
@@ -493,7 +495,9 @@ def test_results_in_a_file(kb: Path, tmp_path: Path) -> None:
         terminal.wait_until(lambda: terminal.before_cursor == "world> ", "prompt")
         terminal.send(ctrl("d"))
         assert terminal.ended() == 0
-    assert (tmp_path / "out").read_text() == '{"name":"Afghanistan"}\n{"name":"Angola"}\n'
+    shown = (tmp_path / "out").read_text().split("\n")
+    assert shown[0] == "name"
+    assert shown[2:] == ["Afghanistan", "Angola", "2 rows", ""]
 
 
 # -- what happens meanwhile -------------------------------------------------------------------------------------------
@@ -512,7 +516,7 @@ def test_the_kb_changes_and_goes(tiny: Path, tiny_kb: Path, tmp_path: Path) -> N
         shell.ask("SELECT count(*) FROM nodes;")
         shutil.rmtree(kb)
         told = shell.ask("SELECT count(*) > 0 AS still FROM nodes;")
-        assert "what is open still answers" in told.replace("\n", " ")
+        assert "does not exist; queries still use the open generation" in told.replace("\n", "")
         assert told.endswith("\nTrue\n1 row")
         shell.send(ctrl("d"))
         assert shell.ended() == 0

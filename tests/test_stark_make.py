@@ -512,7 +512,7 @@ def test_a_query_that_names_its_answer_is_dropped(few: StarkSettings, world: Kno
 
     with (
         Server(otherwise=by(chatty)) as server,
-        pytest.raises(KbError, match=r"14: the query names its answer \(14\)"),
+        pytest.raises(KbError, match=r"14 queries remains: the query names its answer \(14\)"),
     ):
         make(world, tmp_path, few, asked([f"m@{server.url}"]))
 
