@@ -172,3 +172,10 @@ def test_neighbours_of_a_node_without_edges(small: KnowledgeBase) -> None:
 def test_degrees_count_neighbours_not_edges(small: KnowledgeBase) -> None:
     counts = {(r.name, direction): count for r, direction, count in small.degrees("person#1")}
     assert counts == {("order", "out"): 1, ("takes", "out"): 1, ("knows", "out"): 1, ("knows", "in"): 1}
+
+
+def test_names_in_a_batch_match_like_single_names(small: KnowledgeBase) -> None:
+    nodes, names = small.stores.nodes, ["Zoë Müller", "zoë müller", "nobody"]
+    for node_type in (None, "person"):
+        assert nodes.by_name(node_type, names) == [nodes.by_name(node_type, [name])[0] for name in names]
+    assert [len(rows) for rows in nodes.by_key(None, ["1", "nothing"])] == [2, 0]
