@@ -1,7 +1,7 @@
 """Snapshots of wording: what a front end says lives in one file, so that rewording touches one place.
 
 A test checks facts (the type of an error, names, numbers, places) itself, and hands the whole text to the fixture
-``wording``, which compares it with ``tests/wording/<front end>.json``. ``pytest --update-wording`` writes these files.
+``wording``, which compares it with ``tests/snapshots/wording/<front end>.json``. ``pytest --update-wording`` writes these files.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ FRONT_ENDS = ("python", "cli", "shell")
 Wording = Callable[..., None]
 _KEY = "kbkit_wording"
 _PORT = re.compile(r"127\.0\.0\.1:\d+")
+_INSTALLED_FROM = re.compile(r"(?<=pip install ')[^'\[]+(?=\[)")
+"""The checkout or the distribution, as kbkit was installed."""
 
 
 def read(front_end: str) -> dict[str, str]:
@@ -43,6 +45,7 @@ class Recorder:
         for changing, fixed in (replace or {}).items():
             text = text.replace(changing, fixed)
         text = _PORT.sub("127.0.0.1:PORT", self._folder.sub("DIR", text))
+        text = _INSTALLED_FROM.sub("kbkit-kg", text)
         if self._kept is not None:
             self._kept.setdefault(front_end, {})[key] = text
             return
