@@ -277,13 +277,13 @@ class KnowledgeBase:
         ``max_rows`` limits the result.
         Raises :class:`QuerySyntaxError` with line and column, :class:`QueryTimeoutError`, :class:`QueryError`.
         """
-        from kbkit.questions.run import sparql
+        from kbkit.questions.sparql import sparql
 
         return sparql(self.stores, text, timeout, dialect, max_rows, params)
 
     def rewrite(self, text: str, dialect: str | None = None, max_rows: int | None = None, **params: Any) -> Rewritten:
         """Return the query as the engine receives it (``text``) and notes on the changes; see :meth:`sparql`."""
-        from kbkit.questions.run import rewrite
+        from kbkit.questions.sparql import rewrite
 
         return rewrite(self.stores, text, dialect, max_rows, params)
 
@@ -311,7 +311,7 @@ class KnowledgeBase:
 
         params = convert_all(self, query, values or {})
         if query.kind == "sparql":
-            from kbkit.questions.run import sparql
+            from kbkit.questions.sparql import sparql
 
             return sparql(self.stores, query.text, timeout, params=params)
         if not allow_files:

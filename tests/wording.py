@@ -1,8 +1,8 @@
 """Snapshots of wording: what a front end says lives in one file, so that rewording touches one place.
 
 A test checks facts (the type of an error, names, numbers, places) itself, and hands the whole text to the fixture
-``wording``, which compares it with ``tests/snapshots/wording/<front end>.json``. ``pytest --update-wording`` writes these
-files.
+``wording``, which compares it with ``tests/snapshots/wording/<front end>.json``. ``pytest --update-wording`` writes
+these files.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from kbkit.agent.results import Entry, Examples, Outcome, SearchHits, table
 from kbkit.agent.search import PROPERTY, Searcher
 from kbkit.errors import KbError, QueryError, QuerySyntaxError, QueryTimeoutError, UnknownNameError
 from kbkit.graph.nodes import describe
-from kbkit.questions.run import rewrite, sparql
+from kbkit.questions.sparql import rewrite, sparql
 
 if TYPE_CHECKING:
     from kbkit.stores import Stores

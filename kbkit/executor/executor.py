@@ -187,7 +187,7 @@ class Executor:
                 frame = self.sql(self.ran, values)
                 return self.keep(Last("sql", text, frame)) if frame.width else Outcome("sql")
             if language == "sparql":
-                from kbkit.questions.run import sparql  # imports the engines, which would delay the first prompt
+                from kbkit.questions.sparql import sparql  # imports the engines, which would delay the first prompt
 
                 frame = sparql(self.kb.stores, self.ran, self.settings.timeout, params=values)
                 return self.keep(Last("sparql", text, frame))
