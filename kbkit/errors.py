@@ -10,8 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 DISTRIBUTION = "kbkit-kg"
 """Name of the package on the index, where the name kbkit belongs to another project."""
@@ -22,16 +21,14 @@ INVALID_UNICODE_HINT = "Convert the text to UTF-8"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """A parameter that a hint mentions, by its Python name, and the value to give it (empty: a switch)."""
 
     name: str
     value: str = ""
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(NamedTuple):
     """A command that a hint mentions: its words without the program's name (``build KB text``)."""
 
     words: str

@@ -113,7 +113,7 @@ def test_killed_before_a_rename(light: Path, tmp_path: Path, at: int, version: i
     assert not (light / "CURRENT.new").exists()
 
 
-@pytest.mark.parametrize("at", [1, 9])
+@pytest.mark.parametrize("at", [1, 2, 9])
 def test_killed_while_it_removes_an_old_generation(light: Path, tmp_path: Path, at: int) -> None:
     with kbs.Builder(kbs.LIGHT) as child:
         folder = kbs.source(tmp_path / "source", 3)
@@ -162,7 +162,7 @@ def test_ctrl_c_stops_a_build(child: kbs.Builder, light: Path, tmp_path: Path, s
     assert_whole(light, 2)
 
 
-@pytest.mark.parametrize("stage", ["load", "publish"])
+@pytest.mark.parametrize("stage", ["load", "triples", "publish"])
 def test_ctrl_c_in_a_first_build_leaves_nothing(child: kbs.Builder, tmp_path: Path, stage: str) -> None:
     out = tmp_path / "small.kb"
     stores = sorted({*kbs.LIGHT, stage} & {*kbs.STORES})
