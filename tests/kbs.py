@@ -25,7 +25,7 @@ import kbkit
 from kbkit.display.progress import Event
 from kbkit.kb import KnowledgeBase
 
-STORES = ("tables", "adjacency", "triples", "text", "vectors")
+STORES = ("tables", "nodes", "adjacency", "triples", "text", "vectors")
 KBKIT = str(Path(sys.executable).with_name("kbkit"))
 LAST = Event("publish", 1, 1)
 """The event after CURRENT was swapped."""

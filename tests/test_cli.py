@@ -18,7 +18,7 @@ from kbkit.cli.app import app
 from tests.console import Done, good, one_line, records
 from tests.wording import Wording
 
-STORES = ["tables", "adjacency", "triples", "text", "vectors"]
+STORES = ["tables", "nodes", "adjacency", "triples", "text", "vectors"]
 
 
 def commands(command: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -1,4 +1,4 @@
-"""Names by prefix, as somebody types: from the text index, and as completion ranks them."""
+"""Names by prefix and by words inside, and as completion ranks them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
-from kbkit.executor.lookups import Lookups, plain
+from kbkit.executor.lookups import Lookups
 from kbkit.kb import KnowledgeBase
-from kbkit.stores import text_names
 
 NODES = """type,key,name,aliases
 person,p1,Donald Trump,["The Donald"]
@@ -107,7 +106,7 @@ def shown(kb: KnowledgeBase, ids: np.ndarray) -> list[str]:
     return [kb.node(int(i)).name for i in ids]
 
 
-# -- the text store ---------------------------------------------------------------------------------------------------
+# -- by the beginning, and by words inside ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -130,7 +129,8 @@ def shown(kb: KnowledgeBase, ids: np.ndarray) -> list[str]:
         ("mos", ["Москва"]),
         ("19", ["1984"]),
         ("york", []),
-        ("...", []),
+        ("...", ["..."]),
+        ("..", ["..."]),
         ("", []),
         (" ", []),
         (".*", []),
@@ -141,7 +141,7 @@ def shown(kb: KnowledgeBase, ids: np.ndarray) -> list[str]:
     ],
 )
 def test_prefixes_by_hand(named: KnowledgeBase, prefix: str, expected: list[str]) -> None:
-    assert shown(named, named.text.names_starting(prefix)) == expected
+    assert shown(named, named.stores.nodes.starting(prefix, None)) == expected
 
 
 @pytest.mark.parametrize(
@@ -164,92 +164,61 @@ def test_inner_words_by_hand(named: KnowledgeBase, prefix: str, expected: list[s
 
 def test_only_nodes_of_the_type(named: KnowledgeBase) -> None:
     people = named.schema.type("person")
-    text, everyone = named.text, range(people.first, people.last + 1)
-    assert shown(named, text.names_starting("new", everyone)) == ["New", "Newark Lee"]
-    assert shown(named, text.names_starting("new ", everyone)) == ["New"]
-    some = np.array([people.first + 6, people.last + 1])
-    assert shown(named, text.names_starting("new", some)) == ["Newark Lee", "New York"]
-    assert shown(named, text.names_holding("trump", everyone)) == ["Donald Trump", "Trump", "Ivana Trump"]
+    nodes, everyone = named.stores.nodes, range(people.first, people.last + 1)
+    assert shown(named, nodes.starting("new", "person")) == ["New", "Newark Lee"]
+    assert shown(named, nodes.starting("new ", "person")) == ["New"]
+    assert shown(named, named.text.names_holding("trump", everyone)) == ["Donald Trump", "Trump", "Ivana Trump"]
     for none in (range(0), np.empty(0, np.int64)):
-        assert not len(text.names_starting("new", none))
-        assert not len(text.names_holding("new", none))
-    assert len(text.names_starting("new", None, 2)) == 2
-    assert not len(text.names_starting("new", None, 0))
+        assert not len(named.text.names_holding("new", none))
 
 
-@pytest.mark.parametrize("few", [100_000, 0])
-def test_every_prefix_of_every_name_against_a_scan(
-    world: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, few: int
-) -> None:
-    """Both ways: the one of small indexes finds all, the one of large ones some of them and nothing else."""
-    monkeypatch.setattr(text_names, "_FEW_DOCUMENTS", few)
+def test_every_prefix_of_every_name_against_a_scan(world: KnowledgeBase) -> None:
     names = all_names(world)
     rivers = world.schema.type("river")
-    within = range(rivers.first, rivers.last + 1)
     prefixes = {name[:n] for _, known in names[::23] for name in known for n in (1, 2, 3, 5, 10, len(name))}
     normal = [(node, [words(n) for n in known]) for node, known in names]
     for prefix in sorted(prefixes):
-        start, ends = words(prefix), not prefix[-1].isalnum()
+        start = words(prefix)
         if not start:
             continue
-        bar = start + " " if ends else start
-        expected = {node for node, known in normal if any(n == start or n.startswith(bar) for n in known)}
-        found, flowing = world.text.names_starting(prefix), world.text.names_starting(prefix, within)
-        assert set(flowing.tolist()) <= {node for node in expected if node in within}, prefix
-        assert bool(len(flowing)) == any(node in within for node in expected), prefix
-        assert found.tolist() == sorted(set(found.tolist()))
-        if few:
-            assert set(found.tolist()) == expected, prefix
-            assert set(flowing.tolist()) == {node for node in expected if node in within}
-        else:
-            assert set(found.tolist()) <= expected
-            assert len(found) >= min(len(expected), 30), prefix
-            assert found.tolist() == world.text.names_starting(prefix).tolist()
+        bar = start if prefix[-1].isalnum() else start + " "
+        expected = [node for node, known in normal if any(n == start or n.startswith(bar) for n in known)]
+        assert world.stores.nodes.starting(prefix, None).tolist() == expected, prefix
+        flowing = [node for node in expected if rivers.first <= node <= rivers.last]
+        assert world.stores.nodes.starting(prefix, "river").tolist() == flowing, prefix
 
 
-@given(st.text(max_size=30), st.integers(0, 5))
-def test_any_text_can_be_looked_up(named: KnowledgeBase, prefix: str, limit: int) -> None:
-    """Whatever starts so by the plain reading is found, and nothing else."""
-    found = named.text.names_starting(prefix).tolist()
-    if prefix.isascii():
+@given(st.text(max_size=30))
+def test_any_text_can_be_looked_up(named: KnowledgeBase, prefix: str) -> None:
+    """All names with these first words are found, and no others."""
+    found = named.stores.nodes.starting(prefix, None).tolist()
+    if prefix.isascii() and words(prefix):
         assert found == brute(named, prefix)
-    assert named.text.names_starting(prefix, None, limit).tolist() == found[:limit]
-    named.text.names_holding(prefix, None, limit)
+    named.text.names_holding(prefix, None, 3)
 
 
-def test_long_prefixes(named: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert named.text.names_starting("x" * 100_000).tolist() == []
-    assert named.text.names_starting("new york " * 1_000).tolist() == []
+def test_long_prefixes(named: KnowledgeBase) -> None:
+    for long in ("x" * 100_000, "new york " * 1_000):
+        assert named.stores.nodes.starting(long, None).tolist() == []
     assert named.text.names_holding("new york " * 1_000).tolist() == []
-    monkeypatch.setattr(text_names, "_MAX_REGEX", 4)
-    assert shown(named, named.text.names_starting("new yo")) == ["New York", "New  York City"]
-    people = named.schema.type("person")
-    assert shown(named, named.text.names_starting("newar", range(people.first, people.last + 1))) == ["Newark Lee"]
-
-
-def test_letters_that_may_follow() -> None:
-    assert text_names.following("a") == " 0123456789abcdefghijklmnopqrstuvwxyz"
-    assert text_names.following("a ") == "0123456789abcdefghijklmnopqrstuvwxyz"
-    assert set("абвгдежзий") < set(text_names.following("м"))
 
 
 # -- as completion ranks them -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", ["Zoë", "STRASSE", "Ørsted", "Æsir", "a_b-c", "  x  ", "Ⅳ", "é\u0301", "\ud800"])
-def test_plain_words_are_those_of_the_index(named: KnowledgeBase, text: str) -> None:
-    expected = {"Zoë": "zoe", "STRASSE": "strasse", "Ørsted": "orsted", "Æsir": "aesir", "a_b-c": "a b c", "  x  ": "x"}
-    assert plain(text) == expected.get(text, plain(text))
-    assert plain(plain(text)) == plain(text)
+@pytest.fixture(scope="module")
+def without_text(names_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    """The same KB without a text index."""
+    source, out = names_kb.parent, tmp_path_factory.mktemp("names") / "names.kb"
+    files = {"nodes": source / "nodes.parquet", "edges": source / "edges.csv"}
+    with kbkit.ingest("table", out=out, files=files, stores=("adjacency",)) as kb:
+        yield kb
 
 
-@pytest.fixture(params=["index", "tables"])
-def found(named: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Lookups:
-    """A KB without an index is read: the answers are the same."""
-    look = Lookups(named)
-    if request.param == "tables":
-        monkeypatch.setattr(look, "_from_index", look._from_tables)
-    return look
+@pytest.fixture(params=["text index", "scan"])
+def found(named: KnowledgeBase, without_text: KnowledgeBase, request: pytest.FixtureRequest) -> Lookups:
+    """Completion with and without a text index, which give the same names."""
+    return Lookups(named if request.param == "text index" else without_text)
 
 
 @pytest.mark.parametrize(
@@ -266,7 +235,7 @@ def found(named: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, request: pytest
         ("york", "place", ["New York", "New  York City", "University of York"]),
         ("universi", None, ["Universidad de Chile", "University of York", "Ørsted Universities"]),
         ("zzz", None, []),
-        ("...", None, []),
+        ("...", None, ["..."]),
         ("x" * 1_000, None, []),
     ],
 )
@@ -306,17 +275,13 @@ def test_a_kb_without_index_or_adjacency(tmp_path: Path, named: KnowledgeBase) -
     assert look.keys("1", None, 9) == []
 
 
-def test_secondary_types(wikidata_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secondary_types(wikidata_kb: Path) -> None:
     with kbkit.open(wikidata_kb) as kb:
-        physicists = kb.tables.rows("SELECT name FROM physicist ORDER BY name")
-        for read in (False, True):
-            look = Lookups(kb)
-            if read:
-                monkeypatch.setattr(look, "_from_index", look._from_tables)
-            for (name,) in physicists:
-                assert name in [found for found, *_ in look.names(name[:3], "physicist", 30)]
-            assert look.names("Douglas Adams", "physicist", 5) == []
-            assert look.names("Douglas Adams", "human", 5)[0][:3] == ("Douglas Adams", "human", "Q42")
+        look = Lookups(kb)
+        for (name,) in kb.tables.rows("SELECT name FROM physicist ORDER BY name"):
+            assert name in [found for found, *_ in look.names(name[:3], "physicist", 30)]
+        assert look.names("Douglas Adams", "physicist", 5) == []
+        assert look.names("Douglas Adams", "human", 5)[0][:3] == ("Douglas Adams", "human", "Q42")
 
 
 def test_lists(world: KnowledgeBase) -> None:

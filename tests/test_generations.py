@@ -18,6 +18,7 @@ from tests.wording import Wording
 
 STORES = {
     "tables": "tables.duckdb",
+    "nodes": "nodes",
     "adjacency": "adjacency",
     "triples": "triples",
     "text": "text",

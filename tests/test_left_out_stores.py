@@ -23,10 +23,10 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_what_was_left_out_is_not_there_and_the_rest_works(bare: Path) -> None:
     with kbkit.open(bare) as kb:
-        assert sorted(kb.manifest.stores) == ["tables", "text"]
-        assert {p.name for p in kb.folder.iterdir()} == {"lock", "manifest.json", "tables.duckdb", "text"}
-        assert [what for what, problem in kb.check() if not problem] == ["files", "tables", "text"]
-        assert [row["store"] for row in kb.info()["stores"]] == ["tables", "text"]
+        assert sorted(kb.manifest.stores) == ["nodes", "tables", "text"]
+        assert {p.name for p in kb.folder.iterdir()} == {"lock", "manifest.json", "tables.duckdb", "nodes", "text"}
+        assert [what for what, problem in kb.check() if not problem] == ["files", "tables", "nodes", "text"]
+        assert [row["store"] for row in kb.info()["stores"]] == ["tables", "nodes", "text"]
         assert kb.search("insulin", mode="bm25").height
         assert kb.answers("drug", engine="sql").ids.tolist()
 
@@ -56,7 +56,7 @@ def test_build_adds_what_was_left_out(run: Run, here: Run, tmp_path: Path) -> No
         done = here("build", out, store)
         assert done.returncode == 0, done.stderr
     with kbkit.open(out) as kb:
-        assert sorted(kb.manifest.stores) == ["adjacency", "tables", "vectors"]
+        assert sorted(kb.manifest.stores) == ["adjacency", "nodes", "tables", "vectors"]
         assert [problem for _, problem in kb.check() if problem] == []
         assert kb.search("insulin", mode="dense")["snippet"][0].startswith("A hormone that lets cells")
 

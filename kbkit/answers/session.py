@@ -11,7 +11,7 @@ import numpy as np
 from kbkit.answers import syntax
 from kbkit.answers.algebra import Plan
 from kbkit.answers.resolve import resolve
-from kbkit.schema import Schema, literal, quote
+from kbkit.schema import Schema, quote
 from kbkit.stores import Stores
 from kbkit.stores.adjacency import Csr, Ids
 from kbkit.stores.arrays import Mask
@@ -32,7 +32,6 @@ class Session:
         self.stores = stores
         self.generation = stores.manifest.generation
         self._plan = lru_cache(1024)(self._resolve)
-        self._secondary = lru_cache(None)(self._read_secondary)
         self.filtered = lru_cache(64)(self._filtered)
         self.lookup = lru_cache(1 << 14)(self._lookup)
         self.session_sets: dict[str, tuple[str | None, Ids]] = {}
@@ -89,32 +88,13 @@ class Session:
 
     # -- types --------------------------------------------------------------------------------------------------------
 
-    def _read_secondary(self, node_type: str) -> Ids:
-        """Return the sorted ids of the nodes with a type as a secondary type."""
-        if not self.schema.type(node_type).others:
-            return np.empty(0, np.int32)
-        sql = f"SELECT id FROM node_types WHERE type = {literal(node_type)} ORDER BY id"
-        return self.stores.tables.lookup(sql)["id"].to_numpy().astype(np.int32, copy=False)
-
     def members(self, node_type: str | None) -> Ids:
-        """Return the sorted ids of all nodes of a type, primary or secondary."""
-        if node_type is None:
-            return np.arange(self.schema.nodes, dtype=np.int32)
-        known = self.schema.type(node_type)
-        primary = np.arange(known.first, known.last + 1, dtype=np.int32)
-        secondary = self._secondary(node_type)
-        return np.union1d(primary, secondary) if len(secondary) else primary
+        """See :meth:`kbkit.stores.nodes.Nodes.members`."""
+        return self.stores.nodes.members(node_type)
 
     def has_type(self, ids: Ids, node_type: str | None) -> Mask:
-        """Return a mask of the ids whose node has a type, primary or secondary."""
-        if node_type is None:
-            return np.ones(len(ids), bool)
-        known = self.schema.type(node_type)
-        mask: Mask = (ids >= known.first) & (ids <= known.last)
-        secondary = self._secondary(node_type)
-        if len(secondary):
-            mask |= np.isin(ids, secondary)
-        return mask
+        """See :meth:`kbkit.stores.nodes.Nodes.has_type`."""
+        return self.stores.nodes.has_type(ids, node_type)
 
     # -- saved sets ---------------------------------------------------------------------------------------------------
 

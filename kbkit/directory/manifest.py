@@ -14,7 +14,7 @@ from kbkit.schema import Schema
 FORMAT = 3
 """Version of the directory format; incremented by every incompatible change."""
 
-STORES = ("tables", "adjacency", "triples", "text", "vectors")
+STORES = ("tables", "nodes", "adjacency", "triples", "text", "vectors")
 
 
 @dataclass

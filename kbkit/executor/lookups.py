@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
+
+from kbkit.stores.folding import words
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from kbkit.kb import KnowledgeBase
-    from kbkit.schema import NodeType, Relation
+    from kbkit.stores import Stores
+    from kbkit.stores.arrays import Within
+    from kbkit.stores.nodes import Ids
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -20,31 +24,17 @@ Row: TypeAlias = tuple[str, str, str, str]
 """A node: name, primary type, key, and the alias if it matched instead of the name."""
 
 _FEW = 20_000
-"""Maximum number of nodes of a type or KB to scan without a text index."""
-_MANY = 100_000
-"""Nodes of a KB from which a scan of a small type beats the index for one letter."""
+"""Maximum number of nodes of a type or KB to scan for a word inside a name, without a text index."""
 _LISTED = 2_000
 """Maximum number of nodes of a type to complete without any typed letter."""
-_CANDIDATES = 1_000
-_HELD = 300
+_INSIDE = 300
+"""Maximum number of names with a word inside to choose from."""
 _MAX_RELATIONS = 40
 """Relations whose edges count as popularity: the largest ones."""
 _LONGEST = 200
 """Characters of the typed text that are looked up."""
-
 _OVERLAPPING = 100_000
-
-
-@functools.cache
-def _words() -> Callable[[str], list[str]]:
-    from kbkit.stores.text import analyzer
-
-    return analyzer("simple").analyze
-
-
-def plain(text: str) -> str:
-    """Return the words of a text in lower case, without accents, joined by one space, as in the index."""
-    return " ".join(_words()(text.encode("utf-8", "replace").decode()))
+"""Secondary members of a type from which they are left out of the search for words inside names."""
 
 
 def _quiet(function: Callable[P, list[T]]) -> Callable[P, list[T]]:
@@ -66,7 +56,6 @@ class Lookups:
     def __init__(self, kb: KnowledgeBase) -> None:
         self._kb, self._schema = kb, kb.schema
         self._columns: dict[str, list[tuple[str, str]]] = {}
-        self._members: dict[str, NDArray[np.int64] | range] = {}
 
     # -- nodes ----------------------------------------------------------------------------------------------------
 
@@ -76,92 +65,68 @@ class Lookups:
 
         Exact names come first, then nodes with many neighbours.
         """
-        typed = typed[:_LONGEST]
-        node_type = None if type_name is None else self._schema.type(type_name)
-        count = self._schema.nodes if node_type is None else node_type.members
-        rare = len(typed) == 1 and count <= _FEW and self._schema.nodes > _MANY
-        if self._kb.has("text") and typed and not rare:
-            return self._from_index(typed, node_type, limit)
-        return self._from_tables(typed, node_type, limit) if count <= (_FEW if typed else _LISTED) else []
+        nodes, typed = self._kb.stores.nodes, typed[:_LONGEST]
+        node_type = None if type_name is None else self._schema.type(type_name).name
+        count = self._schema.nodes if node_type is None else self._schema.type(node_type).members
+        if not typed:
+            found = nodes.members(node_type) if count <= _LISTED else nodes.members(node_type)[:0]
+            return self._sorted(self._popular(found, limit), typed, limit)
+        starting = nodes.starting(typed, node_type)
+        same = nodes.named(typed, node_type)
+        ids = list(dict.fromkeys([*self._popular(same, limit), *self._popular(starting, limit)]))
+        if len(ids) < limit and len(typed) > 1:
+            ids += self._popular(self._inside(typed, node_type, count, starting), limit - len(ids))
+        return self._sorted(ids[:limit], typed, limit)
 
-    def _from_index(self, typed: str, node_type: NodeType | None, limit: int) -> list[Row]:
+    def _inside(self, typed: str, node_type: str | None, count: int, starting: Ids) -> Ids:
+        """Return nodes with a word inside their name or alias that starts with the typed text."""
         import numpy as np
 
-        within, phrase = self._within(node_type), plain(typed)
-        if not phrase:
-            return []
-        same = self._kb.text.named([phrase], stemmed=False, limit=_CANDIDATES)
-        starting = self._kb.text.names_starting(typed, within, _CANDIDATES)
-        same = same[np.isin(same, starting)]  # of the type
-        ids = list(
-            dict.fromkeys([*self._popular(same, node_type)[:limit], *self._popular(starting, node_type)[:limit]])
-        )
-        if len(ids) < limit and len(phrase) > 1:
-            held = self._kb.text.names_holding(typed, within, _HELD)
-            ids += self._popular(held[~np.isin(held, starting)], node_type)[: limit - len(ids)]
-        return self._sorted(self._kb.stores.nodes.with_aliases(ids[:limit]), typed, limit)
+        if self._kb.has("text"):
+            found = self._kb.text.names_holding(typed, self._within(node_type), _INSIDE).astype(np.int32)
+        elif count <= _FEW:
+            word = max(words(typed).split(), key=len, default="")  # a coarse filter, refined by _sorted
+            rows = self._kb.stores.nodes.containing(word, node_type, _FEW) if word else []
+            found = np.fromiter((row.id for row in rows), np.int32, len(rows))
+        else:
+            return starting[:0]
+        return found[~np.isin(found, starting)]
 
-    def _from_tables(self, typed: str, node_type: NodeType | None, limit: int) -> list[Row]:
-        import numpy as np
-
-        words = plain(typed).split()
-        if typed and not words:
-            return []
-        word = max(words, key=len, default="")  # a coarse filter, refined below
-        type_name = None if node_type is None else node_type.name
-        found = self._kb.stores.nodes.containing(word, type_name, _FEW, prefix=len(typed) == 1)
-        rows = {row.id: row for row in found}
-        order = self._popular(np.fromiter(rows, np.int64, len(rows)), node_type)
-        return self._sorted([rows[node] for node in order], typed, limit)
-
-    def _sorted(self, rows: Sequence[Any], typed: str, limit: int) -> list[Row]:
-        """Return matching rows (most likely first), grouped by the quality of the match."""
-        start = plain(typed)
+    def _sorted(self, ids: Sequence[int], typed: str, limit: int) -> list[Row]:
+        """Return matching nodes (most likely first), grouped by the quality of the match."""
+        start = words(typed)
         if start and typed and not typed[-1].isalnum():
             start += " "
         groups: tuple[list[Row], ...] = ([], [], [], [], [])
-        for _, key, kind, name, aliases in rows:
-            quality, alias = _match(start, name, aliases or ())
+        for _, key, kind, name, aliases in self._kb.stores.nodes.with_aliases(ids):
+            quality, alias = _match(start, name, aliases)
             if quality < len(groups):
                 groups[quality].append((name, kind, key, alias))
         return [row for group in groups for row in group][:limit]
 
-    def _within(self, node_type: NodeType | None) -> NDArray[np.int64] | range | None:
+    def _within(self, name: str | None) -> Within:
         """Return the nodes of a type; without secondary members if there are very many."""
         import numpy as np
 
-        if node_type is None:
+        if name is None:
             return None
-        own = range(node_type.first, node_type.last + 1)
+        node_type = self._schema.type(name)
         if not node_type.others or node_type.others > _OVERLAPPING:
-            return own
-        if node_type.name not in self._members:
-            self._members[node_type.name] = self._kb.session.members(node_type.name).astype(np.int64)
-        return self._members[node_type.name]
+            return range(node_type.first, node_type.last + 1)
+        return self._kb.stores.nodes.members(name).astype(np.int64)
 
-    def _popular(self, ids: NDArray[np.int64], node_type: NodeType | None) -> list[int]:
-        """Return the nodes by decreasing degree, or by id if the KB has no adjacency arrays."""
+    def _popular(self, ids: Ids, limit: int) -> list[int]:
+        """Return up to ``limit`` nodes by decreasing degree, or by id if the KB has no adjacency arrays."""
         import numpy as np
 
         if not self._kb.has("adjacency") or not len(ids):
-            return [int(node) for node in ids]
-        nodes, degrees = ids.astype(np.int32), np.zeros(len(ids), np.int64)
-        for relation in self._counted(node_type):
-            sides = (self._kb.adjacency.forward(relation.name), self._kb.adjacency.backward(relation.name))
-            for side in sides[:1] if relation.symmetric else sides:
-                degrees += side.ranges(nodes)[1]
-        order: list[int] = ids[np.lexsort((ids, -degrees))].tolist()
+            return [int(node) for node in ids[:limit]]
+        degrees = self._kb.stores.shared(_degrees)[ids]
+        if len(ids) > 4 * limit:  # sort only those that may be among the best
+            least = -np.partition(-degrees, limit)[limit]
+            ids, degrees = ids[degrees >= least], degrees[degrees >= least]
+        order: list[int] = ids[np.lexsort((ids, -degrees))[:limit]].tolist()
         return order
-
-    def _counted(self, node_type: NodeType | None) -> Sequence[Relation]:
-        if node_type is None or node_type.overlaps:
-            return self._largest
-        named = {node_type.name}
-        return [r for r in self._largest if any({s.head, s.tail} & named for s in r.signatures)]
-
-    @functools.cached_property
-    def _largest(self) -> Sequence[Relation]:
-        return sorted(self._schema.relations, key=lambda r: -r.edges)[:_MAX_RELATIONS]
 
     @_quiet
     def keys(self, typed: str, type_name: str | None, limit: int) -> list[Row]:
@@ -222,6 +187,19 @@ def _queries() -> tuple[tuple[str, str], ...]:
     return tuple(result.items())
 
 
+def _degrees(stores: Stores) -> NDArray[np.int32]:
+    """Return the number of neighbours of each node under the largest relations."""
+    import numpy as np
+
+    degrees = np.zeros(stores.schema.nodes, np.int32)
+    for relation in sorted(stores.schema.relations, key=lambda r: -r.edges)[:_MAX_RELATIONS]:
+        sides = (stores.adjacency.forward(relation.name), stores.adjacency.backward(relation.name))
+        for side in sides[:1] if relation.symmetric else sides:
+            counts = side.degrees()
+            degrees[slice(side.first, side.first + len(counts)) if side.heads is None else side.heads] += counts
+    return degrees
+
+
 _NO_MATCH = 9
 
 
@@ -233,14 +211,14 @@ def _match(start: str, name: str, aliases: Sequence[str]) -> tuple[int, str]:
     """
     if not start:
         return 2, ""
-    matches = [(_quality(start, plain(name)), ""), *((_quality(start, plain(alias)) + 1, alias) for alias in aliases)]
+    matches = [(_quality(start, words(name)), ""), *((_quality(start, words(alias)) + 1, alias) for alias in aliases)]
     quality, alias = min(matches, key=lambda match: match[0])
     return min(quality, 4 if quality < _NO_MATCH else 5), alias
 
 
-def _quality(start: str, words: str) -> int:
-    if words == start.rstrip():
+def _quality(start: str, name: str) -> int:
+    if name == start.rstrip():
         return 0
-    if words.startswith(start):
+    if name.startswith(start):
         return 2
-    return 4 if f" {start}" in f" {words} " else _NO_MATCH
+    return 4 if f" {start}" in f" {name} " else _NO_MATCH

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
     Connection = duckdb.DuckDBPyConnection
 
-BUILT_FROM_TABLES = ("adjacency", "triples", "vectors", "text")
-"""The stores that are built from the tables: first the one that most features need, then the slowest first."""
+BUILT_FROM_TABLES = ("nodes", "adjacency", "triples", "vectors", "text")
+"""The stores that are built from the tables: first those that most features need, then the slowest first."""
 
 _LOAD_STEPS = 6
 """The recipe's SQL, nodes, edges, texts, the schema, and the tables written."""
@@ -58,7 +58,7 @@ S = TypeVar("S", TextSettings, VectorSettings)
 class Request:
     """A source to ingest, with settings. ``options`` and ``columns`` are the recipe's; ``named`` assigns single files.
 
-    ``stores`` are the stores to build in addition to the tables.
+    ``stores`` are the stores to build in addition to the tables and the node directory.
     """
 
     source: str
@@ -323,11 +323,11 @@ def rebuild(out: Path, store: str, change: Change | None = None, listener: Liste
 
 
 def _stores_to_build(stores: Sequence[str]) -> list[str]:
-    """Return those of ``stores`` that are built from the tables, in build order."""
+    """Return the stores to build from the tables, in build order: ``stores``, and always the node directory."""
     for name in stores:
         if name not in STORES:
             raise UnknownNameError("store", name, STORES)
-    return [name for name in BUILT_FROM_TABLES if name in stores]
+    return [name for name in BUILT_FROM_TABLES if name in stores or name == "nodes"]
 
 
 def _model(change: Change, manifest: Manifest) -> embed.Embedder:

@@ -160,7 +160,13 @@ class StoreBuilder:
             done.clear()
 
     def _build(self, name: str) -> StoreRecord:
-        build = {"adjacency": self._adjacency, "triples": self._triples, "text": self._text, "vectors": self._vectors}
+        build = {
+            "nodes": self._nodes,
+            "adjacency": self._adjacency,
+            "triples": self._triples,
+            "text": self._text,
+            "vectors": self._vectors,
+        }
         self.progress.report(name)
         started = time.perf_counter()
         source = tables.Tables(self.folder / tables.FILE, memory=_MEMORY)
@@ -176,6 +182,7 @@ class StoreBuilder:
         """Compare the counts of a store with the tables, before anything is published."""
         schema, counts = self.manifest.schema, record.counts
         unit, expected = {
+            "nodes": ("nodes", schema.nodes),
             "adjacency": ("pairs", sum(r.pairs for r in schema.relations)),
             "text": ("documents", schema.nodes),
             "vectors": ("vectors", schema.nodes),
@@ -189,6 +196,13 @@ class StoreBuilder:
 
     def _reporter(self, name: str) -> Callable[[int, int], None]:
         return lambda done, total: self.progress.report(name, done, total)
+
+    def _nodes(self, source: tables.Tables) -> StoreRecord:
+        from kbkit.stores import node_build
+
+        schema, folder = self.manifest.schema, self.folder / node_build.FOLDER
+        count = len(schema.node_types)
+        return StoreRecord(node_build.build(source.batches, folder, count, schema.nodes, self._reporter("nodes")), 0)
 
     def _adjacency(self, source: tables.Tables) -> StoreRecord:
         from kbkit.stores import adjacency

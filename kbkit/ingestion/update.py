@@ -172,12 +172,13 @@ def _recipe(old: Manifest) -> Recipe:
 
 
 def _rebuild(folder: Path, live: Path, old: Manifest, manifest: Manifest, delta: Delta, progress: Progress) -> None:
-    """Build the stores that the KB had; reuse adjacency if only texts changed."""
-    stores = [name for name in old.stores if name != "tables"]
-    if "adjacency" in stores and _same_graph(old.schema, manifest.schema, delta):
-        link_tree(live / "adjacency", folder / "adjacency")
-        manifest.stores["adjacency"] = old.stores["adjacency"]
-        stores.remove("adjacency")
+    """Build the stores that the KB had; reuse the node directory and adjacency if only texts changed."""
+    stores = list(dict.fromkeys(["nodes", *(name for name in old.stores if name != "tables")]))
+    if _same_graph(old.schema, manifest.schema, delta):
+        for name in {"nodes", "adjacency"} & old.stores.keys():
+            link_tree(live / name, folder / name)
+            manifest.stores[name] = old.stores[name]
+            stores.remove(name)
     text, vectors = recorded_settings(old)
     embedder, known = None, None
     if "vectors" in stores:

@@ -1,8 +1,8 @@
 """The stores of one generation of a KB. Each engine is imported by the modules of its store only.
 
 ============== ======================================== =======================
-``nodes``      node lookup by key, name and alias       ``tables.duckdb``
 ``tables``     DuckDB: the store of record              ``tables.duckdb``
+``nodes``      node lookup by key, name and alias       ``nodes/``
 ``adjacency``  NumPy: compressed sparse rows            ``adjacency/``
 ``triples``    Oxigraph: RDF, queried through a worker  ``triples/``
 ``text``       Tantivy: full text                       ``text/``
@@ -100,9 +100,10 @@ class Stores:
     @cached_property
     def nodes(self) -> Nodes:
         """Node lookup by key, name and alias."""
-        from kbkit.stores.nodes import Nodes
+        from kbkit.stores import node_build, nodes
 
-        return Nodes(self.tables, self.schema)
+        self.manifest.store("nodes")
+        return self._opened(nodes.Nodes(self.folder / node_build.FOLDER, self.schema, lambda: self.tables))
 
     @cached_property
     def adjacency(self) -> Adjacency:

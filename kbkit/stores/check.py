@@ -28,6 +28,7 @@ def check(stores: Stores, progress: Progress | None = None) -> list[tuple[str, s
     result = [("files", _joined(files))]
     steps: dict[str, Callable[[Stores], list[str]]] = {
         "tables": _tables,
+        "nodes": _nodes,
         "adjacency": _adjacency,
         "triples": _triples,
         "text": _text,
@@ -71,6 +72,13 @@ def _tables(stores: Stores) -> list[str]:
         {"last": stores.schema.nodes - 1},
     )
     return problems + ([f"{outside:,} edges to ids that do not exist"] if outside else [])
+
+
+def _nodes(stores: Stores) -> list[str]:
+    from kbkit.stores import node_check
+
+    counts = {"nodes": stores.nodes.count, "aliases": len(stores.nodes.alias_nodes)}
+    return _recorded(stores, "nodes", counts) + node_check.differences(stores.nodes, stores.tables)
 
 
 def _adjacency(stores: Stores) -> list[str]:

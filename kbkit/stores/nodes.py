@@ -1,37 +1,45 @@
-"""Node lookup: by id, key, name, alias, IRI, prefix and similarity, for one node or many at once.
+"""The node directory: keys, names, aliases and types of all nodes, in memory-mapped files with hash indexes.
 
-This is the only module that looks up nodes by key or name. Keys match exactly. Names match exactly, then
-case-insensitively, then as an alias.
+Every lookup of nodes by id, key, name, alias, IRI or prefix goes through this module. Keys match exactly. Names match
+exactly, then case-insensitively, then as an alias. The files, for n nodes and a aliases:
+
+* ``keys``, ``names``, ``aliases``  strings by id, and by number: ``.utf8`` and ``.npy``, see :class:`Strings`
+* ``alias_nodes.npy``               int32: the node of each alias, in ascending order
+* ``keys_hashes.npy``, ``keys_entries.npy``    sorted CRC-32 of the keys, and their ids
+* ``names_hashes.npy``, ``names_entries.npy``  the same for the words of names (entries 0 to n - 1) and aliases (from n)
+* ``keys_order.npy``, ``names_order.npy``      entries sorted by key, and by words
+* ``secondary.npy``, ``secondary_offsets.npy`` the ids of the secondary members of each type
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import bisect
+import urllib.parse
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kbkit.errors import Command, KbError, UnknownNameError
 from kbkit.schema import Schema, literal
+from kbkit.stores.arrays import Mask, distinct, expand_ranges, is_in
+from kbkit.stores.folding import caseless, words
+from kbkit.stores.node_build import hashes
+from kbkit.stores.strings import Strings, mapped
 from kbkit.stores.tables import Tables
 
 if TYPE_CHECKING:
     import polars as pl
-    from numpy.typing import NDArray
+
+Ids = NDArray[np.int32]
 
 SEARCH_HINT = ("Search by words: ", Command("search KB TEXT"))
 """Hint for an unknown node with no similar name."""
 
-_FRAME = "SELECT id, key, type, name FROM nodes WHERE id IN (SELECT unnest($ids))"
-_HAS_ALIAS = "len(list_filter(aliases, lambda alias: lower(alias) = lower($text))) > 0"
-_WITH_ALIAS = "(SELECT *, unnest(aliases) AS alias FROM nodes WHERE len(aliases) > 0)"
-_KEY_MATCH = ("n.key = $text", "nodes n ON n.key = b.text")
-_NAME_MATCHES = (
-    ("n.name = $text", "nodes n ON n.name = b.text"),
-    ("lower(n.name) = lower($text)", "nodes n ON lower(n.name) = lower(b.text)"),
-    (_HAS_ALIAS, f"{_WITH_ALIAS} n ON lower(n.alias) = lower(b.text)"),
-)
-"""How names match, in order: the condition for one ``$text``, and the join for a batch ``b``."""
 _FOLDED = "replace(replace(translate(strip_accents(lower({0})), 'øłđıð', 'oldid'), 'æ', 'ae'), 'œ', 'oe')"
 _MIN_SIMILARITY = 0.8
 
@@ -57,7 +65,7 @@ class NamesRow(NamedTuple):
     key: str
     type: str
     name: str
-    aliases: Sequence[str] | None
+    aliases: Sequence[str]
 
 
 def typed(text: str) -> str | int:
@@ -66,10 +74,26 @@ def typed(text: str) -> str | int:
 
 
 class Nodes:
-    """Look up nodes of one KB. Lookups of many keys, names or ids take one statement."""
+    """Look up nodes of one KB. ``tables`` is called for what only a scan finds: similar names, and parts of words."""
 
-    def __init__(self, tables: Tables, schema: Schema) -> None:
-        self._tables, self._schema = tables, schema
+    def __init__(self, folder: Path, schema: Schema, tables: Callable[[], Tables]) -> None:
+        self._schema, self._tables = schema, tables
+        try:
+            self.keys, self.names, self.alias_names = (Strings(folder, name) for name in ("keys", "names", "aliases"))
+            self.key_index, self.name_index = (HashIndex(folder, name) for name in ("keys", "names"))
+            self.alias_nodes, self.key_order, self.name_order, self._secondary, self._secondary_offsets = (
+                mapped(folder / f"{name}.npy")
+                for name in ("alias_nodes", "keys_order", "names_order", "secondary", "secondary_offsets")
+            )
+        except (OSError, ValueError) as error:
+            raise KbError(f"Cannot open {folder}: {error}", "Run ", Command("check KB"), " for details") from error
+        self.count = len(self.keys)
+
+    def close(self) -> None:
+        """Close the files."""
+        for strings in (self.keys, self.names, self.alias_names):
+            strings.close()
+        del self.key_index, self.name_index, self.alias_nodes, self.key_order, self.name_order, self._secondary
 
     # -- by reference -------------------------------------------------------------------------------------------------
 
@@ -79,32 +103,25 @@ class Nodes:
         Raises :class:`UnknownNameError` with similar names, and :class:`KbError` if several nodes match.
         """
         if isinstance(reference, int):
-            if not 0 <= reference < self._schema.nodes:
-                raise KbError(f"No node has the id {reference}", f"Ids are 0 to {self._schema.nodes - 1}")
+            if not 0 <= reference < self.count:
+                raise KbError(f"No node has the id {reference}", f"Ids are 0 to {self.count - 1}")
             return reference
         readings = self._readings(reference)
         for node_type, text, only_key in readings:
-            for condition, _ in (_KEY_MATCH, *(() if only_key else _NAME_MATCHES)):
-                ids = self._ids(node_type, text, condition)
-                if len(ids) > 1:
-                    rows = [row.reference for row in self.rows(ids[:6]).values()]
-                    choices = ", ".join(rows[:5]) + ", ..." * (len(rows) > 5)
-                    raise KbError(f"Ambiguous node {text!r}", f"Use one of {choices}")
-                if ids:
-                    return ids[0]
+            ids = self._with_key(node_type, text) or ([] if only_key else self._with_name(node_type, text))
+            if len(ids) > 1 and node_type is not None:
+                known = self._schema.type(node_type)
+                ids = [node for node in ids if known.first <= node <= known.last] or ids
+            if len(ids) > 1:
+                rows = [row.reference for row in self.rows(ids[:6]).values()]
+                choices = ", ".join(rows[:5]) + ", ..." * (len(rows) > 5)
+                raise KbError(f"Ambiguous node {text!r}", f"Use one of {choices}")
+            if ids:
+                return ids[0]
         node_type, text, _ = readings[0]
         close = [row.name for row in self.closest(text, node_type)]
         hint = () if close else SEARCH_HINT
         raise UnknownNameError("node", text, close, f"type {node_type}" if node_type else "", *hint)
-
-    def _ids(self, node_type: str | None, text: str, condition: str) -> list[int]:
-        """Return the sorted ids of the nodes of a type that meet a condition, by primary type if there are any."""
-        sql = f"SELECT n.id FROM nodes n WHERE {condition} AND {self._of_type(node_type)} ORDER BY n.id"
-        ids = [int(node) for (node,) in self._tables.rows(sql, {"text": text})]
-        if node_type is None or len(ids) < 2:
-            return ids
-        known = self._schema.type(node_type)
-        return [node for node in ids if known.first <= node <= known.last] or ids
 
     def _readings(self, reference: str) -> list[tuple[str | None, str, bool]]:
         """Return (type, text, whether the text can only be a key) for each way to split a reference.
@@ -112,11 +129,14 @@ class Nodes:
         Types may contain ``#`` and ``:``, so the longest type that fits comes first.
         """
         result: list[tuple[str | None, str, bool]] = []
-        for name in sorted((t.name for t in self._schema.node_types), key=len, reverse=True):
-            for sign in ("#", ":"):
-                if reference.startswith(name + sign):
-                    result.append((name, reference[len(name) + 1 :], sign == "#"))
+        for at, sign in reversed([(i, c) for i, c in enumerate(reference) if c in "#:"]):
+            if reference[:at] in self._type_positions:
+                result.append((reference[:at], reference[at + 1 :], sign == "#"))
         return [*result, (None, reference, False)]
+
+    @cached_property
+    def _type_names(self) -> frozenset[str]:
+        return frozenset(t.name for t in self._schema.node_types)
 
     # -- by key, name and IRI -----------------------------------------------------------------------------------------
 
@@ -125,7 +145,7 @@ class Nodes:
 
         Nodes with ``node_type`` as a secondary type are returned only if no node has it as its primary type.
         """
-        found = self._match(node_type, keys, _KEY_MATCH)
+        found = (self._rows(self._with_key(node_type, key)) for key in keys)
         return [[row for row in rows if row.type == node_type] or rows for rows in found]
 
     def by_name(self, node_type: str | None, names: Sequence[str]) -> list[list[NodeRow]]:
@@ -133,76 +153,134 @@ class Nodes:
 
         If no name matches exactly, match case-insensitively, then aliases.
         """
-        found: list[list[NodeRow]] = [[] for _ in names]
-        for match in _NAME_MATCHES:
-            missing = [i for i, rows in enumerate(found) if not rows]
-            if not missing:
-                break
-            for i, rows in zip(missing, self._match(node_type, [names[i] for i in missing], match), strict=True):
-                found[i] = rows
+        return [self._rows(self._with_name(node_type, name)) for name in names]
+
+    def _with_key(self, node_type: str | None, key: str) -> list[int]:
+        encoded = _encoded(key)
+        ids = self._of_type(self.key_index.candidates(encoded), node_type)
+        return [node for node in ids.tolist() if self.keys.encoded(node) == encoded]
+
+    def _with_name(self, node_type: str | None, name: str) -> list[int]:
+        """Return the sorted ids of the nodes of a type with a name; failing that, caseless; failing that, an alias."""
+        entries = self.name_index.candidates(_encoded(words(name)))
+        own = self._of_type(entries[entries < self.count], node_type).tolist()
+        encoded = _encoded(name)
+        if same := [node for node in own if self.names.encoded(node) == encoded]:
+            return same
+        folded = caseless(name)
+        if same := [node for node in own if caseless(self.names[node]) == folded]:
+            return same
+        numbers = (entries[entries >= self.count] - self.count).tolist()
+        nodes = [self.alias_nodes[number] for number in numbers if caseless(self.alias_names[number]) == folded]
+        found: list[int] = self._of_type(distinct(np.array(nodes, np.int32)), node_type).tolist()
         return found
 
-    def _match(self, node_type: str | None, texts: Sequence[str], match: tuple[str, str]) -> list[list[NodeRow]]:
-        condition, join = match
-        if len(texts) == 1:  # a filter is faster than a join
-            columns = "n.id, n.type::VARCHAR, n.key, n.name"
-            sql = f"SELECT {columns} FROM nodes n WHERE {condition} AND {self._of_type(node_type)} ORDER BY n.id"
-            return [[NodeRow(*row) for row in self._tables.rows(sql, {"text": texts[0]})]]
-        rows = self._tables.rows(
-            f"""SELECT DISTINCT b.position, n.id, n.type::VARCHAR, n.key, n.name
-            FROM (SELECT unnest($positions) AS position, unnest($texts) AS text) b JOIN {join}
-            WHERE {self._of_type(node_type)} ORDER BY b.position, n.id""",
-            {"positions": list(range(len(texts))), "texts": list(texts)},
-        )
-        found: list[list[NodeRow]] = [[] for _ in texts]
-        for position, *row in rows:
-            found[position].append(NodeRow(*row))
+    def unique_ids(self, node_type: str | None, keys: Sequence[str]) -> Ids:
+        """Return the id of the one node of a type with each key; -1 where there is none, or several.
+
+        Looks up all keys at once, for columns of a table.
+        """
+        queries, nodes = self._matching_keys(keys)
+        primary = np.ones(len(nodes), bool)
+        if node_type is not None:
+            known = self._schema.type(node_type)
+            primary = (nodes >= known.first) & (nodes <= known.last)
+        found = np.full(len(keys), -1, np.int32)
+        for mask in (self.has_type(nodes, node_type), primary):  # a primary member takes precedence
+            count = np.bincount(queries[mask], minlength=len(keys))
+            single = mask & (count[queries] == 1)
+            found[(count > 1)] = -1
+            found[queries[single]] = nodes[single]
         return found
 
-    def _of_type(self, node_type: str | None) -> str:
-        """Return the SQL condition that a node ``n`` has a type, primary or secondary."""
-        if node_type is None:
-            return "true"
-        known = self._schema.type(node_type)
-        primary = f"n.id BETWEEN {known.first} AND {known.last}"
-        if not known.others:
-            return primary
-        return f"({primary} OR n.id IN (SELECT id FROM node_types WHERE type = {literal(node_type)}))"
+    def _matching_keys(self, keys: Sequence[str]) -> tuple[NDArray[np.int64], Ids]:
+        """Return (position in ``keys``, node), sorted, for all nodes with these keys."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
 
-    def by_iri(self, iris: Sequence[str]) -> tuple[NDArray[np.int32], list[str]]:
+        encoded = pa.array([_encoded(key) for key in keys], pa.large_binary())
+        queries, nodes = self.key_index.many(hashes(encoded.to_pylist()))
+        same = pc.equal(self.keys.take(nodes).cast(pa.large_binary()), encoded.take(pa.array(queries)))
+        mask = same.to_numpy(zero_copy_only=False).astype(bool)
+        return queries[mask], nodes[mask]
+
+    def by_iri(self, iris: Sequence[str]) -> tuple[Ids, list[str]]:
         """Return the sorted ids of the nodes with these distinct IRIs, and the sorted IRIs that match no node."""
-        import polars as pl
-
-        base = self._schema.base
-        rest = "url_decode(split_part(substr(b.iri, $start), '/', {}))"
-        match = f"starts_with(b.iri, $base) AND n.type = {rest.format(1)} AND n.key = {rest.format(2)}"
+        base = self._schema.key_base if self._schema.rdf_source else self._schema.base
+        rest = [iri[len(base) :] if iri.startswith(base) else "" for iri in iris]
         if self._schema.rdf_source:  # the IRI is the base and the key
-            base, match = self._schema.key_base, "starts_with(b.iri, $base) AND n.key = substr(b.iri, $start)"
-        found = self._tables.lookup(
-            f"SELECT b.iri, n.id FROM kbkit_batch b LEFT JOIN nodes n ON {match}",
-            {"start": len(base) + 1, "base": base},
-            {"kbkit_batch": pl.DataFrame({"iri": pl.Series(list(iris), dtype=pl.String)})},
-        )
-        known = found.drop_nulls("id")["id"].sort().to_numpy().astype(np.int32)
-        return known, sorted(found.filter(pl.col("id").is_null())["iri"].to_list())
+            found = self.unique_ids(None, rest)
+        else:
+            parts = [text.partition("/") for text in rest]
+            decoded = [urllib.parse.unquote(key) if "%" in key else key for _, _, key in parts]
+            names = [urllib.parse.unquote(name) if "%" in name else name for name, _, _ in parts]
+            found = self._of_types(names, decoded)
+        outside = np.fromiter((not iri.startswith(base) for iri in iris), bool, len(iris))
+        found[outside] = -1
+        return np.sort(found[found >= 0]), sorted(iris[i] for i in np.flatnonzero(found < 0).tolist())
+
+    def _of_types(self, types: Sequence[str], keys: Sequence[str]) -> Ids:
+        """Return the id of the node with each (primary type, key), -1 where there is none."""
+        numbers = {t.name: number for number, t in enumerate(self._schema.primary_types)}
+        wanted = np.fromiter((numbers.get(name, -1) for name in types), np.int64, len(types))
+        queries, nodes = self._matching_keys(keys)
+        mask = self._type_numbers(nodes) == wanted[queries]
+        found = np.full(len(keys), -1, np.int32)
+        found[queries[mask]] = nodes[mask]
+        return found
 
     def by_type_and_key(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return id, type, key of the existing nodes named in the columns ``type`` (primary) and ``key``, by id."""
-        return self._tables.lookup(
-            "SELECT n.id, b.type, b.key FROM nodes n JOIN kbkit_batch b ON n.type = b.type AND n.key = b.key"
-            " ORDER BY n.id",
-            frames={"kbkit_batch": frame},
-        )
+        import polars as pl
+
+        ids = self._of_types(frame["type"].to_list(), frame["key"].to_list())
+        found = frame.select(pl.Series("id", ids, dtype=pl.Int32), "type", "key")
+        return found.filter(pl.col("id") >= 0).sort("id")
 
     def namesakes(self, text: str, limit: int) -> list[tuple[int, bool]]:
         """Return (id, whether only an alias matches) of nodes with a name or alias, case-insensitive, names first."""
-        return self._tables.rows(
-            f"SELECT id, lower(name) <> lower($text) FROM nodes WHERE lower(name) = lower($text) OR {_HAS_ALIAS}"
-            " ORDER BY 2, 1 LIMIT $limit",
-            {"text": text, "limit": limit},
-        )
+        entries, folded = self.name_index.candidates(_encoded(words(text))), caseless(text)
+        own = [int(e) for e in entries[entries < self.count] if caseless(self.names[e]) == folded]
+        others = (entries[entries >= self.count] - self.count).tolist()
+        nodes = sorted({int(self.alias_nodes[a]) for a in others if caseless(self.alias_names[a]) == folded} - {*own})
+        return [*((node, False) for node in own), *((node, True) for node in nodes)][:limit]
 
-    # -- similar, and by a part of the name ---------------------------------------------------------------------------
+    # -- by prefix, similar, and by a part of the name ----------------------------------------------------------------
+
+    def starting(self, text: str, node_type: str | None) -> Ids:
+        """Return the sorted ids of all nodes of a type with a name or alias that starts with a text.
+
+        Ignores case, accents and punctuation. The last word may be incomplete, unless a separator follows it.
+        """
+        prefix = words(text)
+        if not prefix:
+            return np.empty(0, np.int32)
+        separated = words(text + "x") == prefix + " x"
+        entries = self.name_order[_prefixed(len(self.name_order), self._words_at, prefix, whole=separated)]
+        own, others = entries[entries < self.count], entries[entries >= self.count] - self.count
+        found = own if not len(others) else np.concatenate([own, self.alias_nodes[others]])
+        return distinct(self._of_type(found, node_type))
+
+    def named(self, text: str, node_type: str | None = None) -> Ids:
+        """Return the sorted ids of the nodes of a type with a name or alias of the same words.
+
+        Ignores case, accents and punctuation.
+        """
+        wanted = words(text)
+        entries = [e for e in self.name_index.candidates(_encoded(wanted)).tolist() if self._words_of(e) == wanted]
+        ids = [e if e < self.count else self.alias_nodes[e - self.count] for e in entries]
+        return self._of_type(distinct(np.array(ids, np.int32)), node_type)
+
+    def _words_at(self, rank: int) -> str:
+        return self._words_of(int(self.name_order[rank]))
+
+    def _words_of(self, entry: int) -> str:
+        return words(self.names[entry] if entry < self.count else self.alias_names[entry - self.count])
+
+    def keys_starting(self, prefix: str, node_type: str | None, limit: int) -> list[NodeRow]:
+        """Return nodes of a type whose key starts with ``prefix``, by key."""
+        ranks = _prefixed(self.count, lambda rank: self.keys[self.key_order[rank]], prefix)
+        return self._rows(self._of_type(self.key_order[ranks], node_type)[:limit].tolist())
 
     def closest(self, text: str, node_type: str | None = None, limit: int = 5, *, keys: bool = False) -> list[NodeRow]:
         """Return the nodes of a primary type (None: any) whose names, or ``keys``, are similar to a text, best first.
@@ -212,55 +290,162 @@ class Nodes:
         """
         column = "key" if keys else "name"
         where = "WHERE type = $type" if node_type else ""
-        rows = self._tables.rows(
-            f"""SELECT first.id, first.type::VARCHAR, first.key, first.name FROM (
-                SELECT {column}, arg_min({{'id': id, 'type': type, 'key': key, 'name': name}}, id) AS first,
-                       jaro_winkler_similarity(lower({column}), lower($text)) AS similarity
+        rows = self._tables().rows(
+            f"""SELECT id FROM (
+                SELECT {column}, min(id) AS id, jaro_winkler_similarity(lower({column}), lower($text)) AS similarity
                 FROM nodes {where} GROUP BY {column} HAVING similarity >= {_MIN_SIMILARITY})
             ORDER BY similarity DESC, {column} LIMIT $limit""",
             {"text": text, "limit": limit, **({"type": node_type} if node_type else {})},
         )
-        return [NodeRow(*row) for row in rows]
+        return self._rows([node for (node,) in rows])
 
-    def containing(self, word: str, node_type: str | None, limit: int, *, prefix: bool = False) -> list[NamesRow]:
-        """Return nodes of a type whose name or alias contains ``word``, or starts with it (``prefix``), by id.
+    def containing(self, word: str, node_type: str | None, limit: int) -> list[NamesRow]:
+        """Return nodes of a type whose name or alias contains ``word``, by id; scans the names.
 
         ``word`` is lower case without accents; empty matches all.
         """
-        where, params = self._of_type(node_type), {"word": word}
+        where, params = self._sql_of_type(node_type), {"word": word}
         if word:
-            matches = f"{'starts_with' if prefix else 'contains'}({_FOLDED}, $word)"
+            matches = f"contains({_FOLDED}, $word)"
             in_alias = f"len(list_filter(n.aliases, lambda alias: {matches.format('alias')})) > 0"
             where += f" AND ({matches.format('n.name')} OR {in_alias})"
-        sql = f"SELECT id, key, type, name, aliases FROM nodes n WHERE {where} ORDER BY id LIMIT {limit:d}"
-        return [NamesRow(*row) for row in self._tables.rows(sql, params if word else {})]
+        sql = f"SELECT id FROM nodes n WHERE {where} ORDER BY id LIMIT {limit:d}"
+        return self.with_aliases([node for (node,) in self._tables().rows(sql, params if word else {})])
 
-    def keys_starting(self, prefix: str, node_type: str | None, limit: int) -> list[NodeRow]:
-        """Return nodes of a type whose key starts with ``prefix``, by key."""
-        where = self._of_type(node_type)
-        sql = (
-            f"SELECT id, type, key, name FROM nodes n WHERE {where} AND starts_with(key, $prefix)"
-            f" ORDER BY key LIMIT {limit:d}"
-        )
-        return [NodeRow(*row) for row in self._tables.rows(sql, {"prefix": prefix})]
+    def _sql_of_type(self, node_type: str | None) -> str:
+        """Return the SQL condition that a node ``n`` has a type, primary or secondary."""
+        if node_type is None:
+            return "true"
+        known = self._schema.type(node_type)
+        primary = f"n.id BETWEEN {known.first} AND {known.last}"
+        if not known.others:
+            return primary
+        return f"({primary} OR n.id IN (SELECT id FROM node_types WHERE type = {literal(node_type)}))"
 
     # -- by id --------------------------------------------------------------------------------------------------------
+
+    def name(self, node: int) -> str:
+        """Return the name of a node."""
+        return self.names[node]
+
+    def row(self, node: int) -> NodeRow:
+        """Return a node by its id."""
+        return NodeRow(node, self._schema.type_of(node).name, self.keys[node], self.names[node])
+
+    def _rows(self, ids: Iterable[int]) -> list[NodeRow]:
+        return [self.row(node) for node in ids]
+
+    def rows(self, ids: Iterable[int]) -> dict[int, NodeRow]:
+        """Return the nodes with these ids, by id in ascending order."""
+        return {node: self.row(node) for node in sorted({*ids}) if 0 <= node < self.count}
+
+    def with_aliases(self, ids: Iterable[int]) -> list[NamesRow]:
+        """Return the nodes with these ids and their aliases, in the order of ``ids``."""
+        return [NamesRow(n.id, n.key, n.type, n.name, self.aliases(n.id)) for n in self._rows(ids)]
+
+    def aliases(self, node: int) -> list[str]:
+        """Return the aliases of a node, as the source lists them."""
+        first, last = np.searchsorted(self.alias_nodes, np.array([node, node + 1], np.int32)).tolist()
+        return [self.alias_names[number] for number in range(first, last)]
 
     def frame(self, ids: Any) -> pl.DataFrame:
         """Return id, key, type, name of the nodes with these ids, sorted by id."""
         import polars as pl
 
-        frames = {"kbkit_batch": pl.DataFrame({"id": pl.Series(ids, dtype=pl.Int32)})}
-        sql = "SELECT id, key, type, name FROM nodes WHERE id IN (SELECT id FROM kbkit_batch) ORDER BY id"
-        return self._tables.lookup(sql, frames=frames)
+        wanted = np.asarray(ids, np.int32)
+        if len(wanted) > 1 and not (wanted[1:] > wanted[:-1]).all():
+            wanted = distinct(wanted)
+        wanted = wanted[(wanted >= 0) & (wanted < self.count)]
+        return pl.DataFrame([pl.Series("id", wanted), *self.columns(wanted)])
 
-    def rows(self, ids: Sequence[int]) -> dict[int, NodeRow]:
-        """Return the nodes with these ids, by id in ascending order."""
-        rows = self._tables.rows(f"{_FRAME} ORDER BY id", {"ids": list(ids)}) if len(ids) else []
-        return {node: NodeRow(node, node_type, key, name) for node, key, node_type, name in rows}
+    def columns(self, ids: Ids) -> list[pl.Series]:
+        """Return the columns key, type, name of the nodes with these ids, in their order."""
+        import polars as pl
 
-    def with_aliases(self, ids: Sequence[int]) -> list[NamesRow]:
-        """Return the nodes with these ids and their aliases, in the order of ``ids``."""
-        sql = "SELECT id, key, type, name, aliases FROM nodes WHERE id IN (SELECT unnest($ids))"
-        found = {row[0]: NamesRow(*row) for row in self._tables.rows(sql, {"ids": list(ids)})} if len(ids) else {}
-        return [found[node] for node in ids]
+        keys, names = (pl.Series(column.take(ids), dtype=pl.String) for column in (self.keys, self.names))
+        return [keys.alias("key"), self.types(ids), names.alias("name")]
+
+    def types(self, ids: Ids) -> pl.Series:
+        """Return the column type, the primary type of the nodes with these ids, in their order."""
+        import polars as pl
+
+        names = pl.Series("type", [t.name for t in self._schema.primary_types], dtype=pl.String)
+        return names.gather(self._type_numbers(ids)) if len(ids) else names.clear()
+
+    def _type_numbers(self, ids: Ids) -> NDArray[np.int64]:
+        """Return the position of the primary type of each node in ``schema.primary_types``."""
+        return np.searchsorted(self._last_ids, ids)
+
+    @cached_property
+    def _last_ids(self) -> Ids:
+        return np.array([t.last for t in self._schema.primary_types], np.int32)
+
+    # -- by type ------------------------------------------------------------------------------------------------------
+
+    def secondary(self, node_type: str) -> Ids:
+        """Return the sorted ids of the nodes with a type as a secondary type."""
+        number = self._type_positions[self._schema.type(node_type).name]
+        ids: Ids = self._secondary[self._secondary_offsets[number] : self._secondary_offsets[number + 1]]
+        return ids
+
+    @cached_property
+    def _type_positions(self) -> dict[str, int]:
+        return {t.name: number for number, t in enumerate(self._schema.node_types)}
+
+    def members(self, node_type: str | None) -> Ids:
+        """Return the sorted ids of all nodes of a type, primary or secondary (None: all nodes)."""
+        if node_type is None:
+            return np.arange(self.count, dtype=np.int32)
+        known = self._schema.type(node_type)
+        primary = np.arange(known.first, known.last + 1, dtype=np.int32)
+        return distinct(np.concatenate([primary, self.secondary(node_type)])) if known.others else primary
+
+    def has_type(self, ids: Ids, node_type: str | None) -> Mask:
+        """Return a mask of the ids whose node has a type, primary or secondary (None: any)."""
+        if node_type is None:
+            return np.ones(len(ids), bool)
+        known = self._schema.type(node_type)
+        mask: Mask = (ids >= known.first) & (ids <= known.last)
+        return mask | is_in(ids, self.secondary(node_type)) if known.others else mask
+
+    def _of_type(self, ids: Ids, node_type: str | None) -> Ids:
+        return ids if node_type is None else ids[self.has_type(ids, node_type)]
+
+
+class HashIndex:
+    """Sorted hashes of texts, with the entry of each: candidates, which must be compared."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._hashes, self._entries = (mapped(folder / f"{name}_{part}.npy") for part in ("hashes", "entries"))
+
+    def candidates(self, text: bytes) -> Ids:
+        """Return the entries with the hash of a text, in ascending order."""
+        value = np.uint32(crc32(text))  # of the same type, else NumPy would convert all hashes
+        start = int(self._hashes.searchsorted(value))
+        found: Ids = self._entries[start : int(self._hashes.searchsorted(value, "right"))]
+        return found
+
+    def many(self, values: NDArray[np.uint32]) -> tuple[NDArray[np.int64], Ids]:
+        """Return (position in ``values``, entry) for each hash, sorted."""
+        start, end = self._hashes.searchsorted(values), self._hashes.searchsorted(values, "right")
+        return np.repeat(np.arange(len(values)), end - start), self._entries[expand_ranges(start, end - start)]
+
+
+def _encoded(text: str) -> bytes:
+    """Return a text as UTF-8; with unpaired surrogates, it equals no text of the directory."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _prefixed(count: int, at: Callable[[int], str], prefix: str, *, whole: bool = False) -> slice:
+    """Return the ranks of sorted texts that start with ``prefix``; ``at`` returns the text of a rank.
+
+    With ``whole``, the last word of the prefix must be a whole word.
+    """
+
+    def is_after(rank: int) -> bool:
+        text = at(rank)
+        # A space sorts before letters and digits, so that the texts with the whole word come first.
+        return not text.startswith(prefix) or (whole and text[len(prefix) : len(prefix) + 1] not in ("", " "))
+
+    first = bisect.bisect_left(range(count), prefix, key=at)
+    return slice(first, bisect.bisect_left(range(count), True, first, key=is_after))

@@ -274,27 +274,6 @@ def unique_names(names: Sequence[str]) -> list[str]:
     return result
 
 
-# -- similar names ----------------------------------------------------------------------------------------------------
-
-
-def closest_names(tables: Tables, name: str, node_type: str = "", limit: int = 5) -> list[str]:
-    """Return names of nodes (of a type) similar to ``name`` (Jaro-Winkler in lower case >= 0.8), best first."""
-    return [name for name, _ in closest_nodes(tables, name, node_type, limit)]
-
-
-def closest_nodes(tables: Tables, name: str, node_type: str = "", limit: int = 5) -> list[tuple[str, str]]:
-    """Return similar names, each with the reference (``type#key``) of its first node."""
-    where = "WHERE type = $type" if node_type else ""
-    return tables.rows(
-        f"""SELECT name, reference FROM (
-            SELECT name, arg_min(type || '#' || key, id) AS reference,
-                   jaro_winkler_similarity(lower(name), lower($name)) AS likeness
-            FROM nodes {where} GROUP BY name)
-        WHERE likeness >= 0.8 ORDER BY likeness DESC, name LIMIT $limit""",
-        {"name": name, "limit": limit, **({"type": node_type} if node_type else {})},
-    )
-
-
 # -- errors ----------------------------------------------------------------------------------------------------------
 
 

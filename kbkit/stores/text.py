@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from kbkit.directory import systems
 from kbkit.errors import Command, KbError, UnknownNameError
 from kbkit.schema import Schema, TextField, literal, quote
-from kbkit.stores import documents, text_names
+from kbkit.stores import documents
 from kbkit.stores.arrays import Within, is_within
 from kbkit.stores.text_query import STOP_WORDS, TextQuery, Token, snippet
 
@@ -47,6 +47,8 @@ _MAX_DEPTH = 20_000
 _WRITER_BYTES = 256_000_000
 _MAX_QUERY_WORDS = 256
 _SNIPPET_DEPTH = 100_000
+_STEM_ENDINGS = 4
+"""Letters by which a stem may be shorter than an incomplete word."""
 
 
 def field_name(text_field: str) -> str:
@@ -259,27 +261,25 @@ class Text:
         close = tantivy.Query.fuzzy_term_query(self._index.schema, _WHOLE_NAME, phrase, distance, True, False)
         return np.sort(self._hits(tantivy.Query.const_score_query(close, 0.0), limit)[0])
 
-    def names_starting(self, prefix: str, within: Within = None, limit: int = 1_000) -> NDArray[np.int64]:
-        """Return up to ``limit`` nodes, by id, with a name or alias that starts with ``prefix``.
-
-        Ignores case and accents; the last word may be incomplete. For one or two letters the result is a deterministic
-        sample.
-        """
-        return text_names.starting(self._names, _WHOLE_NAME, _joined(_PLAIN, prefix), prefix, within, limit)
-
     def names_holding(self, prefix: str, within: Within = None, limit: int = 1_000) -> NDArray[np.int64]:
         """Return up to ``limit`` nodes, by id, with these consecutive words in a name; the last may be incomplete.
 
-        Words are compared in their indexed form, that is stemmed if the analyzer stems.
+        Words are compared in their indexed form, that is stemmed if the analyzer stems. Stems may be shorter than an
+        incomplete word (no stem starts with ``universi``), so the last word is also tried with up to four letters
+        removed.
         """
-        words = self._analyzer.analyze(prefix), _PLAIN.analyze(prefix)
-        return text_names.holding(self._names, NAME, *words, within, limit)
-
-    @property
-    def _names(self) -> text_names.Index:
-        return text_names.Index(
-            self._index.schema, lambda query, limit: self._hits(query, limit)[0], self._only, self.documents
-        )
+        words, written = self._analyzer.analyze(prefix), _PLAIN.analyze(prefix)
+        if not words or limit < 1 or (within is not None and not len(within)):
+            return np.empty(0, np.int64)
+        before, last = words[:-1], written[-1]
+        shorter = [last[:end] for end in range(len(last), max(3, len(last) - _STEM_ENDINGS), -1)]
+        parts = [tantivy.Query.phrase_prefix_query(self._index.schema, NAME, [*before, last])]
+        for word in dict.fromkeys([words[-1], *shorter]):
+            parts.append(self._phrase([*before, word], {NAME: 1.0}))
+        query = tantivy.Query.boolean_query([(tantivy.Occur.Should, part) for part in parts])
+        filters = [query] if within is None else [query, self._only(within)]
+        both = tantivy.Query.boolean_query([(tantivy.Occur.Must, part) for part in filters])
+        return np.sort(self._hits(tantivy.Query.const_score_query(both, 0.0), limit)[0])
 
     def frequency(self, word: str, fields: Iterable[str] | None = None) -> int:
         """Return the number of documents with an index word, in the field with the most."""
