@@ -172,6 +172,9 @@ def test_lookups_are_those_of_a_dictionary(
         assert nodes.unique_ids(node_type, [key]).tolist() == (primary if len(primary) == 1 else [-1])
         starting = sorted((i for i in everyone if rows[i].key.startswith(key)), key=lambda i: (rows[i].key, i))
         assert [row.id for row in nodes.keys_starting(key, node_type, 5)] == starting[:5]
+    named = [made.named(node_type, text) for text in [*asked, *names]]
+    single = [ids[0] if len(ids) == 1 else -1 for ids in named]
+    assert nodes.unique_ids_by_name(node_type, [*asked, *names]).tolist() == single
     keys = [row.key for row in rows]
     each = [nodes.unique_ids(node_type, [key]).item() for key in keys]
     assert nodes.unique_ids(node_type, keys).tolist() == each

@@ -300,7 +300,7 @@ def test_progress_of_check_and_run_as_libraries_tell_it(world_kb: Path) -> None:
         assert not any(problem for _, problem in kb.check(lambda *event: told.append(event)))
         assert told[0] == ("files", 0, size)
         assert ("files", size, size) in told
-        assert told[-1] == ("stores", 5, 5)
+        assert told[-1] == ("stores", 6, 6)
         assert [done for stage, done, _ in told if stage == "stores"] == [0, 1, 2, 3, 4, 5]
         counted: list[tuple[int, int]] = []
         texts = [f"query {n}" for n in range(401)]

@@ -6,6 +6,7 @@ Everything runs in a DuckDB of its own, without building a KB; an oracle in plai
 from __future__ import annotations
 
 import datetime
+import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 
 import kbkit
 from kbkit.errors import BadInputError, Option
+from kbkit.ingestion import staging_edges
 from kbkit.ingestion.describe import describe
 from kbkit.ingestion.recipe import Recipe, RelationSpec
 from kbkit.ingestion.staging import Report, stage
@@ -60,7 +62,10 @@ class Staged:
         _table(self.con, "edges", edges, ("head_type", "head", "relation", "tail_type", "tail"))
         if texts is not None:
             _table(self.con, "texts", texts, ("type", "key", "field", "text"))
-        self.report: Report = stage(self.con, spec, skip_dangling=skip_dangling, merge_duplicates=merge_duplicates)
+        self._folder = tempfile.TemporaryDirectory()  # of the sorted edges, which the tables read
+        folder = Path(self._folder.name)
+        skip, merge = skip_dangling, merge_duplicates
+        self.report: Report = stage(self.con, spec, folder, skip_dangling=skip, merge_duplicates=merge)
         self.schema: Schema = describe(self.con, spec)
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
@@ -94,10 +99,8 @@ def graphs(draw: st.DrawFn) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]
     relations = draw(st.lists(TEXT, min_size=1, max_size=3, unique=True))
     attribute = st.sampled_from([None, "x", "y"])
     found = draw(st.lists(st.tuples(ends, st.sampled_from(relations), ends, attribute), max_size=25))
-    edges = [
-        {"head_type": h[0], "head": h[1], "relation": r, "tail_type": t[0], "tail": t[1], "note": a}
-        for h, r, t, a in found
-    ]
+    columns = ("head_type", "head", "relation", "tail_type", "tail", *(("note",) if draw(st.booleans()) else ()))
+    edges = [dict(zip(columns, (*h, r, *t, a), strict=False)) for h, r, t, a in found]
     return nodes, edges
 
 
@@ -186,13 +189,26 @@ def test_every_edge_is_kept_once_and_duplicates_are_counted(
         head, tail = ids[edge["head_type"], edge["head"]], ids[edge["tail_type"], edge["tail"]]
         if edge["relation"] in mirrored:
             head, tail = sorted((head, tail))
-        once.add((head, edge["relation"], tail, edge["note"]))
+        once.add((head, edge["relation"], tail, edge.get("note")))
     back = {(tail, r, head, note) for head, r, tail, note in once if r in mirrored}
     columns = "head, relation, tail, note" if any("note" in edge for edge in edges) else "head, relation, tail, NULL"
     found = staged.rows(f"SELECT {columns} FROM kb_edges")
     assert Counter(found) == Counter(once | back)
+    ordered = staged.rows("SELECT relation, head, tail FROM kb_sorted_edges")
+    names = [relation.name for relation in staged.schema.relations]
+    assert ordered == sorted(((r, h, t) for h, r, t, _ in found), key=lambda edge: (names.index(edge[0]), *edge[1:]))
     assert staged.report.duplicate_edges == len(edges) - len(once)
     assert staged.report.dangling_edges == 0
+
+
+def test_large_relations_are_read_on_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Relations are read in groups of a bounded number of edges."""
+    nodes = [{"type": "t", "key": str(key)} for key in range(4)]
+    pairs = [("b", 0, 1), ("a", 1, 0), ("c", 2, 3), ("b", 1, 2), ("a", 3, 1), ("b", 0, 1), ("d", 0, 0)]
+    edges = [{"head": str(h), "relation": r, "tail": str(t)} for r, h, t in pairs]
+    for limit in (1, 3, 5, 100):
+        monkeypatch.setattr(staging_edges, "_GROUP_EDGES", limit)
+        assert Staged(nodes, edges).rows("SELECT relation, head, tail FROM kb_sorted_edges") == sorted({*pairs})
 
 
 @FEW
@@ -203,7 +219,7 @@ def test_signatures_equal_a_brute_force_count(
     nodes, edges = graph
     staged = Staged(nodes, edges)
     distinct = {tuple(edge.values()) for edge in edges}
-    expected = Counter((r, ht, tt) for ht, _, r, tt, _, _ in distinct)
+    expected = Counter((r, ht, tt) for ht, _, r, tt, *_ in distinct)
     found = {(r.name, s.head, s.tail): s.edges for r in staged.schema.relations for s in r.signatures}
     assert found == dict(expected)
     assert {r.name: r.edges for r in staged.schema.relations} == dict(Counter(edge[2] for edge in distinct))
@@ -240,6 +256,7 @@ def test_edges_to_unknown_nodes_are_refused_or_left_out_and_counted(
     nodes, edges = graph
     known = nodes[0]
     dangling = []
+    notes = {"note": None} if any("note" in edge for edge in edges) else {}
     for end, key in broken:
         assume((known["type"], key) not in number(nodes))
         edge = {
@@ -248,7 +265,7 @@ def test_edges_to_unknown_nodes_are_refused_or_left_out_and_counted(
             "relation": "r",
             "tail_type": known["type"],
             "tail": known["key"],
-            "note": None,
+            **notes,
         }
         dangling.append({**edge, end: key})
     noun = "1 edge" if len(dangling) == 1 else f"{len(dangling)} edges"

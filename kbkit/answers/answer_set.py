@@ -44,9 +44,9 @@ def answers(
     """Return the answers of an expression or a template; see :meth:`kbkit.kb.KnowledgeBase.answers`."""
     session, values = Session.of(stores), slots or {}
     if isinstance(expression, str) and values and "/" in expression and "<" not in expression:
-        from kbkit.answers.templates import shipped
+        from kbkit.answers.templates import by_id
 
-        expression = next((template for template in shipped() if template.id == expression), expression)
+        expression = by_id().get(expression, expression)
     if isinstance(expression, str):
         return AnswerSet(session, parse(expression), values, engine, expression, timeout)
     return AnswerSet(session, expression.tree(), values, engine, expression.expression, timeout)
@@ -96,7 +96,12 @@ class AnswerSet:
         self._slots = dict(slots or {})
         self.plan: Plan = session.resolved(tree, text)
         self._bound: Bindings = bind(self.plan, session, self._slots)
-        self.tree: Expression = syntax.fill(tree, self._slots) if self._slots else tree
+        self._tree = tree
+
+    @cached_property
+    def tree(self) -> Expression:
+        """The syntax tree, with values in place of slots."""
+        return syntax.fill(self._tree, self._slots) if self._slots else self._tree
 
     @property
     def expression(self) -> str:
@@ -135,7 +140,7 @@ class AnswerSet:
 
     def nodes(self) -> pl.DataFrame:
         """Return the members sorted by id: id, type, key, name."""
-        return self._session.stores.nodes.frame(self.ids).select("id", "type", "key", "name")
+        return self._session.stores.nodes.frame(self.ids, ("id", "type", "key", "name"))
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -101,17 +101,15 @@ def _valid_ids(session: Session, parameter: Parameter, ids: pl.Series) -> Ids:
 def _ids_of_texts(session: Session, plan: Plan, parameter: Parameter, texts: Sequence[str]) -> Ids:
     """Return the id of the one node with each name or ``#key``."""
     selectors = [_selector(plan, parameter, text) for text in texts]
-    found: list[list[NodeRow]] = [[] for _ in selectors]
-    for kind, lookup in ((Key, session.stores.nodes.by_key), (Name, session.stores.nodes.by_name)):
+    nodes, found = session.stores.nodes, np.full(len(texts), -1, np.int32)
+    for kind, lookup in ((Key, nodes.unique_ids), (Name, nodes.unique_ids_by_name)):
         positions = [i for i, selector in enumerate(selectors) if isinstance(selector, kind)]
         if positions:
-            rows = lookup(parameter.type, [selectors[i].text for i in positions])
-            for i, nodes in zip(positions, rows, strict=True):
-                found[i] = nodes
-    for selector, nodes in zip(selectors, found, strict=True):
-        if len(nodes) != 1:
-            raise _not_one(selector, nodes, parameter, session, plan.text)
-    return np.array([nodes[0].id for nodes in found], np.int32)
+            found[positions] = lookup(parameter.type, [selectors[i].text for i in positions])
+    for position in np.flatnonzero(found < 0).tolist():
+        selector = selectors[position]
+        raise _not_one(selector, session.lookup(parameter.type, selector), parameter, session, plan.text)
+    return found
 
 
 def check_slots(plan: Plan, slots: Mapping[str, Any] | Sequence[str]) -> None:

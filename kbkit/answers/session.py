@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+_MAX_PLANS = 1024
+
 Move = tuple[str, bool]
 """A relation, and whether it is followed forward."""
 
@@ -31,7 +33,7 @@ class Session:
     def __init__(self, stores: Stores) -> None:
         self.stores = stores
         self.generation = stores.manifest.generation
-        self._plan = lru_cache(1024)(self._resolve)
+        self._plans: dict[str, tuple[syntax.Expression, Plan]] = {}
         self.filtered = lru_cache(64)(self._filtered)
         self.lookup = lru_cache(1 << 14)(self._lookup)
         self.session_sets: dict[str, tuple[str | None, Ids]] = {}
@@ -51,17 +53,22 @@ class Session:
 
     def resolved(self, tree: syntax.Expression, text: str = "") -> Plan:
         """Return the plan of a tree. Plans with saved sets are not cached, because a set may change."""
+        # Cached by text: a tree takes longer to hash, and trees with 1, 1.0 and true are equal in Python.
+        text = text or str(tree)
+        known = self._plans.get(text)
+        if known is not None and (known[0] is tree or known[0] == tree):
+            return known[1]
         if any(isinstance(part, syntax.SavedSet) for part in syntax.subtrees(tree)):
             return resolve(tree, self.schema, self.set_types(), text)
-        # The text is part of the cache key, because trees with 1, 1.0 and true are equal in Python.
-        return self._plan(tree, text or str(tree))
-
-    def _resolve(self, tree: syntax.Expression, text: str) -> Plan:
-        return resolve(tree, self.schema, None, text)
+        if len(self._plans) >= _MAX_PLANS:
+            self._plans.clear()
+        plan = resolve(tree, self.schema, None, text)
+        self._plans[text] = tree, plan
+        return plan
 
     def clear_plans(self) -> None:
         """Empty the cache of plans."""
-        self._plan.cache_clear()
+        self._plans.clear()
 
     def set_types(self) -> Mapping[str, str | None]:
         """Return the type of each saved set and session set, by name."""

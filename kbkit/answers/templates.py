@@ -9,7 +9,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +62,7 @@ class Template:
     def tree(self, parts: Sequence[str] = ()) -> Expression:
         """Return the expression. Parts are taken from ``parts`` in turn; their slots are renamed to be distinct."""
         if not self.letters:
-            return _without_starts(parse(self.expression)) if self.exclude_start else parse(self.expression)
+            return _without_starts(self.expression) if self.exclude_start else parse(self.expression)
         choices = [parse(part) for part in parts or self.parts]
         sets = {}
         for i, letter in enumerate(self.letters):
@@ -72,8 +72,10 @@ class Template:
         return syntax.substitute(self.skeleton, sets)
 
 
-def _without_starts(tree: Expression) -> Expression:
-    """Return ``tree`` minus its start nodes of the answer type."""
+@lru_cache(1024)
+def _without_starts(expression: str) -> Expression:
+    """Return the answers of an expression minus its start nodes of the answer type."""
+    tree = parse(expression)
     answer = _answer(tree)
     nodes = [part for part in syntax.subtrees(tree) if isinstance(part, Nodes) and isinstance(part.selector, Slot)]
     starts = [part for part in nodes if part.type == answer]
@@ -100,6 +102,12 @@ def shipped() -> tuple[Template, ...]:
     """Return the templates shipped with kbkit, by catalogue."""
     folder = assets.templates()
     return tuple(template for path in sorted(folder.glob("*.toml")) for template in load(path))
+
+
+@cache
+def by_id() -> dict[str, Template]:
+    """Return the templates shipped with kbkit by id."""
+    return {template.id: template for template in shipped()}
 
 
 def load(path: Path) -> list[Template]:
@@ -147,6 +155,8 @@ def _template(path: Path, row: Mapping[str, Any], paper: str, parts: tuple[str, 
 
 def find(name: str, own: Sequence[Template] = ()) -> Template:
     """Return the template ``catalogue/name``, or ``name`` if only one catalogue has it."""
+    if not own and name in by_id():
+        return by_id()[name]
     known = [*own, *shipped()]
     hits = [t for t in known if t.id == name] or [t for t in known if t.id.split("/", 1)[1] == name]
     if not hits:

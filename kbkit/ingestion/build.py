@@ -104,7 +104,7 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
 
             def load() -> tuple[dict[str, Any], Schema, dict[str, int], Path | None]:
                 converted = _convert(recipe, local, options, directory.partial, progress)
-                report = _load(con, recipe, request, local, options, converted, step)
+                report = _load(con, recipe, request, folder, local, options, converted, step)
                 schema = describe(con, recipe)
                 step()
                 counts = table_build.build(con, folder, schema)
@@ -203,6 +203,7 @@ def _load(
     con: Connection,
     recipe: Recipe,
     request: Request,
+    folder: Path,
     found: Mapping[str, Sequence[Path]],
     options: Mapping[str, str],
     converted: Converted | None,
@@ -218,7 +219,7 @@ def _load(
         con.execute(recipe.sql)
         step()
         skip, merge = request.skip_dangling, request.merge_duplicates
-        return stage(con, recipe, skip_dangling=skip, merge_duplicates=merge, step=step)
+        return stage(con, recipe, folder, skip_dangling=skip, merge_duplicates=merge, step=step)
     except tables.Error as error:
         files = [path for taken in found.values() for path in taken]
         raise sources.source_error(error, recipe.folder / "load.sql", files) from error

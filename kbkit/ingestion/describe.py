@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from kbkit.ingestion.recipe import Recipe, RelationSpec
 from kbkit.ingestion.staging import STAGED_COLUMNS
+from kbkit.ingestion.staging_edges import relation_order
 from kbkit.schema import Attribute, NodeType, Relation, Schema, Signature, TextField, iri_escape, quote
 from kbkit.stores.table_build import table_names
 
@@ -79,14 +80,12 @@ def _types(con: Connection, recipe: Recipe) -> tuple[NodeType, ...]:
 
 def _relations(con: Connection, recipe: Recipe, taken: list[str]) -> tuple[Relation, ...]:
     signatures: dict[str, list[Signature]] = {}
-    for name, head, tail, edges in con.execute("""
-            SELECT e.relation, h.type, t.type, count(*) FROM kb_edges e
-            JOIN kb_nodes h ON h.id = e.head JOIN kb_nodes t ON t.id = e.tail
-            GROUP BY ALL ORDER BY e.relation, count(*) DESC, h.type, t.type""").fetchall():
+    for name, head, tail, edges in con.execute(
+        "FROM kb_signatures ORDER BY relation, edges DESC, head_type, tail_type"
+    ).fetchall():
         signatures.setdefault(name, []).append(Signature(head, tail, edges))
     attributes = _present_attributes(con, "kb_edges", '(SELECT relation AS "the owner", * FROM kb_edges)')
-    order = {name: position for position, name in enumerate(recipe.relations)}
-    names = sorted(signatures, key=lambda name: (order.get(name, len(order)), name))
+    names = relation_order(recipe, signatures)
     tables = table_names(con, names, taken, "rel_", recipe.extra_tables)
     iris = _pairs(con, "relation_iris")
     labels = _pairs(con, "relation_names")

@@ -3,17 +3,20 @@
 Input: ``nodes``, ``edges`` and ``texts`` with :data:`COLUMNS`, as ``load.sql`` creates them. Further columns of nodes
 and edges are attributes.
 
-Output: ``kb_nodes``, ``kb_node_types``, ``kb_edges`` and ``kb_texts``. Ids start from 0 and follow the order of types
-(as in the recipe, then by first appearance), and within a type the order of the source.
+Output: ``kb_nodes``, ``kb_node_types``, ``kb_texts``, and the edges (:mod:`kbkit.ingestion.staging_edges`). Ids start
+from 0 and follow the order of types (as in the recipe, then by first appearance), and within a type the order of the
+source.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kbkit.errors import BadInputError, Command, Option
+from kbkit.ingestion import staging_edges
 from kbkit.ingestion.recipe import Recipe
 from kbkit.schema import UNTYPED, literal, quote
 
@@ -68,6 +71,7 @@ class Report:
 def stage(
     con: duckdb.DuckDBPyConnection,
     recipe: Recipe,
+    folder: Path,
     *,
     skip_dangling: bool,
     merge_duplicates: bool,
@@ -75,7 +79,7 @@ def stage(
 ) -> Report:
     """Validate the recipe's tables and number the nodes; raise :class:`BadInputError` for invalid rows.
 
-    ``step`` is called after nodes, after edges and after texts.
+    ``folder`` is that of the staging database; ``step`` is called after nodes, after edges and after texts.
     """
     present = {row[0] for row in con.execute("SELECT table_name FROM information_schema.tables").fetchall()}
     for name in ("nodes", "edges"):
@@ -85,7 +89,7 @@ def stage(
     report = Report()
     report.merged_nodes = _nodes(con, recipe, merge=merge_duplicates)
     step()
-    report.dangling_edges, report.duplicate_edges = _edges(con, recipe, skip=skip_dangling)
+    report.dangling_edges, report.duplicate_edges = _edges(con, recipe, folder, skip=skip_dangling)
     step()
     report.dangling_texts = _texts(con, recipe, present, skip=skip_dangling)
     step()
@@ -234,42 +238,19 @@ def _merge_nodes(con: duckdb.DuckDBPyConnection, attributes: list[str], *, merge
     return sum(count - 1 for _, _, count in twice)
 
 
-def _edges(con: duckdb.DuckDBPyConnection, recipe: Recipe, *, skip: bool) -> tuple[int, int]:
+def _edges(con: duckdb.DuckDBPyConnection, recipe: Recipe, folder: Path, *, skip: bool) -> tuple[int, int]:
     attributes = _create_typed(con, "edges", "raw_edges", recipe)
     for end in ("head", "tail"):
         _require_unambiguous(con, "raw_edges", end, f"{end}_type")
-    columns = "".join(", " + quote(name) for name in attributes)
-    from_edges = "".join(", e." + quote(name) for name in attributes)
-    symmetric = [literal(name) for name, spec in recipe.relations.items() if spec.symmetric]
-    mirrored = f"relation IN ({', '.join(symmetric)})" if symmetric else "false"
-    swapped = f"{mirrored} AND head > tail"
-    # One pass over the source, because copying its strings would dominate. Duplicate edges become one row.
-    con.execute(f"""
-        CREATE TABLE one_way AS
-        SELECT CASE WHEN {swapped} THEN tail ELSE head END AS head, relation,
-               CASE WHEN {swapped} THEN head ELSE tail END AS tail{columns}, count(*) AS "number of copies"
-        FROM (SELECT h.id AS head, e.relation, t.id AS tail{from_edges} FROM raw_edges e
-              LEFT JOIN kb_nodes h ON h.key = e.head AND (e.head_type IS NULL OR h.type = e.head_type)
-              LEFT JOIN kb_nodes t ON t.key = e.tail AND (e.tail_type IS NULL OR t.type = e.tail_type))
-        GROUP BY ALL""")
-    if _count(con, "one_way WHERE relation IS NULL OR relation = ''"):
-        nameless = f"{_numbered('raw_edges')} WHERE relation IS NULL OR relation = '' LIMIT 1"
-        [(position,)] = con.execute(f"SELECT position FROM {nameless}").fetchall()
+    known, nameless, dangling = staging_edges.resolve(con, attributes)
+    if nameless:
+        unnamed = f"{_numbered('raw_edges')} WHERE relation IS NULL OR relation = '' LIMIT 1"
+        [(position,)] = con.execute(f"SELECT position FROM {unnamed}").fetchall()
         raise BadInputError(f"Edge without a relation in row {position:,} of edges", "Every edge needs a relation")
-    known = "head IS NOT NULL AND tail IS NOT NULL"
-    [(total, dangling, distinct)] = con.execute(f"""
-        SELECT coalesce(sum("number of copies"), 0)::BIGINT,
-               coalesce(sum("number of copies") FILTER (NOT ({known})), 0)::BIGINT, count(*) FILTER ({known})
-        FROM one_way""").fetchall()
     if dangling and not skip:
         message = f"{_counted(dangling, 'edge')} to unknown nodes: {_dangling_edges(con)}"
         raise BadInputError(message, *_SKIP)
-    con.execute(f"""
-        CREATE VIEW kb_edges AS
-        SELECT head, relation, tail{columns} FROM one_way WHERE {known}
-        UNION ALL
-        SELECT tail, relation, head{columns} FROM one_way WHERE {known} AND {mirrored} AND head <> tail""")
-    return dangling, total - dangling - distinct
+    return dangling, staging_edges.sort(con, recipe, attributes, known, folder)
 
 
 def _texts(con: duckdb.DuckDBPyConnection, recipe: Recipe, present: set[str], *, skip: bool) -> int:

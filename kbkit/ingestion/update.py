@@ -117,7 +117,7 @@ def _build(
             sources.create_view(con, spec, found[name], delta.columns)
         apply(con, schema, skip=delta.skip_dangling)
         _keep_metadata(con, schema)
-        report = stage(con, recipe, skip_dangling=delta.skip_dangling, merge_duplicates=False)
+        report = stage(con, recipe, folder, skip_dangling=delta.skip_dangling, merge_duplicates=False)
         described = describe(con, recipe)
         return report, described, table_build.build(con, folder, described)
     except tables.Error as error:

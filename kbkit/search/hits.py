@@ -10,39 +10,38 @@ import polars as pl
 from kbkit.display import html as html_pages
 from kbkit.search.ranking import QueryResult
 from kbkit.stores import Stores
+from kbkit.stores.adjacency import Ids
 from kbkit.stores.text_query import TextQuery, snippet
 
-_DOCUMENTS = """
-SELECT n.id, key, type, name, x.field::VARCHAR, x.position, x.text FROM nodes n LEFT JOIN texts x USING (id)
-WHERE n.id IN (SELECT unnest($ids))"""
 _NEEDED = {"key", "type", "name", "score", "snippet"}
 
 
 def hits(stores: Stores, query: TextQuery, result: QueryResult) -> pl.DataFrame:
     """Return a frame: rank, id, key, type, name, score, a score per component, snippet."""
-    ids = result.ranking.ids
-    params = {"ids": ids.tolist()}
-    rows = stores.tables.rows(_DOCUMENTS, params)
-    known = {node: (key, kind, name) for node, key, kind, name, *_ in rows}
-    documents: dict[int, str] = {}
-    for node, _, _, _, _, _, text in sorted(row for row in rows if row[-1] is not None):
-        documents[node] = f"{documents[node]} {text}" if node in documents else text
-    snippets = _snippets(stores, query, [documents.get(node, "") for node in params["ids"]])
-    columns = [
-        pl.Series("rank", range(1, len(ids) + 1), dtype=pl.Int64),
-        pl.Series("id", ids, dtype=pl.Int32),
-        *(
-            pl.Series(name, [known[node][column] for node in params["ids"]], dtype=pl.String)
-            for column, name in enumerate(("key", "type", "name"))
-        ),
-        pl.Series("score", result.ranking.scores, dtype=pl.Float64),
-        *(
-            pl.Series(name, part.score_of(ids), dtype=pl.Float64).fill_nan(None)
-            for name, part in result.components.items()
-        ),
-        pl.Series("snippet", snippets, dtype=pl.String),
-    ]
-    return pl.DataFrame(columns)
+    ids = result.ranking.ids.astype(np.int32)
+    scores = {"score": result.ranking.scores}
+    scores |= {name: part.score_of(result.ranking.ids) for name, part in result.components.items()}
+    return pl.DataFrame(
+        [
+            pl.Series("rank", np.arange(1, len(ids) + 1)),
+            *stores.nodes.rows_of(ids).get_columns(),
+            *(pl.Series(name, values, dtype=pl.Float64, nan_to_null=True) for name, values in scores.items()),
+            pl.Series("snippet", _snippets(stores, query, _documents(stores, ids)), dtype=pl.String),
+        ]
+    )
+
+
+def _documents(stores: Stores, ids: Ids) -> list[str]:
+    """Return the texts of each node, by field and position, joined by a space."""
+    if not len(ids):
+        return []
+    # A list of numbers takes DuckDB half as long as a list parameter.
+    listed = ", ".join(map(str, ids.tolist()))
+    rows = stores.tables.rows(f"SELECT id, field::VARCHAR, position, text FROM texts WHERE id IN ({listed})")
+    texts: dict[int, list[str]] = {}
+    for node, _, _, text in sorted(rows):
+        texts.setdefault(node, []).append(text)
+    return [" ".join(texts.get(node, ())) for node in ids.tolist()]
 
 
 def _snippets(stores: Stores, query: TextQuery, documents: Sequence[str]) -> list[str]:

@@ -27,6 +27,9 @@ from kbkit.stores.text_query import TextQuery, check, parse
 _BATCH = 200
 """Queries between two progress reports: each batch scans all vectors once."""
 
+_SMALL = 100_000
+"""Nodes up to which the retrievers of one query run in turn."""
+
 Queries = Mapping[str, str] | Sequence[str] | pl.DataFrame
 
 
@@ -87,18 +90,14 @@ class Search:
         if progress:
             progress(len(texts), len(texts))
         counts = [len(ranking.ids) for ranking in rankings]
-        frame = pl.DataFrame(
-            {
-                "query": pl.Series(np.repeat(np.array(names, object), counts), dtype=pl.String),
-                "rank": np.concatenate([np.arange(1, count + 1) for count in counts]),
-                "id": np.concatenate([ranking.ids for ranking in rankings]).astype(np.int32),
-                "score": np.concatenate([ranking.scores for ranking in rankings]),
-            }
-        )
-        nodes = self.session.stores.nodes.frame(frame["id"].unique())
-        return frame.join(nodes, on="id", how="left", maintain_order="left").select(
-            "query", "rank", "id", "key", "type", "name", "score"
-        )
+        found = [ranking.ids.astype(np.int32) for ranking in rankings]
+        columns = [
+            pl.Series("query", np.repeat(np.array(names, object), counts), dtype=pl.String),
+            pl.Series("rank", np.concatenate([np.arange(1, count + 1) for count in counts])),
+            *self.session.stores.nodes.rows_of(np.concatenate(found)).get_columns(),
+            pl.Series("score", np.concatenate([ranking.scores for ranking in rankings])),
+        ]
+        return pl.DataFrame(columns)
 
     def parse(self, text: str) -> TextQuery:
         """Check and parse a query; correct its spelling if none of its words is in the index."""
@@ -130,7 +129,9 @@ class Search:
         if settings.mode in retrievers:
             return [QueryResult(ranking, {settings.mode: ranking}) for ranking in retrievers[settings.mode](settings.k)]
         depth = max(settings.k, settings.depth)
-        rankings = each(lambda retrieve: retrieve(depth), list(retrievers.values()), systems.cores())
+        # For one query on a small KB, starting threads takes longer than the retrievers.
+        threads = systems.cores() if len(batch.queries) > 1 or self.session.schema.nodes > _SMALL else 1
+        rankings = each(lambda retrieve: retrieve(depth), list(retrievers.values()), threads)
         return [fused(dict(zip(retrievers, parts, strict=True)), settings) for parts in zip(*rankings, strict=True)]
 
     def explained(self, query: TextQuery, result: QueryResult, frame: pl.DataFrame) -> pl.DataFrame:  # noqa: ARG002

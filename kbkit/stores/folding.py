@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 """Combining marks of Latin, Greek and Cyrillic letters; marks of other scripts are part of the letters."""
-_LETTERS = str.maketrans(
-    {**dict(zip("øłđıðħŧŋƒɖɛɔʋ", "oldidhtnfdeov", strict=True)), "æ": "ae", "œ": "oe", "þ": "th"}
-)
+_LETTERS = str.maketrans({**dict(zip("øłđıðħŧŋƒɖɛɔʋ", "oldidhtnfdeov", strict=True)), "æ": "ae", "œ": "oe", "þ": "th"})
 """Letters that Unicode does not decompose."""
 _SEPARATORS = re.compile(r"[\W_]+")
 _ASCII_WORDS = re.compile("[^0-9a-z]+")

@@ -32,7 +32,7 @@ def differences(nodes: Nodes, tables: Tables) -> list[str]:
         first, first_alias = first + len(key), first_alias + len(alias)
         if first > nodes.count or first_alias > len(nodes.alias_nodes):
             break  # the counts differ
-        wrong["types"] += int((nodes.types(ids) != kind).sum())
+        wrong["types"] += int((nodes.rows_of(ids, ["type"])["type"] != kind).sum())
         wrong["nodes of aliases"] += int((nodes.alias_nodes[numbers] != np.repeat(ids, counts)).sum())
         for what, column, positions, texts in (
             ("keys", nodes.keys, ids, key),

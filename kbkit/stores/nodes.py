@@ -27,13 +27,14 @@ from numpy.typing import NDArray
 from kbkit.errors import Command, KbError, UnknownNameError
 from kbkit.schema import Schema, literal
 from kbkit.stores.arrays import Mask, distinct, expand_ranges, is_in
-from kbkit.stores.folding import caseless, words
+from kbkit.stores.folding import caseless, words, words_of
 from kbkit.stores.node_build import hashes
 from kbkit.stores.strings import Strings, mapped
 from kbkit.stores.tables import Tables
 
 if TYPE_CHECKING:
     import polars as pl
+    import pyarrow as pa
 
 Ids = NDArray[np.int32]
 
@@ -157,50 +158,91 @@ class Nodes:
 
     def _with_key(self, node_type: str | None, key: str) -> list[int]:
         encoded = _encoded(key)
-        ids = self._of_type(self.key_index.candidates(encoded), node_type)
-        return [node for node in ids.tolist() if self.keys.encoded(node) == encoded]
+        same = [node for node in self.key_index.candidates(encoded) if self.keys.encoded(node) == encoded]
+        return self._those_of_type(same, node_type)
 
     def _with_name(self, node_type: str | None, name: str) -> list[int]:
         """Return the sorted ids of the nodes of a type with a name; failing that, caseless; failing that, an alias."""
         entries = self.name_index.candidates(_encoded(words(name)))
-        own = self._of_type(entries[entries < self.count], node_type).tolist()
-        encoded = _encoded(name)
-        if same := [node for node in own if self.names.encoded(node) == encoded]:
+        own, encoded = [entry for entry in entries if entry < self.count], _encoded(name)
+        same = [node for node in own if self.names.encoded(node) == encoded]
+        if same := self._those_of_type(same, node_type):
             return same
         folded = caseless(name)
-        if same := [node for node in own if caseless(self.names[node]) == folded]:
+        if same := self._those_of_type([node for node in own if caseless(self.names[node]) == folded], node_type):
             return same
-        numbers = (entries[entries >= self.count] - self.count).tolist()
-        nodes = [self.alias_nodes[number] for number in numbers if caseless(self.alias_names[number]) == folded]
-        found: list[int] = self._of_type(distinct(np.array(nodes, np.int32)), node_type).tolist()
+        return self._those_of_type(self._with_alias(entries, folded), node_type)
+
+    def _with_alias(self, entries: Iterable[int], folded: str) -> list[int]:
+        """Return the sorted ids of the nodes with an alias among ``entries`` that is caseless ``folded``."""
+        numbers = [entry - self.count for entry in entries if entry >= self.count]
+        return sorted({int(self.alias_nodes[a]) for a in numbers if caseless(self.alias_names[a]) == folded})
+
+    def _those_of_type(self, ids: list[int], node_type: str | None) -> list[int]:
+        """Like :meth:`_of_type` for a list, which is faster for few nodes."""
+        if node_type is None or not ids:
+            return ids
+        known = self._schema.type(node_type)
+        if not known.others:
+            return [node for node in ids if known.first <= node <= known.last]
+        found: list[int] = self._of_type(np.array(ids, np.int32), node_type).tolist()
         return found
 
     def unique_ids(self, node_type: str | None, keys: Sequence[str]) -> Ids:
         """Return the id of the one node of a type with each key; -1 where there is none, or several.
 
-        Looks up all keys at once, for columns of a table.
+        Looks up all keys at once, for the columns of a table. Primary members of a type take precedence.
         """
         queries, nodes = self._matching_keys(keys)
-        primary = np.ones(len(nodes), bool)
-        if node_type is not None:
+        found = self._singles(queries, nodes, len(keys), node_type)
+        if node_type is not None and self._schema.type(node_type).others:
             known = self._schema.type(node_type)
             primary = (nodes >= known.first) & (nodes <= known.last)
-        found = np.full(len(keys), -1, np.int32)
-        for mask in (self.has_type(nodes, node_type), primary):  # a primary member takes precedence
-            count = np.bincount(queries[mask], minlength=len(keys))
-            single = mask & (count[queries] == 1)
-            found[(count > 1)] = -1
-            found[queries[single]] = nodes[single]
+            own = self._singles(queries[primary], nodes[primary], len(keys), None)
+            has_own = np.bincount(queries[primary], minlength=len(keys)) > 0
+            found = np.where(has_own, own, found)
+        return found
+
+    def unique_ids_by_name(self, node_type: str | None, names: Sequence[str]) -> Ids:
+        """Return the id of the one node of a type with each name, found as by :meth:`by_name`; -1 as for keys."""
+        import polars as pl
+
+        encoded = [_encoded(name) for name in names]
+        folded = words_of(pl.Series([name.encode("utf-8", "replace").decode() for name in names], dtype=pl.String))
+        queries, entries = self.name_index.many(hashes(folded.cast(pl.Binary).to_list()))
+        own = entries < self.count
+        queries, nodes = self._equal(self.names, queries[own], entries[own], encoded)
+        mask = self.has_type(nodes, node_type)
+        found = self._singles(queries[mask], nodes[mask], len(names), None)
+        for position in np.flatnonzero(np.bincount(queries[mask], minlength=len(names)) == 0).tolist():
+            others = self._with_name(node_type, names[position])  # in other case, or an alias
+            found[position] = others[0] if len(others) == 1 else -1
+        return found
+
+    def _singles(self, queries: NDArray[np.int64], nodes: Ids, count: int, node_type: str | None) -> Ids:
+        """Return the one node of a type of each query; -1 where there is none, or several."""
+        mask = self.has_type(nodes, node_type)
+        queries, nodes = queries[mask], nodes[mask]
+        found = np.full(count, -1, np.int32)
+        single = np.bincount(queries, minlength=count)[queries] == 1
+        found[queries[single]] = nodes[single]
         return found
 
     def _matching_keys(self, keys: Sequence[str]) -> tuple[NDArray[np.int64], Ids]:
         """Return (position in ``keys``, node), sorted, for all nodes with these keys."""
+        encoded = [_encoded(key) for key in keys]
+        return self._equal(self.keys, *self.key_index.many(hashes(encoded)), encoded)
+
+    @staticmethod
+    def _equal(
+        column: Strings, queries: NDArray[np.int64], nodes: Ids, texts: Sequence[bytes]
+    ) -> tuple[NDArray[np.int64], Ids]:
+        """Return the pairs of query and node whose string in ``column`` is the text of the query."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        encoded = pa.array([_encoded(key) for key in keys], pa.large_binary())
-        queries, nodes = self.key_index.many(hashes(encoded.to_pylist()))
-        same = pc.equal(self.keys.take(nodes).cast(pa.large_binary()), encoded.take(pa.array(queries)))
+        strings = column.take(nodes).cast(pa.large_binary())
+        same = pc.equal(strings, pa.array(texts, pa.large_binary()).take(pa.array(queries)))
         mask = same.to_numpy(zero_copy_only=False).astype(bool)
         return queries[mask], nodes[mask]
 
@@ -240,10 +282,9 @@ class Nodes:
     def namesakes(self, text: str, limit: int) -> list[tuple[int, bool]]:
         """Return (id, whether only an alias matches) of nodes with a name or alias, case-insensitive, names first."""
         entries, folded = self.name_index.candidates(_encoded(words(text))), caseless(text)
-        own = [int(e) for e in entries[entries < self.count] if caseless(self.names[e]) == folded]
-        others = (entries[entries >= self.count] - self.count).tolist()
-        nodes = sorted({int(self.alias_nodes[a]) for a in others if caseless(self.alias_names[a]) == folded} - {*own})
-        return [*((node, False) for node in own), *((node, True) for node in nodes)][:limit]
+        own = [entry for entry in entries if entry < self.count and caseless(self.names[entry]) == folded]
+        others = [node for node in self._with_alias(entries, folded) if node not in {*own}]
+        return [*((node, False) for node in own), *((node, True) for node in others)][:limit]
 
     # -- by prefix, similar, and by a part of the name ----------------------------------------------------------------
 
@@ -267,7 +308,7 @@ class Nodes:
         Ignores case, accents and punctuation.
         """
         wanted = words(text)
-        entries = [e for e in self.name_index.candidates(_encoded(wanted)).tolist() if self._words_of(e) == wanted]
+        entries = [e for e in self.name_index.candidates(_encoded(wanted)) if self._words_of(e) == wanted]
         ids = [e if e < self.count else self.alias_nodes[e - self.count] for e in entries]
         return self._of_type(distinct(np.array(ids, np.int32)), node_type)
 
@@ -348,29 +389,33 @@ class Nodes:
         first, last = np.searchsorted(self.alias_nodes, np.array([node, node + 1], np.int32)).tolist()
         return [self.alias_names[number] for number in range(first, last)]
 
-    def frame(self, ids: Any) -> pl.DataFrame:
-        """Return id, key, type, name of the nodes with these ids, sorted by id."""
-        import polars as pl
-
+    def frame(self, ids: Any, columns: Sequence[str] = ("id", "key", "type", "name")) -> pl.DataFrame:
+        """Return the nodes with these ids, sorted by id: id, key, type, name, or some of these ``columns``."""
         wanted = np.asarray(ids, np.int32)
         if len(wanted) > 1 and not (wanted[1:] > wanted[:-1]).all():
             wanted = distinct(wanted)
-        wanted = wanted[(wanted >= 0) & (wanted < self.count)]
-        return pl.DataFrame([pl.Series("id", wanted), *self.columns(wanted)])
+        if len(wanted) and (wanted[0] < 0 or wanted[-1] >= self.count):
+            wanted = wanted[(wanted >= 0) & (wanted < self.count)]
+        return self.rows_of(wanted, columns)
 
-    def columns(self, ids: Ids) -> list[pl.Series]:
-        """Return the columns key, type, name of the nodes with these ids, in their order."""
+    def rows_of(self, ids: Ids, columns: Sequence[str] = ("id", "key", "type", "name")) -> pl.DataFrame:
+        """Return the nodes with these ids in their order, repeated as they are: ``columns`` of id, key, type, name."""
         import polars as pl
 
-        keys, names = (pl.Series(column.take(ids), dtype=pl.String) for column in (self.keys, self.names))
-        return [keys.alias("key"), self.types(ids), names.alias("name")]
+        makers: dict[str, Callable[[], Any]] = {
+            "id": lambda: ids,
+            "key": lambda: self.keys.take(ids),
+            "type": lambda: self._names_of_types.take(self._type_numbers(ids)),
+            "name": lambda: self.names.take(ids),
+        }
+        # Column by column: for a table, polars wakes its threads, which takes longer than the conversion.
+        return pl.DataFrame([pl.Series(name, makers[name]()) for name in columns])
 
-    def types(self, ids: Ids) -> pl.Series:
-        """Return the column type, the primary type of the nodes with these ids, in their order."""
-        import polars as pl
+    @cached_property
+    def _names_of_types(self) -> pa.Array:
+        import pyarrow as pa
 
-        names = pl.Series("type", [t.name for t in self._schema.primary_types], dtype=pl.String)
-        return names.gather(self._type_numbers(ids)) if len(ids) else names.clear()
+        return pa.array([t.name for t in self._schema.primary_types], pa.string())
 
     def _type_numbers(self, ids: Ids) -> NDArray[np.int64]:
         """Return the position of the primary type of each node in ``schema.primary_types``."""
@@ -418,11 +463,11 @@ class HashIndex:
     def __init__(self, folder: Path, name: str) -> None:
         self._hashes, self._entries = (mapped(folder / f"{name}_{part}.npy") for part in ("hashes", "entries"))
 
-    def candidates(self, text: bytes) -> Ids:
+    def candidates(self, text: bytes) -> list[int]:
         """Return the entries with the hash of a text, in ascending order."""
         value = np.uint32(crc32(text))  # of the same type, else NumPy would convert all hashes
         start = int(self._hashes.searchsorted(value))
-        found: Ids = self._entries[start : int(self._hashes.searchsorted(value, "right"))]
+        found: list[int] = self._entries[start : int(self._hashes.searchsorted(value, "right"))].tolist()
         return found
 
     def many(self, values: NDArray[np.uint32]) -> tuple[NDArray[np.int64], Ids]:

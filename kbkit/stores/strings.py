@@ -76,7 +76,7 @@ class Strings:
             # Arrow would read beyond the file.
             raise KbError(f"{self._path} is damaged", "Run ", Command("check KB"), " for details")
         kind = pa.StringArray if offsets.dtype == np.int32 else pa.LargeStringArray
-        taken = kind.from_buffers(len(self), pa.py_buffer(offsets), pa.py_buffer(self._bytes)).take(pa.array(positions))
+        taken = kind.from_buffers(len(self), pa.py_buffer(offsets), pa.py_buffer(self._bytes)).take(positions)
         taken.validate(full=True)  # that they are UTF-8
         return taken
 

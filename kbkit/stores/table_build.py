@@ -72,7 +72,7 @@ def table_names(
 
 
 def build(staging: duckdb.DuckDBPyConnection, folder: Path, schema: Schema) -> dict[str, int]:
-    """Write ``tables.duckdb`` from the staged tables ``kb_nodes``, ``kb_edges``, ``kb_texts`` and ``kb_node_types``.
+    """Write ``tables.duckdb`` from the staged ``kb_nodes``, ``kb_sorted_edges``, ``kb_texts`` and ``kb_node_types``.
 
     Returns the number of rows of each, which the other stores are checked against.
     """
@@ -93,7 +93,8 @@ def _statements(schema: Schema) -> Iterator[str]:
     edge_attributes = _listed(a for r in schema.relations for a in r.attributes)
     yield _copy("nodes", "id")
     yield _copy("node_types", "id, type")
-    yield _copy("edges", f"relation, head, tail{edge_attributes}", edge_attributes)
+    columns = selected(TABLES["edges"], enums="kb") + edge_attributes
+    yield f"CREATE TABLE kb.edges AS SELECT {columns} FROM kb_sorted_edges"
     yield _copy("texts", "id, field, position")
     in_one_table = sum(bool(t.attributes) for t in schema.node_types) > _MAX_TYPE_TABLES
     if in_one_table:
@@ -104,9 +105,9 @@ def _statements(schema: Schema) -> Iterator[str]:
     yield from (f"CREATE TABLE kb.{quote(name)} AS FROM {quote(name)}" for name in schema.extra_tables)
 
 
-def _copy(table: str, order: str, attributes: str = "") -> str:
+def _copy(table: str, order: str) -> str:
     """Return the statement that creates a table from its staged one."""
-    columns = selected(TABLES[table], enums="kb") + attributes
+    columns = selected(TABLES[table], enums="kb")
     return f"CREATE TABLE kb.{table} AS SELECT {columns} FROM kb_{table} ORDER BY {order}"
 
 
