@@ -285,6 +285,7 @@ def _hold() -> None:
 
 _LIBRARIES = {
     "tables": ["duckdb"],
+    "nodes": ["polars"],
     "adjacency": [],
     "triples": ["pyoxigraph"],
     "text": ["tantivy"],

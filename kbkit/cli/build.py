@@ -145,7 +145,11 @@ def ingest(
     ] = None,
     stores: Annotated[
         str,
-        typer.Option("--stores", metavar="NAMES", help="Stores to build, separated by commas; tables is always built."),
+        typer.Option(
+            "--stores",
+            metavar="NAMES",
+            help="Stores to build, separated by commas; tables and nodes are always built.",
+        ),
     ] = "tables,adjacency,triples,text,vectors",
     replace: Annotated[bool, typer.Option("--replace", help="Build the next generation of an existing KB.")] = False,
     set_: Annotated[
@@ -239,7 +243,7 @@ def build(
     context: typer.Context,
     kb: Kb,
     store: Annotated[
-        str, typer.Argument(metavar="STORE", help="Store to rebuild: adjacency, triples, text or vectors.")
+        str, typer.Argument(metavar="STORE", help="Store to rebuild: nodes, adjacency, triples, text or vectors.")
     ],
     embedder: Embedder = None,
     query_prefix: QueryPrefix = None,

@@ -33,7 +33,7 @@ def render() -> str:
     with tempfile.TemporaryDirectory(prefix="kbkit-") as folder:
         out = Path(folder) / "world.kb"
         with kbkit.ingest("world", out=out, stores=_STORES) as kb:
-            parts = [*_directory(), *_tables(kb), *_rdf(kb), *_adjacency(kb), *_manifest(), *_recipe()]
+            parts = [*_directory(), *_tables(kb), *_nodes(), *_rdf(kb), *_adjacency(kb), *_manifest(), *_recipe()]
     return "\n\n".join(parts) + "\n"
 
 
@@ -80,6 +80,13 @@ def _columns(kb: KnowledgeBase, table: str, declared: Sequence[Column], attribut
         HEAD,
         [(f"`{name}`", re.sub(r"ENUM\(.*\)", "ENUM", kind, flags=re.DOTALL), what) for name, kind, what in described],
     )
+
+
+def _nodes() -> Iterator[str]:
+    from kbkit.stores import nodes
+
+    yield "## Nodes"
+    yield from _prose(nodes.__doc__)
 
 
 # -- RDF --------------------------------------------------------------------------------------------------------------
