@@ -326,7 +326,7 @@ class KnowledgeBase:
 
     def iri(self, reference: str | int) -> str:
         """Return the IRI of a node."""
-        node = self.node(reference)
+        node = self.stores.nodes.row(self.find(reference))
         return self.schema.node_iri(node.type, node.key)
 
     def search(

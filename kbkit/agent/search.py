@@ -16,6 +16,7 @@ from kbkit.stores.text_query import snippet
 if TYPE_CHECKING:
     from kbkit.answers.answer_set import AnswerSet
     from kbkit.stores import Stores
+from kbkit.stores.folding import words
 
 ENTITIES, PROPERTIES = 8, 4
 """Maximum number of entities and properties (SPINACH paper, section 4.1)."""
@@ -87,14 +88,8 @@ class Searcher:
 
     def _named(self, text: str, within: AnswerSet | None, limit: int) -> list[int]:
         """Return nodes with this name or alias: names before aliases, then by number of edges."""
-        wanted = " ".join(text.split())
-        if self._stores.has("text"):
-            words = [word.plain for word in self._stores.text.tokens(text)]
-            ids = self._stores.text.named(words, stemmed=False, limit=_NAMESAKES).tolist() if words else []
-            named = self._stores.nodes.rows(ids).values()
-            rows = sorted(((row.id, row.name.lower() != wanted.lower()) for row in named), key=lambda row: row[::-1])
-        else:
-            rows = self._stores.nodes.namesakes(wanted, _NAMESAKES)
+        named = self._stores.nodes.named(text)[:_NAMESAKES].tolist()
+        rows = [(node, words(self._stores.nodes.name(node)) != words(text)) for node in named]
         kept = set(within.ids.tolist()) if within is not None and rows else set()
         ids = [(node, aliased) for node, aliased in rows if within is None or node in kept]
         degrees = self._degrees([node for node, _ in ids]) if len(ids) > 1 else {}
@@ -122,21 +117,16 @@ class Searcher:
 
     def _all_words(self, text: str, within: AnswerSet | None, limit: int) -> list[int]:
         """Return nodes whose name or aliases contain every significant word."""
-        words = set(self._stores.text.words(text))
-        if not words:
+        wanted = set(self._stores.text.words(text))
+        if not wanted:
             return []
         ids = (
             search(self._stores, "bm25", limit, within, options={"fields": ["name"], "quotes": False})
             .one(text)["id"]
             .to_list()
         )
-        rows = self._stores.tables.rows(
-            "SELECT id, concat_ws(' ', name, array_to_string(aliases, ' ')) FROM nodes"
-            " WHERE id IN (SELECT unnest($ids))",
-            {"ids": ids},
-        )
-        holds = {node for node, named in rows if words <= set(self._stores.text.words(named))}
-        return [node for node in ids if node in holds]
+        rows = self._stores.nodes.with_aliases(ids)
+        return [row.id for row in rows if wanted <= set(self._stores.text.words(" ".join([row.name, *row.aliases])))]
 
     def _hits(self, ids: Sequence[int]) -> list[Hit]:
         """Return ids with names and descriptions: the beginning of a text, preceded by the type outside of Wikidata."""

@@ -40,19 +40,16 @@ class Node:
 
 def describe(stores: Stores, reference: str | int) -> Node:
     """Return a node with its attributes and texts; see :meth:`kbkit.stores.nodes.Nodes.find` for ``reference``."""
-    tables, schema, node = stores.tables, stores.schema, stores.nodes.find(reference)
-    [(key, kind, name, aliases)] = tables.rows(
-        "SELECT key, type, name, aliases FROM nodes WHERE id = $id", {"id": node}
-    )
-    others = tables.rows("SELECT type FROM node_types WHERE id = $id", {"id": node})
+    tables, nodes = stores.tables, stores.nodes
+    [(node, key, kind, name, aliases)] = nodes.with_aliases([nodes.find(reference)])
     texts = tables.rows("SELECT field, text FROM texts WHERE id = $id ORDER BY field, position", {"id": node})
     attributes = {}
-    node_type = schema.type(kind)
+    node_type = stores.schema.type(kind)
     if node_type.attributes:
         columns = ", ".join(quote(a.name) for a in node_type.attributes)
         [row] = tables.rows(f"SELECT {columns} FROM {quote(node_type.table)} WHERE id = $id", {"id": node})
         attributes = {a.name: v for a, v in zip(node_type.attributes, row, strict=True) if v is not None}
-    return Node(node, key, kind, name, aliases or [], [row[0] for row in others], attributes, texts)
+    return Node(node, key, kind, name, list(aliases), nodes.secondary_types(node), attributes, texts)
 
 
 def neighbors(

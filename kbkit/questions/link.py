@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -72,14 +73,14 @@ class _Linker:
         names = [t.name for t in self.session.schema.node_types]
         types = {tuple(word.stem for word in self.text.tokens(name)): name for name in names}
         for first, last in self.spans(MAX_WORDS):
-            plain, stems = zip(*((word.plain, word.stem) for word in self.words[first:last]), strict=True)
+            stems = tuple(word.stem for word in self.words[first:last])
             if stems in types:
                 self.types.append((first, last, types[stems]))
                 self.free[first:last] = False
                 continue
-            for how, phrase in (("exact", plain), ("stemmed", stems)):
-                if self.take(first, last, how, self.text.named(phrase, stemmed=how == "stemmed", limit=MAX_NODES + 1)):
-                    break
+            named = self.session.stores.nodes.named(self.question[self.words[first].start : self.words[last - 1].end])
+            if not self.take(first, last, "exact", named):
+                self.take(first, last, "stemmed", self.text.named(stems, MAX_NODES + 1))
 
     def misspelled(self) -> None:
         """Find names at edit distance 1 or 2 for spans with a word that no node has."""
@@ -106,7 +107,7 @@ class _Linker:
                 if has_content and self.free[first:last].all():
                     yield first, last
 
-    def take(self, first: int, last: int, how: str, nodes: NDArray[np.int64]) -> bool:
+    def take(self, first: int, last: int, how: str, nodes: NDArray[Any]) -> bool:
         """Assign words to a name, unless it has no node or too many; return whether it was assigned."""
         if not 0 < len(nodes) <= MAX_NODES:
             return False

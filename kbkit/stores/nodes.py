@@ -279,13 +279,6 @@ class Nodes:
         found = frame.select(pl.Series("id", ids, dtype=pl.Int32), "type", "key")
         return found.filter(pl.col("id") >= 0).sort("id")
 
-    def namesakes(self, text: str, limit: int) -> list[tuple[int, bool]]:
-        """Return (id, whether only an alias matches) of nodes with a name or alias, case-insensitive, names first."""
-        entries, folded = self.name_index.candidates(_encoded(words(text))), caseless(text)
-        own = [entry for entry in entries if entry < self.count and caseless(self.names[entry]) == folded]
-        others = [node for node in self._with_alias(entries, folded) if node not in {*own}]
-        return [*((node, False) for node in own), *((node, True) for node in others)][:limit]
-
     # -- by prefix, similar, and by a part of the name ----------------------------------------------------------------
 
     def starting(self, text: str, node_type: str | None) -> Ids:
@@ -432,6 +425,11 @@ class Nodes:
         number = self._type_positions[self._schema.type(node_type).name]
         ids: Ids = self._secondary[self._secondary_offsets[number] : self._secondary_offsets[number + 1]]
         return ids
+
+    def secondary_types(self, node: int) -> list[str]:
+        """Return the secondary types of a node, in the order of the schema."""
+        possible = self._schema.types_of(self._schema.type_of(node).name)[1:]
+        return [name for name in possible if is_in(np.array([node], np.int32), self.secondary(name))[0]]
 
     @cached_property
     def _type_positions(self) -> dict[str, int]:

@@ -249,10 +249,10 @@ class Text:
             return None
         return np.sort(self._hits(tantivy.Query.const_score_query(required, 0.0), self.documents)[0])
 
-    def named(self, words: Sequence[str], *, stemmed: bool, limit: int) -> NDArray[np.int64]:
-        """Return up to ``limit`` nodes whose entire name or alias is these words, plain or stemmed."""
-        field = _STEMMED_NAME if stemmed else _WHOLE_NAME
-        term = tantivy.Query.term_query(self._index.schema, field, " ".join(words)[:_MAX_NAME_LENGTH], "basic")
+    def named(self, stems: Sequence[str], limit: int) -> NDArray[np.int64]:
+        """Return up to ``limit`` nodes whose entire name or alias has these stems."""
+        stemmed = " ".join(stems)[:_MAX_NAME_LENGTH]
+        term = tantivy.Query.term_query(self._index.schema, _STEMMED_NAME, stemmed, "basic")
         return np.sort(self._hits(tantivy.Query.const_score_query(term, 0.0), limit)[0])
 
     def named_like(self, words: Sequence[str], distance: int, limit: int) -> NDArray[np.int64]:
