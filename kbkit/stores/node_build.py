@@ -1,7 +1,7 @@
 """Builds the node directory, ``nodes/``, from the tables; :mod:`kbkit.stores.nodes` reads it.
 
-For n nodes and a aliases it takes 36 n + 16 a bytes beside the strings themselves (44 n + 20 a with more than 2 GB of
-keys, names or aliases): positions of keys and names, hash indexes, and two sorted orders for prefixes.
+For n nodes and a aliases it takes 32 n + 20 a bytes in addition to the strings (with more than 2 GB of keys, names or
+aliases, 4 more for each): positions of the strings, hash indexes, and two sorted orders for prefixes.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from tests.performance.calls import IDS
 from tests.performance.metapaths import NAMES, TWO_HOPS
 from tests.performance.report import Goal
 from tests.performance.runner import Job
@@ -72,6 +73,11 @@ AREAS: dict[str, tuple[Job, ...]] = {
     ),
     "ingest_amazon": _ingest("amazon"),
     "ingest_prime": _ingest("prime"),
+    "calls": (
+        Job("kbkit", "calls:kbkit", ("calls:prepare",), peak=("peak memory", None)),
+        Job("ladybug", "calls:peer", ("calls:prepare", "engines:load"), ("ladybug",)),
+        Job("duckdb", "calls:peer", ("calls:prepare", "engines:load")),
+    ),
     "answers": (
         Job("kbkit", "answers:kbkit", GRAPH, peak=("peak memory", None)),
         *(Job(f"kbkit {way}", "answers:as_called", GRAPH) for way in ("answers", "sql", "sparql")),
@@ -111,6 +117,7 @@ GROWTH = ("open", "ingest", "answers", "groundings", "search", "evaluation")
 """What ``growth`` runs, at the scales 0.01, 0.1 and 1.0."""
 
 GOALS = (
+    Goal("a call with a new key, ids out: 5 times faster", "calls", IDS, 5, ("ladybug",)),
     Goal("two hops, and arms that meet: 5 times faster", "answers", TWO_HOPS, 5),
     Goal("the same against databases", "answers", TWO_HOPS, 5, ("ladybug", "duckdb", "oxigraph")),
     Goal("10,000 groundings: 10 times faster than ladybug", "groundings", NAMES, 10, ("ladybug",)),

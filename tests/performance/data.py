@@ -76,6 +76,11 @@ def kb(scale: float) -> Path:
     return _ingested(out, source(scale), "--stores", "tables,adjacency,triples")
 
 
+def graph_kb(scale: float, engine: str = "") -> Path:
+    """The KB of the files without texts, with tables, nodes and adjacency."""
+    return _ingested(folder() / f"mag-{scale}-graph.kb", graph_only(scale), "--stores", "adjacency")
+
+
 def whole_kb(scale: float, engine: str = "") -> Path:
     """The KB with all its stores."""
     return _with(kb(scale), "text", "vectors")

@@ -55,6 +55,11 @@ class Engine:
         sql = f"SELECT DISTINCT id FROM ({_text(name, row)})"
         return [found[0] for found in self.con.execute(sql, dict(row)).fetchall()]
 
+    def rows(self, name: str, row: Mapping[str, int]) -> list[tuple[object, ...]]:
+        """Ids and names."""
+        sql = f"SELECT id, n.name FROM (SELECT DISTINCT id FROM ({_text(name, row)})) JOIN nodes n USING (id)"
+        return self.con.execute(sql, dict(row)).fetchall()
+
     def count(self, name: str, row: Mapping[str, int]) -> int:
         [(count,)] = self.con.execute(f"SELECT count(DISTINCT id) FROM ({_text(name, row)})", dict(row)).fetchall()
         return int(count)

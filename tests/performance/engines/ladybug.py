@@ -54,10 +54,18 @@ class Engine:
         self.database = ladybug.Database(str(self.path(scale)), buffer_pool_size=8 << 30)
         self.con = ladybug.Connection(self.database, num_threads=2)
         self.con.set_query_timeout(LIMIT)
+        self.lists = {
+            kind: {name: self.con.prepare(f"{text} RETURN DISTINCT {columns}") for name, text in CYPHER.items()}
+            for kind, columns in (("ids", "p.id"), ("rows", "p.id, p.name"))
+        }
         self.counts = {name: self.con.prepare(f"{text} {COUNT}") for name, text in CYPHER.items()}
 
     def ids(self, name: str, row: Mapping[str, int]) -> list[int]:
-        return [found[0] for found in self.con.execute(f"{CYPHER[name]} RETURN DISTINCT p.id", dict(row))]
+        return [found[0] for found in self.con.execute(self.lists["ids"][name], dict(row)).get_all()]
+
+    def rows(self, name: str, row: Mapping[str, int]) -> list[list[object]]:
+        """Ids and names."""
+        return self.con.execute(self.lists["rows"][name], dict(row)).get_all()
 
     def count(self, name: str, row: Mapping[str, int]) -> int:
         return int(self.con.execute(self.counts[name], dict(row)).get_next()[0])
