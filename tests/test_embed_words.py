@@ -63,7 +63,7 @@ def test_the_whole_of_a_long_text_counts(shipped: embed.StaticEmbedder, library:
 
 def test_words_are_forgotten_when_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embed, "_MAX_CACHE", 5_000)
-    words = embed.CachedWords(embed._static_model(assets.model(embed.STATIC)))
+    words = embed.CachedWords(embed.WordPieces(assets.model(embed.STATIC)))
     before = words.embed(["deep lake"])
     for number in range(40):
         words.embed([f"w{number}a w{number}b"])

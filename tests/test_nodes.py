@@ -250,7 +250,7 @@ def test_size(tmp_path: Path) -> None:
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("damaged")
     files = {"nodes": folder / "nodes.csv", "edges": folder / "edges.csv"}
-    nodes = [f'{"city" if i % 2 else "person"},k{i},Name {i},"[""Alias {i}""]"' for i in range(50)]
+    nodes = [f'{"city" if i % 2 else "person"},k{i},Name {i},"[""Alias {i}""]"' for i in range(100)]
     files["nodes"].write_text("\n".join(["type,key,name,aliases", *nodes]), encoding="utf-8")
     files["edges"].write_text("head,relation,tail\nk0,r,k1\n", encoding="utf-8")
     kbkit.ingest("table", out=folder / "sound.kb", files=files, stores=[]).close()
@@ -295,7 +295,7 @@ def test_a_damaged_position_is_an_error(sound: Path, tmp_path: Path) -> None:
     offsets[10] = 2**30
     np.save(path, offsets)
     with kbkit.open(tmp_path / "kb") as kb, pytest.raises(KbError, match=r"names\.utf8 is damaged"):
-        kb.stores.nodes.frame(np.arange(20))
+        kb.stores.nodes.frame(np.arange(60))
 
 
 def test_a_kb_without_the_directory_says_how_to_add_it(sound: Path, tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
 import logging
 import re
 import threading
@@ -32,6 +31,7 @@ STATIC = "static-minilm-192-int8"
 KINDS = ("static", "model2vec:FOLDER", "sentence-transformers:MODEL", "openai:MODEL@URL")
 
 _BATCH = 64
+_FEW_TEXTS = 16
 _MAX_CACHE, _ROW_SIZE = 100_000_000, 400
 """Size of the cache of words in characters, and the size of a word's vector in the same unit."""
 
@@ -95,9 +95,9 @@ class StaticEmbedder:
                 f"No model2vec model in {folder}", "It needs model.safetensors, tokenizer.json and config.json"
             )
         self._words = _shipped_words(folder) if name == "static" else None
-        self._model = self._words.model if self._words else _static_model(folder)
+        self._model: Any = None if self._words else _static_model(folder)
         self.name = name
-        self.dimension = int(self._model.dim)
+        self.dimension = self._words.dimension if self._words else int(self._model.dim)
         self.prefixes = prefixes.over(NO_PREFIXES)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -123,21 +123,24 @@ class CachedWords:
     vectors.
     """
 
-    def __init__(self, model: Any) -> None:
-        self.model = model
+    def __init__(self, model: WordPieces) -> None:
+        self._model = model
+        self.dimension = model.dimension
         self._guard = threading.Lock()
         self._positions: dict[str, int] = {}
-        self._vectors: Vectors = np.empty((1024, int(model.dim)), np.float32)
+        self._vectors: Vectors = np.empty((1024, model.dimension), np.float32)
         self._size = 0
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return vectors of length 1."""
-        from scipy import sparse
-
         split = [text.split(" ") for text in texts]
         ends = np.cumsum([0, *map(len, split)])
         with self._guard:
             rows = self._rows([word for words in split for word in words])
+            if len(texts) <= _FEW_TEXTS:  # without loading SciPy; the order of summation is the same
+                return unit(np.add.reduceat(self._vectors[rows], ends[:-1]) if len(texts) else self._vectors[:0])
+            from scipy import sparse
+
             ones = np.ones(len(rows), np.float32)
             counts = sparse.csr_matrix((ones, rows, ends), (len(texts), len(self._positions)))
             return unit(counts @ self._vectors[: len(self._positions)])
@@ -150,32 +153,49 @@ class CachedWords:
         if new:
             first = len(self._positions)
             stop = first + len(new)
-            pieces = self.model.encode_as_sequence(new, use_multiprocessing=False)
+            sums = self._model.sums(new)
             if stop > len(self._vectors):
                 bigger = np.empty((2 * stop, self._vectors.shape[1]), np.float32)
                 bigger[:first] = self._vectors[:first]
                 self._vectors = bigger
-            self._vectors[first:stop] = [piece.sum(axis=0, dtype=np.float32) for piece in pieces]
+            self._vectors[first:stop] = sums
             self._positions.update(zip(new, range(first, stop), strict=True))
             self._size += sum(map(len, new)) + _ROW_SIZE * len(new)
         positions = self._positions
         return np.fromiter((positions[word] for word in words), np.int64, len(words))
 
 
+class WordPieces:
+    """The tokenizer and the vectors of a model2vec model, whose library takes as long to import as a search."""
+
+    def __init__(self, folder: Path) -> None:
+        from safetensors.numpy import load_file
+        from tokenizers import Tokenizer
+
+        arrays = load_file(folder / "model.safetensors")
+        self._vectors, self._weights = arrays["embeddings"], arrays.get("weights")
+        self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer.no_padding()
+        self._unknown = self._tokenizer.token_to_id(self._tokenizer.model.unk_token)
+        self.dimension = int(self._vectors.shape[1])
+
+    def sums(self, words: Sequence[str]) -> Vectors:
+        """Return the sum of the vectors of each word's pieces."""
+        encoded = self._tokenizer.encode_batch_fast(list(words), add_special_tokens=False)
+        sums = np.zeros((len(words), self.dimension), np.float32)
+        for position, word in enumerate(encoded):
+            ids = [piece for piece in word.ids if piece != self._unknown]
+            pieces = self._vectors[ids]
+            if self._weights is not None:
+                pieces = pieces * self._weights[ids][:, None]
+            sums[position] = pieces.sum(axis=0, dtype=np.float32)
+        return sums
+
+
 @functools.cache
 def _shipped_words(folder: Path) -> CachedWords:
-    """Load the model that ships with kbkit, once per process because that takes a third of a second.
-
-    Like ``StaticModel.from_pretrained``, but without importing the hub's client.
-    """
-    from model2vec import StaticModel
-    from safetensors.numpy import load_file
-    from tokenizers import Tokenizer
-
-    config = json.loads((folder / "config.json").read_text("utf-8"))
-    arrays, tokenizer = load_file(folder / "model.safetensors"), Tokenizer.from_file(str(folder / "tokenizer.json"))
-    options = {name: config[name] for name in ("normalize", "max_length")}
-    return CachedWords(StaticModel(arrays["embeddings"], tokenizer, config, weights=arrays.get("weights"), **options))
+    """Load the model that ships with kbkit, once per process."""
+    return CachedWords(WordPieces(folder))
 
 
 class SentenceTransformer:

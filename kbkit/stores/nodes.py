@@ -41,6 +41,7 @@ Ids = NDArray[np.int32]
 SEARCH_HINT = ("Search by words: ", Command("search KB TEXT"))
 """Hint for an unknown node with no similar name."""
 
+_FEW = 50
 _FOLDED = "replace(replace(translate(strip_accents(lower({0})), 'øłđıð', 'oldid'), 'æ', 'ae'), 'œ', 'oe')"
 _MIN_SIMILARITY = 0.8
 
@@ -395,20 +396,21 @@ class Nodes:
         """Return the nodes with these ids in their order, repeated as they are: ``columns`` of id, key, type, name."""
         import polars as pl
 
-        makers: dict[str, Callable[[], Any]] = {
-            "id": lambda: ids,
-            "key": lambda: self.keys.take(ids),
-            "type": lambda: self._names_of_types.take(self._type_numbers(ids)),
-            "name": lambda: self.names.take(ids),
-        }
+        if len(ids) <= _FEW:  # without loading Arrow
+            rows = [self.row(node) for node in ids.tolist()]
+            values: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in columns}
+        else:
+            types = [t.name for t in self._schema.primary_types]
+            makers: dict[str, Callable[[], Any]] = {
+                "id": lambda: ids,
+                "key": lambda: self.keys.take(ids),
+                "type": lambda: _arrow(types).take(self._type_numbers(ids)),
+                "name": lambda: self.names.take(ids),
+            }
+            values = {name: makers[name]() for name in columns}
         # Column by column: for a table, polars wakes its threads, which takes longer than the conversion.
-        return pl.DataFrame([pl.Series(name, makers[name]()) for name in columns])
-
-    @cached_property
-    def _names_of_types(self) -> pa.Array:
-        import pyarrow as pa
-
-        return pa.array([t.name for t in self._schema.primary_types], pa.string())
+        kinds = {"id": pl.Int32}
+        return pl.DataFrame([pl.Series(name, values[name], kinds.get(name, pl.String)) for name in columns])
 
     def _type_numbers(self, ids: Ids) -> NDArray[np.int64]:
         """Return the position of the primary type of each node in ``schema.primary_types``."""
@@ -477,6 +479,12 @@ class HashIndex:
 def _encoded(text: str) -> bytes:
     """Return a text as UTF-8; with unpaired surrogates, it equals no text of the directory."""
     return text.encode("utf-8", "surrogatepass")
+
+
+def _arrow(texts: Sequence[str]) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array(texts, pa.string())
 
 
 def _prefixed(count: int, at: Callable[[int], str], prefix: str, *, whole: bool = False) -> slice:

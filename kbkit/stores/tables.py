@@ -241,11 +241,12 @@ def _as_text(relation: duckdb.DuckDBPyRelation, columns: set[int]) -> duckdb.Duc
 def _beyond_calendar(column: pa.ChunkedArray) -> bool:
     """Return whether a column has dates or times before year 1 or after year 9999, including infinity."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     kind = column.type
     if not (pa.types.is_date32(kind) or pa.types.is_timestamp(kind)):
         return False
+    import pyarrow.compute as pc
+
     width = pa.int32() if pa.types.is_date32(kind) else pa.int64()
     per_day = 1 if pa.types.is_date32(kind) else 86_400 * {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind.unit]
     bounds = pc.min_max(pa.chunked_array([chunk.view(width) for chunk in column.chunks], width))
