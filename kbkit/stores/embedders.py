@@ -95,7 +95,7 @@ class StaticEmbedder:
                 f"No model2vec model in {folder}", "It needs model.safetensors, tokenizer.json and config.json"
             )
         self._words = _shipped_words(folder) if name == "static" else None
-        self._model: Any = None if self._words else _static_model(folder)
+        self._model: Any = self._words or _static_model(folder)
         self.name = name
         self.dimension = self._words.dimension if self._words else int(self._model.dim)
         self.prefixes = prefixes.over(NO_PREFIXES)
