@@ -89,7 +89,6 @@ def search(
     import polars as pl
 
     from kbkit.display.render import write
-    from kbkit.graph.pages import explained
     from kbkit.kb import KnowledgeBase
 
     options = _options(fields, fusion, weight, average, rerank_depth)
@@ -99,6 +98,8 @@ def search(
     if not on_screen(format, output):
         write(frame, format, output)
     elif explain:
+        from kbkit.graph.pages import explained
+
         for line in explained(frame, linked):
             typer.echo(line)
         typer.echo(counted(frame.height, "result"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import polars as pl
@@ -12,17 +12,17 @@ import polars as pl
 from kbkit.answers.session import Session
 from kbkit.directory import systems
 from kbkit.errors import BadInputError, KbError, Option
-from kbkit.llm.cache import FILE as CACHE_FILE
 from kbkit.llm.threads import each
-from kbkit.search import rerank
 from kbkit.search.filters import Scope, candidates
 from kbkit.search.hits import SearchResults, hits, positions
 from kbkit.search.ranking import QueryResult, Ranking, fuse
-from kbkit.search.rerank import Reranker
 from kbkit.search.retrievers import QueryBatch, build, corrected
 from kbkit.search.settings import RETRIEVERS, Options, Settings, field_weights
 from kbkit.stores.arrays import both
 from kbkit.stores.text_query import TextQuery, check, parse
+
+if TYPE_CHECKING:
+    from kbkit.search.rerank import Reranker
 
 _BATCH = 200
 """Queries between two progress reports: each batch scans all vectors once."""
@@ -64,6 +64,9 @@ class Search:
             fields=field_weights(session.stores.text, fields) if fields else None,
         )
         if isinstance(reranker, str):
+            from kbkit.llm.cache import FILE as CACHE_FILE
+            from kbkit.search import rerank
+
             reranker = rerank.load(reranker, cache=session.stores.workspace.folder / CACHE_FILE)
         return cls(session, settings, reranker)
 
@@ -141,6 +144,8 @@ class Search:
     def _reranked(self, queries: Sequence[TextQuery]) -> list[QueryResult]:
         if self.reranker is None:
             return self.retrieve(queries)
+        from kbkit.search import rerank
+
         k = self.settings.k
         found = zip(queries, self.retrieve(queries, max(k, self.settings.rerank_depth)), strict=True)
         return [rerank.rerank(self.session, query.text, result, self.reranker, k) for query, result in found]

@@ -16,14 +16,13 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kbkit import assets
 from kbkit.errors import Command, KbError, MissingExtraError, Option, UnknownNameError, plural
-from kbkit.stores import endpoint
 
 Vectors = NDArray[np.float32]
 
@@ -95,7 +94,7 @@ class StaticEmbedder:
                 f"No model2vec model in {folder}", "It needs model.safetensors, tokenizer.json and config.json"
             )
         self._words = _shipped_words(folder) if name == "static" else None
-        self._model: Any = self._words or _static_model(folder)
+        self._model = cast("Any", None if self._words else _static_model(folder))
         self.name = name
         self.dimension = self._words.dimension if self._words else int(self._model.dim)
         self.prefixes = prefixes.over(NO_PREFIXES)
@@ -247,6 +246,8 @@ class OpenAIEmbedder:
             raise KbError(
                 f"Embedder {name!r} needs a model and an address", "For example openai:MODEL@http://localhost:8080/v1"
             )
+        from kbkit.stores import endpoint
+
         endpoint.check(url)
         self.name, self._model, self._url = name, model, url.rstrip("/")
         self.prefixes = prefixes.over(known_prefixes(model))
@@ -265,6 +266,8 @@ class OpenAIEmbedder:
         return np.concatenate(parts) if parts else np.empty((0, self.dimension), np.float32)
 
     def _request(self, texts: Sequence[str]) -> Vectors:
+        from kbkit.stores import endpoint
+
         # Most endpoints reject empty texts.
         body = {"model": self._model, "input": [text or " " for text in texts], "encoding_format": "float"}
         response = endpoint.post(f"{self._url}/embeddings", body)
