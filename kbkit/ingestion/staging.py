@@ -212,6 +212,7 @@ def _nodes(con: duckdb.DuckDBPyConnection, recipe: Recipe, *, merge: bool) -> in
         SELECT DISTINCT id, other AS type FROM (SELECT id, type, unnest(types) AS other FROM kb_nodes)
         WHERE other IS NOT NULL AND other <> '' AND other <> type""")
     con.execute("DROP TABLE raw_nodes")
+    con.execute("CREATE TABLE shared_keys AS SELECT key FROM kb_nodes GROUP BY key HAVING count(*) > 1")
     if con.execute("SELECT count(*) FROM kb_nodes").fetchone() == (0,):
         raise BadInputError("No nodes in the source", "Use ", Command("recipe list"), " to see what a recipe reads")
     return merged
@@ -290,11 +291,11 @@ def _texts(con: duckdb.DuckDBPyConnection, recipe: Recipe, present: set[str], *,
 
 def _require_unambiguous(con: duckdb.DuckDBPyConnection, table: str, key: str, type_: str) -> None:
     """Raise for keys that several types share and that have no type in the row."""
-    if not con.execute("SELECT 1 FROM kb_nodes GROUP BY key HAVING count(*) > 1 LIMIT 1").fetchone():
+    if not _count(con, "shared_keys"):
         return
     rows = con.execute(f"""
-        SELECT DISTINCT {key} FROM {table} WHERE {type_} IS NULL
-        AND {key} IN (SELECT key FROM kb_nodes GROUP BY key HAVING count(*) > 1) ORDER BY {key} LIMIT 5""").fetchall()
+        SELECT DISTINCT {key} FROM {table} WHERE {type_} IS NULL AND {key} IN (FROM shared_keys)
+        ORDER BY {key} LIMIT 5""").fetchall()
     if rows:
         name = table.removeprefix("raw_")
         examples = ", ".join(repr(row[0]) for row in rows)
