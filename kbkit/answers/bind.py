@@ -16,10 +16,11 @@ from kbkit.answers.syntax import Key, Name, Slot, Value, quoted, selector_of
 from kbkit.errors import KbError, Option, Part, UnknownNameError
 from kbkit.stores.adjacency import Ids
 from kbkit.stores.nodes import SEARCH_HINT, NodeRow
-from kbkit.stores.tables import Error, Tables, first_line
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from kbkit.stores.tables import Tables
 
 
 @dataclass(frozen=True)
@@ -181,6 +182,8 @@ def _constant(plan: Plan, parameter: Parameter, tables: Tables, value: object) -
     text = str(value).lower() if isinstance(value, bool) else str(value)
     if kind == "VARCHAR":
         return Constant(text, kind)
+    from kbkit.stores.tables import Error, first_line
+
     cast = f"TRY_CAST($text AS {kind})"
     exact = f"TRY_CAST($text AS DOUBLE) = {cast}::DOUBLE" if kind in _INTEGERS else "true"  # 1.5 would become 2
     try:

@@ -1,7 +1,8 @@
 """Fold names, so that lookups ignore case, accents and punctuation.
 
 :func:`caseless` decides whether two names are equal except for case. :func:`words` is coarser: it is the form under
-which the node directory indexes names, and what completion compares.
+which the node directory indexes names, and what completion compares. Both depend on Python's version of Unicode: after
+an upgrade that folds a letter in another way, ``kbkit check`` reports the names that the index no longer finds.
 """
 
 from __future__ import annotations

@@ -3,12 +3,12 @@
 Every lookup of nodes by id, key, name, alias, IRI or prefix goes through this module. Keys match exactly. Names match
 exactly, then case-insensitively, then as an alias. The files, for n nodes and a aliases:
 
-* ``keys``, ``names``, ``aliases``  strings by id, and by number: ``.utf8`` and ``.npy``, see :class:`Strings`
-* ``alias_nodes.npy``               int32: the node of each alias, in ascending order
-* ``keys_hashes.npy``, ``keys_entries.npy``    sorted CRC-32 of the keys, and their ids
+* ``keys``, ``names``, ``aliases``: ``.utf8`` has the strings, one after another; ``.npy`` their positions in it
+* ``alias_nodes.npy``  int32: the node of each alias, in ascending order
+* ``keys_hashes.npy``, ``keys_entries.npy``  uint32, int32: the sorted CRC-32 of the keys, and their ids
 * ``names_hashes.npy``, ``names_entries.npy``  the same for the words of names (entries 0 to n - 1) and aliases (from n)
-* ``keys_order.npy``, ``names_order.npy``      entries sorted by key, and by words
-* ``secondary.npy``, ``secondary_offsets.npy`` the ids of the secondary members of each type
+* ``keys_order.npy``, ``names_order.npy``  int32: entries sorted by key, and by words
+* ``secondary.npy``, ``secondary_offsets.npy``  int32, int64: the ids of the nodes with a secondary type, type by type
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ from kbkit.stores.arrays import Mask, distinct, expand_ranges, is_in
 from kbkit.stores.folding import caseless, words, words_of
 from kbkit.stores.node_build import hashes
 from kbkit.stores.strings import Strings, mapped
-from kbkit.stores.tables import Tables
 
 if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
+
+    from kbkit.stores.tables import Tables
 
 Ids = NDArray[np.int32]
 
