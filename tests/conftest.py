@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import ssl
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterator
@@ -55,12 +56,21 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
+    gc.unfreeze()  # libraries report what is left at the end as leaks
     wordings.finish(session.config)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     wordings.gather(node.config, getattr(node, "workeroutput", {}))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_certificates() -> Iterator[None]:
+    """Load no certificates: every client of a model would, for 30 ms, and no test speaks TLS."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ssl.SSLContext, "load_verify_locations", lambda *_, **__: None)
+        yield
 
 
 @pytest.fixture(scope="session")
