@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import ssl
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +44,33 @@ def pytest_configure(config: pytest.Config) -> None:
     wordings.start(config)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Import the tests without looking for garbage: half a million objects stay, and each look at them is slow."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
+    gc.unfreeze()  # libraries report what is left at the end as leaks
     wordings.finish(session.config)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     wordings.gather(node.config, getattr(node, "workeroutput", {}))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_certificates() -> Iterator[None]:
+    """Load no certificates: every client of a model would, for 30 ms, and no test speaks TLS."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ssl.SSLContext, "load_verify_locations", lambda *_, **__: None)
+        yield
 
 
 @pytest.fixture(scope="session")

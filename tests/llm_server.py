@@ -124,6 +124,7 @@ class Server:
 def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # else a body waits 40 ms for the receipt of its headers
 
         def handle(self) -> None:
             with contextlib.suppress(ConnectionError):  # the client disconnected

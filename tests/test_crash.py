@@ -8,7 +8,7 @@ import resource
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,7 @@ from kbkit.display.progress import Event
 from tests import kbs
 from tests.console import here
 
-ROUNDS = 16 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 3
+THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 
 
 @pytest.fixture(scope="module")
@@ -51,30 +51,36 @@ def assert_whole(path: Path, version: int) -> None:
 # -- killed -----------------------------------------------------------------------------------------------------------
 
 
-def test_killed_builds_leave_the_old_generation(tmp_path: Path) -> None:
+# A process that builds vectors spends two seconds on imports alone: most rounds do without.
+@pytest.mark.parametrize(
+    ("stores", "rounds"),
+    [(kbs.STORES, 16 if THOROUGH else 1), (kbs.STORES[:-1], 16 if THOROUGH else 2)],
+    ids=["all", "without-vectors"],
+)
+def test_killed_builds_leave_the_old_generation(tmp_path: Path, stores: Sequence[str], rounds: int) -> None:
     out, folder = tmp_path / "small.kb", tmp_path / "source"
-    events = kbs.build(folder, out, 0)
+    events = kbs.build(folder, out, 0, stores=stores)
     assert events[-1] == kbs.LAST
     choose = random.Random(20)
-    children = _warm(ROUNDS)
-    for version in range(1, ROUNDS + 1):
+    children = _warm(rounds, stores)
+    for version in range(1, rounds + 1):
         at = choose.randint(1, len(events) - 1)
         child = next(children)
         child.start(source=kbs.source(folder, version), out=out, act="kill", at=at)
         assert child.end()[0] == -signal.SIGKILL
         what = f"killed at event {at}, {events[at - 1]}"
-        kbs.assert_whole(out, version - 1, what)
-        kbs.build(folder, out, version)
-        assert kbs.answers(out) == kbs.expected(version), what
+        kbs.assert_whole(out, version - 1, what, stores)
+        kbs.build(folder, out, version, stores=stores)
+        assert kbs.answers(out) == kbs.expected(version, stores), what
         assert len(kbs.generations(out)) == 2, what
-    kbs.assert_whole(out, ROUNDS)
+    kbs.assert_whole(out, rounds, stores=stores)
 
 
-def _warm(count: int) -> Iterator[kbs.Builder]:
+def _warm(count: int, stores: Sequence[str]) -> Iterator[kbs.Builder]:
     """Builders, of which the next one imports while the last one is looked at."""
-    following = kbs.Builder()
+    following = kbs.Builder(stores)
     for number in range(count):
-        child, following = following, kbs.Builder() if number < count - 1 else following
+        child, following = following, kbs.Builder(stores) if number < count - 1 else following
         with child:
             yield child
 
@@ -86,7 +92,7 @@ def test_a_killed_first_build_does_not_stop_the_next(tmp_path: Path, stage: str,
         child.start(source=folder, out=out, act="kill", stage=stage, at=at)
         assert child.end()[0] == -signal.SIGKILL
     assert not (out / "CURRENT").exists()
-    done = (kbs.command if stage == "vectors" else here)("ingest", "table", folder, "-o", out)
+    done = here("ingest", "table", folder, "-o", out)
     assert (done.returncode, done.stdout) == (0, "")
     assert kbs.generations(out) == ["0001"]
     kbs.assert_whole(out, 1)

@@ -96,10 +96,33 @@ def alone(command: str) -> list[str]:
     return [] if program != "kbkit" or shell else arguments
 
 
+def piped(command: str) -> tuple[list[str], str]:
+    """The arguments of a `kbkit` command that writes to a pipe or a file, and what a shell does with its output.
+
+    No arguments where the command does something else. Programs beside `kbkit` are still run by a shell.
+    """
+    words = shlex.shlex(command.replace("\\\n", " "), posix=True, punctuation_chars=True)
+    words.whitespace_split = True
+    program, *rest = words
+    at = next((place for place, word in enumerate(rest) if set(word) <= set(words.punctuation_chars)), len(rest))
+    sign, *after = rest[at:] or [""]
+    if program != "kbkit" or sign not in ("|", ">") or any(set(word) <= set("();<>&") for word in after):
+        return [], ""
+    reader = " ".join(word if word == "|" else shlex.quote(word) for word in after)
+    return rest[:at], reader if sign == "|" else f"cat > {reader}"
+
+
 def printed_by(command: str, folder: Path) -> str:
-    """What :func:`terminal` gives, without a process for a command that stands alone."""
+    """What :func:`terminal` gives, without a process for a command that stands alone or begins a pipe."""
     if not (arguments := alone(command)):
-        return terminal(command, folder)
+        arguments, reader = piped(command)
+        if not arguments:
+            return terminal(command, folder)
+        done = here(*arguments, cwd=folder, env={"COLUMNS": "100", "TERM": "xterm"})
+        read = subprocess.run(
+            ["sh", "-c", reader], input=done.stdout.encode(), stdout=subprocess.PIPE, cwd=folder, check=False
+        )
+        return plain(read.stdout.decode() + done.stderr)
     done = here(*arguments, cwd=folder, env={"COLUMNS": "100", "TERM": "xterm"}, terminal=True)
     return plain(done.stdout + done.stderr)
 

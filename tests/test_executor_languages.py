@@ -826,13 +826,13 @@ a ' " ` ( { [ < -> -- /* */ # ; $ $a$ @a a:" \" \\ ""\" '' select SELECT( from (
 @pytest.mark.parametrize("part", REPEATED.split())
 @pytest.mark.parametrize("space", ["", " "])
 def test_a_long_text_takes_linear_time(part: str, space: str) -> None:
-    """Quadratic time would take minutes of the processor's time."""
+    """Quadratic time would take many seconds of the processor's time."""
     start = time.process_time()
     sign = part.replace("\\n", "\n").replace("\\r", "\r").replace("\\ufeff", "\ufeff") + space
-    text = sign * (12_000 // len(sign))
+    text = sign * (5_000 // len(sign))
     assert recognize(text, TYPES) in (*LANGUAGES, COMMAND, languages.CYPHER)
     for language in LANGUAGES:
         is_complete(text, language, blank_ends=True)
         without_end(text, language)
     assert all(statement.text for statement in split(text, types=TYPES))
-    assert time.process_time() - start < 10
+    assert time.process_time() - start < 1.7

@@ -226,7 +226,6 @@ def found(kb: Path) -> dict[str, str]:
 
 def test_check_of_a_whole_kb(kb: Path) -> None:
     assert found(kb) == {}
-    assert kbs.command("check", kb, "-f", "json").returncode == 0
 
 
 def test_reading_changes_nothing_that_check_knows(kb: Path) -> None:
@@ -242,7 +241,9 @@ def flip(path: Path, position: int) -> None:
 
 
 @pytest.mark.parametrize("store", STORES)
-def test_check_notices_a_flipped_byte(kb: Path, store: str) -> None:
+def test_check_notices_a_flipped_byte(tmp_path: Path, store: str) -> None:
+    kb = tmp_path / "small.kb"
+    kbs.build(tmp_path / "source", kb, 1, stores=[store])  # a check of the other stores would take most of the time
     folder = kb / "generations" / "0001"
     for name, stat in files(folder, store).items():
         if stat.st_size:

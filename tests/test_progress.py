@@ -244,7 +244,7 @@ def test_a_watched_stream_is_else_the_stream() -> None:
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("graph")
-    generate("prime", folder / "prime", scale=0.01)
+    generate("prime", folder / "prime", scale=0.002)
     return folder
 
 

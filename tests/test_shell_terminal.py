@@ -253,14 +253,12 @@ def test_history_is_kept_by_kb(kb: Path, world_kb: Path, tmp_path: Path) -> None
     ]
 
 
-@pytest.mark.parametrize("workspace", ["file", "device", "folder"])
+@pytest.mark.parametrize("workspace", ["file", "device"])
 def test_history_that_cannot_be_kept(kb: Path, workspace: str) -> None:
     """It serves the session all the same. A device may be read for ever: it is left alone."""
     history = kb / "workspace" / "shell_history"
     if workspace == "file":
         (kb / "workspace").write_text("")
-    elif workspace == "folder":
-        history.mkdir(parents=True)
     else:
         history.parent.mkdir()
         history.symlink_to("/dev/zero")
@@ -348,12 +346,12 @@ def test_garbage(shell: Shell) -> None:
     assert shell.ask("SELECT 1 AS one;") == "one\n───\n  1\n1 row"
 
 
-def test_a_line_of_a_megabyte(kb: Path) -> None:
+def test_a_line_of_many_thousand_signs(kb: Path) -> None:
     with Shell(kb, rows=24, env=PLAIN) as shell:
-        shell.paste("SELECT length('" + "x" * 1_000_000 + "') AS n;")
+        shell.paste("SELECT length('" + "x" * 300_000 + "') AS n;")
         shell.wait("x') AS n;", patience=60)
         shell.send(ENTER)
-        shell.wait("1000000\n1 row", patience=60)
+        shell.wait("300000\n1 row", patience=60)
         shell.prompted()
         assert shell.ask("SELECT 1 AS one;") == "one\n───\n  1\n1 row"
         assert (kb / "workspace" / "shell_history").stat().st_size < 1000
@@ -449,10 +447,9 @@ def test_broken_pagers(kb: Path, pager: str) -> None:
 @pytest.mark.parametrize(
     ("env", "colours"),
     [
-        ({"TERM": "xterm"}, {"bold 5f5fff"}),
         ({"TERM": "linux"}, {"bold brightblue"}),
         ({"NO_COLOR": "1"}, {"bold default"}),
-        ({"LC_ALL": "C", "LANG": "C"}, {"bold 5f5fff"}),
+        ({"TERM": "xterm", "LC_ALL": "C", "LANG": "C"}, {"bold 5f5fff"}),
     ],
 )
 def test_terminals(kb: Path, env: dict[str, str], colours: set[str]) -> None:

@@ -507,7 +507,8 @@ from pathlib import Path
 from kbkit.readers.wikidata.convert import convert, estimate
 path, folder, most, options = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), json.loads(sys.argv[4])
 def tell(done, total):
-    if most and len([part for part in folder.rglob("info.json") if ".new" not in str(part)]) >= most:
+    found = [part for part in folder.glob("*/*/info.json") if ".new" not in str(part)]  # others rename them meanwhile
+    if most and len(found) >= most:
         os.kill(os.getpid(), signal.SIGKILL)
 made = convert([path], options, folder, tell)
 print(json.dumps(made.counts))
