@@ -29,6 +29,9 @@ settings.register_profile("default", max_examples=25, deadline=None)
 settings.register_profile("thorough", max_examples=250, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
+# There is a worker for every core: more threads of polars only take turns. It reads this when it is first imported.
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
+
 TESTS = Path(__file__).parent
 SCRIPT = Path(sys.executable).with_name("kbkit")
 
