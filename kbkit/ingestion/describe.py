@@ -134,9 +134,9 @@ def _present_attributes(con: Connection, table: str, owned: str) -> dict[str, tu
 
 
 def _text_fields(con: Connection, recipe: Recipe) -> tuple[TextField, ...]:
-    rows = con.execute("""
-        SELECT field, count(*), sum(strlen(trim(text)) - strlen(replace(trim(text), ' ', '')) + 1)::BIGINT
-        FROM kb_texts GROUP BY field ORDER BY field""").fetchall()
+    rows = con.execute(
+        "SELECT field, count(*), sum(tokens)::BIGINT FROM kb_texts GROUP BY field ORDER BY field"
+    ).fetchall()
     return tuple(TextField(name, recipe.texts.get(name, 1.0), texts, tokens) for name, texts, tokens in rows)
 
 

@@ -256,14 +256,15 @@ def _edges(con: duckdb.DuckDBPyConnection, recipe: Recipe, folder: Path, *, skip
 
 def _texts(con: duckdb.DuckDBPyConnection, recipe: Recipe, present: set[str], *, skip: bool) -> int:
     if "texts" not in present:
-        con.execute("CREATE TABLE kb_texts(id INTEGER, field VARCHAR, position BIGINT, text VARCHAR)")
+        con.execute("CREATE TABLE kb_texts(id INTEGER, field VARCHAR, position BIGINT, text VARCHAR, tokens BIGINT)")
         return 0
     _create_typed(con, "texts", "typed_texts", recipe)
     con.execute(f"CREATE VIEW raw_texts AS SELECT * FROM {_numbered('typed_texts')} WHERE trim(text) <> ''")
     _require_unambiguous(con, "raw_texts", "key", "type")
     con.execute("""
         CREATE TABLE joined_texts AS
-        SELECT n.id, coalesce(x.field, 'text') AS field, x.position, x.text FROM raw_texts x
+        SELECT n.id, coalesce(x.field, 'text') AS field, x.position, x.text,
+               strlen(trim(x.text)) - strlen(replace(trim(x.text), ' ', '')) + 1 AS tokens FROM raw_texts x
         LEFT JOIN kb_nodes n ON n.key = x.key AND (x.type IS NULL OR n.type = x.type)""")
     dangling = _count(con, "joined_texts WHERE id IS NULL")
     if dangling and not skip:
@@ -277,15 +278,15 @@ def _texts(con: duckdb.DuckDBPyConnection, recipe: Recipe, present: set[str], *,
     )
     if not several.fetchone():  # ranking would sort the texts
         con.execute(
-            "CREATE VIEW kb_texts AS SELECT id, field, 0::BIGINT AS position, text FROM joined_texts"
+            "CREATE VIEW kb_texts AS SELECT id, field, 0::BIGINT AS position, text, tokens FROM joined_texts"
             " WHERE id IS NOT NULL"
         )
         return dangling
     con.execute("""
         CREATE TABLE kb_texts AS
-        SELECT id, field, row_number() OVER (PARTITION BY id, field ORDER BY position) - 1 AS position, text
-        FROM (SELECT id, field, min(position) AS position, text FROM joined_texts WHERE id IS NOT NULL
-              GROUP BY id, field, text)""")
+        SELECT id, field, row_number() OVER (PARTITION BY id, field ORDER BY position) - 1 AS position, text, tokens
+        FROM (SELECT id, field, min(position) AS position, text, any_value(tokens) AS tokens FROM joined_texts
+              WHERE id IS NOT NULL GROUP BY id, field, text)""")
     return dangling
 
 
