@@ -45,7 +45,7 @@ def test_an_archive_is_read_like_the_files_in_it(tmp_path: Path) -> None:
     ):
         assert content(zipped) == content(plain)
         assert [source["name"] for source in zipped.manifest.sources] == ["tiny.zip"]
-        assert sorted(p.name for p in zipped.folder.iterdir()) == ["lock", "manifest.json", "tables.duckdb"]
+        assert sorted(p.name for p in zipped.folder.iterdir()) == ["lock", "manifest.json", "nodes", "tables.duckdb"]
 
 
 def test_an_error_names_the_file_in_the_archive(tmp_path: Path, wording: Wording) -> None:

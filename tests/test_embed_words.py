@@ -61,6 +61,14 @@ def test_the_whole_of_a_long_text_counts(shipped: embed.StaticEmbedder, library:
     assert shipped.embed([long])[0] @ both[1] > 0.5
 
 
+def test_a_long_word_is_not_truncated(shipped: embed.StaticEmbedder) -> None:
+    """A text without spaces is one word; the tokenizer's own limit is 512 pieces."""
+    first, second = "山川草木" * 150, "魚鳥花月" * 150
+    both = shipped._words._rows([first, second, first + second])
+    vectors = shipped._words._vectors[both]
+    assert np.allclose(vectors[0] + vectors[1], vectors[2], rtol=1e-3, atol=1e-3)
+
+
 def test_words_are_forgotten_when_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embed, "_MAX_CACHE", 5_000)
     words = embed.CachedWords(embed.WordPieces(assets.model(embed.STATIC)))

@@ -103,7 +103,11 @@ def built(folder: Path, rows: Sequence[Row]) -> Example:
         first += count
     schema = Schema("example", "http://example.org/", tuple(types), (), ())
     counts = node_build.build(
-        lambda sql: con.sql(sql).to_arrow_reader(7), folder, len(TYPES), len(ordered), lambda done, total: None
+        lambda sql: con.sql(sql).to_arrow_reader(7 if len(rows) < 100 else 50_000),
+        folder,
+        len(TYPES),
+        len(ordered),
+        lambda done, total: None,
     )
     assert counts == {"nodes": len(ordered), "aliases": sum(len(row.aliases) for row in ordered)}
 
@@ -236,11 +240,11 @@ def test_a_hundred_thousand_namesakes(tmp_path: Path) -> None:
 
 
 def test_size(tmp_path: Path) -> None:
-    """At most 60 bytes a node beside the strings."""
-    rows = [Row("person", f"key {number}", f"Name {number}") for number in range(20_000)]
+    """32 bytes a node and 20 an alias in addition to the strings, and a header of 128 bytes for each array."""
+    rows = [Row("person", f"key {number}", f"Name {number}", ("a",) * (number % 2)) for number in range(20_000)]
     built(tmp_path / "nodes", rows)
-    sizes = {path.name: path.stat().st_size for path in (tmp_path / "nodes").iterdir()}
-    assert sum(size for name, size in sizes.items() if not name.endswith(".utf8")) <= 40 * len(rows)
+    sizes = [path.stat().st_size for path in (tmp_path / "nodes").glob("*.npy")]
+    assert sum(sizes) <= 32 * 20_000 + 20 * 10_000 + 256 * len(sizes)
 
 
 # -- damaged ----------------------------------------------------------------------------------------------------------
@@ -250,8 +254,8 @@ def test_size(tmp_path: Path) -> None:
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("damaged")
     files = {"nodes": folder / "nodes.csv", "edges": folder / "edges.csv"}
-    nodes = [f'{"city" if i % 2 else "person"},k{i},Name {i},"[""Alias {i}""]"' for i in range(100)]
-    files["nodes"].write_text("\n".join(["type,key,name,aliases", *nodes]), encoding="utf-8")
+    nodes = [f"{'city' if i % 2 else 'person'},k{i},Name {i},Alias {i},{'' if i % 2 else 'city'}" for i in range(100)]
+    files["nodes"].write_text("\n".join(["type,key,name,aliases,types", *nodes]), encoding="utf-8")
     files["edges"].write_text("head,relation,tail\nk0,r,k1\n", encoding="utf-8")
     kbkit.ingest("table", out=folder / "sound.kb", files=files, stores=[]).close()
     return folder / "sound.kb"
@@ -266,7 +270,7 @@ def test_check_compares_the_directory_with_the_tables(sound: Path) -> None:
     [
         *("keys.utf8", "keys.npy", "names.utf8", "names.npy", "aliases.utf8", "aliases.npy", "alias_nodes.npy"),
         *("keys_hashes.npy", "keys_entries.npy", "names_hashes.npy", "names_entries.npy", "keys_order.npy"),
-        "names_order.npy",
+        *("names_order.npy", "secondary.npy", "secondary_offsets.npy"),
     ],
 )
 @pytest.mark.parametrize("damage", ["truncated", "changed", "missing"])
@@ -287,15 +291,52 @@ def test_damage_is_noticed(sound: Path, tmp_path: Path, name: str, damage: str) 
     assert "nodes" in found
 
 
-def test_a_damaged_position_is_an_error(sound: Path, tmp_path: Path) -> None:
-    """Positions beyond the file never reach Arrow, which would read there."""
+@pytest.mark.parametrize("value", [-1, 3, 10**6, 2**31 - 1])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("keys", "names", "aliases", "alias_nodes", "keys_entries", "names_entries", "keys_order", "names_order"),
+        *("secondary", "secondary_offsets", "keys_hashes"),
+    ],
+)
+def test_damaged_numbers_are_errors(sound: Path, tmp_path: Path, name: str, value: int) -> None:
+    """Each number of a file in turn: lookups find a node that exists, nothing, or report the damage."""
     shutil.copytree(sound, tmp_path / "kb")
-    path = tmp_path / "kb" / "generations" / "0001" / "nodes" / "names.npy"
-    offsets = np.load(path)
-    offsets[10] = 2**30
-    np.save(path, offsets)
-    with kbkit.open(tmp_path / "kb") as kb, pytest.raises(KbError, match=r"names\.utf8 is damaged"):
-        kb.stores.nodes.frame(np.arange(60))
+    path = tmp_path / "kb" / "generations" / "0001" / "nodes" / f"{name}.npy"
+    values = np.load(path)
+    values[: 1 if len(values) < 5 else len(values) // 2] = np.array(value).astype(values.dtype)
+    np.save(path, values)
+    with kbkit.open(tmp_path / "kb") as kb:
+        calls = [
+            *(lambda i=i: kb.find(f"k{i}") for i in (0, 1, 80)),
+            *(lambda i=i: kb.find(f"Alias {i}") for i in (0, 1, 80)),
+            lambda: kb.find("Name 1"),
+            lambda: kb.stores.nodes.unique_ids("city", [f"k{i}" for i in range(100)]).tolist(),
+            lambda: kb.stores.nodes.starting("name", "city").tolist(),
+            lambda: kb.stores.nodes.starting("alias", None).tolist(),
+            lambda: [row.id for row in kb.stores.nodes.keys_starting("k", None, 100)],
+            lambda: kb.stores.nodes.members("city").tolist(),
+            *(lambda n=n: list(kb.stores.nodes.frame(np.arange(n))["id"]) for n in (5, 100)),
+        ]
+        for call in calls:
+            try:
+                found = call()
+            except KbError:
+                continue
+            assert all(-1 <= node < 100 for node in ([found] if isinstance(found, int) else found))
+        assert any(what == "nodes" and problem for what, problem in kb.check()) or np.array_equal(
+            values, np.load(sound / "generations" / "0001" / "nodes" / f"{name}.npy")
+        )
+
+
+def test_invalid_utf_8_is_an_error(sound: Path, tmp_path: Path) -> None:
+    shutil.copytree(sound, tmp_path / "kb")
+    path = tmp_path / "kb" / "generations" / "0001" / "nodes" / "names.utf8"
+    path.write_bytes(b"\xff" * path.stat().st_size)
+    with kbkit.open(tmp_path / "kb") as kb:
+        for call in (lambda: kb.node(3), lambda: kb.stores.nodes.frame(np.arange(100))):
+            with pytest.raises(KbError, match=r"names\.utf8 is damaged"):
+                call()
 
 
 def test_a_kb_without_the_directory_says_how_to_add_it(sound: Path, tmp_path: Path) -> None:
@@ -306,9 +347,11 @@ def test_a_kb_without_the_directory_says_how_to_add_it(sound: Path, tmp_path: Pa
     del manifest["stores"]["nodes"]
     manifest["files"] = {name: file for name, file in manifest["files"].items() if not name.startswith("nodes/")}
     (folder / "manifest.json").write_text(json.dumps(manifest))
-    with kbkit.open(tmp_path / "kb") as kb, pytest.raises(KbError) as error:
-        kb.find("Name 1")
-    assert "build KB nodes" in error.value.hint
+    with kbkit.open(tmp_path / "kb") as kb:
+        with pytest.raises(KbError) as error:
+            kb.find("Name 1")
+        assert "build KB nodes" in error.value.hint
+        assert "build KB nodes" in dict(kb.check())["nodes"]
     rebuild(tmp_path / "kb", "nodes")
     with kbkit.open(tmp_path / "kb") as kb:
         assert kb.node("Name 1").key == "k1"

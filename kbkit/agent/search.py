@@ -11,12 +11,13 @@ from kbkit.agent.results import Hit, SearchHits
 from kbkit.answers.answer_set import answers
 from kbkit.errors import KbError
 from kbkit.questions.run import search
+from kbkit.stores.arrays import is_in
+from kbkit.stores.folding import words
 from kbkit.stores.text_query import snippet
 
 if TYPE_CHECKING:
     from kbkit.answers.answer_set import AnswerSet
     from kbkit.stores import Stores
-from kbkit.stores.folding import words
 
 ENTITIES, PROPERTIES = 8, 4
 """Maximum number of entities and properties (SPINACH paper, section 4.1)."""
@@ -88,10 +89,12 @@ class Searcher:
 
     def _named(self, text: str, within: AnswerSet | None, limit: int) -> list[int]:
         """Return nodes with this name or alias: names before aliases, then by number of edges."""
-        named = self._stores.nodes.named(text)[:_NAMESAKES].tolist()
-        rows = [(node, words(self._stores.nodes.name(node)) != words(text)) for node in named]
-        kept = set(within.ids.tolist()) if within is not None and rows else set()
-        ids = [(node, aliased) for node, aliased in rows if within is None or node in kept]
+        nodes, wanted = self._stores.nodes, words(text)
+        named = nodes.named(text)
+        if within is not None:
+            named = named[is_in(named, within.ids)]
+        rows = ((node, words(nodes.name(node)) != wanted) for node in named.tolist())
+        ids = sorted(rows, key=lambda row: row[::-1])[:_NAMESAKES]
         degrees = self._degrees([node for node, _ in ids]) if len(ids) > 1 else {}
         return [node for node, _ in sorted(ids, key=lambda row: (row[1], -degrees.get(row[0], 0)))][:limit]
 

@@ -114,7 +114,7 @@ def _leave(code: int) -> None:
     if "coverage" in sys.modules:
         return
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # a closed one is None
             stream.flush()
     os._exit(code)
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
 
-from kbkit.stores.folding import words
+from kbkit.stores.folding import ends_word, words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -85,9 +85,7 @@ class Lookups:
         if self._kb.has("text"):
             found = self._kb.text.names_holding(typed, self._within(node_type), _INSIDE).astype(np.int32)
         elif count <= _FEW:
-            word = max(words(typed).split(), key=len, default="")  # a coarse filter, refined by _sorted
-            rows = self._kb.stores.nodes.containing(word, node_type, _FEW) if word else []
-            found = np.fromiter((row.id for row in rows), np.int32, len(rows))
+            found = self._kb.stores.nodes.containing(words(typed), node_type)
         else:
             return starting[:0]
         return found[~np.isin(found, starting)]
@@ -95,7 +93,7 @@ class Lookups:
     def _sorted(self, ids: Sequence[int], typed: str, limit: int) -> list[Row]:
         """Return matching nodes (most likely first), grouped by the quality of the match."""
         start = words(typed)
-        if start and typed and not typed[-1].isalnum():
+        if start and ends_word(typed):
             start += " "
         groups: tuple[list[Row], ...] = ([], [], [], [], [])
         for _, key, kind, name, aliases in self._kb.stores.nodes.with_aliases(ids):

@@ -129,9 +129,16 @@ def _sort_in_arrays(
     columns["relation"] = pa.DictionaryArray.from_arrays(columns["relation"], pa.array(names, pa.string()))
     con.register("kb_edges", pa.table(columns))
     con.execute("CREATE TEMP VIEW kb_sorted_edges AS FROM kb_edges")
-    con.execute("CREATE TABLE kb_signatures(relation VARCHAR, head_type VARCHAR, tail_type VARCHAR, edges BIGINT)")
-    if signatures:
-        con.executemany("INSERT INTO kb_signatures VALUES (?, ?, ?, ?)", signatures)
+    names_of = (
+        ("relation", pa.string()),
+        ("head_type", pa.string()),
+        ("tail_type", pa.string()),
+        ("edges", pa.int64()),
+    )
+    rows = [dict(zip([name for name, _ in names_of], row, strict=True)) for row in signatures]
+    con.register("signature_rows", pa.Table.from_pylist(rows, pa.schema(names_of)))
+    con.execute("CREATE TABLE kb_signatures AS FROM signature_rows")
+    con.unregister("signature_rows")
     return duplicates
 
 

@@ -175,7 +175,7 @@ def _rebuild(folder: Path, live: Path, old: Manifest, manifest: Manifest, delta:
     """Build the stores that the KB had; reuse the node directory and adjacency if only texts changed."""
     stores = list(dict.fromkeys(["nodes", *(name for name in old.stores if name != "tables")]))
     if _same_graph(old.schema, manifest.schema, delta):
-        for name in {"nodes", "adjacency"} & old.stores.keys():
+        for name in (name for name in ("nodes", "adjacency") if name in old.stores):
             link_tree(live / name, folder / name)
             manifest.stores[name] = old.stores[name]
             stores.remove(name)

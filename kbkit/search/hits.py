@@ -13,9 +13,9 @@ from kbkit.stores import Stores
 from kbkit.stores.adjacency import Ids
 from kbkit.stores.text_query import TextQuery, snippet
 
-_FEW_CALLS = 3
-_HELD_WORDS = 2_000_000
-"""Words of all texts up to which they are held in memory: some 20 MB. A query to DuckDB takes about a millisecond."""
+_FEW_CALLS = 4
+_HELD_BYTES = 20_000_000
+"""Size of all texts up to which they are held in memory. A query to DuckDB takes about a millisecond."""
 _NEEDED = {"key", "type", "name", "score", "snippet"}
 
 
@@ -44,15 +44,16 @@ class _Documents:
     def of(self, ids: Ids) -> list[str]:
         """Return the document of each node."""
         self._calls += 1
-        if self._held is None and self._calls > _FEW_CALLS and self._words() <= _HELD_WORDS:
+        if self._calls == _FEW_CALLS and self._bytes() <= _HELD_BYTES:
             self._held = self._read("")
         # A list of numbers takes DuckDB half as long as a list parameter.
         where = f"WHERE id IN ({', '.join(map(str, ids.tolist()))})"
         found = self._held if self._held is not None else self._read(where) if len(ids) else {}
         return [found.get(node, "") for node in ids.tolist()]
 
-    def _words(self) -> int:
-        return sum(field.tokens for field in self._stores.schema.text_fields)
+    def _bytes(self) -> int:
+        [(size,)] = self._stores.tables.rows("SELECT coalesce(sum(strlen(text)), 0)::BIGINT FROM texts")
+        return int(size)
 
     def _read(self, where: str) -> dict[int, str]:
         rows = self._stores.tables.rows(f"SELECT id, field::VARCHAR, position, text FROM texts {where}")

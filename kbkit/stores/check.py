@@ -34,7 +34,7 @@ def check(stores: Stores, progress: Progress | None = None) -> list[tuple[str, s
         "text": _text,
         "vectors": _vectors,
     }
-    present = [name for name in steps if name in stores.manifest.stores]
+    present = [name for name in steps if name in stores.manifest.stores or name == "nodes"]  # which all KBs need
     for number, name in enumerate(present):
         report("stores", number, len(present))
         try:

@@ -175,6 +175,7 @@ class WordPieces:
         self._vectors, self._weights = arrays["embeddings"], arrays.get("weights")
         self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()  # a text without spaces is one word
         self._unknown = self._tokenizer.token_to_id(self._tokenizer.model.unk_token)
         self.dimension = int(self._vectors.shape[1])
 

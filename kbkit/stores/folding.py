@@ -41,6 +41,11 @@ def words(text: str) -> str:
     return _SEPARATORS.sub(_separator, plain).strip() or plain
 
 
+def ends_word(text: str) -> bool:
+    """Return whether the last word of a text is complete, because a separator follows it."""
+    return words(text + "x") == words(text) + " x"
+
+
 def _separator(found: re.Match[str]) -> str:
     """Keep the marks of a script (Devanagari vowels) and replace everything else by a space."""
     text = found[0]

@@ -25,11 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.errors import Command, KbError, UnknownNameError
-from kbkit.schema import Schema, literal
+from kbkit.schema import Schema
 from kbkit.stores.arrays import Mask, distinct, expand_ranges, is_in
-from kbkit.stores.folding import caseless, words, words_of
+from kbkit.stores.folding import caseless, ends_word, words, words_of
 from kbkit.stores.node_build import hashes
-from kbkit.stores.strings import Strings, mapped
+from kbkit.stores.strings import Strings, damaged, mapped
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,7 +43,6 @@ SEARCH_HINT = ("Search by words: ", Command("search KB TEXT"))
 """Hint for an unknown node with no similar name."""
 
 _FEW = 50
-_FOLDED = "replace(replace(translate(strip_accents(lower({0})), 'øłđıð', 'oldid'), 'æ', 'ae'), 'œ', 'oe')"
 _MIN_SIMILARITY = 0.8
 
 
@@ -88,15 +87,50 @@ class Nodes:
                 mapped(folder / f"{name}.npy")
                 for name in ("alias_nodes", "keys_order", "names_order", "secondary", "secondary_offsets")
             )
-        except (OSError, ValueError) as error:
+            self.count = len(self.keys)
+            self._check_sizes()
+        except (OSError, ValueError, EOFError) as error:
             raise KbError(f"Cannot open {folder}: {error}", "Run ", Command("check KB"), " for details") from error
-        self.count = len(self.keys)
+        self._folder = folder
+        self._secondary_of: dict[str, Ids] = {}
+
+    def _check_sizes(self) -> None:
+        """Raise :class:`ValueError` if the files do not belong together."""
+        total = self.count + len(self.alias_names)
+        sizes = {
+            "names": (len(self.names), self.count),
+            "alias_nodes": (len(self.alias_nodes), len(self.alias_names)),
+            "the index of keys": (len(self.key_index), self.count),
+            "the index of names": (len(self.name_index), total),
+            "keys_order": (len(self.key_order), self.count),
+            "names_order": (len(self.name_order), total),
+            "secondary_offsets": (len(self._secondary_offsets), len(self._schema.node_types) + 1),
+        }
+        for name, (found, expected) in sizes.items():
+            if found != expected:
+                raise ValueError(f"{name} has {found:,} entries instead of {expected:,}")
+        offsets = self._secondary_offsets
+        if offsets[0] != 0 or offsets[-1] != len(self._secondary) or (np.diff(offsets) < 0).any():
+            raise ValueError("secondary_offsets.npy and secondary.npy do not belong together")
+        for array in (self.alias_nodes, self.key_order, self.name_order, self._secondary):
+            if array.dtype != np.int32 or array.ndim != 1:
+                raise ValueError(f"{array.dtype} instead of int32")
 
     def close(self) -> None:
         """Close the files."""
         for strings in (self.keys, self.names, self.alias_names):
             strings.close()
-        del self.key_index, self.name_index, self.alias_nodes, self.key_order, self.name_order, self._secondary
+        for index in (self.key_index, self.name_index):
+            index.close()
+        self.alias_nodes = self.key_order = self.name_order = self._secondary = np.empty(0, np.int32)
+        self._secondary_offsets = np.empty(0, np.int64)
+        self._secondary_of.clear()
+
+    def _checked(self, ids: Ids, count: int) -> Ids:
+        """Return entries or ids that were read from a file, if they are below ``count``."""
+        if len(ids) and not (ids.min() >= 0 and ids.max() < count):
+            raise damaged(self._folder)
+        return ids
 
     # -- by reference -------------------------------------------------------------------------------------------------
 
@@ -137,10 +171,6 @@ class Nodes:
                 result.append((reference[:at], reference[at + 1 :], sign == "#"))
         return [*result, (None, reference, False)]
 
-    @cached_property
-    def _type_names(self) -> frozenset[str]:
-        return frozenset(t.name for t in self._schema.node_types)
-
     # -- by key, name and IRI -----------------------------------------------------------------------------------------
 
     def by_key(self, node_type: str | None, keys: Sequence[str]) -> list[list[NodeRow]]:
@@ -148,6 +178,7 @@ class Nodes:
 
         Nodes with ``node_type`` as a secondary type are returned only if no node has it as its primary type.
         """
+        node_type = node_type and self._schema.type(node_type).name
         found = (self._rows(self._with_key(node_type, key)) for key in keys)
         return [[row for row in rows if row.type == node_type] or rows for rows in found]
 
@@ -156,6 +187,7 @@ class Nodes:
 
         If no name matches exactly, match case-insensitively, then aliases.
         """
+        node_type = node_type and self._schema.type(node_type).name
         return [self._rows(self._with_name(node_type, name)) for name in names]
 
     def _with_key(self, node_type: str | None, key: str) -> list[int]:
@@ -178,7 +210,9 @@ class Nodes:
     def _with_alias(self, entries: Iterable[int], folded: str) -> list[int]:
         """Return the sorted ids of the nodes with an alias among ``entries`` that is caseless ``folded``."""
         numbers = [entry - self.count for entry in entries if entry >= self.count]
-        return sorted({int(self.alias_nodes[a]) for a in numbers if caseless(self.alias_names[a]) == folded})
+        same = np.array([number for number in numbers if caseless(self.alias_names[number]) == folded], np.int64)
+        found: list[int] = distinct(self._checked(self.alias_nodes[same], self.count)).tolist()
+        return found
 
     def _those_of_type(self, ids: list[int], node_type: str | None) -> list[int]:
         """Like :meth:`_of_type` for a list, which is faster for few nodes."""
@@ -210,7 +244,7 @@ class Nodes:
         import polars as pl
 
         encoded = [_encoded(name) for name in names]
-        folded = words_of(pl.Series([name.encode("utf-8", "replace").decode() for name in names], dtype=pl.String))
+        folded = words_of(pl.Series([_unicode(name) for name in names], dtype=pl.String))
         queries, entries = self.name_index.many(hashes(folded.cast(pl.Binary).to_list()))
         own = entries < self.count
         queries, nodes = self._equal(self.names, queries[own], entries[own], encoded)
@@ -291,11 +325,8 @@ class Nodes:
         prefix = words(text)
         if not prefix:
             return np.empty(0, np.int32)
-        separated = words(text + "x") == prefix + " x"
-        entries = self.name_order[_prefixed(len(self.name_order), self._words_at, prefix, whole=separated)]
-        own, others = entries[entries < self.count], entries[entries >= self.count] - self.count
-        found = own if not len(others) else np.concatenate([own, self.alias_nodes[others]])
-        return distinct(self._of_type(found, node_type))
+        ranks = _prefixed(len(self.name_order), self._words_at, prefix, whole=ends_word(text))
+        return self._nodes_of(self._checked(self.name_order[ranks], len(self.name_order)), node_type)
 
     def named(self, text: str, node_type: str | None = None) -> Ids:
         """Return the sorted ids of the nodes of a type with a name or alias of the same words.
@@ -304,8 +335,14 @@ class Nodes:
         """
         wanted = words(text)
         entries = [e for e in self.name_index.candidates(_encoded(wanted)) if self._words_of(e) == wanted]
-        ids = [e if e < self.count else self.alias_nodes[e - self.count] for e in entries]
-        return self._of_type(distinct(np.array(ids, np.int32)), node_type)
+        return self._nodes_of(np.array(entries, np.int32), node_type)
+
+    def _nodes_of(self, entries: Ids, node_type: str | None) -> Ids:
+        """Return the sorted ids of the nodes of a type with these entries, which are names and aliases."""
+        own, others = entries[entries < self.count], entries[entries >= self.count] - self.count
+        if len(others):
+            own = np.concatenate([own, self._checked(self.alias_nodes[others], self.count)])
+        return distinct(self._of_type(own, node_type))
 
     def _words_at(self, rank: int) -> str:
         return self._words_of(int(self.name_order[rank]))
@@ -331,32 +368,22 @@ class Nodes:
                 SELECT {column}, min(id) AS id, jaro_winkler_similarity(lower({column}), lower($text)) AS similarity
                 FROM nodes {where} GROUP BY {column} HAVING similarity >= {_MIN_SIMILARITY})
             ORDER BY similarity DESC, {column} LIMIT $limit""",
-            {"text": text, "limit": limit, **({"type": node_type} if node_type else {})},
+            {"text": _unicode(text), "limit": limit, **({"type": node_type} if node_type else {})},
         )
         return self._rows([node for (node,) in rows])
 
-    def containing(self, word: str, node_type: str | None, limit: int) -> list[NamesRow]:
-        """Return nodes of a type whose name or alias contains ``word``, by id; scans the names.
+    def containing(self, text: str, node_type: str | None) -> Ids:
+        """Return the sorted ids of the nodes of a type whose name or alias contains these words; reads all names."""
+        import polars as pl
 
-        ``word`` is lower case without accents; empty matches all.
-        """
-        where, params = self._sql_of_type(node_type), {"word": word}
-        if word:
-            matches = f"contains({_FOLDED}, $word)"
-            in_alias = f"len(list_filter(n.aliases, lambda alias: {matches.format('alias')})) > 0"
-            where += f" AND ({matches.format('n.name')} OR {in_alias})"
-        sql = f"SELECT id FROM nodes n WHERE {where} ORDER BY id LIMIT {limit:d}"
-        return self.with_aliases([node for (node,) in self._tables().rows(sql, params if word else {})])
+        def hits(column: Strings, positions: Ids) -> Ids:
+            folded = words_of(pl.Series(column.take(positions), dtype=pl.String))
+            found: Ids = positions[folded.str.contains(text, literal=True).to_numpy()]
+            return found
 
-    def _sql_of_type(self, node_type: str | None) -> str:
-        """Return the SQL condition that a node ``n`` has a type, primary or secondary."""
-        if node_type is None:
-            return "true"
-        known = self._schema.type(node_type)
-        primary = f"n.id BETWEEN {known.first} AND {known.last}"
-        if not known.others:
-            return primary
-        return f"({primary} OR n.id IN (SELECT id FROM node_types WHERE type = {literal(node_type)}))"
+        numbers = np.flatnonzero(self.has_type(self.alias_nodes, node_type)).astype(np.int32)
+        aliased = self._checked(self.alias_nodes[hits(self.alias_names, numbers)], self.count)
+        return distinct(np.concatenate([hits(self.names, self.members(node_type)), aliased]))
 
     # -- by id --------------------------------------------------------------------------------------------------------
 
@@ -386,12 +413,12 @@ class Nodes:
 
     def frame(self, ids: Any, columns: Sequence[str] = ("id", "key", "type", "name")) -> pl.DataFrame:
         """Return the nodes with these ids, sorted by id: id, key, type, name, or some of these ``columns``."""
-        wanted = np.asarray(ids, np.int32)
+        wanted = np.asarray(ids)
         if len(wanted) > 1 and not (wanted[1:] > wanted[:-1]).all():
             wanted = distinct(wanted)
         if len(wanted) and (wanted[0] < 0 or wanted[-1] >= self.count):
             wanted = wanted[(wanted >= 0) & (wanted < self.count)]
-        return self.rows_of(wanted, columns)
+        return self.rows_of(wanted.astype(np.int32, copy=False), columns)
 
     def rows_of(self, ids: Ids, columns: Sequence[str] = ("id", "key", "type", "name")) -> pl.DataFrame:
         """Return the nodes with these ids in their order, repeated as they are: ``columns`` of id, key, type, name."""
@@ -425,9 +452,15 @@ class Nodes:
 
     def secondary(self, node_type: str) -> Ids:
         """Return the sorted ids of the nodes with a type as a secondary type."""
-        number = self._type_positions[self._schema.type(node_type).name]
-        ids: Ids = self._secondary[self._secondary_offsets[number] : self._secondary_offsets[number + 1]]
-        return ids
+        known = self._secondary_of.get(node_type)
+        if known is None:
+            number = self._type_positions[self._schema.type(node_type).name]
+            start, end = self._secondary_offsets[number : number + 2].tolist()
+            known = self._checked(self._secondary[start:end], self.count)
+            if len(known) != self._schema.type(node_type).others or not (known[1:] > known[:-1]).all():
+                raise damaged(self._folder)
+            self._secondary_of[node_type] = known
+        return known
 
     def secondary_types(self, node: int) -> list[str]:
         """Return the secondary types of a node, in the order of the schema."""
@@ -462,24 +495,45 @@ class HashIndex:
     """Sorted hashes of texts, with the entry of each: candidates, which must be compared."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        self._hashes, self._entries = (mapped(folder / f"{name}_{part}.npy") for part in ("hashes", "entries"))
+        self._path = folder / f"{name}_entries.npy"
+        self._hashes, self._entries = mapped(folder / f"{name}_hashes.npy"), mapped(self._path)
+        kinds = self._hashes.dtype == np.uint32 and self._entries.dtype == np.int32
+        if not kinds or self._hashes.ndim != 1 or self._hashes.shape != self._entries.shape:
+            raise ValueError(f"{name}_hashes.npy and {name}_entries.npy do not belong together")
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def close(self) -> None:
+        """Unmap the files."""
+        self._hashes, self._entries = np.empty(0, np.uint32), np.empty(0, np.int32)
 
     def candidates(self, text: bytes) -> list[int]:
         """Return the entries with the hash of a text, in ascending order."""
         value = np.uint32(crc32(text))  # of the same type, else NumPy would convert all hashes
         start = int(self._hashes.searchsorted(value))
         found: list[int] = self._entries[start : int(self._hashes.searchsorted(value, "right"))].tolist()
+        if found and not (min(found) >= 0 and max(found) < len(self)):
+            raise damaged(self._path)
         return found
 
     def many(self, values: NDArray[np.uint32]) -> tuple[NDArray[np.int64], Ids]:
         """Return (position in ``values``, entry) for each hash, sorted."""
         start, end = self._hashes.searchsorted(values), self._hashes.searchsorted(values, "right")
-        return np.repeat(np.arange(len(values)), end - start), self._entries[expand_ranges(start, end - start)]
+        entries = self._entries[expand_ranges(start, end - start)]
+        if len(entries) and not (entries.min() >= 0 and entries.max() < len(self)):
+            raise damaged(self._path)
+        return np.repeat(np.arange(len(values)), end - start), entries
 
 
 def _encoded(text: str) -> bytes:
     """Return a text as UTF-8; with unpaired surrogates, it equals no text of the directory."""
     return text.encode("utf-8", "surrogatepass")
+
+
+def _unicode(text: str) -> str:
+    """Return a text without unpaired surrogates, which no engine accepts."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _arrow(texts: Sequence[str]) -> pa.Array:

@@ -53,37 +53,55 @@ class Strings:
         with self._path.open("rb") as file:
             size = self._path.stat().st_size
             self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
-        if self.offsets.dtype not in (np.int32, np.int64) or not len(self.offsets) or self.offsets[-1] != size:
+        offsets = self.offsets
+        if offsets.dtype not in (np.int32, np.int64) or offsets.ndim != 1 or not len(offsets) or offsets[-1] != size:
             raise ValueError(f"{name}.npy and {name}.utf8 do not belong together")
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def __getitem__(self, position: int) -> str:
-        return self.encoded(position).decode()
+        try:
+            return self.encoded(position).decode()
+        except UnicodeDecodeError:
+            raise damaged(self._path) from None
 
     def encoded(self, position: int) -> bytes:
-        """Return the UTF-8 bytes of a string."""
-        return self._bytes[self.offsets[position] : self.offsets[position + 1]]
+        """Return the UTF-8 bytes of a string; raise :class:`KbError` if a file is damaged."""
+        if not 0 <= position < len(self):
+            raise damaged(self._path)
+        start, end = self.offsets[position], self.offsets[position + 1]
+        if not 0 <= start <= end <= len(self._bytes):
+            raise damaged(self._path)
+        return self._bytes[start:end]
 
     def take(self, positions: NDArray[np.integer[Any]]) -> pa.Array:
         """Return the strings at ``positions`` as an Arrow array; raise :class:`KbError` if a file is damaged."""
         import pyarrow as pa
 
-        offsets = self.offsets
-        starts, ends = offsets[positions], offsets[positions + 1]
-        if len(positions) and not (starts.min() >= 0 and (ends >= starts).all() and ends.max() <= offsets[-1]):
-            # Arrow would read beyond the file.
-            raise KbError(f"{self._path} is damaged", "Run ", Command("check KB"), " for details")
-        kind = pa.StringArray if offsets.dtype == np.int32 else pa.LargeStringArray
-        taken = kind.from_buffers(len(self), pa.py_buffer(offsets), pa.py_buffer(self._bytes)).take(positions)
-        taken.validate(full=True)  # that they are UTF-8
+        if len(positions) and not (positions.min() >= 0 and positions.max() < len(self)):
+            raise damaged(self._path)
+        starts, ends = self.offsets[positions], self.offsets[positions + 1]
+        if len(positions) and not (starts.min() >= 0 and (ends >= starts).all() and ends.max() <= len(self._bytes)):
+            raise damaged(self._path)  # Arrow would read beyond the file
+        kind = pa.StringArray if self.offsets.dtype == np.int32 else pa.LargeStringArray
+        try:
+            column = kind.from_buffers(len(self), pa.py_buffer(self.offsets), pa.py_buffer(self._bytes))
+            taken = column.take(positions)
+            taken.validate(full=True)  # that they are UTF-8
+        except pa.ArrowInvalid:
+            raise damaged(self._path) from None
         return taken
 
     def close(self) -> None:
         """Unmap the files."""
         self.offsets = np.zeros(1, np.int32)
         self._bytes = b""
+
+
+def damaged(path: Path) -> KbError:
+    """Return the error for a damaged file."""
+    return KbError(f"{path} is damaged", "Run ", Command("check KB"), " for details")
 
 
 def mapped(path: Path) -> NDArray[Any]:
