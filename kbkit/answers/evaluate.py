@@ -144,7 +144,10 @@ class Evaluator(ABC):
     def follow(self, hop: Hop, source: Members) -> Members:
         """Return the nodes that the moves of ``hop`` reach from ``source``."""
         parts = [self.follow_move(move, source) for move in hop.moves]
-        found = self._unique(parts[0] if len(parts) == 1 else np.concatenate(parts))
+        if len(parts) == 1 and len(source) == 1 and not hop.moves[0].closure:
+            found = parts[0].copy()  # the neighbours of one node are sorted and distinct
+        else:
+            found = self._unique(parts[0] if len(parts) == 1 else np.concatenate(parts))
         return found[self.session.has_type(self._ids(found), hop.type)] if hop.check and len(found) else found
 
     def follow_move(self, move: Move, source: Members) -> Members:
