@@ -42,6 +42,9 @@ _DATATYPES = {
 }
 
 
+_EDGE = "row(relation, head, tail)"
+
+
 def queries(schema: Schema) -> Iterator[str]:
     """Yield the queries that return the KB's default graph; each scans one table."""
     node = node_iri(schema, "n")
@@ -130,10 +133,13 @@ def _edges(schema: Schema) -> Iterator[str]:
         f"(SELECT {node_iri(schema, 'h')} AS head, '<' || r.iri || '>' AS relation,"
         f" {node_iri(schema, 't')} AS tail{{more}} FROM {{edges}} e"
         " JOIN nodes h ON h.id = e.head JOIN nodes t ON t.id = e.tail"
-        " JOIN (SELECT DISTINCT relation, iri FROM relations) r ON r.relation = e.relation::VARCHAR)"
+        " JOIN (SELECT relation, min(iri) AS iri FROM relations GROUP BY relation ORDER BY relation) r"
+        " ON r.relation = e.relation::VARCHAR)"
     )
     rich = [r for r in schema.relations if r.attributes]
-    edges = "(SELECT DISTINCT head, relation, tail FROM edges)" if rich else "edges"
+    # Parallel edges follow one another; unlike DISTINCT, this keeps the order.
+    edges = f"(SELECT head, relation, tail FROM edges QUALIFY lag({_EDGE}) OVER () IS DISTINCT FROM {_EDGE})"
+    edges = edges if rich else "edges"
     lines = "head || ' ' || relation || ' ' || tail || ' .\n'"
     yield f"SELECT {lines} AS lines FROM {source.format(more='', edges=edges)}"
     for relation in rich:
