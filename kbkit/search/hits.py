@@ -16,6 +16,8 @@ from kbkit.stores.text_query import TextQuery, snippet
 _FEW_CALLS = 4
 _HELD_BYTES = 20_000_000
 """Size of all texts up to which they are held in memory. A query to DuckDB takes about a millisecond."""
+# Of 500,000 texts, DuckDB finds twenty in 1.6 ms by a join with the ids, and in 60 ms by a list of numbers in SQL.
+_OF = "WHERE id IN (SELECT unnest($ids))"
 _NEEDED = {"key", "type", "name", "score", "snippet"}
 
 
@@ -44,19 +46,20 @@ class _Documents:
     def of(self, ids: Ids) -> list[str]:
         """Return the document of each node."""
         self._calls += 1
-        if self._calls == _FEW_CALLS and self._bytes() <= _HELD_BYTES:
-            self._held = self._read("")
-        # A list of numbers takes DuckDB half as long as a list parameter.
-        where = f"WHERE id IN ({', '.join(map(str, ids.tolist()))})"
-        found = self._held if self._held is not None else self._read(where) if len(ids) else {}
+        if self._calls == _FEW_CALLS and self._is_small():
+            self._held = self._read()
+        found = self._held if self._held is not None else self._read(_OF, ids.tolist()) if len(ids) else {}
         return [found.get(node, "") for node in ids.tolist()]
 
-    def _bytes(self) -> int:
+    def _is_small(self) -> bool:
+        if 2 * sum(field.tokens for field in self._stores.schema.text_fields) > _HELD_BYTES:
+            return False  # without reading them: a word and its space take two bytes at least
         [(size,)] = self._stores.tables.rows("SELECT coalesce(sum(strlen(text)), 0)::BIGINT FROM texts")
-        return int(size)
+        return int(size) <= _HELD_BYTES
 
-    def _read(self, where: str) -> dict[int, str]:
-        rows = self._stores.tables.rows(f"SELECT id, field::VARCHAR, position, text FROM texts {where}")
+    def _read(self, where: str = "", ids: Sequence[int] = ()) -> dict[int, str]:
+        sql = f"SELECT id, field::VARCHAR, position, text FROM texts {where}"
+        rows = self._stores.tables.rows(sql, {"ids": ids} if where else {})
         texts: dict[int, list[str]] = {}
         for node, _, _, text in sorted(rows):
             texts.setdefault(node, []).append(text)
