@@ -19,12 +19,11 @@ from hypothesis import strategies as st
 
 import kbkit
 from kbkit.errors import BadInputError, Option
-from kbkit.ingestion import staging_edges
 from kbkit.ingestion.describe import describe
 from kbkit.ingestion.recipe import Recipe, RelationSpec
 from kbkit.ingestion.staging import Report, stage
 from kbkit.schema import Schema, quote
-from kbkit.stores import table_build, tables
+from kbkit.stores import adjacency, table_build, tables
 from tests.kbs import mentions
 from tests.wording import Wording
 
@@ -207,7 +206,7 @@ def test_large_relations_are_read_on_their_own(monkeypatch: pytest.MonkeyPatch) 
     pairs = [("b", 0, 1), ("a", 1, 0), ("c", 2, 3), ("b", 1, 2), ("a", 3, 1), ("b", 0, 1), ("d", 0, 0)]
     edges = [{"head": str(h), "relation": r, "tail": str(t)} for r, h, t in pairs]
     for limit in (1, 3, 5, 100):
-        monkeypatch.setattr(staging_edges, "_GROUP_EDGES", limit)
+        monkeypatch.setattr(adjacency, "_GROUP_EDGES", limit)
         assert Staged(nodes, edges).rows("SELECT relation, head, tail FROM kb_sorted_edges") == sorted({*pairs})
 
 

@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 
 from kbkit.ingestion.recipe import Recipe
 from kbkit.schema import literal, quote
-from kbkit.stores.adjacency import Ids, distinct_pairs
+from kbkit.stores.adjacency import Ids, distinct_pairs, relation_groups
 from kbkit.stores.arrays import GrowingArray
 from kbkit.stores.strings import mapped
 
 if TYPE_CHECKING:
     import duckdb
 
-_GROUP_EDGES = 20_000_000
 _KNOWN = "head IS NOT NULL AND tail IS NOT NULL"
 _COLUMNS = {"head": np.int32, "relation": np.int32, "tail": np.int32}
 
@@ -156,7 +155,7 @@ def _by_relation(
     con: duckdb.DuckDBPyConnection, names: Sequence[str], known: dict[str, int]
 ) -> Iterator[tuple[int, tuple[Ids, Ids]]]:
     """Yield (position in ``names``, (heads, tails)) for each relation; reads groups of relations of bounded size."""
-    for group in _groups([known[name] for name in names]):
+    for group in relation_groups([known[name] for name in names]):
         chosen = [literal(names[code]) for code in group]
         code = f", enum_code(relation::ENUM({', '.join(chosen)}))::INTEGER AS code" if len(chosen) > 1 else ""
         condition = f"relation IN ({', '.join(chosen)})"
@@ -172,18 +171,6 @@ def _by_relation(
             end = start + known[names[position]]
             yield position, (head[start:end], tail[start:end])
             start = end
-
-
-def _groups(sizes: Sequence[int]) -> Iterator[range]:
-    """Yield ranges of relations with at most ``_GROUP_EDGES`` edges together, or of one larger relation."""
-    start, total = 0, 0
-    for position, size in enumerate(sizes):
-        if total and total + size > _GROUP_EDGES:
-            yield range(start, position)
-            start, total = position, 0
-        total += size
-    if start < len(sizes):
-        yield range(start, len(sizes))
 
 
 class _Types:

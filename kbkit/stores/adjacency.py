@@ -283,7 +283,7 @@ def build(
         GrowingArray(folder / "offsets.npy", np.int64) as offsets,
         GrowingArray(folder / "heads.npy", np.int32) as heads,
     ):
-        for group in _groups(edges_by_relation):
+        for group in relation_groups(edges_by_relation):
             start = 0
             table = batches(_group_sql(group)).read_all()
             head, tail = (table.column(name).to_numpy() for name in ("head", "tail"))
@@ -307,8 +307,8 @@ def distinct_pairs(source: Ids, target: Ids) -> tuple[Ids, Ids]:
     return (packed >> 32).astype(np.int32), (packed & 0xFFFFFFFF).astype(np.int32)
 
 
-def _groups(edges: Sequence[int]) -> Iterator[range]:
-    """Yield ranges of relations with at most ``_GROUP_EDGES`` edges together, or of one larger relation."""
+def relation_groups(edges: Sequence[int]) -> Iterator[range]:
+    """Yield ranges of relations to read at once: at most 20M edges together, or one larger relation."""
     start, size = 0, 0
     for relation, count in enumerate(edges):
         if size and size + count > _GROUP_EDGES:
