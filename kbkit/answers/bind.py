@@ -15,7 +15,8 @@ from kbkit.answers.session import Session
 from kbkit.answers.syntax import Key, Name, Slot, Value, quoted, selector_of
 from kbkit.errors import KbError, Option, Part, UnknownNameError
 from kbkit.stores.adjacency import Ids
-from kbkit.stores.nodes import SEARCH_HINT, NodeRow
+from kbkit.stores.node_directory import NodeRow
+from kbkit.stores.nodes import SEARCH_HINT
 
 if TYPE_CHECKING:
     import polars as pl

@@ -15,7 +15,7 @@ from kbkit.schema import Schema, quote
 from kbkit.stores import Stores
 from kbkit.stores.adjacency import Csr, Ids
 from kbkit.stores.arrays import Mask
-from kbkit.stores.nodes import NodeRow
+from kbkit.stores.node_directory import NodeRow
 
 if TYPE_CHECKING:
     import polars as pl

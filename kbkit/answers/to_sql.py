@@ -26,7 +26,7 @@ from kbkit.answers.algebra import (
 )
 from kbkit.answers.bind import Bindings, Constant
 from kbkit.schema import Schema, literal, quote
-from kbkit.stores.nodes import NodeRow
+from kbkit.stores.node_directory import NodeRow
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 

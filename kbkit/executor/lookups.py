@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
     from kbkit.stores import Stores
     from kbkit.stores.arrays import Within
-    from kbkit.stores.nodes import Ids
+    from kbkit.stores.node_directory import Ids
 
 P = ParamSpec("P")
 T = TypeVar("T")

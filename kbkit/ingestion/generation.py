@@ -198,9 +198,9 @@ class StoreBuilder:
         return lambda done, total: self.progress.report(name, done, total)
 
     def _nodes(self, source: tables.Tables) -> StoreRecord:
-        from kbkit.stores import node_build
+        from kbkit.stores import node_build, node_directory
 
-        schema, folder = self.manifest.schema, self.folder / node_build.FOLDER
+        schema, folder = self.manifest.schema, self.folder / node_directory.FOLDER
         count = len(schema.node_types)
         return StoreRecord(node_build.build(source.batches, folder, count, schema.nodes, self._reporter("nodes")), 0)
 

@@ -100,10 +100,10 @@ class Stores:
     @cached_property
     def nodes(self) -> Nodes:
         """Node lookup by key, name and alias."""
-        from kbkit.stores import node_build, nodes
+        from kbkit.stores import node_directory, nodes
 
         self.manifest.store("nodes")
-        return self._opened(nodes.Nodes(self.folder / node_build.FOLDER, self.schema, lambda: self.tables))
+        return self._opened(nodes.Nodes(self.folder / node_directory.FOLDER, self.schema, lambda: self.tables))
 
     @cached_property
     def adjacency(self) -> Adjacency:

@@ -1,4 +1,4 @@
-"""Builds the node directory, ``nodes/``, from the tables; :mod:`kbkit.stores.nodes` reads it.
+"""Builds the node directory, ``nodes/``, from the tables; :mod:`kbkit.stores.node_directory` reads it.
 
 For n nodes and a aliases it takes 32 n + 20 a bytes in addition to the strings (with more than 2 GB of keys, names or
 aliases, 4 more for each): positions of the strings, hash indexes, and two sorted orders for prefixes.
@@ -9,19 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.stores.folding import words_of
+from kbkit.stores.hash_index import hashes, write_index
 from kbkit.stores.strings import StringsWriter
 
 if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
-
-FOLDER = "nodes"
 
 
 def build(
@@ -62,9 +60,9 @@ def build(
             alias_words.append(words_of(pl.Series(alias, dtype=pl.String)))
             done += len(key)
             progress(done, steps)
-    _write_index(folder, "keys", key_hashes)
+    write_index(folder, "keys", key_hashes)
     names_by_entry = pl.concat([pl.Series(dtype=pl.String), *words, *alias_words])
-    _write_index(folder, "names", [hashes(_encoded(names_by_entry))])
+    write_index(folder, "names", [hashes(_encoded(names_by_entry))])
     counts = np.concatenate([np.zeros(0, np.int32), *alias_counts])
     np.save(folder / "alias_nodes.npy", np.repeat(np.arange(len(counts), dtype=np.int32), counts))
     np.save(folder / "names_order.npy", _order(names_by_entry))
@@ -75,25 +73,11 @@ def build(
     return {"nodes": len(counts), "aliases": int(counts.sum())}
 
 
-def hashes(encoded: Iterable[bytes]) -> NDArray[np.uint32]:
-    """Return the CRC-32 of each text: standard, in Python's library, and verified by comparison after each lookup."""
-    return np.fromiter(map(crc32, encoded), np.uint32)
-
-
 def _encoded(texts: pl.Series) -> Sequence[bytes]:
     import polars as pl
 
     encoded: list[bytes] = texts.cast(pl.Binary).to_list()
     return encoded
-
-
-def _write_index(folder: Path, name: str, parts: Sequence[NDArray[np.uint32]]) -> None:
-    """Write sorted hashes, and the position of each text in its column."""
-    values = np.concatenate([np.zeros(0, np.uint32), *parts])
-    packed = (values.astype(np.uint64) << 32) | np.arange(len(values), dtype=np.uint64)
-    packed.sort()
-    np.save(folder / f"{name}_hashes.npy", (packed >> 32).astype(np.uint32))
-    np.save(folder / f"{name}_entries.npy", packed.astype(np.uint32).view(np.int32))
 
 
 def _order(texts: pl.Series) -> NDArray[np.int32]:

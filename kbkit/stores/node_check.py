@@ -11,8 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from kbkit.stores.folding import words_of
-from kbkit.stores.node_build import hashes
-from kbkit.stores.nodes import HashIndex, Nodes
+from kbkit.stores.hash_index import HashIndex, hashes
+from kbkit.stores.nodes import Nodes
 from kbkit.stores.strings import Strings
 from kbkit.stores.tables import Tables
 

@@ -1,14 +1,7 @@
-"""The node directory: keys, names, aliases and types of all nodes, in memory-mapped files with hash indexes.
+"""Node lookup by key, name, alias, IRI and prefix, in the memory-mapped node directory.
 
-Every lookup of nodes by id, key, name, alias, IRI or prefix goes through this module. Keys match exactly. Names match
-exactly, then case-insensitively, then as an alias. The files, for n nodes and a aliases:
-
-* ``keys``, ``names``, ``aliases``: ``.utf8`` has the strings, one after another; ``.npy`` their positions in it
-* ``alias_nodes.npy``  int32: the node of each alias, in ascending order
-* ``keys_hashes.npy``, ``keys_entries.npy``  uint32, int32: the sorted CRC-32 of the keys, and their ids
-* ``names_hashes.npy``, ``names_entries.npy``  the same for the words of names (entries 0 to n - 1) and aliases (from n)
-* ``keys_order.npy``, ``names_order.npy``  int32: entries sorted by key, and by words
-* ``secondary.npy``, ``secondary_offsets.npy``  int32, int64: the ids of the nodes with a secondary type, type by type
+Every lookup of nodes by key, name, alias, IRI or prefix goes through this module. Keys match exactly. Names match
+exactly, then case-insensitively, then as an alias.
 """
 
 from __future__ import annotations
@@ -16,58 +9,29 @@ from __future__ import annotations
 import bisect
 import urllib.parse
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
-from zlib import crc32
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.errors import Command, KbError, UnknownNameError
 from kbkit.schema import Schema
-from kbkit.stores.arrays import Mask, distinct, expand_ranges, is_in
+from kbkit.stores.arrays import distinct
 from kbkit.stores.folding import caseless, ends_word, words, words_of
-from kbkit.stores.node_build import hashes
-from kbkit.stores.strings import Strings, damaged, mapped
+from kbkit.stores.hash_index import hashes
+from kbkit.stores.node_directory import Ids, NodeDirectory, NodeRow
+from kbkit.stores.strings import Strings
 
 if TYPE_CHECKING:
     import polars as pl
-    import pyarrow as pa
 
     from kbkit.stores.tables import Tables
-
-Ids = NDArray[np.int32]
 
 SEARCH_HINT = ("Search by words: ", Command("search KB TEXT"))
 """Hint for an unknown node with no similar name."""
 
-_FEW = 50
 _MIN_SIMILARITY = 0.8
-
-
-class NodeRow(NamedTuple):
-    """A node; ``type`` is its primary type."""
-
-    id: int
-    type: str
-    key: str
-    name: str
-
-    @property
-    def reference(self) -> str:
-        """``type#key``."""
-        return f"{self.type}#{self.key}"
-
-
-class NamesRow(NamedTuple):
-    """A node with its aliases."""
-
-    id: int
-    key: str
-    type: str
-    name: str
-    aliases: Sequence[str]
 
 
 def typed(text: str) -> str | int:
@@ -75,62 +39,12 @@ def typed(text: str) -> str | int:
     return int(text[1:]) if text[:1] == "#" and text[1:].isdecimal() else text
 
 
-class Nodes:
-    """Look up nodes of one KB. ``tables`` is called for what only a scan finds: similar names, and parts of words."""
+class Nodes(NodeDirectory):
+    """Look up nodes of one KB. ``tables`` is called for similar names, which only a scan finds."""
 
     def __init__(self, folder: Path, schema: Schema, tables: Callable[[], Tables]) -> None:
-        self._schema, self._tables = schema, tables
-        try:
-            self.keys, self.names, self.alias_names = (Strings(folder, name) for name in ("keys", "names", "aliases"))
-            self.key_index, self.name_index = (HashIndex(folder, name) for name in ("keys", "names"))
-            self.alias_nodes, self.key_order, self.name_order, self._secondary, self._secondary_offsets = (
-                mapped(folder / f"{name}.npy")
-                for name in ("alias_nodes", "keys_order", "names_order", "secondary", "secondary_offsets")
-            )
-            self.count = len(self.keys)
-            self._check_sizes()
-        except (OSError, ValueError, EOFError) as error:
-            raise KbError(f"Cannot open {folder}: {error}", "Run ", Command("check KB"), " for details") from error
-        self._folder = folder
-        self._secondary_of: dict[str, Ids] = {}
-
-    def _check_sizes(self) -> None:
-        """Raise :class:`ValueError` if the files do not belong together."""
-        total = self.count + len(self.alias_names)
-        sizes = {
-            "names": (len(self.names), self.count),
-            "alias_nodes": (len(self.alias_nodes), len(self.alias_names)),
-            "the index of keys": (len(self.key_index), self.count),
-            "the index of names": (len(self.name_index), total),
-            "keys_order": (len(self.key_order), self.count),
-            "names_order": (len(self.name_order), total),
-            "secondary_offsets": (len(self._secondary_offsets), len(self._schema.node_types) + 1),
-        }
-        for name, (found, expected) in sizes.items():
-            if found != expected:
-                raise ValueError(f"{name} has {found:,} entries instead of {expected:,}")
-        offsets = self._secondary_offsets
-        if offsets[0] != 0 or offsets[-1] != len(self._secondary) or (np.diff(offsets) < 0).any():
-            raise ValueError("secondary_offsets.npy and secondary.npy do not belong together")
-        for array in (self.alias_nodes, self.key_order, self.name_order, self._secondary):
-            if array.dtype != np.int32 or array.ndim != 1:
-                raise ValueError(f"{array.dtype} instead of int32")
-
-    def close(self) -> None:
-        """Close the files."""
-        for strings in (self.keys, self.names, self.alias_names):
-            strings.close()
-        for index in (self.key_index, self.name_index):
-            index.close()
-        self.alias_nodes = self.key_order = self.name_order = self._secondary = np.empty(0, np.int32)
-        self._secondary_offsets = np.empty(0, np.int64)
-        self._secondary_of.clear()
-
-    def _checked(self, ids: Ids, count: int) -> Ids:
-        """Return entries or ids that were read from a file, if they are below ``count``."""
-        if len(ids) and not (ids.min() >= 0 and ids.max() < count):
-            raise damaged(self._folder)
-        return ids
+        super().__init__(folder, schema)
+        self._tables = tables
 
     # -- by reference -------------------------------------------------------------------------------------------------
 
@@ -385,146 +299,6 @@ class Nodes:
         aliased = self._checked(self.alias_nodes[hits(self.alias_names, numbers)], self.count)
         return distinct(np.concatenate([hits(self.names, self.members(node_type)), aliased]))
 
-    # -- by id --------------------------------------------------------------------------------------------------------
-
-    def name(self, node: int) -> str:
-        """Return the name of a node."""
-        return self.names[node]
-
-    def row(self, node: int) -> NodeRow:
-        """Return a node by its id."""
-        return NodeRow(node, self._schema.type_of(node).name, self.keys[node], self.names[node])
-
-    def _rows(self, ids: Iterable[int]) -> list[NodeRow]:
-        return [self.row(node) for node in ids]
-
-    def rows(self, ids: Iterable[int]) -> dict[int, NodeRow]:
-        """Return the nodes with these ids, by id in ascending order."""
-        return {node: self.row(node) for node in sorted({*ids}) if 0 <= node < self.count}
-
-    def with_aliases(self, ids: Iterable[int]) -> list[NamesRow]:
-        """Return the nodes with these ids and their aliases, in the order of ``ids``."""
-        return [NamesRow(n.id, n.key, n.type, n.name, self.aliases(n.id)) for n in self._rows(ids)]
-
-    def aliases(self, node: int) -> list[str]:
-        """Return the aliases of a node, as the source lists them."""
-        first, last = np.searchsorted(self.alias_nodes, np.array([node, node + 1], np.int32)).tolist()
-        return [self.alias_names[number] for number in range(first, last)]
-
-    def frame(self, ids: Any, columns: Sequence[str] = ("id", "key", "type", "name")) -> pl.DataFrame:
-        """Return the nodes with these ids, sorted by id: id, key, type, name, or some of these ``columns``."""
-        wanted = np.asarray(ids)
-        if len(wanted) > 1 and not (wanted[1:] > wanted[:-1]).all():
-            wanted = distinct(wanted)
-        if len(wanted) and (wanted[0] < 0 or wanted[-1] >= self.count):
-            wanted = wanted[(wanted >= 0) & (wanted < self.count)]
-        return self.rows_of(wanted.astype(np.int32, copy=False), columns)
-
-    def rows_of(self, ids: Ids, columns: Sequence[str] = ("id", "key", "type", "name")) -> pl.DataFrame:
-        """Return the nodes with these ids in their order, repeated as they are: ``columns`` of id, key, type, name."""
-        import polars as pl
-
-        if len(ids) <= _FEW:  # without loading Arrow
-            rows = [self.row(node) for node in ids.tolist()]
-            values: dict[str, Any] = {name: [getattr(row, name) for row in rows] for name in columns}
-        else:
-            types = [t.name for t in self._schema.primary_types]
-            makers: dict[str, Callable[[], Any]] = {
-                "id": lambda: ids,
-                "key": lambda: self.keys.take(ids),
-                "type": lambda: _arrow(types).take(self._type_numbers(ids)),
-                "name": lambda: self.names.take(ids),
-            }
-            values = {name: makers[name]() for name in columns}
-        # Column by column: for a table, polars wakes its threads, which takes longer than the conversion.
-        kinds = {"id": pl.Int32}
-        return pl.DataFrame([pl.Series(name, values[name], kinds.get(name, pl.String)) for name in columns])
-
-    def _type_numbers(self, ids: Ids) -> NDArray[np.int64]:
-        """Return the position of the primary type of each node in ``schema.primary_types``."""
-        return np.searchsorted(self._last_ids, ids)
-
-    @cached_property
-    def _last_ids(self) -> Ids:
-        return np.array([t.last for t in self._schema.primary_types], np.int32)
-
-    # -- by type ------------------------------------------------------------------------------------------------------
-
-    def secondary(self, node_type: str) -> Ids:
-        """Return the sorted ids of the nodes with a type as a secondary type."""
-        known = self._secondary_of.get(node_type)
-        if known is None:
-            number = self._type_positions[self._schema.type(node_type).name]
-            start, end = self._secondary_offsets[number : number + 2].tolist()
-            known = self._checked(self._secondary[start:end], self.count)
-            if len(known) != self._schema.type(node_type).others or not (known[1:] > known[:-1]).all():
-                raise damaged(self._folder)
-            self._secondary_of[node_type] = known
-        return known
-
-    def secondary_types(self, node: int) -> list[str]:
-        """Return the secondary types of a node, in the order of the schema."""
-        possible = self._schema.types_of(self._schema.type_of(node).name)[1:]
-        return [name for name in possible if is_in(np.array([node], np.int32), self.secondary(name))[0]]
-
-    @cached_property
-    def _type_positions(self) -> dict[str, int]:
-        return {t.name: number for number, t in enumerate(self._schema.node_types)}
-
-    def members(self, node_type: str | None) -> Ids:
-        """Return the sorted ids of all nodes of a type, primary or secondary (None: all nodes)."""
-        if node_type is None:
-            return np.arange(self.count, dtype=np.int32)
-        known = self._schema.type(node_type)
-        primary = np.arange(known.first, known.last + 1, dtype=np.int32)
-        return distinct(np.concatenate([primary, self.secondary(node_type)])) if known.others else primary
-
-    def has_type(self, ids: Ids, node_type: str | None) -> Mask:
-        """Return a mask of the ids whose node has a type, primary or secondary (None: any)."""
-        if node_type is None:
-            return np.ones(len(ids), bool)
-        known = self._schema.type(node_type)
-        mask: Mask = (ids >= known.first) & (ids <= known.last)
-        return mask | is_in(ids, self.secondary(node_type)) if known.others else mask
-
-    def _of_type(self, ids: Ids, node_type: str | None) -> Ids:
-        return ids if node_type is None else ids[self.has_type(ids, node_type)]
-
-
-class HashIndex:
-    """Sorted hashes of texts, with the entry of each: candidates, which must be compared."""
-
-    def __init__(self, folder: Path, name: str) -> None:
-        self._path = folder / f"{name}_entries.npy"
-        self._hashes, self._entries = mapped(folder / f"{name}_hashes.npy"), mapped(self._path)
-        kinds = self._hashes.dtype == np.uint32 and self._entries.dtype == np.int32
-        if not kinds or self._hashes.ndim != 1 or self._hashes.shape != self._entries.shape:
-            raise ValueError(f"{name}_hashes.npy and {name}_entries.npy do not belong together")
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def close(self) -> None:
-        """Unmap the files."""
-        self._hashes, self._entries = np.empty(0, np.uint32), np.empty(0, np.int32)
-
-    def candidates(self, text: bytes) -> list[int]:
-        """Return the entries with the hash of a text, in ascending order."""
-        value = np.uint32(crc32(text))  # of the same type, else NumPy would convert all hashes
-        start = int(self._hashes.searchsorted(value))
-        found: list[int] = self._entries[start : int(self._hashes.searchsorted(value, "right"))].tolist()
-        if found and not (min(found) >= 0 and max(found) < len(self)):
-            raise damaged(self._path)
-        return found
-
-    def many(self, values: NDArray[np.uint32]) -> tuple[NDArray[np.int64], Ids]:
-        """Return (position in ``values``, entry) for each hash, sorted."""
-        start, end = self._hashes.searchsorted(values), self._hashes.searchsorted(values, "right")
-        entries = self._entries[expand_ranges(start, end - start)]
-        if len(entries) and not (entries.min() >= 0 and entries.max() < len(self)):
-            raise damaged(self._path)
-        return np.repeat(np.arange(len(values)), end - start), entries
-
 
 def _encoded(text: str) -> bytes:
     """Return a text as UTF-8; with unpaired surrogates, it equals no text of the directory."""
@@ -534,12 +308,6 @@ def _encoded(text: str) -> bytes:
 def _unicode(text: str) -> str:
     """Return a text without unpaired surrogates, which no engine accepts."""
     return text.encode("utf-8", "replace").decode()
-
-
-def _arrow(texts: Sequence[str]) -> pa.Array:
-    import pyarrow as pa
-
-    return pa.array(texts, pa.string())
 
 
 def _prefixed(count: int, at: Callable[[int], str], prefix: str, *, whole: bool = False) -> slice:

@@ -83,10 +83,10 @@ def _columns(kb: KnowledgeBase, table: str, declared: Sequence[Column], attribut
 
 
 def _nodes() -> Iterator[str]:
-    from kbkit.stores import nodes
+    from kbkit.stores import node_directory
 
     yield "## Nodes"
-    yield from _prose(nodes.__doc__)
+    yield from _prose(node_directory.__doc__)
 
 
 # -- RDF --------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from kbkit.answers.batch import count_batch
 from kbkit.answers.bind import bind_constants
 from kbkit.answers.evaluate import evaluate
 from kbkit.answers.templates import find
-from kbkit.stores.nodes import NodeRow
+from kbkit.stores.node_directory import NodeRow
 from tests.performance import data
 from tests.performance.metapaths import NAMES
 
