@@ -9,6 +9,7 @@ the KB.
 
 from __future__ import annotations
 
-from kbkit.answers.parse import ExpressionError, parse
+from kbkit.answers.errors import ExpressionError
+from kbkit.answers.parse import parse
 
 __all__ = ["ExpressionError", "parse"]

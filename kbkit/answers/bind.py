@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from kbkit.answers.algebra import Parameter, Plan
-from kbkit.answers.parse import ExpressionError
+from kbkit.answers.errors import ExpressionError
 from kbkit.answers.session import Session
 from kbkit.answers.syntax import Key, Name, Slot, Value, quoted, selector_of
 from kbkit.errors import KbError, Option, Part, UnknownNameError

@@ -2,41 +2,22 @@
 
 from __future__ import annotations
 
-import math
 import re
-from functools import cache, lru_cache
-from pathlib import Path as File
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
-import lark
+from kbkit.answers.errors import ExpressionError, relation_alone
+from kbkit.answers.syntax import Expression, Path, Step, depth, subtrees
 
-from kbkit.answers.syntax import (
-    Combine,
-    Condition,
-    Edge,
-    Expression,
-    Filter,
-    Key,
-    Name,
-    Nodes,
-    Path,
-    SavedSet,
-    Slot,
-    Step,
-    depth,
-    subtrees,
-)
-from kbkit.errors import KbError, Part
+if TYPE_CHECKING:
+    import lark
 
 MAX_PARENTHESES = 100
 """Maximum nesting of parentheses, well below the recursion limit."""
 
 MAX_DEPTH = 200
 """Maximum nesting of steps and operations."""
-_MAX_DIGITS = 60
-_ARROWS = {"→": "->", "←": "<-"}
 _STRING = re.compile(r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""", re.S)
-_ESCAPE = re.compile(r"\\(.)", re.S)
 _EXPECTED = {
     "IDENTIFIER": "a type",
     "QUOTED": "a name in backticks",
@@ -67,20 +48,6 @@ _EXPECTED = {
 _OBVIOUS = {"QUOTED", "STAR", "TRUE", "FALSE", "INVERSE", "NOT", "CLOSURE", "NEGATION", "KEY", "COLON", "LBRACE"}
 
 
-class ExpressionError(KbError):
-    """An answer expression with a syntax error, or one that does not fit the KB; ``at`` is the position from 0."""
-
-    def __init__(self, message: str, *hints: Part, text: str = "", at: int = 0) -> None:
-        super().__init__(f"{position(text, at)}: {' '.join(message.split())}", *hints)
-        self.problem, self.at = message, at
-
-
-def position(text: str, at: int) -> str:
-    """Return ``Column 7``, or ``Line 2, column 3`` if the text has several lines."""
-    line, column = text.count("\n", 0, at) + 1, at - (text.rfind("\n", 0, at) + 1) + 1
-    return f"Line {line}, column {column}" if "\n" in text.strip() else f"Column {column}"
-
-
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Expression:
     """Return the syntax tree of an answer expression; raise :class:`ExpressionError` with the column of a mistake."""
@@ -88,20 +55,18 @@ def parse(text: str) -> Expression:
         raise ExpressionError("Empty expression", 'Example: country:"France" -> [borders] -> country')
     _check_nesting(text)
     _check_unicode(text)
+    import lark
+
+    from kbkit.answers.tree_builder import parser
+
     try:
-        tree = _parser().parse(text)
+        tree = parser().parse(text)
     except ExpressionError as error:  # of the builder, which does not know the text
         raise ExpressionError(error.problem, *error.hints, text=text, at=error.at) from None
     except lark.exceptions.UnexpectedInput as error:
         raise _syntax_error(text, error) from None
     assert not isinstance(tree, lark.Tree)
     return _check(text, tree)
-
-
-@cache
-def _parser() -> lark.Lark:
-    grammar = File(__file__).with_name("grammar.lark").read_text(encoding="utf-8")
-    return lark.Lark(grammar, parser="lalr", transformer=_Builder(), maybe_placeholders=True)
 
 
 def _check_unicode(text: str) -> None:
@@ -125,17 +90,13 @@ def _check_nesting(text: str) -> None:
 def _check(text: str, tree: Expression) -> Expression:
     """Check the rules for paths that the grammar does not express."""
     if isinstance(tree, Step):
-        raise _relation_alone(tree.at, text)
+        raise relation_alone(tree.at, text)
     if depth(tree) > MAX_DEPTH:
         raise ExpressionError(f"More than {MAX_DEPTH} nested steps", "Save a part as a @set", text=text)
     for part in subtrees(tree):
         if isinstance(part, Path):
             _check_path(text, part)
     return tree
-
-
-def _relation_alone(at: int, text: str = "") -> ExpressionError:
-    return ExpressionError("A relation is not a set of nodes", "Write type -> [relation] -> type", text=text, at=at)
 
 
 def _check_path(text: str, path: Path) -> None:
@@ -173,6 +134,8 @@ def _check_path(text: str, path: Path) -> None:
 
 
 def _syntax_error(text: str, error: lark.exceptions.UnexpectedInput) -> ExpressionError:
+    import lark
+
     at = error.pos_in_stream if isinstance(error, (lark.UnexpectedCharacters, lark.UnexpectedToken)) else None
     token = getattr(error, "token", None)
     expected = set(
@@ -206,103 +169,3 @@ def _expected(expected: set[str], before: str) -> str:
     selected = expected - _OBVIOUS or expected
     words = sorted({names.get(name, name.lower()) for name in selected})
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1] if words else "something else"
-
-
-def _unquote(text: str) -> str:
-    return _ESCAPE.sub(lambda m: {"n": "\n", "t": "\t", "r": "\r"}.get(m[1], m[1]), text[1:-1])
-
-
-def _plain(token: lark.Token) -> str:
-    text = str(token)
-    return text[1:-1].replace("``", "`") if token.type == "QUOTED" else text
-
-
-class _Builder(lark.Transformer[lark.Token, Any]):
-    """Builds the tree during parsing."""
-
-    def union(self, parts: list[Expression]) -> Expression:
-        return parts[0] if len(parts) == 1 else Combine("|", tuple(map(_set, parts)))
-
-    def intersection(self, parts: list[Expression]) -> Expression:
-        return Combine("&", tuple(map(_set, parts)))
-
-    def difference(self, parts: list[Expression]) -> Expression:
-        return Combine("-", tuple(map(_set, parts)))
-
-    def path(self, parts: list[Any]) -> Path:
-        arrows = tuple(_ARROWS.get(str(arrow), str(arrow)) for arrow in parts[1::2])
-        return Path(tuple(parts[::2]), arrows)
-
-    def group(self, parts: list[Expression]) -> Expression:
-        found: Expression = _set(parts[0])
-        return found
-
-    def where(self, parts: list[Any]) -> Filter:
-        return Filter(parts[0], tuple(parts[1:]))
-
-    def type(self, parts: list[lark.Token]) -> lark.Token:
-        return parts[0]
-
-    def attribute(self, parts: list[lark.Token]) -> lark.Token:
-        return parts[0]
-
-    def name(self, parts: list[lark.Token]) -> Name:
-        return Name(_unquote(parts[0]))
-
-    def every(self, parts: list[lark.Token]) -> Name:
-        return Name(_unquote(parts[0]), all=True)
-
-    def nodes(self, parts: list[Any]) -> Nodes:
-        token, *selectors = parts
-        selector = next((s for s in selectors if s is not None), None)
-        if isinstance(selector, lark.Token):
-            text = str(selector)
-            key = _unquote(text[1:]) if text[1] == '"' else text[1:]
-            selector = _slot(selector) if selector.type == "SLOT" else Key(key)
-        return Nodes(None if token.type == "STAR" else _plain(token), selector, token.start_pos or 0)
-
-    def saved(self, parts: list[lark.Token]) -> SavedSet:
-        return SavedSet(_plain(parts[1]), parts[0].start_pos or 0)
-
-    def step(self, parts: list[Any]) -> Step:
-        return Step(tuple(parts[2:]), parts[1] is not None, parts[0].start_pos)
-
-    def edge(self, parts: list[lark.Token | None]) -> Edge:
-        inverse, name, closure = parts
-        assert name is not None
-        return Edge(_plain(name), inverse is not None, str(closure or ""), name.start_pos or 0)
-
-    def compare(self, parts: list[Any]) -> Condition:
-        attribute, op, *values = parts
-        found = tuple(v if not isinstance(v, lark.Token) else _constant(v) for v in values if v is not None)
-        return Condition(_plain(attribute), str(op), found, at=attribute.start_pos)
-
-    def missing(self, parts: list[Any]) -> Condition:
-        negation, _, attribute = parts
-        return Condition(_plain(attribute), "missing", (), negation is not None, attribute.start_pos)
-
-    def value(self, parts: list[lark.Token]) -> Any:
-        return _constant(parts[0])
-
-
-def _set(part: Any) -> Any:
-    if isinstance(part, Step):
-        raise _relation_alone(part.at)
-    return part
-
-
-def _constant(token: lark.Token) -> str | int | float | bool | Slot:
-    text = str(token)
-    if token.type == "STRING":
-        return _unquote(text)
-    if token.type == "SLOT":
-        return _slot(token)
-    if token.type in ("TRUE", "FALSE"):
-        return token.type == "TRUE"
-    if len(text) > _MAX_DIGITS or not math.isfinite(float(text)):
-        raise ExpressionError("Number too large", at=token.start_pos or 0)
-    return int(text) if re.fullmatch(r"[-+]?\d+", text) else float(text)
-
-
-def _slot(token: lark.Token) -> Slot:
-    return Slot(str(token)[1:-1].strip())

@@ -23,7 +23,7 @@ from kbkit.answers.algebra import (
     Union,
     conjunction,
 )
-from kbkit.answers.parse import ExpressionError
+from kbkit.answers.errors import ExpressionError
 from kbkit.answers.syntax import Key, Name, Nodes, Path, Slot, Step
 from kbkit.errors import Part, UnknownNameError, suggest
 from kbkit.schema import Relation, Schema

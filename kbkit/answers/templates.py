@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from kbkit import assets
 from kbkit.answers import syntax
-from kbkit.answers.parse import ExpressionError, parse
+from kbkit.answers.errors import ExpressionError
+from kbkit.answers.parse import parse
 from kbkit.answers.resolve import resolve
 from kbkit.answers.syntax import Expression, Nodes, Slot, Value, combine
 from kbkit.errors import BadInputError, KbError, UnknownNameError

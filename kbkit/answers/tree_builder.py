@@ -1,0 +1,141 @@
+"""Builds the syntax tree of an answer expression from the tokens of ``grammar.lark``.
+
+In a module of its own, so that a process that parses no expression does not load Lark.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import cache
+from pathlib import Path as File
+from typing import Any
+
+import lark
+
+from kbkit.answers.errors import ExpressionError, relation_alone
+from kbkit.answers.syntax import (
+    Combine,
+    Condition,
+    Edge,
+    Expression,
+    Filter,
+    Key,
+    Name,
+    Nodes,
+    Path,
+    SavedSet,
+    Slot,
+    Step,
+)
+
+_MAX_DIGITS = 60
+_ARROWS = {"→": "->", "←": "<-"}
+_ESCAPE = re.compile(r"\\(.)", re.S)
+
+
+@cache
+def parser() -> lark.Lark:
+    """Return the parser of ``grammar.lark``, which returns trees of :mod:`kbkit.answers.syntax`."""
+    grammar = File(__file__).with_name("grammar.lark").read_text(encoding="utf-8")
+    return lark.Lark(grammar, parser="lalr", transformer=_Builder(), maybe_placeholders=True)
+
+
+def _unquote(text: str) -> str:
+    return _ESCAPE.sub(lambda m: {"n": "\n", "t": "\t", "r": "\r"}.get(m[1], m[1]), text[1:-1])
+
+
+def _plain(token: lark.Token) -> str:
+    text = str(token)
+    return text[1:-1].replace("``", "`") if token.type == "QUOTED" else text
+
+
+class _Builder(lark.Transformer[lark.Token, Any]):
+    """Builds the tree during parsing."""
+
+    def union(self, parts: list[Expression]) -> Expression:
+        return parts[0] if len(parts) == 1 else Combine("|", tuple(map(_set, parts)))
+
+    def intersection(self, parts: list[Expression]) -> Expression:
+        return Combine("&", tuple(map(_set, parts)))
+
+    def difference(self, parts: list[Expression]) -> Expression:
+        return Combine("-", tuple(map(_set, parts)))
+
+    def path(self, parts: list[Any]) -> Path:
+        arrows = tuple(_ARROWS.get(str(arrow), str(arrow)) for arrow in parts[1::2])
+        return Path(tuple(parts[::2]), arrows)
+
+    def group(self, parts: list[Expression]) -> Expression:
+        found: Expression = _set(parts[0])
+        return found
+
+    def where(self, parts: list[Any]) -> Filter:
+        return Filter(parts[0], tuple(parts[1:]))
+
+    def type(self, parts: list[lark.Token]) -> lark.Token:
+        return parts[0]
+
+    def attribute(self, parts: list[lark.Token]) -> lark.Token:
+        return parts[0]
+
+    def name(self, parts: list[lark.Token]) -> Name:
+        return Name(_unquote(parts[0]))
+
+    def every(self, parts: list[lark.Token]) -> Name:
+        return Name(_unquote(parts[0]), all=True)
+
+    def nodes(self, parts: list[Any]) -> Nodes:
+        token, *selectors = parts
+        selector = next((s for s in selectors if s is not None), None)
+        if isinstance(selector, lark.Token):
+            text = str(selector)
+            key = _unquote(text[1:]) if text[1] == '"' else text[1:]
+            selector = _slot(selector) if selector.type == "SLOT" else Key(key)
+        return Nodes(None if token.type == "STAR" else _plain(token), selector, token.start_pos or 0)
+
+    def saved(self, parts: list[lark.Token]) -> SavedSet:
+        return SavedSet(_plain(parts[1]), parts[0].start_pos or 0)
+
+    def step(self, parts: list[Any]) -> Step:
+        return Step(tuple(parts[2:]), parts[1] is not None, parts[0].start_pos)
+
+    def edge(self, parts: list[lark.Token | None]) -> Edge:
+        inverse, name, closure = parts
+        assert name is not None
+        return Edge(_plain(name), inverse is not None, str(closure or ""), name.start_pos or 0)
+
+    def compare(self, parts: list[Any]) -> Condition:
+        attribute, op, *values = parts
+        found = tuple(v if not isinstance(v, lark.Token) else _constant(v) for v in values if v is not None)
+        return Condition(_plain(attribute), str(op), found, at=attribute.start_pos)
+
+    def missing(self, parts: list[Any]) -> Condition:
+        negation, _, attribute = parts
+        return Condition(_plain(attribute), "missing", (), negation is not None, attribute.start_pos)
+
+    def value(self, parts: list[lark.Token]) -> Any:
+        return _constant(parts[0])
+
+
+def _set(part: Any) -> Any:
+    if isinstance(part, Step):
+        raise relation_alone(part.at)
+    return part
+
+
+def _constant(token: lark.Token) -> str | int | float | bool | Slot:
+    text = str(token)
+    if token.type == "STRING":
+        return _unquote(text)
+    if token.type == "SLOT":
+        return _slot(token)
+    if token.type in ("TRUE", "FALSE"):
+        return token.type == "TRUE"
+    if len(text) > _MAX_DIGITS or not math.isfinite(float(text)):
+        raise ExpressionError("Number too large", at=token.start_pos or 0)
+    return int(text) if re.fullmatch(r"[-+]?\d+", text) else float(text)
+
+
+def _slot(token: lark.Token) -> Slot:
+    return Slot(str(token)[1:-1].strip())
