@@ -112,7 +112,72 @@ class Difference:
         return self.left.type
 
 
-Operator: TypeAlias = AllNodes | Lookup | SavedSet | Filter | Hop | Intersection | Union | Difference
+@dataclass(frozen=True)
+class Attribute:
+    """A measure: an attribute of a DuckDB type; of a list, its greatest or least element."""
+
+    name: str
+    sql_type: str
+
+
+@dataclass(frozen=True)
+class CountStep:
+    """A step of a count, to nodes that any of ``moves`` reaches and that are in ``within`` (None: all of them)."""
+
+    moves: tuple[Move, ...]
+    type: str | None
+    within: Operator | None = None
+
+
+@dataclass(frozen=True)
+class Count:
+    """A measure: the number of distinct nodes that ``steps`` reach from a node; ``text`` is the expression."""
+
+    steps: tuple[CountStep, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class CountFilter:
+    """The nodes of ``source`` whose count compares with a parameter; ``op`` is one of = != < <= > >=."""
+
+    source: Operator
+    count: Count
+    op: str
+    parameter: str
+
+    @property
+    def type(self) -> str | None:
+        """The type of the source."""
+        return self.source.type
+
+
+@dataclass(frozen=True)
+class Superlative:
+    """The nodes of ``source`` with the greatest (or least) value of a measure; nodes without a value are left out."""
+
+    source: Operator
+    measure: Attribute | Count
+    greatest: bool
+
+    @property
+    def type(self) -> str | None:
+        """The type of the source."""
+        return self.source.type
+
+
+Operator: TypeAlias = (
+    AllNodes | Lookup | SavedSet | Filter | Hop | Intersection | Union | Difference | CountFilter | Superlative
+)
+
+
+@dataclass(frozen=True)
+class Total:
+    """A value of all answers: ``op`` is count, or values, sum or avg of an attribute of a DuckDB type."""
+
+    op: str
+    attribute: str = ""
+    sql_type: str = ""
 
 
 @dataclass(frozen=True)
@@ -131,11 +196,14 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Plan:
-    """A resolved expression. Names of ``parameters`` are valid in SQL and SPARQL; ``text`` is the expression."""
+    """A resolved expression. Names of ``parameters`` are valid in SQL and SPARQL; ``text`` is the expression. ``total``
+    is what ``count(...)``, ``values(...)`` and so on compute from the answers.
+    """
 
     root: Operator
     parameters: tuple[Parameter, ...]
     text: str
+    total: Total | None = None
 
     @property
     def type(self) -> str | None:
@@ -177,8 +245,18 @@ def _complements_only(parts: list[Operator], removed: list[Operator]) -> Operato
     return Intersection(parts[0].type, tuple(dict.fromkeys(parts)))
 
 
+def count_of(operator: Operator) -> Count | None:
+    """Return the count that an operator computes of its nodes, if any."""
+    if isinstance(operator, CountFilter):
+        return operator.count
+    return operator.measure if isinstance(operator, Superlative) and isinstance(operator.measure, Count) else None
+
+
 def inputs(operator: Operator) -> tuple[Operator, ...]:
     """Return the direct inputs of an operator."""
+    if isinstance(operator, (CountFilter, Superlative)):
+        count = count_of(operator)
+        return (operator.source, *(step.within for step in (count.steps if count else ()) if step.within is not None))
     if isinstance(operator, (Intersection, Union)):
         return operator.parts
     if isinstance(operator, (Filter, Hop)):
@@ -203,4 +281,6 @@ def parameters(operator: Operator) -> set[str]:
             found.add(part.parameter)
         elif isinstance(part, Filter):
             found.update(name for condition in part.conditions for name in condition.parameters)
+        elif isinstance(part, CountFilter):
+            found.add(part.parameter)
     return found

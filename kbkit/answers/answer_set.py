@@ -19,6 +19,7 @@ from kbkit.answers.session import Session
 from kbkit.answers.syntax import Expression, Slot, Value, combine
 from kbkit.answers.to_sparql import to_sparql
 from kbkit.answers.to_sql import to_sql
+from kbkit.answers.totals import value_of
 from kbkit.errors import Command, KbError, UnknownNameError
 from kbkit.stores import Stores
 from kbkit.stores.adjacency import Ids
@@ -78,7 +79,8 @@ def answers_many(session: Session, plan: Plan, bindings: pl.DataFrame | Mapping[
 class AnswerSet:
     """The nodes that an expression describes; evaluated lazily, on first use of ``ids``, ``len``, ``in`` and so on.
 
-    ``& | -`` combine two sets of one KB, ``==`` compares members, iterating yields ids.
+    ``& | -`` combine two sets of one KB, ``==`` compares members, iterating yields ids. ``count(EXPR)`` and the like
+    are the set EXPR with a ``value``; their ``sql`` and ``sparql`` return the set.
     """
 
     def __init__(
@@ -156,6 +158,29 @@ class AnswerSet:
         position = int(np.searchsorted(self.ids, number))
         return position < len(self.ids) and int(self.ids[position]) == number
 
+    # -- values -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def value(self) -> Any:
+        """The value of ``count(...)``, ``sum(...)`` and ``avg(...)``, a number; of ``values(...)``, a sorted list.
+
+        None for an expression that is only a set, and for an average without values.
+        """
+        return value_of(self.plan, self._session, self.ids)
+
+    def value_table(self) -> pl.DataFrame | None:
+        """Return the value as a table: a column named after the function or, for ``values(...)``, the attribute, with
+        a row for each value. None for an expression that is only a set.
+        """
+        import polars as pl
+
+        total = self.plan.total
+        if total is None:
+            return None
+        if total.op == "values":
+            return pl.DataFrame({total.attribute: self.value}, strict=False)
+        return pl.DataFrame({total.op: [self.value]})
+
     # -- algebra ------------------------------------------------------------------------------------------------------
 
     def __and__(self, other: AnswerSet) -> AnswerSet:
@@ -171,7 +196,7 @@ class AnswerSet:
         if not isinstance(other, AnswerSet):
             return NotImplemented
         self._same_kb(other)
-        tree = combine(op, self.tree, other.tree)
+        tree = combine(op, syntax.set_of(self.tree), syntax.set_of(other.tree))
         return AnswerSet(self._session, tree, engine=self.engine, timeout=self._timeout)
 
     def __eq__(self, other: object) -> bool:
@@ -220,7 +245,8 @@ class AnswerSet:
     def save(self, name: str) -> None:
         """Save the members in the workspace, for use as ``@name`` and in SQL (``answer_members``)."""
         stores = self._session.stores
-        stores.workspace.save(name, self.expression, self.type, self._session.generation, self.nodes())
+        expression = str(syntax.set_of(self.tree))
+        stores.workspace.save(name, expression, self.type, self._session.generation, self.nodes())
 
     def __repr__(self) -> str:
         count = f", {len(self.ids):,} members" if "ids" in self.__dict__ else ""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from kbkit.answers.algebra import (
     AllNodes,
+    Attribute,
     Difference,
     Filter,
     Hop,
@@ -25,14 +26,15 @@ from kbkit.answers.algebra import (
     Move,
     Operator,
     Plan,
+    Superlative,
     Union,
     parameters,
 )
+from kbkit.answers.batch_filters import RowFilter, extreme_of_rows
 from kbkit.answers.bind import Bindings, Constant
 from kbkit.answers.evaluate import Evaluator, SingleEvaluator
-from kbkit.answers.pairs import Pairs, are_in, ids_of, neighbors, pack, rows_only, unique
+from kbkit.answers.pairs import Pairs, are_in, closure, ids_of, neighbors, pack, rows_only, unique
 from kbkit.answers.session import Session
-from kbkit.answers.to_sql import condition_sql, constant_sql, identifier
 from kbkit.directory import systems
 from kbkit.stores.adjacency import Csr, Ids
 from kbkit.stores.arrays import Mask
@@ -286,13 +288,7 @@ class BatchEvaluator(Evaluator):
         return neighbors(csr, members)
 
     def _closure(self, csr: Csr, source: Pairs, zero: bool) -> Pairs:
-        reached = source if zero else source[:0]
-        frontier = source
-        while len(frontier):
-            frontier = unique(neighbors(csr, frontier))
-            frontier = frontier[~are_in(frontier, reached)]
-            reached = np.sort(np.concatenate((reached, frontier)))  # by row again
-        return reached
+        return closure(csr, source, zero)
 
     # -- parts of sets ------------------------------------------------------------------------------------------------
 
@@ -346,7 +342,7 @@ class BatchEvaluator(Evaluator):
 
     def _filter(self, operator: Filter) -> Pairs:
         if self._is_constant(operator.source):
-            return self._select(operator, f"{self._table(operator.type)} ON")
+            return self._select(operator, f"{self.session.table(operator.type)} ON")
         pairs: Pairs = self.members(operator.source)
         return pairs[self.passes(operator, pairs)]
 
@@ -359,35 +355,34 @@ class BatchEvaluator(Evaluator):
             mask: Mask = self.constant.passes(operator, distinct)[position]
             return mask
         batch = pl.DataFrame({"kb row": (members >> 32).astype(np.int32), "kb id": ids_of(members)})
-        table = self._table(operator.type)
+        table = self.session.table(operator.type)
         source = f'kbkit_pairs p ON p."kb row" = v."kb row" JOIN {table} ON p."kb id" = id WHERE'
         return are_in(members, self._select(operator, source, batch))
 
-    def _table(self, node_type: str | None) -> str:
-        return "nodes" if node_type is None else identifier(self.session.schema.type(node_type).table)
-
     def _select(self, operator: Filter, source: str, pairs: pl.DataFrame | None = None) -> Pairs:
-        """Return the pairs that pass; ``source`` is SQL that joins nodes to ``v``, the table of the rows' values."""
-        import polars as pl
+        table = RowFilter(self.session, self.constant, self.slots, self.columns, self.rows)
+        return table.select(operator, source, pairs)
 
-        values: dict[str, object] = {"kb row": np.arange(self.rows, dtype=np.int32)}
-        tests = []
-        for test in operator.conditions:
-            operands = []
-            for name in test.parameters:
-                if name in self.slots:
-                    values[f"kb {name}"] = [value.text for value in self.columns[name] if isinstance(value, Constant)]
-                    operands.append(f'v."kb {name}"::{test.sql_type.removesuffix("[]")}')
-                else:
-                    operands.append(constant_sql(self.constant.bound[name], test.sql_type))
-            tests.append(condition_sql(test, operands))
-        frames = {"kbkit_values": pl.DataFrame(values)}
-        if pairs is not None:
-            frames["kbkit_pairs"] = pairs
-        elif not isinstance(operator.source, AllNodes):
-            frames["kbkit_members"] = pl.DataFrame({"member": self.constant.members(operator.source)})
-            tests.append("id IN (SELECT member FROM kbkit_members)")
-        condition = " AND ".join(f"({test})" for test in tests)
-        sql = f'SELECT v."kb row" AS row, id FROM kbkit_values v JOIN {source} {condition}'
-        found = self.session.stores.tables.lookup(sql, frames=frames)
-        return unique(pack(found["row"].to_numpy(), found["id"].to_numpy()))
+    # -- counts and superlatives --------------------------------------------------------------------------------------
+
+    def _extreme(self, operator: Superlative, attribute: Attribute, members: Pairs) -> Pairs:
+        found = extreme_of_rows(self.session, operator, attribute, members)
+        return members[are_in(members, found)]
+
+    def _is_within(self, operator: Operator, members: Pairs, pairs: Pairs) -> Mask:
+        if self._is_constant(operator):
+            return self._constant_contains(operator, ids_of(pairs))
+        rows = members[pairs >> 32] >> 32
+        distinct, position = np.unique(pack(rows, ids_of(pairs)), return_inverse=True)
+        return self.contains(operator, distinct)[position]
+
+    def _number(self, parameter: str, members: Pairs) -> Any:
+        if parameter not in self.slots:
+            value = self.constant.bound[parameter]
+            assert isinstance(value, Constant)
+            return int(value.text)
+        numbers = [int(value.text) for value in self.columns[parameter] if isinstance(value, Constant)]
+        return np.array(numbers, np.int64)[members >> 32]
+
+    def _rows(self, members: Pairs) -> NDArray[np.int64]:
+        return members >> 32

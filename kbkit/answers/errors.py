@@ -22,3 +22,17 @@ def position(text: str, at: int) -> str:
 def relation_alone(at: int, text: str = "") -> ExpressionError:
     """Return the error for a relation that is not between two types."""
     return ExpressionError("A relation is not a set of nodes", "Write type -> [relation] -> type", text=text, at=at)
+
+
+TOTALS = {
+    "count": "In braces, write count(-> type)",
+    "values": "Write values(expression, attribute)",
+    "sum": "Write sum(expression, attribute)",
+    "avg": "Write avg(expression, attribute)",
+}
+"""Functions of whole expressions, with a hint for one that is misplaced."""
+
+
+def not_whole(word: str, text: str, at: int) -> ExpressionError:
+    """Return the error for a function of :data:`TOTALS` inside another expression."""
+    return ExpressionError(f"{word}(...) must be the whole expression", TOTALS[word], text=text, at=at)

@@ -19,6 +19,9 @@ from numpy.typing import NDArray
 
 from kbkit.answers.algebra import (
     AllNodes,
+    Attribute,
+    Count,
+    CountFilter,
     Difference,
     Filter,
     Hop,
@@ -28,11 +31,14 @@ from kbkit.answers.algebra import (
     Operator,
     Plan,
     SavedSet,
+    Superlative,
     Union,
 )
 from kbkit.answers.bind import Bindings, Constant
+from kbkit.answers.counting import COMPARE, Counts, best_of_rows, count_reached
+from kbkit.answers.pairs import Pairs, ids_of
 from kbkit.answers.session import Session
-from kbkit.answers.to_sql import condition_sql, constant_sql
+from kbkit.answers.to_sql import condition_sql, constant_sql, measure_sql
 from kbkit.stores.adjacency import Csr, Ids
 from kbkit.stores.arrays import Mask, distinct, is_in
 
@@ -81,6 +87,11 @@ class Evaluator(ABC):
                 return left[~self.contains(operator.right, left)] if len(left) else left
             case Filter():
                 return self._filter(operator)
+            case CountFilter():
+                members = self.members(operator.source)
+                return members[self._passes_count(operator, members)]
+            case Superlative():
+                return self._superlative(operator, self.members(operator.source))
             case AllNodes():
                 return self.session.members(operator.type)
             case SavedSet():
@@ -94,7 +105,7 @@ class Evaluator(ABC):
         if id(operator) in self.evaluated:
             return self._is_in(members, self.evaluated[id(operator)])
         match operator:
-            case Lookup() | SavedSet():
+            case Lookup() | SavedSet() | Superlative():
                 return self._is_in(members, self.members(operator))
             case Hop():
                 return self.reaches(operator, members)
@@ -112,6 +123,10 @@ class Evaluator(ABC):
             case Filter():
                 mask = self.contains(operator.source, members)
                 mask[mask] = self.passes(operator, members[mask])
+                return mask
+            case CountFilter():
+                mask = self.contains(operator.source, members)
+                mask[mask] = self._passes_count(operator, members[mask])
                 return mask
             case AllNodes():
                 return self.session.has_type(self._ids(members), operator.type)
@@ -133,7 +148,7 @@ class Evaluator(ABC):
                 return sum(self.cost(part) for part in operator.parts)
             case Difference():
                 return self.cost(operator.left)
-            case Filter():
+            case Filter() | CountFilter() | Superlative():
                 return self.cost(operator.source) + _FILTER_COST
             case AllNodes():
                 return _ALL_NODES_COST + self.session.schema.nodes
@@ -172,6 +187,24 @@ class Evaluator(ABC):
             mask |= any_of(hits, count)
         return mask & self.session.has_type(ids, hop.type) if hop.check else mask
 
+    def count(self, count: Count, members: Members) -> Counts:
+        """Return the number of nodes that a count reaches from each member."""
+        return count_reached(
+            self.session, count, self._ids(members), lambda within, pairs: self._is_within(within, members, pairs)
+        )
+
+    def _passes_count(self, operator: CountFilter, members: Members) -> Mask:
+        number = self._number(operator.parameter, members)
+        mask: Mask = COMPARE[operator.op](self.count(operator.count, members), number)
+        return mask
+
+    def _superlative(self, operator: Superlative, members: Members) -> Members:
+        """Return the members with the greatest (or least) value."""
+        if isinstance(operator.measure, Attribute):
+            return self._extreme(operator, operator.measure, members)
+        counts = self.count(operator.measure, members)
+        return members[best_of_rows(self._rows(members), counts, operator.greatest)]
+
     # -- what depends on the form of a set ----------------------------------------------------------------------------
 
     @abstractmethod
@@ -185,6 +218,22 @@ class Evaluator(ABC):
     @abstractmethod
     def passes(self, operator: Filter, members: Members) -> Mask:
         """Return a mask of the members that pass the tests of a filter."""
+
+    @abstractmethod
+    def _extreme(self, operator: Superlative, attribute: Attribute, members: Members) -> Members:
+        """Return the members with the greatest (or least) value of an attribute."""
+
+    @abstractmethod
+    def _is_within(self, operator: Operator, members: Members, pairs: Pairs) -> Mask:
+        """Return a mask of the pairs (position in ``members``, id) whose id is in the operator's set for the member."""
+
+    @abstractmethod
+    def _number(self, parameter: str, members: Members) -> Any:
+        """Return the value of an integer parameter for all members, or for each."""
+
+    @abstractmethod
+    def _rows(self, members: Members) -> NDArray[np.int64]:
+        """Return the row of each member."""
 
     @abstractmethod
     def _intersect(self, operator: Intersection) -> Members:
@@ -262,6 +311,31 @@ class SingleEvaluator(Evaluator):
             condition_sql(test, [constant_sql(self.bound[name], test.sql_type) for name in test.parameters])
             for test in operator.conditions
         )
+
+    def _extreme(self, operator: Superlative, attribute: Attribute, members: Ids) -> Ids:
+        op = "max" if operator.greatest else "min"
+        value, known = measure_sql(attribute, op)
+        if isinstance(operator.source, AllNodes):
+            return self.session.extreme(operator.type, value, known, op)
+        return self.session.extreme_among(operator.type, value, known, op, members)
+
+    def _is_within(self, operator: Operator, members: Ids, pairs: Pairs) -> Mask:  # noqa: ARG002
+        ids = ids_of(pairs)
+        if isinstance(operator, AllNodes):
+            return self.session.has_type(ids, operator.type)
+        if len(ids) > SMALL:
+            return is_in(ids, self.members(operator))
+        unique_ids, position = np.unique(ids, return_inverse=True)
+        mask: Mask = self.contains(operator, unique_ids)[position]
+        return mask
+
+    def _number(self, parameter: str, members: Ids) -> int:  # noqa: ARG002
+        value = self.bound[parameter]
+        assert isinstance(value, Constant)
+        return int(value.text)
+
+    def _rows(self, members: Ids) -> NDArray[np.int64]:
+        return np.zeros(len(members), np.int64)
 
     def _intersect(self, operator: Intersection) -> Ids:
         first, *rest = sorted(operator.parts, key=self.cost)

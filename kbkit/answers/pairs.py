@@ -43,6 +43,17 @@ def neighbors(csr: Csr, pairs: Pairs) -> Pairs:
     return found
 
 
+def closure(csr: Csr, source: Pairs, zero: bool) -> Pairs:
+    """Return the pairs that a relation reaches in one or more steps, and the source if ``zero``."""
+    reached = source if zero else source[:0]
+    frontier = source
+    while len(frontier):
+        frontier = unique(neighbors(csr, frontier))
+        frontier = frontier[~are_in(frontier, reached)]
+        reached = np.sort(np.concatenate((reached, frontier)))  # by row again
+    return reached
+
+
 def unique(pairs: Pairs) -> Pairs:
     """Return the distinct pairs, by row: sorted if rows are short, else marked, with ids in any order."""
     if len(pairs) < 2:

@@ -6,8 +6,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from kbkit.answers.errors import ExpressionError, relation_alone
-from kbkit.answers.syntax import Expression, Path, Step, depth, subtrees
+from kbkit.answers.errors import TOTALS, ExpressionError, not_whole, relation_alone
+from kbkit.answers.syntax import Count, Expression, Path, Step, depth, subtrees
 
 if TYPE_CHECKING:
     import lark
@@ -37,6 +37,7 @@ _EXPECTED = {
     "LBRACE": "{conditions}",
     "LSQB": "[",
     "COLON": ':"name"',
+    "COUNT": "count(path)",
     "COMMA": ",",
     "MINUS": "-",
     "__ANON_0": "-",
@@ -46,6 +47,9 @@ _EXPECTED = {
     "$END": "the end",
 }
 _OBVIOUS = {"QUOTED", "STAR", "TRUE", "FALSE", "INVERSE", "NOT", "CLOSURE", "NEGATION", "KEY", "COLON", "LBRACE"}
+_OBVIOUS |= {"SUPERLATIVE", "TOTAL", "TOTAL_COUNT"}
+
+_LAST_WORD = re.compile(r"(?:([{,]|\b(?:max|min))\s*)?\b(\w+)$")
 
 
 @lru_cache(maxsize=4096)
@@ -96,10 +100,12 @@ def _check(text: str, tree: Expression) -> Expression:
     for part in subtrees(tree):
         if isinstance(part, Path):
             _check_path(text, part)
+        elif isinstance(part, Count):
+            _check_count(text, part)
     return tree
 
 
-def _check_path(text: str, path: Path) -> None:
+def _check_steps(text: str, path: Path | Count) -> None:
     previous: object = None
     for element in path.elements:
         if isinstance(element, Step) and isinstance(previous, Step):
@@ -107,6 +113,25 @@ def _check_path(text: str, path: Path) -> None:
                 "Two consecutive relations", "Put a type (* for any) between them", text=text, at=element.at
             )
         previous = element
+
+
+def _check_count(text: str, count: Count) -> None:
+    _check_steps(text, count)
+    last = count.elements[-1]
+    if isinstance(last, Step):
+        message = "The path of a count must end with nodes"
+        raise ExpressionError(message, "Add a type (* for any)", text=text, at=last.at)
+    for i, element in enumerate(count.elements):
+        if count.arrows[i] != count.arrows[0]:
+            hint = "Write [^relation] to follow a relation backward"
+            raise ExpressionError("The path of a count has one direction", hint, text=text, at=element.at)
+        if isinstance(element, Step) and element.negated:
+            hint = "Count the nodes that the path reaches"
+            raise ExpressionError("[!relation] cannot be counted", hint, text=text, at=element.at)
+
+
+def _check_path(text: str, path: Path) -> None:
+    _check_steps(text, path)
     for end in (path.elements[0], path.elements[-1]):
         if isinstance(end, Step):
             if text[: end.at].rstrip().endswith("-"):
@@ -145,6 +170,11 @@ def _syntax_error(text: str, error: lark.exceptions.UnexpectedInput) -> Expressi
         end = len(text.rstrip())
         return ExpressionError("Unexpected end", f"Expected {_expected(expected, text)}", text=text, at=end)
     before = text[:at].rstrip()
+    about = _measure_error(text, at, before, expected)
+    if about is not None:
+        return about
+    if expected == {"$END"}:  # the parser has already closed the last path
+        expected = {"$END", "ARROW", "MINUS", "AMPERSAND", "VBAR"}
     if text[at] == "[" and before.endswith("-"):
         return ExpressionError("Invalid arrow", "Write a -> [r] -> b, not a -[r]-> b", text=text, at=len(before) - 1)
     found = re.match(r"->|<-|\w+|.", text[at:], re.S)
@@ -159,13 +189,30 @@ def _syntax_error(text: str, error: lark.exceptions.UnexpectedInput) -> Expressi
     return ExpressionError(f"Unexpected {found[0]!r}", hint, text=text, at=at)
 
 
+def _measure_error(text: str, at: int, before: str, expected: set[str]) -> ExpressionError | None:
+    """Return the error for an incomplete superlative or count, or a count or sum inside another expression."""
+    word = _LAST_WORD.search(before)
+    if word and word[1] and word[2] in ("max", "min") and text[at] in ",}":
+        hint = f"Write {{{word[2]} attribute}} or {{{word[2]} count(-> type)}}"
+        return ExpressionError(f"{word[2]} needs an attribute or a count", hint, text=text, at=word.start(2))
+    if word and text[at] == "(" and word[1] and word[2] == "count":
+        hint = "Write count(-> type) or count(<- type)"
+        return ExpressionError("The path of a count must start with an arrow", hint, text=text, at=word.start(2))
+    if word and text[at] == "(" and word[2] in TOTALS:
+        return not_whole(word[2], text, word.start(2))
+    total = re.match(r"\s*(count|values|sum|avg)\s*\(", text)
+    return not_whole(total[1], text, total.start(1)) if total and expected == {"$END"} else None
+
+
 def _expected(expected: set[str], before: str) -> str:
     """Return in words the tokens that may follow ``before``."""
     names = _EXPECTED
     if before.rstrip().endswith("@"):
         names = {**names, "IDENTIFIER": "a set name"}
-    elif before.rfind("{") > before.rfind("}"):
-        names = {**names, "IDENTIFIER": "an attribute", "OPEN": "[values]", "LPAR": "(values)"}
+    elif "STAR" not in expected:
+        in_braces = before.rfind("{") > before.rfind("}")
+        names = {**names, "IDENTIFIER": "an attribute"}
+        names |= {"OPEN": "[values]", "LPAR": "(values)"} if in_braces else {}
     selected = expected - _OBVIOUS or expected
     words = sorted({names.get(name, name.lower()) for name in selected})
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " or " + words[-1] if words else "something else"

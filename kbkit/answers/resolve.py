@@ -9,7 +9,11 @@ from dataclasses import dataclass, field
 from kbkit.answers import syntax
 from kbkit.answers.algebra import (
     AllNodes,
+    Attribute,
     Condition,
+    Count,
+    CountFilter,
+    CountStep,
     Difference,
     Filter,
     Hop,
@@ -20,16 +24,20 @@ from kbkit.answers.algebra import (
     Plan,
     SavedSet,
     Scalar,
+    Superlative,
+    Total,
     Union,
     conjunction,
 )
-from kbkit.answers.errors import ExpressionError
+from kbkit.answers.errors import ExpressionError, not_whole
 from kbkit.answers.syntax import Key, Name, Nodes, Path, Slot, Step
 from kbkit.errors import Part, UnknownNameError, suggest
 from kbkit.schema import Relation, Schema
 
 OWN_ATTRIBUTES = {"name": "VARCHAR", "key": "VARCHAR"}
 """Attributes of all node types."""
+
+_NUMERIC = re.compile(r"(?:(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?)|DOUBLE|FLOAT|DECIMAL[^\[]*)$")
 
 
 def resolve(
@@ -51,8 +59,10 @@ class _Resolver:
     parameters: dict[str, Parameter] = field(default_factory=dict)
 
     def plan(self, tree: syntax.Expression) -> Plan:
-        root = self.set(tree)
-        return Plan(root, tuple(self.parameters.values()), self.text)
+        if not isinstance(tree, syntax.Aggregate):
+            return Plan(self.set(tree), tuple(self.parameters.values()), self.text)
+        root = self.set(tree.source)
+        return Plan(root, tuple(self.parameters.values()), self.text, self.total(tree, root.type))
 
     def error(self, message: str, at: int, *hints: Part) -> ExpressionError:
         return ExpressionError(message, *hints, text=self.text, at=at)
@@ -71,8 +81,10 @@ class _Resolver:
                 return self.filter(self.set(tree.source), tree.conditions)
             case Path():
                 return self.path(tree)
-            case _:
+            case syntax.Combine():
                 return self.combine(tree)
+            case syntax.Aggregate():
+                raise not_whole(tree.op, self.text, tree.at)
 
     def nodes(self, nodes: Nodes) -> Operator:
         node_type = None if nodes.type is None else self.type(nodes.type, nodes.at)
@@ -106,24 +118,56 @@ class _Resolver:
 
     # -- attributes ---------------------------------------------------------------------------------------------------
 
-    def filter(self, source: Operator, conditions: Sequence[syntax.Condition]) -> Operator:
-        return Filter(source, tuple(self.condition(source.type, condition) for condition in conditions))
+    def filter(self, source: Operator, tests: Sequence[syntax.Test]) -> Operator:
+        """Apply tests from left to right; neighbouring conditions on attributes are one filter."""
+        conditions: list[Condition] = []
+        for test in tests:
+            if isinstance(test, syntax.Condition):
+                conditions.append(self.condition(source.type, test))
+                continue
+            source = Filter(source, tuple(conditions)) if conditions else source
+            conditions = []
+            if isinstance(test, syntax.Superlative):
+                source = Superlative(source, self.measure(source.type, test), test.op == "max")
+            else:
+                count = self.count(source.type, test.count)
+                number = self.parameter(test.value, "BIGINT", test.at, True, "count")
+                source = CountFilter(source, count, test.op, number)
+        return Filter(source, tuple(conditions)) if conditions else source
 
-    def condition(self, node_type: str | None, condition: syntax.Condition) -> Condition:
+    def measure(self, node_type: str | None, superlative: syntax.Superlative) -> Attribute | Count:
+        if isinstance(superlative.measure, syntax.Count):
+            return self.count(node_type, superlative.measure)
+        return Attribute(*self.attribute(node_type, superlative.measure, superlative.at))
+
+    def total(self, tree: syntax.Aggregate, node_type: str | None) -> Total:
+        if tree.attribute is None:
+            return Total(tree.op)
+        name, sql_type = self.attribute(node_type, tree.attribute, tree.attribute_at)
+        if tree.op != "values" and not _NUMERIC.match(sql_type):
+            message = f"{tree.op} needs an attribute with numbers, but {name} is {sql_type}"
+            raise self.error(message, tree.attribute_at, f"values(..., {syntax.identifier(name)}) lists its values")
+        return Total(tree.op, name, sql_type)
+
+    def attribute(self, node_type: str | None, written: str, at: int) -> tuple[str, str]:
+        """Return the name and DuckDB type of an attribute."""
         known = dict(OWN_ATTRIBUTES)
         if node_type is not None:
             known |= {a.name: a.type for a in self.schema.type(node_type).attributes}
         folded = {name.casefold(): name for name in known}
-        name = condition.attribute if condition.attribute in known else folded.get(condition.attribute.casefold())
+        name = written if written in known else folded.get(written.casefold())
         if name is None:
             where = f" of {node_type} nodes" if node_type else " of nodes of any type"
-            message = f"Unknown attribute {condition.attribute!r}{where}"
-            raise self.error(message, condition.at, suggest(condition.attribute, known))
-        element = known[name].removesuffix("[]")
+            raise self.error(f"Unknown attribute {written!r}{where}", at, suggest(written, known))
+        return name, known[name]
+
+    def condition(self, node_type: str | None, condition: syntax.Condition) -> Condition:
+        name, sql_type = self.attribute(node_type, condition.attribute, condition.at)
+        element = sql_type.removesuffix("[]")
         if condition.op == "contains" and element != "VARCHAR":
-            raise self.error(f"contains needs a text, but {name} is {known[name]}", condition.at, "Use = < or >")
+            raise self.error(f"contains needs a text, but {name} is {sql_type}", condition.at, "Use = < or >")
         values = tuple(self.parameter(v, element, condition.at, True, name) for v in condition.values)
-        return Condition(name, known[name], condition.op, values, condition.negated)
+        return Condition(name, sql_type, condition.op, values, condition.negated)
 
     def parameter(
         self, source: Slot | Name | Key | Scalar, node_type: str | None, at: int, is_value: bool, base: str
@@ -161,8 +205,12 @@ class _Resolver:
 
     def bracketed(self, path: Path) -> list[syntax.Expression | Step]:
         """Return the elements; a bare name between two sets becomes a step if it is a relation and not a type."""
-        elements = list(path.elements)
-        answer = path.arrows.index("<-") if "<-" in path.arrows else len(elements) - 1
+        answer = path.arrows.index("<-") if "<-" in path.arrows else len(path.elements) - 1
+        return self.bracketed_relations(list(path.elements), answer)
+
+    def bracketed_relations(
+        self, elements: list[syntax.Expression | Step], answer: int = -1
+    ) -> list[syntax.Expression | Step]:
         for i in range(1, len(elements) - 1):
             element = elements[i]
             if i == answer or not isinstance(element, Nodes) or element.type is None or element.selector is not None:
@@ -203,19 +251,46 @@ class _Resolver:
 
     def restrict(self, reached: list[Operator], element: syntax.Expression) -> Operator:
         """Return the nodes that all arms reached and that are in the set of ``element``."""
-        if isinstance(element, syntax.Filter):
+        # Conditions can be tested on the nodes reached, but a superlative is about the whole set of the element.
+        if isinstance(element, syntax.Filter) and not _has_superlative(element):
             return self.filter(self.restrict(reached, element.source), element.conditions)
         if isinstance(element, Nodes) and element.selector is None:
             return conjunction(reached)
         return conjunction([*reached, self.set(element)])
 
+    def count(self, node_type: str | None, count: syntax.Count) -> Count:
+        """Resolve the path of a count from nodes of a type."""
+        elements = self.bracketed_relations([Nodes(node_type), *count.elements])[1:]
+        near, step, steps = node_type, None, []
+        for element in elements:
+            if isinstance(element, Step):
+                step = element
+                continue
+            target = self.target_type(element)
+            moves = self.moves(near, step, target, element.at, reverse=count.arrows[0] == "<-")
+            bare = isinstance(element, Nodes) and element.selector is None
+            within = None if bare else self.set(element)
+            if bare and target is not None and any(self.may_lack(move, near, target) for move in moves):
+                within = AllNodes(target)
+            steps.append(CountStep(moves, target, within))
+            near, step = target, None
+        return Count(tuple(steps), str(count))
+
+    def moves(
+        self, source: str | None, step: Step | None, target: str | None, at: int, *, reverse: bool = False
+    ) -> tuple[Move, ...]:
+        """Return the moves of a step; with ``reverse``, from its target back to its source."""
+        near, far = (target, source) if reverse else (source, target)
+        moves = [self.inferred(near, far, at)] if step is None else [self.move(e, near, far) for e in step.edges]
+        if reverse:
+            symmetric = {r.name for r in self.schema.relations if r.symmetric}
+            moves = [Move(m.relation, m.relation in symmetric or not m.forward, m.closure) for m in moves]
+        return tuple(dict.fromkeys(moves))
+
     def hop(self, source: Operator, step: Step | None, target: str | None, at: int) -> Operator:
-        if step is None:
-            moves = [self.inferred(source.type, target, at)]
-        else:
-            moves = [self.move(edge, source.type, target) for edge in step.edges]
+        moves = self.moves(source.type, step, target, at)
         check = target is not None and any(self.may_lack(move, source.type, target) for move in moves)
-        hop = Hop(source, tuple(dict.fromkeys(moves)), target, check)
+        hop = Hop(source, moves, target, check)
         return Difference(AllNodes(target), hop) if step is not None and step.negated else hop
 
     def inferred(self, source: str | None, target: str | None, at: int) -> Move:
@@ -271,6 +346,10 @@ class _Resolver:
             return True
         joins = (join for join in self.schema.relation(move.relation).joins() if join.forward == move.forward)
         return any(j.target != target for j in joins if move.closure or self.schema.may_have(j.source, source))
+
+
+def _has_superlative(tree: syntax.Filter) -> bool:
+    return any(isinstance(test, syntax.Superlative) for test in tree.conditions)
 
 
 def _kind(node_type: str | None, is_value: bool) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.answers.algebra import (
+    CountFilter,
     Difference,
     Filter,
     Hop,
@@ -18,6 +19,7 @@ from kbkit.answers.algebra import (
     Operator,
     Parameter,
     Plan,
+    Superlative,
     Union,
     operators,
     parameters,
@@ -71,9 +73,9 @@ class Decomposer:
                 return self.joined(operator, "&" if isinstance(operator, Intersection) else "|")
             case Difference():
                 return self.without(operator)
-            case Hop() | Filter():
+            case Hop() | Filter() | CountFilter() | Superlative() if self.slots(operator.source):
                 return OperatorSets(self.sampler, operator, self.of(operator.source))
-        raise AssertionError(operator)
+        raise KbError("Unsupported sample: slots in a count", "Set some of the slots to a value")
 
     def joined(self, operator: Intersection | Union, op: str) -> PlanSets:
         """Combine the parts with slots in pairs, from left to right."""

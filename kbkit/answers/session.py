@@ -35,6 +35,7 @@ class Session:
         self.generation = stores.manifest.generation
         self._plans: dict[str, tuple[syntax.Expression, Plan]] = {}
         self.filtered = lru_cache(64)(self._filtered)
+        self.extreme = lru_cache(64)(self._extreme)
         self.lookup = lru_cache(1 << 14)(self._lookup)
         self.session_sets: dict[str, tuple[str | None, Ids]] = {}
         """Sets that exist as long as the session: type and sorted ids, by name."""
@@ -132,6 +133,31 @@ class Session:
         return self._select(node_type, f"id IN (SELECT member FROM kbkit_batch) AND {condition}", frames)
 
     def _select(self, node_type: str | None, condition: str, frames: Mapping[str, pl.DataFrame]) -> Ids:
-        table = "nodes" if node_type is None else quote(self.schema.type(node_type).table)
-        found = self.stores.tables.lookup(f"SELECT id FROM {table} WHERE {condition} ORDER BY id", frames=frames)
+        return self._ids(f"SELECT id FROM {self.table(node_type)} WHERE {condition} ORDER BY id", frames)
+
+    def _extreme(self, node_type: str | None, value: str, known: str, op: str) -> Ids:
+        """Return the sorted ids of the nodes of a type with the greatest (``op`` is max) or least (min) value.
+
+        ``value`` is an SQL expression, ``known`` the condition that a node has a value.
+        """
+        return self._ids(self._extreme_sql(node_type, value, known, op), {})
+
+    def extreme_among(self, node_type: str | None, value: str, known: str, op: str, ids: Ids) -> Ids:
+        """Return the sorted ids of ``ids`` with the greatest or least value among them."""
+        import polars as pl
+
+        known = f"id IN (SELECT member FROM kbkit_batch) AND {known}"
+        frames = {"kbkit_batch": pl.DataFrame({"member": ids})}
+        return self._ids(self._extreme_sql(node_type, value, known, op), frames)
+
+    def _extreme_sql(self, node_type: str | None, value: str, known: str, op: str) -> str:
+        values = f"SELECT id, {value} AS value FROM {self.table(node_type)} WHERE {known}"
+        return f"WITH v AS ({values}) SELECT id FROM v WHERE value = (SELECT {op}(value) FROM v) ORDER BY id"
+
+    def table(self, node_type: str | None) -> str:
+        """Return the SQL name of the table with the nodes of a type and their attributes."""
+        return "nodes" if node_type is None else quote(self.schema.type(node_type).table)
+
+    def _ids(self, sql: str, frames: Mapping[str, pl.DataFrame]) -> Ids:
+        found = self.stores.tables.lookup(sql, frames=frames)
         return found["id"].to_numpy().astype(np.int32, copy=False)

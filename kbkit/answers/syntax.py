@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TypeAlias
 
@@ -73,6 +73,51 @@ class Condition:
 
 
 @dataclass(frozen=True)
+class Count:
+    """A measure of a node: the number of distinct nodes that a path from it reaches; an arrow precedes each element."""
+
+    elements: tuple[Expression | Step, ...]
+    arrows: tuple[str, ...]
+    at: int = _at()
+
+    def __str__(self) -> str:
+        steps = (f"{arrow} {_element(e)}" for arrow, e in zip(self.arrows, self.elements, strict=True))
+        return f"count({' '.join(steps)})"
+
+
+@dataclass(frozen=True)
+class CountTest:
+    """A comparison of a count with an integer; ``op`` is one of = != < <= > >=."""
+
+    count: Count
+    op: str
+    value: Value
+    at: int = _at()
+
+    def __str__(self) -> str:
+        return f"{self.count} {self.op} {_value(self.value)}"
+
+
+@dataclass(frozen=True)
+class Superlative:
+    """The nodes with the greatest (``op`` is max) or least (min) value of a measure: an attribute or a count.
+
+    ``at`` is the position of the measure.
+    """
+
+    op: str
+    measure: str | Count
+    at: int = _at()
+
+    def __str__(self) -> str:
+        return f"{self.op} {self.measure if isinstance(self.measure, Count) else identifier(self.measure)}"
+
+
+Test: TypeAlias = Condition | CountTest | Superlative
+"""What can stand in braces."""
+
+
+@dataclass(frozen=True)
 class Nodes:
     """Nodes of a type (None: any): all, or the ones selected by ``selector``."""
 
@@ -99,10 +144,10 @@ class SavedSet:
 
 @dataclass(frozen=True)
 class Filter:
-    """The nodes of ``source`` that meet all conditions."""
+    """The nodes of ``source`` that meet all conditions, which apply from left to right."""
 
     source: Expression
-    conditions: tuple[Condition, ...]
+    conditions: tuple[Test, ...]
 
     @property
     def at(self) -> int:
@@ -155,7 +200,7 @@ class Path:
         return self.elements[0].at
 
     def __str__(self) -> str:
-        parts = [f"({e})" if isinstance(e, (Combine, Path)) else str(e) for e in self.elements]
+        parts = [_element(e) for e in self.elements]
         return parts[0] + "".join(f" {arrow} {part}" for arrow, part in zip(self.arrows, parts[1:], strict=True))
 
 
@@ -179,7 +224,21 @@ class Combine:
         return f"({part})" if inside else str(part)
 
 
-Expression: TypeAlias = Nodes | SavedSet | Filter | Path | Combine
+@dataclass(frozen=True)
+class Aggregate:
+    """A value of a whole set: ``op`` is count (of nodes), or values, sum or avg of an attribute."""
+
+    op: str
+    source: Expression
+    attribute: str | None = None
+    at: int = _at()
+    attribute_at: int = _at()
+
+    def __str__(self) -> str:
+        return f"{self.op}({self.source}{'' if self.attribute is None else f', {identifier(self.attribute)}'})"
+
+
+Expression: TypeAlias = Nodes | SavedSet | Filter | Path | Combine | Aggregate
 
 PRECEDENCE = {"-": 1, "&": 2, "|": 3}
 """Precedence of operators, 1 is tightest; a path binds tighter than all."""
@@ -192,13 +251,18 @@ def combine(op: str, left: Expression, right: Expression) -> Combine:
     return Combine(op, (left, right))
 
 
+def set_of(tree: Expression) -> Expression:
+    """Return the set of an expression: for ``count(EXPR)``, ``values(EXPR, a)`` and so on, EXPR."""
+    return tree.source if isinstance(tree, Aggregate) else tree
+
+
 def subtrees(tree: Expression) -> Iterator[object]:
     """Yield every part of a tree, the tree itself first."""
     stack: list[object] = [tree]
     while stack:
         part = stack.pop()
         yield part
-        if isinstance(part, (Nodes, Filter, Path, Combine, Step, Condition)):
+        if isinstance(part, (Nodes, Filter, Path, Combine, Step, Condition, Count, CountTest, Superlative, Aggregate)):
             inner = [getattr(part, f.name) for f in fields(part)]
             for value in reversed(inner):
                 stack.extend(reversed(value) if isinstance(value, tuple) else [value])
@@ -217,6 +281,11 @@ def depth(tree: Expression) -> int:
         match part:
             case Filter():
                 stack.append((part.source, level + 1))
+                counts = [count for test in part.conditions if (count := count_of(test))]
+                inner = [(e, level + len(count.elements)) for count in counts for e in count.elements]
+                stack += [(element, below) for element, below in inner if not isinstance(element, Step)]
+            case Aggregate():
+                stack.append((part.source, level))
             case Path():
                 level += len(part.elements)
                 stack += [(element, level) for element in part.elements if not isinstance(element, Step)]
@@ -233,28 +302,50 @@ def fill(tree: Expression, values: Mapping[str, Value]) -> Expression:
             return replace(tree, selector=selector_of(values[tree.selector.name]))
         return tree
     if isinstance(tree, Filter):
-        return Filter(fill(tree.source, values), tuple(_fill_condition(c, values) for c in tree.conditions))
-    if isinstance(tree, Path):
-        elements = (e if isinstance(e, Step) else fill(e, values) for e in tree.elements)
-        return replace(tree, elements=tuple(elements))
-    if isinstance(tree, Combine):
-        return replace(tree, parts=tuple(fill(part, values) for part in tree.parts))
-    return tree
+        tests = tuple(_fill_test(test, values) for test in tree.conditions)
+        return Filter(fill(tree.source, values), tests)
+    return _rebuilt(tree, lambda part: fill(part, values))
 
 
 def substitute(tree: Expression, sets: Mapping[str, Expression]) -> Expression:
     """Replace each saved set in ``sets`` by an expression."""
+    if isinstance(tree, SavedSet):
+        return sets.get(tree.name, tree)
+    return _rebuilt(tree, lambda part: substitute(part, sets))
+
+
+def _rebuilt(tree: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """Return a tree with each direct part changed."""
     match tree:
-        case SavedSet():
-            return sets.get(tree.name, tree)
         case Filter():
-            return Filter(substitute(tree.source, sets), tree.conditions)
+            return Filter(change(tree.source), tuple(_test_rebuilt(test, change) for test in tree.conditions))
         case Path():
-            elements = (e if isinstance(e, Step) else substitute(e, sets) for e in tree.elements)
-            return replace(tree, elements=tuple(elements))
+            return replace(tree, elements=_elements_rebuilt(tree.elements, change))
         case Combine():
-            return replace(tree, parts=tuple(substitute(part, sets) for part in tree.parts))
+            return replace(tree, parts=tuple(change(part) for part in tree.parts))
+        case Aggregate():
+            return replace(tree, source=change(tree.source))
     return tree
+
+
+def _test_rebuilt(test: Test, change: Callable[[Expression], Expression]) -> Test:
+    count = count_of(test)
+    if count is None:
+        return test
+    count = replace(count, elements=_elements_rebuilt(count.elements, change))
+    return replace(test, measure=count) if isinstance(test, Superlative) else replace(test, count=count)  # type: ignore[arg-type]
+
+
+def _elements_rebuilt(
+    elements: tuple[Expression | Step, ...], change: Callable[[Expression], Expression]
+) -> tuple[Expression | Step, ...]:
+    return tuple(element if isinstance(element, Step) else change(element) for element in elements)
+
+
+def count_of(test: Test) -> Count | None:
+    """Return the count in a test, if it has one."""
+    measure = test.count if isinstance(test, CountTest) else test.measure if isinstance(test, Superlative) else None
+    return measure if isinstance(measure, Count) else None
 
 
 def selector_of(value: Value) -> Name | Key | Slot:
@@ -265,9 +356,15 @@ def selector_of(value: Value) -> Name | Key | Slot:
     return Key(text[1:]) if text.startswith("#") else Name(text)
 
 
-def _fill_condition(condition: Condition, values: Mapping[str, Value]) -> Condition:
-    filled = tuple(values.get(v.name, v) if isinstance(v, Slot) else v for v in condition.values)
-    return replace(condition, values=filled)
+def _fill_test(test: Test, values: Mapping[str, Value]) -> Test:
+    def filled(value: Value) -> Value:
+        return values.get(value.name, value) if isinstance(value, Slot) else value
+
+    if isinstance(test, Condition):
+        return replace(test, values=tuple(map(filled, test.values)))
+    if isinstance(test, CountTest):
+        test = replace(test, value=filled(test.value))
+    return _test_rebuilt(test, lambda part: fill(part, values))
 
 
 def quoted(text: str) -> str:
@@ -278,6 +375,11 @@ def quoted(text: str) -> str:
 def identifier(name: str) -> str:
     """Return a type, attribute or set name, in backticks unless it is a plain identifier."""
     return name if _IDENTIFIER.fullmatch(name) else _backticks(name)
+
+
+def _element(element: Expression | Step) -> str:
+    """Return the text of an element of a path."""
+    return f"({element})" if isinstance(element, (Combine, Path)) else str(element)
 
 
 def _backticks(name: str) -> str:

@@ -76,7 +76,7 @@ class Template:
 @lru_cache(1024)
 def _without_starts(expression: str) -> Expression:
     """Return the answers of an expression minus its start nodes of the answer type."""
-    tree = parse(expression)
+    tree = syntax.set_of(parse(expression))
     answer = _answer(tree)
     nodes = [part for part in syntax.subtrees(tree) if isinstance(part, Nodes) and isinstance(part.selector, Slot)]
     starts = [part for part in nodes if part.type == answer]
@@ -89,7 +89,7 @@ def _answer(tree: Expression) -> str | None:
     """Return the type of a tree's answers as written in the expression."""
     if isinstance(tree, syntax.Combine):
         return _answer(tree.parts[0])
-    if isinstance(tree, syntax.Filter):
+    if isinstance(tree, (syntax.Filter, syntax.Aggregate)):
         return _answer(tree.source)
     if isinstance(tree, syntax.Path):
         element = tree.elements[tree.arrows.index("<-") if "<-" in tree.arrows else -1]

@@ -2,7 +2,8 @@
 
 An operator compiles to a *pattern*, which produces its nodes, or to a *condition*, which tests a bound node. In a
 pattern, each hop starts from a sub-select of distinct nodes, because engines multiply rows along a plain path.
-Conditions use EXISTS, which stops at the first match.
+Conditions use EXISTS, which stops at the first match. Counts and superlatives are always patterns, so that they are
+computed once and not for each node.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from dataclasses import dataclass, field
 from kbkit.answers.algebra import (
     AllNodes,
     Condition,
+    Count,
+    CountFilter,
     Difference,
     Filter,
     Hop,
@@ -24,7 +27,9 @@ from kbkit.answers.algebra import (
     Operator,
     Plan,
     SavedSet,
+    Superlative,
     Union,
+    operators,
 )
 from kbkit.answers.bind import Bindings, Constant
 from kbkit.answers.to_sql import wrapped
@@ -63,6 +68,17 @@ def _indented(lines: Sequence[str]) -> list[str]:
     return ["  " + line for line in lines]
 
 
+def _has_measure(operator: Operator) -> bool:
+    return any(isinstance(part, (CountFilter, Superlative)) for part in operators(operator))
+
+
+def _is_plain(operator: Operator) -> bool:
+    """Return whether an operator is a type with or without conditions."""
+    if isinstance(operator, Filter):
+        return _is_plain(operator.source)
+    return isinstance(operator, AllNodes) and operator.type is not None
+
+
 @dataclass
 class _Sparql:
     schema: Schema
@@ -89,15 +105,30 @@ class _Sparql:
                 return [*self.pattern(first, node), *(line for part in rest for line in self.also(part, node))]
             case Union():
                 return self.union([self.pattern(part, node) for part in operator.parts])
+            case CountFilter():
+                number = self.variable("count")
+                test = f"FILTER({number} {operator.op} {self.value(operator.parameter, 'BIGINT')})"
+                return [*self.counted(operator.count, operator.source, node, number), test]
+            case Superlative():
+                return self.superlative(operator, node)
             case Difference():
-                return [*self.pattern(operator.left, node), *self.filter(self.negation(operator.right, node))]
+                left = self.pattern(operator.left, node)
+                if _has_measure(operator.right):
+                    return [*left, "MINUS {", *_indented(self.pattern(operator.right, node)), "}"]
+                return [*left, *self.filter(self.negation(operator.right, node))]
         raise AssertionError(operator)
 
     def also(self, part: Operator, node: str) -> list[str]:
         """Return lines that restrict the bound variable ``node`` to the nodes of ``part``."""
         if isinstance(part, SavedSet):
             return [self.values(part, node)]
+        if _has_measure(part):
+            return self.distinct(part, node)
         return self.filter(self.condition(part, node))
+
+    def distinct(self, operator: Operator, node: str) -> list[str]:
+        """Return a sub-select of the operator's nodes."""
+        return [f"{{ SELECT DISTINCT {node} WHERE {{", *_indented(self.pattern(operator, node)), "} }"]
 
     def filter(self, condition: str) -> list[str]:
         bare = condition.startswith(("(", "EXISTS", "NOT EXISTS"))
@@ -108,7 +139,7 @@ class _Sparql:
         match operator:
             case Lookup() | SavedSet():
                 return 0
-            case Hop() | Filter():
+            case Hop() | Filter() | CountFilter() | Superlative():
                 return min(90, 1 + self.rank(operator.source))
             case Intersection():
                 return min(self.rank(part) for part in operator.parts)
@@ -125,8 +156,7 @@ class _Sparql:
         if start is None:
             start = self.variable(hop.source.type)
             if not self.is_implied(hop):
-                inner = self.pattern(hop.source, start)
-                lines = [f"{{ SELECT DISTINCT {start} WHERE {{", *_indented(inner), "} }"]
+                lines = self.distinct(hop.source, start)
         lines += self.union([[self.triple(start, move, node)] for move in hop.moves])
         if hop.check:
             lines.append(self.is_a(node, hop.type))
@@ -138,6 +168,53 @@ class _Sparql:
             return False
         signatures = [(s, move.forward) for move in hop.moves for s in self.schema.relation(move.relation).signatures]
         return hop.source.type is None or {s.head if f else s.tail for s, f in signatures} == {hop.source.type}
+
+    # -- measures -----------------------------------------------------------------------------------------------------
+
+    def superlative(self, operator: Superlative, node: str) -> list[str]:
+        best, other = self.variable("best"), self.variable(operator.type)
+        greatest = "MAX" if operator.greatest else "MIN"
+        inner, value = self.measured(operator, other)
+        lines, own = self.measured(operator, node)
+        return [
+            f"{{ SELECT ({greatest}({value}) AS {best}) WHERE {{",
+            *_indented(inner),
+            "} }",
+            *lines,
+            f"FILTER({own} = {best})",
+        ]
+
+    def measured(self, operator: Superlative, node: str) -> tuple[list[str], str]:
+        """Return lines that bind ``node`` to the nodes of the source, and the expression of their value."""
+        source, measure = operator.source, operator.measure
+        if isinstance(measure, Count):
+            number = self.variable("count")
+            return self.counted(measure, source, node, number), number
+        line, value = self.attribute(measure.name, node)
+        element = measure.sql_type.removesuffix("[]")
+        known = [f"FILTER({value} = {value})"] if element in ("DOUBLE", "FLOAT") else []  # not NaN
+        value = f"xsd:integer({value})" if element == "BOOLEAN" else value  # engines do not order booleans
+        return [*self.pattern(source, node), line, *known], value
+
+    def counted(self, count: Count, source: Operator, node: str, number: str) -> list[str]:
+        """Return a sub-select of the source's nodes and the number of nodes that the count reaches from each."""
+        typed = isinstance(source, AllNodes) and source.type is not None
+        starts = self.pattern(source, node) if typed else self.distinct(source, node)
+        lines, here = [], node
+        for step in count.steps:
+            there = self.variable(step.type)
+            lines += self.union([[self.triple(here, move, there)] for move in step.moves])
+            if step.within is not None:
+                plain = _is_plain(step.within)
+                lines += self.pattern(step.within, there) if plain else self.also(step.within, there)
+            here = there
+        return [
+            f"{{ SELECT {node} (COUNT(DISTINCT {here}) AS {number}) WHERE {{",
+            *_indented(starts),
+            "  OPTIONAL {",
+            *_indented(_indented(lines)),
+            f"  }} }} GROUP BY {node} }}",
+        ]
 
     # -- as a condition -----------------------------------------------------------------------------------------------
 
@@ -237,15 +314,7 @@ class _Sparql:
 
     def test(self, test: Condition, node: str) -> list[str]:
         element = test.sql_type.removesuffix("[]")
-        value = self.variable(test.attribute)
-        if test.attribute == "key" and self.schema.rdf_source:
-            base = self.schema.key_base
-            text = f"STRAFTER(STR({node}), {string_literal(base)})" if base else f"STR({node})"
-            triple = f"BIND({text} AS {value})"
-        else:
-            triple = f"{node} {self.predicate(test.attribute)} {value} ."
-            if self.schema.rdf_source:
-                triple = f"GRAPH {self.short(TABLES_GRAPH)} {{ {triple} }}"
+        triple, value = self.attribute(test.attribute, node)
         real = f"{value} = {value}" if element in ("DOUBLE", "FLOAT") else ""  # NaN counts as missing
         if test.op == "missing":
             inside = f"{triple} FILTER({real})" if real else triple
@@ -260,6 +329,18 @@ class _Sparql:
         else:
             condition = f"{value} {test.op} {values[0]}"
         return [triple, f"FILTER({f'{real} && ' if real else ''}{condition})"]
+
+    def attribute(self, name: str, node: str) -> tuple[str, str]:
+        """Return a line that binds a new variable to each value of an attribute, and the variable."""
+        value = self.variable(name)
+        if name == "key" and self.schema.rdf_source:
+            base = self.schema.key_base
+            text = f"STRAFTER(STR({node}), {string_literal(base)})" if base else f"STR({node})"
+            return f"BIND({text} AS {value})", value
+        triple = f"{node} {self.predicate(name)} {value} ."
+        if self.schema.rdf_source:
+            triple = f"GRAPH {self.short(TABLES_GRAPH)} {{ {triple} }}"
+        return triple, value
 
     def predicate(self, attribute: str) -> str:
         own = {"name": KB_NAMESPACE + "name" if self.schema.rdf_source else STANDARD_PREFIXES["rdfs"] + "label"}

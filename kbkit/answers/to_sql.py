@@ -12,7 +12,11 @@ from dataclasses import dataclass, field
 
 from kbkit.answers.algebra import (
     AllNodes,
+    Attribute,
     Condition,
+    Count,
+    CountFilter,
+    CountStep,
     Difference,
     Filter,
     Hop,
@@ -22,6 +26,7 @@ from kbkit.answers.algebra import (
     Operator,
     Plan,
     SavedSet,
+    Superlative,
     Union,
 )
 from kbkit.answers.bind import Bindings, Constant
@@ -54,7 +59,7 @@ def condition_sql(condition: Condition, values: Sequence[str]) -> str:
     element = condition.sql_type.removesuffix("[]")
     is_list = condition.sql_type.endswith("[]")
     item = "item" if is_list else column
-    known = f"{item} IS NOT NULL" + (f" AND NOT isnan({item})" if element in ("DOUBLE", "FLOAT") else "")
+    known = known_sql(item, element)
     if condition.op == "missing":
         text = known
     elif condition.op == "contains":
@@ -70,6 +75,23 @@ def condition_sql(condition: Condition, values: Sequence[str]) -> str:
     if condition.op == "missing" and not condition.negated:
         return f"{column} IS NULL" if text == f"{column} IS NOT NULL" else f"NOT coalesce({text}, false)"
     return text
+
+
+def measure_sql(attribute: Attribute, op: str) -> tuple[str, str]:
+    """Return the SQL of an attribute's value, and the condition that there is one.
+
+    The value of a list is its greatest (``op`` is max) or least (min) element.
+    """
+    column, element = identifier(attribute.name), attribute.sql_type.removesuffix("[]")
+    if element == attribute.sql_type:
+        return column, known_sql(column, element)
+    value = f"list_{op}(list_filter({column}, lambda item: {known_sql('item', element)}))"
+    return value, f"{value} IS NOT NULL"
+
+
+def known_sql(item: str, sql_type: str) -> str:
+    """Return the condition that a value is neither NULL nor NaN."""
+    return f"{item} IS NOT NULL" + (f" AND NOT isnan({item})" if sql_type in ("DOUBLE", "FLOAT") else "")
 
 
 def constant_sql(value: tuple[NodeRow, ...] | Constant, sql_type: str) -> str:
@@ -106,6 +128,7 @@ class _Sql:
     nodes_by_id: bool
     steps: dict[str, str] = field(default_factory=dict)
     known: dict[Operator, str] = field(default_factory=dict)
+    measured: dict[tuple[Operator, Attribute | Count, str], str] = field(default_factory=dict)
     recursive: bool = False
 
     def table(self, operator: Operator) -> str:
@@ -141,6 +164,14 @@ class _Sql:
                 return self.filter(operator)
             case Hop():
                 return self.hop(operator)
+            case CountFilter():
+                values = self.values(operator.source, operator.count)
+                sign = "<>" if operator.op == "!=" else operator.op
+                return f"SELECT id FROM {values} WHERE value {sign} {self.number(operator.parameter)}"
+            case Superlative():
+                op = "max" if operator.greatest else "min"
+                values = self.values(operator.source, operator.measure, op)
+                return f"SELECT id FROM {values} WHERE value = (SELECT {op}(value) FROM {values})"
             case Intersection():
                 first, *rest = (self.table(part) for part in operator.parts)
                 return f"SELECT id FROM {first} WHERE " + _all([f"id IN (SELECT id FROM {t})" for t in rest])
@@ -183,6 +214,74 @@ class _Sql:
         if self.bound is None:
             return f"${name}" if kind == "VARCHAR" else f"${name}::{kind}"
         return constant_sql(self.bound[name], test.sql_type)
+
+    def number(self, name: str) -> str:
+        return f"${name}::BIGINT" if self.bound is None else constant_sql(self.bound[name], "BIGINT")
+
+    # -- measures -----------------------------------------------------------------------------------------------------
+
+    def values(self, source: Operator, measure: Attribute | Count, op: str = "") -> str:
+        """Return the name of a step with the columns ``id`` and ``value``, a row for each source node with a value."""
+        key = (source, measure, op)
+        if key not in self.measured:
+            if isinstance(measure, Count):
+                name, body = "counts", self.counts(source, measure)
+            else:
+                name, body = measure.name, self.attribute(source, measure, op)
+            self.measured[key] = name = self.new_name(name)
+            self.steps[name] = body
+        return self.measured[key]
+
+    def attribute(self, source: Operator, attribute: Attribute, op: str) -> str:
+        value, known = measure_sql(attribute, op)
+        conditions = [] if isinstance(source, AllNodes) else [f"id IN (SELECT id FROM {self.table(source)})"]
+        table = self.table(AllNodes(source.type))
+        return f"SELECT id, {value} AS value FROM {table} WHERE " + _all([*conditions, known])
+
+    def counts(self, source: Operator, count: Count) -> str:
+        starts = self.table(source)
+        first, *rest = count.steps
+        reached = self.pairs(first, starts, "id")
+        for step in rest:
+            reached = self.pairs(step, reached, "start")
+        return (
+            f"SELECT s.id, coalesce(r.value, 0) AS value FROM {starts} s"
+            f"\n  LEFT JOIN (SELECT start, count(*) AS value FROM {reached} GROUP BY start) r ON r.start = s.id"
+        )
+
+    def pairs(self, step: CountStep, before: str, start: str) -> str:
+        """Add a step with the distinct pairs of a start node and a node that it reaches: columns ``start``, ``id``."""
+        within = "" if step.within is None else f" IN (SELECT id FROM {self.table(step.within)})"
+        parts = []
+        for move in step.moves:
+            near, far = ("head", "tail") if move.forward else ("tail", "head")
+            table = identifier(self.schema.relation(move.relation).table)
+            if move.closure:
+                table = self.pair_closure(move, table, before, start)
+                where = f" WHERE id{within}" if within else ""
+                parts.append(f"SELECT start, id FROM {table}{where}")
+                continue
+            where = f" WHERE r.{far}{within}" if within else ""
+            parts.append(
+                f"SELECT DISTINCT b.{start} AS start, r.{far} AS id FROM {before} b"
+                f" JOIN {table} r ON r.{near} = b.id{where}"
+            )
+        name = self.new_name("reached")
+        self.steps[name] = "\n  UNION ".join(parts)
+        return name
+
+    def pair_closure(self, move: Move, table: str, before: str, start: str) -> str:
+        """Add a recursive step with the pairs that a repeated relation reaches (``*``: or the pairs before)."""
+        self.recursive = True
+        near, far = ("head", "tail") if move.forward else ("tail", "head")
+        first = f"SELECT {start} AS start, id FROM {before}"
+        if move.closure == "+":
+            first = f"SELECT b.{start} AS start, r.{far} AS id FROM {before} b JOIN {table} r ON r.{near} = b.id"
+        name = self.new_name("reached")
+        self.steps[name] = f"{first}\n  UNION SELECT {name}.start, {far} FROM {table} JOIN {name} ON {near} = {name}.id"
+        return name
+
+    # -- hops ---------------------------------------------------------------------------------------------------------
 
     def hop(self, hop: Hop) -> str:
         source = self.table(hop.source)

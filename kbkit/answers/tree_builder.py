@@ -15,8 +15,11 @@ import lark
 
 from kbkit.answers.errors import ExpressionError, relation_alone
 from kbkit.answers.syntax import (
+    Aggregate,
     Combine,
     Condition,
+    Count,
+    CountTest,
     Edge,
     Expression,
     Filter,
@@ -27,6 +30,7 @@ from kbkit.answers.syntax import (
     SavedSet,
     Slot,
     Step,
+    Superlative,
 )
 
 _MAX_DIGITS = 60
@@ -63,8 +67,12 @@ class _Builder(lark.Transformer[lark.Token, Any]):
         return Combine("-", tuple(map(_set, parts)))
 
     def path(self, parts: list[Any]) -> Path:
-        arrows = tuple(_ARROWS.get(str(arrow), str(arrow)) for arrow in parts[1::2])
-        return Path(tuple(parts[::2]), arrows)
+        return Path(tuple(parts[::2]), _arrows(parts[1::2]))
+
+    def total(self, parts: list[Any]) -> Aggregate:
+        op, source, *rest = parts
+        attribute, attribute_at = (_plain(rest[0]), rest[0].start_pos or 0) if rest else (None, 0)
+        return Aggregate(str(op), _set(source), attribute, op.start_pos or 0, attribute_at)
 
     def group(self, parts: list[Expression]) -> Expression:
         found: Expression = _set(parts[0])
@@ -114,8 +122,25 @@ class _Builder(lark.Transformer[lark.Token, Any]):
         negation, _, attribute = parts
         return Condition(_plain(attribute), "missing", (), negation is not None, attribute.start_pos)
 
+    def compare_count(self, parts: list[Any]) -> CountTest:
+        count, op, value = parts
+        return CountTest(count, str(op), _constant(value), count.at)
+
+    def superlative(self, parts: list[Any]) -> Superlative:
+        op, measure = parts
+        if isinstance(measure, Count):
+            return Superlative(str(op), measure, measure.at)
+        return Superlative(str(op), _plain(measure), measure.start_pos)
+
+    def count(self, parts: list[Any]) -> Count:
+        return Count(tuple(parts[2::2]), _arrows(parts[1::2]), parts[0].start_pos)
+
     def value(self, parts: list[lark.Token]) -> Any:
         return _constant(parts[0])
+
+
+def _arrows(tokens: list[lark.Token]) -> tuple[str, ...]:
+    return tuple(_ARROWS.get(str(token), str(token)) for token in tokens)
 
 
 def _set(part: Any) -> Any:

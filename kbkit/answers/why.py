@@ -14,7 +14,9 @@ import numpy as np
 
 from kbkit.answers.algebra import (
     AllNodes,
+    Attribute,
     Condition,
+    CountFilter,
     Difference,
     Filter,
     Hop,
@@ -24,6 +26,7 @@ from kbkit.answers.algebra import (
     Operator,
     Plan,
     SavedSet,
+    Superlative,
     Union,
     operators,
 )
@@ -31,6 +34,7 @@ from kbkit.answers.bind import Bindings, Constant
 from kbkit.answers.evaluate import SingleEvaluator
 from kbkit.answers.session import Session
 from kbkit.answers.syntax import Edge, identifier, quoted
+from kbkit.answers.to_sql import measure_sql
 from kbkit.errors import KbError
 from kbkit.schema import quote
 
@@ -112,6 +116,7 @@ class _Prover:
     bound: Bindings
     evaluator: SingleEvaluator
     proofs: dict[tuple[int, int], _Proof] = field(default_factory=dict)
+    superlatives: dict[int, str] = field(default_factory=dict)
 
     def holds(self, operator: Operator, node: int) -> bool:
         return bool(self.evaluator.contains(operator, np.array([node], np.int32))[0])
@@ -136,6 +141,11 @@ class _Prover:
                 return self.prove(operator.left, node) + self.disprove(operator.right, node)
             case Filter():
                 return self.prove(operator.source, node) + _Proof(facts=tuple(self.facts(operator, node)))
+            case CountFilter():
+                [number] = self.evaluator.count(operator.count, np.array([node], np.int32)).tolist()
+                return self.prove(operator.source, node) + _Proof(facts=((node, f"{operator.count.text} = {number}"),))
+            case Superlative():
+                return self.prove(operator.source, node) + _Proof(facts=((node, self.superlative(operator)),))
             case SavedSet():
                 return _Proof(facts=((node, f"in @{operator.name}"),))
             case _:
@@ -178,11 +188,35 @@ class _Prover:
         )
 
     def facts(self, operator: Filter, node: int) -> list[tuple[int, str]]:
-        table = "nodes" if operator.type is None else quote(self.session.schema.type(operator.type).table)
+        table = self.session.table(operator.type)
         columns = ", ".join(quote(test.attribute) for test in operator.conditions)
         [row] = self.session.stores.tables.rows(f"SELECT {columns} FROM {table} WHERE id = $id", {"id": node})
         values = zip(operator.conditions, row, strict=True)
         return [(node, f"{t.attribute} is missing" if v is None else f"{t.attribute} = {_cell(v)}") for t, v in values]
+
+    def superlative(self, operator: Superlative) -> str:
+        """Return the greatest or least value with the number of nodes that have one; computed once."""
+        if id(operator) not in self.superlatives:
+            self.superlatives[id(operator)] = self._superlative(operator)
+        return self.superlatives[id(operator)]
+
+    def _superlative(self, operator: Superlative) -> str:
+        import polars as pl
+
+        members = self.evaluator.members(operator.source)
+        which, measure = ("greatest" if operator.greatest else "least"), operator.measure
+        if isinstance(measure, Attribute):
+            op = "max" if operator.greatest else "min"
+            value, known = measure_sql(measure, op)
+            among = f"FROM {self.session.table(operator.type)} WHERE id IN (SELECT member FROM kbkit_batch) AND {known}"
+            sql = f"SELECT {op}({value}) AS value, count(*) AS nodes {among}"
+            frames = {"kbkit_batch": pl.DataFrame({"member": members})}
+            [(best, nodes)] = self.session.stores.tables.lookup(sql, frames=frames).rows()
+            text = f"{measure.name} = {_cell(best)}"
+        else:
+            counts, nodes = self.evaluator.count(measure, members), len(members)
+            text = f"{measure.text} = {counts.max() if operator.greatest else counts.min()}"
+        return f"{text}, the {which} of {nodes:,} node{'s' if nodes != 1 else ''}"
 
     def disprove(self, operator: Operator, node: int) -> _Proof:
         """Return a proof that ``node`` is not in the operator's set; it has triples if a nested set is subtracted."""
@@ -200,7 +234,7 @@ class _Prover:
                 return self._triples_against(part, node)
             case Union():
                 return reduce(_Proof.__add__, (self._triples_against(part, node) for part in operator.parts))
-            case Filter() if not self.holds(operator.source, node):
+            case Filter() | CountFilter() | Superlative() if not self.holds(operator.source, node):
                 return self._triples_against(operator.source, node)
             case Hop() if any(isinstance(op, Difference) for op in operators(operator.source)):
                 return self._no_source(operator, node)
@@ -251,12 +285,20 @@ def describe(operator: Operator, bound: Bindings) -> str:
         case Filter():
             conditions = ", ".join(_describe_condition(test, bound) for test in operator.conditions)
             return f"{_nested(operator.source, bound)}{{{conditions}}}"
+        case CountFilter():
+            number = bound[operator.parameter]
+            assert isinstance(number, Constant)
+            return f"{_nested(operator.source, bound)}{{{operator.count.text} {operator.op} {number.text}}}"
+        case Superlative():
+            measure = operator.measure
+            text = identifier(measure.name) if isinstance(measure, Attribute) else measure.text
+            return f"{_nested(operator.source, bound)}{{{'max' if operator.greatest else 'min'} {text}}}"
         case Hop():
             edges = "|".join(str(Edge(m.relation, not m.forward, m.closure)) for m in operator.moves)
             return f"{_nested(operator.source, bound)} -> [{edges}] -> {_type(operator.type)}"
         case Difference():
             return f"{_nested(operator.left, bound)} - {_nested(operator.right, bound)}"
-        case _:
+        case Intersection() | Union():
             sign = " & " if isinstance(operator, Intersection) else " | "
             return sign.join(_nested(part, bound) for part in operator.parts)
 
@@ -267,7 +309,7 @@ def _type(node_type: str | None) -> str:
 
 def _nested(operator: Operator, bound: Bindings) -> str:
     text = describe(operator, bound)
-    return text if isinstance(operator, (AllNodes, Lookup, SavedSet, Filter)) else f"({text})"
+    return text if isinstance(operator, (AllNodes, Lookup, SavedSet, Filter, CountFilter, Superlative)) else f"({text})"
 
 
 def _describe_condition(test: Condition, bound: Bindings) -> str:

@@ -1,0 +1,85 @@
+"""Count, for each of many nodes, the distinct nodes that the steps of a count reach; on the adjacency arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kbkit.answers.algebra import Count, CountStep, Operator
+from kbkit.answers.pairs import Pairs, closure, neighbors, pack, unique
+from kbkit.answers.session import Session
+from kbkit.stores.adjacency import Ids
+from kbkit.stores.arrays import Mask
+
+Counts: TypeAlias = NDArray[np.int64]
+IsWithin: TypeAlias = Callable[[Operator, Pairs], Mask]
+"""Return a mask of the pairs (position of a start node, id) whose id is in an operator's set."""
+
+COMPARE = {
+    "=": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+
+_EDGES, _CLOSURE_NODES = 1_000_000, 1024
+"""Edges of the first step, and start nodes of a count with closures, that are followed at once."""
+
+
+def count_reached(session: Session, count: Count, ids: Ids, is_within: IsWithin) -> Counts:
+    """Return the number of distinct nodes that a count reaches from each of ``ids``."""
+    first, *rest = count.steps
+    degrees = [session.move(move.relation, move.forward).ranges(ids)[1] for move in first.moves]
+    closes = any(move.closure for step in count.steps for move in step.moves)
+    if not rest and first.within is None and len(degrees) == 1 and not closes:
+        return degrees[0]
+    counts = np.zeros(len(ids), np.int64)
+    blocks = _spans(len(ids)) if closes else _blocks(sum(degrees, np.zeros(len(ids), np.int64)))
+    for start, end in blocks:
+        pairs = pack(np.arange(start, end), ids[start:end])
+        for step in count.steps:
+            pairs = _follow(session, step, pairs)
+            if step.within is not None and len(pairs):
+                pairs = pairs[is_within(step.within, pairs)]
+        counts[start:end] = np.bincount((pairs >> 32) - start, minlength=end - start)
+    return counts
+
+
+def _spans(nodes: int) -> Iterator[tuple[int, int]]:
+    for start in range(0, nodes, _CLOSURE_NODES):
+        yield start, min(nodes, start + _CLOSURE_NODES)
+
+
+def _blocks(degrees: Counts) -> Iterator[tuple[int, int]]:
+    """Yield (start, end) of consecutive nodes with about ``_EDGES`` edges."""
+    total = np.cumsum(degrees)
+    start = 0
+    while start < len(degrees):
+        before = int(total[start - 1]) if start else 0
+        end = max(start + 1, int(np.searchsorted(total, before + _EDGES, side="right")))
+        yield start, end
+        start = end
+
+
+def _follow(session: Session, step: CountStep, pairs: Pairs) -> Pairs:
+    parts = []
+    for move in step.moves:
+        csr = session.move(move.relation, move.forward)
+        parts.append(closure(csr, pairs, move.closure == "*") if move.closure else neighbors(csr, pairs))
+    return unique(parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts)))
+
+
+def best_of_rows(rows: NDArray[np.int64], values: Counts, greatest: bool) -> Mask:
+    """Return a mask of the greatest (or least) values of each row; ``rows`` are in order."""
+    if not len(rows):
+        return np.zeros(0, bool)
+    starts = np.flatnonzero(np.concatenate(([True], rows[1:] != rows[:-1])))
+    best = (np.maximum if greatest else np.minimum).reduceat(values, starts)
+    lengths = np.diff(np.append(starts, len(rows)))
+    mask: Mask = values == np.repeat(best, lengths)
+    return mask
