@@ -98,7 +98,17 @@ def answers(whole: Graph, text: str, slots: Mapping[str, Any] | None = None) -> 
     tree = parse(text)
     if set(slots or {}) - set(syntax.slots(tree)):
         raise RefusedError("unknown slot")
-    return Oracle(whole, slots or {}).set(tree).nodes
+    oracle = Oracle(whole, slots or {})
+    if not isinstance(tree, syntax.Aggregate):
+        return oracle.set(tree).nodes
+    oracle.value(tree)  # refuses what has no value
+    return oracle.set(tree.source).nodes
+
+
+def value(whole: Graph, text: str, slots: Mapping[str, Any] | None = None) -> Any:
+    """The value of ``count(...)`` and so on; None for any other expression."""
+    tree = parse(text)
+    return Oracle(whole, slots or {}).value(tree) if isinstance(tree, syntax.Aggregate) else None
 
 
 @dataclass
@@ -116,8 +126,12 @@ class Oracle:
                 raise RefusedError(f"no set {tree.name}")
             return self.graph.saved[tree.name]
         if isinstance(tree, syntax.Filter):
-            inside = self.set(tree.source)
-            return self.passing(inside, tree.conditions)
+            found = self.set(tree.source)
+            for test in tree.conditions:
+                found = self.kept(found, test)
+            return found
+        if isinstance(tree, syntax.Aggregate):
+            raise RefusedError("not the whole expression")
         if isinstance(tree, syntax.Path):
             return self.path(tree)
         return self.combined(tree)
@@ -129,7 +143,7 @@ class Oracle:
         wanted = None if tree.type is None else self.name_of(tree.type, self.graph.types)
         pick = tree.selector
         if isinstance(pick, syntax.Slot):
-            value = str(self.value(pick))
+            value = str(self.filled(pick))
             pick = syntax.Key(value[1:]) if value.startswith("#") else syntax.Name(value)
         if pick is None:
             return Typed(wanted, self.all(wanted))
@@ -256,28 +270,89 @@ class Oracle:
 
     # -- conditions ---------------------------------------------------------------------------------------------------
 
-    def passing(self, source: Typed, conditions: Iterable[syntax.Condition]) -> Typed:
-        tests = [self.test(source.type, condition) for condition in conditions]
-        kept = (ref for ref in source.nodes if all(test(self.graph.nodes[ref]) for test in tests))
-        return Typed(source.type, frozenset(kept))
+    def kept(self, source: Typed, test: syntax.Test) -> Typed:
+        """What a test in braces keeps of a set."""
+        if isinstance(test, syntax.Condition):
+            passes = self.test(source.type, test)
+            return Typed(source.type, frozenset(ref for ref in source.nodes if passes(self.graph.nodes[ref])))
+        if isinstance(test, syntax.CountTest):
+            number = cast(self.filled(test.value), "BIGINT")
+            counts = {ref: self.count(ref, source.type, test.count) for ref in sorted(source.nodes)}
+            self.count(None, source.type, test.count)  # refuses a path that fits no schema, for an empty set too
+            return Typed(source.type, frozenset(r for r, n in counts.items() if compares(n, test.op, [number])))
+        best = max if test.op == "max" else min
+        values: dict[Ref, Any] = {}
+        if isinstance(test.measure, syntax.Count):
+            self.count(None, source.type, test.measure)
+            values = {ref: self.count(ref, source.type, test.measure) for ref in source.nodes}
+        else:
+            name = self.attribute(source.type, test.measure)[0]
+            for ref in source.nodes:
+                items = present(self.graph.nodes[ref], name)
+                if items:
+                    values[ref] = best(items)
+        return Typed(source.type, frozenset(r for r, v in values.items() if v == best(values.values())))
 
-    def test(self, wanted: str | None, condition: syntax.Condition) -> Callable[[Node], bool]:
+    def count(self, start: Ref | None, wanted: str | None, count: syntax.Count) -> int:
+        """How many nodes the path of a count reaches from a node, step by step."""
+        elements: list[Any] = [syntax.Nodes(wanted), *count.elements]
+        for i in range(1, len(elements) - 1):
+            if self.is_bare_relation(elements, i):
+                elements[i] = syntax.Step((syntax.Edge(elements[i].type),))
+        here = Typed(wanted, frozenset() if start is None else frozenset({start}))
+        step = None
+        for element in elements[1:]:
+            if isinstance(element, syntax.Step):
+                step = element
+                continue
+            there = self.set(element)
+            ends = (here.type, there.type) if count.arrows[0] == "->" else (there.type, here.type)
+            reached: set[Ref] = set()
+            for edge in self.edges_of(step, *ends):
+                way = self.way(edge, *ends)
+                if count.arrows[0] == "<-":
+                    way = "backward" if way == "forward" else "forward"
+                reached |= self.reach(here.nodes, edge, way)
+            here, step = Typed(there.type, there.nodes & reached), None
+        return len(here.nodes)
+
+    def value(self, tree: syntax.Aggregate) -> Any:
+        """The value of a function of a whole set."""
+        source = self.set(tree.source)
+        if tree.attribute is None:
+            return len(source.nodes)
+        name, kind = self.attribute(source.type, tree.attribute)
+        items = [item for ref in source.nodes for item in present(self.graph.nodes[ref], name)]
+        if tree.op == "values":
+            return sorted(set(items))
+        if kind not in ("BIGINT", "DOUBLE"):
+            raise RefusedError(f"{kind} is no number")
+        if tree.op == "sum":
+            return math.fsum(items) if kind == "DOUBLE" else sum(items)
+        return math.fsum(items) / len(items) if items else None
+
+    def attribute(self, wanted: str | None, written: str) -> tuple[str, str]:
+        """The name and DuckDB type of an attribute of a type."""
         known = {"name": "VARCHAR", "key": "VARCHAR"}
         if wanted is not None:
             members = [n for n in self.graph.nodes.values() if n.has(wanted)]
             known |= {
                 a: k for a, k in self.graph.kinds.items() if any(n.attributes.get(a) is not None for n in members)
             }
-        name = self.name_of(condition.attribute, known)
-        kind = known[name].removesuffix("[]")
+        name = self.name_of(written, known)
+        return name, known[name]
+
+    def test(self, wanted: str | None, condition: syntax.Condition) -> Callable[[Node], bool]:
+        name, kind = self.attribute(wanted, condition.attribute)
+        kind = kind.removesuffix("[]")
         if condition.op == "contains" and kind != "VARCHAR":
             raise RefusedError(f"{name} is no text")
-        values = [cast(self.value(v), kind) for v in condition.values]
+        values = [cast(self.filled(v), kind) for v in condition.values]
         if condition.op == "missing":
             return lambda node: bool(present(node, name)) == condition.negated
         return lambda node: any(compares(item, condition.op, values) for item in present(node, name))
 
-    def value(self, given: Any) -> Any:
+    def filled(self, given: Any) -> Any:
         if not isinstance(given, syntax.Slot):
             return given
         if given.name not in self.slots:

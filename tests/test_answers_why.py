@@ -48,7 +48,7 @@ def check(made: Case, text: str, slots: dict[str, object], ref: oracle.Ref) -> N
 @given(rng=st.randoms(use_true_random=False))
 def test_a_proof_is_correct_sufficient_and_short(seed: int, rng: random.Random) -> None:
     made = case(seed)
-    writer = Writer(rng, made.graph)
+    writer = Writer(rng, made.graph, measures=False)  # the triples of a proof do not include all that is counted
     text = writer.expression(3)
     try:
         answers = oracle.answers(made.graph, text, writer.slots)

@@ -12,10 +12,13 @@ PLAIN = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 
 
 class Writer:
-    """Writes expressions about ``graph`` with the choices of ``rng``; ``slots`` are the values of those it used."""
+    """Writes expressions about ``graph`` with the choices of ``rng``; ``slots`` are the values of those it used.
 
-    def __init__(self, rng: random.Random, graph: oracle.Graph, wrong: float = 0.0) -> None:
-        self.rng, self.graph, self.wrong = rng, graph, wrong
+    ``measures`` allows counts and superlatives.
+    """
+
+    def __init__(self, rng: random.Random, graph: oracle.Graph, wrong: float = 0.0, *, measures: bool = True) -> None:
+        self.rng, self.graph, self.wrong, self.measures = rng, graph, wrong, measures
         self.slots: dict[str, Any] = {}
         self.types = sorted(graph.types)
         self.relations = sorted(graph.relations)
@@ -103,6 +106,8 @@ class Writer:
         return f"{source}{{{tests}}}"
 
     def test(self, wanted: str | None) -> str:
+        if self.measures and self.one_in(3):
+            return self.measured(wanted)
         members = [self.graph.nodes[ref] for ref in sorted(self.oracle.all(wanted))]
         kinds = {"name": "VARCHAR", "key": "VARCHAR"}
         if wanted is not None:
@@ -121,6 +126,37 @@ class Writer:
         choices = [v for n in members for v in oracle.present(n, attribute)] + VALUES[plain]
         values = [self.constant(self.rng.choice(choices)) for _ in range(self.rng.randint(1, 3))]
         return f"{name} in [{', '.join(values)}]" if op == "in" else f"{name} {op} {values[0]}"
+
+    def measured(self, wanted: str | None) -> str:
+        """A superlative, or a comparison of a count."""
+        count = self.count(wanted)
+        if count is None or self.one_in(2):
+            attribute = self.rng.choice(self.attributes(wanted))
+            return f"{self.rng.choice(['max', 'min'])} {tick(attribute) if count is None or self.one_in(2) else count}"
+        return f"{count} {self.rng.choice(['=', '!=', '<', '<=', '>', '>='])} {self.constant(self.rng.randint(0, 4))}"
+
+    def attributes(self, wanted: str | None) -> list[str]:
+        members = [self.graph.nodes[ref] for ref in sorted(self.oracle.all(wanted))]
+        own = [a for a in self.graph.kinds if wanted and any(n.attributes.get(a) is not None for n in members)]
+        return [*own, "name", "key"]
+
+    def count(self, wanted: str | None) -> str | None:
+        """A count of what one step or several reach from nodes of a type; None where no relation leads from them."""
+        text, here, arrow = "", wanted, self.rng.choice(["->", "<-"])
+        for _ in range(self.rng.choice([1, 1, 1, 2, 3])):
+            options = [
+                (r, t)
+                for r in self.relations
+                for t in [*self.types, None]
+                if (self.oracle.direction(r, here, t) if arrow == "->" else self.oracle.direction(r, t, here))
+            ]
+            if not options:
+                break
+            relation, there = self.rng.choice(options)
+            ends = (here, there) if arrow == "->" else (there, here)
+            text += f" {arrow} [{self.edge(relation, *ends)}] {arrow} {self.end(there, 1)}"
+            here = there
+        return f"count({text})" if text else None
 
     def constant(self, value: Any) -> str:
         if value != value:  # NaN is nothing to compare with
