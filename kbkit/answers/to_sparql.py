@@ -40,6 +40,10 @@ from kbkit.stores.sparql_text import string_literal
 _LOCAL = re.compile(r"(?:[A-Za-z0-9_]|%[0-9A-F]{2})(?:[A-Za-z0-9_-]|%[0-9A-F]{2})*")
 
 
+_FLAT = 2
+"""Steps of a count that are one pattern; before a further step, repeated pairs of its ends are removed."""
+
+
 def to_sparql(
     plan: Plan,
     schema: Schema,
@@ -70,13 +74,6 @@ def _indented(lines: Sequence[str]) -> list[str]:
 
 def _has_measure(operator: Operator) -> bool:
     return any(isinstance(part, (CountFilter, Superlative)) for part in operators(operator))
-
-
-def _is_plain(operator: Operator) -> bool:
-    """Return whether an operator is a type with or without conditions."""
-    if isinstance(operator, Filter):
-        return _is_plain(operator.source)
-    return isinstance(operator, AllNodes) and operator.type is not None
 
 
 @dataclass
@@ -200,13 +197,20 @@ class _Sparql:
         """Return a sub-select of the source's nodes and the number of nodes that the count reaches from each."""
         typed = isinstance(source, AllNodes) and source.type is not None
         starts = self.pattern(source, node) if typed else self.distinct(source, node)
-        lines, here = [], node
-        for step in count.steps:
+        lines: list[str] = []
+        here = node
+        for i, step in enumerate(count.steps):
+            if i >= _FLAT:
+                inner = _indented([*starts, *lines])
+                lines = [f"{{ SELECT DISTINCT {node} {here} WHERE {{", *inner, "} }"]
             there = self.variable(step.type)
             lines += self.union([[self.triple(here, move, there)] for move in step.moves])
-            if step.within is not None:
-                plain = _is_plain(step.within)
-                lines += self.pattern(step.within, there) if plain else self.also(step.within, there)
+            if isinstance(step.within, AllNodes):
+                lines.append(self.is_a(there, step.within.type))
+            elif isinstance(step.within, Filter) and isinstance(step.within.source, AllNodes):
+                lines += self.distinct(step.within, there)  # found once and joined, faster than a test of each node
+            elif step.within is not None:
+                lines += self.also(step.within, there)
             here = there
         return [
             f"{{ SELECT {node} (COUNT(DISTINCT {here}) AS {number}) WHERE {{",

@@ -34,14 +34,20 @@ _INSIDE = re.compile(_COMMON, re.X | re.S)
 def tokens(text: str) -> Iterator[Token]:
     """Split an expression into tokens; concatenated, they are the text.
 
-    A relation in brackets is one ``step``; in conditions ``[`` starts a list and is a ``symbol``.
-    Names in backticks are ``quoted``. Unfinished tokens at the end of the text are ``open_string``, ``open_quoted``,
-    ``open_key`` and ``open_step``.
+    A relation in brackets is one ``step``; in conditions ``[`` starts a list and is a ``symbol``, but not in the path of
+    a count. Names in backticks are ``quoted``. Unfinished tokens at the end of the text are ``open_string``,
+    ``open_quoted``, ``open_key`` and ``open_step``.
     """
-    pattern, position = _OUTSIDE, 0
-    while match := pattern.match(text, position):
-        kind = match.lastgroup or ""
-        yield Token(kind, match[0], position)
-        if kind == "symbol" and match[0] in "{}":
-            pattern = _INSIDE if match[0] == "{" else _OUTSIDE
+    position, before = 0, ""
+    inside: list[str] = []  # open braces, and parentheses of counts and in counts
+    while match := (_INSIDE if inside and inside[-1] == "{" else _OUTSIDE).match(text, position):
+        kind, word = match.lastgroup or "", match[0]
+        yield Token(kind, word, position)
+        if kind == "symbol" and word == "{":
+            inside.append("{")
+        elif kind == "symbol" and word == "(" and (before == "count" or (inside and inside[-1] != "{")):
+            inside.append("(")
+        elif kind == "symbol" and inside and word == {"{": "}"}.get(inside[-1], ")"):
+            inside.pop()
+        before = before if kind in ("space", "comment") else word
         position = match.end()

@@ -71,7 +71,9 @@ def _keywords(language: str) -> frozenset[str]:
         from kbkit.executor.completion.sparql import KEYWORDS
 
         return KEYWORDS
-    return frozenset(("contains", "in", "not", "missing", "all", "true", "false") if language == "answers" else ())
+    if language == "answers":
+        return frozenset(("contains", "in", "not", "missing", "all", "true", "false", "max", "min"))
+    return frozenset()
 
 
 def _colours(text: str, language: str) -> StyleAndTextTuples:

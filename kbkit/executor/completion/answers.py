@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from kbkit.answers.syntax import Edge, Key, identifier, quoted
-from kbkit.executor.completion.answers_context import Context, Path, Reader
+from kbkit.executor.completion.answers_context import COUNT, Context, Path, Reader
 from kbkit.executor.completion.ranking import (
     NAMES,
     Candidate,
@@ -31,6 +31,14 @@ _OPERATORS = {
 _SET_SIGNS = {"& ": "and", "| ": "or", "- ": "without", "{": "filter by attributes"}
 _ARROWS = {"-> ": "forward step", "<- ": "backward step"}
 _LISTED_RELATIONS = 3
+_TOTALS = [
+    Item("count(", "", "number of nodes"),
+    Item("values(", "", "values of an attribute: values(set, attribute)"),
+    Item("sum(", "", "sum of an attribute: sum(set, attribute)"),
+    Item("avg(", "", "average of an attribute: avg(set, attribute)"),
+]
+_COUNT = Item("count(", "count(-> ", "number of nodes that a path reaches")
+_SUPERLATIVES = [Item("max ", "", "with the greatest value"), Item("min ", "", "with the least value")]
 
 
 def complete(text: str, at: int, vocabulary: Vocabulary) -> list[Candidate]:
@@ -48,9 +56,12 @@ def complete(text: str, at: int, vocabulary: Vocabulary) -> list[Candidate]:
 # -- sets and relations -----------------------------------------------------------------------------------------------
 
 
-def _set(vocabulary: Vocabulary, here: Context, _text: str, _at: int) -> list[Candidate]:
+def _set(vocabulary: Vocabulary, here: Context, text: str, _at: int) -> list[Candidate]:
     path = here.path
     if path.last != "arrow":
+        if not here.quote and not text[: here.start].strip():
+            types = vocabulary.cached("types", lambda: Pool(_types(vocabulary)))
+            return layered(here.typed, here.start, types, exact=[_TOTALS])
         return ranked(here.typed, vocabulary.cached("types", lambda: Pool(_types(vocabulary))), here.start)
     source = path.types[-1] if path.types else None
     if source is None and path.step is None:
@@ -206,7 +217,14 @@ def _attribute(vocabulary: Vocabulary, here: Context, _text: str, _at: int) -> l
         Item(f"{word}missing(", "", "without this attribute" if not word else "with this attribute")
         for word in ("", "not ")
     ]
+    tests += [*_SUPERLATIVES, _COUNT]
     return ranked(here.typed, [*items, *([] if here.quote else tests)], here.start)
+
+
+def _measure(vocabulary: Vocabulary, here: Context, _text: str, _at: int) -> list[Candidate]:
+    items = [Item(name, identifier(name), kind, 1, label) for name, kind, label in _attributes(vocabulary, here)]
+    is_total = here.kind == "total_attribute"
+    return ranked(here.typed, [*items, *([] if here.quote or is_total else [_COUNT])], here.start)
 
 
 def _attributes(vocabulary: Vocabulary, here: Context) -> list[tuple[str, str, str]]:
@@ -222,12 +240,14 @@ def _attribute_name(name: str) -> str:
 
 def _after_attribute(vocabulary: Vocabulary, here: Context, text: str, at: int) -> list[Candidate]:
     kinds = {name.casefold(): kind for name, kind, _ in _attributes(vocabulary, here)}
-    kind = kinds.get(here.attribute.casefold(), "VARCHAR")
+    if here.attribute in ("max", "min") and here.attribute not in kinds and text[: here.start][-1:].isspace():
+        return _measure(vocabulary, here, text, at)
+    kind = "BIGINT" if here.attribute == COUNT else kinds.get(here.attribute.casefold(), "VARCHAR")
     space = "" if here.typed or text[:at][-1:].isspace() else " "
     items = [
         Item(sign, f"{space}{sign}{'' if sign.endswith('[') else ' '}", meta)
         for sign, meta in _OPERATORS.items()
-        if sign != "contains" or kind.startswith("VARCHAR")
+        if (sign != "contains" or kind.startswith("VARCHAR")) and (sign != "in [" or here.attribute != COUNT)
     ]
     return starting(here.typed, items, here.start)
 
@@ -238,6 +258,8 @@ def _after_attribute(vocabulary: Vocabulary, here: Context, text: str, at: int) 
 def _after_set(_: Vocabulary, here: Context, text: str, at: int) -> list[Candidate]:
     if here.typed:
         return []
+    if here.path.lookup == "count":
+        return _signs(_ARROWS, text, at)
     signs = dict(_ARROWS) if "<-" not in here.path.arrows else {"<- ": _ARROWS["<- "]}
     signs |= _SET_SIGNS | ({") ": "close the parenthesis"} if here.depth > 1 else {})
     return _signs(signs, text, at)
@@ -267,6 +289,7 @@ _KINDS: dict[str, Callable[[Vocabulary, Context, str, int], list[Candidate]]] = 
     "saved": _saved,
     "attribute": _attribute,
     "after_attribute": _after_attribute,
+    "total_attribute": _measure,
     "after_set": _after_set,
     "after_step": _after_step,
     "after_value": _after_value,

@@ -14,6 +14,9 @@ from typing import TypeAlias
 from kbkit.answers.tokens import tokens
 from kbkit.stores.sparql_text import Token
 
+COUNT = "count("
+"""The attribute of a context after a count."""
+
 TypeOf: TypeAlias = Callable[[str], str | None]
 
 
@@ -30,7 +33,8 @@ class Path:
     last: str = ""
     step: tuple[tuple[str, bool], ...] | None = None
     lookup: str = ""
-    """After a type: ``:`` or ``all`` before a name, ``@`` before the name of a set, ``done`` after one."""
+    """After a type: ``:`` or ``all`` before a name, ``@`` before the name of a set, ``done`` after one; ``count`` at the
+    start of a count's path."""
 
     @property
     def answer(self) -> str | None:
@@ -51,7 +55,7 @@ class Context:
     """The context of the cursor.
 
     ``kind`` is one of set, after_set, after_step, edge, name, key, saved, attribute, after_attribute, value,
-    after_value, nothing. ``typed`` is the current word, from ``start``; ``quote`` its open quotation mark. ``head`` is
+    after_value, total_attribute, nothing. ``typed`` is the current word, from ``start``; ``quote`` its open quotation mark. ``head`` is
     the position of the type before a name or key.
     """
 
@@ -76,6 +80,8 @@ class Reader:
         self.conditions: list[str] | None = None
         self.state = ""
         self.head = 0
+        self.counts: list[tuple[str, int]] = []
+        """For each open count, the state to restore and the number of paths around it."""
 
     def context(self) -> Context:
         """Return the context at the end of the text."""
@@ -136,6 +142,8 @@ class Reader:
         path = self.paths[-1]
         if self.conditions is not None:
             return _IN_CONDITIONS[min(len(self.conditions), 3)] if self.state != "value" else "after_value"
+        if self.state == "total":
+            return "total_attribute"
         if path.last == "set":
             if path.lookup in (":", "all"):
                 return "name"
@@ -187,6 +195,9 @@ class Reader:
             path.lookup = "done"
         elif symbol == ")":
             self.close()
+        elif symbol == "," and len(self.paths) == 2:  # values(..., attribute)
+            self.paths[-1] = Path([self.operands[-1] or path.answer], last="set")
+            self.state = "total"
         elif symbol in "&|-":
             self.operands[-1] = self.operands[-1] or path.answer
             self.paths[-1] = Path()
@@ -202,7 +213,14 @@ class Reader:
             self.conditions, self.state = [], ""
 
     def close(self) -> None:
-        """Read a closing parenthesis: its content becomes one set."""
+        """Read a closing parenthesis: its content becomes one set, or a measure in braces."""
+        if self.counts and len(self.paths) == self.counts[-1][1] + 1:
+            self.state, _ = self.counts.pop()
+            self.paths.pop()
+            self.operands.pop()
+            self.conditions = [COUNT]
+            return
+        self.state = ""
         if len(self.paths) > 1:
             node_type = self.operands.pop() or self.paths[-1].answer
             self.paths.pop()
@@ -212,7 +230,15 @@ class Reader:
     def condition(self, kind: str, text: str) -> None:
         """Read a token inside braces: attribute, operator, value, comma."""
         assert self.conditions is not None
-        if text == "}":
+        is_name = kind in ("word", "quoted")
+        if text == "(" and self.conditions == ["count"]:
+            self.counts.append((self.state, len(self.paths)))
+            self.paths.append(Path(self.paths[-1].types[-1:], last="set", lookup="count"))
+            self.operands.append(None)
+            self.conditions, self.state = None, ""
+        elif is_name and len(self.conditions) == 1 and self.conditions[0] in ("max", "min") and not _is_test(text):
+            self.conditions, self.state = [text.strip("`")], "value"
+        elif text == "}":
             self.conditions = None
             self.paths[-1].lookup = "done"
         elif text == "," and self.state != "list":
@@ -223,7 +249,7 @@ class Reader:
             self.state = "value"
         elif text == "(" or (not self.conditions and text in ("not", "missing")):
             self.state = "missing"
-        elif kind in ("word", "quoted") and len(self.conditions) < 2:
+        elif is_name and len(self.conditions) < 2:
             self.conditions.append(text.strip("`"))
             self.state = "value" if self.state == "missing" else self.state
         elif kind == "operator" and len(self.conditions) == 1:
@@ -244,6 +270,11 @@ class Reader:
 
 
 _IN_CONDITIONS = ("attribute", "after_attribute", "value", "value")
+
+
+def _is_test(word: str) -> bool:
+    """Return whether a word after an attribute called max or min is an operator."""
+    return word in ("in", "contains")
 
 
 def _unescaped(text: str) -> str:
