@@ -111,6 +111,11 @@ class AnswerSet:
         return str(self.tree)
 
     @property
+    def set_expression(self) -> str:
+        """The expression of the set alone: for ``count(EXPR)`` and the like, EXPR."""
+        return str(syntax.set_of(self.tree))
+
+    @property
     def type(self) -> str | None:
         """The type of the members (None: any)."""
         return self.plan.type
@@ -245,15 +250,17 @@ class AnswerSet:
     def save(self, name: str) -> None:
         """Save the members in the workspace, for use as ``@name`` and in SQL (``answer_members``)."""
         stores = self._session.stores
-        expression = str(syntax.set_of(self.tree))
-        stores.workspace.save(name, expression, self.type, self._session.generation, self.nodes())
+        stores.workspace.save(name, self.set_expression, self.type, self._session.generation, self.nodes())
 
     def __repr__(self) -> str:
         count = f", {len(self.ids):,} members" if "ids" in self.__dict__ else ""
+        if self.plan.total is not None and "value" in self.__dict__:
+            count += f", value {self.value!r}"
         return f"<AnswerSet {self.expression}{count}>"
 
     def _repr_html_(self) -> str:
         from kbkit.display import html as html_pages
+        from kbkit.display.render import cell
 
         try:
             first = self.ids[: html_pages.ROWS].tolist()
@@ -262,4 +269,7 @@ class AnswerSet:
         except KbError as error:
             return html_pages.failure(self.expression, str(error))
         members = [(row.type, row.key, row.name) for row in rows.values()]
-        return html_pages.answers(self.expression, self.type, len(self.ids), members, proof)
+        value = (
+            None if self.plan.total is None else cell(self.value) if isinstance(self.value, list) else str(self.value)
+        )
+        return html_pages.answers(self.expression, self.type, len(self.ids), members, proof, value if self.plan.total else None)

@@ -183,7 +183,7 @@ def _syntax_error(text: str, error: lark.exceptions.UnexpectedInput) -> Expressi
     if text[at] in "\"'":
         if not _STRING.match(text, at):
             hint = "Quotes must be closed"
-        elif "STRING" not in expected:
+        elif not expected & {"STRING", "NUMBER"}:
             hint = 'Put a type before a name: country:"France"'
         return ExpressionError(f"Unexpected {text[at : at + 12]}", hint, text=text, at=at)
     return ExpressionError(f"Unexpected {found[0]!r}", hint, text=text, at=at)

@@ -34,8 +34,8 @@ _INSIDE = re.compile(_COMMON, re.X | re.S)
 def tokens(text: str) -> Iterator[Token]:
     """Split an expression into tokens; concatenated, they are the text.
 
-    A relation in brackets is one ``step``; in conditions ``[`` starts a list and is a ``symbol``, but not in the path of
-    a count. Names in backticks are ``quoted``. Unfinished tokens at the end of the text are ``open_string``,
+    A relation in brackets is one ``step``; in conditions ``[`` starts a list and is a ``symbol``, except in the path
+    of a count. Names in backticks are ``quoted``. Unfinished tokens at the end of the text are ``open_string``,
     ``open_quoted``, ``open_key`` and ``open_step``.
     """
     position, before = 0, ""

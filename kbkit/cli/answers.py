@@ -105,7 +105,7 @@ def answers(
     """Find the nodes that an expression describes.
 
     Expressions follow relations and combine sets (see kbkit docs answers). -p SLOT=VALUE fills <SLOT> with a name or
-    #key.
+    #key. count(EXPR), values(EXPR, ATTRIBUTE), sum(...) and avg(...) print a value.
     """
     from kbkit.answers.syntax import SavedSet
     from kbkit.display.render import write
@@ -129,8 +129,20 @@ def answers(
             typer.echo(len(found))
         elif why and on_screen(format, output):
             _print_proofs(found)
+        elif not why and (values := found.value_table()) is not None:
+            _write_value(found, values, format, output)
         else:
             write(_proofs(found) if why else found.nodes(), format, output)
+
+
+def _write_value(found: AnswerSet, values: pl.DataFrame, format: str | None, output: Path | None) -> None:
+    """Print a number by itself, and values as a table; other formats have a column named after the function."""
+    from kbkit.display.render import write
+
+    if on_screen(format, output) and not isinstance(found.value, list):
+        typer.echo("no value" if found.value is None else str(found.value))
+    else:
+        write(values, format, output)
 
 
 @contextlib.contextmanager
@@ -186,7 +198,7 @@ def _own(paths: list[Path] | None) -> list[CatalogueTemplate]:
 
 def _print_proofs(found: AnswerSet) -> None:
     """Print the first answers, each with its proof."""
-    from kbkit.display.render import TABLE_ROWS, clean
+    from kbkit.display.render import TABLE_ROWS, cell, clean
 
     nodes = found.nodes()
     first = nodes.head(TABLE_ROWS)
@@ -195,6 +207,8 @@ def _print_proofs(found: AnswerSet) -> None:
         typer.echo(clean(f"{why.name}  ({kind}#{key})"))
         for line in why.lines():
             typer.echo(clean(f"  {line}"))
+    if found.plan.total is not None:
+        typer.echo(clean(f"{found.expression} = {cell(found.value)}"))
     shown = f"{TABLE_ROWS:,} of " if nodes.height > TABLE_ROWS else ""
     typer.echo(f"{shown}{counted(nodes.height, 'answer')}")
 

@@ -48,15 +48,19 @@ def overview(name: str, title: str, counts: Sequence[str], tables: Mapping[str, 
     return _page(_line(head), _line(text("; ".join(counts))), *folded)
 
 
-def answers(expression: str, type_name: str | None, count: int, rows: Rows, proof: Sequence[str]) -> str:
-    """Render an answer set: expression, number and type of the members, the first members as (type, key, name), and the
-    proof of the first, one line per step.
+def answers(
+    expression: str, type_name: str | None, count: int, rows: Rows, proof: Sequence[str], value: str | None = None
+) -> str:
+    """Render an answer set: expression, its value if it has one, number and type of the members, the first members as
+    (type, key, name), and the proof of the first, one line per step.
     """
     of = f" of type {text(type_name)}" if type_name else ""
     members = table(("", "name", "reference"), [(n, name, f"{kind}#{key}") for n, (kind, key, name) in _numbered(rows)])
     more = _line(f"… and {count - len(rows):,} more", dim=True) if count > len(rows) else ""
     why = _folded(f"why {text(rows[0][2])}", _list(map(text, proof))) if rows and proof else ""
     head = _line(f"<code>{text(expression, 2000)}</code>")
+    if value is not None:
+        head += _line(f"<b>{text(value, 2000)}</b>")
     return _page(head, _line(plural(count, "member") + of), members if rows else "", more, why)
 
 

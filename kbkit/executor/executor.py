@@ -220,10 +220,14 @@ class Executor:
         return self.kb.answers(self.ran, timeout=self.settings.timeout, slots=slots)
 
     def answered(self, answers: AnswerSet) -> Outcome:
-        """Make an answer set the last result."""
+        """Make an answer set the last result; of ``count(...)`` and so on, the outcome shows the value."""
         import polars as pl
 
         frame = answers.nodes()
+        values = answers.value_table()
+        if values is not None:
+            outcome = self.keep(Last("answers", answers.expression, frame, answers), answers, values)
+            return replace(outcome, frame=values)
         preview = frame.select(
             pl.int_range(1, pl.len() + 1).alias("n"), "name", pl.format("{}#{}", "type", "key").alias("node")
         )
@@ -320,7 +324,7 @@ class Executor:
         if not _LAST.search(signs) or LAST in self.types:
             return text
         if self.last is not None and self.last.answers is not None:
-            name = f"({self.last.answers.expression})"
+            name = f"({self.last.answers.set_expression})"
         else:
             held = self.kb.session.session_sets
             held[f"{LAST}{len(held) + 1}"] = self.members()  # for good: later answers may refer to it

@@ -101,6 +101,9 @@ _FEW_LINES = 50
 _CONTINUES_WITH = re.compile(r"\s*(?:->|<-|→|←|[&|])")
 _CONTINUES = re.compile(r"(?:->|<-|→|←|[&|,:]|(?<=\s)-)\s*\Z")
 
+_TOTAL = re.compile(r"\s*(?:count|values|sum|avg)\s*\((.*?)(?:,\s*[\w`]+\s*)?\)[\s;]*\Z", re.S)
+"""An expression for a number or for the values of an attribute: ``count(country)``, ``values(country, name)``."""
+
 
 @dataclass(frozen=True)
 class Statement:
@@ -132,6 +135,9 @@ def recognize(text: str, types: Collection[str] = ()) -> str:  # noqa: PLR0911
         return "sparql"
     if _is_cypher(masked(statement[:_HEAD], "answers", inside="_")):
         return CYPHER
+    total = _TOTAL.match(masked(statement, "answers", inside="_"))
+    if total is not None and _is_expression(total[1], types):
+        return "answers"
     if _SQL.match(_without_comments(statement[:_HEAD])):
         return "search" if _is_plain_select(statement, types) else "sql"
     if _GROUP.search(masked(statement[:_HEAD], "sparql")) or _PREFIX.match(statement):

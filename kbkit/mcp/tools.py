@@ -127,12 +127,14 @@ class _Work:
         return self._table(frame.head(cap), limit, frame.height > cap)
 
     def answers(self, expression: str, limit: int = SHOWN) -> str:
-        ids = self._kb.answers(expression).ids
+        found = self._kb.answers(expression)
+        ids = found.ids
         shown = self._kb.stores.nodes.frame(ids[:limit]).select("id", "type", "key", "name")
         names = self._explorer.names
         lines = [f"- {names.titled_node(kind, key, name)}" for _, kind, key, name in shown.iter_rows()]
         more = f"; the first {limit}:" if len(ids) > limit else ":" if lines else ""
-        return "\n".join([plural(len(ids), "answer") + more, *lines])
+        value = [] if found.plan.total is None else [f"value: {found.value}"]
+        return "\n".join([*value, plural(len(ids), "answer") + more, *lines])
 
     def _table(
         self, frame: pl.DataFrame, limit: int, cut: bool, shortened: Callable[[Any], Any] = lambda value: value

@@ -33,8 +33,8 @@ class Path:
     last: str = ""
     step: tuple[tuple[str, bool], ...] | None = None
     lookup: str = ""
-    """After a type: ``:`` or ``all`` before a name, ``@`` before the name of a set, ``done`` after one; ``count`` at the
-    start of a count's path."""
+    """After a type: ``:`` or ``all`` before a name, ``@`` before the name of a set, ``done`` after one; ``count`` at
+    the start of a count's path."""
 
     @property
     def answer(self) -> str | None:
@@ -55,8 +55,8 @@ class Context:
     """The context of the cursor.
 
     ``kind`` is one of set, after_set, after_step, edge, name, key, saved, attribute, after_attribute, value,
-    after_value, total_attribute, nothing. ``typed`` is the current word, from ``start``; ``quote`` its open quotation mark. ``head`` is
-    the position of the type before a name or key.
+    after_value, total_attribute, nothing. ``typed`` is the current word, from ``start``; ``quote`` its open
+    quotation mark. ``head`` is the position of the type before a name or key.
     """
 
     kind: str
