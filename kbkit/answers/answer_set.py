@@ -269,7 +269,7 @@ class AnswerSet:
         except KbError as error:
             return html_pages.failure(self.expression, str(error))
         members = [(row.type, row.key, row.name) for row in rows.values()]
-        value = (
-            None if self.plan.total is None else cell(self.value) if isinstance(self.value, list) else str(self.value)
-        )
-        return html_pages.answers(self.expression, self.type, len(self.ids), members, proof, value if self.plan.total else None)
+        value = None
+        if self.plan.total is not None:
+            value = cell(self.value) if isinstance(self.value, list) else str(self.value)
+        return html_pages.answers(self.expression, self.type, len(self.ids), members, proof, value)
