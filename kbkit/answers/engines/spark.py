@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kbkit.answers.algebra import Filter, SavedSet, operators
+from kbkit.answers.algebra import Attribute, Condition, Filter, SavedSet, Superlative, count_of, operators
 from kbkit.answers.engines.spark_sql import Closure, quoted, spark_type, to_spark
 from kbkit.errors import Command, KbError, MissingExtraError, Option, QueryError, QueryTimeoutError
 from kbkit.schema import Attribute, NodeType, Relation, Schema
@@ -305,12 +305,18 @@ def _check_java() -> None:
 
 def _check_types(plan: Plan) -> None:
     for operator in operators(plan.root):
-        for test in operator.conditions if isinstance(operator, Filter) else ():
+        tested: list[Condition | Attribute] = list(operator.conditions) if isinstance(operator, Filter) else []
+        if isinstance(operator, Superlative) and isinstance(operator.measure, Attribute):
+            tested.append(operator.measure)
+        for test in tested:
             if spark_type(test.sql_type) is None:
+                name = test.attribute if isinstance(test, Condition) else test.name
                 raise KbError(
-                    f"Spark does not support conditions on {test.attribute} of type {test.sql_type}",
-                    "Use the engine walk or sql",
+                    f"Spark does not support conditions on {name} of type {test.sql_type}", "Use the engine walk or sql"
                 )
+        count = count_of(operator)
+        if count is not None and any(move.closure for step in count.steps for move in step.moves):
+            raise KbError("Spark does not support counts of repeated relations", "Use the engine walk or sql")
 
 
 @contextlib.contextmanager
