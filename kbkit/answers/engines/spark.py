@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kbkit.answers.algebra import Attribute, Condition, Filter, SavedSet, Superlative, count_of, operators
+from kbkit.answers import algebra
+from kbkit.answers.algebra import Filter, SavedSet, Superlative, count_of, operators
 from kbkit.answers.engines.spark_sql import Closure, quoted, spark_type, to_spark
 from kbkit.errors import Command, KbError, MissingExtraError, Option, QueryError, QueryTimeoutError
 from kbkit.schema import Attribute, NodeType, Relation, Schema
@@ -305,12 +306,14 @@ def _check_java() -> None:
 
 def _check_types(plan: Plan) -> None:
     for operator in operators(plan.root):
-        tested: list[Condition | Attribute] = list(operator.conditions) if isinstance(operator, Filter) else []
-        if isinstance(operator, Superlative) and isinstance(operator.measure, Attribute):
+        tested: list[algebra.Condition | algebra.Attribute] = (
+            list(operator.conditions) if isinstance(operator, Filter) else []
+        )
+        if isinstance(operator, Superlative) and isinstance(operator.measure, algebra.Attribute):
             tested.append(operator.measure)
         for test in tested:
             if spark_type(test.sql_type) is None:
-                name = test.attribute if isinstance(test, Condition) else test.name
+                name = test.attribute if isinstance(test, algebra.Condition) else test.name
                 raise KbError(
                     f"Spark does not support conditions on {name} of type {test.sql_type}", "Use the engine walk or sql"
                 )
