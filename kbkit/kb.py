@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kbkit.graph.nodes import Node
     from kbkit.graph.pages import Page
     from kbkit.graph.paths import Paths
+    from kbkit.questions.ask import AskResult
     from kbkit.search.filters import Scope
     from kbkit.search.hits import SearchResults
     from kbkit.search.rerank import Reranker
@@ -396,15 +397,46 @@ class KnowledgeBase:
             self.stores.use_embedder(embedder)
         return search(self.stores, mode, k, within, type_name, rerank, options)
 
+    # -- questions ----------------------------------------------------------------------------------------------------
+
+    def ask(self, question: str, alternatives: int = 5) -> AskResult:
+        """Answer a question in plain English, without a language model.
+
+        The result has the ``answers`` (an answer set), the ``expression`` that the question was read as, a
+        ``confidence`` from 0 to 1, proofs (``why``), what the words were matched to, and other expressions it may mean.
+        Raises :class:`KbError` for an empty question.
+        """
+        from kbkit.questions.ask import ask
+
+        return ask(self.stores, question, alternatives)
+
+    def ask_many(
+        self,
+        questions: Queries | str | os.PathLike[str],
+        k: int = 20,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> pl.DataFrame:
+        """Rank answers to a batch of questions: query, rank, id, key, type, name, score, expression.
+
+        ``questions`` are as for :meth:`search_many`. The answers of a trusted expression come first, and the hits of a
+        hybrid search after them; ``expression`` is null for these. ``progress`` is called with (done, total).
+        """
+        from kbkit.measures.files import read_queries
+        from kbkit.questions.ask import ask_many
+
+        if isinstance(questions, str | os.PathLike):
+            questions = read_queries(questions)
+        return ask_many(self.stores, questions, k, progress)
+
     def linked(self, question: str) -> pl.DataFrame:
         """Return the nodes a question names, as mode ``relational`` links them.
 
-        Columns: text, how (exact, stemmed or fuzzy), weight, id, key, type, name; one row per node. Several nodes can
+        Columns: text, how (exact, derived, stemmed or fuzzy), weight, id, key, type, name; one row per node. Several nodes can
         share a name.
         """
-        from kbkit.questions.link import linked
+        from kbkit.questions.mentions import linked
 
-        return linked(self.session, question)
+        return linked(self.stores, question)
 
     # -- answers ------------------------------------------------------------------------------------------------------
 

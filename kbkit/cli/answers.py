@@ -108,7 +108,7 @@ def answers(
     #key. count(EXPR), values(EXPR, ATTRIBUTE), sum(...) and avg(...) print a value.
     """
     from kbkit.answers.syntax import SavedSet
-    from kbkit.display.render import write
+    from kbkit.display.render import TABLE_ROWS, write
     from kbkit.kb import KnowledgeBase
 
     if compile not in (None, "sql", "sparql"):
@@ -128,7 +128,7 @@ def answers(
         if count:
             typer.echo(len(found))
         elif why and on_screen(format, output):
-            _print_proofs(found)
+            print_proofs(found, TABLE_ROWS)
         elif not why and (values := found.value_table()) is not None:
             _write_value(found, values, format, output)
         else:
@@ -196,12 +196,12 @@ def _own(paths: list[Path] | None) -> list[CatalogueTemplate]:
     return [template for path in paths or [] for template in load(path)]
 
 
-def _print_proofs(found: AnswerSet) -> None:
+def print_proofs(found: AnswerSet, limit: int) -> None:
     """Print the first answers, each with its proof."""
-    from kbkit.display.render import TABLE_ROWS, cell, clean
+    from kbkit.display.render import cell, clean
 
     nodes = found.nodes()
-    first = nodes.head(TABLE_ROWS)
+    first = nodes.head(limit)
     proofs = found.proofs(first["id"].to_list())
     for why, kind, key in zip(proofs, first["type"], first["key"], strict=True):
         typer.echo(clean(f"{why.name}  ({kind}#{key})"))
@@ -209,7 +209,7 @@ def _print_proofs(found: AnswerSet) -> None:
             typer.echo(clean(f"  {line}"))
     if found.plan.total is not None:
         typer.echo(clean(f"{found.expression} = {cell(found.value)}"))
-    shown = f"{TABLE_ROWS:,} of " if nodes.height > TABLE_ROWS else ""
+    shown = f"{limit:,} of " if nodes.height > limit else ""
     typer.echo(f"{shown}{counted(nodes.height, 'answer')}")
 
 

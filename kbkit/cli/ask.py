@@ -6,19 +6,27 @@ import contextlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from kbkit.cli.commands import add
 from kbkit.cli.models import Budget, Llm, Price, Prompts, opened
-from kbkit.cli.options import Format, Kb, MaxRows, Output, Timeout, Without, counted, note, on_screen, seconds
-from kbkit.errors import KbError, Option
+from kbkit.cli.options import Format, Kb, MaxRows, Output, Timeout, Without, counted, note, on_screen, pairs, seconds
+from kbkit.errors import Command, KbError, Option
 
 if TYPE_CHECKING:
     from kbkit.agent.agent import Answer, Turn
     from kbkit.agent.state import State
     from kbkit.agent.trace import Trace
+    from kbkit.kb import KnowledgeBase
+    from kbkit.llm.calls import Calls
+    from kbkit.questions.ask import AskResult
+
+MAX_PROOFS = 10
+"""Number of answers that are shown with their proofs."""
+_CONFIDENT = 0.5
+"""Confidence below which ``--llm auto`` asks the model."""
 
 MaxActions = Annotated[
     int,
@@ -37,7 +45,20 @@ def register(app: typer.Typer) -> None:
 def ask(
     context: typer.Context,
     kb: Kb,
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="Question in plain words.")],
+    question: Annotated[str | None, typer.Argument(metavar="QUESTION", help="Question in plain English.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show what each word was matched to.")] = False,
+    alternatives: Annotated[
+        int, typer.Option("--alternatives", "-n", metavar="N", help="Number of other expressions to show.")
+    ] = 0,
+    learn: Annotated[
+        Path | None,
+        typer.Option("--learn", metavar="FILE", help="Learn from questions with answers (JSON lines), then exit."),
+    ] = None,
+    synonym: Annotated[
+        list[str] | None,
+        typer.Option("--synonym", metavar="NAME=WORD", help="Add a word for a relation or attribute, then exit."),
+    ] = None,
+    forget: Annotated[bool, typer.Option("--forget", help="Delete synonyms and what was learned, then exit.")] = False,
     llm: Llm = None,
     trace: Annotated[
         Path | None, typer.Option("--trace", metavar="FILE", help="File for all steps (JSON lines).")
@@ -55,42 +76,130 @@ def ask(
     format: Format = None,
     output: Output = None,
 ) -> None:
-    """Answer a question with a language model.
+    """Answer a question in plain English.
 
-    The model explores the KB and writes a SPARQL query; the rows of this query are the answer.
+    Without a language model, the question is read as an answer expression, which is shown with a proof of each answer.
+    With --llm, a model explores the KB and writes a SPARQL query; --llm auto --llm MODEL@URL asks the model only if
+    the confidence is below 0.5.
     """
-    from kbkit.agent.agent import Agent, Settings
     from kbkit.display.render import check
     from kbkit.kb import KnowledgeBase
 
-    if not llm or list(llm) == ["none"]:
-        raise KbError("No language model given", "Use ", Option("llm", "MODEL@URL"))
+    if learn or synonym or forget:
+        _teach(context, kb, learn, pairs(synonym, "synonyms", "directed=helmed"), forget=forget)
+        return
+    if question is None:
+        raise KbError("No question given", 'Example: kbkit ask KB "Which rivers flow through Peru?"')
     check(format, output)
-    settings = Settings(
-        actions=actions,
-        total=2 * actions,
-        without=tuple(dict.fromkeys(without or ())),
-        timeout=seconds(timeout),
-        limit=limit,
-    )
-    history, before = _conversation(continue_, trace)
-    with KnowledgeBase(kb) as known, opened(context, known, llm, budget, price, prompt) as calls:
-        assert calls is not None
-        calls.listen = None  # one call after another: the steps show the progress
-        agent = Agent(known.stores, calls, settings)
-        with _recorded(trace, question, history, before) as record:
-            show = not context.obj.quiet and sys.stderr.isatty()
+    models = [name for name in llm or () if name not in ("none", "auto")]
+    if not models and "auto" in (llm or ()):
+        raise KbError("Option --llm auto needs a language model", "Add ", Option("llm", "MODEL@URL"))
+    with KnowledgeBase(kb) as known:
+        if not models or "auto" in (llm or ()):
+            result = known.ask(question)
+            if not models or (result.is_trusted and result.confidence >= _CONFIDENT):
+                _write_result(context, result, explain, alternatives, format, output)
+                return
+        settings = {
+            "actions": actions,
+            "total": 2 * actions,
+            "without": tuple(dict.fromkeys(without or ())),
+            "timeout": seconds(timeout),
+            "limit": limit,
+        }
+        history, before = _conversation(continue_, trace)
+        with opened(context, known, models, budget, price, prompt) as calls:
+            assert calls is not None
+            answer = _explored(context, known, calls, settings, question, history, _Recording(trace, before))
+    _write(context, answer, format, output)
 
-            def listen(state: State) -> None:
-                if record is not None:
-                    record.step(state)
-                if show:
-                    _print_step(state)
 
-            answer = agent.ask(question, history, listen)
+def _explored(
+    context: typer.Context,
+    known: KnowledgeBase,
+    calls: Calls,
+    settings: dict[str, Any],
+    question: str,
+    history: list[Turn],
+    recording: _Recording,
+) -> Answer:
+    """Answer a question with a language model, showing and recording its steps."""
+    from kbkit.agent.agent import Agent, Settings
+
+    calls.listen = None  # one call after another: the steps show the progress
+    agent = Agent(known.stores, calls, Settings(**settings))
+    with _recorded(recording.path, question, history, recording.before) as record:
+        show = not context.obj.quiet and sys.stderr.isatty()
+
+        def listen(state: State) -> None:
             if record is not None:
-                record.answer(answer)
-        _write(context, answer, format, output)
+                record.step(state)
+            if show:
+                _print_step(state)
+
+        answer = agent.ask(question, history, listen)
+        if record is not None:
+            record.answer(answer)
+    return answer
+
+
+class _Recording(NamedTuple):
+    """The file of a trace, and the text that it begins with."""
+
+    path: Path | None
+    before: str
+
+
+def _teach(context: typer.Context, kb: Path, learn: Path | None, synonyms: dict[str, str], *, forget: bool) -> None:
+    """Change what was taught about the questions of a KB."""
+    from kbkit.cli.progress import counting
+    from kbkit.kb import KnowledgeBase
+    from kbkit.questions import teaching
+
+    with KnowledgeBase(kb) as known:
+        if forget:
+            teaching.forget(known.stores)
+            note(context, ["Deleted synonyms and learned weights"])
+        for name, word in synonyms.items():
+            note(context, [f"{teaching.add_synonym(known.stores, name, word)}: {word}"])
+        if learn is not None:
+            with counting(context.obj.quiet, "learn") as progress:
+                learned, kept = teaching.learn_from(known.stores, learn, progress)
+            typer.echo(f"held-out questions with exactly the right answers: {learned.before:.3f} before, {learned.after:.3f} after")
+            typer.echo("kept; undo with --forget" if kept else "discarded, because it does not improve the held-out questions")
+
+
+def _write_result(
+    context: typer.Context, result: AskResult, explain: bool, alternatives: int, format: str | None, output: Path | None
+) -> None:
+    """Print the expression, its confidence, and the answers with proofs."""
+    from kbkit.cli.answers import print_proofs
+    from kbkit.display.render import clean, print_table, write
+
+    answers = result.answers
+    if answers is None:
+        raise KbError(
+            "The question names nothing in this KB", "Search by words: ", Command(f"search KB {result.question!r}")
+        )
+    if not on_screen(format, output):
+        values = answers.value_table()
+        note(context, [result.expression])
+        write(answers.nodes() if values is None else values, format, output)
+        return
+    typer.echo(clean(result.expression))
+    doubt = [f"no meaning found for {', '.join(map(repr, result.unexplained))}"] if result.unexplained else []
+    doubt += [] if result.is_trusted else ["not to be trusted"]
+    typer.echo("; ".join([f"confidence {result.confidence:.2f}", *doubt]) + "\n")
+    if explain:
+        print_table(result.match_table(), sys.stdout, count=False)
+        typer.echo("")
+    if len(answers):
+        print_proofs(answers, MAX_PROOFS)
+    else:
+        typer.echo("Not in this KB: the expression has no answers")
+    if alternatives:
+        typer.echo("")
+        print_table(result.alternatives.head(alternatives), sys.stdout, count=False)
 
 
 def _conversation(path: Path | None, trace: Path | None) -> tuple[list[Turn], str]:

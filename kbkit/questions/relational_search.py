@@ -1,29 +1,79 @@
-"""The search mode ``relational``: hybrid, with connections to the nodes that the query names."""
+"""The search mode ``relational``: hybrid search, with the answers of a trusted reading of the query first."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import polars as pl
 
-from kbkit.questions.link import link
-from kbkit.questions.proofs import explained
-from kbkit.questions.relational import relational
+from kbkit.questions.reader import Read, Reader
 from kbkit.search.hits import positions
-from kbkit.search.ranking import QueryResult
+from kbkit.search.names import names_first
+from kbkit.search.ranking import EMPTY, QueryResult, Ranking
 from kbkit.search.retrievers import QueryBatch
 from kbkit.search.run import Search
 from kbkit.search.settings import Settings
+from kbkit.stores.arrays import Within, is_within
 from kbkit.stores.text_query import TextQuery
+
+MIN_CONFIDENCE = 0.5
+"""Confidence from which the answers of a reading rank first."""
 
 
 class RelationalSearch(Search):
-    """A hybrid search that also scores candidates by their connections to the nodes named in the query."""
+    """A hybrid search that ranks the answers of a trusted reading first; other queries have the hybrid ranking."""
 
     def rank(self, batch: QueryBatch, settings: Settings) -> list[QueryResult]:
-        """Combine the hybrid ranking with connections in the graph."""
-        return relational(self.session, batch, settings, super().rank(batch, replace(settings, mode="hybrid")))
+        """Return the hybrid rankings, with answers first."""
+        hybrid = replace(settings, mode="hybrid")
+        results = super().rank(batch, hybrid)
+        return [self._answers_first(batch.one(at), hybrid, result) for at, result in enumerate(results)]
+
+    def _answers_first(self, batch: QueryBatch, settings: Settings, result: QueryResult) -> QueryResult:
+        answers = answers_of(trusted(self, batch.queries[0].text))
+        answers = answers[is_within(answers, settings.within)]
+        components = {**result.components, "relational": EMPTY}
+        if not len(answers):
+            return result._replace(components=components)
+        components["relational"] = Ranking(answers, np.ones(len(answers)))
+
+        def rank(within: Within) -> QueryResult:
+            return super(RelationalSearch, self).rank(batch, replace(settings, within=within))[0]
+
+        ranked = names_first(result, answers, settings.within, settings.k, rank)
+        return ranked._replace(components=components, named=result.named)
 
     def explained(self, query: TextQuery, result: QueryResult, frame: pl.DataFrame) -> pl.DataFrame:
-        """Add the columns ``linked`` and ``why`` (with the triples of the paths)."""
-        return explained(self.session, link(self.session, query.text), positions(result, frame), frame)
+        """Add the columns ``linked`` (the names that were found) and ``why`` (with the proofs of answers)."""
+        read = trusted(self, query.text)
+        why = positions(result, frame)
+        names: list[str] = []
+        if read is not None and read.best is not None:
+            names = [f"{m.words}: {m.meaning}" for m in read.best.matches() if "#" in m.meaning]
+            answers = set(read.best.answers.ids.tolist())
+            for reasons, node in zip(why, frame["id"].to_list(), strict=True):
+                if node in answers:
+                    reasons += [read.best.expression, *read.best.answers.why(node).lines()]
+        linked = [names if read is not None else [] for _ in why]
+        return frame.with_columns(
+            pl.Series("linked", linked, dtype=pl.List(pl.String)), pl.Series("why", why, dtype=pl.List(pl.String))
+        )
+
+
+def trusted(search: Search, text: str) -> Read | None:
+    """Return how a query was read, if its best reading is trusted and has answers."""
+    if not text.strip() or not search.session.stores.has("adjacency"):
+        return None
+    read = Reader.of(search.session.stores).read(text)
+    best = read.best
+    if best is None or not best.is_trusted or not best.has_answers or read.confidence < MIN_CONFIDENCE:
+        return None
+    return read
+
+
+def answers_of(read: Read | None) -> np.ndarray:
+    """Return the sorted ids of the answers of the best reading; none without a reading."""
+    if read is None or read.best is None:
+        return EMPTY.ids
+    return read.best.answers.ids.astype(np.int64)

@@ -1,0 +1,141 @@
+"""Entry point: ask questions in plain English. No language model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from kbkit.answers.session import Session
+from kbkit.questions.reader import Match, Read, Reader, Reading
+from kbkit.stores import Stores
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from kbkit.answers.answer_set import AnswerSet
+    from kbkit.answers.why import Why
+    from kbkit.search.run import Queries
+
+MAX_ALTERNATIVES = 5
+
+
+class AskResult:
+    """The answers to a question, with the expression it was read as.
+
+    ``answers`` is an :class:`kbkit.answers.answer_set.AnswerSet`, empty if the KB has none, or None if the question
+    could not be read. ``confidence`` is the probability that the answers are exactly right.
+    """
+
+    def __init__(self, stores: Stores, read: Read, alternatives: int = MAX_ALTERNATIVES) -> None:
+        self._stores, self._read, self._alternatives = stores, read, alternatives
+
+    @property
+    def question(self) -> str:
+        """The question."""
+        return self._read.question.text
+
+    @property
+    def reading(self) -> Reading | None:
+        """The best reading; None if there is none."""
+        return self._read.best
+
+    @property
+    def answers(self) -> AnswerSet | None:
+        """The answers, evaluated lazily."""
+        return None if self.reading is None else self.reading.answers
+
+    @property
+    def expression(self) -> str:
+        """The answer expression that the question was read as; empty if it could not be read."""
+        return "" if self.reading is None else self.reading.expression
+
+    @property
+    def value(self) -> Any:
+        """The number or the values that the question asks for; None if it asks for nodes."""
+        return None if self.answers is None else self.answers.value
+
+    @property
+    def confidence(self) -> float:
+        """The probability that the answers are exactly right, 0 to 1."""
+        return self._read.confidence
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether the expression explains the words of the question, all but one at most, and its operators."""
+        return self.reading is not None and self.reading.is_trusted
+
+    @property
+    def unexplained(self) -> list[str]:
+        """The content words of the question that nothing in the expression explains."""
+        return [] if self.reading is None else list(dict.fromkeys(self.reading.unexplained))
+
+    @cached_property
+    def matches(self) -> list[Match]:
+        """What each name and word of the question was matched to."""
+        return [] if self.reading is None else self.reading.matches()
+
+    def match_table(self) -> pl.DataFrame:
+        """Return :attr:`matches` as a table: words, meaning, similarity (0 to 1)."""
+        import polars as pl
+
+        return pl.DataFrame(
+            [(match.words, match.meaning, round(match.similarity, 2)) for match in self.matches],
+            schema={"words": pl.String, "meaning": pl.String, "similarity": pl.Float64},
+            orient="row",
+        )
+
+    def why(self, node: int | str) -> Why | None:
+        """Return the proof of an answer: an id, or a reference as for ``kb.find``."""
+        return None if self.answers is None else self.answers.why(node)
+
+    def __len__(self) -> int:
+        return 0 if self.answers is None else len(self.answers)
+
+    def nodes(self) -> pl.DataFrame:
+        """Return the answers sorted by id: id, type, key, name."""
+        if self.answers is None:
+            return self._stores.nodes.frame([])
+        return self.answers.nodes()
+
+    @cached_property
+    def alternatives(self) -> pl.DataFrame:
+        """Other expressions that the question may mean, best first: score, probability, answers, expression."""
+        import polars as pl
+
+        others = [reading for reading in self._read.readings if reading is not self.reading][: self._alternatives]
+        return pl.DataFrame(
+            [(r.score, r.probability, len(r.answers), r.expression) for r in others],
+            schema={"score": pl.Float64, "probability": pl.Float64, "answers": pl.Int64, "expression": pl.String},
+            orient="row",
+        )
+
+    def __repr__(self) -> str:
+        return f"<AskResult {self.expression or 'not read'}, confidence {self.confidence:.2f}>"
+
+
+def ask(stores: Stores, question: str, alternatives: int = MAX_ALTERNATIVES) -> AskResult:
+    """Read and answer a question; see :meth:`kbkit.kb.KnowledgeBase.ask`."""
+    return AskResult(stores, Reader.of(stores).read(question), alternatives)
+
+
+def ask_many(
+    stores: Stores, questions: Queries, k: int = 20, progress: Callable[[int, int], None] | None = None
+) -> pl.DataFrame:
+    """Rank answers to many questions; see :meth:`kbkit.kb.KnowledgeBase.ask_many`."""
+    import polars as pl
+
+    from kbkit.questions.relational_search import RelationalSearch, answers_of, trusted
+    from kbkit.search.run import pairs
+
+    search = RelationalSearch.of(Session.of(stores), "relational", k, None, None, None, {"quotes": False})
+    ranked = search.many(questions, progress)
+    found = []
+    for name, text in zip(*pairs(questions), strict=True):
+        read = trusted(search, text)
+        if read is not None and read.best is not None:
+            ids = answers_of(read)
+            found.append(pl.DataFrame({"query": name, "id": ids, "expression": read.best.expression}))
+    schema = {"query": pl.String, "id": pl.Int32, "expression": pl.String}
+    known = pl.concat([pl.DataFrame(schema=schema), *(frame.cast(schema) for frame in found)])  # type: ignore[arg-type]
+    return ranked.join(known, on=["query", "id"], how="left", maintain_order="left")

@@ -1,0 +1,247 @@
+"""What the readings of a question are made of, on one KB: hops, attributes, superlatives and comparisons.
+
+An element leads from nodes of a primary type to nodes of a primary type. A hop follows a relation; a value ends the
+reading with an attribute of the nodes; the others keep some of the nodes: those with the greatest or least attribute or
+number of neighbours (``MOST``, ``MOST_NEIGHBOURS``), or with an attribute or a number that compares with a constant
+(``COMPARED``, ``COMPARED_NEIGHBOURS``).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kbkit.answers.session import Session
+from kbkit.questions.lexicon import Labels
+from kbkit.questions.taught import Taught
+from kbkit.stores import Stores
+from kbkit.stores.arrays import expand_ranges
+
+HOP, VALUE, MOST, MOST_NEIGHBOURS, COMPARED, COMPARED_NEIGHBOURS = range(6)
+
+MAX_HOPS = 3
+MAX_ELEMENTS = 5_000
+"""Limit on hops; a schema with more is read without the rarest."""
+MAX_CHAINS = 20_000
+"""Limit on the chains from one node; with more, only the hops that words of the question express are followed."""
+_SAMPLE = 50_000
+"""Nodes of a hop's ends that are compared, to see which hop can follow which."""
+_MIN_OVERLAP = 0.02
+"""Least fraction of the smaller end that two hops must share to follow each other."""
+_SAME_CLASS = 0.3
+"""Least overlap of the ends of two hops that belong to one class."""
+_INFERRED = 0.75
+"""Similarity of a word to an inferred class, relative to that to a relation that leads to it."""
+_MAX_DENSE = 2_000
+_NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "DATE", "TIMESTAMP")
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class Element(NamedTuple):
+    """One element: ``label`` is its position among the labels of relations and attributes, ``name`` the relation or
+    attribute, ``source`` and ``target`` are positions in ``schema.primary_types``.
+    """
+
+    kind: int
+    name: str
+    label: int
+    forward: bool
+    source: int
+    target: int
+    hop: int = -1
+    """The hop whose neighbours are counted."""
+
+
+class Elements:
+    """The elements of a KB, which of them can follow which, and the labels that words are compared with."""
+
+    def __init__(self, stores: Stores) -> None:
+        self.session = Session.of(stores)
+        schema = stores.schema
+        self.types = schema.primary_types
+        position = {t.name: number for number, t in enumerate(self.types)}
+        relations = [(relation.label or relation.name, relation.name) for relation in schema.relations]
+        self.all: list[Element] = []
+        joins = [
+            (join, number)
+            for number, relation in enumerate(schema.relations)
+            for join in relation.joins()
+            if join.forward or not relation.symmetric
+        ]
+        for join, number in sorted(joins, key=lambda pair: -pair[0].edges)[:MAX_ELEMENTS]:
+            source, target = position[join.source], position[join.target]
+            self.all.append(Element(HOP, join.relation.name, number, join.forward, source, target))
+        self.hops = len(self.all)
+        attributes: dict[str, int] = {}
+        texts: dict[str, list[str]] = {}
+        for kind in (VALUE, MOST, COMPARED):
+            for number, node_type in enumerate(self.types):
+                for attribute in node_type.attributes:
+                    label = attributes.setdefault(attribute.name, len(attributes))
+                    texts.setdefault(attribute.name, [attribute.name]).append(attribute.label or attribute.name)
+                    if kind == VALUE or attribute.type.startswith(_NUMERIC):
+                        at = len(relations) + label
+                        self.all.append(Element(kind, attribute.name, at, True, number, number))
+        for kind in (MOST_NEIGHBOURS, COMPARED_NEIGHBOURS):
+            for hop, element in enumerate(self.all[: self.hops]):
+                self.all.append(element._replace(kind=kind, target=element.source, hop=hop))
+        self.kind = _column(self.all, "kind")
+        self.label, self.source = _column(self.all, "label"), _column(self.all, "source")
+        self.target, self.forward = _column(self.all, "target"), _column(self.all, "forward") > 0
+        self.described = self.target.copy()
+        """The type that an element names: of neighbours that are counted, or else its target."""
+        counted = [element.hop for element in self.all if element.hop >= 0]
+        self.described[self.kind == MOST_NEIGHBOURS] = self.target[counted[: self.hops]]
+        self.described[self.kind == COMPARED_NEIGHBOURS] = self.target[counted[: self.hops]]
+        names = [relation.name for relation in schema.relations] + list(attributes)
+        synonyms = Taught.of(stores).synonyms
+        more = {number: synonyms[name] for number, name in enumerate(names) if name in synonyms}
+        self.labels = Labels([*relations, *texts.values()], more)
+        self.type_labels = Labels([(t.name,) for t in self.types])
+        self.inverse = self._inverses()
+        self._follow, overlap = self._following()
+        self._mean_follow = self._follow.nnz / max(1, self.hops)
+        self.reversible = overlap[np.arange(self.hops), self.inverse] > _MIN_OVERLAP
+        """Hops whose two ends overlap, so that only words tell the direction (``parents``)."""
+        self._classes(overlap)
+        self._from = [np.flatnonzero(self.source[: self.hops] == number) for number in range(len(self.types))]
+        self._chains: dict[tuple[int, ...], Ints] = {}
+
+    def _classes(self, overlap: Floats) -> None:
+        """Set the class of the nodes that each element reaches, and which relations name which class.
+
+        Classes are the types. In a KB of one type they are inferred: the ends of two hops belong to one class if they
+        overlap, and a class is named by the relations that lead to it.
+        """
+        self.typed = len(self.types) > 1
+        self.certainty = 1.0 if self.typed else _INFERRED
+        self.classes, self.class_of, self.class_before = len(self.types), self.described, self.source
+        self._named_by = np.zeros((0, 0), bool)
+        if self.typed or not self.hops:
+            return
+        from scipy.sparse.csgraph import connected_components
+
+        count, starts = connected_components(overlap > _SAME_CLASS, directed=False)
+        of_hop = starts[self.inverse]  # the class where a hop ends is the class where the hop back starts
+        self.classes = int(count)
+        counted = np.array([element.hop for element in self.all], np.int64)
+        self.class_of = np.where(counted >= 0, of_hop[counted], 0)
+        self.class_of[: self.hops] = of_hop
+        self.class_before = np.where(counted >= 0, starts[counted], 0)
+        self.class_before[: self.hops] = starts
+        self._named_by = np.zeros((self.classes, self.labels.count), bool)
+        forward = np.flatnonzero(self.forward[: self.hops])
+        self._named_by[of_hop[forward], self.label[forward]] = True
+
+    def class_similarity(self, word: str) -> Floats:
+        """Return the similarity of a word to the name of each class."""
+        if self.typed:
+            return self.type_labels.similarity(word)
+        if not self.hops:
+            return np.zeros(self.classes)
+        return _INFERRED * np.where(self._named_by, self.labels.similarity(word), 0).max(1)
+
+    def class_of_nodes(self, nodes: tuple[int, ...], node_type: int) -> int:
+        """Return the class of a topic: of the hops that start at its nodes."""
+        if self.typed or not self.hops:
+            return node_type
+        hops = np.concatenate([self.starts(node) for node in nodes]) if nodes else np.arange(self.hops)
+        return int(np.bincount(self.class_before[hops]).argmax()) if len(hops) else 0
+
+    def of_kind(self, kind: int, node_type: int) -> Ints:
+        """Return the elements of a kind that start at a type."""
+        return np.flatnonzero((self.kind == kind) & (self.source == node_type))
+
+    def type_number(self, node: int) -> int:
+        """Return the position of a node's primary type."""
+        return int(np.searchsorted([t.last for t in self.types], node))
+
+    def starts(self, node: int) -> Ints:
+        """Return the hops for which a node has neighbours."""
+        move = self.session.move
+        hops = self._from[self.type_number(node)].tolist()
+        return np.array([h for h in hops if len(move(self.all[h].name, self.all[h].forward).neighbors(node))], np.int64)
+
+    def from_type(self, number: int) -> Ints:
+        """Return the hops from nodes of a type."""
+        return self._from[number]
+
+    def chains(self, starts: Ints, expressed: Ints, most: int = MAX_HOPS) -> Ints:
+        """Return all chains of 1 to ``most`` hops from ``starts``, as rows padded with -1.
+
+        If there are too many, all hops after the first are ones of ``expressed``, and if need be the first too.
+        """
+        key = (most, *starts.tolist())
+        if key not in self._chains:
+            estimate = len(starts) * (1 + self._mean_follow) ** (most - 1)
+            if estimate > MAX_CHAINS:
+                if len(starts) > 200:
+                    starts = np.intersect1d(starts, expressed)
+                allowed = np.zeros(self.hops, bool)
+                allowed[expressed] = True
+                return self._extended(starts, most, allowed)
+            if len(self._chains) >= 1_000:
+                self._chains.clear()
+            self._chains[key] = self._extended(starts, most, np.ones(self.hops, bool))
+        return self._chains[key]
+
+    def _extended(self, starts: Ints, most: int, allowed: NDArray[np.bool_]) -> Ints:
+        rows = np.full((len(starts), most), -1, np.int64)
+        rows[:, 0] = starts
+        found, last = [rows], rows
+        for at in range(1, most):
+            first = self._follow.indptr[last[:, at - 1]]
+            counts = self._follow.indptr[last[:, at - 1] + 1] - first
+            hops = self._follow.indices[expand_ranges(first, counts)]
+            parents = np.repeat(np.arange(len(last)), counts)
+            keep = allowed[hops]
+            if keep.sum() > MAX_CHAINS:
+                break
+            last = last[parents[keep]]
+            last[:, at] = hops[keep]
+            found.append(last)
+        return np.concatenate(found)
+
+    def _inverses(self) -> Ints:
+        """Return for each hop the hop that leads back."""
+        where = {(e.name, e.forward, e.source, e.target): n for n, e in enumerate(self.all[: self.hops])}
+        symmetric = {r.name for r in self.session.schema.relations if r.symmetric}
+        keys = ((e.name, (e.name in symmetric) or not e.forward, e.target, e.source) for e in self.all[: self.hops])
+        return np.array([where.get(key, number) for number, key in enumerate(keys)], np.int64)
+
+    def _following(self) -> tuple[Any, Floats]:
+        """Return which hop can follow which, as a sparse matrix, and how far the nodes that hops start from overlap.
+
+        A hop can follow another if it starts where that one ends. Overlaps are fractions of the smaller set.
+        """
+        import scipy.sparse as sp
+
+        starts = [self._nodes_with(element) for element in self.all[: self.hops]]
+        lengths = np.array([len(nodes) for nodes in starts], np.int64)
+        owners = np.repeat(np.arange(self.hops), lengths)
+        nodes = np.concatenate([*starts, np.zeros(0, np.int64)])
+        matrix = sp.csr_matrix((np.ones(len(nodes), np.int32), (owners, nodes)), (self.hops, self.session.schema.nodes))
+        common = (matrix @ matrix.T).tocoo()
+        overlap = common.data / np.maximum(1, np.minimum(lengths[common.row], lengths[common.col]))
+        keep = (overlap > _MIN_OVERLAP) & (self.source[common.row] == self.source[common.col])
+        ends = self.inverse[common.row[keep]]  # the hop that ends where its inverse starts
+        follow = sp.csr_matrix((np.ones(keep.sum(), np.int8), (ends, common.col[keep])), (self.hops, self.hops))
+        dense = sp.csr_matrix((overlap, (common.row, common.col)), (self.hops, self.hops))
+        return follow, dense.toarray() if self.hops <= _MAX_DENSE else np.zeros((self.hops, self.hops))
+
+    def _nodes_with(self, element: Element) -> Ints:
+        """Return the nodes of the source type for which a hop has neighbours: all of them, or a sample."""
+        csr = self.session.move(element.name, element.forward)
+        ids = csr.first + np.flatnonzero(np.diff(csr.offsets) > 0) if csr.heads is None else csr.heads
+        known = self.types[element.source]
+        ids = ids[(ids >= known.first) & (ids <= known.last)].astype(np.int64)
+        # The same nodes of each hop, so that samples overlap as the ends do.
+        return ids if known.count <= _SAMPLE else ids[(ids * 2654435761) % known.count < _SAMPLE]
+
+
+def _column(elements: list[Element], name: str) -> Ints:
+    return np.array([getattr(element, name) for element in elements], np.int64)

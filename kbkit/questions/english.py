@@ -1,0 +1,152 @@
+"""The closed classes of English words that questions are made of. Nothing here names a relation or a type of a KB.
+
+Everything else in a question is a content word, which the reading of the question should explain.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+FUNCTION_WORDS = frozenset(
+    """
+    a an and any are as at be been being both but by can could d did do does done each either every ever for from give
+    had has have having he her here hers him his how i if in into is it its just let lets list listed ll m many may me
+    might much my name of on one ones only or other others our out please re s shall she should show so some someone
+    something such t tell than that the their them then there these they thing things this those through to together
+    too up us ve via was we were what when where which who whom whose why will with would you your called named known
+    also another same d'you etc find get got know want
+    """.split()
+)
+"""Words that need no explanation."""
+
+SHARED = frozenset("same share shared shares sharing together co also common".split())
+"""Words that say that a relation is followed forward and back: films that share a director."""
+
+NEGATIONS = frozenset("not no without never nor neither excluding except besides".split())
+_NEGATED_VERBS = frozenset("don doesn didn isn aren wasn weren hasn haven hadn can couldn won wouldn shouldn".split())
+
+
+def is_negation(word: str, following: str) -> bool:
+    """Return whether a word negates; ``don't`` is the words ``don`` and ``t``."""
+    return word in NEGATIONS or (word in _NEGATED_VERBS and following == "t")
+
+
+CONCEPTS: dict[str, tuple[str, ...]] = {
+    "who": ("person", "people"),
+    "whom": ("person", "people"),
+    "whose": ("person", "people"),
+    "size": ("area", "population", "length", "number"),
+    "when": ("date", "year", "time"),
+    "where": ("place", "location"),
+    **dict.fromkeys(
+        ("kind", "kinds", "type", "types", "sort", "sorts", "category", "categories"),
+        ("kind", "type", "sort", "category", "class", "genre"),
+    ),
+    **dict.fromkeys(
+        "about describe describes described describing topic topics subject subjects theme themes words terms".split(),
+        ("topic", "subject", "theme", "tag", "keyword"),
+    ),
+}
+"""What question words and words of classification ask for, as nouns."""
+
+TOTALS = {
+    **dict.fromkeys(("total", "combined", "sum", "altogether"), "sum"),
+    **dict.fromkeys(("average", "mean"), "avg"),
+}
+"""Words that ask for one number for the attribute of many nodes."""
+
+INTERROGATIVES = frozenset("who whom whose when where which what how".split())
+
+
+class Adjective(NamedTuple):
+    """What an adjective compares: nouns of which it means more (``sign`` 1) or less (-1), in order of preference.
+
+    Of ``dates`` it means the opposite: the oldest has the earliest year.
+    """
+
+    sign: int
+    nouns: tuple[str, ...]
+    dates: bool = False
+
+
+_SIZE = ("area", "size", "population", "length", "volume", "magnitude", "number")
+_ADJECTIVES = {
+    **dict.fromkeys(("large", "big", "great", "huge"), Adjective(1, _SIZE)),
+    **dict.fromkeys(("small", "little", "tiny"), Adjective(-1, _SIZE)),
+    **dict.fromkeys(("high", "tall"), Adjective(1, ("height", "elevation", "altitude", "level"))),
+    "low": Adjective(-1, ("height", "elevation", "altitude", "level")),
+    "long": Adjective(1, ("length", "duration", "distance")),
+    "short": Adjective(-1, ("length", "duration", "height")),
+    "old": Adjective(1, ("age",), dates=True),
+    "early": Adjective(-1, ("year", "date", "time")),
+    "late": Adjective(1, ("year", "date", "time")),
+    "recent": Adjective(1, ("year", "date", "time")),
+    "new": Adjective(-1, ("age",), dates=True),
+    "young": Adjective(-1, ("age",), dates=True),
+    "heavy": Adjective(1, ("weight", "mass")),
+    "light": Adjective(-1, ("weight", "mass")),
+    "deep": Adjective(1, ("depth",)),
+    "shallow": Adjective(-1, ("depth",)),
+    "fast": Adjective(1, ("speed",)),
+    "slow": Adjective(-1, ("speed",)),
+    "wide": Adjective(1, ("width", "breadth")),
+    "narrow": Adjective(-1, ("width", "breadth")),
+    "rich": Adjective(1, ("income", "wealth", "revenue", "gdp")),
+    "poor": Adjective(-1, ("income", "wealth", "revenue", "gdp")),
+    "hot": Adjective(1, ("temperature",)),
+    "warm": Adjective(1, ("temperature",)),
+    "cold": Adjective(-1, ("temperature",)),
+    "expensive": Adjective(1, ("price", "cost", "budget")),
+    "cheap": Adjective(-1, ("price", "cost", "budget")),
+    "populous": Adjective(1, ("population",)),
+    "populated": Adjective(1, ("population",)),
+    "dense": Adjective(1, ("density",)),
+    "sparse": Adjective(-1, ("density",)),
+    "popular": Adjective(1, ("popularity", "votes", "rating")),
+    "good": Adjective(1, ("rating", "score", "quality")),
+    "bad": Adjective(-1, ("rating", "score", "quality")),
+}
+ADJECTIVES = _ADJECTIVES
+
+
+def _forms(ending: str) -> dict[str, Adjective]:
+    forms = {}
+    for word, adjective in _ADJECTIVES.items():
+        stem = word[:-1] if word.endswith("e") else word[:-1] + "i" if word.endswith("y") else word
+        forms[stem + ending] = forms[stem + stem[-1] + ending] = adjective
+    return forms
+
+
+SUPERLATIVES: dict[str, Adjective] = {
+    **_forms("est"),
+    "best": _ADJECTIVES["good"],
+    "worst": _ADJECTIVES["bad"],
+    "first": _ADJECTIVES["early"],
+    "last": _ADJECTIVES["late"],
+    "latest": _ADJECTIVES["late"],
+    "biggest": _ADJECTIVES["big"],
+    "maximum": Adjective(1, ()),
+    "minimum": Adjective(-1, ()),
+    "most": Adjective(1, ()),
+    "least": Adjective(-1, ()),
+    "fewest": Adjective(-1, ()),
+}
+"""Superlatives; those without nouns compare what follows them (``most rivers``, ``least populous``)."""
+
+COMPARATIVES: dict[str, Adjective] = {
+    **_forms("er"),
+    "more": Adjective(1, ()),
+    "over": Adjective(1, ()),
+    "above": Adjective(1, ()),
+    "exceeding": Adjective(1, ()),
+    "exceeds": Adjective(1, ()),
+    "less": Adjective(-1, ()),
+    "fewer": Adjective(-1, ()),
+    "under": Adjective(-1, ()),
+    "below": Adjective(-1, ()),
+    "after": Adjective(1, ("year", "date", "time")),
+    "since": Adjective(1, ("year", "date", "time")),
+    "before": Adjective(-1, ("year", "date", "time")),
+    "until": Adjective(-1, ("year", "date", "time")),
+}
+"""Comparatives; with a number, they are a comparison of an attribute or of a number of neighbours."""

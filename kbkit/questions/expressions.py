@@ -1,0 +1,118 @@
+"""Write a candidate reading as an answer expression."""
+
+from __future__ import annotations
+
+from kbkit.answers.syntax import (
+    Aggregate,
+    Combine,
+    Condition,
+    Count,
+    CountTest,
+    Edge,
+    Expression,
+    Filter,
+    Key,
+    Name,
+    Nodes,
+    Path,
+    Step,
+    Superlative,
+)
+from kbkit.questions.candidates import Topic
+from kbkit.questions.elements import COMPARED, COMPARED_NEIGHBOURS, HOP, MOST, MOST_NEIGHBOURS, VALUE, Element, Elements
+from kbkit.questions.question import Question
+
+
+def expression(
+    elements: Elements, question: Question, topics: tuple[Topic, ...], arms: list[list[Element]], combine: str
+) -> Expression:
+    """Return the expression of a candidate: of its arms from ``topics``, combined as by :class:`Frame`."""
+    sets = [_arm(elements, question, topic, arm) for topic, arm in zip(topics, arms, strict=True)]
+    if combine == "complement":
+        last = arms[0][-1].target if arms[0] else topics[0].type
+        tree: Expression = Combine("-", (Nodes(elements.types[last].name), sets[0]))
+    elif combine:
+        tree = Combine(combine, tuple(sets))
+    else:
+        tree = sets[0]
+    last_element = arms[0][-1] if arms[0] else None
+    if last_element is not None and last_element.kind == VALUE:
+        return Aggregate(question.total or "values", tree, last_element.name)
+    return Aggregate("count", tree) if question.is_count else tree
+
+
+def _arm(elements: Elements, question: Question, topic: Topic, arm: list[Element]) -> Expression:
+    start = _start(elements, topic)
+    tree: Expression = start
+    hops = 0
+    for element in arm:
+        if element.kind == HOP:
+            hops += 1
+            tree = _followed(elements, tree, element)
+            # From the second hop on, a path may lead back to where it started, which is not what is asked.
+            if topic.nodes and hops > 1 and element.target == topic.type:
+                tree = Combine("-", (tree, start))
+        elif element.kind in (MOST, MOST_NEIGHBOURS):
+            assert question.superlative is not None
+            sign = question.superlative.adjective.sign * (-1 if _is_reversed(question, element) else 1)
+            measure = element.name if element.kind == MOST else _count(elements, element)
+            tree = Filter(tree, (Superlative("max" if sign > 0 else "min", measure),))
+        elif element.kind in (COMPARED, COMPARED_NEIGHBOURS):
+            tree = Filter(tree, (_comparison(elements, question, element),))
+    return tree
+
+
+def _start(elements: Elements, topic: Topic) -> Nodes:
+    known = elements.types[topic.type].name
+    if not topic.nodes:
+        return Nodes(known)
+    nodes = elements.session.stores.nodes
+    row = nodes.row(topic.nodes[0])
+    [same] = nodes.by_name(known, [row.name])
+    if {r.id for r in same} == {*topic.nodes} and row.name.strip():
+        return Nodes(known, Name(row.name, all=len(same) > 1))
+    return Nodes(known, Key(row.key))
+
+
+def _followed(elements: Elements, tree: Expression, hop: Element) -> Path:
+    added = (_step(elements, hop), Nodes(elements.types[hop.target].name))
+    if isinstance(tree, Path):
+        return Path((*tree.elements, *added), (*tree.arrows, "->", "->"))
+    return Path((tree, *added), ("->", "->"))
+
+
+def _step(elements: Elements, hop: Element) -> Step:
+    """Return the step of a hop; the direction is written only where the relation could be followed forward."""
+    schema = elements.session.schema
+    source, target = elements.types[hop.source].name, elements.types[hop.target].name
+    forward = schema.direction(schema.relation(hop.name), source, target)
+    return Step((Edge(hop.name, inverse=not hop.forward and forward is True),))
+
+
+def _count(elements: Elements, element: Element) -> Count:
+    hop = elements.all[element.hop]
+    return Count((_step(elements, hop), Nodes(elements.types[hop.target].name)), ("->", "->"))
+
+
+def _comparison(elements: Elements, question: Question, element: Element) -> Condition | CountTest:
+    found = question.comparison
+    assert found is not None
+    number = float(found.number) if "." in found.number else int(found.number)
+    if element.kind == COMPARED_NEIGHBOURS:
+        return CountTest(_count(elements, element), found.operator, number)
+    operator = found.operator
+    if found.adjective.dates and _is_date(element.name):
+        operator = {">": "<", "<": ">", ">=": "<=", "<=": ">="}.get(operator, operator)
+    kind = next(a.type for a in elements.types[element.source].attributes if a.name == element.name)
+    is_day = kind.startswith(("DATE", "TIMESTAMP"))
+    return Condition(element.name, operator, (f"{number}-01-01" if is_day else number,))
+
+
+def _is_reversed(question: Question, element: Element) -> bool:
+    """Return whether a superlative means the least of an attribute that is a date: the oldest has the earliest."""
+    assert question.superlative is not None
+    return question.superlative.adjective.dates and _is_date(element.name)
+
+
+def _is_date(name: str) -> bool:
+    return any(word in name.lower() for word in ("year", "date", "born", "birth", "founded", "time"))

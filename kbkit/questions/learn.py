@@ -1,0 +1,182 @@
+"""Learn from examples, questions with their answers, how a KB's questions are worded.
+
+A log-linear model over the candidate readings of each question: the weights of the features, and a weight for each
+(stem, relation, place). Training maximizes the probability of the readings that give the right answers, with L-BFGS and
+an L2 penalty that pulls towards the weights that kbkit ships.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kbkit.errors import KbError, plural
+from kbkit.questions.lexicon import Floats, stem
+from kbkit.questions.reader import Read, Reader, Reading
+from kbkit.questions.scoring import WEIGHTS, places
+from kbkit.questions.taught import Learned, Taught, write
+from kbkit.stores import Stores
+
+FOLDS = 5
+MIN_EXAMPLES = 10
+_PENALTY, _WORD_PENALTY = 0.3, 0.05
+_MIN_F1 = 0.5
+"""Least F1 of the answers of a reading that training takes for the right one, if none is exactly right."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A question and its answers: names or keys of nodes, or values."""
+
+    question: str
+    answers: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Example:
+    """The readings of a question: ``features`` (readings x features), word features as (reading, number) pairs, and
+    which readings are right.
+    """
+
+    features: Floats
+    rows: NDArray[np.int64]
+    words: NDArray[np.int64]
+    right: NDArray[np.bool_]
+
+
+def learn(
+    stores: Stores, pairs: Iterable[Pair], progress: Callable[[int, int], None] | None = None
+) -> tuple[Learned, bool]:
+    """Learn from pairs and write the result to the workspace, if held-out questions are answered better.
+
+    Returns what was learned, with the fraction of held-out questions that are answered exactly before and after, and
+    whether it was kept. ``progress`` is called with (done, total).
+    """
+    known = list(pairs)
+    if len(known) < MIN_EXAMPLES:
+        raise KbError(f"Too few examples: {plural(len(known), 'pair')}", f"Learning needs {MIN_EXAMPLES} or more")
+    reader = Reader(stores)
+    reader.use(None)
+    vocabulary: dict[tuple[str, str, int], int] = {}
+    examples = []
+    for number, pair in enumerate(known):
+        examples.append(example(reader, pair, vocabulary))
+        if progress:
+            progress(number + 1, len(known))
+    start = np.array(list(WEIGHTS.values()))
+    before = after = 0
+    for fold in range(FOLDS):
+        training = [e for n, e in enumerate(examples) if n % FOLDS != fold and e is not None]
+        weights, words = fit(training, start, len(vocabulary))
+        for held in (e for n, e in enumerate(examples) if n % FOLDS == fold and e is not None):
+            before += held.right[_best(held, start, np.zeros(len(vocabulary)))]
+            after += held.right[_best(held, weights, words)]
+    weights, words = fit([e for e in examples if e is not None], start, len(vocabulary))
+    table = [(*key, round(float(words[n]), 4)) for key, n in vocabulary.items() if abs(words[n]) > 0.02]
+    learned = Learned(
+        dict(zip(WEIGHTS, np.round(weights, 4).tolist(), strict=True)),
+        table,
+        len(known),
+        before / len(known),
+        after / len(known),
+    )
+    is_better = after > before
+    if is_better:
+        taught = Taught.of(stores)
+        write(stores.workspace.folder, Taught(taught.synonyms, learned))
+        Reader.of(stores).use(learned)
+    return learned, is_better
+
+
+def example(reader: Reader, pair: Pair, vocabulary: dict[tuple[str, str, int], int]) -> Example | None:
+    """Return the readings of a question as an example; None if none of them is right."""
+    read = reader.read(pair.question)
+    scores = np.array([f1(texts(reader, reading), pair.answers) for reading in read.readings])
+    if not len(scores) or scores.max() < _MIN_F1:
+        return None
+    rows, words = _word_features(reader, read, vocabulary)
+    features = np.array([reading.features for reading in read.readings])
+    return Example(features, rows, words, scores >= scores.max() - 1e-9)
+
+
+def texts(reader: Reader, reading: Reading) -> set[str]:
+    """Return the answers of a reading as they are compared: names, or values as text."""
+    if not reading.has_answers:
+        return set()
+    value = reading.answers.value
+    if value is not None:
+        return {as_text(item) for item in (value if isinstance(value, list) else [value])}
+    return {reader.stores.nodes.name(node) for node in reading.answers.ids.tolist()}
+
+
+def as_text(value: Any) -> str:
+    """Return a value as text; whole numbers without a decimal point."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def f1(found: set[str], answers: frozenset[str]) -> float:
+    """Return the harmonic mean of precision and recall."""
+    return 2 * len(found & answers) / (len(found) + len(answers)) if found and answers else 0.0
+
+
+def _word_features(
+    reader: Reader, read: Read, vocabulary: dict[tuple[str, str, int], int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    rows, numbers = [], []
+    for number, reading in enumerate(read.readings):
+        row = reading.frame.elements[reading.row : reading.row + 1]
+        place = places(reader.elements, row)[0]
+        stems = {stem(read.question.tokens[at].word) for at in reading.scored.words}
+        for column, element in enumerate(row[0].tolist()):
+            if element >= 0:
+                for word in stems:
+                    key = (word, reader.elements.all[element].name, int(place[column]))
+                    rows.append(number)
+                    numbers.append(vocabulary.setdefault(key, len(vocabulary)))
+    return np.array(rows, np.int64), np.array(numbers, np.int64)
+
+
+def fit(examples: Sequence[Example], start: Floats, count: int) -> tuple[Floats, Floats]:
+    """Return the weights of the features and of ``count`` word features that make the right readings most probable."""
+    from scipy.optimize import minimize
+    from scipy.sparse import csr_matrix
+
+    if not examples:
+        return start, np.zeros(count)
+    sizes = [len(e.right) for e in examples]
+    offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    features = np.concatenate([e.features for e in examples])
+    rows = np.concatenate([e.rows + offset for e, offset in zip(examples, offsets, strict=True)])
+    columns = np.concatenate([e.words for e in examples])
+    words = csr_matrix((np.ones(len(rows)), (rows, columns)), (len(features), count))
+    right = np.concatenate([e.right for e in examples])
+
+    def loss(parameters: Floats) -> tuple[float, Floats]:
+        weights, table = parameters[: len(start)], parameters[len(start) :]
+        scores = features @ weights + words @ table
+        scores -= np.repeat(np.maximum.reduceat(scores, offsets), sizes)
+        odds = np.exp(scores)
+        everything, good = np.add.reduceat(odds, offsets), np.add.reduceat(odds * right, offsets) + 1e-30
+        slope = odds / np.repeat(everything, sizes) - odds * right / np.repeat(good, sizes)
+        moved = weights - start
+        value = float(-np.log(good / everything).sum() + _PENALTY * moved @ moved + _WORD_PENALTY * table @ table)
+        gradient = np.concatenate(
+            [features.T @ slope + 2 * _PENALTY * moved, words.T @ slope + 2 * _WORD_PENALTY * table]
+        )
+        return value, gradient
+
+    found = minimize(
+        loss, np.concatenate([start, np.zeros(count)]), jac=True, method="L-BFGS-B", options={"maxiter": 200}
+    )
+    return found.x[: len(start)], found.x[len(start) :]
+
+
+def _best(held: Example, weights: Floats, words: Floats) -> int:
+    """Return the number of the reading with the highest score."""
+    scores = held.features @ weights
+    np.add.at(scores, held.rows, words[held.words])
+    return int(scores.argmax())

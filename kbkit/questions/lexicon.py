@@ -1,0 +1,150 @@
+"""How well the words of a question express the labels of a KB: its relations, attributes and types.
+
+A similarity is 1 for a word of the label, 0.9 for a derived word (``director``: directed by), and otherwise the cosine
+of the embeddings of the word and of the label or its words. The embedder is the one that ships with kbkit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kbkit.questions.english import CONCEPTS, FUNCTION_WORDS
+from kbkit.stores import embedders
+from kbkit.stores.folding import words
+from kbkit.stores.text import analyzer
+
+Floats = NDArray[np.float64]
+
+_SUFFIXES = frozenset(
+    """
+    or er r ion ation ment al ity y ian ist ship ed en n ten ress ing ur age ance ence ive s es
+    """.split()
+)
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_SEGMENT = re.compile(r"[/.:#]")
+_CACHE = 50_000
+"""Maximum number of words whose similarities are kept."""
+
+WEAK, STRONG = 0.2, 0.75
+"""Cosines that mean nothing, and that mean the same."""
+
+
+def label_words(label: str) -> list[str]:
+    """Return the words of a label: the last segment of a path, split at underscores and capitals."""
+    last = next((part for part in reversed(_SEGMENT.split(label)) if part.strip()), label)
+    return words(_CAMEL.sub(" ", last)).split()
+
+
+@lru_cache(_CACHE)
+def stem(word: str) -> str:
+    """Return the English stem of a word."""
+    stems = _analyzer().analyze(word)
+    return stems[0] if stems else word
+
+
+def related(word: str, other: str) -> float:
+    """Return 1 for equal stems, 0.9 for stems that differ in a derivational suffix, else 0."""
+    if word == other:
+        return 1.0
+    short, long = sorted((word, other), key=len)
+    if len(short) >= 3 and long.startswith(short) and long[len(short) :] in _SUFFIXES:
+        return 0.9
+    same = next((at for at, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
+    if same >= 4 and short[same:] in _SUFFIXES | {""} and long[same:] in _SUFFIXES:
+        return 0.9
+    return 0.0
+
+
+def sharp(similarity: Floats) -> Floats:
+    """Return similarities rescaled from ``WEAK`` .. ``STRONG`` to 0 .. 1."""
+    return np.clip((similarity - WEAK) / (STRONG - WEAK), 0, 1)
+
+
+class Labels:
+    """Labels of one kind, with the similarity of any word to each of them.
+
+    ``synonyms`` are further words of a label, by its position.
+    """
+
+    def __init__(self, labels: Sequence[Sequence[str]], synonyms: Mapping[int, Iterable[str]] | None = None) -> None:
+        """Index ``labels``: each is one or more texts, such as the label and the name of a relation."""
+        self.count = len(labels)
+        self.words: list[set[str]] = []
+        texts: dict[str, list[int]] = {}
+        self._stems: dict[str, list[tuple[int, float]]] = {}
+        for number, variants in enumerate(labels):
+            split = [label_words(variant) for variant in dict.fromkeys(variants)]
+            self.words.append({word for parts in split for word in parts})
+            for parts in split:
+                content = [word for word in parts if word not in FUNCTION_WORDS] or parts
+                forms = (form for word in content for form in _numbers(word))
+                for text in dict.fromkeys((" ".join(parts), " ".join(content), *forms)):
+                    texts.setdefault(text, []).append(number)
+                weight = 1 - 0.06 * (len(content) - 1)  # a word of a long label expresses a part of it
+                for word in content:
+                    self._stems.setdefault(stem(word), []).append((number, weight))
+        for number, more in (synonyms or {}).items():
+            for word in more:
+                self._stems.setdefault(stem(word), []).append((number, 1.0))
+        self._owners = np.array([number for numbers in texts.values() for number in numbers], np.int64)
+        rows = np.repeat(np.arange(len(texts)), [len(numbers) for numbers in texts.values()])
+        self._vectors = _embedder().embed(list(texts))[rows] if texts else np.zeros((0, 1), np.float32)
+        self._known: dict[str, Floats] = {}
+
+    def similarity(self, word: str) -> Floats:
+        """Return the similarity of a word to each label, 0 to 1. Words of ``CONCEPTS`` stand for their nouns."""
+        found = self._known.get(word)
+        if found is None:
+            if len(self._known) >= _CACHE:
+                self._known.clear()
+            found = self._direct(word)
+            for noun in CONCEPTS.get(word, ()):
+                found = np.maximum(found, 0.95 * self._direct(noun))
+            found.flags.writeable = False
+            self._known[word] = found
+        return found
+
+    def _direct(self, word: str) -> Floats:
+        result = np.zeros(self.count)
+        if not self.count:
+            return result
+        cosines = (self._vectors @ _embedder().embed(_numbers(word)).T).max(1)
+        np.maximum.at(result, self._owners, cosines)
+        for text, factor in _parts(word):
+            for known, labels in self._stems.items():
+                strength = factor * related(text, known)
+                if strength:
+                    for number, weight in labels:
+                        result[number] = max(result[number], strength * weight)
+        return np.clip(result, 0, 1)
+
+
+def _parts(word: str) -> list[tuple[str, float]]:
+    """Return the stem of a word, and the stems of endings that may be words (``screenwriter``: writer)."""
+    return [(stem(word), 1.0), *((stem(word[at:]), 0.9) for at in range(3, len(word) - 4) if len(word) >= 8)]
+
+
+def _numbers(word: str) -> list[str]:
+    """Return a word with its likely singular or plural."""
+    if word.endswith("ies"):
+        return [word, word[:-3] + "y"]
+    if word.endswith("ren"):
+        return [word, word[:-3]]
+    if word.endswith("s") and not word.endswith("ss"):
+        return [word, word[:-1]]
+    return [word, word + "s"]
+
+
+@cache
+def _analyzer() -> object:
+    return analyzer("english")
+
+
+@cache
+def _embedder() -> embedders.Embedder:
+    return embedders.load("static")

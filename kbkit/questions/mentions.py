@@ -1,0 +1,174 @@
+"""Find the nodes and types that a question names: exact names and aliases, the longest first; else similar ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kbkit.questions.english import FUNCTION_WORDS, INTERROGATIVES
+from kbkit.questions.lexicon import stem
+from kbkit.questions.question import Question
+from kbkit.stores import Stores
+from kbkit.stores.folding import words
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MAX_WORDS = 16
+"""Limit on the words of a name."""
+MAX_NODES = 5
+"""Nodes of a name that are tried as its meaning, the best connected first."""
+MAX_MENTIONS = 8
+_DERIVED = ("ian", "ean", "an", "n", "ese", "ish", "i")
+MAX_FUZZY_WORDS, MAX_FUZZY_LOOKUPS = 4, 100
+"""Limits on the words of a misspelled name, and on fuzzy lookups, which take about a millisecond each."""
+
+
+@dataclass(frozen=True)
+class Mention:
+    """Tokens ``first`` to ``last`` (exclusive) and the nodes of that name.
+
+    ``how`` is exact, derived, stemmed or fuzzy. ``same_case`` are the nodes whose name is written as in the question.
+    """
+
+    first: int
+    last: int
+    text: str
+    nodes: tuple[int, ...]
+    how: str
+    same_case: frozenset[int] = frozenset()
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it is hardly a common word: several content words, or written with the capitals of the name."""
+        content = [word for word in words(self.text).split() if word not in FUNCTION_WORDS]
+        has_capitals = bool(self.same_case) and self.text != self.text.lower()
+        return self.how == "exact" and (len(content) > 1 or has_capitals)
+
+    @property
+    def tokens(self) -> range:
+        """Positions of the tokens."""
+        return range(self.first, self.last)
+
+    def overlaps(self, other: Mention) -> bool:
+        """Return whether two mentions share a token."""
+        return self.first < other.last and other.first < self.last
+
+
+def mentions(stores: Stores, question: Question) -> list[Mention]:
+    """Return the names in a question, from left to right; see :class:`Mention`.
+
+    Stemmed and misspelled names are looked up only in a question without an exact name.
+    """
+    found = _exact(stores, question)
+    content = [m for m in found if any(question.tokens[at].word not in FUNCTION_WORDS for at in m.tokens)]
+    found = content or [m for m in found if m.same_case]
+    if not found and stores.has("text"):
+        found = _similar(stores, question)
+    return found[:MAX_MENTIONS]
+
+
+def _exact(stores: Stores, question: Question) -> list[Mention]:
+    """Return the longest exact names, and after each the names in it without its first or last word."""
+    tokens = question.tokens
+    result: list[Mention] = []
+    covered = 0  # where the longest name so far ends: spans up to there are parts of it
+    for first in range(len(tokens)):
+        for last in range(min(len(tokens), first + MAX_WORDS), max(first, covered), -1):
+            found = _named(stores, question, first, last)
+            if found:
+                result.append(found)
+                shorter = [(first, last - 1), (first + 1, last)] if last - first > 1 else []
+                result += [inner for span in shorter if (inner := _named(stores, question, *span))]
+                covered = last
+                break
+        else:
+            if first >= covered and (derived := _derived(stores, question, first)):
+                result.append(derived)
+    return result
+
+
+def _derived(stores: Stores, question: Question, at: int) -> Mention | None:
+    """Return the mention of a name in a word derived from it (``African``: Africa), or from its plural."""
+    token = question.tokens[at]
+    text = question.text[token.start : token.end]
+    endings = ("s", "es", *_DERIVED) if text[:1].isupper() else ("s", "es")
+    for suffix in endings:
+        if text.endswith(suffix) and len(text) - len(suffix) >= 4:
+            ids = stores.nodes.named(text[: -len(suffix)])
+            if len(ids):
+                return Mention(at, at + 1, text, _best_connected(stores, ids.tolist()), "derived")
+    return None
+
+
+def _named(stores: Stores, question: Question, first: int, last: int) -> Mention | None:
+    """Return the mention of the tokens ``first`` to ``last``, if they are a name."""
+    text = question.text[question.tokens[first].start : question.tokens[last - 1].end]
+    ids = stores.nodes.named(text)
+    if not len(ids):
+        return None
+    chosen = _best_connected(stores, ids.tolist())
+    same = frozenset(n for n in chosen if stores.nodes.name(n) == text or text in stores.nodes.aliases(n))
+    return Mention(first, last, text, chosen, "exact", same)
+
+
+def _best_connected(stores: Stores, ids: list[int]) -> tuple[int, ...]:
+    """Return up to ``MAX_NODES`` nodes, those with the most relations first."""
+    if len(ids) <= MAX_NODES:
+        return tuple(ids)
+    schema = stores.schema
+    degrees = {node: 0 for node in ids[:1_000]}
+    for node in degrees:
+        for relation, forward in schema.relations_from(schema.type_of(node).name)[:50]:
+            csr = stores.adjacency.forward(relation.name) if forward else stores.adjacency.backward(relation.name)
+            degrees[node] += len(csr.neighbors(node))
+    return tuple(sorted(degrees, key=lambda node: (-degrees[node], node))[:MAX_NODES])
+
+
+def _similar(stores: Stores, question: Question) -> list[Mention]:
+    """Return the longest spans with the stems of a name, or else a name at edit distance 1 or 2."""
+    free = np.ones(len(question.tokens), bool)
+    found: list[Mention] = []
+
+    def take(first: int, last: int, ids: list[int], how: str) -> None:
+        if ids:
+            free[first:last] = False
+            text = question.text[question.tokens[first].start : question.tokens[last - 1].end]
+            found.append(Mention(first, last, text, _best_connected(stores, ids), how))
+
+    for first, last in _spans(question, 8, free):
+        stems = [stem(token.word) for token in question.tokens[first:last]]
+        take(first, last, stores.text.named(stems, 50).tolist(), "stemmed")
+    unknown = np.array([not stores.text.frequency(stem(token.word)) for token in question.tokens], bool)
+    misspelled = ((a, b) for a, b in _spans(question, MAX_FUZZY_WORDS, free) if unknown[a:b].any())
+    for first, last in islice(misspelled, MAX_FUZZY_LOOKUPS):
+        phrase = [token.word for token in question.tokens[first:last]]
+        letters = sum(map(len, phrase))
+        if letters >= 5 and not {phrase[0], phrase[-1]} & (FUNCTION_WORDS | INTERROGATIVES):
+            take(first, last, stores.text.named_like(phrase, 2 if letters >= 9 else 1, 50).tolist(), "fuzzy")
+    return sorted(found, key=lambda mention: mention.first)
+
+
+def _spans(question: Question, limit: int, free: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Yield spans of unassigned tokens, the longest first, then from the left, except spans of function words."""
+    for size in range(min(limit, len(question.tokens)), 0, -1):
+        for first in range(len(question.tokens) - size + 1):
+            last = first + size
+            has_content = any(token.word not in FUNCTION_WORDS for token in question.tokens[first:last])
+            if has_content and free[first:last].all():
+                yield first, last
+
+
+def linked(stores: Stores, text: str) -> pl.DataFrame:
+    """See :meth:`kbkit.kb.KnowledgeBase.linked`."""
+    import polars as pl
+
+    weights = {"exact": 1.0, "derived": 0.9, "stemmed": 0.9, "fuzzy": 0.7}
+    found = [(m.text, m.how, weights[m.how], n) for m in mentions(stores, Question.of(text)) for n in m.nodes]
+    schema = {"text": pl.String, "how": pl.String, "weight": pl.Float64, "id": pl.Int32}
+    frame = pl.DataFrame(found, schema=schema, orient="row")
+    return frame.join(stores.nodes.frame(frame["id"]), on="id", how="left", maintain_order="left")

@@ -1,0 +1,183 @@
+"""A question as tokens, with the operator words that a reading has to account for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from kbkit.errors import check_unicode
+from kbkit.questions.english import (
+    ADJECTIVES,
+    COMPARATIVES,
+    FUNCTION_WORDS,
+    INTERROGATIVES,
+    SHARED,
+    SUPERLATIVES,
+    TOTALS,
+    Adjective,
+    is_negation,
+)
+from kbkit.stores.folding import words
+
+MAX_TOKENS = 100
+"""Words of a question that are read; what follows is ignored."""
+_TOKEN = re.compile(r"\d+(?:,\d{3})+|\d+\.\d+|[^\W_]+")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_GENERIC = Adjective(1, ())
+
+
+class Token(NamedTuple):
+    """A word of the question: its characters ``start`` to ``end``, and the word in lower case without accents."""
+
+    start: int
+    end: int
+    word: str
+
+
+class Superlative(NamedTuple):
+    """A superlative at tokens ``first`` to ``last``."""
+
+    first: int
+    last: int
+    adjective: Adjective
+
+
+class Comparison(NamedTuple):
+    """A comparison with a number at tokens ``first`` to ``last``; ``operator`` is ``>``, ``>=``, ``<``, ``<=``, ``=``."""
+
+    first: int
+    last: int
+    operator: str
+    number: str
+    adjective: Adjective
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, its tokens, and the operators that its words ask for.
+
+    ``asked`` is the adjective of ``how long``; ``total`` is ``sum`` or ``avg`` if it asks for one, else empty;
+    ``is_count`` whether it asks ``how many``.
+    """
+
+    text: str
+    tokens: tuple[Token, ...]
+    superlative: Superlative | None
+    comparison: Comparison | None
+    negation: int | None
+    asked: Adjective | None
+    total: str
+    is_count: bool
+    is_shared: bool
+    operators: frozenset[int]
+    """Positions of the tokens of operators."""
+
+    @staticmethod
+    def of(text: str, names: frozenset[int] = frozenset()) -> Question:
+        """Return the tokens and operators of a question; the tokens ``names`` are parts of names, not operators."""
+        check_unicode(text, "the question")
+        found = (Token(m.start(), m.end(), words(m[0]).replace(" ", "")) for m in _TOKEN.finditer(text))
+        tokens = tuple(token for token in found if token.word)[:MAX_TOKENS]
+        plain = ["" if at in names else token.word for at, token in enumerate(tokens)]
+        superlative, comparison = _superlative(plain), _comparison(text, tokens, plain)
+        if superlative and comparison and comparison.first <= superlative.first <= comparison.last:
+            superlative = None
+        following = [*plain[1:], ""]
+        negations = [
+            at for at, (word, after) in enumerate(zip(plain, following, strict=True)) if is_negation(word, after)
+        ]
+        is_count, asked, used = _how(plain)
+        totals = [at for at, word in enumerate(plain) if word in TOTALS]
+        used |= {*totals}
+        if superlative:
+            used |= set(range(superlative.first, superlative.last + 1))
+        if comparison:
+            used |= set(range(comparison.first, comparison.last + 1))
+        return Question(
+            text,
+            tokens,
+            superlative,
+            comparison,
+            negations[0] if negations else None,
+            asked,
+            TOTALS[plain[totals[0]]] if totals else "",
+            is_count,
+            any(word in SHARED for word in plain),
+            frozenset(
+                used | {at for at in negations} | {at + 1 for at in negations if plain[at + 1 : at + 2] == ["t"]}
+            ),
+        )
+
+    def content(self, without: set[int]) -> list[int]:
+        """Return the positions of the words that need an explanation, ``without`` some."""
+        return [
+            at
+            for at, token in enumerate(self.tokens)
+            if at not in without
+            and at not in self.operators
+            and token.word not in FUNCTION_WORDS
+            and token.word not in SHARED
+            and token.word not in INTERROGATIVES
+        ]
+
+    @property
+    def superlative_words(self) -> list[str]:
+        """The words of the superlative, if there is one."""
+        found = self.superlative
+        return [] if found is None else [token.word for token in self.tokens[found.first : found.last + 1]]
+
+    def interrogative(self, without: set[int]) -> int:
+        """Return the position of the first question word, ``without`` some tokens; -1 if there is none."""
+        words = (at for at, token in enumerate(self.tokens) if at not in without and token.word in INTERROGATIVES)
+        return next(words, -1)
+
+
+def _superlative(plain: list[str]) -> Superlative | None:
+    for at, word in enumerate(plain):
+        adjective = SUPERLATIVES.get(word)
+        if adjective is None or (word in ("most", "least") and plain[at - 1 : at] == ["at"]):
+            continue
+        following = plain[at + 1] if at + 1 < len(plain) else ""
+        if word in ("most", "least") and following in ADJECTIVES:
+            inner = ADJECTIVES[following]
+            return Superlative(at, at + 1, inner._replace(sign=inner.sign * adjective.sign))
+        if not adjective.nouns and following in ("number", "amount") and plain[at + 2 : at + 3] == ["of"]:
+            return Superlative(at, at + 1, adjective)
+        if following in ("number", "amount") and plain[at + 2 : at + 3] == ["of"]:
+            return Superlative(at, at + 1, Adjective(adjective.sign, ()))
+        return Superlative(at, at, adjective)
+    return None
+
+
+def _comparison(text: str, tokens: tuple[Token, ...], plain: list[str]) -> Comparison | None:
+    """Return the first comparison with a number: a comparative up to three words before it."""
+    for at, token in enumerate(tokens):
+        written = text[token.start : token.end].replace(",", "")
+        if not plain[at] or not _NUMBER.fullmatch(written):
+            continue
+        for before in range(at - 1, max(-1, at - 5), -1):
+            word = plain[before]
+            if word in ("least", "most") and before and plain[before - 1] == "at":
+                return Comparison(before - 1, at, ">=" if word == "least" else "<=", written, _GENERIC)
+            if word in COMPARATIVES:
+                adjective = COMPARATIVES[word]
+                return Comparison(before, at, ">" if adjective.sign > 0 else "<", written, adjective)
+            if word in ("exactly", "equal"):
+                return Comparison(before, at, "=", written, _GENERIC)
+    return None
+
+
+def _how(plain: list[str]) -> tuple[bool, Adjective | None, set[int]]:
+    """Return whether the question asks for a number, the adjective of ``how long``, and the tokens of both."""
+    for at, word in enumerate(plain):
+        following = plain[at + 1] if at + 1 < len(plain) else ""
+        if word == "how" and following == "many":
+            return True, None, {at, at + 1}
+        if word == "number" and following == "of" and plain[at - 1 : at] != ["largest"]:
+            return True, None, {at}
+        if word == "count" and at == 0:
+            return True, None, {at}
+        if word == "how" and following in ADJECTIVES:
+            return False, ADJECTIVES[following], {at, at + 1}
+    return False, None, set()

@@ -1,0 +1,285 @@
+"""Read a question as ranked answer expressions, without a language model.
+
+The words of a question are linked to nodes and types, candidate expressions are enumerated and scored, and the best are
+executed. A reading that leaves words unexplained, or ignores an operator such as ``not``, is not trusted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from kbkit.answers.answer_set import AnswerSet
+from kbkit.answers.syntax import Expression
+from kbkit.errors import KbError
+from kbkit.questions.candidates import Frame, Topic, frames
+from kbkit.questions.elements import HOP, VALUE, Element, Elements
+from kbkit.questions.expressions import expression
+from kbkit.questions.lexicon import Floats
+from kbkit.questions.mentions import Mention, mentions
+from kbkit.questions.question import Question
+from kbkit.questions.scoring import PLACES, WEIGHTS, Scored, score
+from kbkit.questions.taught import Learned, Taught
+from kbkit.stores import Stores
+
+MAX_READINGS = 60
+"""Number of best candidates that are kept."""
+MAX_EXECUTED = 12
+"""Number of best candidates that are executed until one has answers."""
+FAR_FETCHED = 1.5
+"""How much lower the score of a reading with answers may be than that of a trusted one without."""
+EXPLAINED = 0.3
+"""Least similarity with which a word counts as explained."""
+MAX_UNEXPLAINED = 1
+"""Content words that a trusted reading may leave unexplained."""
+_CONFIDENCE = {
+    "": 1.07,
+    "probability": 0.47,
+    "uncovered": -0.23,
+    "weakest": -0.13,
+    "unexplained": -0.39,
+    "unknown": 0.66,
+    "ignored": -0.33,
+    "empty": -1.11,
+    "unused name": 0.79,
+    "score": 0.26,
+}
+"""Logistic regression of whether the answers are exactly right, fitted to half of the questions of ten development sets,
+each with the same weight; ``""`` is the intercept, ``probability`` the log odds of all readings with the same answers.
+"""
+_COMPARED = 6
+"""Number of best readings whose answers are compared, to find those that agree with the best."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """What a word of the question was matched to: a relation, an attribute, a type or a node; empty for none."""
+
+    words: str
+    meaning: str
+    similarity: float
+
+
+class Reading:
+    """An expression that a question may mean, with its ``score`` and ``probability`` among all candidates."""
+
+    def __init__(self, reader: Reader, question: Question, scored: Scored, row: int, score: float) -> None:
+        self._reader, self._question, self._scored, self._row = reader, question, scored, row
+        self.score, self.probability = score, 0.0
+
+    @property
+    def features(self) -> Floats:
+        """The features, in the order of ``WEIGHTS``."""
+        found: Floats = self._scored.features[self._row]
+        return found
+
+    @property
+    def row(self) -> int:
+        """The row of the candidate in its frame."""
+        return self._row
+
+    @property
+    def scored(self) -> Scored:
+        """The frame with its features."""
+        return self._scored
+
+    @property
+    def frame(self) -> Frame:
+        """The frame of the candidate."""
+        return self._scored.frame
+
+    @property
+    def topics(self) -> tuple[Topic, ...]:
+        """Where the reading starts."""
+        return self._scored.frame.topics
+
+    @cached_property
+    def arms(self) -> list[list[Element]]:
+        """The elements of each arm."""
+        frame = self._scored.frame
+        row, known = frame.elements[self._row], self._reader.elements.all
+        return [[known[at] for at in row[arm].tolist() if at >= 0] for arm in frame.arms]
+
+    @cached_property
+    def tree(self) -> Expression:
+        """The expression."""
+        frame = self._scored.frame
+        return expression(self._reader.elements, self._question, frame.topics, self.arms, frame.combine)
+
+    @property
+    def expression(self) -> str:
+        """The text of the expression."""
+        return str(self.tree)
+
+    @cached_property
+    def answers(self) -> AnswerSet:
+        """The answers, evaluated lazily."""
+        return AnswerSet(self._reader.elements.session, self.tree)
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether there are answers, and if an attribute is asked for, values."""
+        if not len(self.answers):
+            return False
+        return not any(arm and arm[-1].kind == VALUE for arm in self.arms) or bool(self.answers.value)
+
+    def agrees_with(self, other: Reading) -> bool:
+        """Return whether another reading has the same answers, and the same values."""
+        mine, others = self.answers, other.answers
+        return mine.value == others.value and np.array_equal(mine.ids, others.ids)
+
+    @property
+    def unexplained(self) -> list[str]:
+        """The content words that nothing in the expression explains."""
+        explained = self._scored.explained[self._row]
+        return [
+            self._question.tokens[at].word
+            for at, value in zip(self._scored.words, explained.tolist(), strict=True)
+            if value < EXPLAINED
+        ]
+
+    @property
+    def unexpressed(self) -> float:
+        """How far the least expressed element lacks a word, 0 to 1."""
+        return float(self.features[list(WEIGHTS).index("weakest")])
+
+    @property
+    def ignored(self) -> int:
+        """Number of operators of the question that the expression ignores."""
+        return int(self.features[list(WEIGHTS).index("ignored")])
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether it explains all content words but one, ignores no operator, and follows something that is asked."""
+        return len(set(self.unexplained)) <= MAX_UNEXPLAINED and not self.ignored and self.unexpressed < 0.9
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is beyond doubt what is asked, so that no answers mean that the KB has none."""
+        sure = all(topic.mention is not None and topic.mention.is_sure for topic in self.topics)
+        return sure and self.is_trusted and not self.unexplained and self.unexpressed < 0.35
+
+    def matches(self) -> list[Match]:
+        """Return what each word of the question was matched to, names first."""
+        elements, frame = self._reader.elements, self._scored.frame
+        nodes = elements.session.stores.nodes
+        found = []
+        for topic in frame.topics:
+            if topic.mention is not None:
+                rows = [nodes.row(node) for node in topic.nodes]
+                found.append(Match(topic.mention.text, ", ".join(f"{row.type}#{row.key}" for row in rows), 1.0))
+        row = frame.elements[self._row]
+        columns = len(row)
+        for number, at in enumerate(self._scored.words):
+            slots = np.flatnonzero(self._scored.slots[self._row] == number).tolist()
+            meaning = ""
+            for slot in slots:
+                if slot < columns:
+                    meaning = elements.all[row[slot]].name
+                elif slot < 2 * columns:
+                    meaning = (
+                        elements.types[elements.described[row[slot - columns]]].name
+                        if elements.typed
+                        else elements.all[row[slot - columns]].name
+                    )
+                else:
+                    meaning = elements.types[frame.topics[slot - 2 * columns].type].name
+            value = float(self._scored.explained[self._row, number])
+            found.append(Match(self._question.tokens[at].word, meaning if value >= EXPLAINED else "", value))
+        return found
+
+
+@dataclass(frozen=True)
+class Read:
+    """A question, the names found in it, and its readings, best first; ``best`` is the first with answers."""
+
+    question: Question
+    mentions: list[Mention]
+    readings: list[Reading]
+
+    @cached_property
+    def best(self) -> Reading | None:
+        """The best reading, if any: the first one with answers that is not far-fetched."""
+        first = self.readings[0] if self.readings else None
+        for reading in self.readings[:MAX_EXECUTED]:
+            if first is not None and first.is_plain and reading.score < first.score - FAR_FETCHED:
+                break
+            if reading.has_answers:
+                return reading
+        return first
+
+
+    @cached_property
+    def confidence(self) -> float:
+        """The probability that the answers of the best reading are exactly right, from 0 to 1."""
+        best = self.best
+        if best is None:
+            return 0.0
+        same = sum(r.probability for r in self.readings[:_COMPARED] if r is best or r.agrees_with(best))
+        same = min(max(same, 1e-4), 1 - 1e-4)
+        known = dict(zip(WEIGHTS, best.features.tolist(), strict=True))
+        known |= {"": 1.0, "probability": float(np.log(same / (1 - same))), "score": best.score}
+        known |= {"ignored": min(known["ignored"], 2.0), "empty": float(not best.has_answers)}
+        return float(1 / (1 + np.exp(-sum(weight * known[name] for name, weight in _CONFIDENCE.items()))))
+
+
+class Reader:
+    """Reads questions about one KB."""
+
+    def __init__(self, stores: Stores) -> None:
+        self.stores = stores
+        self.elements = Elements(stores)
+        self.use(Taught.of(stores).learned)
+
+    def use(self, learned: Learned | None) -> None:
+        """Use learned weights from now on, or those that kbkit ships."""
+        own = learned.weights if learned else {}
+        self.weights = np.array([own.get(name, weight) for name, weight in WEIGHTS.items()])
+        self.learned: Mapping[str, Floats] = word_weights(self.elements, learned.words) if learned else {}
+
+    @staticmethod
+    def of(stores: Stores) -> Reader:
+        """Return the reader of an open KB, the same one each time."""
+        return stores.shared(Reader)
+
+    def read(self, text: str) -> Read:
+        """Return the readings of a question; raise :class:`KbError` if it is empty."""
+        question = Question.of(text)
+        if not text.strip():
+            raise KbError("Empty question", "Enter at least one word")
+        found = mentions(self.stores, question)
+        question = Question.of(text, frozenset(at for mention in found if mention.is_sure for at in mention.tokens))
+        readings = sorted(self._candidates(question, found), key=lambda reading: -reading.score)[:MAX_READINGS]
+        if readings:
+            scores = np.array([reading.score for reading in readings])
+            odds = np.exp(scores - scores.max())
+            for reading, share in zip(readings, (odds / odds.sum()).tolist(), strict=True):
+                reading.probability = share
+        return Read(question, found, readings)
+
+    def _candidates(self, question: Question, found: list[Mention]) -> Iterator[Reading]:
+        """Yield the best candidates of each frame."""
+        for frame in frames(self.elements, question, found):
+            if len(frame.elements):
+                scored = score(self.elements, question, found, frame, self.learned)
+                totals = scored.features @ self.weights
+                for row in np.argsort(-totals, kind="stable")[:MAX_READINGS].tolist():
+                    yield Reading(self, question, scored, row, float(totals[row]))
+
+
+def word_weights(elements: Elements, rows: list[tuple[str, str, int, float]]) -> dict[str, Floats]:
+    """Return learned weights of (stem, label, place) as arrays of shape (labels, ``PLACES``) by stem."""
+    positions: dict[str, list[int]] = {}
+    for element in elements.all:
+        positions.setdefault(element.name, [])
+        if element.label not in positions[element.name]:
+            positions[element.name].append(element.label)
+    found: dict[str, Floats] = {}
+    for stem, name, place, weight in rows:
+        array = found.setdefault(stem, np.zeros((elements.labels.count, PLACES)))
+        for label in positions.get(name, ()):
+            array[label, place] = weight
+    return found

@@ -1,0 +1,440 @@
+"""Score candidate readings: how well the words of a question align with the elements of each.
+
+Each content word explains at most one label and each label needs a word (greedy one-to-one alignment by similarity).
+What no label explains, and labels that no word expresses, count against a candidate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kbkit.questions.candidates import Frame, Topic
+from kbkit.questions.elements import COMPARED, HOP, MOST, MOST_NEIGHBOURS, VALUE, Elements, Ints
+from kbkit.questions.english import CONCEPTS, FUNCTION_WORDS, SUPERLATIVES
+from kbkit.questions.lexicon import WEAK, Floats, sharp, stem
+from kbkit.questions.mentions import Mention
+from kbkit.questions.question import Question
+
+WEIGHTS = {
+    "uncovered": -2.5,
+    "weakest": -1.0,
+    "order": 1.5,
+    "unexplained": -2.5,
+    "unknown": -0.6,
+    "hops": -0.4,
+    "answer": 2.0,
+    "shared": 1.4,
+    "there and back": -0.9,
+    "backward": -0.8,
+    "exact": 1.5,
+    "same case": 0.5,
+    "name words": 0.8,
+    "common word": -1.0,
+    "similar": -1.5,
+    "ignored": -4.0,
+    "operator": 0.5,
+    "other operand": -1.0,
+    "no topic": -0.5,
+    "unused name": -2.5,
+    "learned": 1.0,
+}
+"""Weights of the features, chosen on half of the development questions of MetaQA and of GeoQuery."""
+
+PLACES = 6
+"""Number of values of :func:`places`."""
+_KIND = 0.9
+"""Similarity of a word to a type, relative to that of a word to a relation."""
+_OF_TOPIC = 0.25
+"""How far the type of a named node explains a word that is not beside the name."""
+_BY_TYPE, _BY_TYPE_BACK = 0.7, 0.8
+"""How far a word for the type that a hop reaches expresses the hop."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The candidates of a frame with their ``features`` (a column each, as in ``WEIGHTS``) and what explains the words.
+
+    ``words`` are the tokens to explain, ``explained`` (candidates x words) how far each is explained, ``slots``
+    (candidates x slots) the position in ``words`` of the word of each slot (-1: none): relations, then types.
+    """
+
+    frame: Frame
+    features: Floats
+    words: list[int]
+    explained: Floats
+    slots: Ints
+
+
+def score(
+    elements: Elements,
+    question: Question,
+    named: Sequence[Mention],
+    frame: Frame,
+    learned: Mapping[str, Floats] | None = None,
+) -> Scored:
+    """Return the features of the candidates of a frame; ``named`` are all names in the question.
+
+    ``learned`` are the weights of (label, place) for a stem, with shape (labels, ``PLACES``).
+    """
+    rows = frame.elements
+    count, columns = rows.shape
+    valid = rows >= 0
+    at = np.maximum(rows, 0)
+    words = question.content(frame.used)
+    similar = np.zeros((count, len(words), 2 * columns + len(frame.topics)))
+    for number, position in enumerate(words):
+        label, kind = _similarities(elements, question.tokens[position].word)
+        similar[:, number, :columns] = np.where(valid, label[elements.label][at], 0)
+        similar[:, number, columns : 2 * columns] = np.where(valid, kind[elements.class_of][at], 0)
+        for topic, known in enumerate(frame.topics):
+            similar[:, number, 2 * columns + topic] = _OF_TOPIC * kind[known.class_]
+    explained_by_any = similar.max(2) if len(words) else np.zeros((count, 0))
+    of_word, of_slot, slots = _aligned(similar)
+    by_type = of_slot[:, columns : 2 * columns]
+    cover = np.maximum(of_slot[:, :columns], _BY_TYPE * by_type)
+    cover = np.maximum(cover, _cover_of_operators(elements, question, rows))
+    back = _back(elements, frame, rows)
+    # `films for the writer of Heat`: a hop back is the likeliest meaning of a type alone.
+    cover[:, 1:] = np.maximum(cover[:, 1:], np.where(back, _BY_TYPE_BACK * by_type[:, 1:], 0))
+    free = np.zeros((count, columns))
+    # Films share a director, but countries that share a border are one hop apart.
+    shared = back & (elements.class_before != elements.class_of)[at[:, 1:]]
+    if question.is_shared:
+        free[:, 1:] = shared
+    if len(frame.topics) > 1:  # `defenders of Sevilla`: the relation of a second name is often implied
+        for topic, arm in zip(frame.topics, frame.arms, strict=True):
+            cover[:, arm.start] = np.maximum(cover[:, arm.start], 0.3 + 0.5 / max(1, topic.choices))
+    for arm in frame.arms[1:]:
+        free[:, arm] = np.maximum(free[:, arm], _repeated(rows[:, frame.arms[0]], rows[:, arm]))
+    cover = np.maximum(cover, free)
+    missing = np.where(valid, 1 - cover, 0)
+    rest = 1 - np.maximum(of_word, 0.6 * explained_by_any)
+    for number in range(len(words) - 1):  # a word may modify the next one: population density
+        if words[number + 1] == words[number] + 1:
+            rest[:, number] *= 1 - 0.5 * of_word[:, number + 1]
+    single = [number for number, t in enumerate(elements.types) if t.count == 1]
+    if single and words:  # `in the country`, where the KB has one
+        known = [_similarities(elements, question.tokens[position].word)[1][single].max() for position in words]
+        rest = np.minimum(rest, 1 - np.array(known))
+    kinds = elements.kind[at]
+    expressed = np.maximum(of_slot[:, :columns], by_type)
+    both = np.minimum(expressed[:, 1:], expressed[:, :-1])
+    is_shared = float(question.is_shared)
+    columns_of = {
+        "uncovered": missing.sum(1),
+        "weakest": missing.max(1) if columns else np.zeros(count),
+        "order": -_inversions(question, frame, rows, words, slots[:, :columns], back),
+        "unexplained": rest.sum(1),
+        "unknown": (explained_by_any < 0.15).sum(1),
+        "hops": (valid & (kinds == HOP)).sum(1),
+        "answer": _answer(elements, question, frame, rows, words),
+        "shared": is_shared * shared.any(1),
+        "there and back": ((back & ~(shared & question.is_shared)) * (1 - both)).sum(1),
+        "backward": _backward(elements, rows, back),
+        **_of_topics(question, frame),
+        "unused name": _unused(elements, question, frame, named),
+        "ignored": _ignored(elements, question, frame, rows, kinds, valid),
+        "operator": (valid & ((kinds >= MOST) | _with_superlative(elements, question)[at])).any(1),
+        "other operand": _other_operand(elements, question, frame, rows),
+        "learned": _learned(elements, question, rows, words, learned),
+    }
+    features = np.column_stack([np.broadcast_to(columns_of[name], count) for name in WEIGHTS]).astype(np.float64)
+    return Scored(frame, features, words, np.maximum(of_word, explained_by_any), slots)
+
+
+def _similarities(elements: Elements, word: str) -> tuple[Floats, Floats]:
+    """Return how well a word expresses each label and each type, relative to what it expresses best."""
+    label = elements.labels.similarity(word)
+    kind = elements.class_similarity(word)
+    best = max(label.max(initial=0), _KIND * kind.max(initial=0))
+    if best < WEAK:
+        return np.zeros_like(label), np.zeros_like(kind)
+    return sharp(label) * (label / best) ** 2, _KIND * sharp(kind) * np.minimum(1, (kind / best) ** 2)
+
+
+def _aligned(similar: Floats) -> tuple[Floats, Floats, Ints]:
+    """Align words and slots one to one, greedily by similarity, for all candidates at once.
+
+    ``similar`` has the shape (candidates, words, slots). Returns the similarity of each word and of each slot with its
+    partner, and the word of each slot (-1: none).
+    """
+    count, words, slots = similar.shape
+    of_word, of_slot = np.zeros((count, words)), np.zeros((count, slots))
+    partner = np.full((count, slots), -1, np.int64)
+    rest, rows = similar.copy(), np.arange(count)
+    for _ in range(min(words, slots)):
+        best = rest.reshape(count, -1).argmax(1)
+        word, slot = best // slots, best % slots
+        value = rest[rows, word, slot]
+        some = value > 0
+        if not some.any():
+            break
+        chosen = rows[some]
+        of_word[chosen, word[some]] = value[some]
+        of_slot[chosen, slot[some]] = value[some]
+        partner[chosen, slot[some]] = word[some]
+        rest[rows, word, :] = 0
+        rest[rows, :, slot] = 0
+    return of_word, of_slot, partner
+
+
+def _cover_of_operators(elements: Elements, question: Question, rows: Ints) -> Floats:
+    """Return how well an adjective of the question expresses the attributes of operators and values."""
+    cover = np.zeros(rows.shape)
+    at, valid = np.maximum(rows, 0), rows >= 0
+    adjectives = [
+        (question.superlative.adjective if question.superlative else None, MOST),
+        (question.comparison.adjective if question.comparison else None, COMPARED),
+        (question.asked, VALUE),
+    ]
+    for adjective, kind in adjectives:
+        if adjective is not None:
+            nouns = [*adjective.nouns, *(("year", "date") if adjective.dates else ())]
+            found = np.zeros(elements.labels.count)
+            for place, noun in enumerate(nouns):
+                found = np.maximum(found, (1 - 0.05 * place) * sharp(elements.labels.similarity(noun)))
+            cover = np.maximum(cover, np.where(valid & (elements.kind[at] == kind), found[elements.label][at], 0))
+    if question.superlative:
+        named = _with_superlative(elements, question)[at] & (elements.kind[at] == HOP)
+        cover = np.maximum(cover, np.where(valid & named, 1.0, 0))
+    return cover
+
+
+def _with_superlative(elements: Elements, question: Question) -> NDArray[np.bool_]:
+    """Return the elements whose label has the superlative of the question (``highest_point``)."""
+    return _with_words(elements, frozenset(question.superlative_words))
+
+
+def _with_words(elements: Elements, words: frozenset[str]) -> NDArray[np.bool_]:
+    return np.array([bool(words & parts) for parts in elements.labels.words], bool)[elements.label]
+
+
+def _back(elements: Elements, frame: Frame, rows: Ints) -> NDArray[np.bool_]:
+    """Return for each column but the first whether its hop leads back along the hop before it."""
+    at = np.maximum(rows, 0)
+    is_hop = (rows >= 0) & (elements.kind[at] == HOP)
+    inverse = elements.inverse[np.minimum(at, max(0, elements.hops - 1))] if elements.hops else at
+    back: NDArray[np.bool_] = is_hop[:, 1:] & is_hop[:, :-1] & (inverse[:, :-1] == rows[:, 1:])
+    for arm in frame.arms[1:]:
+        back[:, arm.start - 1] = False
+    return back
+
+
+def _backward(elements: Elements, rows: Ints, back: NDArray[np.bool_]) -> Floats:
+    """Return the number of hops against the direction of a relation that could be followed in both.
+
+    The parents of Ann are read forward; only the way back along a hop before it is backward for sure.
+    """
+    if not elements.hops:
+        return np.zeros(len(rows))
+    at = np.maximum(rows, 0)
+    hop = np.minimum(at, elements.hops - 1)
+    found = (rows >= 0) & (elements.kind[at] == HOP) & elements.reversible[hop] & ~elements.forward[at]
+    found[:, 1:] &= ~back
+    return found.sum(1).astype(np.float64)
+
+
+def _repeated(first: Ints, other: Ints) -> NDArray[np.bool_]:
+    """Return whether an arm is the same as the first, so that it needs no words of its own."""
+    return np.broadcast_to((first == other).all(1)[:, None], other.shape)
+
+
+def _inversions(
+    question: Question, frame: Frame, rows: Ints, words: list[int], slots: Ints, back: NDArray[np.bool_]
+) -> Floats:
+    """Return how often words for later hops are closer to the topic than words for earlier hops.
+
+    Distances are measured in two ways: in words, and with all words after the topic behind those before it.
+    """
+    count, columns = rows.shape
+    result = np.zeros(count)
+    if not words:
+        return result
+    word = slots.copy()
+    for column in range(1, columns):  # a hop and the hop back may share a word
+        pair = back[:, column - 1]
+        word[:, column] = np.where(pair & (word[:, column] < 0), word[:, column - 1], word[:, column])
+        word[:, column - 1] = np.where(pair & (word[:, column - 1] < 0), word[:, column], word[:, column - 1])
+    for topic, arm in zip(frame.topics, frame.arms, strict=True):
+        if topic.mention is None:
+            continue
+        owned, before, after = _distances(question, topic)
+        near = [owned.get(at, before.get(at, after.get(at, 0.0))) for at in words]
+        ordered = [owned.get(at, before.get(at, 1_000.0 + at)) for at in words]
+        for weight, distances in ((0.6, near), (0.4, ordered)):
+            distance = np.array(distances)[word]
+            for a in range(arm.start, arm.stop):
+                for b in range(a + 1, arm.stop):
+                    known = (word[:, a] >= 0) & (word[:, b] >= 0) & (rows[:, a] >= 0) & (rows[:, b] >= 0)
+                    result += weight * (known & (distance[:, a] > distance[:, b]))
+    return result
+
+
+def _distances(question: Question, topic: Topic) -> tuple[dict[int, float], dict[int, float], dict[int, float]]:
+    """Return the distance of tokens to a topic: of what it owns (``Ann 's mother 's job``), before it, and after it.
+
+    Function words count half, articles nothing.
+    """
+    plain = [token.word for token in question.tokens]
+    weights = [0.0 if w in ("the", "a", "an") else 0.5 if w in FUNCTION_WORDS else 1.0 for w in plain]
+    assert topic.mention is not None
+    owned: dict[int, float] = {}
+    at = topic.mention.last
+    while plain[at : at + 1] == ["s"]:
+        at += 1
+        while at < len(plain) and plain[at] != "s" and plain[at + 1 : at + 2] != ["s"] and plain[at] in FUNCTION_WORDS:
+            at += 1
+        if at < len(plain):
+            owned[at] = 0.01 * len(owned)
+        at += 1
+    before, after, total = {}, {}, 0.0
+    for at in range(topic.mention.first - 1, -1, -1):
+        if at not in topic.words:
+            total += weights[at]
+            before[at] = total
+    total = 0.4
+    for at in range(topic.mention.last, len(plain)):
+        if at not in topic.words:
+            total += weights[at]
+            after[at] = total
+    return owned, before, after
+
+
+def _answer(elements: Elements, question: Question, frame: Frame, rows: Ints, words: list[int]) -> Floats:
+    """Return how well the answers of each candidate fit what the question asks for: who, when, which river."""
+    named = {at for topic in frame.topics if topic.mention is not None for at in topic.words}
+    where = question.interrogative(named)
+    asked = question.tokens[where].word if where >= 0 else ""
+    if asked in CONCEPTS:
+        nouns = [asked]
+    elif question.asked is not None:
+        nouns = list(question.asked.nouns)
+    else:
+        content = [question.tokens[at].word for at in question.content(named)]
+        after = [question.tokens[at].word for at in question.content(named) if at > where]
+        nouns = after[:1] or content[:1]
+    count, columns = rows.shape
+    first = rows[:, : frame.width]
+    is_end = (first >= 0) & (elements.kind[np.maximum(first, 0)] <= VALUE)  # an operator keeps what it applies to
+    place = np.where(is_end, np.arange(first.shape[1]), -1).max(1, initial=-1)
+    last = np.where(place >= 0, first[np.arange(count), np.maximum(place, 0)], -1) if columns else np.full(count, -1)
+    label, kind = np.zeros(elements.labels.count), np.zeros(elements.classes)
+    for noun in nouns:
+        label = np.maximum(label, sharp(elements.labels.similarity(noun)))
+        kind = np.maximum(kind, sharp(elements.class_similarity(noun)))
+    at = np.maximum(last, 0)
+    kinds = elements.kind[at]
+    by_label = np.where((last >= 0) & (kinds <= VALUE) & elements.forward[at], label[elements.label[at]], 0)
+    by_type = np.where((last >= 0) & (kinds == VALUE), 0, kind[frame.last_class(elements)])
+    return np.maximum(by_label, by_type)
+
+
+def _of_topics(question: Question, frame: Frame) -> dict[str, float]:
+    """Return the features of the topics, which all candidates of a frame share."""
+    named = [topic for topic in frame.topics if topic.mention is not None]
+    found = dict.fromkeys(("exact", "same case", "name words", "common word", "similar"), 0.0)
+    has_case = any(letter.isupper() for letter in question.text[1:])
+    for topic in named:
+        assert topic.mention is not None
+        content = [at for at in topic.mention.tokens if question.tokens[at].word not in FUNCTION_WORDS]
+        has_capitals = topic.same_case and topic.mention.text != topic.mention.text.lower()
+        found["exact"] += (topic.same_case and has_case) / len(named)
+        found["same case"] += has_capitals / len(named)
+        content += [at for at in topic.words if at not in topic.mention.tokens]
+        words = min(4, len(topic.words) if has_capitals else len(content))
+        found["name words"] = max(found["name words"], words)
+        is_common = has_case and not topic.mention.is_sure and (0.5 if topic.same_case else 1.0)
+        found["common word"] += 0 if has_capitals else max(not content, is_common)
+        found["similar"] += topic.mention.how in ("stemmed", "fuzzy")
+    return {**found, "no topic": float(not named)}
+
+
+def _unused(elements: Elements, question: Question, frame: Frame, named: Sequence[Mention]) -> float:
+    """Return the number of names that the candidates of a frame do not use.
+
+    A single word that is written like a common one counts half, and less if it expresses a relation or a type.
+    """
+    used, result = frame.used, 0.0
+    for mention in sorted(named, key=lambda m: len(m.tokens), reverse=True):
+        if not used & {*mention.tokens}:
+            used = used | {*mention.tokens}
+            word = question.tokens[mention.first].word
+            known = max(elements.labels.similarity(word).max(initial=0), elements.class_similarity(word).max(initial=0))
+            result += 1.0 if mention.is_sure else 0.5 * (1 - sharp(known))
+    return result
+
+
+def _ignored(
+    elements: Elements, question: Question, frame: Frame, rows: Ints, kinds: Ints, valid: NDArray[np.bool_]
+) -> Floats:
+    """Return the number of operators of the question that each candidate ignores."""
+    ignored = np.zeros(len(rows))
+    has_operator = (valid & (kinds >= MOST)).any(1)
+    if question.superlative:
+        is_used = (kinds == MOST) | (kinds == MOST_NEIGHBOURS)
+        is_used |= _with_superlative(elements, question)[np.maximum(rows, 0)]
+        ignored += ~(valid & is_used).any(1)
+        other = _with_words(elements, frozenset(SUPERLATIVES) - {*question.superlative_words})
+        ignored += (valid & other[np.maximum(rows, 0)]).any(1)
+    elif question.comparison:
+        ignored += ~has_operator
+    if question.negation is not None:
+        ignored += frame.combine not in ("-", "complement")
+    if question.asked is not None:
+        ignored += ~(valid & (kinds == VALUE)).any(1)
+    return ignored
+
+
+def _other_operand(elements: Elements, question: Question, frame: Frame, rows: Ints) -> Floats:
+    """Return how badly the word after a superlative fits what each candidate applies it to: its type, hop or attribute."""
+    result = np.zeros(len(rows))
+    found = question.superlative
+    if found is None:
+        return result
+    run = []
+    for position in range(found.last + 1, len(question.tokens)):
+        if position not in question.content(set()):
+            break
+        run.append(position)
+    if not run:
+        return result
+    at = np.maximum(rows, 0)
+    for column in range(rows.shape[1]):
+        fit = np.zeros(len(rows))
+        for position in run:
+            label, kind = _similarities(elements, question.tokens[position].word)
+            here = np.maximum(label[elements.label[at[:, column]]], kind[elements.class_of[at[:, column]]])
+            here = np.maximum(here, kind[elements.class_before[at[:, column]]])
+            if column:
+                here = np.maximum(here, label[elements.label[at[:, column - 1]]])
+            fit = np.maximum(fit, here * (1 if position == run[-1] else 0.9))
+        chosen = (rows[:, column] >= 0) & (elements.kind[at[:, column]] >= MOST)
+        result = np.where(chosen, 1 - fit, result)
+    return result
+
+
+def _learned(
+    elements: Elements, question: Question, rows: Ints, words: list[int], learned: Mapping[str, Floats] | None
+) -> Floats:
+    """Return the sum of the learned weights of the words with the labels of each candidate, by place."""
+    result = np.zeros(len(rows))
+    if learned:
+        valid, at = rows >= 0, np.maximum(rows, 0)
+        label, place = elements.label[at], places(elements, rows)
+        for position in words:
+            weights = learned.get(stem(question.tokens[position].word))
+            if weights is not None:
+                result += np.where(valid, weights[label, place], 0).sum(1)
+    return result
+
+
+def places(elements: Elements, rows: Ints) -> Ints:
+    """Return the place of each element: first (0), between (2) or last (4) of its candidate, plus 1 if forward."""
+    length = (rows >= 0).sum(1)[:, None]
+    column = np.arange(rows.shape[1])[None, :]
+    found: Ints = np.where(column == length - 1, 4, np.where(column == 0, 0, 2))
+    return found + elements.forward[np.maximum(rows, 0)]

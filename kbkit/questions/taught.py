@@ -1,0 +1,71 @@
+"""What a person taught about the questions of a KB: synonyms of relations, and weights learned from examples.
+
+It is a file of the workspace, so that it outlives generations, and deleting the file undoes it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from kbkit.directory.files import write_files
+from kbkit.errors import KbError
+from kbkit.stores import Stores
+
+FILE = "questions.json"
+
+
+@dataclass(frozen=True)
+class Learned:
+    """Weights learned from examples: of the features, and of (stem, label, place) for the words of questions.
+
+    ``examples`` is the number of pairs, ``before`` and ``after`` are the fractions of held-out questions with the right
+    answers.
+    """
+
+    weights: dict[str, float]
+    words: list[tuple[str, str, int, float]]
+    examples: int = 0
+    before: float = 0.0
+    after: float = 0.0
+
+
+@dataclass(frozen=True)
+class Taught:
+    """Synonyms by the name of the relation or attribute, and what was learned."""
+
+    synonyms: dict[str, list[str]] = field(default_factory=dict)
+    learned: Learned | None = None
+
+    @staticmethod
+    def of(stores: Stores) -> Taught:
+        """Return what was taught about a KB; raise :class:`KbError` if the file is invalid."""
+        return read(stores.workspace.folder)
+
+    def with_synonym(self, name: str, word: str) -> Taught:
+        """Return it with one more synonym."""
+        return replace(self, synonyms={**self.synonyms, name: sorted({*self.synonyms.get(name, []), word})})
+
+
+def read(workspace: Path) -> Taught:
+    """Return what the file of a workspace says."""
+    path = workspace / FILE
+    if not path.is_file():
+        return Taught()
+    try:
+        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        learned = data.get("learned")
+        return Taught(
+            {str(name): [str(word) for word in more] for name, more in data.get("synonyms", {}).items()},
+            None if learned is None else Learned(**{**learned, "words": [tuple(row) for row in learned["words"]]}),
+        )
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise KbError(f"Invalid file {path}: {error}", "Delete it to forget synonyms and learned weights") from None
+
+
+def write(workspace: Path, taught: Taught) -> None:
+    """Write the file of a workspace, atomically."""
+    workspace.mkdir(parents=True, exist_ok=True)
+    write_files({workspace / FILE: (json.dumps(asdict(taught), ensure_ascii=False, indent=1) + "\n").encode()})
