@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from kbkit.display import html as html_pages
 from kbkit.search.ranking import QueryResult
@@ -21,8 +22,8 @@ _OF = "WHERE id IN (SELECT unnest($ids))"
 _NEEDED = {"key", "type", "name", "score", "snippet"}
 
 
-def hits(stores: Stores, query: TextQuery, result: QueryResult) -> pl.DataFrame:
-    """Return a frame: rank, id, key, type, name, score, a score per component, snippet."""
+def hits(stores: Stores, query: TextQuery, result: QueryResult, weak: NDArray[np.bool_]) -> pl.DataFrame:
+    """Return a frame: rank, id, key, type, name, score, a score per component, snippet, weak (a mask)."""
     ids = result.ranking.ids.astype(np.int32)
     scores = {"score": result.ranking.scores}
     scores |= {name: part.score_of(result.ranking.ids) for name, part in result.components.items()}
@@ -32,6 +33,7 @@ def hits(stores: Stores, query: TextQuery, result: QueryResult) -> pl.DataFrame:
             *stores.nodes.rows_of(ids).get_columns(),
             *(pl.Series(name, values, dtype=pl.Float64, nan_to_null=True) for name, values in scores.items()),
             pl.Series("snippet", _snippets(stores, query, stores.shared(_Documents).of(ids)), dtype=pl.String),
+            pl.Series("weak", weak, dtype=pl.Boolean),
         ]
     )
 
@@ -79,7 +81,7 @@ def positions(result: QueryResult, frame: pl.DataFrame) -> list[list[str]]:
 
 
 def _positions(node: int, result: QueryResult) -> list[str]:
-    lines = []
+    lines = ["named by the query"] if node in result.named else []
     for name, part in result.components.items():
         position = np.flatnonzero(part.ids == node)
         if len(position):

@@ -37,11 +37,17 @@ class QueryBatch:
         """Embed the queries, in one call for all retrievers."""
         if not (settings.uses("dense") or settings.uses("multivector")):
             return QueryBatch(tuple(queries), np.empty((len(queries), 0), np.float32))
-        return QueryBatch(tuple(queries), embedders.queries(stores.embedder, [query.text for query in queries]))
+        # A corrected query is embedded with its corrections: the words may be right, and unknown to the KB only.
+        texts = [" ".join((query.text, *query.words)) for query in queries]
+        return QueryBatch(tuple(queries), embedders.queries(stores.embedder, texts))
 
     def split(self) -> list[QueryBatch]:
         """Return a batch per query."""
-        return [QueryBatch((query,), self.vectors[i : i + 1]) for i, query in enumerate(self.queries)]
+        return [self.one(position) for position in range(len(self.queries))]
+
+    def one(self, position: int) -> QueryBatch:
+        """Return the batch of one query."""
+        return QueryBatch(self.queries[position : position + 1], self.vectors[position : position + 1])
 
 
 def build(stores: Stores, batch: QueryBatch, settings: Settings) -> dict[str, Retriever]:
