@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.search.ranking import QueryResult, Ranking
+from kbkit.search.ranking import EMPTY, QueryResult, Ranking
 from kbkit.stores import Stores
 from kbkit.stores.arrays import Within, is_within
+from kbkit.stores.text import Word
 from kbkit.stores.text_query import TextQuery
 
 MAX_WORDS, MIN_LETTERS, LONG = 8, 5, 9
@@ -19,33 +20,62 @@ MAX_NODES = 50
 
 _LEAST = 1e-3
 """Least score of a named node above the best other hit, so that equal scores do not hide the order."""
+_ARTICLE = "the"
+_MAX_LETTERS = 1_000
+_MIN_STEM = 4
+"""Shortest stem that stands for a name: "volcanoes" names "volcano", but "used" does not name "use"."""
 
 
 def named(stores: Stores, query: TextQuery) -> NDArray[np.int64]:
     """Return the sorted ids of the nodes whose name, alias or key is the query.
 
-    If there are none and a word of the query does not occur in the KB, return the nodes whose name is one or two
-    letters away, or is the corrected query.
+    If there are none, try the query with or without the article "the"; then names with the same stems; then, if a word
+    of the query does not occur in the KB, names one or two letters away, and the corrected query.
     """
-    if not stores.has("nodes"):
-        return np.empty(0, np.int64)
-    found = stores.nodes.called(query.text)
+    text = query.text.strip()
+    if not stores.has("nodes") or len(text) > _MAX_LETTERS:
+        return EMPTY.ids
+    found = stores.nodes.called(text)
+    if not len(found):
+        found = stores.nodes.called(_other_article(text))
     if not len(found) and stores.has("text"):
-        found = _misspelled(stores, query)
+        words = stores.text.tokens(text)
+        if 0 < len(words) <= MAX_WORDS:
+            found = _stemmed(stores, words)
+            found = found if len(found) else _misspelled(stores, query, words)
     return found.astype(np.int64)
 
 
-def _misspelled(stores: Stores, query: TextQuery) -> NDArray[np.int64]:
-    words = stores.text.tokens(query.text) if len(query.text) <= 20 * MAX_WORDS else []
-    letters = sum(len(word.plain) for word in words)
-    if letters < MIN_LETTERS or len(words) > MAX_WORDS or all(stores.text.frequency(word.stem) for word in words):
-        return np.empty(0, np.int64)
-    near = stores.text.named_like([word.plain for word in words], 2 if letters >= LONG else 1, MAX_NODES + 1)
-    if not len(near) and len(query.words) == len(words):
-        near = np.union1d(
-            stores.text.named(query.words, MAX_NODES + 1), stores.nodes.called(" ".join(query.words))
-        ).astype(np.int64)
-    return near if len(near) <= MAX_NODES else near[:0]
+def _other_article(text: str) -> str:
+    first, _, rest = text.partition(" ")
+    return rest if rest and first.lower() == _ARTICLE else f"{_ARTICLE} {text}"
+
+
+def _stemmed(stores: Stores, words: Sequence[Word]) -> NDArray[np.int64]:
+    """Return the nodes of a name with the same stems, unless one is short or there are too many nodes."""
+    if min(len(word.stem) for word in words) < _MIN_STEM:
+        return EMPTY.ids
+    return _few(stores.text.named([word.stem for word in words], MAX_NODES + 1))
+
+
+def _misspelled(stores: Stores, query: TextQuery, words: Sequence[Word]) -> NDArray[np.int64]:
+    """Return the nodes of almost the same name, if a word does not occur in the KB."""
+    plain = [word.plain for word in words]
+    letters = sum(map(len, plain))
+    if letters < MIN_LETTERS or all(stores.text.frequency(word.stem) for word in words):
+        return EMPTY.ids
+    for phrase in (plain, [_ARTICLE, *plain]):
+        found = _few(stores.text.named_like(phrase, 2 if letters >= LONG else 1, MAX_NODES + 1))
+        if len(found):
+            return found
+    if len(query.words) != len(words):
+        return EMPTY.ids
+    stemmed = stores.text.named(query.words, MAX_NODES + 1)
+    return _few(np.union1d(stemmed, stores.nodes.called(" ".join(query.words))).astype(np.int64))
+
+
+def _few(ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    return ids if len(ids) <= MAX_NODES else EMPTY.ids
 
 
 def names_first(

@@ -2,7 +2,7 @@
 
 The most similar node of a KB has a high cosine with any query, so a cosine is judged by what meaningless queries reach.
 These are pairs of words of the KB's own names with their letters shuffled, embedded by the KB's embedder; each has a
-best cosine with a sample of the nodes, and the threshold is the 95th percentile of these.
+best cosine with a sample of the nodes, and the threshold is the 99th percentile of these.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kbkit.search.ranking import QueryResult
 from kbkit.stores import Stores, embedders, folding
 from kbkit.stores.text_query import TextQuery
 
-QUERIES, SAMPLE, PERCENTILE = 64, 16_384, 95
+QUERIES, SAMPLE, PERCENTILE = 128, 16_384, 99
 """Random queries, nodes that they are compared with, and the percentile of their best cosines."""
 
 _NAMES, _MIN_LETTERS = 1_000, 4
