@@ -76,12 +76,13 @@ def _snippets(stores: Stores, query: TextQuery, documents: Sequence[str]) -> lis
 
 
 def positions(result: QueryResult, frame: pl.DataFrame) -> list[list[str]]:
-    """Return the position of each hit in the ranking of each component."""
-    return [_positions(node, result) for node in frame["id"].to_list()]
+    """Return for each hit why it is where it is: named by the query, weak, its position in each component's ranking."""
+    named = set(result.named.tolist())
+    return [_positions(node, result, node in named, weak) for node, weak in frame.select("id", "weak").iter_rows()]
 
 
-def _positions(node: int, result: QueryResult) -> list[str]:
-    lines = ["named by the query"] if node in result.named else []
+def _positions(node: int, result: QueryResult, named: bool, weak: bool) -> list[str]:
+    lines = ["named by the query"] * named + ["weak: has no word of the query and is no more similar than chance"] * weak
     for name, part in result.components.items():
         position = np.flatnonzero(part.ids == node)
         if len(position):

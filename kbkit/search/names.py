@@ -37,7 +37,7 @@ def named(stores: Stores, query: TextQuery) -> NDArray[np.int64]:
         return EMPTY.ids
     found = stores.nodes.called(text)
     if not len(found):
-        found = stores.nodes.called(_other_article(text))
+        found = stores.nodes.named(_other_article(text))
     if not len(found) and stores.has("text"):
         words = stores.text.tokens(text)
         if 0 < len(words) <= MAX_WORDS:

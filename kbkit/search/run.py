@@ -23,6 +23,7 @@ from kbkit.search.type_words import DEPTH as TYPE_DEPTH
 from kbkit.search.type_words import named_types, prefer
 from kbkit.search.weak import has_known_word, weak
 from kbkit.stores.arrays import Within, both
+from kbkit.stores.text import NAME
 from kbkit.stores.text_query import TextQuery, check, parse
 
 if TYPE_CHECKING:
@@ -133,7 +134,9 @@ class Search:
         return found
 
     def _names_first(self, batch: QueryBatch, position: int, settings: Settings, result: QueryResult) -> QueryResult:
-        """Rank the nodes first that the query at a position of the batch names."""
+        """Rank the nodes first that the query at a position of the batch names, unless names are not searched."""
+        if settings.fields is not None and NAME not in settings.fields:
+            return result
 
         def rank(within: Within) -> QueryResult:
             return self.rank(batch.one(position), replace(settings, within=within))[0]
