@@ -54,7 +54,7 @@ def build(stores: Stores, batch: QueryBatch, settings: Settings) -> dict[str, Re
     """Return the retrievers of the mode by name."""
     within = settings.within
     known: dict[str, Retriever] = {
-        "bm25": lambda k: bm25(stores.text, batch.queries, k, within, settings.fields),
+        "bm25": lambda k: bm25(stores.text, batch.queries, k, within, settings.fields, settings.mode != "bm25"),
         "dense": lambda k: dense(stores.vectors, batch.vectors, k, within),
         "multivector": lambda k: multivector(stores.vectors, batch.vectors, k, within, settings.average),
     }
@@ -62,10 +62,15 @@ def build(stores: Stores, batch: QueryBatch, settings: Settings) -> dict[str, Re
 
 
 def bm25(
-    text: Text, queries: Sequence[TextQuery], k: int, within: Within, fields: Mapping[str, float] | None = None
+    text: Text,
+    queries: Sequence[TextQuery],
+    k: int,
+    within: Within,
+    fields: Mapping[str, float] | None = None,
+    superlatives: bool = False,
 ) -> list[Ranking]:
     """Return for each query the ``k`` nodes with the highest BM25 score of name and texts."""
-    return each(lambda query: Ranking(*text.search(query, k, within, fields)), queries, systems.cores())
+    return each(lambda query: Ranking(*text.search(query, k, within, fields, superlatives)), queries, systems.cores())
 
 
 def corrected(stores: Stores, query: TextQuery, fields: Mapping[str, float] | None = None) -> TextQuery:
