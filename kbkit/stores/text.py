@@ -302,13 +302,18 @@ class Text:
         if not words:
             return None
         if superlatives and self._unstemmed:
-            words = list(dict.fromkeys([*words, *filter(None, map(superlative, words))]))
+            words = list(dict.fromkeys([*words, *self._superlatives(query.text)]))
         parts = [self._term(word, field, weight) for word in words for field, weight in weights.items()]
         any_word = tantivy.Query.boolean_query([(tantivy.Occur.Should, part) for part in parts])
         required = self._required(query, weights)
         if required is None:
             return any_word
         return tantivy.Query.boolean_query([(tantivy.Occur.Must, required), (tantivy.Occur.Should, any_word)])
+
+    def _superlatives(self, text: str) -> list[str]:
+        """Return the superlatives of the adjectives of a text, without capitalized words, which may be names."""
+        small = [word.stem for word in self.tokens(text) if text[word.start].islower()]
+        return [form for form in map(superlative, small) if form]
 
     def _term(self, word: str, field: str, weight: float) -> tantivy.Query:
         term = tantivy.Query.term_query(self._index.schema, field, word, "freq")
