@@ -54,11 +54,13 @@ def random_queries(stores: Stores) -> list[str]:
 def weak(stores: Stores, query: TextQuery, result: QueryResult) -> NDArray[np.bool_]:
     """Return a mask of the weak hits of a query."""
     ids = result.ranking.ids
+    similar = [part.score_of(ids) for name, part in result.components.items() if name in ("dense", "multivector")]
+    if not similar or not len(ids):
+        return np.zeros(len(ids), bool)
     found = [part for name, part in result.components.items() if name in ("bm25", "relational")]
     strong = np.isin(ids, np.concatenate([result.named, *(part.ids for part in found)]))
-    similar = [part.score_of(ids) for name, part in result.components.items() if name in ("dense", "multivector")]
-    if not similar or strong.all() or not stores.has("vectors"):
-        return np.zeros(len(ids), bool)
+    if strong.all():
+        return ~strong
     best = np.max(np.nan_to_num(similar, nan=-1.0), axis=0)
     rest = ~strong & (best <= stores.shared(Threshold).cosine)
     if rest.any() and stores.has("text"):
