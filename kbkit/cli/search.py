@@ -71,7 +71,7 @@ def search(
     within: Within = None,
     fields: Fields = None,
     explain: Annotated[bool, typer.Option("--explain", help="Explain the score of each result.")] = False,
-    all: Annotated[  # noqa: A002
+    all: Annotated[
         bool, typer.Option("--all", help="Return weak results too if no word of the query occurs in the KB.")
     ] = False,
     fusion: Fusion = "rrf",

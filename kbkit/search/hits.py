@@ -19,6 +19,7 @@ _HELD_BYTES = 20_000_000
 """Size of all texts up to which they are held in memory. A query to DuckDB takes about a millisecond."""
 # Of 500,000 texts, DuckDB finds twenty in 1.6 ms by a join with the ids, and in 60 ms by a list of numbers in SQL.
 _OF = "WHERE id IN (SELECT unnest($ids))"
+_NAMED, _WEAK = "named by the query", "weak: has no word of the query and is no more similar than chance"
 _NEEDED = {"key", "type", "name", "score", "snippet"}
 
 
@@ -82,7 +83,7 @@ def positions(result: QueryResult, frame: pl.DataFrame) -> list[list[str]]:
 
 
 def _positions(node: int, result: QueryResult, named: bool, weak: bool) -> list[str]:
-    lines = ["named by the query"] * named + ["weak: has no word of the query and is no more similar than chance"] * weak
+    lines = [_NAMED] * named + [_WEAK] * weak
     for name, part in result.components.items():
         position = np.flatnonzero(part.ids == node)
         if len(position):

@@ -35,15 +35,15 @@ def named(stores: Stores, query: TextQuery) -> NDArray[np.int64]:
     text = query.text.strip()
     if not stores.has("nodes") or len(text) > _MAX_LETTERS:
         return EMPTY.ids
-    found = stores.nodes.called(text)
-    if not len(found):
-        found = stores.nodes.named(_other_article(text))
-    if not len(found) and stores.has("text"):
-        words = stores.text.tokens(text)
-        if 0 < len(words) <= MAX_WORDS:
-            found = _stemmed(stores, words)
-            found = found if len(found) else _misspelled(stores, query, words)
-    return found.astype(np.int64)
+    exact = stores.nodes.called(text)
+    exact = exact if len(exact) else stores.nodes.named(_other_article(text))
+    if len(exact) or not stores.has("text"):
+        return exact.astype(np.int64)
+    words = stores.text.tokens(text)
+    if not 0 < len(words) <= MAX_WORDS:
+        return EMPTY.ids
+    found = _stemmed(stores, words)
+    return found if len(found) else _misspelled(stores, query, words)
 
 
 def _other_article(text: str) -> str:

@@ -43,12 +43,14 @@ def _threshold(stores: Stores) -> float:
 
 def random_queries(stores: Stores) -> list[str]:
     """Return pairs of words of names with their letters shuffled; the same for the same KB."""
-    drawn = random.Random(0)
+    drawn = random.Random(0)  # noqa: S311
     count = stores.schema.nodes
-    names = [stores.nodes.row(node).name for node in np.linspace(0, count - 1, min(count, _NAMES)).astype(int).tolist()]
+    sample = np.linspace(0, count - 1, min(count, _NAMES)).astype(int)
+    names = [stores.nodes.row(node).name for node in sample.tolist()]
     known = sorted({word for name in names for word in folding.words(name).split() if len(word) >= _MIN_LETTERS})
     words = [word for word in known if word.isalpha()] or [_ALPHABET[i : i + 6] for i in range(20)]
-    return [" ".join("".join(drawn.sample(word, len(word))) for word in drawn.choices(words, k=2)) for _ in range(QUERIES)]
+    shuffled = ("".join(drawn.sample(word, len(word))) for word in drawn.choices(words, k=2 * QUERIES))
+    return [f"{first} {second}" for first, second in zip(shuffled, shuffled, strict=True)]
 
 
 def weak(stores: Stores, query: TextQuery, result: QueryResult) -> NDArray[np.bool_]:
@@ -58,11 +60,11 @@ def weak(stores: Stores, query: TextQuery, result: QueryResult) -> NDArray[np.bo
     if not similar or not len(ids):
         return np.zeros(len(ids), bool)
     found = [part for name, part in result.components.items() if name in ("bm25", "relational")]
-    strong = np.isin(ids, np.concatenate([result.named, *(part.ids for part in found)]))
+    strong: NDArray[np.bool_] = np.isin(ids, np.concatenate([result.named, *(part.ids for part in found)]))
     if strong.all():
         return ~strong
     best = np.max(np.nan_to_num(similar, nan=-1.0), axis=0)
-    rest = ~strong & (best <= stores.shared(Threshold).cosine)
+    rest: NDArray[np.bool_] = ~strong & (best <= stores.shared(Threshold).cosine)
     if rest.any() and stores.has("text"):
         with_word, _ = stores.text.search(TextQuery(query.text, (), query.words), len(ids), np.sort(ids[rest]))
         rest &= ~np.isin(ids, with_word)
