@@ -170,7 +170,8 @@ def test_within_and_type_hold(kb: KnowledgeBase) -> None:
 
 def test_why_has_the_place_after_reranking(kb: KnowledgeBase) -> None:
     frame = kb.search("storm", k=2, mode="dense", rerank=Mine(forward), explain=True)
-    assert frame["why"].to_list() == [["dense: 6 of 6", "rerank: 1 of 2"], ["dense: 5 of 6", "rerank: 2 of 2"]]
+    places = [lines[-2:] for lines in frame["why"].to_list()]  # below the mark of weak hits
+    assert places == [["dense: 6 of 6", "rerank: 1 of 2"], ["dense: 5 of 6", "rerank: 2 of 2"]]
 
 
 # -- scores that cannot be used ---------------------------------------------------------------------------------------

@@ -122,6 +122,7 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
         ("e", "film", "Élan Vital", ""),
         ("use", "film", "Use", ""),
         ("k", "film", "Kite Runners", ""),
+        ("a11", "film", "Apollo 11", "Apollo Eleven"),
     ]
     header = "key,type,name,aliases\n"
     (folder / "s" / "nodes.csv").write_text(
@@ -206,6 +207,12 @@ def test_names_respect_the_candidates(world: KnowledgeBase, mode: str) -> None:
     others = [world.find("country#FRA"), world.find("country#DEU")]
     assert set(world.search("USA", mode=mode, within=others, include_weak=True)["id"]) <= set(others)
     assert world.search('"Kilimanjaro" mountain', k=1, mode=mode)["key"][0] != "USA"
+
+
+def test_another_number_is_another_name(odd: KnowledgeBase) -> None:
+    assert odd.search("apolo eleven", k=1)["key"].to_list() == ["a11"]
+    why = odd.search("Apollo 12", k=9, include_weak=True, explain=True)["why"].to_list()
+    assert not any("named by the query" in lines for lines in why)
 
 
 def test_fields_without_names_do_not_rank_names_first(odd: KnowledgeBase) -> None:

@@ -62,7 +62,9 @@ def _misspelled(stores: Stores, query: TextQuery, words: Sequence[Word]) -> NDAr
     """Return the nodes of almost the same name, if a word does not occur in the KB."""
     plain = [word.plain for word in words]
     letters = sum(map(len, plain))
-    if letters < MIN_LETTERS or all(stores.text.frequency(word.stem) for word in words):
+    unknown = [word.plain for word in words if not stores.text.frequency(word.stem)]
+    # Another number is another name: "Apollo 12" is not a misspelled "Apollo 11".
+    if letters < MIN_LETTERS or not unknown or any(letter.isdigit() for word in unknown for letter in word):
         return EMPTY.ids
     for phrase in (plain, [_ARTICLE, *plain]):
         found = _few(stores.text.named_like(phrase, 2 if letters >= LONG else 1, MAX_NODES + 1))

@@ -80,8 +80,9 @@ class Search:
         query = self.parse(text)
         [result] = self._reranked([query])
         stores = self.session.stores
-        mask = weak(stores, query, result)
-        if mask.any() and not self.settings.include_weak and not has_known_word(stores, query):
+        known = has_known_word(stores, query)
+        mask = weak(stores, query, result, known)
+        if mask.any() and not known and not self.settings.include_weak:
             ids, scores = result.ranking
             result, mask = result._replace(ranking=Ranking(ids[~mask], scores[~mask])), mask[~mask]
         frame = hits(stores, query, result, mask)

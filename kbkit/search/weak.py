@@ -53,11 +53,15 @@ def random_queries(stores: Stores) -> list[str]:
     return [f"{first} {second}" for first, second in zip(shuffled, shuffled, strict=True)]
 
 
-def weak(stores: Stores, query: TextQuery, result: QueryResult) -> NDArray[np.bool_]:
-    """Return a mask of the weak hits of a query."""
+def weak(stores: Stores, query: TextQuery, result: QueryResult, known: bool) -> NDArray[np.bool_]:
+    """Return a mask of the weak hits of a query; ``known``: a word of the query occurs in the KB.
+
+    The threshold of a model behind an endpoint takes a request, so it is computed for queries without known words only,
+    and other queries have no weak hits.
+    """
     ids = result.ranking.ids
     similar = [part.score_of(ids) for name, part in result.components.items() if name in ("dense", "multivector")]
-    if not similar or not len(ids):
+    if not similar or not len(ids) or (known and embedders.is_remote(stores.embedder)):
         return np.zeros(len(ids), bool)
     found = [part for name, part in result.components.items() if name in ("bm25", "relational")]
     strong: NDArray[np.bool_] = np.isin(ids, np.concatenate([result.named, *(part.ids for part in found)]))
