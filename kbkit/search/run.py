@@ -117,7 +117,7 @@ class Search:
         """Check and parse a query; correct its spelling if none of its words is in the index."""
         check(text)
         query = parse(text, self.settings.quotes)
-        if not self.session.stores.has("text"):
+        if not self.settings.uses("bm25") and not self.session.stores.has("text"):
             return query
         return corrected(self.session.stores, query, self.settings.fields)
 

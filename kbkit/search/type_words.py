@@ -86,6 +86,8 @@ def prefer(session: Session, ranking: Ranking, types: tuple[str, ...]) -> Rankin
         return ranking
     ids = top.ids.astype(np.int32)
     wanted = np.any([session.has_type(ids, name) for name in types], axis=0)
+    if wanted.all() or not wanted.any():
+        return ranking
     least = top.scores[-1]
     scores = np.where(wanted, top.scores, least + OTHER_TYPE * (top.scores - least))
     best = Ranking.of(top.ids, scores)
