@@ -343,12 +343,14 @@ class KnowledgeBase:
         embedder: str | None = None,
         **options: Unpack[Options],
     ) -> SearchResults:
-        """Search names and texts: rank, id, key, type, name, score, one score per component, snippet.
+        """Search names and texts: rank, id, key, type, name, score, one score per component, snippet, weak.
 
         ``mode`` is ``bm25`` (words; ``"quoted"`` phrases must occur), ``dense`` (embeddings), ``multivector``
         (embeddings of chunks), ``hybrid`` (bm25 and dense, fused) or ``relational`` (hybrid plus graph connections to
         the nodes that the query names). ``within`` (an answer expression, an answer set or ids) and ``type`` filter the
-        candidates before the top ``k`` are chosen. ``explain`` adds a column ``why``, and in mode ``relational`` also
+        candidates before the top ``k`` are chosen. Nodes that the query names rank first. ``weak`` hits have no word of
+        the query and are no more similar than random queries; if no word of the query occurs in the KB, they are left
+        out unless ``include_weak=True``. ``explain`` adds a column ``why``, and in mode ``relational`` also
         ``linked``. ``rerank`` (``cross-encoder:MODEL``, ``llm:MODEL@URL`` or a
         :class:`kbkit.search.rerank.Reranker`) reorders the top results. ``embedder`` names the KB's embedding model at
         another endpoint; a different model is an error. ``options`` are :class:`kbkit.search.settings.Options`.
@@ -372,7 +374,7 @@ class KnowledgeBase:
 
         ``queries`` is a file (:func:`kbkit.measures.files.read_queries`), a mapping from ids to texts, a list of texts
         (numbered from 1) or a frame with the columns ``query`` and ``text``. Quotation marks have no meaning unless
-        ``quotes=True``. ``progress`` is called with (done, total).
+        ``quotes=True``. Rankings are complete: weak hits are not left out. ``progress`` is called with (done, total).
         """
         from kbkit.measures.files import read_queries
 

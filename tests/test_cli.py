@@ -483,7 +483,7 @@ def test_parameters_of_a_file(here, tiny_kb: Path, tmp_path: Path, wording: Word
 def test_search(here, world_kb: Path) -> None:
     rows = records("search", world_kb, "river nile", "-k", "3")
     assert [row["rank"] for row in rows] == [1, 2, 3]
-    assert list(rows[0]) == ["rank", "id", "key", "type", "name", "score", "bm25", "dense", "snippet"]
+    assert list(rows[0]) == ["rank", "id", "key", "type", "name", "score", "bm25", "dense", "snippet", "weak"]
     typed = here("search", world_kb, "nile", "-t", "country", "-m", "bm25", "-f", "json").stdout
     assert {row["type"] for row in json.loads(typed)} == {"country"}
     assert "river#nile" in here("search", world_kb, "nile").stdout

@@ -302,9 +302,9 @@ def test_a_query_is_one_request_with_its_prefix(remote: Path, endpoint: Endpoint
             assert endpoint.inputs() == [["query: name5 word5"]], mode
         opened.search("name5", mode="bm25")
         assert endpoint.inputs() == []
-        found = opened.search_many({"a": "name7", "b": "name9 word2"}, k=1, mode="dense")
-        assert endpoint.inputs() == [["query: name7", "query: name9 word2"]]
-    cosines = vectors(["query: name7", "query: name9 word2"]) @ matrix(remote).T
+        found = opened.search_many({"a": "name7", "b": "name9 word3"}, k=1, mode="dense")
+        assert endpoint.inputs() == [["query: name7", "query: name9 word3"]]
+    cosines = vectors(["query: name7", "query: name9 word3"]) @ matrix(remote).T
     assert found["id"].to_list() == cosines.argmax(axis=1).tolist()
     np.testing.assert_allclose(found["score"], cosines.max(axis=1), atol=1e-5)
 

@@ -42,7 +42,7 @@ def kb(world_kb: Path) -> Iterator[KnowledgeBase]:
 @pytest.mark.parametrize("query", [QUERY, '"'])
 def test_the_frame(kb: KnowledgeBase, mode: str, query: str) -> None:
     frame = kb.search(query, k=7, mode=mode)
-    expected = {**FIXED, **dict.fromkeys(PARTS[mode], pl.Float64), "snippet": pl.String}
+    expected = {**FIXED, **dict.fromkeys(PARTS[mode], pl.Float64), "snippet": pl.String, "weak": pl.Boolean}
     assert list(frame.schema.items()) == list(expected.items())
     assert frame.height == (7 if query == QUERY else 0)
     assert frame["rank"].to_list() == list(range(1, frame.height + 1))
@@ -54,7 +54,7 @@ def test_the_frame(kb: KnowledgeBase, mode: str, query: str) -> None:
 
 @pytest.mark.parametrize("mode", PARTS)
 def test_scores_descend_and_ties_are_by_id(kb: KnowledgeBase, mode: str) -> None:
-    frame = kb.search("country", k=200, mode=mode)
+    frame = kb.search("highest", k=200, mode=mode)  # names no type and no node
     pairs = list(zip((-frame["score"]).to_list(), frame["id"].to_list(), strict=True))
     assert pairs == sorted(pairs)
     assert frame["id"].n_unique() == 200
@@ -63,9 +63,10 @@ def test_scores_descend_and_ties_are_by_id(kb: KnowledgeBase, mode: str) -> None
 
 
 def test_dense_is_the_cosine_with_the_query(kb: KnowledgeBase) -> None:
-    [vector] = load("static").embed([QUERY])
+    query = "long way through Africa"  # names no type
+    [vector] = load("static").embed([query])
     scores = kb.vectors.matrix @ vector
-    frame = kb.search(QUERY, k=15, mode="dense")
+    frame = kb.search(query, k=15, mode="dense")
     assert frame["id"].to_list() == np.lexsort((np.arange(len(scores)), -scores))[:15].tolist()
     assert frame["score"].to_list() == pytest.approx(np.sort(scores)[::-1][:15].tolist(), abs=1e-6)
 
@@ -378,9 +379,10 @@ def test_misspelled_words(found: Found, query: str, meant: str | None) -> None:
         assert found(query) or not meant
 
 
-def test_only_full_text_reads_misspelled_words_so(words: KnowledgeBase) -> None:
-    dense = words.search("ambr", mode="dense", k=8)["score"].to_list()
-    assert dense == pytest.approx(np.sort(words.vectors.matrix @ words.embedder.embed(["ambr"])[0])[::-1].tolist())
+def test_a_misspelled_query_is_embedded_with_its_correction(words: KnowledgeBase) -> None:
+    dense = words.search("ambr", mode="dense", k=8, include_weak=True)["dense"].to_list()
+    [vector] = words.embedder.embed(["ambr amber"])
+    assert sorted(dense) == pytest.approx(sorted((words.vectors.matrix @ vector).tolist()), abs=1e-6)
     assert words.search('"ambr"', mode="bm25").is_empty()
     assert words.search('"ambr" zzz', mode="hybrid").is_empty()
     hybrid = words.search("ambr", mode="hybrid", k=8)
@@ -436,7 +438,7 @@ def test_copies_rank_by_id_in_full_text(copies: KnowledgeBase) -> None:
 @pytest.mark.parametrize("mode", ["dense", "multivector", "hybrid"])
 def test_copies_rank_by_id(copies: KnowledgeBase, mode: str) -> None:
     for query in ("cedar", "long river", "amber birch", "harbour"):
-        assert copies.search(query, mode=mode)["id"].to_list() == list(range(7)), query
+        assert copies.search(query, mode=mode, include_weak=True)["id"].to_list() == list(range(7)), query
 
 
 # -- endless and odd queries ------------------------------------------------------------------------------------------

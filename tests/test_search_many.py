@@ -52,7 +52,7 @@ def assert_each_is_as_alone(
         name for name in queries if name in set(many["query"])
     ]
     for name, text in queries.items():
-        one, found = kb.search(text, quotes=False, **options), many.filter(query=name)
+        one, found = kb.search(text, quotes=False, include_weak=True, **options), many.filter(query=name)
         # Cosines differ in the last bit of float32; minmax divides them by the little that separates the best.
         least = 2e-5 if options.get("fusion") == "minmax" else 1e-6
         assert found["rank"].to_list() == list(range(1, one.height + 1))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -121,6 +122,13 @@ class Part:
     vectors: Vectors
     embedder: Fixed
     manifest: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(generation="1"))
+
+    def has(self, store: str) -> bool:
+        """No store that names or types are looked up in."""
+        return False
+
+    def shared(self, compute: Callable[[Any], Any]) -> Any:
+        return compute(self)
 
 
 @dataclass
@@ -459,7 +467,7 @@ def scaled(hits: Order) -> dict[int, float]:
 def brute_relational(kb: KnowledgeBase, question: str, members: list[int], k: int) -> Order:
     """Rank the members by the definition: all of them by text and by what joins them, then both together."""
     query, nodes = parse(question), kb.schema.nodes
-    words = zip(*(part.tolist() for part in kb.text.search(query, nodes)), strict=True)
+    words = zip(*(part.tolist() for part in kb.text.search(query, nodes, superlatives=True)), strict=True)
     cosines = ordered(kb.vectors.matrix @ kb.embedder.embed([question])[0])
     chosen = set(members)
     legs = [[hit for hit in leg if hit[0] in chosen] for leg in (list(words), cosines)]

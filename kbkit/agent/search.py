@@ -106,7 +106,7 @@ class Searcher:
         return dict(self._stores.tables.rows(sql, {"ids": list(ids)}))
 
     def _found(self, text: str, within: AnswerSet | None, limit: int, mode: str) -> list[int]:
-        frame = search(self._stores, mode, limit, within, options={"quotes": False}).one(text)
+        frame = search(self._stores, mode, limit, within, options={"quotes": False, "include_weak": True}).one(text)
         return [int(node) for node in frame["id"].to_list()]
 
     def _near(self, text: str, within: AnswerSet | None, limit: int) -> list[Hit]:

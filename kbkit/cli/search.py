@@ -71,6 +71,9 @@ def search(
     within: Within = None,
     fields: Fields = None,
     explain: Annotated[bool, typer.Option("--explain", help="Explain the score of each result.")] = False,
+    all: Annotated[
+        bool, typer.Option("--all", help="Return weak results too if no word of the query occurs in the KB.")
+    ] = False,
     fusion: Fusion = "rrf",
     weight: Weight = None,
     average: Average = 3,
@@ -92,9 +95,12 @@ def search(
     from kbkit.kb import KnowledgeBase
 
     options = _options(fields, fusion, weight, average, rerank_depth)
+    options["include_weak"] = all
     with KnowledgeBase(kb) as opened, reranker(context, opened, rerank, budget, price) as judge:
         frame = opened.search(query, k, mode, within, type, explain, rerank=judge, embedder=embedder, **options)
         linked = opened.linked(query) if explain and mode == "relational" else None
+        options["include_weak"] = True
+        weak = not frame.height and not all and opened.search(query, 1, mode, within, type, **options).height
     if not on_screen(format, output):
         write(frame, format, output)
     elif explain:
@@ -106,7 +112,10 @@ def search(
     else:
         # A table has the most important columns, other formats have all.
         reference = pl.format("{}#{}", "type", "key").alias("node")
-        write(frame.select("rank", "name", reference, "score", "snippet"), format, output)
+        mark = ["weak"] if frame["weak"].any() else []
+        write(frame.select("rank", "name", reference, "score", *mark, "snippet"), format, output)
+    if weak:
+        note(context, ["No word of the query occurs in the KB. Use --all to list the most similar nodes."])
 
 
 def run(

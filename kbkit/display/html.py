@@ -70,7 +70,7 @@ def hits(columns: Sequence[str], rows: Rows, count: int) -> str:
     """
     if not rows:
         return _page(_line("no hits", dim=True))
-    hidden = ("rank", "id", "key", "type", "name", "snippet", "why", "linked")
+    hidden = ("rank", "id", "key", "type", "name", "snippet", "weak", "why", "linked")
     scores = [name for name in columns if name not in hidden]
     head = ["", *scores, "hit"]
     shown = [dict(zip(columns, row, strict=True)) for row in rows]
@@ -173,7 +173,8 @@ def _numbered(rows: Rows) -> Iterable[tuple[int, Sequence[Any]]]:
 
 def _hit(row: Mapping[str, Any]) -> str:
     """Render a hit: name, reference, snippet with the matches marked, and the collapsed explanation."""
-    head = f'<b>{text(row["name"])}</b> <span class="dim">{text(row["type"])}#{text(str(row["key"]))}</span>'
+    weak = " (weak)" if row.get("weak") else ""
+    head = f'<b>{text(row["name"])}</b> <span class="dim">{text(row["type"])}#{text(str(row["key"]))}{weak}</span>'
     snippet = _MARKED.sub(r"<mark>\1</mark>", text(row["snippet"] or "", 1000))
     reasons = [*(row.get("linked") or []), *(row.get("why") or [])]
     return f"{head}<br>{snippet}" + (_folded("why", _list(map(text, reasons))) if reasons else "")

@@ -242,7 +242,9 @@ class Executor:
         if isinstance(chosen.get("within"), str):
             chosen["within"] = self.answer_set(chosen["within"])
         frame = self.kb.search(text, **chosen)
-        preview = frame.select("rank", "name", pl.format("{}#{}", "type", "key").alias("node"), "score", "snippet")
+        weak = ["weak"] if frame["weak"].any() else []
+        node = pl.format("{}#{}", "type", "key").alias("node")
+        preview = frame.select("rank", "name", node, "score", *weak, "snippet")
         return self.keep(Last("search", text, frame, options=chosen), frame, preview)
 
     def keep(self, last: Last, value: Any = None, preview: pl.DataFrame | None = None) -> Outcome:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from kbkit.display import html as html_pages
 from kbkit.search.ranking import QueryResult
@@ -18,11 +19,12 @@ _HELD_BYTES = 20_000_000
 """Size of all texts up to which they are held in memory. A query to DuckDB takes about a millisecond."""
 # Of 500,000 texts, DuckDB finds twenty in 1.6 ms by a join with the ids, and in 60 ms by a list of numbers in SQL.
 _OF = "WHERE id IN (SELECT unnest($ids))"
+_NAMED, _WEAK = "named by the query", "weak: has no word of the query and is no more similar than chance"
 _NEEDED = {"key", "type", "name", "score", "snippet"}
 
 
-def hits(stores: Stores, query: TextQuery, result: QueryResult) -> pl.DataFrame:
-    """Return a frame: rank, id, key, type, name, score, a score per component, snippet."""
+def hits(stores: Stores, query: TextQuery, result: QueryResult, weak: NDArray[np.bool_]) -> pl.DataFrame:
+    """Return a frame: rank, id, key, type, name, score, a score per component, snippet, weak (a mask)."""
     ids = result.ranking.ids.astype(np.int32)
     scores = {"score": result.ranking.scores}
     scores |= {name: part.score_of(result.ranking.ids) for name, part in result.components.items()}
@@ -32,6 +34,7 @@ def hits(stores: Stores, query: TextQuery, result: QueryResult) -> pl.DataFrame:
             *stores.nodes.rows_of(ids).get_columns(),
             *(pl.Series(name, values, dtype=pl.Float64, nan_to_null=True) for name, values in scores.items()),
             pl.Series("snippet", _snippets(stores, query, stores.shared(_Documents).of(ids)), dtype=pl.String),
+            pl.Series("weak", weak, dtype=pl.Boolean),
         ]
     )
 
@@ -74,12 +77,13 @@ def _snippets(stores: Stores, query: TextQuery, documents: Sequence[str]) -> lis
 
 
 def positions(result: QueryResult, frame: pl.DataFrame) -> list[list[str]]:
-    """Return the position of each hit in the ranking of each component."""
-    return [_positions(node, result) for node in frame["id"].to_list()]
+    """Return for each hit why it is where it is: named by the query, weak, its position in each component's ranking."""
+    named = set(result.named.tolist())
+    return [_positions(node, result, node in named, weak) for node, weak in frame.select("id", "weak").iter_rows()]
 
 
-def _positions(node: int, result: QueryResult) -> list[str]:
-    lines = []
+def _positions(node: int, result: QueryResult, named: bool, weak: bool) -> list[str]:
+    lines = [_NAMED] * named + [_WEAK] * weak
     for name, part in result.components.items():
         position = np.flatnonzero(part.ids == node)
         if len(position):

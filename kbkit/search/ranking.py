@@ -43,10 +43,11 @@ EMPTY = Ranking(np.empty(0, np.int64), np.empty(0, np.float64))
 
 
 class QueryResult(NamedTuple):
-    """The final ranking of a query, and the ranking of each component."""
+    """The final ranking of a query, the ranking of each component, and the sorted ``named`` nodes that rank first."""
 
     ranking: Ranking
     components: dict[str, Ranking]
+    named: NDArray[np.int64] = EMPTY.ids
 
 
 def fuse(

@@ -37,18 +37,24 @@ class QueryBatch:
         """Embed the queries, in one call for all retrievers."""
         if not (settings.uses("dense") or settings.uses("multivector")):
             return QueryBatch(tuple(queries), np.empty((len(queries), 0), np.float32))
-        return QueryBatch(tuple(queries), embedders.queries(stores.embedder, [query.text for query in queries]))
+        # A corrected query is embedded with its corrections: the words may be right, and unknown to the KB only.
+        texts = [" ".join((query.text, *query.words)) for query in queries]
+        return QueryBatch(tuple(queries), embedders.queries(stores.embedder, texts))
 
     def split(self) -> list[QueryBatch]:
         """Return a batch per query."""
-        return [QueryBatch((query,), self.vectors[i : i + 1]) for i, query in enumerate(self.queries)]
+        return [self.one(position) for position in range(len(self.queries))]
+
+    def one(self, position: int) -> QueryBatch:
+        """Return the batch of one query."""
+        return QueryBatch(self.queries[position : position + 1], self.vectors[position : position + 1])
 
 
 def build(stores: Stores, batch: QueryBatch, settings: Settings) -> dict[str, Retriever]:
     """Return the retrievers of the mode by name."""
     within = settings.within
     known: dict[str, Retriever] = {
-        "bm25": lambda k: bm25(stores.text, batch.queries, k, within, settings.fields),
+        "bm25": lambda k: bm25(stores.text, batch.queries, k, within, settings.fields, settings.mode != "bm25"),
         "dense": lambda k: dense(stores.vectors, batch.vectors, k, within),
         "multivector": lambda k: multivector(stores.vectors, batch.vectors, k, within, settings.average),
     }
@@ -56,10 +62,15 @@ def build(stores: Stores, batch: QueryBatch, settings: Settings) -> dict[str, Re
 
 
 def bm25(
-    text: Text, queries: Sequence[TextQuery], k: int, within: Within, fields: Mapping[str, float] | None = None
+    text: Text,
+    queries: Sequence[TextQuery],
+    k: int,
+    within: Within,
+    fields: Mapping[str, float] | None = None,
+    superlatives: bool = False,
 ) -> list[Ranking]:
     """Return for each query the ``k`` nodes with the highest BM25 score of name and texts."""
-    return each(lambda query: Ranking(*text.search(query, k, within, fields)), queries, systems.cores())
+    return each(lambda query: Ranking(*text.search(query, k, within, fields, superlatives)), queries, systems.cores())
 
 
 def corrected(stores: Stores, query: TextQuery, fields: Mapping[str, float] | None = None) -> TextQuery:

@@ -15,10 +15,15 @@ from kbkit.errors import BadInputError, KbError, Option
 from kbkit.llm.threads import each
 from kbkit.search.filters import Scope, candidates
 from kbkit.search.hits import SearchResults, hits, positions
+from kbkit.search.names import named, names_first
 from kbkit.search.ranking import QueryResult, Ranking, fuse
 from kbkit.search.retrievers import QueryBatch, build, corrected
 from kbkit.search.settings import RETRIEVERS, Options, Settings, field_weights
-from kbkit.stores.arrays import both
+from kbkit.search.type_words import DEPTH as TYPE_DEPTH
+from kbkit.search.type_words import named_types, prefer
+from kbkit.search.weak import has_known_word, weak
+from kbkit.stores.arrays import Within, both
+from kbkit.stores.text import NAME
 from kbkit.stores.text_query import TextQuery, check, parse
 
 if TYPE_CHECKING:
@@ -74,13 +79,19 @@ class Search:
         """Return the hits of one query; see :func:`kbkit.search.hits.hits`. ``explain`` adds the column ``why``."""
         query = self.parse(text)
         [result] = self._reranked([query])
-        frame = hits(self.session.stores, query, result)
+        stores = self.session.stores
+        known = has_known_word(stores, query)
+        mask = weak(stores, query, result, known)
+        if mask.any() and not known and not self.settings.include_weak:
+            ids, scores = result.ranking
+            result, mask = result._replace(ranking=Ranking(ids[~mask], scores[~mask])), mask[~mask]
+        frame = hits(stores, query, result, mask)
         return SearchResults(self.explained(query, result, frame) if explain else frame)
 
     def many(self, queries: Queries, progress: Callable[[int, int], None] | None = None) -> pl.DataFrame:
         """Return the hits of many queries: query, rank, id, key, type, name, score.
 
-        ``progress`` is called with (done, total).
+        Rankings are complete: weak hits are neither left out nor marked. ``progress`` is called with (done, total).
         """
         names, texts = _named(queries)
         rankings: list[Ranking] = []
@@ -106,7 +117,7 @@ class Search:
         """Check and parse a query; correct its spelling if none of its words is in the index."""
         check(text)
         query = parse(text, self.settings.quotes)
-        if not self.settings.uses("bm25"):
+        if not self.settings.uses("bm25") and not self.session.stores.has("text"):
             return query
         return corrected(self.session.stores, query, self.settings.fields)
 
@@ -115,8 +126,24 @@ class Search:
         settings = replace(self.settings, k=min(k or self.settings.k, self.session.schema.nodes))
         batch = QueryBatch.of(self.session.stores, queries, settings)
         if not any(query.required for query in queries):
-            return self.rank(batch, settings)
-        return [self.rank(one, self._narrowed(one.queries[0], settings))[0] for one in batch.split()]
+            results = self.rank(batch, settings)
+            return [self._names_first(batch, i, settings, result) for i, result in enumerate(results)]
+        found = []
+        for one in batch.split():
+            narrowed = self._narrowed(one.queries[0], settings)
+            found.append(self._names_first(one, 0, narrowed, self.rank(one, narrowed)[0]))
+        return found
+
+    def _names_first(self, batch: QueryBatch, position: int, settings: Settings, result: QueryResult) -> QueryResult:
+        """Rank the nodes first that the query at a position of the batch names, unless names are not searched."""
+        if settings.fields is not None and NAME not in settings.fields:
+            return result
+
+        def rank(within: Within) -> QueryResult:
+            return self.rank(batch.one(position), replace(settings, within=within))[0]
+
+        nodes = named(self.session.stores, batch.queries[position])
+        return names_first(result, nodes, settings.within, settings.k, rank) if len(nodes) else result
 
     def _narrowed(self, query: TextQuery, settings: Settings) -> Settings:
         """Turn the required words of a query into a filter for all retrievers."""
@@ -129,13 +156,23 @@ class Search:
         """Run the retrievers of the mode, and fuse their rankings. Other packages add their own modes."""
         assert settings.mode in (*RETRIEVERS, "hybrid"), settings.mode
         retrievers = build(self.session.stores, batch, settings)
+        types = [named_types(self.session, query) for query in batch.queries]
+        k = max(settings.k, TYPE_DEPTH) if any(types) else settings.k
         if settings.mode in retrievers:
-            return [QueryResult(ranking, {settings.mode: ranking}) for ranking in retrievers[settings.mode](settings.k)]
+            found = [QueryResult(ranking, {settings.mode: ranking}) for ranking in retrievers[settings.mode](k)]
+            return self._preferred(found, types, settings.k)
         depth = max(settings.k, settings.depth)
         # For one query on a small KB, starting threads takes longer than the retrievers.
         threads = systems.cores() if len(batch.queries) > 1 or self.session.schema.nodes > _SMALL else 1
         rankings = each(lambda retrieve: retrieve(depth), list(retrievers.values()), threads)
-        return [fused(dict(zip(retrievers, parts, strict=True)), settings) for parts in zip(*rankings, strict=True)]
+        fusing = replace(settings, k=k)
+        found = [fused(dict(zip(retrievers, parts, strict=True)), fusing) for parts in zip(*rankings, strict=True)]
+        return self._preferred(found, types, settings.k)
+
+    def _preferred(self, results: Sequence[QueryResult], types: Sequence[tuple[str, ...]], k: int) -> list[QueryResult]:
+        """Prefer the types that each query names, and return the ``k`` best."""
+        pairs = zip(results, types, strict=True)
+        return [one._replace(ranking=prefer(self.session, one.ranking, names).cut(k)) for one, names in pairs]
 
     def explained(self, query: TextQuery, result: QueryResult, frame: pl.DataFrame) -> pl.DataFrame:  # noqa: ARG002
         """Add the column ``why`` to the hits of a query."""

@@ -32,6 +32,7 @@ class Options(TypedDict, total=False):
     * ``average``: in mode ``multivector``, the number of best chunks averaged to a document's score (default: 3)
     * ``quotes``: whether quoted words are required
     * ``rerank_depth``: minimum number of hits that are reranked (default: 20)
+    * ``include_weak``: whether to return weak hits of a query none of whose words occurs in the KB (default: no)
     """
 
     fields: Fields
@@ -42,6 +43,7 @@ class Options(TypedDict, total=False):
     average: int
     quotes: bool
     rerank_depth: int
+    include_weak: bool
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class Settings:
     average: int = 3
     quotes: bool = True
     rerank_depth: int = 20
+    include_weak: bool = False
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:

@@ -80,6 +80,11 @@ def queries(model: Embedder, texts: Sequence[str]) -> Vectors:
     return model.embed([(model.prefixes.query or "") + text for text in texts])
 
 
+def is_remote(model: Embedder) -> bool:
+    """Return whether each call of the model is a request to another program."""
+    return isinstance(model, OpenAIEmbedder)
+
+
 def documents(model: Embedder, texts: Sequence[str]) -> Vectors:
     """Embed documents, with the model's document prefix."""
     return model.embed([(model.prefixes.document or "") + text for text in texts])

@@ -32,6 +32,8 @@ SEARCH_HINT = ("Search by words: ", Command("search KB TEXT"))
 """Hint for an unknown node with no similar name."""
 
 _MIN_SIMILARITY = 0.8
+_MAX_SHARED = 1_000
+"""Nodes of one name that :meth:`Nodes.called` compares; more of them are left to the ranking."""
 
 
 def typed(text: str) -> str | int:
@@ -250,6 +252,21 @@ class Nodes(NodeDirectory):
         wanted = words(text)
         entries = [e for e in self.name_index.candidates(_encoded(wanted)) if self._words_of(e) == wanted]
         return self._nodes_of(np.array(entries, np.int32), node_type)
+
+    def called(self, text: str) -> Ids:
+        """Return the sorted ids of the nodes that a text names in full: by a name, an alias or a key.
+
+        Ignores case: keys also match in lower and in upper case. Only if there are no such nodes, names and aliases of
+        the same words match (:meth:`named`).
+        """
+        text = text.strip()
+        entries = self.name_index.candidates(_encoded(words(text)))[:_MAX_SHARED]
+        folded = caseless(text)
+        own = [e for e in entries if e < self.count and caseless(self.names[e]) == folded]
+        keys = [node for form in {text, text.lower(), text.upper()} for node in self._with_key(None, form)]
+        found = {*own, *self._with_alias(entries, folded), *keys[:_MAX_SHARED]}
+        same = sorted(found) or [entry for entry in entries if self._words_of(entry) == words(text)]
+        return self._nodes_of(np.array(same, np.int32), None)
 
     def _nodes_of(self, entries: Ids, node_type: str | None) -> Ids:
         """Return the sorted ids of the nodes of a type with these entries, which are names and aliases."""

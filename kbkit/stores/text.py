@@ -22,7 +22,7 @@ from kbkit.errors import Command, KbError, UnknownNameError
 from kbkit.schema import Schema, TextField, literal, quote
 from kbkit.stores import documents
 from kbkit.stores.arrays import Within, is_within
-from kbkit.stores.text_query import STOP_WORDS, TextQuery, Token, snippet
+from kbkit.stores.text_query import STOP_WORDS, TextQuery, Token, snippet, superlative
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -234,13 +234,20 @@ class Text:
         return result
 
     def search(
-        self, query: TextQuery, k: int, within: Within = None, weights: Mapping[str, float] | None = None
+        self,
+        query: TextQuery,
+        k: int,
+        within: Within = None,
+        weights: Mapping[str, float] | None = None,
+        superlatives: bool = False,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the ``k`` best nodes for any of the words: ids and BM25 scores, best first, ties by id.
 
         ``within`` filters exactly, before the best are chosen; ``weights`` are the weights of the fields to search.
+        With ``superlatives``, adjectives of an English query match theirs too: "high" matches "highest".
         """
-        return self._best(self._scored(query, weights or self.weights), min(k, self.documents), within)
+        scored = self._scored(query, weights or self.weights, superlatives)
+        return self._best(scored, min(k, self.documents), within)
 
     def matching(self, query: TextQuery, weights: Mapping[str, float] | None = None) -> Within:
         """Return the sorted ids of the nodes with all required phrases; None if the query has none."""
@@ -289,17 +296,24 @@ class Text:
         """Return the index words that start with ``prefix``, with their document frequency, field by field."""
         return [entry for field in fields or self.weights for entry in self._searcher.terms_with_prefix(field, prefix)]
 
-    def _scored(self, query: TextQuery, weights: Mapping[str, float]) -> tantivy.Query | None:
+    def _scored(self, query: TextQuery, weights: Mapping[str, float], superlatives: bool) -> tantivy.Query | None:
         """Return a query for any of the words and all required phrases; None if there are no words."""
         words = query.words or self.words(query.text)
         if not words:
             return None
+        if superlatives and self._unstemmed:
+            words = list(dict.fromkeys([*words, *self._superlatives(query.text)]))
         parts = [self._term(word, field, weight) for word in words for field, weight in weights.items()]
         any_word = tantivy.Query.boolean_query([(tantivy.Occur.Should, part) for part in parts])
         required = self._required(query, weights)
         if required is None:
             return any_word
         return tantivy.Query.boolean_query([(tantivy.Occur.Must, required), (tantivy.Occur.Should, any_word)])
+
+    def _superlatives(self, text: str) -> list[str]:
+        """Return the superlatives of the adjectives of a text, without capitalized words, which may be names."""
+        small = [word.stem for word in self.tokens(text) if text[word.start].islower()]
+        return [form for form in map(superlative, small) if form]
 
     def _term(self, word: str, field: str, weight: float) -> tantivy.Query:
         term = tantivy.Query.term_query(self._index.schema, field, word, "freq")
@@ -382,6 +396,8 @@ class Text:
 
     def snippets(self, words: Collection[str], documents: Sequence[str]) -> list[str]:
         """Return the part of each document with the most index words, each between ``**``."""
+        if self._unstemmed:
+            words = {*words, *filter(None, map(superlative, words))}
         return [snippet(document, self._tokens(document), words) for document in documents]
 
     def _tokens(self, document: str) -> list[Token]:

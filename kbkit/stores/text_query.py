@@ -18,6 +18,17 @@ STOP_WORDS = frozenset(
 )  # fmt: skip
 """Words dropped from English queries that have other words; they are indexed, for names such as "The The"."""
 
+_GRADED = frozenset(
+    (
+        "big", "bright", "busi", "cold", "dark", "deep", "dri", "earli", "fast", "flat", "great", "hard", "heavi",
+        "high", "holi", "hot", "larg", "late", "light", "long", "loud", "low", "narrow", "near", "new", "old", "poor",
+        "quick", "rich", "short", "slow", "small", "steep", "strong", "tall", "thick", "thin", "warm", "weak", "wet",
+        "wide", "young",
+    )
+)  # fmt: skip
+"""Stems of adjectives. The English stemmer does not reduce their superlatives."""
+_DOUBLED = frozenset(("big", "flat", "hot", "thin", "wet"))
+
 _MAX_PHRASES = 32
 # A quotation mark opens before a word and closes after one, so that `a 5" pipe` has no phrase.
 _QUOTED = re.compile(r'(?<!\w)"(?=\S)([^"]+)(?<=\S)"(?!\w)')
@@ -45,6 +56,13 @@ def parse(text: str, quotes: bool = True) -> TextQuery:
     straight = text.translate({ord(mark): '"' for mark in "“”„‟«»"})
     phrases = dict.fromkeys(match.strip() for match in _QUOTED.findall(straight))
     return TextQuery(straight, tuple(phrases)[:_MAX_PHRASES])
+
+
+def superlative(stem: str) -> str:
+    """Return the stem of the superlative of a common English adjective; of other words, an empty string."""
+    if stem not in _GRADED:
+        return ""
+    return (stem + stem[-1] if stem in _DOUBLED else stem.removesuffix("e")) + "est"
 
 
 def check(text: str) -> None:
