@@ -328,7 +328,7 @@ def test_a_pasted_paragraph_is_one_search(shell: Shell) -> None:
     shell.paste("a lake high in the Andes\nbetween Peru and Bolivia\n")
     shell.wait("between Peru and Bolivia\n")
     shell.send(ENTER)
-    shell.wait("Lake Titicaca", "1 row")
+    shell.wait("lake#lake-", "1 row")
     shell.prompted()
     assert shell.text.count("1 row\n") >= 1
     shell.ask(".search -k 10")
