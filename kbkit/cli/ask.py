@@ -165,8 +165,12 @@ def _teach(context: typer.Context, kb: Path, learn: Path | None, synonyms: dict[
         if learn is not None:
             with counting(context.obj.quiet, "learn") as progress:
                 learned, kept = teaching.learn_from(known.stores, learn, progress)
-            typer.echo(f"held-out questions with exactly the right answers: {learned.before:.3f} before, {learned.after:.3f} after")
-            typer.echo("kept; undo with --forget" if kept else "discarded, because it does not improve the held-out questions")
+            typer.echo(
+                f"held-out questions with exactly the right answers: {learned.before:.3f} before, {learned.after:.3f} after"
+            )
+            typer.echo(
+                "kept; undo with --forget" if kept else "discarded, because it does not improve the held-out questions"
+            )
 
 
 def _write_result(

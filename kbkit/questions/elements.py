@@ -143,7 +143,8 @@ class Elements:
             return self.type_labels.similarity(word)
         if not self.hops:
             return np.zeros(self.classes)
-        return _INFERRED * np.where(self._named_by, self.labels.similarity(word), 0).max(1)
+        found: Floats = _INFERRED * np.where(self._named_by, self.labels.similarity(word), 0).max(1)
+        return found
 
     def class_of_nodes(self, nodes: tuple[int, ...], node_type: int) -> int:
         """Return the class of a topic: of the hops that start at its nodes."""

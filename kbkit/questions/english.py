@@ -8,22 +8,167 @@ from __future__ import annotations
 from typing import NamedTuple
 
 FUNCTION_WORDS = frozenset(
-    """
-    a an and any are as at be been being both but by can could d did do does done each either every ever for from give
-    had has have having he her here hers him his how i if in into is it its just let lets list listed ll m many may me
-    might much my name of on one ones only or other others our out please re s shall she should show so some someone
-    something such t tell than that the their them then there these they thing things this those through to together
-    too up us ve via was we were what when where which who whom whose why will with would you your called named known
-    also another same d'you etc find get got know want
-    """.split()
+    [
+        "a",
+        "an",
+        "and",
+        "any",
+        "are",
+        "as",
+        "at",
+        "be",
+        "been",
+        "being",
+        "both",
+        "but",
+        "by",
+        "can",
+        "could",
+        "d",
+        "did",
+        "do",
+        "does",
+        "done",
+        "each",
+        "either",
+        "every",
+        "ever",
+        "for",
+        "from",
+        "give",
+        "had",
+        "has",
+        "have",
+        "having",
+        "he",
+        "her",
+        "here",
+        "hers",
+        "him",
+        "his",
+        "how",
+        "i",
+        "if",
+        "in",
+        "into",
+        "is",
+        "it",
+        "its",
+        "just",
+        "let",
+        "lets",
+        "list",
+        "listed",
+        "ll",
+        "m",
+        "many",
+        "may",
+        "me",
+        "might",
+        "much",
+        "my",
+        "name",
+        "of",
+        "on",
+        "one",
+        "ones",
+        "only",
+        "or",
+        "other",
+        "others",
+        "our",
+        "out",
+        "please",
+        "re",
+        "s",
+        "shall",
+        "she",
+        "should",
+        "show",
+        "so",
+        "some",
+        "someone",
+        "something",
+        "such",
+        "t",
+        "tell",
+        "than",
+        "that",
+        "the",
+        "their",
+        "them",
+        "then",
+        "there",
+        "these",
+        "they",
+        "thing",
+        "things",
+        "this",
+        "those",
+        "through",
+        "to",
+        "together",
+        "too",
+        "up",
+        "us",
+        "ve",
+        "via",
+        "was",
+        "we",
+        "were",
+        "what",
+        "when",
+        "where",
+        "which",
+        "who",
+        "whom",
+        "whose",
+        "why",
+        "will",
+        "with",
+        "would",
+        "you",
+        "your",
+        "called",
+        "named",
+        "known",
+        "also",
+        "another",
+        "same",
+        "d'you",
+        "etc",
+        "find",
+        "get",
+        "got",
+        "know",
+        "want",
+    ]
 )
 """Words that need no explanation."""
 
-SHARED = frozenset("same share shared shares sharing together co also common".split())
+SHARED = frozenset(["same", "share", "shared", "shares", "sharing", "together", "co", "also", "common"])
 """Words that say that a relation is followed forward and back: films that share a director."""
 
-NEGATIONS = frozenset("not no without never nor neither excluding except besides".split())
-_NEGATED_VERBS = frozenset("don doesn didn isn aren wasn weren hasn haven hadn can couldn won wouldn shouldn".split())
+NEGATIONS = frozenset(["not", "no", "without", "never", "nor", "neither", "excluding", "except", "besides"])
+_NEGATED_VERBS = frozenset(
+    [
+        "don",
+        "doesn",
+        "didn",
+        "isn",
+        "aren",
+        "wasn",
+        "weren",
+        "hasn",
+        "haven",
+        "hadn",
+        "can",
+        "couldn",
+        "won",
+        "wouldn",
+        "shouldn",
+    ]
+)
 
 
 def is_negation(word: str, following: str) -> bool:
@@ -43,7 +188,21 @@ CONCEPTS: dict[str, tuple[str, ...]] = {
         ("kind", "type", "sort", "category", "class", "genre"),
     ),
     **dict.fromkeys(
-        "about describe describes described describing topic topics subject subjects theme themes words terms".split(),
+        [
+            "about",
+            "describe",
+            "describes",
+            "described",
+            "describing",
+            "topic",
+            "topics",
+            "subject",
+            "subjects",
+            "theme",
+            "themes",
+            "words",
+            "terms",
+        ],
         ("topic", "subject", "theme", "tag", "keyword"),
     ),
 }
@@ -55,7 +214,7 @@ TOTALS = {
 }
 """Words that ask for one number for the attribute of many nodes."""
 
-INTERROGATIVES = frozenset("who whom whose when where which what how".split())
+INTERROGATIVES = frozenset(["who", "whom", "whose", "when", "where", "which", "what", "how"])
 
 
 class Adjective(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +19,39 @@ from kbkit.stores import embedders
 from kbkit.stores.folding import words
 from kbkit.stores.text import analyzer
 
+if TYPE_CHECKING:
+    import tantivy
+
 Floats = NDArray[np.float64]
 
 _SUFFIXES = frozenset(
-    """
-    or er r ion ation ment al ity y ian ist ship ed en n ten ress ing ur age ance ence ive s es
-    """.split()
+    [
+        "or",
+        "er",
+        "r",
+        "ion",
+        "ation",
+        "ment",
+        "al",
+        "ity",
+        "y",
+        "ian",
+        "ist",
+        "ship",
+        "ed",
+        "en",
+        "n",
+        "ten",
+        "ress",
+        "ing",
+        "ur",
+        "age",
+        "ance",
+        "ence",
+        "ive",
+        "s",
+        "es",
+    ]
 )
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SEGMENT = re.compile(r"[/.:#]")
@@ -141,7 +169,7 @@ def _numbers(word: str) -> list[str]:
 
 
 @cache
-def _analyzer() -> object:
+def _analyzer() -> tantivy.TextAnalyzer:
     return analyzer("english")
 
 

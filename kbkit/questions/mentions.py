@@ -121,7 +121,7 @@ def _best_connected(stores: Stores, ids: list[int]) -> tuple[int, ...]:
     if len(ids) <= MAX_NODES:
         return tuple(ids)
     schema = stores.schema
-    degrees = {node: 0 for node in ids[:1_000]}
+    degrees = dict.fromkeys(ids[:1000], 0)
     for node in degrees:
         for relation, forward in schema.relations_from(schema.type_of(node).name)[:50]:
             csr = stores.adjacency.forward(relation.name) if forward else stores.adjacency.backward(relation.name)

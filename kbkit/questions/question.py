@@ -104,9 +104,7 @@ class Question:
             TOTALS[plain[totals[0]]] if totals else "",
             is_count,
             any(word in SHARED for word in plain),
-            frozenset(
-                used | {at for at in negations} | {at + 1 for at in negations if plain[at + 1 : at + 2] == ["t"]}
-            ),
+            frozenset(used | set(negations) | {at + 1 for at in negations if plain[at + 1 : at + 2] == ["t"]}),
         )
 
     def content(self, without: set[int]) -> list[int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.syntax import Expression
 from kbkit.errors import KbError
 from kbkit.questions.candidates import Frame, Topic, frames
-from kbkit.questions.elements import HOP, VALUE, Element, Elements
+from kbkit.questions.elements import VALUE, Element, Elements
 from kbkit.questions.expressions import expression
 from kbkit.questions.lexicon import Floats
 from kbkit.questions.mentions import Mention, mentions
@@ -47,9 +47,11 @@ _CONFIDENCE = {
     "unused name": 0.79,
     "score": 0.26,
 }
-"""Logistic regression of whether the answers are exactly right, fitted to half of the questions of ten development sets,
-each with the same weight; ``""`` is the intercept, ``probability`` the log odds of all readings with the same answers.
+"""Logistic regression of whether the answers are exactly right, fitted to half of the questions of ten sets, each with
+the same weight; ``""`` is the intercept, ``probability`` the log odds of all readings with the same answers.
 """
+_MAX_READ = 256
+"""Number of questions whose readings are kept."""
 _COMPARED = 6
 """Number of best readings whose answers are compared, to find those that agree with the best."""
 
@@ -211,7 +213,6 @@ class Read:
                 return reading
         return first
 
-
     @cached_property
     def confidence(self) -> float:
         """The probability that the answers of the best reading are exactly right, from 0 to 1."""
@@ -236,6 +237,7 @@ class Reader:
 
     def use(self, learned: Learned | None) -> None:
         """Use learned weights from now on, or those that kbkit ships."""
+        self.read = lru_cache(_MAX_READ)(self._read)
         own = learned.weights if learned else {}
         self.weights = np.array([own.get(name, weight) for name, weight in WEIGHTS.items()])
         self.learned: Mapping[str, Floats] = word_weights(self.elements, learned.words) if learned else {}
@@ -245,7 +247,7 @@ class Reader:
         """Return the reader of an open KB, the same one each time."""
         return stores.shared(Reader)
 
-    def read(self, text: str) -> Read:
+    def _read(self, text: str) -> Read:
         """Return the readings of a question; raise :class:`KbError` if it is empty."""
         question = Question.of(text)
         if not text.strip():

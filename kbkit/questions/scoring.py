@@ -90,8 +90,8 @@ def score(
         label, kind = _similarities(elements, question.tokens[position].word)
         similar[:, number, :columns] = np.where(valid, label[elements.label][at], 0)
         similar[:, number, columns : 2 * columns] = np.where(valid, kind[elements.class_of][at], 0)
-        for topic, known in enumerate(frame.topics):
-            similar[:, number, 2 * columns + topic] = _OF_TOPIC * kind[known.class_]
+        for place, topic in enumerate(frame.topics):
+            similar[:, number, 2 * columns + place] = _OF_TOPIC * kind[topic.class_]
     explained_by_any = similar.max(2) if len(words) else np.zeros((count, 0))
     of_word, of_slot, slots = _aligned(similar)
     by_type = of_slot[:, columns : 2 * columns]
@@ -118,8 +118,8 @@ def score(
             rest[:, number] *= 1 - 0.5 * of_word[:, number + 1]
     single = [number for number, t in enumerate(elements.types) if t.count == 1]
     if single and words:  # `in the country`, where the KB has one
-        known = [_similarities(elements, question.tokens[position].word)[1][single].max() for position in words]
-        rest = np.minimum(rest, 1 - np.array(known))
+        only = [_similarities(elements, question.tokens[position].word)[1][single].max() for position in words]
+        rest = np.minimum(rest, 1 - np.array(only))
     kinds = elements.kind[at]
     expressed = np.maximum(of_slot[:, :columns], by_type)
     both = np.minimum(expressed[:, 1:], expressed[:, :-1])
@@ -131,7 +131,7 @@ def score(
         "unexplained": rest.sum(1),
         "unknown": (explained_by_any < 0.15).sum(1),
         "hops": (valid & (kinds == HOP)).sum(1),
-        "answer": _answer(elements, question, frame, rows, words),
+        "answer": _answer(elements, question, frame, rows),
         "shared": is_shared * shared.any(1),
         "there and back": ((back & ~(shared & question.is_shared)) * (1 - both)).sum(1),
         "backward": _backward(elements, rows, back),
@@ -139,7 +139,7 @@ def score(
         "unused name": _unused(elements, question, frame, named),
         "ignored": _ignored(elements, question, frame, rows, kinds, valid),
         "operator": (valid & ((kinds >= MOST) | _with_superlative(elements, question)[at])).any(1),
-        "other operand": _other_operand(elements, question, frame, rows),
+        "other operand": _other_operand(elements, question, rows),
         "learned": _learned(elements, question, rows, words, learned),
     }
     features = np.column_stack([np.broadcast_to(columns_of[name], count) for name in WEIGHTS]).astype(np.float64)
@@ -251,7 +251,7 @@ def _inversions(
     Distances are measured in two ways: in words, and with all words after the topic behind those before it.
     """
     count, columns = rows.shape
-    result = np.zeros(count)
+    result: Floats = np.zeros(count)
     if not words:
         return result
     word = slots.copy()
@@ -304,7 +304,7 @@ def _distances(question: Question, topic: Topic) -> tuple[dict[int, float], dict
     return owned, before, after
 
 
-def _answer(elements: Elements, question: Question, frame: Frame, rows: Ints, words: list[int]) -> Floats:
+def _answer(elements: Elements, question: Question, frame: Frame, rows: Ints) -> Floats:
     """Return how well the answers of each candidate fit what the question asks for: who, when, which river."""
     named = {at for topic in frame.topics if topic.mention is not None for at in topic.words}
     where = question.interrogative(named)
@@ -348,7 +348,7 @@ def _of_topics(question: Question, frame: Frame) -> dict[str, float]:
         words = min(4, len(topic.words) if has_capitals else len(content))
         found["name words"] = max(found["name words"], words)
         is_common = has_case and not topic.mention.is_sure and (0.5 if topic.same_case else 1.0)
-        found["common word"] += 0 if has_capitals else max(not content, is_common)
+        found["common word"] += 0.0 if has_capitals else max(float(not content), float(is_common))
         found["similar"] += topic.mention.how in ("stemmed", "fuzzy")
     return {**found, "no topic": float(not named)}
 
@@ -389,8 +389,8 @@ def _ignored(
     return ignored
 
 
-def _other_operand(elements: Elements, question: Question, frame: Frame, rows: Ints) -> Floats:
-    """Return how badly the word after a superlative fits what each candidate applies it to: its type, hop or attribute."""
+def _other_operand(elements: Elements, question: Question, rows: Ints) -> Floats:
+    """Return how badly the word after a superlative fits the type, hop or attribute that a candidate applies it to."""
     result = np.zeros(len(rows))
     found = question.superlative
     if found is None:

@@ -34,9 +34,7 @@ def forget(stores: Stores) -> None:
     remove(stores.workspace.folder / FILE)
 
 
-def learn_from(
-    stores: Stores, path: Path, progress: Callable[[int, int], None] | None = None
-) -> tuple[Learned, bool]:
+def learn_from(stores: Stores, path: Path, progress: Callable[[int, int], None] | None = None) -> tuple[Learned, bool]:
     """Learn from a file of JSON lines with ``question`` and ``answers``; see :func:`kbkit.questions.learn.learn`."""
     return learn(stores, read_pairs(path), progress)
 

@@ -93,7 +93,7 @@ class Search:
 
         Rankings are complete: weak hits are neither left out nor marked. ``progress`` is called with (done, total).
         """
-        names, texts = _named(queries)
+        names, texts = pairs(queries)
         rankings: list[Ranking] = []
         size = _BATCH if progress else len(texts)
         for start in range(0, len(texts), size):
@@ -171,8 +171,8 @@ class Search:
 
     def _preferred(self, results: Sequence[QueryResult], types: Sequence[tuple[str, ...]], k: int) -> list[QueryResult]:
         """Prefer the types that each query names, and return the ``k`` best."""
-        pairs = zip(results, types, strict=True)
-        return [one._replace(ranking=prefer(self.session, one.ranking, names).cut(k)) for one, names in pairs]
+        both = zip(results, types, strict=True)
+        return [one._replace(ranking=prefer(self.session, one.ranking, names).cut(k)) for one, names in both]
 
     def explained(self, query: TextQuery, result: QueryResult, frame: pl.DataFrame) -> pl.DataFrame:  # noqa: ARG002
         """Add the column ``why`` to the hits of a query."""
@@ -196,7 +196,7 @@ def fused(components: dict[str, Ranking], settings: Settings) -> QueryResult:
     )
 
 
-def _named(queries: Queries) -> tuple[list[str], list[str]]:
+def pairs(queries: Queries) -> tuple[list[str], list[str]]:
     """Return ids and texts; queries without ids are numbered from 1."""
     names, texts = _pairs(queries)
     if not names:
