@@ -433,8 +433,8 @@ class KnowledgeBase:
     def linked(self, question: str) -> pl.DataFrame:
         """Return the nodes a question names, as mode ``relational`` links them.
 
-        Columns: text, how (exact, derived, stemmed or fuzzy), weight, id, key, type, name; one row per node. Several nodes can
-        share a name.
+        Columns: text, how (exact, derived, stemmed or fuzzy), weight, id, key, type, name; one row per node. Several
+        nodes can share a name.
         """
         from kbkit.questions.mentions import linked
 

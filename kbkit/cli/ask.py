@@ -165,9 +165,8 @@ def _teach(context: typer.Context, kb: Path, learn: Path | None, synonyms: dict[
         if learn is not None:
             with counting(context.obj.quiet, "learn") as progress:
                 learned, kept = teaching.learn_from(known.stores, learn, progress)
-            typer.echo(
-                f"held-out questions with exactly the right answers: {learned.before:.3f} before, {learned.after:.3f} after"
-            )
+            held_out = f"{learned.before:.3f} before, {learned.after:.3f} after"
+            typer.echo(f"held-out questions with exactly the right answers: {held_out}")
             typer.echo(
                 "kept; undo with --forget" if kept else "discarded, because it does not improve the held-out questions"
             )

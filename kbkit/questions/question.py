@@ -44,7 +44,7 @@ class Superlative(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """A comparison with a number at tokens ``first`` to ``last``; ``operator`` is ``>``, ``>=``, ``<``, ``<=``, ``=``."""
+    """A comparison with a number at tokens ``first`` to ``last``; ``operator`` is one of > >= < <= =."""
 
     first: int
     last: int

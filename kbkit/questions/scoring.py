@@ -12,10 +12,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.questions.candidates import Frame, Topic
-from kbkit.questions.elements import COMPARED, HOP, MOST, MOST_NEIGHBOURS, VALUE, Elements, Ints
+from kbkit.questions.alignment import (
+    aligned,
+    cover_of_operators,
+    hops_back,
+    inversions,
+    repeated,
+    similarities,
+    with_superlative,
+    with_words,
+)
+from kbkit.questions.candidates import Frame
+from kbkit.questions.elements import HOP, MOST, MOST_NEIGHBOURS, VALUE, Elements, Ints
 from kbkit.questions.english import CONCEPTS, FUNCTION_WORDS, SUPERLATIVES
-from kbkit.questions.lexicon import WEAK, Floats, sharp, stem
+from kbkit.questions.lexicon import Floats, sharp, stem
 from kbkit.questions.mentions import Mention
 from kbkit.questions.question import Question
 
@@ -46,8 +56,6 @@ WEIGHTS = {
 
 PLACES = 6
 """Number of values of :func:`places`."""
-_KIND = 0.9
-"""Similarity of a word to a type, relative to that of a word to a relation."""
 _OF_TOPIC = 0.25
 """How far the type of a named node explains a word that is not beside the name."""
 _BY_TYPE, _BY_TYPE_BACK = 0.7, 0.8
@@ -87,17 +95,17 @@ def score(
     words = question.content(frame.used)
     similar = np.zeros((count, len(words), 2 * columns + len(frame.topics)))
     for number, position in enumerate(words):
-        label, kind = _similarities(elements, question.tokens[position].word)
+        label, kind = similarities(elements, question.tokens[position].word)
         similar[:, number, :columns] = np.where(valid, label[elements.label][at], 0)
         similar[:, number, columns : 2 * columns] = np.where(valid, kind[elements.class_of][at], 0)
         for place, topic in enumerate(frame.topics):
             similar[:, number, 2 * columns + place] = _OF_TOPIC * kind[topic.class_]
     explained_by_any = similar.max(2) if len(words) else np.zeros((count, 0))
-    of_word, of_slot, slots = _aligned(similar)
+    of_word, of_slot, slots = aligned(similar)
     by_type = of_slot[:, columns : 2 * columns]
     cover = np.maximum(of_slot[:, :columns], _BY_TYPE * by_type)
-    cover = np.maximum(cover, _cover_of_operators(elements, question, rows))
-    back = _back(elements, frame, rows)
+    cover = np.maximum(cover, cover_of_operators(elements, question, rows))
+    back = hops_back(elements, frame, rows)
     # `films for the writer of Heat`: a hop back is the likeliest meaning of a type alone.
     cover[:, 1:] = np.maximum(cover[:, 1:], np.where(back, _BY_TYPE_BACK * by_type[:, 1:], 0))
     free = np.zeros((count, columns))
@@ -109,7 +117,7 @@ def score(
         for topic, arm in zip(frame.topics, frame.arms, strict=True):
             cover[:, arm.start] = np.maximum(cover[:, arm.start], 0.3 + 0.5 / max(1, topic.choices))
     for arm in frame.arms[1:]:
-        free[:, arm] = np.maximum(free[:, arm], _repeated(rows[:, frame.arms[0]], rows[:, arm]))
+        free[:, arm] = np.maximum(free[:, arm], repeated(rows[:, frame.arms[0]], rows[:, arm]))
     cover = np.maximum(cover, free)
     missing = np.where(valid, 1 - cover, 0)
     rest = 1 - np.maximum(of_word, 0.6 * explained_by_any)
@@ -118,7 +126,7 @@ def score(
             rest[:, number] *= 1 - 0.5 * of_word[:, number + 1]
     single = [number for number, t in enumerate(elements.types) if t.count == 1]
     if single and words:  # `in the country`, where the KB has one
-        only = [_similarities(elements, question.tokens[position].word)[1][single].max() for position in words]
+        only = [similarities(elements, question.tokens[position].word)[1][single].max() for position in words]
         rest = np.minimum(rest, 1 - np.array(only))
     kinds = elements.kind[at]
     expressed = np.maximum(of_slot[:, :columns], by_type)
@@ -127,7 +135,7 @@ def score(
     columns_of = {
         "uncovered": missing.sum(1),
         "weakest": missing.max(1) if columns else np.zeros(count),
-        "order": -_inversions(question, frame, rows, words, slots[:, :columns], back),
+        "order": -inversions(question, frame, rows, words, slots[:, :columns], back),
         "unexplained": rest.sum(1),
         "unknown": (explained_by_any < 0.15).sum(1),
         "hops": (valid & (kinds == HOP)).sum(1),
@@ -138,90 +146,12 @@ def score(
         **_of_topics(question, frame),
         "unused name": _unused(elements, question, frame, named),
         "ignored": _ignored(elements, question, frame, rows, kinds, valid),
-        "operator": (valid & ((kinds >= MOST) | _with_superlative(elements, question)[at])).any(1),
+        "operator": (valid & ((kinds >= MOST) | with_superlative(elements, question)[at])).any(1),
         "other operand": _other_operand(elements, question, rows),
         "learned": _learned(elements, question, rows, words, learned),
     }
     features = np.column_stack([np.broadcast_to(columns_of[name], count) for name in WEIGHTS]).astype(np.float64)
     return Scored(frame, features, words, np.maximum(of_word, explained_by_any), slots)
-
-
-def _similarities(elements: Elements, word: str) -> tuple[Floats, Floats]:
-    """Return how well a word expresses each label and each type, relative to what it expresses best."""
-    label = elements.labels.similarity(word)
-    kind = elements.class_similarity(word)
-    best = max(label.max(initial=0), _KIND * kind.max(initial=0))
-    if best < WEAK:
-        return np.zeros_like(label), np.zeros_like(kind)
-    return sharp(label) * (label / best) ** 2, _KIND * sharp(kind) * np.minimum(1, (kind / best) ** 2)
-
-
-def _aligned(similar: Floats) -> tuple[Floats, Floats, Ints]:
-    """Align words and slots one to one, greedily by similarity, for all candidates at once.
-
-    ``similar`` has the shape (candidates, words, slots). Returns the similarity of each word and of each slot with its
-    partner, and the word of each slot (-1: none).
-    """
-    count, words, slots = similar.shape
-    of_word, of_slot = np.zeros((count, words)), np.zeros((count, slots))
-    partner = np.full((count, slots), -1, np.int64)
-    rest, rows = similar.copy(), np.arange(count)
-    for _ in range(min(words, slots)):
-        best = rest.reshape(count, -1).argmax(1)
-        word, slot = best // slots, best % slots
-        value = rest[rows, word, slot]
-        some = value > 0
-        if not some.any():
-            break
-        chosen = rows[some]
-        of_word[chosen, word[some]] = value[some]
-        of_slot[chosen, slot[some]] = value[some]
-        partner[chosen, slot[some]] = word[some]
-        rest[rows, word, :] = 0
-        rest[rows, :, slot] = 0
-    return of_word, of_slot, partner
-
-
-def _cover_of_operators(elements: Elements, question: Question, rows: Ints) -> Floats:
-    """Return how well an adjective of the question expresses the attributes of operators and values."""
-    cover = np.zeros(rows.shape)
-    at, valid = np.maximum(rows, 0), rows >= 0
-    adjectives = [
-        (question.superlative.adjective if question.superlative else None, MOST),
-        (question.comparison.adjective if question.comparison else None, COMPARED),
-        (question.asked, VALUE),
-    ]
-    for adjective, kind in adjectives:
-        if adjective is not None:
-            nouns = [*adjective.nouns, *(("year", "date") if adjective.dates else ())]
-            found = np.zeros(elements.labels.count)
-            for place, noun in enumerate(nouns):
-                found = np.maximum(found, (1 - 0.05 * place) * sharp(elements.labels.similarity(noun)))
-            cover = np.maximum(cover, np.where(valid & (elements.kind[at] == kind), found[elements.label][at], 0))
-    if question.superlative:
-        named = _with_superlative(elements, question)[at] & (elements.kind[at] == HOP)
-        cover = np.maximum(cover, np.where(valid & named, 1.0, 0))
-    return cover
-
-
-def _with_superlative(elements: Elements, question: Question) -> NDArray[np.bool_]:
-    """Return the elements whose label has the superlative of the question (``highest_point``)."""
-    return _with_words(elements, frozenset(question.superlative_words))
-
-
-def _with_words(elements: Elements, words: frozenset[str]) -> NDArray[np.bool_]:
-    return np.array([bool(words & parts) for parts in elements.labels.words], bool)[elements.label]
-
-
-def _back(elements: Elements, frame: Frame, rows: Ints) -> NDArray[np.bool_]:
-    """Return for each column but the first whether its hop leads back along the hop before it."""
-    at = np.maximum(rows, 0)
-    is_hop = (rows >= 0) & (elements.kind[at] == HOP)
-    inverse = elements.inverse[np.minimum(at, max(0, elements.hops - 1))] if elements.hops else at
-    back: NDArray[np.bool_] = is_hop[:, 1:] & is_hop[:, :-1] & (inverse[:, :-1] == rows[:, 1:])
-    for arm in frame.arms[1:]:
-        back[:, arm.start - 1] = False
-    return back
 
 
 def _backward(elements: Elements, rows: Ints, back: NDArray[np.bool_]) -> Floats:
@@ -235,73 +165,8 @@ def _backward(elements: Elements, rows: Ints, back: NDArray[np.bool_]) -> Floats
     hop = np.minimum(at, elements.hops - 1)
     found = (rows >= 0) & (elements.kind[at] == HOP) & elements.reversible[hop] & ~elements.forward[at]
     found[:, 1:] &= ~back
-    return found.sum(1).astype(np.float64)
-
-
-def _repeated(first: Ints, other: Ints) -> NDArray[np.bool_]:
-    """Return whether an arm is the same as the first, so that it needs no words of its own."""
-    return np.broadcast_to((first == other).all(1)[:, None], other.shape)
-
-
-def _inversions(
-    question: Question, frame: Frame, rows: Ints, words: list[int], slots: Ints, back: NDArray[np.bool_]
-) -> Floats:
-    """Return how often words for later hops are closer to the topic than words for earlier hops.
-
-    Distances are measured in two ways: in words, and with all words after the topic behind those before it.
-    """
-    count, columns = rows.shape
-    result: Floats = np.zeros(count)
-    if not words:
-        return result
-    word = slots.copy()
-    for column in range(1, columns):  # a hop and the hop back may share a word
-        pair = back[:, column - 1]
-        word[:, column] = np.where(pair & (word[:, column] < 0), word[:, column - 1], word[:, column])
-        word[:, column - 1] = np.where(pair & (word[:, column - 1] < 0), word[:, column], word[:, column - 1])
-    for topic, arm in zip(frame.topics, frame.arms, strict=True):
-        if topic.mention is None:
-            continue
-        owned, before, after = _distances(question, topic)
-        near = [owned.get(at, before.get(at, after.get(at, 0.0))) for at in words]
-        ordered = [owned.get(at, before.get(at, 1_000.0 + at)) for at in words]
-        for weight, distances in ((0.6, near), (0.4, ordered)):
-            distance = np.array(distances)[word]
-            for a in range(arm.start, arm.stop):
-                for b in range(a + 1, arm.stop):
-                    known = (word[:, a] >= 0) & (word[:, b] >= 0) & (rows[:, a] >= 0) & (rows[:, b] >= 0)
-                    result += weight * (known & (distance[:, a] > distance[:, b]))
-    return result
-
-
-def _distances(question: Question, topic: Topic) -> tuple[dict[int, float], dict[int, float], dict[int, float]]:
-    """Return the distance of tokens to a topic: of what it owns (``Ann 's mother 's job``), before it, and after it.
-
-    Function words count half, articles nothing.
-    """
-    plain = [token.word for token in question.tokens]
-    weights = [0.0 if w in ("the", "a", "an") else 0.5 if w in FUNCTION_WORDS else 1.0 for w in plain]
-    assert topic.mention is not None
-    owned: dict[int, float] = {}
-    at = topic.mention.last
-    while plain[at : at + 1] == ["s"]:
-        at += 1
-        while at < len(plain) and plain[at] != "s" and plain[at + 1 : at + 2] != ["s"] and plain[at] in FUNCTION_WORDS:
-            at += 1
-        if at < len(plain):
-            owned[at] = 0.01 * len(owned)
-        at += 1
-    before, after, total = {}, {}, 0.0
-    for at in range(topic.mention.first - 1, -1, -1):
-        if at not in topic.words:
-            total += weights[at]
-            before[at] = total
-    total = 0.4
-    for at in range(topic.mention.last, len(plain)):
-        if at not in topic.words:
-            total += weights[at]
-            after[at] = total
-    return owned, before, after
+    total: Floats = found.sum(1).astype(np.float64)
+    return total
 
 
 def _answer(elements: Elements, question: Question, frame: Frame, rows: Ints) -> Floats:
@@ -364,7 +229,7 @@ def _unused(elements: Elements, question: Question, frame: Frame, named: Sequenc
             used = used | {*mention.tokens}
             word = question.tokens[mention.first].word
             known = max(elements.labels.similarity(word).max(initial=0), elements.class_similarity(word).max(initial=0))
-            result += 1.0 if mention.is_sure else 0.5 * (1 - sharp(known))
+            result += 1.0 if mention.is_sure else 0.5 * (1 - float(sharp(np.array(known))))
     return result
 
 
@@ -376,9 +241,9 @@ def _ignored(
     has_operator = (valid & (kinds >= MOST)).any(1)
     if question.superlative:
         is_used = (kinds == MOST) | (kinds == MOST_NEIGHBOURS)
-        is_used |= _with_superlative(elements, question)[np.maximum(rows, 0)]
+        is_used |= with_superlative(elements, question)[np.maximum(rows, 0)]
         ignored += ~(valid & is_used).any(1)
-        other = _with_words(elements, frozenset(SUPERLATIVES) - {*question.superlative_words})
+        other = with_words(elements, frozenset(SUPERLATIVES) - {*question.superlative_words})
         ignored += (valid & other[np.maximum(rows, 0)]).any(1)
     elif question.comparison:
         ignored += ~has_operator
@@ -406,7 +271,7 @@ def _other_operand(elements: Elements, question: Question, rows: Ints) -> Floats
     for column in range(rows.shape[1]):
         fit = np.zeros(len(rows))
         for position in run:
-            label, kind = _similarities(elements, question.tokens[position].word)
+            label, kind = similarities(elements, question.tokens[position].word)
             here = np.maximum(label[elements.label[at[:, column]]], kind[elements.class_of[at[:, column]]])
             here = np.maximum(here, kind[elements.class_before[at[:, column]]])
             if column:
