@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -135,12 +136,23 @@ def answers(
             write(_proofs(found) if why else found.nodes(), format, output)
 
 
+def print_value(found: AnswerSet) -> None:
+    """Print a number by itself, and values as a table."""
+    from kbkit.display.render import print_table
+
+    values = found.value_table()
+    if values is None or not isinstance(found.value, list):
+        typer.echo("no value" if found.value is None else str(found.value))
+    else:
+        print_table(values, sys.stdout)
+
+
 def _write_value(found: AnswerSet, values: pl.DataFrame, format: str | None, output: Path | None) -> None:
-    """Print a number by itself, and values as a table; other formats have a column named after the function."""
+    """Print the value of a set; formats other than a table have a column named after the function."""
     from kbkit.display.render import write
 
-    if on_screen(format, output) and not isinstance(found.value, list):
-        typer.echo("no value" if found.value is None else str(found.value))
+    if on_screen(format, output):
+        print_value(found)
     else:
         write(values, format, output)
 

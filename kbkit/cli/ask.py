@@ -176,7 +176,7 @@ def _write_result(
     context: typer.Context, result: AskResult, explain: bool, alternatives: int, format: str | None, output: Path | None
 ) -> None:
     """Print the expression, its confidence, and the answers with proofs."""
-    from kbkit.cli.answers import print_proofs
+    from kbkit.cli.answers import print_proofs, print_value
     from kbkit.display.render import clean, print_table, write
 
     answers = result.answers
@@ -196,7 +196,9 @@ def _write_result(
     if explain:
         print_table(result.match_table(), sys.stdout, count=False)
         typer.echo("")
-    if len(answers):
+    if answers.value is not None and len(answers):
+        print_value(answers)
+    elif len(answers):
         print_proofs(answers, MAX_PROOFS)
     else:
         typer.echo("Not in this KB: the expression has no answers")

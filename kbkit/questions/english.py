@@ -7,168 +7,28 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-FUNCTION_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "any",
-        "are",
-        "as",
-        "at",
-        "be",
-        "been",
-        "being",
-        "both",
-        "but",
-        "by",
-        "can",
-        "could",
-        "d",
-        "did",
-        "do",
-        "does",
-        "done",
-        "each",
-        "either",
-        "every",
-        "ever",
-        "for",
-        "from",
-        "give",
-        "had",
-        "has",
-        "have",
-        "having",
-        "he",
-        "her",
-        "here",
-        "hers",
-        "him",
-        "his",
-        "how",
-        "i",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "just",
-        "let",
-        "lets",
-        "list",
-        "listed",
-        "ll",
-        "m",
-        "many",
-        "may",
-        "me",
-        "might",
-        "much",
-        "my",
-        "name",
-        "of",
-        "on",
-        "one",
-        "ones",
-        "only",
-        "or",
-        "other",
-        "others",
-        "our",
-        "out",
-        "please",
-        "re",
-        "s",
-        "shall",
-        "she",
-        "should",
-        "show",
-        "so",
-        "some",
-        "someone",
-        "something",
-        "such",
-        "t",
-        "tell",
-        "than",
-        "that",
-        "the",
-        "their",
-        "them",
-        "then",
-        "there",
-        "these",
-        "they",
-        "thing",
-        "things",
-        "this",
-        "those",
-        "through",
-        "to",
-        "together",
-        "too",
-        "up",
-        "us",
-        "ve",
-        "via",
-        "was",
-        "we",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "who",
-        "whom",
-        "whose",
-        "why",
-        "will",
-        "with",
-        "would",
-        "you",
-        "your",
-        "called",
-        "named",
-        "known",
-        "also",
-        "another",
-        "same",
-        "d'you",
-        "etc",
-        "find",
-        "get",
-        "got",
-        "know",
-        "want",
-    ]
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+FUNCTION_WORDS = _words(
+    """
+    a also an and another any are as at be been being both but by called can could d d'you did do does done each
+    either etc ever every find for from get give got had has have having he her here hers him his how i if in
+    into is it its just know known let lets list listed ll m many may me might much my name named of on one ones
+    only or other others our out please re s same shall she should show so some someone something such t tell
+    than that the their them then there these they thing things this those through to together too up us ve via
+    want was we were what when where which who whom whose why will with would you your
+    """
 )
 """Words that need no explanation."""
 
-SHARED = frozenset(["same", "share", "shared", "shares", "sharing", "together", "co", "also", "common"])
+SHARED = _words("also co common same share shared shares sharing together")
 """Words that say that a relation is followed forward and back: films that share a director."""
 
-NEGATIONS = frozenset(["not", "no", "without", "never", "nor", "neither", "excluding", "except", "besides"])
-_NEGATED_VERBS = frozenset(
-    [
-        "don",
-        "doesn",
-        "didn",
-        "isn",
-        "aren",
-        "wasn",
-        "weren",
-        "hasn",
-        "haven",
-        "hadn",
-        "can",
-        "couldn",
-        "won",
-        "wouldn",
-        "shouldn",
-    ]
-)
+NEGATIONS = _words("besides except excluding neither never no nor not without")
+_NEGATED_VERBS = _words("aren can couldn didn doesn don hadn hasn haven isn shouldn wasn weren won wouldn")
 
 
 def is_negation(word: str, following: str) -> bool:
@@ -188,21 +48,7 @@ CONCEPTS: dict[str, tuple[str, ...]] = {
         ("kind", "type", "sort", "category", "class", "genre"),
     ),
     **dict.fromkeys(
-        [
-            "about",
-            "describe",
-            "describes",
-            "described",
-            "describing",
-            "topic",
-            "topics",
-            "subject",
-            "subjects",
-            "theme",
-            "themes",
-            "words",
-            "terms",
-        ],
+        _words("about describe describes described describing topic topics subject subjects theme themes words terms"),
         ("topic", "subject", "theme", "tag", "keyword"),
     ),
 }
@@ -214,7 +60,7 @@ TOTALS = {
 }
 """Words that ask for one number for the attribute of many nodes."""
 
-INTERROGATIVES = frozenset(["who", "whom", "whose", "when", "where", "which", "what", "how"])
+INTERROGATIVES = _words("how what when where which who whom whose")
 
 
 class Adjective(NamedTuple):
@@ -229,7 +75,7 @@ class Adjective(NamedTuple):
 
 
 _SIZE = ("area", "size", "population", "length", "volume", "magnitude", "number")
-_ADJECTIVES = {
+ADJECTIVES = {
     **dict.fromkeys(("large", "big", "great", "huge"), Adjective(1, _SIZE)),
     **dict.fromkeys(("small", "little", "tiny"), Adjective(-1, _SIZE)),
     **dict.fromkeys(("high", "tall"), Adjective(1, ("height", "elevation", "altitude", "level"))),
@@ -265,12 +111,11 @@ _ADJECTIVES = {
     "good": Adjective(1, ("rating", "score", "quality")),
     "bad": Adjective(-1, ("rating", "score", "quality")),
 }
-ADJECTIVES = _ADJECTIVES
 
 
 def _forms(ending: str) -> dict[str, Adjective]:
     forms = {}
-    for word, adjective in _ADJECTIVES.items():
+    for word, adjective in ADJECTIVES.items():
         stem = word[:-1] if word.endswith("e") else word[:-1] + "i" if word.endswith("y") else word
         forms[stem + ending] = forms[stem + stem[-1] + ending] = adjective
     return forms
@@ -278,12 +123,12 @@ def _forms(ending: str) -> dict[str, Adjective]:
 
 SUPERLATIVES: dict[str, Adjective] = {
     **_forms("est"),
-    "best": _ADJECTIVES["good"],
-    "worst": _ADJECTIVES["bad"],
-    "first": _ADJECTIVES["early"],
-    "last": _ADJECTIVES["late"],
-    "latest": _ADJECTIVES["late"],
-    "biggest": _ADJECTIVES["big"],
+    "best": ADJECTIVES["good"],
+    "worst": ADJECTIVES["bad"],
+    "first": ADJECTIVES["early"],
+    "last": ADJECTIVES["late"],
+    "latest": ADJECTIVES["late"],
+    "biggest": ADJECTIVES["big"],
     "maximum": Adjective(1, ()),
     "minimum": Adjective(-1, ()),
     "most": Adjective(1, ()),

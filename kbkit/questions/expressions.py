@@ -33,6 +33,8 @@ def expression(
         tree: Expression = Combine("-", (Nodes(elements.types[last].name), sets[0]))
     elif combine:
         tree = Combine(combine, tuple(sets))
+        if combine == "-" and arms[1] and arms[1][-1].target == topics[1].type:  # not Germany, nor its neighbours
+            tree = Combine("-", (tree, _start(elements, topics[1])))
     else:
         tree = sets[0]
     last_element = arms[0][-1] if arms[0] else None

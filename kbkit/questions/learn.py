@@ -23,7 +23,8 @@ from kbkit.stores import Stores
 
 FOLDS = 5
 MIN_EXAMPLES = 10
-_PENALTY, _WORD_PENALTY = 0.3, 0.05
+PENALTIES = ((0.1, 0.05), (1.0, 0.2), (10.0, 0.2), (10.0, 1.0), (1000.0, 0.3))
+"""L2 penalties of the weights of features and of words that are tried; held-out questions decide."""
 _MIN_F1 = 0.5
 """Least F1 of the answers of a reading that training takes for the right one, if none is exactly right."""
 
@@ -68,14 +69,11 @@ def learn(
         if progress:
             progress(number + 1, len(known))
     start = np.array(list(WEIGHTS.values()))
-    before = after = 0
-    for fold in range(FOLDS):
-        training = [e for n, e in enumerate(examples) if n % FOLDS != fold and e is not None]
-        weights, words = fit(training, start, len(vocabulary))
-        for held in (e for n, e in enumerate(examples) if n % FOLDS == fold and e is not None):
-            before += held.right[_best(held, start, np.zeros(len(vocabulary)))]
-            after += held.right[_best(held, weights, words)]
-    weights, words = fit([e for e in examples if e is not None], start, len(vocabulary))
+    before = sum(e.right[_best(e, start, np.zeros(len(vocabulary)))] for e in examples if e is not None)
+    held_out = [_held_out(examples, start, len(vocabulary), penalty) for penalty in PENALTIES]
+    after = max(held_out)
+    penalty = PENALTIES[held_out.index(after)]
+    weights, words = fit([e for e in examples if e is not None], start, len(vocabulary), penalty)
     table = [(*key, round(float(words[n]), 4)) for key, n in vocabulary.items() if abs(words[n]) > 0.02]
     learned = Learned(
         dict(zip(WEIGHTS, np.round(weights, 4).tolist(), strict=True)),
@@ -90,6 +88,17 @@ def learn(
         write(stores.workspace.folder, Taught(taught.synonyms, learned))
         Reader.of(stores).use(learned)
     return learned, is_better
+
+
+def _held_out(examples: Sequence[Example | None], start: Floats, count: int, penalty: tuple[float, float]) -> int:
+    """Return the number of questions that are answered right by weights learned from the other folds."""
+    right = 0
+    for fold in range(FOLDS):
+        training = [e for n, e in enumerate(examples) if n % FOLDS != fold and e is not None]
+        weights, words = fit(training, start, count, penalty)
+        held = (e for n, e in enumerate(examples) if n % FOLDS == fold and e is not None)
+        right += sum(int(e.right[_best(e, weights, words)]) for e in held)
+    return right
 
 
 def example(reader: Reader, pair: Pair, vocabulary: dict[tuple[str, str, int], int]) -> Example | None:
@@ -140,7 +149,7 @@ def _word_features(
     return np.array(rows, np.int64), np.array(numbers, np.int64)
 
 
-def fit(examples: Sequence[Example], start: Floats, count: int) -> tuple[Floats, Floats]:
+def fit(examples: Sequence[Example], start: Floats, count: int, penalty: tuple[float, float]) -> tuple[Floats, Floats]:
     """Return the weights of the features and of ``count`` word features that make the right readings most probable."""
     from scipy.optimize import minimize
     from scipy.sparse import csr_matrix
@@ -163,9 +172,9 @@ def fit(examples: Sequence[Example], start: Floats, count: int) -> tuple[Floats,
         everything, good = np.add.reduceat(odds, offsets), np.add.reduceat(odds * right, offsets) + 1e-30
         slope = odds / np.repeat(everything, sizes) - odds * right / np.repeat(good, sizes)
         moved = weights - start
-        value = float(-np.log(good / everything).sum() + _PENALTY * moved @ moved + _WORD_PENALTY * table @ table)
+        value = float(-np.log(good / everything).sum() + penalty[0] * moved @ moved + penalty[1] * table @ table)
         gradient = np.concatenate(
-            [features.T @ slope + 2 * _PENALTY * moved, words.T @ slope + 2 * _WORD_PENALTY * table]
+            [features.T @ slope + 2 * penalty[0] * moved, words.T @ slope + 2 * penalty[1] * table]
         )
         return value, gradient
 

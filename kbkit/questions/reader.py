@@ -16,7 +16,7 @@ from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.syntax import Expression
 from kbkit.errors import KbError
 from kbkit.questions.candidates import Frame, Topic, frames
-from kbkit.questions.elements import VALUE, Element, Elements
+from kbkit.questions.elements import COMPARED, COMPARED_NEIGHBOURS, MOST, MOST_NEIGHBOURS, VALUE, Element, Elements
 from kbkit.questions.expressions import expression
 from kbkit.questions.lexicon import Floats
 from kbkit.questions.mentions import Mention, mentions
@@ -36,20 +36,18 @@ EXPLAINED = 0.3
 MAX_UNEXPLAINED = 1
 """Content words that a trusted reading may leave unexplained."""
 _CONFIDENCE = {
-    "": 1.07,
-    "probability": 0.47,
-    "uncovered": -0.23,
-    "weakest": -0.13,
-    "unexplained": -0.39,
-    "unknown": 0.66,
-    "ignored": -0.33,
-    "empty": -1.11,
-    "unused name": 0.79,
-    "score": 0.26,
+    "": 1.49,
+    "probability": 0.44,
+    "uncovered": -1.01,
+    "unexplained words": -0.4,
+    "ignored": -0.63,
+    "empty": -1.26,
+    "score": 0.16,
 }
 """Logistic regression of whether the answers are exactly right, fitted to half of the questions of ten sets, each with
 the same weight; ``""`` is the intercept, ``probability`` the log odds of all readings with the same answers.
 """
+_COMPARISONS = (COMPARED, COMPARED_NEIGHBOURS)
 _MAX_READ = 256
 """Number of questions whose readings are kept."""
 _COMPARED = 6
@@ -191,6 +189,22 @@ class Reading:
                     meaning = elements.types[frame.topics[slot - 2 * columns].type].name
             value = float(self._scored.explained[self._row, number])
             found.append(Match(self._question.tokens[at].word, meaning if value >= EXPLAINED else "", value))
+        return found + self._operators()
+
+    def _operators(self) -> list[Match]:
+        """Return what the operators of the question were matched to."""
+        question, elements = self._question, [element for arm in self.arms for element in arm]
+        found = []
+        for part, kinds in ((question.superlative, (MOST, MOST_NEIGHBOURS)), (question.comparison, _COMPARISONS)):
+            if part is not None:
+                words = " ".join(token.word for token in question.tokens[part.first : part.last + 1])
+                applied = [element.name for element in elements if element.kind in kinds]
+                found.append(Match(words, ", ".join(applied), float(bool(applied))))
+        if question.negation is not None:
+            is_used = self.frame.combine in ("-", "complement")
+            found.append(Match(question.tokens[question.negation].word, "-" * is_used, float(is_used)))
+        if question.is_count and self.answers.value is not None:
+            found.append(Match("how many", str(self.tree).split("(")[0], 1.0))
         return found
 
 
@@ -224,6 +238,7 @@ class Read:
         known = dict(zip(WEIGHTS, best.features.tolist(), strict=True))
         known |= {"": 1.0, "probability": float(np.log(same / (1 - same))), "score": best.score}
         known |= {"ignored": min(known["ignored"], 2.0), "empty": float(not best.has_answers)}
+        known["unexplained words"] = float(len(set(best.unexplained)))
         return float(1 / (1 + np.exp(-sum(weight * known[name] for name, weight in _CONFIDENCE.items()))))
 
 
