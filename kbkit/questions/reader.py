@@ -157,10 +157,16 @@ class Reading:
         return len(set(self.unexplained)) <= MAX_UNEXPLAINED and not self.ignored and self.unexpressed < 0.9
 
     @property
+    def is_bare(self) -> bool:
+        """Whether it names no node and has no operator, so that only its types and relations select the answers."""
+        operators = any(element.kind >= MOST for arm in self.arms for element in arm)
+        return not operators and not self.frame.combine and all(topic.mention is None for topic in self.topics)
+
+    @property
     def is_plain(self) -> bool:
         """Whether it is beyond doubt what is asked, so that no answers mean that the KB has none."""
         sure = all(topic.mention is not None and topic.mention.is_sure for topic in self.topics)
-        return sure and self.is_trusted and not self.unexplained and self.unexpressed < 0.35
+        return sure and self.is_trusted and not self.unexplained and self.unexpressed < 0.4
 
     def matches(self) -> list[Match]:
         """Return what each word of the question was matched to, names first."""
@@ -284,7 +290,9 @@ class Reader:
                 scored = score(self.elements, question, found, frame, self.learned)
                 totals = scored.features @ self.weights
                 for row in np.argsort(-totals, kind="stable")[:MAX_READINGS].tolist():
-                    yield Reading(self, question, scored, row, float(totals[row]))
+                    reading = Reading(self, question, scored, row, float(totals[row]))
+                    if not reading.is_bare or not reading.unexplained:
+                        yield reading
 
 
 def word_weights(elements: Elements, rows: list[tuple[str, str, int, float]]) -> dict[str, Floats]:

@@ -102,7 +102,7 @@ def score(
             similar[:, number, 2 * columns + place] = _OF_TOPIC * kind[topic.class_]
     explained_by_any = similar.max(2) if len(words) else np.zeros((count, 0))
     of_word, of_slot, slots = aligned(similar)
-    by_type = of_slot[:, columns : 2 * columns]
+    by_type = _shared_by_arms(frame, of_slot[:, columns : 2 * columns])
     cover = np.maximum(of_slot[:, :columns], _BY_TYPE * by_type)
     cover = np.maximum(cover, cover_of_operators(elements, question, rows))
     back = hops_back(elements, frame, rows)
@@ -167,6 +167,18 @@ def _backward(elements: Elements, rows: Ints, back: NDArray[np.bool_]) -> Floats
     found[:, 1:] &= ~back
     total: Floats = found.sum(1).astype(np.float64)
     return total
+
+
+def _shared_by_arms(frame: Frame, by_type: Floats) -> Floats:
+    """Return how well words express the types that hops reach; where arms meet, one word expresses all last hops."""
+    if len(frame.topics) == 1:
+        return by_type
+    rows, result = np.arange(len(by_type)), by_type.copy()
+    last = [arm.start + (frame.elements[:, arm] >= 0).sum(1) - 1 for arm in frame.arms]
+    best = np.max([by_type[rows, column] for column in last], axis=0)
+    for column in last:
+        result[rows, column] = best
+    return result
 
 
 def _answer(elements: Elements, question: Question, frame: Frame, rows: Ints) -> Floats:

@@ -106,11 +106,12 @@ AREAS: dict[str, tuple[Job, ...]] = {
     ),
     "measures": _small("measures"),
     "known_items": _small("known_items"),
+    "questions": (Job("kbkit", "questions:kbkit", scaled=False), Job("kbkit", "questions:mag", GRAPH)),
     "benchmarks": (Job("kbkit", "benchmarks:small", scaled=False),),
     "benchmarks_mag": (Job("kbkit", "benchmarks:mag", ("data:whole_kb",)),),
 }
 
-LONG = ("ingest_amazon", "ingest_prime", "known_items", "benchmarks", "benchmarks_mag")
+LONG = ("ingest_amazon", "ingest_prime", "known_items", "questions", "benchmarks", "benchmarks_mag")
 """Run only when named."""
 
 GROWTH = ("open", "ingest", "answers", "groundings", "search", "evaluation")
