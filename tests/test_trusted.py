@@ -77,7 +77,7 @@ def test_queries_on_imdb(shared_data: Path, tmp_path: Path) -> None:
         "dense": (18, 18),
         "multivector": (18, 18),
         "hybrid": (18, 18),
-        "relational": (19, 19),
+        "relational": (18, 18),
     }
     with kbkit.ingest("imdb", shared_data / "imdb", out=tmp_path / "imdb.kb") as kb:
         assert_reached(figures(kb, "imdb"), reached)

@@ -48,7 +48,7 @@ def ask(
     question: Annotated[str | None, typer.Argument(metavar="QUESTION", help="Question in plain English.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show what each word was matched to.")] = False,
     alternatives: Annotated[
-        int, typer.Option("--alternatives", "-n", metavar="N", help="Number of other expressions to show.")
+        int, typer.Option("--alternatives", metavar="N", help="Number of other expressions to show.")
     ] = 0,
     learn: Annotated[
         Path | None,

@@ -19,8 +19,10 @@ from kbkit.stores.text_query import TextQuery
 
 WEIGHTS = {"bm25": 1.5, "dense": 1.0}
 """Weights with which scores are fused, unless the user chooses others: better than ranks on all our evaluations."""
-MIN_CONFIDENCE, MIN_CONFIDENCE_BESIDE_TEXT = 0.5, 0.85
-"""Confidence from which the answers of a reading rank first, and if a text has all words of the query."""
+MIN_CONFIDENCE, MIN_CONFIDENCE_IN_DOUBT = 0.5, 0.85
+"""Confidence from which the answers of a reading rank first; in doubt, because its names may be common words, or because
+a text has all words of the query, which may be a list of words.
+"""
 
 
 class RelationalSearch(Search):
@@ -73,7 +75,9 @@ def trusted(search: Search, text: str) -> Read | None:
     best = read.best
     if best is None or not best.is_trusted or not best.has_answers or read.confidence < MIN_CONFIDENCE:
         return None
-    if read.confidence < MIN_CONFIDENCE_BESIDE_TEXT and _has_text(search, read):
+    names = [topic.mention for topic in best.topics if topic.mention is not None]
+    is_doubtful = not any(name.is_sure for name in names) or _has_text(search, read)
+    if not names or (is_doubtful and read.confidence < MIN_CONFIDENCE_IN_DOUBT):
         return None
     return read
 
