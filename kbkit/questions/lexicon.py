@@ -149,6 +149,9 @@ class Labels:
                 if strength:
                     for number, weight in labels:
                         result[number] = max(result[number], strength * weight)
+        for number, parts in enumerate(self.words):  # birthplace: place of birth
+            if len(parts) > 1 and any(word[:at] in parts and word[at:] in parts for at in range(3, len(word) - 2)):
+                result[number] = 1.0
         return np.clip(result, 0, 1)
 
 

@@ -20,8 +20,8 @@ from kbkit.stores.text_query import TextQuery
 WEIGHTS = {"bm25": 1.5, "dense": 1.0}
 """Weights with which scores are fused, unless the user chooses others: better than ranks on all our evaluations."""
 MIN_CONFIDENCE, MIN_CONFIDENCE_IN_DOUBT = 0.5, 0.85
-"""Confidence from which the answers of a reading rank first; in doubt, because its names may be common words, or because
-a text has all words of the query, which may be a list of words.
+"""Confidence from which the answers of a reading rank first; the second if its names may be common words, or if a text
+has all words of the query, which may be a list of words.
 """
 
 
