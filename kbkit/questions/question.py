@@ -83,7 +83,7 @@ class Question:
         superlative, comparison = _superlative(plain), _comparison(text, tokens, plain)
         if superlative and comparison and comparison.first <= superlative.first <= comparison.last:
             superlative = None
-        following = [*plain[1:], ""]
+        following = [*plain, ""][1:]
         negations = [
             at for at, (word, after) in enumerate(zip(plain, following, strict=True)) if is_negation(word, after)
         ]
