@@ -162,7 +162,8 @@ def _comparison(text: str, tokens: tuple[Token, ...], plain: list[str]) -> Compa
                 return Comparison(before - 1, at, ">=" if word == "least" else "<=", written, _GENERIC)
             if word in COMPARATIVES:
                 adjective = COMPARATIVES[word]
-                return Comparison(before, at, ">" if adjective.sign > 0 else "<", written, adjective)
+                operator = (">" if adjective.sign > 0 else "<") + ("=" if word in ("since", "until") else "")
+                return Comparison(before, at, operator, written, adjective)
             if word in ("exactly", "equal"):
                 return Comparison(before, at, "=", written, _GENERIC)
     return None
