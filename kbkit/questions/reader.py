@@ -263,7 +263,9 @@ class Reader:
         return Read(question, found, readings)
 
     def _candidates(self, question: Question, found: list[Mention]) -> Iterator[Reading]:
-        """Yield the best candidates of each frame."""
+        """Yield the best candidates of each frame; none in a KB without relations and attributes."""
+        if not self.elements.all:
+            return
         for frame in frames(self.elements, question, found):
             if len(frame.elements):
                 scored = score(self.elements, question, found, frame, self.learned)
