@@ -284,6 +284,8 @@ def word_weights(elements: Elements, rows: list[tuple[str, str, int, float]]) ->
     found: dict[str, Floats] = {}
     for stem, name, place, weight in rows:
         array = found.setdefault(stem, np.zeros((elements.labels.count, PLACES)))
+        if not 0 <= place < PLACES:
+            continue
         for label in positions.get(name, ()):
             array[label, place] = weight
     return found
