@@ -92,6 +92,9 @@ def test_alternatives_are_other_expressions_by_score(world: KnowledgeBase) -> No
     assert others["score"].is_sorted(descending=True)
     for count, expression in others.select("answers", "expression").iter_rows():
         assert len(world.answers(expression)) == count
+    again = world.ask("Which seas are part of the Mediterranean Sea?")  # which has two names
+    found = [again.expression, *again.alternatives["expression"]]
+    assert len(found) == len(set(found)) == 6
     assert world.ask("What is the longest river in Africa?", alternatives=0).alternatives.is_empty()
 
 
