@@ -729,7 +729,7 @@ def test_ask_without_an_answer(here: Here, kb_path: Path, wording: Wording) -> N
         without = ("--without", "entry", "--without", "examples")
         done = here("ask", kb_path, "Nothing?", *llm, "--max-actions", "2", *without, "-f", "csv")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.splitlines()[0] == EMPTY
+    assert EMPTY in done.stderr.splitlines()
     wording(done.stderr, "cli")
     assert [action["name"] for action in server.requests[0].inputs["actions"]] == ["search", "sparql", "stop"]
 
@@ -737,8 +737,7 @@ def test_ask_without_an_answer(here: Here, kb_path: Path, wording: Wording) -> N
 @pytest.mark.parametrize(
     "options",
     [
-        (),
-        ("--llm", "none"),
+        ("--llm", "auto"),
         ("--llm", "m@http://127.0.0.1:9/v1", "--without", "sparql"),
         ("--llm", "m@http://127.0.0.1:9/v1", "--max-actions", "0"),
         ("--llm", "m@http://127.0.0.1:9/v1", "--timeout", "-1"),

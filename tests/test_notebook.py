@@ -202,8 +202,8 @@ def test_hits(found: SearchResults, world: KnowledgeBase) -> None:
     assert "<mark>landlocked</mark> <mark>country</mark>" in page
     assert "**" not in shown.text
     assert all(name in shown.text for name in found["name"])
-    explained = world.search("Nepal", k=3, mode="relational", explain=True)._repr_html_()
-    assert "Nepal: Nepal  (country#NPL, exact)" in check(explained).text
+    explained = world.search("Which countries border Nepal?", k=3, mode="relational", explain=True)._repr_html_()
+    assert "Nepal: country#NPL" in check(explained).text
     assert check(world.search("zzzz", mode="bm25")._repr_html_()).text == "no hits"
     many = SearchResults(pl.concat([found] * 60))
     assert "… and 200 more" in check(many._repr_html_()).text

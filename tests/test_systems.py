@@ -309,8 +309,6 @@ def test_links_or_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         assert not (tmp_path / name).samefile(tmp_path / "a")
 
 
-
-
 @pytest.fixture
 def flushes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """What was asked of the disk: (call, name of the file), in order; the calls themselves are made too."""

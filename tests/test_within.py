@@ -25,17 +25,15 @@ import kbkit
 from kbkit.answers.session import Session
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
-from kbkit.questions import relational
-from kbkit.questions.link import link
+from kbkit.questions.relational_search import WEIGHTS
 from kbkit.schema import NodeType, Schema
-from kbkit.search.ranking import Ranking
 from kbkit.search.run import Search
 from kbkit.search.settings import MODES, RETRIEVERS, Settings
 from kbkit.stores import text, vectors
 from kbkit.stores.arrays import Within, both, compact, is_in, is_within
 from kbkit.stores.embedders import Prefixes
 from kbkit.stores.text import Text
-from kbkit.stores.text_query import TextQuery, parse
+from kbkit.stores.text_query import TextQuery
 from kbkit.stores.vectors import Vectors
 from tests.test_text_store import bm25
 from tests.test_vectors import build as build_vectors
@@ -458,70 +456,21 @@ def test_within_an_expression_that_is_wrong(kb: KnowledgeBase, wording: Wording)
 # -- relational -------------------------------------------------------------------------------------------------------
 
 
-def scaled(hits: Order) -> dict[int, float]:
-    """Scores from 0 (the least) to 1 (the greatest); all 1 where they are alike."""
-    low, high = min((s for _, s in hits), default=0.0), max((s for _, s in hits), default=0.0)
-    return {node: (score - low) / (high - low) if high > low else 1.0 for node, score in hits}
-
-
-def brute_relational(kb: KnowledgeBase, question: str, members: list[int], k: int) -> Order:
-    """Rank the members by the definition: all of them by text and by what joins them, then both together."""
-    query, nodes = parse(question), kb.schema.nodes
-    words = zip(*(part.tolist() for part in kb.text.search(query, nodes, superlatives=True)), strict=True)
-    cosines = ordered(kb.vectors.matrix @ kb.embedder.embed([question])[0])
-    chosen = set(members)
-    legs = [[hit for hit in leg if hit[0] in chosen] for leg in (list(words), cosines)]
-    linked = link(kb.session, question)
-    everyone = relational.connections(kb.session, linked, None)
-    joined = {n: s for n, s in zip(everyone.ids.tolist(), everyone.scores.tolist(), strict=True) if n in chosen}
-    best = [leg[: max(k, 100)] for leg in legs]
-    if not joined:
-        return rrf(best)[:k]
-    near = sorted(joined, key=lambda node: (-joined[node], node))[: max(k, relational.CANDIDATES)]
-    ids = {*near, *(node for leg in best for node, _ in leg)}
-    fused: dict[int, float] = {}
-    for leg in legs:
-        for node, part in scaled([hit for hit in leg if hit[0] in ids]).items():
-            fused[node] = fused.get(node, 0.0) + part
-    scores = scaled(list(fused.items()))
-    total = {}
-    for node in ids:
-        total[node] = scores.get(node, 0.0) + relational.WEIGHT * joined.get(node, 0.0) ** relational.POWER
-        types = [node in kb.session.members(name) for name in linked.types]
-        total[node] *= 1 if not types or any(types) else relational.OTHER_TYPE
-    return sorted(total.items(), key=lambda item: (-item[1], item[0]))[:k]
-
-
-@pytest.mark.parametrize(
-    "question", ["rivers of Egypt", "Which countries border France?", "long river in Africa", "nile"]
-)
-@pytest.mark.parametrize(("size", "limit"), [(1, 1_000), (100, 3), (1_642, 1_000)])
-def test_relational_within(
-    kb: KnowledgeBase, question: str, size: int, limit: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(relational, "CANDIDATES", limit)
+@pytest.mark.parametrize("question", ["rivers of Egypt", "Which countries border France?", "long river", "nile"])
+@pytest.mark.parametrize("size", [1, 100, 1_642])
+def test_relational_within(kb: KnowledgeBase, question: str, size: int) -> None:
+    """Rank by the definition: the answers among the members, then the hybrid ranking of the members."""
     members = np.sort(np.random.default_rng(size).choice(1_642, size, replace=False)).tolist()
+    result = kb.ask(question)
+    everyone = kb.search(question, k=200, mode="relational")
+    ids = result.answers.ids if result.answers is not None and everyone["relational"].count() else []
+    answers = {*map(int, ids)} & {*members}
     for k in (1, 15, 200):
-        wanted = brute_relational(kb, question, members, k)
         frame = kb.search(question, k=k, mode="relational", within=members)
-        assert frame["score"].to_list() == pytest.approx([score for _, score in wanted], abs=1e-6)
-        assert_same_but_for_ties(frame, wanted)
+        found = frame["id"].to_list()
+        first = min(k, len(answers))
+        assert set(found[:first]) <= answers
+        hybrid = kb.search(question, k, "hybrid", members, fusion="minmax", weights=WEIGHTS)["id"].to_list()
+        assert found[first:] == [node for node in hybrid if node not in answers][: k - first]
     if size == 1_642:
-        assert frame.equals(kb.search(question, k=200, mode="relational"))
-
-
-def assert_same_but_for_ties(frame: pl.DataFrame, wanted: Order) -> None:
-    """Nodes of one score may change places: cosines that are equal may differ in the last bit."""
-    for (node, score), other in zip(wanted, frame["id"].to_list(), strict=True):
-        near = {n for n, s in wanted if s == pytest.approx(score, abs=1e-6)}
-        assert node == other or other in near or score == pytest.approx(wanted[-1][1], abs=1e-6)
-
-
-def test_relational_connections_are_filtered(kb: KnowledgeBase) -> None:
-    linked = link(kb.session, "rivers of Egypt")
-    everyone = relational.connections(kb.session, linked, None)
-    assert len(everyone.ids) > 10
-    kept = everyone.ids[1::3]
-    found: Ranking = relational.connections(kb.session, linked, np.sort(kept))
-    assert found.ids.tolist() == kept.tolist()
-    assert found.scores.tolist() == everyone.scores[1::3].tolist()
+        assert frame.equals(everyone)

@@ -103,9 +103,12 @@ class AskResult:
         """Other expressions that the question may mean, best first: score, probability, answers, expression."""
         import polars as pl
 
-        others = [reading for reading in self._read.readings if reading is not self.reading][: self._alternatives]
+        others: dict[str, Reading] = {}  # several names of a node give one expression several times
+        for reading in self._read.readings:
+            if len(others) < self._alternatives and reading.expression != self.expression:
+                others.setdefault(reading.expression, reading)
         return pl.DataFrame(
-            [(r.score, r.probability, len(r.answers), r.expression) for r in others],
+            [(r.score, r.probability, len(r.answers), r.expression) for r in others.values()],
             schema={"score": pl.Float64, "probability": pl.Float64, "answers": pl.Int64, "expression": pl.String},
             orient="row",
         )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from decimal import Decimal
+
 from kbkit.answers.syntax import (
     Aggregate,
     Combine,
@@ -21,6 +24,8 @@ from kbkit.answers.syntax import (
 from kbkit.questions.candidates import Topic
 from kbkit.questions.elements import COMPARED, COMPARED_NEIGHBOURS, HOP, MOST, MOST_NEIGHBOURS, VALUE, Element, Elements
 from kbkit.questions.question import Question
+
+_MAX_WHOLE = 2**63 - 1
 
 
 def expression(
@@ -99,15 +104,32 @@ def _count(elements: Elements, element: Element) -> Count:
 def _comparison(elements: Elements, question: Question, element: Element) -> Condition | CountTest:
     found = question.comparison
     assert found is not None
-    number = float(found.number) if "." in found.number else int(found.number)
+    number = Decimal(found.number)
     if element.kind == COMPARED_NEIGHBOURS:
-        return CountTest(_count(elements, element), found.operator, number)
+        return CountTest(_count(elements, element), *_whole(found.operator, number))
     operator = found.operator
     if found.adjective.dates and _is_date(element.name):
         operator = {">": "<", "<": ">", ">=": "<=", "<=": ">="}.get(operator, operator)
     kind = next(a.type for a in elements.types[element.source].attributes if a.name == element.name)
-    is_day = kind.startswith(("DATE", "TIMESTAMP"))
-    return Condition(element.name, operator, (f"{number}-01-01" if is_day else number,))
+    if kind.startswith(("DATE", "TIMESTAMP")):
+        return Condition(element.name, operator, (_day(operator, number),))
+    if kind.endswith("INT") or kind == "INTEGER":
+        operator, whole = _whole(operator, number)
+        return Condition(element.name, operator, (whole,))
+    return Condition(element.name, operator, (int(number) if "." not in found.number else float(number),))
+
+
+def _whole(operator: str, number: Decimal) -> tuple[str, int]:
+    """Return a comparison of whole numbers that means the same as one with any number."""
+    whole = math.floor(number)
+    if whole == number or whole > _MAX_WHOLE:
+        return operator, min(whole, _MAX_WHOLE)
+    return ("<", -_MAX_WHOLE) if operator == "=" else (operator[0], whole + 1) if operator[0] == "<" else (">", whole)
+
+
+def _day(operator: str, year: Decimal) -> str:
+    """Return the first day of a year, or the last: after 1990 is after the whole year."""
+    return f"{min(max(1, int(year)), 9999):04}-{'12-31' if operator in ('>', '<=') else '01-01'}"
 
 
 def _is_reversed(question: Question, element: Element) -> bool:

@@ -22,6 +22,8 @@ from kbkit.stores.folding import words
 
 MAX_TOKENS = 100
 """Words of a question that are read; what follows is ignored."""
+MAX_LETTERS = 100
+"""Letters of a word that are read."""
 _TOKEN = re.compile(r"\d+(?:,\d{3})+|\d+\.\d+|[^\W_]+")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _GENERIC = Adjective(1, ())
@@ -77,7 +79,7 @@ class Question:
     def of(text: str, names: frozenset[int] = frozenset()) -> Question:
         """Return the tokens and operators of a question; the tokens ``names`` are parts of names, not operators."""
         check_unicode(text, "the question")
-        found = (Token(m.start(), m.end(), words(m[0]).replace(" ", "")) for m in _TOKEN.finditer(text))
+        found = (Token(m.start(), m.end(), words(m[0]).replace(" ", "")[:MAX_LETTERS]) for m in _TOKEN.finditer(text))
         tokens = tuple(token for token in found if token.word)[:MAX_TOKENS]
         plain = ["" if at in names else token.word for at, token in enumerate(tokens)]
         superlative, comparison = _superlative(plain), _comparison(text, tokens, plain)
@@ -160,7 +162,8 @@ def _comparison(text: str, tokens: tuple[Token, ...], plain: list[str]) -> Compa
                 return Comparison(before - 1, at, ">=" if word == "least" else "<=", written, _GENERIC)
             if word in COMPARATIVES:
                 adjective = COMPARATIVES[word]
-                return Comparison(before, at, ">" if adjective.sign > 0 else "<", written, adjective)
+                operator = (">" if adjective.sign > 0 else "<") + ("=" if word in ("since", "until") else "")
+                return Comparison(before, at, operator, written, adjective)
             if word in ("exactly", "equal"):
                 return Comparison(before, at, "=", written, _GENERIC)
     return None

@@ -284,7 +284,9 @@ class Reader:
         return Read(question, found, readings)
 
     def _candidates(self, question: Question, found: list[Mention]) -> Iterator[Reading]:
-        """Yield the best candidates of each frame."""
+        """Yield the best candidates of each frame; none in a KB without relations and attributes."""
+        if not self.elements.all:
+            return
         for frame in frames(self.elements, question, found):
             if len(frame.elements):
                 scored = score(self.elements, question, found, frame, self.learned)
@@ -305,6 +307,8 @@ def word_weights(elements: Elements, rows: list[tuple[str, str, int, float]]) ->
     found: dict[str, Floats] = {}
     for stem, name, place, weight in rows:
         array = found.setdefault(stem, np.zeros((elements.labels.count, PLACES)))
+        if not 0 <= place < PLACES:
+            continue
         for label in positions.get(name, ()):
             array[label, place] = weight
     return found

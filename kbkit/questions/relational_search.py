@@ -31,7 +31,8 @@ class RelationalSearch(Search):
     def rank(self, batch: QueryBatch, settings: Settings) -> list[QueryResult]:
         """Return the hybrid rankings, with answers first."""
         hybrid = replace(settings, mode="hybrid")
-        if settings.fusion == Settings.fusion and {*settings.weights.values()} == {1.0}:
+        unchosen = Settings(settings.mode)
+        if (settings.fusion, settings.weights) == (unchosen.fusion, unchosen.weights):
             hybrid = replace(hybrid, fusion="minmax", weights=WEIGHTS)
         results = super().rank(batch, hybrid)
         return [self._answers_first(batch.one(at), hybrid, result) for at, result in enumerate(results)]

@@ -23,7 +23,7 @@ from kbkit.questions.alignment import (
     with_words,
 )
 from kbkit.questions.candidates import Frame
-from kbkit.questions.elements import HOP, MOST, MOST_NEIGHBOURS, VALUE, Elements, Ints
+from kbkit.questions.elements import COMPARED, COMPARED_NEIGHBOURS, HOP, MOST, MOST_NEIGHBOURS, VALUE, Elements, Ints
 from kbkit.questions.english import CONCEPTS, FUNCTION_WORDS, SUPERLATIVES
 from kbkit.questions.lexicon import Floats, sharp, stem
 from kbkit.questions.mentions import Mention
@@ -250,15 +250,14 @@ def _ignored(
 ) -> Floats:
     """Return the number of operators of the question that each candidate ignores."""
     ignored = np.zeros(len(rows))
-    has_operator = (valid & (kinds >= MOST)).any(1)
     if question.superlative:
         is_used = (kinds == MOST) | (kinds == MOST_NEIGHBOURS)
         is_used |= with_superlative(elements, question)[np.maximum(rows, 0)]
         ignored += ~(valid & is_used).any(1)
         other = with_words(elements, frozenset(SUPERLATIVES) - {*question.superlative_words})
         ignored += (valid & other[np.maximum(rows, 0)]).any(1)
-    elif question.comparison:
-        ignored += ~has_operator
+    if question.comparison:
+        ignored += ~(valid & ((kinds == COMPARED) | (kinds == COMPARED_NEIGHBOURS))).any(1)
     if question.negation is not None:
         ignored += frame.combine not in ("-", "complement")
     if question.asked is not None:

@@ -6,6 +6,7 @@ It is a file of the workspace, so that it outlives generations, and deleting the
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -59,10 +60,24 @@ def read(workspace: Path) -> Taught:
         learned = data.get("learned")
         return Taught(
             {str(name): [str(word) for word in more] for name, more in data.get("synonyms", {}).items()},
-            None if learned is None else Learned(**{**learned, "words": [tuple(row) for row in learned["words"]]}),
+            None if learned is None else _learned(learned),
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise KbError(f"Invalid file {path}: {error}", "Delete it to forget synonyms and learned weights") from None
+
+
+def _learned(data: dict[str, Any]) -> Learned:
+    """Return what was learned; raise :class:`ValueError` or :class:`TypeError` if it is something else."""
+    found = Learned(
+        **{
+            **data,
+            "weights": {str(name): float(weight) for name, weight in data["weights"].items()},
+            "words": [(str(stem), str(name), int(place), float(weight)) for stem, name, place, weight in data["words"]],
+        }
+    )
+    if not all(math.isfinite(weight) for weight in [*found.weights.values(), *(row[3] for row in found.words)]):
+        raise ValueError("weights must be finite numbers")
+    return found
 
 
 def write(workspace: Path, taught: Taught) -> None:
