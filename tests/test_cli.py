@@ -52,6 +52,7 @@ SEVERAL_WORDINGS = {
     "--type": "node types of results, or to pass through",
     "--relation": "one relation, or several to follow",
     "--mode": "one mode, or several with a default",
+    "--explain": "the scores of results, or the words of a question",
     "--split": "splits that the dataset has",
     "--embedder": "any embedder to build with, or another address of the same",
     "--rerank": "kinds of rerankers",

@@ -213,6 +213,6 @@ def test_each_way_of_searching_is_worth_it(imdb: KnowledgeBase) -> None:
     of_names = {mode: hit_at_10(imdb, films, mode) for mode in ("hybrid", "relational")}
     of_items = {mode: hit_at_10(imdb, items, mode, "movie") for mode in ("bm25", "dense", "hybrid", "relational")}
     assert (films.height, items.height) == (60, 200)
-    assert of_names["relational"] >= max(0.7, of_names["hybrid"] + 0.1)
+    assert of_names["relational"] >= max(0.65, of_names["hybrid"] + 0.1)
     assert of_items["hybrid"] >= max(0.9, of_items["bm25"], of_items["dense"])
     assert of_items["relational"] >= of_items["hybrid"] - 0.01

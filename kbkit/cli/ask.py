@@ -46,7 +46,7 @@ def ask(
     context: typer.Context,
     kb: Kb,
     question: Annotated[str | None, typer.Argument(metavar="QUESTION", help="Question in plain English.")] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show what each word was matched to.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Explain what each word was matched to.")] = False,
     alternatives: Annotated[
         int, typer.Option("--alternatives", metavar="N", help="Number of other expressions to show.")
     ] = 0,
@@ -86,7 +86,7 @@ def ask(
     from kbkit.kb import KnowledgeBase
 
     if learn or synonym or forget:
-        _teach(context, kb, learn, pairs(synonym, "synonyms", "directed=helmed"), forget=forget)
+        _teach(context, kb, learn, pairs(synonym, "synonym", "directed=helmed"), forget=forget)
         return
     if question is None:
         raise KbError("No question given", 'Example: kbkit ask KB "Which rivers flow through Peru?"')

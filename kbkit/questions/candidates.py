@@ -23,6 +23,7 @@ from kbkit.questions.elements import (
     Elements,
     Ints,
 )
+from kbkit.questions.english import NAMING
 from kbkit.questions.lexicon import WEAK, Floats
 from kbkit.questions.mentions import Mention
 from kbkit.questions.question import Question
@@ -206,9 +207,8 @@ def _single(elements: Elements, question: Question, similar: _Similarities, topi
     rows = elements.chains(starts, similar.expressed, hops)
     rows = np.concatenate([np.full((1, rows.shape[1]), -1, np.int64), rows])
     plain = _with_values(elements, similar, topic, rows)
-    if (
-        topic.nodes and not question.is_count
-    ):  # a node is not an answer to a question that names it, but its attributes are
+    is_named = question.is_count and any(token.word in NAMING for token in question.tokens)
+    if topic.nodes and not is_named:  # a node is not an answer to a question that names it, but its attributes are
         plain = plain[1:]
     yield Frame((topic,), plain, plain.shape[1])
     if has_operator and (more := _with_operators(elements, question, similar, topic, rows)) is not None:

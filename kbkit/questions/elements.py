@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.answers.session import Session
-from kbkit.questions.lexicon import Labels
+from kbkit.questions.english import PREPOSITIONS
+from kbkit.questions.lexicon import Labels, label_words
 from kbkit.questions.taught import Taught
 from kbkit.stores import Stores
 from kbkit.stores.arrays import expand_ranges
@@ -101,6 +102,8 @@ class Elements:
         synonyms = Taught.of(stores).synonyms
         more = {number: synonyms[name] for number, name in enumerate(names) if name in synonyms}
         self.labels = Labels([*relations, *texts.values()], more)
+        last = [[label_words(text)[-1:] for text in one] for one in (*relations, *texts.values())]
+        self.ends_in_preposition = np.array([any({*word} & PREPOSITIONS for word in one) for one in last], bool)
         self.type_labels = Labels([(t.name,) for t in self.types])
         self.inverse = self._inverses()
         self._follow, overlap = self._following()

@@ -36,6 +36,13 @@ def is_negation(word: str, following: str) -> bool:
     return word in NEGATIONS or (word in _NEGATED_VERBS and following == "t")
 
 
+UNSUPPORTED = _words("only second third fourth fifth neither nor")
+"""Operators that no expression has: a question with one is read without it, and the reading is not trusted."""
+
+PREPOSITIONS = _words("of by in to from with at for on into")
+
+NAMING = _words("named called")
+
 CONCEPTS: dict[str, tuple[str, ...]] = {
     "who": ("person", "people"),
     "whom": ("person", "people"),

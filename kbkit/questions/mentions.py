@@ -33,6 +33,7 @@ class Mention:
     """Tokens ``first`` to ``last`` (exclusive) and the nodes of that name.
 
     ``how`` is exact, derived, stemmed or fuzzy. ``same_case`` are the nodes whose name is written as in the question.
+    ``is_ambiguous`` if more nodes have the name than are tried.
     """
 
     first: int
@@ -41,6 +42,7 @@ class Mention:
     nodes: tuple[int, ...]
     how: str
     same_case: frozenset[int] = frozenset()
+    is_ambiguous: bool = False
 
     @property
     def is_sure(self) -> bool:
@@ -113,7 +115,7 @@ def _named(stores: Stores, question: Question, first: int, last: int) -> Mention
         return None
     chosen = _best_connected(stores, ids.tolist())
     same = frozenset(n for n in chosen if stores.nodes.name(n) == text or text in stores.nodes.aliases(n))
-    return Mention(first, last, text, chosen, "exact", same)
+    return Mention(first, last, text, chosen, "exact", same, len(ids) > MAX_NODES)
 
 
 def _best_connected(stores: Stores, ids: list[int]) -> tuple[int, ...]:

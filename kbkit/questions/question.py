@@ -15,6 +15,7 @@ from kbkit.questions.english import (
     SHARED,
     SUPERLATIVES,
     TOTALS,
+    UNSUPPORTED,
     Adjective,
     is_negation,
 )
@@ -26,6 +27,7 @@ MAX_LETTERS = 100
 """Letters of a word that are read."""
 _TOKEN = re.compile(r"\d+(?:,\d{3})+|\d+\.\d+|[^\W_]+")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_YEAR = re.compile("1[0-9]{3}|20[0-9]{2}")
 _GENERIC = Adjective(1, ())
 
 
@@ -60,7 +62,7 @@ class Question:
     """A question, its tokens, and the operators that its words ask for.
 
     ``asked`` is the adjective of ``how long``; ``total`` is ``sum`` or ``avg`` if it asks for one, else empty;
-    ``is_count`` whether it asks ``how many``.
+    ``is_count`` whether it asks ``how many``; ``is_supported`` is false if it has operators that no expression has.
     """
 
     text: str
@@ -72,6 +74,7 @@ class Question:
     total: str
     is_count: bool
     is_shared: bool
+    is_supported: bool
     operators: frozenset[int]
     """Positions of the tokens of operators."""
 
@@ -106,6 +109,7 @@ class Question:
             TOTALS[plain[totals[0]]] if totals else "",
             is_count,
             any(word in SHARED for word in plain),
+            len(negations) < 2 and not any(word in UNSUPPORTED for word in plain),
             frozenset(used | set(negations) | {at + 1 for at in negations if plain[at + 1 : at + 2] == ["t"]}),
         )
 
@@ -166,6 +170,8 @@ def _comparison(text: str, tokens: tuple[Token, ...], plain: list[str]) -> Compa
                 return Comparison(before, at, operator, written, adjective)
             if word in ("exactly", "equal"):
                 return Comparison(before, at, "=", written, _GENERIC)
+        if plain[at - 1 : at] in (["in"], ["during"]) and _YEAR.fullmatch(written):
+            return Comparison(at - 1, at, "=", written, COMPARATIVES["after"])
     return None
 
 

@@ -50,6 +50,8 @@ the same weight; ``""`` is the intercept, ``probability`` the log odds of all re
 _COMPARISONS = (COMPARED, COMPARED_NEIGHBOURS)
 _MAX_READ = 256
 """Number of questions whose readings are kept."""
+MAX_DOUBTFUL = 0.5
+"""Limit on the confidence of a reading that is not trusted."""
 _COMPARED = 6
 """Number of best readings whose answers are compared, to find those that agree with the best."""
 
@@ -142,6 +144,17 @@ class Reading:
         ]
 
     @property
+    def has_unknown_name(self) -> bool:
+        """Whether a word that nothing explains begins with a capital, as the name of a node that the KB lacks."""
+        question, explained = self._question, self._scored.explained[self._row].tolist()
+        if question.text.isupper():
+            return False
+        tokens = (
+            question.tokens[at] for at, value in zip(self._scored.words, explained, strict=True) if value < EXPLAINED
+        )
+        return any(token.start > 0 and question.text[token.start].isupper() for token in tokens)
+
+    @property
     def unexpressed(self) -> float:
         """How far the least expressed element lacks a word, 0 to 1."""
         return float(self.features[list(WEIGHTS).index("weakest")])
@@ -154,7 +167,9 @@ class Reading:
     @property
     def is_trusted(self) -> bool:
         """Whether it explains all content words but one, ignores no operator, and follows something that is asked."""
-        return len(set(self.unexplained)) <= MAX_UNEXPLAINED and not self.ignored and self.unexpressed < 0.9
+        is_clear = not self.has_unknown_name and not any(t.mention and t.mention.is_ambiguous for t in self.topics)
+        is_complete = len(set(self.unexplained)) <= MAX_UNEXPLAINED and not self.ignored
+        return is_clear and is_complete and self.unexpressed < 0.9
 
     @property
     def is_bare(self) -> bool:
@@ -165,8 +180,10 @@ class Reading:
     @property
     def is_plain(self) -> bool:
         """Whether it is beyond doubt what is asked, so that no answers mean that the KB has none."""
-        sure = all(topic.mention is not None and topic.mention.is_sure for topic in self.topics)
-        return sure and self.is_trusted and not self.unexplained and self.unexpressed < 0.4
+        sure = len(self.topics) == 1 and all(
+            topic.mention is not None and topic.mention.is_sure for topic in self.topics
+        )
+        return sure and self.is_trusted and not self.unexplained and self.unexpressed < 0.35
 
     def matches(self) -> list[Match]:
         """Return what each word of the question was matched to, names first."""
@@ -245,7 +262,8 @@ class Read:
         known |= {"": 1.0, "probability": float(np.log(same / (1 - same))), "score": best.score}
         known |= {"ignored": min(known["ignored"], 2.0), "empty": float(not best.has_answers)}
         known["unexplained words"] = float(len(set(best.unexplained)))
-        return float(1 / (1 + np.exp(-sum(weight * known[name] for name, weight in _CONFIDENCE.items()))))
+        found = float(1 / (1 + np.exp(-sum(weight * known[name] for name, weight in _CONFIDENCE.items()))))
+        return found if best.is_trusted else min(found, MAX_DOUBTFUL)
 
 
 class Reader:
@@ -274,7 +292,8 @@ class Reader:
         if not text.strip():
             raise KbError("Empty question", "Enter at least one word")
         found = mentions(self.stores, question)
-        question = Question.of(text, frozenset(at for mention in found if mention.is_sure for at in mention.tokens))
+        names = (mention for mention in found if mention.is_sure or mention.text.isdigit())
+        question = Question.of(text, frozenset(at for mention in names for at in mention.tokens))
         readings = sorted(self._candidates(question, found), key=lambda reading: -reading.score)[:MAX_READINGS]
         if readings:
             scores = np.array([reading.score for reading in readings])

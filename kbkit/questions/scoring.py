@@ -142,7 +142,7 @@ def score(
         "answer": _answer(elements, question, frame, rows),
         "shared": is_shared * shared.any(1),
         "there and back": ((back & ~(shared & question.is_shared)) * (1 - both)).sum(1),
-        "backward": _backward(elements, rows, back),
+        "backward": _backward(elements, frame, rows, words, slots, back),
         **_of_topics(question, frame),
         "unused name": _unused(elements, question, frame, named),
         "ignored": _ignored(elements, question, frame, rows, kinds, valid),
@@ -154,16 +154,25 @@ def score(
     return Scored(frame, features, words, np.maximum(of_word, explained_by_any), slots)
 
 
-def _backward(elements: Elements, rows: Ints, back: NDArray[np.bool_]) -> Floats:
-    """Return the number of hops against the direction of a relation that could be followed in both.
+def _backward(
+    elements: Elements, frame: Frame, rows: Ints, words: list[int], slots: Ints, back: NDArray[np.bool_]
+) -> Floats:
+    """Return the number of hops in the unlikely direction of a relation that could be followed in both.
 
-    The parents of Ann are read forward; only the way back along a hop before it is backward for sure.
+    The parents of Ann are read forward; but what is part of Ann, with the name after the label and its preposition, is
+    read backward. Only the way back along a hop before it is backward for sure.
     """
-    if not elements.hops:
+    if not elements.hops or not rows.shape[1]:
         return np.zeros(len(rows))
     at = np.maximum(rows, 0)
     hop = np.minimum(at, elements.hops - 1)
-    found = (rows >= 0) & (elements.kind[at] == HOP) & elements.reversible[hop] & ~elements.forward[at]
+    position = np.array([*words, -1])[slots[:, : rows.shape[1]]]
+    is_before = np.zeros(rows.shape, bool)
+    for topic, arm in zip(frame.topics, frame.arms, strict=True):
+        if topic.mention is not None:
+            is_before[:, arm] = (position[:, arm] >= 0) & (position[:, arm] < topic.mention.first)
+    expected = ~(elements.ends_in_preposition[elements.label[at]] & is_before)
+    found = (rows >= 0) & (elements.kind[at] == HOP) & elements.reversible[hop] & (elements.forward[at] != expected)
     found[:, 1:] &= ~back
     total: Floats = found.sum(1).astype(np.float64)
     return total
@@ -249,7 +258,7 @@ def _ignored(
     elements: Elements, question: Question, frame: Frame, rows: Ints, kinds: Ints, valid: NDArray[np.bool_]
 ) -> Floats:
     """Return the number of operators of the question that each candidate ignores."""
-    ignored = np.zeros(len(rows))
+    ignored = np.full(len(rows), float(not question.is_supported))
     if question.superlative:
         is_used = (kinds == MOST) | (kinds == MOST_NEIGHBOURS)
         is_used |= with_superlative(elements, question)[np.maximum(rows, 0)]
