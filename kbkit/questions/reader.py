@@ -180,7 +180,7 @@ class Reading:
     @property
     def is_plain(self) -> bool:
         """Whether it is beyond doubt what is asked, so that no answers mean that the KB has none."""
-        sure = len(self.topics) == 1 and all(
+        sure = len(self.topics) < 3 and all(
             topic.mention is not None and topic.mention.is_sure for topic in self.topics
         )
         return sure and self.is_trusted and not self.unexplained and self.unexpressed < 0.35
