@@ -30,6 +30,8 @@ from kbkit.questions.question import Question
 
 _MAX_ARMS, _MAX_ARMS_OF_THREE = 40, 8
 """Limit on the chains of an arm that meets another."""
+_MAX_MEETING = 4
+"""Limit on the names that are tried together, the least likely to be common words first."""
 _MAX_OPTIONS = 6
 """Limit on the attributes or relations that an operator of the question may refer to, per type."""
 _MAX_TYPES = 4
@@ -98,8 +100,9 @@ def frames(elements: Elements, question: Question, mentions: list[Mention]) -> I
     for choices in topics:
         for topic in choices:
             yield from _single(elements, question, similar, topic)
+    likely = sorted(range(len(mentions)), key=lambda n: (-mentions[n].is_sure, -len(mentions[n].tokens)))
     for count in (2, 3):
-        for chosen in combinations(range(len(mentions)), count):
+        for chosen in combinations(sorted(likely[:_MAX_MEETING]), count):
             if not any(mentions[a].overlaps(mentions[b]) for a, b in combinations(chosen, 2)):
                 for meanings in product(*(topics[number][: 4 - count] for number in chosen)):
                     if len({node for topic in meanings for node in topic.nodes}) > 1:

@@ -8,6 +8,7 @@ number of neighbours (``MOST``, ``MOST_NEIGHBOURS``), or with an attribute or a 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ HOP, VALUE, MOST, MOST_NEIGHBOURS, COMPARED, COMPARED_NEIGHBOURS = range(6)
 MAX_HOPS = 3
 MAX_ELEMENTS = 5_000
 """Limit on hops; a schema with more is read without the rarest."""
-MAX_CHAINS = 20_000
+MAX_CHAINS = 4_000
 """Limit on the chains from one node; with more, only the hops that words of the question express are followed."""
 _SAMPLE = 50_000
 """Nodes of a hop's ends that are compared, to see which hop can follow which."""
@@ -36,6 +37,8 @@ _SAME_CLASS = 0.3
 _INFERRED = 0.75
 """Similarity of a word to an inferred class, relative to that to a relation that leads to it."""
 _MAX_DENSE = 2_000
+_MAX_STARTS = 4_096
+"""Nodes whose hops are kept."""
 _NUMERIC = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "DATE", "TIMESTAMP")
 
 Ints = NDArray[np.int64]
@@ -113,6 +116,7 @@ class Elements:
         self._classes(overlap)
         self._from = [np.flatnonzero(self.source[: self.hops] == number) for number in range(len(self.types))]
         self._chains: dict[tuple[int, ...], Ints] = {}
+        self.starts = lru_cache(_MAX_STARTS)(self._starts)
 
     def _classes(self, overlap: Floats) -> None:
         """Set the class of the nodes that each element reaches, and which relations name which class.
@@ -164,7 +168,7 @@ class Elements:
         """Return the position of a node's primary type."""
         return int(np.searchsorted([t.last for t in self.types], node))
 
-    def starts(self, node: int) -> Ints:
+    def _starts(self, node: int) -> Ints:
         """Return the hops for which a node has neighbours."""
         move = self.session.move
         hops = self._from[self.type_number(node)].tolist()

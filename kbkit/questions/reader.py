@@ -6,7 +6,7 @@ executed. A reading that leaves words unexplained, or ignores an operator such a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -174,8 +174,9 @@ class Reading:
     @property
     def is_bare(self) -> bool:
         """Whether it names no node and has no operator, so that only its types and relations select the answers."""
-        operators = any(element.kind >= MOST for arm in self.arms for element in arm)
-        return not operators and not self.frame.combine and all(topic.mention is None for topic in self.topics)
+        if self.frame.combine or any(topic.mention is not None for topic in self.topics):
+            return False
+        return not any(element.kind >= MOST for arm in self.arms for element in arm)
 
     @property
     def is_plain(self) -> bool:
@@ -294,7 +295,7 @@ class Reader:
         found = mentions(self.stores, question)
         names = (mention for mention in found if mention.is_sure or mention.text.isdigit())
         question = Question.of(text, frozenset(at for mention in names for at in mention.tokens))
-        readings = sorted(self._candidates(question, found), key=lambda reading: -reading.score)[:MAX_READINGS]
+        readings = self._candidates(question, found)
         if readings:
             scores = np.array([reading.score for reading in readings])
             odds = np.exp(scores - scores.max())
@@ -302,18 +303,28 @@ class Reader:
                 reading.probability = share
         return Read(question, found, readings)
 
-    def _candidates(self, question: Question, found: list[Mention]) -> Iterator[Reading]:
-        """Yield the best candidates of each frame; none in a KB without relations and attributes."""
-        if not self.elements.all:
-            return
-        for frame in frames(self.elements, question, found):
-            if len(frame.elements):
-                scored = score(self.elements, question, found, frame, self.learned)
-                totals = scored.features @ self.weights
-                for row in np.argsort(-totals, kind="stable")[:MAX_READINGS].tolist():
-                    reading = Reading(self, question, scored, row, float(totals[row]))
-                    if not reading.is_bare or not reading.unexplained:
-                        yield reading
+    def _candidates(self, question: Question, found: list[Mention]) -> list[Reading]:
+        """Return the best candidates of all frames, best first."""
+        scored = [
+            score(self.elements, question, found, frame, self.learned)
+            for frame in frames(self.elements, question, found)
+            if len(frame.elements)
+        ]
+        if not scored:
+            return []
+        totals = [part.features @ self.weights for part in scored]
+        sizes = [len(part) for part in totals]
+        owners = np.repeat(np.arange(len(sizes)), sizes)
+        rows = np.concatenate([np.arange(size) for size in sizes])
+        together = np.concatenate(totals)
+        readings = []
+        for at in np.argsort(-together, kind="stable").tolist():
+            reading = Reading(self, question, scored[owners[at]], int(rows[at]), float(together[at]))
+            if not reading.is_bare or not reading.unexplained:
+                readings.append(reading)
+            if len(readings) == MAX_READINGS:
+                break
+        return readings
 
 
 def word_weights(elements: Elements, rows: list[tuple[str, str, int, float]]) -> dict[str, Floats]:
