@@ -89,11 +89,13 @@ def ask(
         _teach(context, kb, learn, pairs(synonym, "synonym", "directed=helmed"), forget=forget)
         return
     if question is None:
-        raise KbError("No question given", 'Example: kbkit ask KB "Which rivers flow through Peru?"')
+        raise KbError("No question given", "Example: ", Command('ask KB "Which rivers flow through Peru?"'))
     check(format, output)
     models = [name for name in llm or () if name not in ("none", "auto")]
     if not models and "auto" in (llm or ()):
         raise KbError("Option --llm auto needs a language model", "Add ", Option("llm", "MODEL@URL"))
+    if not models and (trace or continue_):
+        raise KbError("A trace needs a language model", "Add ", Option("llm", "MODEL@URL"))
     with KnowledgeBase(kb) as known:
         if not models or "auto" in (llm or ()):
             result = known.ask(question)

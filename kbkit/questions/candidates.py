@@ -94,7 +94,9 @@ class Frame:
 
 
 def frames(elements: Elements, question: Question, mentions: list[Mention]) -> Iterator[Frame]:
-    """Yield the candidates of a question, which names ``mentions``."""
+    """Yield the candidates of a question, which names ``mentions``; none in a KB without relations and attributes."""
+    if not elements.all:
+        return
     similar = _Similarities(elements, question)
     topics = [_topics(elements, question, mention, mentions) for mention in mentions]
     for choices in topics:

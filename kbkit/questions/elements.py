@@ -8,6 +8,7 @@ number of neighbours (``MOST``, ``MOST_NEIGHBOURS``), or with an attribute or a 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from kbkit.answers.session import Session
 from kbkit.questions.english import PREPOSITIONS
 from kbkit.questions.lexicon import Labels, label_words
 from kbkit.questions.taught import Taught
+from kbkit.schema import NodeType, Schema
 from kbkit.stores import Stores
 from kbkit.stores.arrays import expand_ranges
 
@@ -67,46 +69,23 @@ class Elements:
         self.session = Session.of(stores)
         schema = stores.schema
         self.types = schema.primary_types
-        position = {t.name: number for number, t in enumerate(self.types)}
-        relations = [(relation.label or relation.name, relation.name) for relation in schema.relations]
-        self.all: list[Element] = []
-        joins = [
-            (join, number)
-            for number, relation in enumerate(schema.relations)
-            for join in relation.joins()
-            if join.forward or not relation.symmetric
-        ]
-        for join, number in sorted(joins, key=lambda pair: -pair[0].edges)[:MAX_ELEMENTS]:
-            source, target = position[join.source], position[join.target]
-            self.all.append(Element(HOP, join.relation.name, number, join.forward, source, target))
-        self.hops = len(self.all)
-        attributes: dict[str, int] = {}
-        texts: dict[str, list[str]] = {}
-        for kind in (VALUE, MOST, COMPARED):
-            for number, node_type in enumerate(self.types):
-                for attribute in node_type.attributes:
-                    label = attributes.setdefault(attribute.name, len(attributes))
-                    texts.setdefault(attribute.name, [attribute.name]).append(attribute.label or attribute.name)
-                    if kind == VALUE or attribute.type.startswith(_NUMERIC):
-                        at = len(relations) + label
-                        self.all.append(Element(kind, attribute.name, at, True, number, number))
-        for kind in (MOST_NEIGHBOURS, COMPARED_NEIGHBOURS):
-            for hop, element in enumerate(self.all[: self.hops]):
-                self.all.append(element._replace(kind=kind, target=element.source, hop=hop))
-        self.kind = _column(self.all, "kind")
-        self.label, self.source = _column(self.all, "label"), _column(self.all, "source")
-        self.target, self.forward = _column(self.all, "target"), _column(self.all, "forward") > 0
-        self.described = self.target.copy()
+        relations = [[relation.label or relation.name, relation.name] for relation in schema.relations]
+        attributes = _attribute_texts(self.types)
+        hops = _hops(schema)
+        self.hops = len(hops)
+        self.all = [*hops, *_of_attributes(self.types, attributes, len(relations)), *_counted(hops)]
+        self.kind, self.label = _column(self.all, "kind"), _column(self.all, "label")
+        self.source, self.target = _column(self.all, "source"), _column(self.all, "target")
+        self.forward = _column(self.all, "forward") > 0
+        self._hop = _column(self.all, "hop")
+        self.described = np.where(self._hop >= 0, self.target[self._hop], self.target)
         """The type that an element names: of neighbours that are counted, or else its target."""
-        counted = [element.hop for element in self.all if element.hop >= 0]
-        self.described[self.kind == MOST_NEIGHBOURS] = self.target[counted[: self.hops]]
-        self.described[self.kind == COMPARED_NEIGHBOURS] = self.target[counted[: self.hops]]
+        texts = [*relations, *attributes.values()]
         names = [relation.name for relation in schema.relations] + list(attributes)
         synonyms = Taught.of(stores).synonyms
-        more = {number: synonyms[name] for number, name in enumerate(names) if name in synonyms}
-        self.labels = Labels([*relations, *texts.values()], more)
-        last = [[label_words(text)[-1:] for text in one] for one in (*relations, *texts.values())]
-        self.ends_in_preposition = np.array([any({*word} & PREPOSITIONS for word in one) for one in last], bool)
+        self.labels = Labels(texts, {number: synonyms[name] for number, name in enumerate(names) if name in synonyms})
+        last = [{word for text in one for word in label_words(text)[-1:]} for one in texts]
+        self.ends_in_preposition = np.array([bool(words & PREPOSITIONS) for words in last], bool)
         self.type_labels = Labels([(t.name,) for t in self.types])
         self.inverse = self._inverses()
         self._follow, overlap = self._following()
@@ -135,10 +114,9 @@ class Elements:
         count, starts = connected_components(overlap > _SAME_CLASS, directed=False)
         of_hop = starts[self.inverse]  # the class where a hop ends is the class where the hop back starts
         self.classes = int(count)
-        counted = np.array([element.hop for element in self.all], np.int64)
-        self.class_of = np.where(counted >= 0, of_hop[counted], 0)
+        self.class_of = np.where(self._hop >= 0, of_hop[self._hop], 0)
         self.class_of[: self.hops] = of_hop
-        self.class_before = np.where(counted >= 0, starts[counted], 0)
+        self.class_before = np.where(self._hop >= 0, starts[self._hop], 0)
         self.class_before[: self.hops] = starts
         self._named_by = np.zeros((self.classes, self.labels.count), bool)
         forward = np.flatnonzero(self.forward[: self.hops])
@@ -249,6 +227,45 @@ class Elements:
         ids = ids[(ids >= known.first) & (ids <= known.last)].astype(np.int64)
         # The same nodes of each hop, so that samples overlap as the ends do.
         return ids if known.count <= _SAMPLE else ids[(ids * 2654435761) % known.count < _SAMPLE]
+
+
+def _hops(schema: Schema) -> list[Element]:
+    """Return a hop for each signature of a relation and each direction, those with the most edges first."""
+    position = {t.name: number for number, t in enumerate(schema.primary_types)}
+    joins = [
+        (join, number)
+        for number, relation in enumerate(schema.relations)
+        for join in relation.joins()
+        if join.forward or not relation.symmetric
+    ]
+    most = sorted(joins, key=lambda pair: -pair[0].edges)[:MAX_ELEMENTS]
+    return [Element(HOP, j.relation.name, n, j.forward, position[j.source], position[j.target]) for j, n in most]
+
+
+def _attribute_texts(types: Sequence[NodeType]) -> dict[str, list[str]]:
+    """Return the name and the labels of each attribute, by its name."""
+    texts: dict[str, list[str]] = {}
+    for attribute in (attribute for node_type in types for attribute in node_type.attributes):
+        texts.setdefault(attribute.name, [attribute.name]).append(attribute.label or attribute.name)
+    return texts
+
+
+def _of_attributes(types: Sequence[NodeType], attributes: Mapping[str, object], first: int) -> list[Element]:
+    """Return the elements of attributes; ``first`` is the position of the first attribute among the labels."""
+    position = {name: first + number for number, name in enumerate(attributes)}
+    return [
+        Element(kind, attribute.name, position[attribute.name], True, number, number)
+        for kind in (VALUE, MOST, COMPARED)
+        for number, node_type in enumerate(types)
+        for attribute in node_type.attributes
+        if kind == VALUE or attribute.type.startswith(_NUMERIC)
+    ]
+
+
+def _counted(hops: Sequence[Element]) -> list[Element]:
+    """Return the elements that count the neighbours of hops."""
+    kinds = (MOST_NEIGHBOURS, COMPARED_NEIGHBOURS)
+    return [hop._replace(kind=kind, target=hop.source, hop=n) for kind in kinds for n, hop in enumerate(hops)]
 
 
 def _column(elements: list[Element], name: str) -> Ints:
