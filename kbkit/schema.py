@@ -151,7 +151,8 @@ class Signature:
 class Relation:
     """A relation; ``edges`` includes parallel edges, ``pairs`` is the number of distinct (head, tail).
 
-    ``table`` is the name in SQL; a ``symmetric`` relation is stored in both directions.
+    ``table`` is the name in SQL; a ``symmetric`` relation is stored in both directions; ``words`` are further words for
+    it in questions.
     """
 
     name: str
@@ -163,6 +164,7 @@ class Relation:
     symmetric: bool = False
     attributes: tuple[Attribute, ...] = ()
     label: str = ""
+    words: tuple[str, ...] = ()
 
     def joins(self) -> list[Join]:
         """Return the joins of every signature: all forward ones, then all backward ones."""
@@ -381,6 +383,7 @@ class Schema:
                         **{
                             **r,
                             "attributes": attributes(r),
+                            "words": tuple(r.get("words", ())),
                             "signatures": tuple(Signature(**s) for s in r["signatures"]),
                         }
                     )

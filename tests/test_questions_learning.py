@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 import kbkit
 from kbkit.errors import BadInputError, KbError, UnknownNameError
+from kbkit.ingestion import recipe as recipes
 from kbkit.kb import KnowledgeBase
 from kbkit.questions import teaching
 from kbkit.questions.learn import MIN_EXAMPLES, as_text, f1
@@ -210,3 +212,17 @@ def test_how_answers_are_compared() -> None:
     assert [as_text(value) for value in (3.0, 3.5, 3, "x")] == ["3", "3.5", "3", "x"]
     assert f1({"a", "b"}, frozenset({"a"})) == pytest.approx(2 / 3)
     assert f1(set(), frozenset({"a"})) == 0.0
+
+
+def test_a_recipe_gives_words(tmp_path: Path) -> None:
+    recipe = shutil.copytree(recipes.load("table").folder, tmp_path / "recipe")
+    with (recipe / "recipe.toml").open("a", encoding="utf-8") as file:
+        file.write('\n[relations.r1]\nwords = ["helmed", "shot"]\n')
+    source = tmp_path / "films"
+    source.mkdir()
+    (source / "nodes.csv").write_text("key,type,name\na,person,Ann Lee\nb,film,Red Sky\n", encoding="utf-8")
+    (source / "edges.csv").write_text("head,relation,tail\na,r1,b\n", encoding="utf-8")
+    with kbkit.ingest(str(recipe), source, out=tmp_path / "films.kb") as kb:
+        assert kb.schema.relation("r1").words == ("helmed", "shot")
+        result = kb.ask("Who helmed Red Sky?")
+        assert (result.expression, result.is_trusted) == ('film:"Red Sky" -> [r1] -> person', True)

@@ -36,6 +36,16 @@ def answers(kb: KnowledgeBase, question: str) -> set[int]:
     return set(result.answers.ids.tolist())
 
 
+def test_the_default_is_relational_where_a_query_is_read(world: KnowledgeBase) -> None:
+    for text in TEXTS[:4]:
+        assert world.search(text).equals(world.search(text, mode="hybrid"))
+    found = world.search(READ, k=30, explain=True)
+    read = answers(world, READ)
+    assert set(found["id"].head(len(read)).to_list()) == read
+    assert set(found["linked"].explode().to_list()) == {"Peru: country#PER"}
+    assert not read & set(world.search(READ, k=3, within='country:"Chile"')["id"].to_list())
+
+
 # -- queries that are not read ----------------------------------------------------------------------------------------
 
 

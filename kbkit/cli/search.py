@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 Mode = Annotated[
     str,
-    typer.Option("--mode", "-m", metavar="MODE", help="Search mode: bm25, dense, multivector, hybrid or relational."),
+    typer.Option(
+        "--mode", "-m", metavar="MODE", help="Search mode: auto, bm25, dense, multivector, hybrid, relational."
+    ),
 ]
 K = Annotated[int, typer.Option("-k", metavar="N", help="Number of results per query.")]
 Within = Annotated[
@@ -65,7 +67,7 @@ def search(
     context: typer.Context,
     kb: Kb,
     query: Annotated[str, typer.Argument(metavar="QUERY", help='Words to search for; "quoted" phrases must occur.')],
-    mode: Mode = "hybrid",
+    mode: Mode = "auto",
     k: K = 10,
     type: Type = None,
     within: Within = None,
@@ -98,7 +100,7 @@ def search(
     options["include_weak"] = all
     with KnowledgeBase(kb) as opened, reranker(context, opened, rerank, budget, price) as judge:
         frame = opened.search(query, k, mode, within, type, explain, rerank=judge, embedder=embedder, **options)
-        linked = opened.linked(query) if explain and mode == "relational" else None
+        linked = opened.linked(query) if explain and "linked" in frame.columns else None
         options["include_weak"] = True
         weak = not frame.height and not all and opened.search(query, 1, mode, within, type, **options).height
     if not on_screen(format, output):

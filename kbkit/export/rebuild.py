@@ -35,6 +35,7 @@ def _toml(schema: Schema, source: Mapping[str, Any], form: Form) -> str:
     for relation in schema.relations:
         lines += ["", f"[relations.{_text(relation.name)}]", f"label = {_text(relation.label)}"]
         lines += [f"symmetric = {str(relation.symmetric).lower()}", f"iri = {_text(relation.iri)}"]
+        lines += [f"words = [{', '.join(map(_text, relation.words))}]"]
     for field in schema.text_fields:
         lines += ["", f"[texts.{_text(field.name)}]", f"weight = {field.weight}"]
     for role in schema.roles:

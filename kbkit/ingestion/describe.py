@@ -112,6 +112,7 @@ def _relations(con: Connection, recipe: Recipe, taken: list[str]) -> tuple[Relat
                 symmetric=spec.symmetric,
                 attributes=attributes.get(name, ()),
                 label=spec.label or labels.get(name) or "",
+                words=tuple(spec.words),
             )
         )
     return tuple(result)

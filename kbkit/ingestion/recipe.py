@@ -58,11 +58,19 @@ class FileSpec:
 
 @dataclass(frozen=True)
 class RelationSpec:
-    """A relation in a recipe. Edges of a ``symmetric`` relation are stored in both directions."""
+    """A relation in a recipe. Edges of a ``symmetric`` relation are stored in both directions.
+
+    ``words`` are further words for it in questions: verbs, nouns, its inverse.
+    """
 
     label: str = ""
     symmetric: bool = False
     iri: str = ""
+    words: tuple[str, ...] = ()
+
+
+def _relation(spec: dict[str, Any]) -> RelationSpec:
+    return RelationSpec(**{**spec, "words": tuple(spec.get("words", ()))})
 
 
 @dataclass(frozen=True)
@@ -228,7 +236,7 @@ def _parse(data: dict[str, Any], folder: Path) -> Recipe:
         files=tuple(_file(key, spec) for key, spec in data.pop("files").items()),
         downloads=_downloads(data.pop("downloads", [])),
         options={key: Option(**_frozen(spec)) for key, spec in data.pop("options", {}).items()},
-        relations={key: RelationSpec(**spec) for key, spec in data.pop("relations", {}).items()},
+        relations={key: _relation(spec) for key, spec in data.pop("relations", {}).items()},
         types={key: TypeSpec(**spec).description for key, spec in data.pop("types", {}).items()},
         texts={key: float(TextSpec(**spec).weight) for key, spec in data.pop("texts", {}).items()},
         roles=_roles(data.pop("roles", {})),

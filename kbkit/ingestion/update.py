@@ -161,7 +161,7 @@ def _recipe(old: Manifest) -> Recipe:
         name_weight=schema.name_weight,
         types={t.name: t.description for t in schema.node_types},
         relations={
-            **{r.name: RelationSpec(r.label, r.symmetric, r.iri) for r in schema.relations},
+            **{r.name: RelationSpec(r.label, r.symmetric, r.iri, r.words) for r in schema.relations},
             **{name: spec for name, spec in unused.items() if name not in {r.name for r in schema.relations}},
         },
         texts={f.name: f.weight for f in schema.text_fields},

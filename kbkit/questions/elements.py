@@ -82,8 +82,10 @@ class Elements:
         """The type that an element names: of neighbours that are counted, or else its target."""
         texts = [*relations, *attributes.values()]
         names = [relation.name for relation in schema.relations] + list(attributes)
-        synonyms = Taught.of(stores).synonyms
-        self.labels = Labels(texts, {number: synonyms[name] for number, name in enumerate(names) if name in synonyms})
+        words = {relation.name: list(relation.words) for relation in schema.relations}
+        taught = Taught.of(stores).synonyms
+        synonyms = {n: [*words.get(name, ()), *taught.get(name, ())] for n, name in enumerate(names)}
+        self.labels = Labels(texts, synonyms)
         last = [{word for text in one for word in label_words(text)[-1:]} for one in texts]
         self.ends_in_preposition = np.array([bool(words & PREPOSITIONS) for words in last], bool)
         self.type_labels = Labels([(t.name,) for t in self.types])

@@ -68,6 +68,26 @@ class RelationalSearch(Search):
         )
 
 
+class AutomaticSearch(RelationalSearch):
+    """A hybrid search, and for queries that are read with confidence a relational one."""
+
+    def rank(self, batch: QueryBatch, settings: Settings) -> list[QueryResult]:
+        """Return the hybrid rankings, with answers first where a query is read."""
+        results = Search.rank(self, batch, settings)
+        return [self._answers_first(batch.one(at), settings, result) for at, result in enumerate(results)]
+
+    def _answers_first(self, batch: QueryBatch, settings: Settings, result: QueryResult) -> QueryResult:
+        if trusted(self, batch.queries[0].text) is None:
+            return result
+        return super()._answers_first(batch, settings, result)
+
+    def explained(self, query: TextQuery, result: QueryResult, frame: pl.DataFrame) -> pl.DataFrame:
+        """Add the column ``why``, and ``linked`` if the query is read."""
+        if trusted(self, query.text) is None:
+            return Search.explained(self, query, result, frame)
+        return super().explained(query, result, frame)
+
+
 def trusted(search: Search, text: str) -> Read | None:
     """Return how a query was read, if its best reading is trusted and has answers."""
     if not text.strip() or not search.session.stores.has("adjacency"):

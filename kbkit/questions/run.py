@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from kbkit.answers.session import Session
 from kbkit.search.run import Search
+from kbkit.search.settings import AUTO
 
 if TYPE_CHECKING:
     from kbkit.search.filters import Scope
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def search(
     stores: Stores,
-    mode: str = "hybrid",
+    mode: str = AUTO,
     k: int = 20,
     within: Scope = None,
     node_type: str | None = None,
@@ -29,4 +30,10 @@ def search(
         from kbkit.questions.relational_search import RelationalSearch
 
         kind = RelationalSearch
+    elif mode == AUTO:
+        mode = "hybrid"
+        if stores.has("adjacency"):
+            from kbkit.questions.relational_search import AutomaticSearch
+
+            kind = AutomaticSearch
     return kind.of(Session.of(stores), mode, k, within, node_type, reranker, options or {})

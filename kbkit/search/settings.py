@@ -14,6 +14,8 @@ from kbkit.stores.arrays import Within
 from kbkit.stores.text import Text
 
 MODES = ("bm25", "dense", "multivector", "hybrid", "relational")
+AUTO = "auto"
+"""The default of a single search: hybrid, and relational for queries that are read with confidence."""
 RETRIEVERS = ("bm25", "dense", "multivector")
 """The retrievers that mode ``hybrid`` can fuse."""
 MAX_K = 1_000_000

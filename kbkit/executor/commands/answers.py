@@ -101,10 +101,10 @@ _EXAMPLES = {"mode": "bm25", "type": "country", "within": "'_'", "k": "20"}
 
 def _validate(executor: Executor, options: dict[str, Any]) -> None:
     """Raise the errors of later searches in advance."""
-    from kbkit.search.settings import MODES
+    from kbkit.search.settings import AUTO, MODES
 
     if "mode" in options:
-        parse_choice(options["mode"], "mode", MODES)
+        parse_choice(options["mode"], "mode", (AUTO, *MODES))
     if "type" in options:
         executor.kb.schema.type(options["type"])
     if "within" in options:
