@@ -135,7 +135,7 @@ def test_the_page_that_explains(here: Here, world_kb: Path, world: KnowledgeBase
 
 def test_the_page_for_other_modes_and_questions(here: Here, world_kb: Path, world: KnowledgeBase) -> None:
     frame = world.search(QUERY, k=1, mode="hybrid", explain=True)
-    done = here("search", world_kb, QUERY, "-k", 1, "--explain", "-f", "table")
+    done = here("search", world_kb, QUERY, "-k", 1, "-m", "hybrid", "--explain", "-f", "table")
     assert done.stdout.splitlines() == [*page(frame), "1 result"]
     done = here("search", world_kb, "deep and salty", "-k", 2, "-m", "relational", "--explain", "-f", "table")
     assert done.stdout.splitlines()[1] == ""
@@ -287,7 +287,7 @@ def test_options_reach_the_search(here: Here, world_kb: Path, world: KnowledgeBa
             "mode": "bm25", "fields": {"name": 2}, "within": "river"
         }),
         (["--fusion", "minmax", "--weight", "bm25=1", "--weight", "dense=3"], {
-            "fusion": "minmax", "weights": {"bm25": 1, "dense": 3}
+            "mode": "hybrid", "fusion": "minmax", "weights": {"bm25": 1, "dense": 3}
         }),
         (["-m", "multivector", "--average", 1], {"mode": "multivector", "average": 1}),
     ]  # fmt: skip
