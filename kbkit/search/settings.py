@@ -67,7 +67,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
-            raise UnknownNameError("mode", self.mode, MODES)
+            raise UnknownNameError("mode", self.mode, (AUTO, *MODES))
         if self.fusion not in METHODS:
             raise UnknownNameError("fusion", self.fusion, METHODS)
         for name, weight in self.weights.items():
