@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession, search
-from prompt_toolkit.application import Application, run_in_terminal
+from prompt_toolkit.application import Application, get_app, run_in_terminal
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
@@ -137,6 +137,12 @@ def _is_quiet(document: Document, language: str) -> bool:
     )
 
 
+@Condition
+def _menu_is_empty() -> bool:
+    state = get_app().current_buffer.complete_state
+    return state is not None and not state.completions
+
+
 def _keys(runner: Runner, edit: Callable[[str], str]) -> KeyBindings:
     keys = KeyBindings()
     in_statement = has_focus(DEFAULT_BUFFER)  # not in the search line of Ctrl-R
@@ -157,6 +163,17 @@ def _keys(runner: Runner, edit: Callable[[str], str]) -> KeyBindings:
     def _(event: KeyPressEvent) -> None:
         search.accept_search()
         event.current_buffer.cursor_position = len(event.current_buffer.text)  # so that Enter runs it
+
+    # While candidates are looked up there is a menu without entries, which would swallow the arrow keys.
+    @keys.add("up", filter=in_statement & _menu_is_empty)
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.complete_state = None
+        event.current_buffer.auto_up(count=event.arg)
+
+    @keys.add("down", filter=in_statement & _menu_is_empty)
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.complete_state = None
+        event.current_buffer.auto_down(count=event.arg)
 
     @keys.add("escape", "enter", filter=in_statement)
     def _(event: KeyPressEvent) -> None:
