@@ -80,6 +80,8 @@ def with_superlative(elements: Elements, question: Question) -> NDArray[np.bool_
 
 def with_words(elements: Elements, words: frozenset[str]) -> NDArray[np.bool_]:
     """Return the elements whose label has one of these words."""
+    if not words:
+        return np.zeros(len(elements.all), bool)
     return np.array([bool(words & parts) for parts in elements.labels.words], bool)[elements.label]
 
 

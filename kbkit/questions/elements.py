@@ -89,6 +89,8 @@ class Elements:
         last = [{word for text in one for word in label_words(text)[-1:]} for one in texts]
         self.ends_in_preposition = np.array([bool(words & PREPOSITIONS) for words in last], bool)
         self.type_labels = Labels([(t.name,) for t in self.types])
+        self.of_one_node = [number for number, t in enumerate(self.types) if t.count == 1]
+        """The types of one node each."""
         self.inverse = self._inverses()
         self._follow, overlap = self._following()
         self._mean_follow = self._follow.nnz / max(1, self.hops)

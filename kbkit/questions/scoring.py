@@ -91,67 +91,94 @@ def score(
     rows = frame.elements
     count, columns = rows.shape
     valid = rows >= 0
-    at = np.maximum(rows, 0)
     words = question.content(frame.used)
-    similar = np.zeros((count, len(words), 2 * columns + len(frame.topics)))
-    for number, position in enumerate(words):
-        label, kind = similarities(elements, question.tokens[position].word)
-        similar[:, number, :columns] = np.where(valid, label[elements.label][at], 0)
-        similar[:, number, columns : 2 * columns] = np.where(valid, kind[elements.class_of][at], 0)
-        for place, topic in enumerate(frame.topics):
-            similar[:, number, 2 * columns + place] = _OF_TOPIC * kind[topic.class_]
-    explained_by_any = similar.max(2) if len(words) else np.zeros((count, 0))
+    similar = _similar(elements, question, frame, words)
+    explained_by_any = similar.max(2) if words else np.zeros((count, 0))
     of_word, of_slot, slots = aligned(similar)
     by_type = _shared_by_arms(frame, of_slot[:, columns : 2 * columns])
-    cover = np.maximum(of_slot[:, :columns], _BY_TYPE * by_type)
-    cover = np.maximum(cover, cover_of_operators(elements, question, rows))
     back = hops_back(elements, frame, rows)
-    # `films for the writer of Heat`: a hop back is the likeliest meaning of a type alone.
-    cover[:, 1:] = np.maximum(cover[:, 1:], np.where(back, _BY_TYPE_BACK * by_type[:, 1:], 0))
-    free = np.zeros((count, columns))
     # Films share a director, but countries that share a border are one hop apart.
-    shared = back & (elements.class_before != elements.class_of)[at[:, 1:]]
-    if question.is_shared:
-        free[:, 1:] = shared
-    if len(frame.topics) > 1:  # `defenders of Sevilla`: the relation of a second name is often implied
-        for topic, arm in zip(frame.topics, frame.arms, strict=True):
-            cover[:, arm.start] = np.maximum(cover[:, arm.start], 0.3 + 0.5 / max(1, topic.choices))
-    for arm in frame.arms[1:]:
-        free[:, arm] = np.maximum(free[:, arm], repeated(rows[:, frame.arms[0]], rows[:, arm]))
-    cover = np.maximum(cover, free)
-    missing = np.where(valid, 1 - cover, 0)
-    rest = 1 - np.maximum(of_word, 0.6 * explained_by_any)
-    for number in range(len(words) - 1):  # a word may modify the next one: population density
-        if words[number + 1] == words[number] + 1:
-            rest[:, number] *= 1 - 0.5 * of_word[:, number + 1]
-    single = [number for number, t in enumerate(elements.types) if t.count == 1]
-    if single and words:  # `in the country`, where the KB has one
-        only = [similarities(elements, question.tokens[position].word)[1][single].max() for position in words]
-        rest = np.minimum(rest, 1 - np.array(only))
-    kinds = elements.kind[at]
+    shared = back & (elements.class_before != elements.class_of)[np.maximum(rows[:, 1:], 0)] & question.is_shared
+    missing = np.where(valid, 1 - _cover(elements, question, frame, of_slot[:, :columns], by_type, back, shared), 0)
+    kinds = elements.kind[np.maximum(rows, 0)]
     expressed = np.maximum(of_slot[:, :columns], by_type)
     both = np.minimum(expressed[:, 1:], expressed[:, :-1])
-    is_shared = float(question.is_shared)
     columns_of = {
         "uncovered": missing.sum(1),
         "weakest": missing.max(1) if columns else np.zeros(count),
         "order": -inversions(question, frame, rows, words, slots[:, :columns], back),
-        "unexplained": rest.sum(1),
+        "unexplained": _unexplained(elements, question, words, of_word, explained_by_any),
         "unknown": (explained_by_any < 0.15).sum(1),
         "hops": (valid & (kinds == HOP)).sum(1),
         "answer": _answer(elements, question, frame, rows),
-        "shared": is_shared * shared.any(1),
-        "there and back": ((back & ~(shared & question.is_shared)) * (1 - both)).sum(1),
+        "shared": shared.any(1),
+        "there and back": ((back & ~shared) * (1 - both)).sum(1),
         "backward": _backward(elements, frame, rows, words, slots, back),
         **_of_topics(question, frame),
         "unused name": _unused(elements, question, frame, named),
         "ignored": _ignored(elements, question, frame, rows, kinds, valid),
-        "operator": (valid & ((kinds >= MOST) | with_superlative(elements, question)[at])).any(1),
+        "operator": (valid & ((kinds >= MOST) | with_superlative(elements, question)[np.maximum(rows, 0)])).any(1),
         "other operand": _other_operand(elements, question, rows),
         "learned": _learned(elements, question, rows, words, learned),
     }
     features = np.column_stack([np.broadcast_to(columns_of[name], count) for name in WEIGHTS]).astype(np.float64)
     return Scored(frame, features, words, np.maximum(of_word, explained_by_any), slots)
+
+
+def _similar(elements: Elements, question: Question, frame: Frame, words: list[int]) -> Floats:
+    """Return how well each word expresses each slot: relations, the types that they reach, and types of topics.
+
+    The shape is (candidates, words, slots).
+    """
+    rows = frame.elements
+    count, columns = rows.shape
+    valid, at = rows >= 0, np.maximum(rows, 0)
+    result = np.zeros((count, len(words), 2 * columns + len(frame.topics)))
+    for number, position in enumerate(words):
+        label, kind = similarities(elements, question.tokens[position].word)
+        result[:, number, :columns] = np.where(valid, label[elements.label][at], 0)
+        result[:, number, columns : 2 * columns] = np.where(valid, kind[elements.class_of][at], 0)
+        for place, topic in enumerate(frame.topics):
+            result[:, number, 2 * columns + place] = _OF_TOPIC * kind[topic.class_]
+    return result
+
+
+def _cover(
+    elements: Elements,
+    question: Question,
+    frame: Frame,
+    by_label: Floats,
+    by_type: Floats,
+    back: NDArray[np.bool_],
+    shared: NDArray[np.bool_],
+) -> Floats:
+    """Return how well each element of the candidates is expressed: by its label, by its type, or without words."""
+    rows = frame.elements
+    cover = np.maximum(np.maximum(by_label, _BY_TYPE * by_type), cover_of_operators(elements, question, rows))
+    # `films for the writer of Heat`: a hop back is the likeliest meaning of a type alone.
+    cover[:, 1:] = np.maximum(cover[:, 1:], np.where(back, _BY_TYPE_BACK * by_type[:, 1:], 0))
+    cover[:, 1:] = np.maximum(cover[:, 1:], shared)
+    if len(frame.topics) > 1:  # `defenders of Sevilla`: the relation of a second name is often implied
+        for topic, arm in zip(frame.topics, frame.arms, strict=True):
+            cover[:, arm.start] = np.maximum(cover[:, arm.start], 0.3 + 0.5 / max(1, topic.choices))
+    for arm in frame.arms[1:]:
+        cover[:, arm] = np.maximum(cover[:, arm], repeated(rows[:, frame.arms[0]], rows[:, arm]))
+    return cover
+
+
+def _unexplained(
+    elements: Elements, question: Question, words: list[int], of_word: Floats, explained_by_any: Floats
+) -> Floats:
+    """Return how much of the words nothing in each candidate explains, in words."""
+    rest = 1 - np.maximum(of_word, 0.6 * explained_by_any)
+    for number in range(len(words) - 1):  # a word may modify the next one: population density
+        if words[number + 1] == words[number] + 1:
+            rest[:, number] *= 1 - 0.5 * of_word[:, number + 1]
+    if len(elements.of_one_node) and words:  # `in the country`, where the KB has one
+        only = [similarities(elements, question.tokens[at].word)[1][elements.of_one_node].max() for at in words]
+        rest = np.minimum(rest, 1 - np.array(only))
+    total: Floats = rest.sum(1)
+    return total
 
 
 def _backward(
@@ -280,11 +307,10 @@ def _other_operand(elements: Elements, question: Question, rows: Ints) -> Floats
     found = question.superlative
     if found is None:
         return result
-    run = []
-    for position in range(found.last + 1, len(question.tokens)):
-        if position not in question.content(set()):
-            break
-        run.append(position)
+    content = set(question.content(set()))
+    run: list[int] = []
+    while found.last + 1 + len(run) in content:
+        run.append(found.last + 1 + len(run))
     if not run:
         return result
     at = np.maximum(rows, 0)
