@@ -122,7 +122,7 @@ class _Prover:
         return bool(self.evaluator.contains(operator, np.array([node], np.int32))[0])
 
     def prove(self, operator: Operator, node: int) -> _Proof:
-        """Return the proof with the fewest triples that a member ``node`` is in the operator's set."""
+        """Return the shortest proof, in triples, that ``node``, a member of the operator's set, belongs to it."""
         key = (id(operator), node)
         if key not in self.proofs:
             self.proofs[key] = self._prove(operator, node)

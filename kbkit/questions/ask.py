@@ -128,17 +128,16 @@ def ask_many(
     """Rank answers to many questions; see :meth:`kbkit.kb.KnowledgeBase.ask_many`."""
     import polars as pl
 
-    from kbkit.questions.relational_search import RelationalSearch, answers_of, trusted
+    from kbkit.questions.relational_search import RelationalSearch
     from kbkit.search.run import pairs
 
     search = RelationalSearch.of(Session.of(stores), "relational", k, None, None, None, {"quotes": False})
     ranked = search.many(questions, progress)
     found = []
     for name, text in zip(*pairs(questions), strict=True):
-        read = trusted(search, text)
-        if read is not None and read.best is not None:
-            ids = answers_of(read)
-            found.append(pl.DataFrame({"query": name, "id": ids, "expression": read.best.expression}))
+        if text in search.read:
+            expression, ids = search.read[text]
+            found.append(pl.DataFrame({"query": name, "id": ids, "expression": expression}))
     schema = {"query": pl.String, "id": pl.Int32, "expression": pl.String}
     known = pl.concat([pl.DataFrame(schema=schema), *(frame.cast(schema) for frame in found)])  # type: ignore[arg-type]
     return ranked.join(known, on=["query", "id"], how="left", maintain_order="left")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from kbkit.questions.reader import Read, Reader
 from kbkit.search.hits import positions
@@ -18,15 +19,23 @@ from kbkit.stores.arrays import Within, is_within
 from kbkit.stores.text_query import TextQuery
 
 WEIGHTS = {"bm25": 1.5, "dense": 1.0}
-"""Weights with which scores are fused, unless the user chooses others: better than ranks on all our evaluations."""
+"""Weights with which scores are fused, unless the user chooses others: by hit@1 and MRR better than ranks on all our
+evaluations.
+"""
 MIN_CONFIDENCE, MIN_CONFIDENCE_IN_DOUBT = 0.5, 0.85
 """Confidence from which the answers of a reading rank first; the second if its names may be common words, or if a text
 has all words of the query, which may be a list of words.
 """
 
 
+@dataclass(frozen=True)
 class RelationalSearch(Search):
-    """A hybrid search that ranks the answers of a trusted reading first; other queries have the hybrid ranking."""
+    """A hybrid search that ranks the answers of a trusted reading first; other queries have the hybrid ranking.
+
+    ``read`` gets the expression and the sorted answers of each query that was read.
+    """
+
+    read: dict[str, tuple[str, NDArray[np.int32]]] = field(default_factory=dict)
 
     def rank(self, batch: QueryBatch, settings: Settings) -> list[QueryResult]:
         """Return the hybrid rankings, with answers first."""
@@ -38,7 +47,12 @@ class RelationalSearch(Search):
         return [self._answers_first(batch.one(at), hybrid, result) for at, result in enumerate(results)]
 
     def _answers_first(self, batch: QueryBatch, settings: Settings, result: QueryResult) -> QueryResult:
-        answers = answers_of(trusted(self, batch.queries[0].text))
+        text = batch.queries[0].text
+        read = trusted(self, text)
+        answers = EMPTY.ids
+        if read is not None and read.best is not None:
+            answers = read.best.answers.ids.astype(np.int64)
+            self.read[text] = read.best.expression, read.best.answers.ids
         answers = answers[is_within(answers, settings.within)]
         components = {**result.components, "relational": EMPTY}
         if not len(answers):
@@ -105,13 +119,8 @@ def trusted(search: Search, text: str) -> Read | None:
 
 def _has_text(search: Search, read: Read) -> bool:
     """Return whether a text has all content words of a query, so that it may be a list of words."""
+    if not search.session.stores.has("text"):
+        return False
     words = tuple(read.question.tokens[at].word for at in read.question.content(set()))
     found = search.session.stores.text.matching(TextQuery(read.question.text, words))
     return found is not None and len(found) > 0
-
-
-def answers_of(read: Read | None) -> np.ndarray:
-    """Return the sorted ids of the answers of the best reading; none without a reading."""
-    if read is None or read.best is None:
-        return EMPTY.ids
-    return read.best.answers.ids.astype(np.int64)
