@@ -226,3 +226,21 @@ def test_a_recipe_gives_words(tmp_path: Path) -> None:
         assert kb.schema.relation("r1").words == ("helmed", "shot")
         result = kb.ask("Who helmed Red Sky?")
         assert (result.expression, result.is_trusted) == ('film:"Red Sky" -> [r1] -> person', True)
+
+
+def test_an_open_kb_learns_words_at_once_and_an_alias_means_all_its_nodes(tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text(
+        "key,type,name,aliases\na,person,Ann Lee,Blue Fox\nb,person,Ann Ray,Blue Fox\n"
+        "f,film,Red Sky,\ng,film,Green Sea,\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "edges.csv").write_text("head,relation,tail\na,directed,f\nb,directed,g\n", encoding="utf-8")
+    with kbkit.ingest("table", tmp_path, out=tmp_path / "films.kb") as kb:
+        both = kb.ask("Which films did Blue Fox direct?")
+        assert both.nodes()["name"].to_list() == ["Red Sky", "Green Sea"]
+        assert kb.answers(both.expression, engine="sql").ids.tolist() == both.answers.ids.tolist()
+        assert kb.ask("Who helmed Red Sky?").unexplained == ["helmed"]
+        teaching.add_synonym(kb.stores, "directed", "helmed")
+        assert kb.ask("Who helmed Red Sky?").unexplained == []
+        teaching.forget(kb.stores)
+        assert kb.ask("Who helmed Red Sky?").unexplained == ["helmed"]

@@ -69,16 +69,18 @@ def _arm(elements: Elements, question: Question, topic: Topic, arm: list[Element
     return tree
 
 
-def _start(elements: Elements, topic: Topic) -> Nodes:
+def _start(elements: Elements, topic: Topic) -> Expression:
+    """Return the nodes of a topic: by their name if it has no others, else by their keys."""
     known = elements.types[topic.type].name
     if not topic.nodes:
         return Nodes(known)
     nodes = elements.session.stores.nodes
-    row = nodes.row(topic.nodes[0])
-    [same] = nodes.by_name(known, [row.name])
-    if {r.id for r in same} == {*topic.nodes} and row.name.strip():
-        return Nodes(known, Name(row.name, all=len(same) > 1))
-    return Nodes(known, Key(row.key))
+    rows = [nodes.row(node) for node in topic.nodes]
+    [same] = nodes.by_name(known, [rows[0].name])
+    if {row.id for row in same} == {*topic.nodes} and rows[0].name.strip():
+        return Nodes(known, Name(rows[0].name, all=len(same) > 1))
+    keys = tuple(Nodes(known, Key(row.key)) for row in rows)
+    return keys[0] if len(keys) == 1 else Combine("|", keys)
 
 
 def _followed(elements: Elements, tree: Expression, hop: Element) -> Path:

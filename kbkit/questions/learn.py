@@ -86,7 +86,7 @@ def learn(
     if is_better:
         taught = Taught.of(stores)
         write(stores.workspace.folder, Taught(taught.synonyms, learned))
-        Reader.of(stores).use(learned)
+        Reader.renew(stores)
     return learned, is_better
 
 

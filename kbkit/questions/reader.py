@@ -48,7 +48,7 @@ _CONFIDENCE = {
 the same weight; ``""`` is the intercept, ``probability`` the log odds of all readings with the same answers.
 """
 _COMPARISONS = (COMPARED, COMPARED_NEIGHBOURS)
-_MAX_READ = 256
+_MAX_READ = 64
 """Number of questions whose readings are kept."""
 MAX_DOUBTFUL = 0.5
 """Limit on the confidence of a reading that is not trusted."""
@@ -274,6 +274,11 @@ class Reader:
         self.stores = stores
         self.elements = Elements(stores)
         self.use(Taught.of(stores).learned)
+
+    @staticmethod
+    def renew(stores: Stores) -> None:
+        """Read questions from now on with what was taught since the KB was opened."""
+        stores.renew(Reader)
 
     def use(self, learned: Learned | None) -> None:
         """Use learned weights from now on, or those that kbkit ships."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from kbkit.directory.files import remove
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.questions.learn import Pair, learn
+from kbkit.questions.reader import Reader
 from kbkit.questions.taught import FILE, Learned, Taught, write
 from kbkit.stores import Stores
 
@@ -26,12 +27,14 @@ def add_synonym(stores: Stores, name: str, word: str) -> str:
     if not word.strip() or len(word.split()) > 1:
         raise KbError(f"Invalid synonym {word!r}", "Use one word, such as directed=helmed")
     write(stores.workspace.folder, Taught.of(stores).with_synonym(found, word.strip().lower()))
+    Reader.renew(stores)
     return found
 
 
 def forget(stores: Stores) -> None:
     """Delete all synonyms and learned weights of a KB."""
     remove(stores.workspace.folder / FILE)
+    Reader.renew(stores)
 
 
 def learn_from(stores: Stores, path: Path, progress: Callable[[int, int], None] | None = None) -> tuple[Learned, bool]:

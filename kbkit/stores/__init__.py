@@ -90,6 +90,10 @@ class Stores:
             self._shared[compute] = compute(self)
         return cast("T", self._shared[compute])
 
+    def renew(self, compute: Callable[[Stores], object]) -> None:
+        """Compute the value of :meth:`shared` anew when it is next asked for."""
+        self._shared.pop(compute, None)
+
     @cached_property
     def tables(self) -> Tables:
         """The DuckDB store."""
