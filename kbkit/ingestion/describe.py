@@ -112,7 +112,9 @@ def _relations(con: Connection, recipe: Recipe, taken: list[str]) -> tuple[Relat
                 symmetric=spec.symmetric,
                 attributes=attributes.get(name, ()),
                 label=spec.label or labels.get(name) or "",
-                words=tuple(spec.words),
+                words=spec.words,
+                inverse=spec.inverse,
+                phrases=spec.phrases,
             )
         )
     return tuple(result)

@@ -60,17 +60,22 @@ class FileSpec:
 class RelationSpec:
     """A relation in a recipe. Edges of a ``symmetric`` relation are stored in both directions.
 
-    ``words`` are further words for it in questions: verbs, nouns, its inverse.
+    ``words`` are further words for it in questions: verbs, nouns, its inverse. ``inverse`` is a verb phrase with the tail
+    as the subject (``is cited by``); ``phrases`` are verb phrases by the type of the subject, for relations whose label
+    fits one of their types only.
     """
 
     label: str = ""
     symmetric: bool = False
     iri: str = ""
     words: tuple[str, ...] = ()
+    inverse: str = ""
+    phrases: tuple[tuple[str, str], ...] = ()
 
 
 def _relation(spec: dict[str, Any]) -> RelationSpec:
-    return RelationSpec(**{**spec, "words": tuple(spec.get("words", ()))})
+    phrases = tuple(spec.get("phrases", {}).items())
+    return RelationSpec(**{**spec, "words": tuple(spec.get("words", ())), "phrases": phrases})
 
 
 @dataclass(frozen=True)
