@@ -252,3 +252,9 @@ def is_verbal(word: str) -> bool:
     """Return whether a word is an inflected verb or an adverb, and nothing else."""
     kinds = set(_lemmas(word.casefold()))
     return bool(kinds) and word[:1].islower() and kinds <= {"VERB", "ADV", "AUX"}
+
+
+def is_participle(word: str) -> bool:
+    """Return whether a word is the past participle of a verb: *founded*, *born*."""
+    verbs = _lemmas(word.casefold()).get("VERB", ())
+    return any(word.casefold() in _inflections(lemma, "VBN") and word.casefold() != lemma for lemma in verbs)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from kbkit.answers.algebra import AllNodes, Difference, Hop, Intersection, Lookup, Move, Operator, Plan, Union
 from kbkit.answers.english import VerbPhrase, is_person, of_noun, plural, spoken, verb_phrase, with_article
 from kbkit.answers.syntax import Name, Slot
 from kbkit.schema import Relation, Schema
+
+_SLOT = re.compile("<([^<>]+)>")
 
 
 @dataclass(frozen=True)
@@ -36,9 +40,14 @@ class NounPhrase:
     is_other: bool = False
     is_nested: bool = False
 
-    def text(self, *, is_plural: bool, reduce: bool = False) -> str:
-        """Return the phrase; with ``reduce`` clauses without *that* where they have such a form."""
-        noun = self.head(is_plural=is_plural)
+    def text(
+        self, *, is_plural: bool, reduce: bool = False, modifiers: Sequence[str] = (), whose: Sequence[str] = ()
+    ) -> str:
+        """Return the phrase; with ``reduce`` clauses without *that* where they have such a form.
+
+        ``modifiers`` follow the noun (``from 1990 or later``), ``whose`` clauses end the phrase.
+        """
+        noun = " ".join([self.head(is_plural=is_plural), *modifiers])
         short = [clause.reduced for clause in self.clauses if reduce and clause.reduced]
         full = [clause for clause in self.clauses if not (reduce and clause.reduced)]
         who = "who" if is_person(self.noun) else "that"
@@ -48,7 +57,17 @@ class NounPhrase:
         else:
             pronouns = [who if clause.is_subject else "that" for clause in full]
             joined = " and ".join(f"{pronoun} {text}" for pronoun, text in zip(pronouns, texts, strict=True))
-        return " ".join(filter(None, (noun, " and ".join(short), joined)))
+        last = " and ".join(f"whose {clause}" for clause in whose)
+        return " ".join(filter(None, (noun, " and ".join(short), joined, "and" if joined and last else "", last)))
+
+    def filled(self, names: Mapping[str, str]) -> NounPhrase:
+        """Return the phrase with names in place of ``<slot>``."""
+
+        def fill(text: str) -> str:
+            return _SLOT.sub(lambda found: names.get(found[1], found[0]), text)
+
+        clauses = (Clause(fill(c.singular), fill(c.plural), fill(c.reduced), c.is_subject) for c in self.clauses)
+        return replace(self, clauses=tuple(clauses))
 
     def head(self, *, is_plural: bool) -> str:
         """Return the noun alone: *other movies*."""
