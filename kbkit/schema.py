@@ -114,7 +114,8 @@ class NodeType:
     """A node type.
 
     Nodes with this primary type have the ids ``first .. first + count - 1``. ``others`` is the number of nodes with it
-    as a secondary type, ``overlaps`` lists their primary types. ``table`` is the name in SQL.
+    as a secondary type, ``overlaps`` lists their primary types. ``table`` is the name in SQL. ``article`` precedes
+    names in generated sentences.
     """
 
     name: str
@@ -126,6 +127,7 @@ class NodeType:
     attributes: tuple[Attribute, ...] = ()
     description: str = ""
     overlaps: tuple[str, ...] = ()
+    article: str = ""
 
     @property
     def last(self) -> int:

@@ -45,6 +45,11 @@ _PEOPLE = frozenset(
 _VOWEL = re.compile(r"(?:[aeio]|u(?!n[iu]|s[aeiu]|ti|ro|ra[nl])|hour|hono|heir)", re.IGNORECASE)
 _NOT_VOWEL = re.compile(r"(?:eu|one\b|once)", re.IGNORECASE)
 _PREDICATE_NOUN = re.compile(rf"(?:an?|the) (.+?)((?: (?:{'|'.join(sorted(PREPOSITIONS))})\b.*)?)")
+_WITH_THE = re.compile(
+    r"USA?|UK|USSR|UAE|Netherlands|Philippines|Bahamas|Gambia|Maldives|Comoros|Seychelles"
+    r"|United (?:States|Kingdom|Arab).*|.+ (?:Republic|Islands|Federation|Kingdom|Union|Emirates|States)"
+)
+_ADJECTIVE = re.compile(r".{3,}(?:al|ic|ous|ive|able|ible|ary|ful|less)")
 _IRREGULAR = {"person": "people", "series": "series", "species": "species", "news": "news"}
 
 
@@ -56,6 +61,20 @@ def spoken(name: str) -> str:
 def with_article(noun: str) -> str:
     """Return a noun phrase with *a* or *an*."""
     return f"{'an' if _VOWEL.match(noun) and not _NOT_VOWEL.match(noun) else 'a'} {noun}"
+
+
+def quoted(text: str) -> str:
+    """Return a text in single quotes, or in double ones if it has an apostrophe."""
+    return f'"{text}"' if "'" in text else f"'{text}'"
+
+
+def named(name: str, article: str = "") -> str:
+    """Return a name with its article, if it needs one (*the Danube*, *the Czech Republic*); in quotes if in lower case."""
+    if name[:1].islower():
+        return quoted(name)
+    if name[:4].casefold() == "the ":
+        return name
+    return f"the {name}" if article == "the" or _WITH_THE.fullmatch(name) else name
 
 
 def is_person(noun: str) -> bool:
@@ -117,6 +136,8 @@ class VerbPhrase:
     @property
     def takes_name(self) -> bool:
         """Whether the object only reads well as a name: *has the genre War*, not *has the genre a genre*."""
+        if "{}" in self.singular and not self.singular.endswith("{}"):
+            return True
         return bool(re.fullmatch(r"(?:ha[sd]|is in|comes in) the .+", self.singular)) and (
             self.singular.rpartition(" ")[2] not in PREPOSITIONS
         )
@@ -166,7 +187,7 @@ def verb_phrase(label: str) -> VerbPhrase | None:
     words = spoken(label).split(" ")
     first, rest = words[0].casefold(), words[1:]
     joined = " ".join([first, *rest])
-    if first == "isa":
+    if joined in ("isa", "is a", "is an"):
         return VerbPhrase("is a kind of")
     if first in _SINGULAR:
         return VerbPhrase(" ".join([_SINGULAR[first], *rest]))
@@ -245,7 +266,9 @@ def _inflections(lemma: str, tag: str) -> tuple[str, ...]:
 def is_nominal(word: str) -> bool:
     """Return whether a word may end a noun phrase: a noun, a name, or a number."""
     kinds = _lemmas(word.casefold())
-    return word[:1].isupper() or word[:1].isdigit() or "NOUN" in kinds or not kinds
+    if word[:1].isupper() or word[:1].isdigit() or "NOUN" in kinds:
+        return True
+    return not kinds and not _ADJECTIVE.fullmatch(word)
 
 
 def is_verbal(word: str) -> bool:

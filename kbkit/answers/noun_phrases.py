@@ -32,13 +32,14 @@ class Clause:
 class NounPhrase:
     """A noun with clauses. ``is_other``: the nodes that the phrase names are not meant.
 
-    ``is_nested``: a clause contains a phrase with clauses of its own.
+    ``is_nested``: a clause contains a phrase with clauses of its own. ``is_plural_only``: the noun is a plural already.
     """
 
     noun: str
     clauses: tuple[Clause, ...] = ()
     is_other: bool = False
     is_nested: bool = False
+    is_plural_only: bool = False
 
     def text(
         self, *, is_plural: bool, reduce: bool = False, modifiers: Sequence[str] = (), whose: Sequence[str] = ()
@@ -71,7 +72,8 @@ class NounPhrase:
 
     def head(self, *, is_plural: bool) -> str:
         """Return the noun alone: *other movies*."""
-        return f"{'other ' * self.is_other}{plural(self.noun) if is_plural else self.noun}"
+        noun = plural(self.noun) if is_plural and not self.is_plural_only else self.noun
+        return f"{'other ' * self.is_other}{noun}"
 
     def predicate(self, *, is_plural: bool) -> str:
         """Return the clauses as one predicate, *flow into the Black Sea and are long*; "" if the noun is no subject."""
@@ -87,6 +89,12 @@ def noun_phrase(plan: Plan, schema: Schema) -> NounPhrase | None:
     """
     found = _Words(plan, schema).phrase(plan.root)
     return found if found is not None and found.clauses else None
+
+
+def given(text: str, *, is_other: bool) -> NounPhrase:
+    """Return the phrase that a template gives: a plural noun and its predicate, ``drugs: target <gene>``."""
+    noun, _, predicate = text.partition(": ")
+    return NounPhrase(noun, (Clause(predicate, predicate),), is_other, is_nested=True, is_plural_only=True)
 
 
 class _Words:
@@ -128,8 +136,11 @@ class _Words:
 
     def _clause(self, hop: Hop, *, is_negated: bool) -> tuple[Clause, bool] | None:
         """Return the clause of a step and whether it contains another noun phrase with clauses."""
+        is_named, is_nested = isinstance(hop.source, Lookup), False
         if isinstance(hop.source, Lookup):
-            thing, is_nested = self._name(hop.source), False
+            thing = self._name(hop.source)
+        elif same := self._same(hop):
+            thing = same
         else:
             inner = self.phrase(hop.source)
             if inner is None or inner.is_other or inner.is_nested:
@@ -137,7 +148,6 @@ class _Words:
             is_nested = bool(inner.clauses)
             text = inner.text(is_plural=False, reduce=True)
             thing = f"any {text}" if is_negated else with_article(text)
-        is_named = isinstance(hop.source, Lookup)
         clauses = [self._of_move(move, hop, thing, is_named=is_named, is_negated=is_negated) for move in hop.moves]
         known = [clause for clause in clauses if clause is not None]
         if not thing or not known or len(known) < len(clauses) or len({c.is_subject for c in known}) > 1:
@@ -151,6 +161,15 @@ class _Words:
                 known[0].is_subject,
             )
         return joined, is_nested
+
+    def _same(self, hop: Hop) -> str:
+        """Return *the same country as <mountain>* for a step that leads back along the step before it, else ""."""
+        before = hop.source
+        if not isinstance(before, Hop) or not isinstance(before.source, Lookup) or before.type is None:
+            return ""
+        back = [Move(move.relation, not move.forward, move.closure) for move in before.moves]
+        name = self._name(before.source)
+        return f"the same {spoken(before.type)} as {name}" if name and list(hop.moves) == back else ""
 
     def _of_move(self, move: Move, hop: Hop, thing: str, *, is_named: bool, is_negated: bool) -> Clause | None:
         if move.closure or hop.type is None:

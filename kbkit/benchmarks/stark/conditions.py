@@ -21,7 +21,7 @@ _UNITS = {
     "minutes": "minutes", "min": "minutes", "seconds": "seconds", "hours": "hours", "days": "days", "years": "years",
     "usd": "US dollars", "eur": "euros", "gbp": "pounds", "percent": "percent",
 }  # fmt: skip
-_SHORT = {"max": "maximum", "min": "minimum", "avg": "average", "num": "number of"}
+_LONG = {"max": "maximum", "min": "minimum", "avg": "average", "num": "number of", "gross": "gross revenue"}
 # Numbers that identify nodes or place them on a map say nothing that a person would ask for.
 _IDENTIFIERS = re.compile(
     r"(?:.*_)?(?:id|ids|idx|index|key|code|number|no|rank|iri|uri|url|isbn|issn|doi|zip|latitude|longitude|lat|lon)"
@@ -39,8 +39,8 @@ class Condition:
     """A test of an attribute, worded in three ways.
 
     ``test`` is a condition of the answer algebra (``height_m >= 5000``). ``predicates`` are for one and for several
-    things (``has a height of at least 5,000 m``); ``whose`` or ``modifier`` follow a noun (``height is at least 5,000
-    m``; ``from 1990 or later``).
+    things (``has a height of at least 5,000 m``); ``whose`` or ``modifier`` follow a noun (``kind is 'gulf'``; ``with a
+    height of at least 5,000 m``).
     """
 
     attribute: str
@@ -159,7 +159,9 @@ def _literal(value: float) -> str:
 
 def _between(attribute: Attribute, low: float, high: float, *, are_years: bool) -> Condition:
     name = syntax.identifier(attribute.name)
-    tests = [f"{name} >= {_literal(low)}"] * math.isfinite(low) + [f"{name} <= {_literal(high)}"] * math.isfinite(high)
+    bounds = [(">=", low)] if math.isfinite(low) else []
+    bounds += [("<=", high)] if math.isfinite(high) else []
+    tests = [f"{name} {op} {_literal(bound)}" for op, bound in bounds]
     first, last = (_number(bound, is_year=True) if math.isfinite(bound) else "" for bound in (low, high))
     noun, unit = _noun(attribute)
     if are_years:
@@ -167,11 +169,8 @@ def _between(attribute: Attribute, low: float, high: float, *, are_years: bool) 
             f"{first} or later" if not last else f"{last} or earlier" if not first else f"the years {first} to {last}"
         )
         if english.is_participle(noun):
-            during = when if "to" not in when else f"{first} to {last}"
-            return Condition(
-                attribute.name, ", ".join(tests), (f"was {noun} in {during}", f"were {noun} in {during}"),
-                modifier=f"{noun} in {during}",
-            )  # fmt: skip
+            during = f"{noun} between {first} and {last}" if first and last else f"{noun} in {when}"
+            return Condition(attribute.name, ", ".join(tests), (f"was {during}", f"were {during}"), modifier=during)
         if noun == "year":
             return Condition(
                 attribute.name, ", ".join(tests), (f"dates from {when}", f"date from {when}"), modifier=f"from {when}"
@@ -180,22 +179,24 @@ def _between(attribute: Attribute, low: float, high: float, *, are_years: bool) 
     else:
         values = [_number(value) for value in (low, high) if math.isfinite(value)]
         bound = f"at {'least' if math.isfinite(low) else 'most'} {' '.join(filter(None, (values[0], unit)))}"
-    is_many = english.is_plural(noun)
-    amount = f"{noun} of {bound}"
+    are_many = english.is_plural(noun) and not unit  # at least 2,000 votes
+    amount = f"{bound} {noun}" if are_many else english.with_article(f"{noun} of {bound}")
     return Condition(
         attribute.name,
         ", ".join(tests),
-        (f"has {amount if is_many else english.with_article(amount)}",
-         f"have {amount if is_many else english.with_article(amount)}"),
-        whose=f"{noun} {'are' if is_many else 'is'} {bound}",
-    )  # fmt: skip
+        (f"has {amount}", f"have {amount}"),
+        modifier=f"with {amount}",
+    )
 
 
 def _equal(attribute: Attribute, value: str) -> Condition:
     noun, _ = _noun(attribute)
-    test = str(syntax.Condition(attribute.name, "=", (value,)))
+    test, text = str(syntax.Condition(attribute.name, "=", (value,))), english.quoted(value)
     return Condition(
-        attribute.name, test, (f"has the {noun} '{value}'", f"have the {noun} '{value}'"), whose=f"{noun} is '{value}'"
+        attribute.name,
+        test,
+        (f"has {text} as its {noun}", f"have {text} as their {noun}"),
+        whose=f"{noun} is {text}",
     )
 
 
@@ -204,4 +205,4 @@ def _noun(attribute: Attribute) -> tuple[str, str]:
     words = (attribute.label or attribute.name).replace("_", " ").split()
     unit = _UNITS.get(words[-1].casefold(), "") if len(words) > 1 else ""
     named = words[:-1] if unit else words
-    return " ".join(_SHORT.get(word.casefold(), word) for word in named), unit
+    return " ".join(_LONG.get(word.casefold(), word) for word in named), unit

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from kbkit.answers import english
 from kbkit.answers.noun_phrases import NounPhrase
 from kbkit.answers.templates import Template
 from kbkit.benchmarks.dataset import QUERIES
@@ -22,7 +23,7 @@ from kbkit.benchmarks.stark.answer_counts import Target, select
 from kbkit.benchmarks.stark.fuse import FUSED, Wording, count_words
 from kbkit.benchmarks.stark.relational import RELATIONAL, Entity, Grounding
 from kbkit.benchmarks.stark.report import reasons, record, report_of
-from kbkit.benchmarks.stark.requirements import Chooser
+from kbkit.benchmarks.stark.requirements import Chooser, fits
 from kbkit.benchmarks.stark.settings import NAME_TEXT, StarkSettings, complete_settings
 from kbkit.benchmarks.stark.textual import READER, TEXTUAL, Property, Requirement
 from kbkit.benchmarks.stark.verify import VERIFIED, Answer, Check, Judgement, Proof, Verified
@@ -52,15 +53,15 @@ def make(
     Equal settings give equal bytes. An interrupted run continues; with ``replace`` it starts over. Raises
     :class:`KbError` if the KB has no texts, no template fits, or no query is left.
     """
-    if not any(f.texts for f in kb.schema.text_fields) and not settings.text and settings.relations_only < 1:
+    if not any(f.texts for f in kb.schema.text_fields) and not settings.text and settings.relations_only != 1:
         hint = ("Use ", Option("text", NAME_TEXT), " if names are texts, or ", Option("relations_only", "1"))
         raise KbError("This KB has no texts, so there are no textual properties", *hint)
     chosen = relational.templates(kb, settings.templates, settings.seed)
-    run = _Run(kb, complete_settings(settings, chosen), calls, Matcher(kb))
+    run = _Run(kb, complete_settings(settings, chosen), calls, Matcher(kb), {t.id: t for t in chosen})
     about = run.about(chosen)
     pipeline = Pipeline(out, {**about, **generation(kb)}, progress)
     with pipeline.started((dataset.TABLE, QUERIES), replace=replace):
-        queries = run.stages(pipeline, chosen)
+        queries = run.stages(pipeline)
         complete = run.selected([query for query in queries if not query.dropped])
         report = report_of(queries, complete, settings.count, None if calls else run.target)
         if not complete:
@@ -84,6 +85,12 @@ class _Run:
     settings: StarkSettings
     calls: Calls | None
     matcher: Matcher
+    templates: dict[str, Template]
+
+    @cached_property
+    def phrases(self) -> dict[str, NounPhrase | None]:
+        """The answers of each template in words."""
+        return {name: relational.phrase(self.kb, template) for name, template in self.templates.items()}
 
     @cached_property
     def roles(self) -> dict[str, Role]:
@@ -145,7 +152,7 @@ class _Run:
             **models(self.calls, PROMPTS),
         }
 
-    def stages(self, pipeline: Pipeline, chosen: Sequence[Template]) -> list[Item]:
+    def stages(self, pipeline: Pipeline) -> list[Item]:
         """Run all stages."""
         kb, settings = self.kb, self.settings
         count = int(settings.count * (_SPARE_WITH_MODEL if self.calls else _SPARE)) + 5
@@ -153,17 +160,17 @@ class _Run:
         batch = _BATCH_WITH_MODEL if self.calls else _BATCH
         wanted = self.target.counts(count, settings.max_answers)
         drawn = pipeline.rows(
-            RELATIONAL, lambda: relational.draw(kb, chosen, wanted, settings.seed, bounds, settings.weight)
+            RELATIONAL,
+            lambda: relational.draw(kb, list(self.templates.values()), wanted, settings.seed, bounds, settings.weight),
         )
-        phrases = {template.id: relational.phrase(kb, template) for template in chosen}
         queries = [Item(row) for row in drawn]
         pipeline.advance(TEXTUAL, queries, self.textual, batch)
-        pipeline.advance(FUSED, queries, lambda part: self.fused(part, phrases), batch)
+        pipeline.advance(FUSED, queries, self.fused, batch)
         pipeline.advance(VERIFIED, queries, self.verified, batch)
         return queries
 
     def selected(self, complete: Sequence[Item]) -> list[Item]:
-        """Return the queries of the dataset; without a model those whose numbers of answers come closest to the target."""
+        """Return the queries of the dataset; without a model those whose numbers of answers fit the target best."""
         if self.calls:
             return list(complete[: self.settings.count])
         counts = [len(query[Verified].answers) for query in complete]
@@ -187,7 +194,7 @@ class _Run:
             gold = (with_text or nodes)[int(rng.integers(len(with_text or nodes)))]
             properties: list[Property] = []
             dropped = ""
-            if rng.random() < self.settings.relations_only:
+            if rng.random() < (self.settings.relations_only or 0):
                 dropped = "more candidates than answers" if len(nodes) > self.settings.max_answers else ""
             elif self.calls and with_text:
                 count = 1 + int(rng.integers(self.settings.max_properties))
@@ -198,10 +205,12 @@ class _Run:
                     hidden = []
                 hidden += [slot.name for slot in query[Grounding].slots.values()]
                 limit = self.settings.max_properties
-                gold, properties = chooser.choose(nodes, hidden, role, query[Grounding].wanted, limit, rng)
+                wanted, alone = query[Grounding].wanted, self.settings.relations_only is None
+                gold, properties = chooser.choose(nodes, hidden, role, wanted, limit, rng, alone=alone)
                 # Types without texts and attributes are asked for by relations alone, as phenotypes in the paper.
                 has_any = node_type in self.types_with_text or bool(self.settings.text)
-                dropped = "" if properties or not has_any else "no telling phrase or condition"
+                if not properties and has_any and not (alone and fits(len(nodes), wanted)):
+                    dropped = "no telling phrase or condition"
             elif node_type in self.types_with_text:
                 dropped = "no candidate has a text"
             rows.append(Requirement(query.id, gold, role.name, properties, dropped=dropped))
@@ -215,7 +224,7 @@ class _Run:
 
     # -- stage 3 ------------------------------------------------------------------------------------------------------
 
-    def fused(self, queries: Sequence[Item], phrases: Mapping[str, NounPhrase | None]) -> list[Wording]:
+    def fused(self, queries: Sequence[Item]) -> list[Wording]:
         """Word each query; drop those that name the gold answer."""
         golds = read(self.kb, (query[Requirement].gold for query in queries))
         if self.calls:
@@ -223,7 +232,7 @@ class _Run:
             types = [golds[query[Requirement].gold].type for query in queries]
             wordings = fuse.by_models(self.calls, queries, types, roles)
         else:
-            wordings = [self._worded(query, phrases[query[Grounding].template]) for query in queries]
+            wordings = [self._worded(query) for query in queries]
         return [
             Wording(row.id, row.fused, row.query, dropped="the query names its answer")
             if row.query and leaks(row.query, golds[query[Requirement].gold].names)
@@ -231,9 +240,10 @@ class _Run:
             for query, row in zip(queries, wordings, strict=True)
         ]
 
-    def _worded(self, query: Item, phrase: NounPhrase | None) -> Wording:
+    def _worded(self, query: Item) -> Wording:
         """Word a query without a model: in a frame, or after the question of a template that cannot be worded."""
         rng, grounding, required = self.rng(3, query), query[Grounding], query[Requirement]
+        phrase = self.phrases[grounding.template]
         gold_type = self.kb.schema.type_of(required.gold).name
         words = sentences.requirements(required.properties, self.text_noun(gold_type), rng)
         if phrase is None:
@@ -242,10 +252,22 @@ class _Run:
             )
             plain, varied, relations = asked, asked, grounding.question
         else:
-            named = phrase.filled({name: entity.name for name, entity in grounding.slots.items()})
+            if phrase.is_other and not self._includes_start(grounding):
+                phrase = dataclasses.replace(phrase, is_other=False)
+            articles = {kind.name: kind.article for kind in self.kb.schema.node_types}
+            named = phrase.filled(
+                {slot: english.named(one.name, articles.get(one.type, "")) for slot, one in grounding.slots.items()}
+            )
             plain, varied = sentences.sentences(named, words, required.role, grounding.wanted, rng)
             relations = named.text(is_plural=True)
         return Wording(query.id, plain, varied, count_words(relations), count_words(words.several))
+
+    def _includes_start(self, grounding: Grounding) -> bool:
+        """Return whether *other* is needed: the relations lead back to a node that the query names."""
+        expression = self.templates[grounding.template].expression
+        keys: dict[str, Any] = {slot: f"#{entity.key}" for slot, entity in grounding.slots.items()}
+        found = self.kb.answers(expression, **keys)
+        return any(f"{one.type}#{one.key}" in found for one in grounding.slots.values())
 
     # -- stage 4 ------------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.answers.english import is_nominal, is_verbal
+from kbkit.answers.english import PREPOSITIONS, is_nominal, is_verbal
 from kbkit.benchmarks.documents import Document, Span
 from kbkit.benchmarks.evidence import Matcher, contains, leaks
 from kbkit.schema import Role
@@ -24,17 +24,20 @@ from kbkit.stores.text_query import STOP_WORDS
 
 _MAX_SENTENCES = 80
 _MAX_WORDS = 6
-_MAX_ITEM = 30
-"""Mean number of characters between punctuation up to which a sentence is a list."""
+_MAX_ITEM = 4
+"""Words of an item of a list."""
+_TELLING = 0.5
+"""Mean rarity (BM25's weight) of a phrase's content words, relative to that of a word of one document."""
 _MIN_LETTERS = 4
 """Letters of a phrase of one word."""
 _BREAK = re.compile(r"[()\[\]{}<>\"“”«»|`*=]+|[,;:.!?/]+(?:\s|$)|\s[-–—]+\s|\n")
 _WORD = re.compile(r"[^\W_](?:[\w'’.-]*\w)?")
 _TOKEN = re.compile(r"[^\W_]+")
+_ARTICLES = frozenset(("a", "an", "the"))
 # Words inside a phrase, as in "delta of the Ganges".
 _JOIN = frozenset(("of", "for", "in", "on", "the", "to", "with"))
 # The stop words of the index, and further words that phrases rarely contain.
-_EMPTY = STOP_WORDS | frozenset(
+_EMPTY = STOP_WORDS | PREPOSITIONS | frozenset(
     (
         "about", "above", "after", "all", "along", "also", "although", "among", "any", "because", "before", "being",
         "below", "between", "both", "can", "could", "did", "do", "does", "down", "during", "each", "either", "even",
@@ -43,7 +46,8 @@ _EMPTY = STOP_WORDS | frozenset(
         "some", "than", "them", "though", "through", "thus", "too", "under", "until", "up", "upon", "us", "very",
         "via", "what", "when", "where", "while", "who", "whom", "whose", "why", "within", "without", "would", "you",
         "your", "s", "t", "always", "became", "become", "especially", "known", "less", "mainly", "mostly", "never",
-        "often", "several", "still", "usually", "well", "both", "called", "including", "named", "one", "two", "three",
+        "often", "several", "still", "now", "etc", "usually", "well", "called", "including", "named", "one", "two",
+        "three",
     )
 )  # fmt: skip
 
@@ -117,24 +121,28 @@ def telling_phrases(
     """Return the telling phrases of a document, the rarest first.
 
     No phrase has a stem of ``avoid`` (the node's own name, its type, its relations) or contains a name of ``hidden``.
-    Those that contain one of ``neighbors`` (as :func:`kbkit.benchmarks.evidence.folded` returns them) would give the
-    answer away (*currency of Pakistan*); they are left out unless most phrases of the document are such, as in a list
-    of keywords that are nodes too.
+    Those that contain one of ``neighbors`` (see :func:`kbkit.benchmarks.evidence.folded`) would give the answer away
+    (*currency of Pakistan*); they are left out, unless they are items of a list: keywords that are nodes too. Phrases
+    of common words are left out if there are others.
     """
     found: dict[tuple[str, ...], Phrase] = {}
     for sentence in _sentences(document, role):
+        is_list = _is_list(sentence.text)
         for start, end in _phrases(sentence.text):
             text = sentence.text[start:end]
             stems = mentions.stems(text)
             if stems in found or not avoid.isdisjoint(stems) or leaks(text, hidden):
                 continue
             weights = [matcher.weight(stem) for stem in stems if stem not in _EMPTY]
+            is_repeated = contains(text, neighbors)
+            if is_repeated and not is_list:
+                continue
+            is_common = not weights or sum(weights) < _TELLING * matcher.weight("") * len(weights)
             span = Span(sentence.field, sentence.start + start, sentence.start + end, text)
-            score = sum(weights) / (1 + len(stems))
-            found[stems] = Phrase(stems, span, sentence.text, score, contains(text, neighbors))
+            score = 0.0 if is_common else sum(weights) / (1 + len(stems))
+            found[stems] = Phrase(stems, span, sentence.text, score, is_repeated)
     ranked = sorted(found.values(), key=lambda phrase: (-phrase.score, phrase.span.field, phrase.span.start))
-    repeating = sum(phrase.repeats for phrase in ranked)
-    return ranked if 2 * repeating > len(ranked) else [phrase for phrase in ranked if not phrase.repeats]
+    return [phrase for phrase in ranked if phrase.score] or ranked
 
 
 def _sentences(document: Document, role: Role) -> list[Span]:
@@ -147,7 +155,7 @@ def _phrases(sentence: str) -> Iterator[tuple[int, int]]:
     """Yield the start and the end of each telling phrase of a sentence."""
     position = 0
     parts = [*(m.start() for m in _BREAK.finditer(sentence)), len(sentence)]
-    is_list = len(parts) > 2 and len(sentence) < _MAX_ITEM * len(parts)
+    is_list = _is_list(sentence)
     for stop in parts:
         words = [(m.start(), m.end()) for m in _WORD.finditer(sentence, position, stop)]
         is_item = is_list and len(words) == 1
@@ -158,12 +166,20 @@ def _phrases(sentence: str) -> Iterator[tuple[int, int]]:
         position = stop
 
 
+def _is_list(sentence: str) -> bool:
+    """Return whether a sentence is a list of short items: keywords between commas."""
+    items = [item for item in _BREAK.split(sentence) if item.strip()]
+    return len(items) > 2 and sentence[-1:] != "." and all(len(item.split()) <= _MAX_ITEM for item in items)
+
+
 def _is_telling(words: Sequence[str], *, is_first: bool, is_item: bool) -> bool:
     """Return whether words are a noun phrase of two content words or more, a name, or an item of a list.
 
     The first word of a sentence has a capital without being a name.
     """
-    if not is_nominal(words[-1]) or is_verbal(words[0]) or not any(any(c.isalpha() for c in word) for word in words):
+    if not is_nominal(words[-1]) or not any(any(c.isalpha() for c in word) for word in words):
+        return False
+    if len(words) > 1 and (words[1] in _ARTICLES or any(map(is_verbal, words))):  # a verb and its object
         return False
     content = [word for word in words if word.casefold() not in _EMPTY]
     if len(content) > 1:

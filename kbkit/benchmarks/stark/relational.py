@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kbkit.answers import syntax
 from kbkit.answers import templates as catalogue
-from kbkit.answers.noun_phrases import NounPhrase, noun_phrase
+from kbkit.answers.noun_phrases import NounPhrase, given, noun_phrase
 from kbkit.answers.parse import parse
 from kbkit.answers.sample import slot_columns
 from kbkit.answers.templates import Template
@@ -28,6 +28,8 @@ _SUGGESTED = 20
 """Number of suggested templates to use, alternating between types of answers."""
 _CONSIDERED = 200
 _ROUNDS = 4
+_SPARE = 2
+"""Groundings to draw for each that is needed: some have ambiguous names, or were drawn before."""
 _TIERS = (60, 20, 6)
 """Minimum numbers of candidates, from which half as many answers can be wanted."""
 _SLOT = re.compile("<([^<>]+)>")
@@ -134,6 +136,8 @@ def suggested(kb: KnowledgeBase, seed: int) -> list[Template]:
 
 def phrase(kb: KnowledgeBase, template: Template) -> NounPhrase | None:
     """Return the answers of a template in words, with ``<slot>`` for each slot; None if that would not read well."""
+    if template.phrase:
+        return given(template.phrase, is_other=template.exclude_start)
     return noun_phrase(kb.session.resolved(template.tree(), template.expression), kb.schema)
 
 
@@ -157,10 +161,11 @@ def draw(
         count = int((2 * left >= tier).sum()) if tier > bounds[0] else len(left)
         if not count:
             continue
-        frames = _samples(kb, chosen, count, seed, (tier, bounds[1]), weight)
+        frames = _samples(kb, chosen, _SPARE * count, seed, (tier, bounds[1]), weight)
         drawn = [
             one for template, frame in zip(chosen, frames, strict=True) for one in _groundings(kb, template, frame)
         ]
+        drawn = _unambiguous(kb, drawn)
         order = np.random.default_rng((seed, tier)).permutation(len(drawn)).tolist()
         new = [drawn[at] for at in order if drawn[at].expression not in found][:count]
         found |= {one.expression: one for one in new}
@@ -173,6 +178,25 @@ def draw(
     groundings = list(found.values())
     order = np.random.default_rng(seed).permutation(len(groundings)).tolist()
     return [replace(groundings[at], id=str(number)) for number, at in enumerate(order)]
+
+
+def _unambiguous(kb: KnowledgeBase, drawn: Sequence[Grounding]) -> list[Grounding]:
+    """Return the groundings whose names are different, and each of one node of its type."""
+    names: dict[str, set[str]] = {}
+    for one in drawn:
+        for entity in one.slots.values():
+            names.setdefault(entity.type, set()).add(entity.name)
+    clear: set[tuple[str, str]] = set()
+    for kind, found in names.items():
+        ordered = sorted(found)
+        ids = kb.stores.nodes.unique_ids_by_name(kind or None, ordered)
+        clear |= {(kind, name) for name, node in zip(ordered, ids.tolist(), strict=True) if node >= 0}
+
+    def is_clear(slots: Collection[Entity]) -> bool:
+        are_different = len({entity.name.casefold() for entity in slots}) == len(slots)
+        return are_different and all((entity.type, entity.name) in clear for entity in slots)
+
+    return [one for one in drawn if is_clear(one.slots.values())]
 
 
 def _samples(

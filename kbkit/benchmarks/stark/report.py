@@ -18,9 +18,7 @@ from kbkit.benchmarks.stark.textual import Requirement
 from kbkit.benchmarks.stark.verify import Verified
 
 
-def report_of(
-    queries: Sequence[Item], complete: Sequence[Item], wanted: int, target: Target | None
-) -> dict[str, Any]:
+def report_of(queries: Sequence[Item], complete: Sequence[Item], wanted: int, target: Target | None) -> dict[str, Any]:
     """Return counts of drawn and dropped queries, answers beside their target, and passed golds (section 2.4)."""
     verified = [(query, row) for query in queries if (row := query.get(Verified)) is not None]
     passed = [row.gold_passes for query, row in verified if query[Requirement].properties]
@@ -33,9 +31,7 @@ def report_of(
         "dropped": dict(Counter(query.dropped for query in queries if query.dropped).most_common()),
         "unusable_judgements": sum(1 for _ in _problems(queries)),
         "golds_verified": round(sum(passed) / len(passed), 4) if target is None and passed else None,
-        "candidates": round(float(np.mean([len(q[Grounding].candidates) for q in complete])), 2)
-        if complete
-        else None,
+        "candidates": round(float(np.mean([len(q[Grounding].candidates) for q in complete])), 2) if complete else None,
         "answers": round(float(answers.mean()), 2) if complete else None,
         "several": round(float((answers > 1).mean()), 4) if complete else None,
         "target": asdict(target) if target else None,
@@ -43,6 +39,7 @@ def report_of(
         "reached_of_many": sum(1 for query, row in verified if len(row.answers) >= query[Grounding].wanted > 2),
         "phrases": sum(1 for one in properties if not one.condition),
         "conditions": sum(1 for one in properties if one.condition),
+        "relations_only": sum(1 for query in complete if not query[Requirement].properties),
         "repeating_phrases": sum(1 for one in properties if one.repeats),
     }
 
@@ -79,6 +76,7 @@ def _problems(queries: Sequence[Item]) -> Iterator[str]:
 
 
 def reasons(queries: Sequence[Item], report: Mapping[str, Any]) -> str:
+    """Return why queries were dropped, with their numbers."""
     reasons = [f"{reason} ({count})" for reason, count in report["dropped"].items()]
     if report["unusable_judgements"]:
         first = next(_problems(queries))

@@ -20,8 +20,12 @@ Mask = NDArray[np.bool_]
 _MAX_PHRASES = 60
 """Telling phrases of a gold answer that are considered."""
 _MAX_NEIGHBORS = 2_000
+_GOLDS = 6
+"""Candidates that are tried as the gold answer until about as many as wanted meet the requirements."""
 _PHRASE_FIRST = 0.75
-"""Probability that a requirement is a phrase rather than a condition where both fit."""
+"""Probability that a phrase is preferred to a condition."""
+_TOLERANCE = 0.4
+"""How much farther from the wanted number of answers, relative to it, a phrase may be than a condition."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,16 @@ class _Option:
         return Property(found.predicates[1], found.attribute, 0, 0, "", found.test, forms)
 
 
+def fits(candidates: int, wanted: int) -> bool:
+    """Return whether several answers are wanted, and about as many satisfy the relations alone."""
+    return wanted > 1 and abs(candidates - wanted) <= max(1, wanted // 2)
+
+
+def _cost(options: Sequence[_Option], wanted: int) -> float:
+    """Return how far the number of candidates that meet all options is from the wanted one, relative to it."""
+    return abs(int(np.logical_and.reduce([option.mask for option in options]).sum()) - wanted) / wanted
+
+
 class Chooser:
     """Chooses requirements for groundings whose candidates have the given ``documents``."""
 
@@ -64,21 +78,31 @@ class Chooser:
         wanted: int,
         limit: int,
         rng: np.random.Generator,
+        *,
+        alone: bool = False,
     ) -> tuple[int, list[Property]]:
         """Return a gold answer and 1 to ``limit`` requirements that about ``wanted`` candidates meet, it among them.
 
-        Without a phrase or a condition that leaves out a candidate there are no requirements. ``hidden`` are names that
-        no phrase may contain.
+        Without a phrase or a condition that leaves out a candidate there are no requirements. With ``alone`` there are
+        none either if the number of candidates is closer to the wanted one. ``hidden`` are names that no phrase may
+        contain.
         """
         with_text = [row for row, node in enumerate(candidates) if self._documents[node].passages]
         rows = with_text or list(range(len(candidates)))
-        gold = rows[int(rng.integers(len(rows)))]
-        options = [o for o in self._options(candidates, gold, hidden, role, wanted) if not o.mask.all()]
-        if not options:
+        pair = limit > 1 and bool(rng.random() < 0.5)
+        gold, options, chosen, least = rows[0], [], [], np.inf
+        for row in rng.permutation(rows)[:_GOLDS].tolist():
+            found = [o for o in self._options(candidates, row, hidden, role, wanted) if not o.mask.all()]
+            best = self._best(found, wanted, rng, pair=pair) if found else []
+            cost = _cost(best, wanted) if best else np.inf
+            if cost < least:
+                gold, options, chosen, least = row, found, best, cost
+            if cost <= _TOLERANCE:
+                break
+        if alone and fits(len(candidates), wanted) and abs(len(candidates) - wanted) < least * wanted:
             return candidates[gold], []
-        chosen = self._best(options, wanted, rng, pair=limit > 1 and bool(rng.random() < 0.5))
-        for _ in range(int(rng.integers(limit)) - len(chosen) + 1):
-            chosen += self._further(options, chosen, wanted)
+        for _ in range(int(rng.integers(limit)) - len(chosen) + 1 if chosen else 0):
+            chosen = [*chosen, *self._further(options, chosen, wanted)]
         return candidates[gold], [option.property() for option in chosen]
 
     def masks(self, candidates: Sequence[int], properties: Iterable[Property]) -> list[Mask]:
@@ -168,11 +192,13 @@ class Chooser:
             cost[np.tril_indices(len(options))] = np.inf
         if not np.isfinite(cost).any():
             cost = np.where(np.eye(len(options), dtype=bool), np.abs(common - wanted) / wanted, np.inf)
-        first, second = np.nonzero(cost <= cost.min() + 1e-9)
         is_phrase = np.array([option.is_phrase for option in options])
-        phrases = is_phrase[first].astype(int) + is_phrase[second]
+        best = cost.min()
         if rng.random() < _PHRASE_FIRST:
-            first, second = first[phrases == phrases.max()], second[phrases == phrases.max()]
+            with_phrase = np.where(is_phrase[:, None] | is_phrase[None, :], cost, np.inf)
+            if with_phrase.min() <= best + _TOLERANCE:
+                cost, best = with_phrase, with_phrase.min()
+        first, second = np.nonzero(cost <= best + 1e-9)
         at = int(rng.integers(len(first)))
         return [options[position] for position in dict.fromkeys((int(first[at]), int(second[at])))]
 

@@ -17,9 +17,10 @@ from kbkit.benchmarks.stark.textual import Property
 
 _VERBS = (("mentions", "mention"), ("contains the phrase", "contain the phrase"), ("refers to", "refer to"))
 _WORKS = frozenset(("paper", "article", "book", "movie", "film", "publication", "song", "album", "document", "product"))
+_WITH = "with "
 _ONE = 0.5
 """Probability that a query with one answer asks in the singular."""
-_ROLE = 0.5
+_ROLE = 0.2
 """Probability that a query uses a frame of its role."""
 
 
@@ -63,7 +64,7 @@ def text_noun(node_type: str, fields: Sequence[str]) -> str:
 def requirements(properties: Iterable[Property], noun: str, rng: np.random.Generator) -> Requirements:
     """Return requirements in words; ``noun`` is what the texts are called. Phrases are quoted as the text has them."""
     one, several, whose, modifiers = [], [], [], []
-    phrases = [_quoted(p.text) for p in properties if not p.condition]
+    phrases = [english.quoted(p.text) for p in properties if not p.condition]
     if phrases:
         is_many = english.is_plural(noun)
         singular, plural = ("include", "include") if is_many else _VERBS[int(rng.integers(len(_VERBS)))]
@@ -80,11 +81,10 @@ def requirements(properties: Iterable[Property], noun: str, rng: np.random.Gener
             several.append(p.text)
             whose += [p.forms["whose"]] if p.forms["whose"] else []
             modifiers += [p.forms["modifier"]] if p.forms["modifier"] else []
-    return Requirements(" and ".join(one), " and ".join(several), tuple(whose), tuple(modifiers))
-
-
-def _quoted(text: str) -> str:
-    return f'"{text}"' if "'" in text else f"'{text}'"
+    amounts = [text for text in modifiers if text.startswith(_WITH)]
+    others = [text for text in modifiers if not text.startswith(_WITH)]
+    joined = [_WITH + " and ".join(text.removeprefix(_WITH) for text in amounts)] if amounts else []
+    return Requirements(" and ".join(one), " and ".join(several), tuple(whose), (*others, *joined))
 
 
 def sentences(
@@ -96,7 +96,8 @@ def sentences(
     singular = phrase.text(is_plural=False, reduce=reduce)
     plural = phrase.text(is_plural=True, reduce=reduce)
     relations = phrase.predicate(is_plural=True)
-    # After a nested clause *whose* could refer to the wrong noun.
+    # After several clauses a predicate is hard to find; after a nested clause *whose* could refer to the wrong noun.
+    is_heavy = phrase.is_nested or len(phrase.clauses) > 1
     fits = not (phrase.is_nested and required.whose)
     values = {
         "np": plural,
@@ -113,7 +114,7 @@ def sentences(
         values["a_thing"] = english.with_article(values["thing"]).replace("an other ", "another ", 1)
     of_role = known.roles.get(role, {}) if rng.random() < _ROLE else {}
     is_one = answers == 1 and not phrase.is_other and rng.random() < _ONE
-    pool = _pool(known, of_role, required, is_one=is_one, fits=fits, has_relations=bool(relations))
+    pool = _pool(known, of_role, required, is_one=is_one, fits=fits, is_heavy=is_heavy, has_relations=bool(relations))
     plain = "Which {np} {vp}?" if required.several else "What are the {things}?"
     return plain.format(**values), pool[int(rng.integers(len(pool)))].format(**values)
 
@@ -125,14 +126,17 @@ def _pool(
     *,
     is_one: bool,
     fits: bool,
+    is_heavy: bool,
     has_relations: bool,
 ) -> list[str]:
     """Return the frames that a query may use."""
     things, predicate = list(of_role.get("things", ())), list(of_role.get("predicate", ()))
-    if not things + predicate or (not things and not required.several) or (not fits and not predicate):
+    if is_heavy or not things + predicate or (not things and not required.several):
         things, predicate = list(known.things), list(known.predicate)
-        if is_one:
+        if is_one and not is_heavy:
             things, predicate = list(known.thing), list(known.predicate_one)
         if not required.several and has_relations:
             things += known.relations
+    if is_heavy:
+        predicate = [frame for frame in predicate if "{vp}" in frame and "{np} {vp}" not in frame]
     return [*(things if fits else ()), *(predicate if required.several else ())]

@@ -27,7 +27,8 @@ class StarkSettings:
     query has 1 to that many. ``max_candidates`` and ``min_candidates``: number of nodes that satisfy the relations
     alone. ``target``: the numbers of answers to aim at, without a model (None: those of the catalogue's dataset, or of
     STaRK-MAG). ``max_answers`` and ``max_candidates`` of 0: as the target needs them, at least 20 and 50.
-    ``relations_only``: fraction of queries without properties. ``text``: ``name`` if the names of the nodes are their
+    ``relations_only``: fraction of queries without properties (None: only where no properties leave about as many
+    answers as wanted). ``text``: ``name`` if the names of the nodes are their
     texts. ``fractions``: of train, val and test (empty: the paper's).
     """
 
@@ -41,7 +42,7 @@ class StarkSettings:
     max_answers: int = 0
     weight: str = "uniform"
     target: Target | None = None
-    relations_only: float = 0.0
+    relations_only: float | None = None
     text: str = ""
     fractions: tuple[float, ...] = ()
 
@@ -59,7 +60,7 @@ class StarkSettings:
         if 0 != self.max_candidates < self.min_candidates:
             message = f"Invalid number of candidates: {self.min_candidates} to {self.max_candidates}"
             raise KbError(message, "Use a maximum that is not below the minimum")
-        if not 0 <= self.relations_only <= 1:
+        if self.relations_only is not None and not 0 <= self.relations_only <= 1:
             raise KbError(f"Invalid fraction of queries without properties: {self.relations_only:g}", "Use 0 to 1")
         if self.text not in ("", NAME_TEXT):
             raise UnknownNameError("text", self.text, (NAME_TEXT,))
