@@ -69,7 +69,7 @@ def quoted(text: str) -> str:
 
 
 def named(name: str, article: str = "") -> str:
-    """Return a name with its article, if it needs one (*the Danube*, *the Czech Republic*); in quotes if in lower case."""
+    """Return a name with its article, if it needs one (*the Danube*, *the Czech Republic*); in quotes if lower-case."""
     if name[:1].islower():
         return quoted(name)
     if name[:4].casefold() == "the ":
