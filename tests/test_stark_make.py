@@ -583,6 +583,42 @@ def test_models_do_all_four_stages(few: StarkSettings, world: KnowledgeBase, ser
     assert {"question", "properties", "target", "role", "interests"} not in models["second"]
 
 
+def product_model(seen: Seen) -> str:
+    """A model that finds one requirement of each kind, drops the one that a review contradicts, and knows mountains."""
+    given = seen.inputs
+    if "requirements" in given:
+        used = [int(number) for number, text in given["requirements"].items() if text not in given["negative"]]
+        wanted = " and ".join(given["requirements"][str(number)] for number in used)
+        query = f"{given['question']} I want {given['category']} with {wanted}."
+        return json.dumps({"used": [*used, 99], "query": query})
+    if "category" in given:
+        return json.dumps({"belongs": "a" in given["document"]["name"]})
+    if "count" in given:
+        words = next(iter(given["document"]["texts"].values())).split()
+        kinds = {"negative": words[1], "hard": " ".join(words[2:4]), "soft": words[1]}
+        statements = [{"kind": kind, "text": text, "source": "description"} for kind, text in kinds.items()]
+        return json.dumps({"category": "a high place", "statements": statements})
+    return model(seen)
+
+
+def test_products_have_hard_and_soft_requirements_and_a_category(
+    few: StarkSettings, world: KnowledgeBase, tmp_path: Path
+) -> None:
+    settings = dataclasses.replace(few, roles=(Role("customer", products=True),))
+    with Server(otherwise=by(product_model)) as server:
+        made = make(world, tmp_path, settings, asked([f"m@{server.url}"]))
+    assert made.records
+    for record in made.records:
+        assert [entry["kind"] for entry in record["properties"]] == ["hard"]  # a review contradicts the soft one
+        assert f"a high place with {record['properties'][0]['text']}." in record["query"]
+        verifiers = {check["name"]: {v["verifier"] for v in check["verdicts"]} for check in record["checks"]}
+        assert all((found == {verify.CATEGORY}) == ("a" not in name) for name, found in verifiers.items())
+        assert all("a" in answer["name"] for answer in record["answers"])
+    of_properties = [seen.inputs for seen in server.requests if "properties" in seen.inputs]
+    assert of_properties
+    assert all("a" in given["document"]["name"] for given in of_properties)
+
+
 def test_a_recording_gives_the_same_bytes_with_no_network(
     world_kb: Path, here: Run, server: Server, tmp_path: Path
 ) -> None:

@@ -47,6 +47,7 @@ def _toml(schema: Schema, source: Mapping[str, Any], form: Form) -> str:
     for role in schema.roles:
         lines += ["", f"[roles.{_text(role.name)}]", f"types = [{', '.join(map(_text, role.types))}]"]
         lines += [f"interests = {_text(role.interests)}", f"fields = [{', '.join(map(_text, role.fields))}]"]
+        lines += ["products = true"] if role.products else []
     return "\n".join(lines) + "\n"
 
 
