@@ -40,7 +40,7 @@ from kbkit.llm.cache import Cache
 from kbkit.llm.calls import Calls
 from kbkit.llm.models import open_models
 from kbkit.measures.files import read_gold
-from kbkit.schema import Role
+from kbkit.schema import Role, quote
 from tests.conftest import Run
 from tests.kbs import source
 from tests.llm_server import Seen, Server, by
@@ -129,7 +129,7 @@ def satisfying(world: KnowledgeBase, entry: dict[str, Any], node_type: str) -> t
 
     A text with the very words of a phrase mentions it; one that lacks the beginning of a word does not.
     """
-    table = world.schema.type(node_type).table
+    table = quote(world.schema.type(node_type).table)
     if "condition" in entry:
         where = entry["condition"].replace(", ", " AND ").replace('"', "'")
         keys = set(world.sql(f"SELECT key FROM {table} WHERE {where}")["key"])
