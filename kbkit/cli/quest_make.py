@@ -11,7 +11,6 @@ import typer
 
 from kbkit.cli.models import Budget, Llm, Price, Prompts, Workers
 from kbkit.cli.options import Constraints, Kb, MaxAnswers, Restart, Seed, Types, note, numbers
-from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,6 +18,14 @@ if TYPE_CHECKING:
     from kbkit.benchmarks.pipeline import Output as NewDataset
     from kbkit.benchmarks.quest.make import QuestSettings
 
+Facts = Annotated[
+    str,
+    typer.Option(
+        "--facts",
+        metavar="HOW",
+        help="Add attributes and relations to documents as sentences: always, never, or auto for short texts.",
+    ),
+]
 ExcludedFields = Annotated[
     list[str] | None,
     typer.Option("--exclude-field", metavar="FIELD", help="Text field to leave out of documents; repeatable."),
@@ -61,14 +68,23 @@ def make(
     ] = None,
     constraint: Constraints = None,
     scale_constraints: Annotated[
-        bool, typer.Option("--scale-constraints", help="Halve size limits for templates that yield too few queries.")
-    ] = False,
+        bool,
+        typer.Option(
+            "--scale-constraints/--no-scale-constraints",
+            help="Halve size limits for templates that yield too few queries.",
+        ),
+    ] = True,
     require_evidence: Annotated[
         str,
         typer.Option(
             "--require-evidence", metavar="HOW", help="Evidence required for an answer: none, partial or complete."
         ),
-    ] = "none",
+    ] = "partial",
+    facts: Facts = "auto",
+    augmented: Annotated[
+        int,
+        typer.Option("--augmented", metavar="N", help="Number of additional training queries, in augmented.jsonl."),
+    ] = 0,
     no_evidence: Annotated[
         bool, typer.Option("--no-evidence", help="Skip the search for evidence, for domains without texts.")
     ] = False,
@@ -82,11 +98,12 @@ def make(
 ) -> None:
     """Make a dataset of queries with set operations.
 
-    It has answers, evidence and documents, as in QUEST. --type selects the domains. Without --llm, a grammar writes the
-    queries, answers are labelled by matching, and there are no votes. An interrupted run is resumed from its tables in
-    FOLDER/stages.
+    It has answers, evidence and documents, as in QUEST. --type selects the domains (default: the types with texts).
+    Without --llm, a grammar writes the queries, answers are labelled by matching, and there are no votes. An
+    interrupted run is resumed from its tables in FOLDER/stages.
     """
     from kbkit.benchmarks.quest import make as quest
+    from kbkit.benchmarks.quest.draft import default_domains
     from kbkit.benchmarks.quest.families import read_patterns
     from kbkit.benchmarks.quest.make import QuestSettings
     from kbkit.cli.models import opened, stages
@@ -95,7 +112,7 @@ def make(
     bounds = _constraints(constraint)
     with KnowledgeBase(kb) as base:
         settings = QuestSettings(
-            domains=_domains(base.schema.node_types, type),
+            domains=tuple(type) if type else default_domains(base),
             count=limit,
             seed=seed,
             min_answers=min_answers,
@@ -105,9 +122,11 @@ def make(
             patterns=read_patterns(phrases) if phrases else {},
             constraints=bounds,
             scale=scale_constraints,
-            require=require_evidence,
+            require="none" if no_evidence else require_evidence,
             texts=not no_evidence,
             without=tuple(exclude_field or ()),
+            facts=facts,
+            augmented=augmented,
         )
         with (
             opened(context, base, llm, budget, price, prompt, workers) as calls,
@@ -129,28 +148,24 @@ def documents(
     kb: Kb,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Output file, e.g. documents.jsonl.")],
     type: Types = None,
+    facts: Facts = "auto",
     exclude_field: ExcludedFields = None,
 ) -> None:
     """Write the documents of a domain.
 
-    Each document has the title and texts of a node, without relations and category labels. --type selects the domains.
+    Each document has the title and texts of a node, and facts if its texts are short. --type selects the domains
+    (default: the types with texts).
     """
-    from kbkit.benchmarks import documents as corpus
+    from kbkit.benchmarks.quest.draft import QuestSettings, default_domains
+    from kbkit.benchmarks.quest.make import write_documents
     from kbkit.kb import KnowledgeBase
 
     with KnowledgeBase(kb) as base:
-        types = _domains(base.schema.node_types, type)
-        corpus.check_types(base, types, exclude_field or [])
-        frame = corpus.titles(base, types)
-        silent = corpus.write(base, frame, output, exclude_field or [])
+        settings = QuestSettings(
+            tuple(type) if type else default_domains(base), without=tuple(exclude_field or ()), facts=facts
+        )
+        frame, silent = write_documents(base, settings, output)
     note(context, [f"{output}: {frame.height:,} documents, {silent:,} of them without text"])
-
-
-def _domains(types: Iterable[Any], names: list[str] | None) -> tuple[str, ...]:
-    if not names:
-        known = ", ".join(t.name for t in types)
-        raise KbError("No domain given", "Use ", Option("type", "TYPE"), f"; node types: {known}")
-    return tuple(names)
 
 
 def _print(made: NewDataset, settings: QuestSettings) -> None:

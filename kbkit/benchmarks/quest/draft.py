@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from kbkit.answers.sample_sets import Constraints, Request
 from kbkit.benchmarks.dataset import check_at_least
-from kbkit.benchmarks.documents import titles
+from kbkit.benchmarks.documents import titles, types_with_text
 from kbkit.benchmarks.pipeline import Row, Stage
-from kbkit.benchmarks.quest import categories, sample
+from kbkit.benchmarks.quest import categories, facts, sample
 from kbkit.benchmarks.quest.categories import Categories
 from kbkit.benchmarks.quest.families import answer_type, families, family_of
 from kbkit.benchmarks.quest.grammar import Shape, grammar
@@ -23,6 +24,8 @@ from kbkit.benchmarks.quest.label import EVIDENCE, Answer
 from kbkit.errors import BadInputError, KbError, Option, UnknownNameError
 from kbkit.kb import KnowledgeBase
 
+_MIN_MEMBERS = 100
+"""Minimum number of nodes of a default domain."""
 _RESERVE = 4
 """Number of queries drawn per requested query."""
 
@@ -37,6 +40,7 @@ class CategoryRow(Row):
     family: str
     name: str
     size: int
+    cues: str
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ class ShapeRow(Row):
 
 @dataclass(frozen=True)
 class Query(Row):
-    """A query: phrases, names and expressions (``parts``) of its categories, and its answers."""
+    """A query: phrases, names, cues and expressions (``parts``) of its categories, and its answers."""
 
     domain: str
     template: str
@@ -70,6 +74,7 @@ class Query(Row):
     marked: str
     phrases: list[str]
     names: list[str]
+    cues: list[str]
     parts: list[str]
     expression: str
     answers: list[Answer]
@@ -86,9 +91,11 @@ class QuestSettings:
     """Settings of a generated dataset: ``count`` queries for the types ``domains``.
 
     ``categories``, ``files`` and ``patterns``: as in :func:`kbkit.benchmarks.quest.categories.build`. ``scale``: halve
-    bounds on sizes if a shape has too few queries. ``require``: the evidence that an answer's document must show.
-    ``texts``: False for domains without texts, whose answers get no labels. ``without``: text fields that documents
-    leave out.
+    bounds on sizes if a shape has too few queries, and take further queries of the shape from other domains.
+    ``require``: the evidence that an answer's document must show; in the paper about 99% of the answers have complete
+    or partial evidence (section 3.4). ``texts``: False for domains without texts, whose answers get no labels.
+    ``without``: text fields that documents leave out. ``facts``: when documents have the facts of the KB as sentences
+    (:data:`kbkit.benchmarks.quest.facts.HOW`). ``augmented``: number of additional training queries (section 3.5).
     """
 
     domains: tuple[str, ...]
@@ -101,9 +108,11 @@ class QuestSettings:
     patterns: Mapping[str, str] = field(default_factory=dict)
     constraints: Constraints = field(default_factory=Constraints)
     scale: bool = False
-    require: str = "none"
+    require: str = "partial"
     texts: bool = True
     without: tuple[str, ...] = ()
+    facts: str = "auto"
+    augmented: int = 0
 
     def __post_init__(self) -> None:
         if not self.domains:
@@ -112,7 +121,10 @@ class QuestSettings:
             raise KbError("Duplicate domain", "List each type once")
         if self.require not in EVIDENCE:
             raise UnknownNameError("evidence", self.require, EVIDENCE)
+        if self.facts not in facts.HOW:
+            raise UnknownNameError("use of facts", self.facts, facts.HOW)
         check_at_least("number of queries", self.count)
+        check_at_least("number of additional training queries", self.augmented, 0)
         check_at_least("minimum number of answers", self.min_answers)
         if not self.texts and self.require != "none":
             raise KbError("Evidence is required but texts are disabled", "Remove one of the two options")
@@ -157,6 +169,21 @@ class Draft:
                 raise KbError(f"Category {text!r} has nodes of type {kind}, which is not a domain", *hint)
         return [text for text, kind in types.items() if kind == domain]
 
+    @cached_property
+    def with_facts(self) -> tuple[str, ...]:
+        """The domains whose documents have facts."""
+        s = self.settings
+        if s.facts == "never" or not s.texts:
+            return ()
+        return tuple(d for d in s.domains if s.facts == "always" or facts.are_short(self.kb, d, s.without))
+
+    @cached_property
+    def facts(self) -> pl.DataFrame:
+        """The facts of the nodes of these domains: id, facts."""
+        parts = [facts.sentences(self.kb, self.found[domain]) for domain in self.with_facts]
+        empty = pl.DataFrame(schema={"id": pl.Int64, "facts": pl.List(pl.String)})
+        return pl.concat([empty, *parts]).unique("id", keep="first", maintain_order=True)
+
     def categories(self) -> list[CategoryRow]:
         """Return a row for each category."""
         return [
@@ -196,7 +223,7 @@ class Draft:
         if short and (not s.scale or not any(drawn.queries for _, _, drawn in samples)):
             hint = ("Use ", Option("scale_constraints"), " to halve the bounds, or set one with ", Option("constraint"))
             raise KbError("Too few queries meet the constraints: " + "; ".join(short), *hint)
-        return samples
+        return _balanced(samples)
 
     def _wanted(self) -> Iterator[tuple[str, Shape, int]]:
         """Yield (domain, shape, number of queries), evenly distributed."""
@@ -227,10 +254,12 @@ class Draft:
         for domain, _, drawn in self.samples:
             found = self.found[domain]
             for combination in drawn.queries:
-                items = [found.items[number] for number in combination.categories]
+                order = drawn.shape.ordered([found.items[number].expression for number in combination.categories])
+                numbers = [combination.categories[i] for i in order]
+                items = [found.items[number] for number in numbers]
                 phrases = [item.phrase for item in items]
                 parts = [item.expression for item in items]
-                members = [_contains(found, number, combination.answers) for number in combination.categories]
+                members = [_contains(found, number, combination.answers) for number in numbers]
                 answers = [
                     Answer(**nodes[node], holds="".join(x for x, has in zip("ABC", inside, strict=False) if has))
                     for node, *inside in zip(combination.answers, *members, strict=True)
@@ -244,12 +273,42 @@ class Draft:
                         drawn.shape.marked(phrases),
                         phrases,
                         [item.name for item in items],
+                        [item.cues for item in items],
                         parts,
                         drawn.shape.expression(parts),
                         answers,
                     )
                 )
         return rows
+
+
+def default_domains(kb: KnowledgeBase) -> tuple[str, ...]:
+    """Return the types that have texts, categories, and enough nodes for sets of some size; the largest if none has."""
+    with_text = [t for t in kb.schema.node_types if t.name in types_with_text(kb)]
+    usable = [t for t in with_text if families(kb, t.name)] or with_text or list(kb.schema.node_types)
+    largest = max(t.members for t in usable)
+    return tuple(t.name for t in usable if t.members >= min(_MIN_MEMBERS, largest))
+
+
+def _balanced(samples: list[tuple[str, int, sample.Sample]]) -> list[tuple[str, int, sample.Sample]]:
+    """Move queries that a domain cannot have to domains with spare queries of the same shape, in turn.
+
+    Half of the spare queries remain as a reserve.
+    """
+    wanted = [min(count, len(drawn.queries)) for _, count, drawn in samples]
+    asked = [count for _, count, _ in samples]
+    for shape in grammar().shapes:
+        own = [i for i, (_, _, drawn) in enumerate(samples) if drawn.shape is shape]
+        limits = {i: asked[i] + (len(samples[i][2].queries) - asked[i]) // 2 for i in own}
+        missing = sum(asked[i] - wanted[i] for i in own)
+        while missing and (open_ := [i for i in own if wanted[i] >= asked[i] and wanted[i] < limits[i]]):
+            for i in open_[:missing]:
+                wanted[i] += 1
+            missing -= len(open_[:missing])
+        if missing:  # nobody has more: the report says so
+            short = next(i for i in own if wanted[i] < asked[i])
+            wanted[short] += missing
+    return [(domain, count, drawn) for (domain, _, drawn), count in zip(samples, wanted, strict=True)]
 
 
 def _contains(found: Categories, number: int, answers: tuple[int, ...]) -> list[bool]:

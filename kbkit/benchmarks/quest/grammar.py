@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kbkit.answers import syntax
 from kbkit.answers.parse import parse
 
-_SLOT = re.compile(r"\{([A-C])(?:\.(rest|not))?\}")
+_SLOT = re.compile(r"\{([A-C])(?:(:(?:mod|clause))|\.(rest|mod|be|clause|not|notmod|notbe|notclause))?\}")
+_CLAUSE = re.compile(r"(?:that|who|whose|(?:[a-z]+ or )?[a-z]+ (?:which|whom)) ")
+_NOT_AFTER_BE = re.compile(
+    "(?:with|without|such) "
+    "|(?!(?:affiliated|associated|based|linked|located|rated|related|used) )(?:also )?(?:[a-z]+(?:ed|wn|tten)"
+    "|born|built|found|held|made|set|shot|sold|sung) "
+)
+"""Modifiers that would need another verb than are, or another tense."""
+_VERB = re.compile(r"(that|who) ((?!an? |the )[a-z]+(?<!ed))(?= )")
 
 
 class Slot(NamedTuple):
-    """A slot of a form. ``kind``: "" for the letter's phrase, ``rest``, or ``not`` for the negated rest."""
+    """A slot of a form, as ``grammar.toml`` explains.
+
+    ``kind``: "" for the letter's phrase, ``:mod`` or ``:clause`` for a phrase with such a rest, or the part of it.
+    """
 
     letter: str
     kind: str
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the slot is the whole phrase."""
+        return self.kind in ("", ":mod", ":clause")
 
 
 @dataclass(frozen=True)
@@ -37,14 +54,27 @@ class Form:
         done = 0
         for match in _SLOT.finditer(text):
             pieces += [text[done : match.start()]] * (match.start() > done)
-            pieces.append(Slot(match[1], match[2] or ""))
+            pieces.append(Slot(match[1], match[2] or match[3] or ""))
             done = match.end()
         return Form(text, (*pieces, *([text[done:]] * (done < len(text)))))
 
     def render(self, phrases: Mapping[str, str]) -> str:
-        """Return the words for the letters' phrases, or "" if a phrase lacks a part or its head differs from A's."""
-        words = [piece if isinstance(piece, str) else _part(piece, phrases) for piece in self.pieces]
+        """Return the words for the letters' phrases, or "" if a phrase lacks a part or the heads differ."""
+        first = next(piece for piece in self.pieces if isinstance(piece, Slot))
+        head = divided(phrases[first.letter])[0]
+        words = [piece if isinstance(piece, str) else _part(piece, phrases, head) for piece in self.pieces]
         return "".join(words) if all(words) else ""
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether a slot is a part of a phrase, so that the head is said once."""
+        return any(isinstance(piece, Slot) and not piece.is_whole for piece in self.pieces)
+
+    def permuted(self, letters: Sequence[Sequence[str]]) -> Iterator[Form]:
+        """Yield the form with its letters in each of some orders."""
+        for order in letters:
+            names = dict(zip(sorted(order), order, strict=True))
+            yield Form.of(_SLOT.sub(lambda m, n=names: m[0].replace(m[1], n.get(m[1], m[1]), 1), self.text))  # type: ignore[misc] # names
 
 
 @dataclass(frozen=True)
@@ -52,18 +82,26 @@ class Shape:
     """One of the seven set expressions.
 
     ``template``: its name in the published files. ``tree``: an expression of ``@A``, ``@B``, ``@C``. ``original``: the
-    form of the original query. ``forms``: those of the paraphrase.
+    form of the original query. ``commutes``: letters whose order does not matter. ``forms``: those of the paraphrase; ``plain_forms`` are for phrases that fit none of them.
     """
 
     template: str
     tree: syntax.Expression
     original: Form
     forms: tuple[Form, ...]
+    plain_forms: tuple[Form, ...] = ()
+    commutes: str = ""
 
     @property
     def letters(self) -> tuple[str, ...]:
         """A; A, B; or A, B, C."""
         return tuple(piece.letter for piece in self.original.pieces if isinstance(piece, Slot))
+
+    def ordered(self, parts: Sequence[str]) -> list[int]:
+        """Return the positions of the parts, those of letters that commute sorted: equal queries get equal orders."""
+        own = [i for i, letter in enumerate(self.letters) if letter in self.commutes]
+        sorted_ = iter(sorted(own, key=lambda i: parts[i]))
+        return [next(sorted_) if i in own else i for i in range(len(parts))]
 
     def expression(self, parts: Sequence[str]) -> str:
         """Return the expression of the shape with ``parts`` in place of its letters."""
@@ -88,6 +126,7 @@ class Grammar:
     denials: Mapping[str, str]
     leads: tuple[str, ...]
     plain: int
+    questions: tuple[str, ...]
 
     def shape(self, template: str) -> Shape:
         """Return the shape of a template."""
@@ -104,12 +143,28 @@ def parsed(expression: str) -> syntax.Expression:
 def grammar() -> Grammar:
     """Return the grammar that ships with kbkit."""
     data = tomllib.loads(Path(__file__).with_name("grammar.toml").read_text(encoding="utf-8"))
-    shapes = tuple(
-        Shape(row["template"], parse(row["expression"]), Form.of(row["original"]), tuple(map(Form.of, row["forms"])))
-        for row in data["shape"]
+    openers = "|".join([*map(re.escape, data["openers"]), *data["patterns"]])
+    leads = data["leads"]
+    return Grammar(
+        tuple(_shape(row) for row in data["shape"]),
+        re.compile(rf"(?<=\S) (?=(?:{openers}) \S)"),
+        data["denials"],
+        (*leads["words"], *leads["questions"]),
+        leads["plain"],
+        tuple(leads["questions"]),
     )
-    openers = re.compile(r"(?<=\S) (?=(?:" + "|".join(map(re.escape, data["openers"])) + r") \S)")
-    return Grammar(shapes, openers, data["denials"], tuple(data["leads"]["words"]), data["leads"]["plain"])
+
+
+def _shape(row: Mapping[str, Any]) -> Shape:
+    original = Form.of(row["original"])
+    orders: list[tuple[str, ...]] = [tuple(row.get("commutes", ""))]
+    orders += [order for order in itertools.permutations(orders[0]) if order != orders[0]]
+    forms, plain = (
+        dict.fromkeys(form for text in row.get(key, []) for form in Form.of(text).permuted(orders))
+        for key in ("forms", "otherwise")
+    )
+    tree = parse(row["expression"])
+    return Shape(row["template"], tree, original, tuple(forms), tuple(plain), row.get("commutes", ""))
 
 
 def divided(phrase: str) -> tuple[str, str]:
@@ -118,23 +173,59 @@ def divided(phrase: str) -> tuple[str, str]:
     return head, rest[0] if rest else ""
 
 
+def kind_of(rest: str) -> str:
+    """Return ``clause`` for a relative clause, ``mod`` for another modifier, "" without one."""
+    if not rest:
+        return ""
+    return "clause" if _CLAUSE.match(rest) else "mod"
+
+
 def denied(rest: str) -> str:
     """Return the negated rest of a phrase, or "" if the grammar has no negation for it."""
-    found = ((yes, no) for yes, no in grammar().denials.items() if rest.startswith(yes) and not rest.startswith(no))
-    return next((no + rest.removeprefix(yes) for yes, no in found), "")
+    denials = grammar().denials
+    if any(rest.startswith(no) for no in denials.values()):
+        return ""
+    for yes, no in denials.items():
+        if rest.startswith(yes):
+            return no + rest.removeprefix(yes)
+    whose = re.match(r"whose (.+?) (is|are) ", rest)
+    if whose:
+        return f"{whose[0]}not {rest[whose.end() :]}"
+    verb = _VERB.match(rest)
+    if verb:
+        return f"{verb[1]} do not {verb[2]}{rest[verb.end() :]}"
+    return f"not {rest}" if kind_of(rest) == "mod" and not rest.startswith(("without ", "such ")) else ""
 
 
 def affirmed(rest: str) -> str:
     """Invert :func:`denied`; return "" for a rest that is not negated."""
-    found = ((yes, no) for yes, no in grammar().denials.items() if rest.startswith(no))
-    return next((yes + rest.removeprefix(no) for yes, no in found), "")
+    for yes, no in grammar().denials.items():
+        if rest.startswith(no):
+            return yes + rest.removeprefix(no)
+    whose = re.match(r"(whose (?:.+?) (?:is|are) )not ", rest)
+    if whose:
+        return whose[1] + rest[whose.end() :]
+    verb = re.match(r"(that|who) do not ", rest)
+    if verb:
+        return f"{verb[1]} {rest[verb.end() :]}"
+    return rest.removeprefix("not ") if rest.startswith("not ") else ""
 
 
-def _part(slot: Slot, phrases: Mapping[str, str]) -> str:
+def _part(slot: Slot, phrases: Mapping[str, str], head: str) -> str:
     phrase = phrases[slot.letter]
     if not slot.kind:
         return phrase
-    head, rest = divided(phrase)
-    if head != divided(phrases["A"])[0]:
+    own, rest = divided(phrase)
+    if own != head or not fits(slot, rest):
         return ""
-    return denied(rest) if slot.kind == "not" else rest
+    if slot.is_whole:
+        return phrase
+    return denied(rest) if slot.kind.startswith("not") else rest
+
+
+def fits(slot: Slot, rest: str) -> bool:
+    """Return whether the rest of a phrase is of the kind that a slot wants."""
+    wanted = slot.kind.removeprefix(":").removeprefix("not")
+    if wanted == "be":
+        return kind_of(rest) == "mod" and not _NOT_AFTER_BE.match(rest)
+    return wanted in ("", "rest", kind_of(rest))

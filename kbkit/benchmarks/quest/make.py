@@ -6,18 +6,20 @@ import hashlib
 import json
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from kbkit.benchmarks import documents
 from kbkit.benchmarks.dataset import ABOUT, SPLITS, json_lines
-from kbkit.benchmarks.documents import Document
-from kbkit.benchmarks.evidence import Matcher, leaks
+from kbkit.benchmarks.documents import Document, Passage
+from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.pipeline import Item, Output, Pipeline, Progress, Row, Stage, generation, models, origin
-from kbkit.benchmarks.quest import label, paraphrase
+from kbkit.benchmarks.quest import facts, label, paraphrase
 from kbkit.benchmarks.quest.dataset import DOCUMENTS
 from kbkit.benchmarks.quest.draft import (
     CATEGORIES,
@@ -34,6 +36,7 @@ from kbkit.benchmarks.quest.draft import (
 from kbkit.benchmarks.quest.grammar import grammar
 from kbkit.benchmarks.quest.label import EVIDENCE, LABELS, VALIDATED, Label, LabelledAnswer, Labelling, Labels, Votes
 from kbkit.benchmarks.quest.paraphrase import PARAPHRASES, Paraphrase, Parser
+from kbkit.benchmarks.quest.shown import Condition, Reader
 from kbkit.benchmarks.rows import to_json
 from kbkit.directory.files import write_files
 from kbkit.errors import KbError
@@ -80,10 +83,11 @@ def make(
             raise KbError(f"None of the {len(seen)} queries remains: {reasons}", f"See {out / 'stages'}")
         records = _records(complete, settings.domains)
         report = _report(drawn, records, seen)
-        frame = documents.titles(kb, settings.domains)
+        frame, silent = _write_documents(run.draft, out / DOCUMENTS)
         report["documents"] = {
             "count": frame.height,
-            "without text": documents.write(kb, frame, out / DOCUMENTS, settings.without),
+            "without text": silent,
+            "with facts": list(run.draft.with_facts),
         }
         about = {
             **origin(kb),
@@ -128,8 +132,17 @@ class _Run:
         return Draft(self.kb, self.settings)
 
     @cached_property
-    def matcher(self) -> Matcher:
-        return Matcher(self.kb)
+    def reader(self) -> Reader:
+        return Reader(self.kb.text)
+
+    def documents(self, ids: Iterable[int]) -> dict[int, Document]:
+        """Return the documents of nodes, with their facts."""
+        found = documents.read(self.kb, ids, set(self.settings.without))
+        own = self.draft.facts.filter(pl.col("id").is_in(list(found)))
+        for node, sentences in own.iter_rows():
+            passages = (*found[node].passages, *(Passage(facts.FIELD, text) for text in sentences))
+            found[node] = replace(found[node], passages=passages)
+        return found
 
     def drawn(self, pipeline: Pipeline) -> _Drawn:
         """Draw the queries, with a reserve."""
@@ -224,11 +237,11 @@ class _Run:
         if not self.settings.texts:
             return [Labels(item.id, [LabelledAnswer(**vars(a)) for a in item[Query].answers]) for item in items]
         ids = {answer.id for item in items for answer in item[Query].answers}
-        texts = documents.read(self.kb, ids, set(self.settings.without))
+        texts = self.documents(ids)
         inputs = [_labelling(item, position, texts) for item in items for position in range(len(item[Query].answers))]
-        strict = self.settings.require != EVIDENCE[0]
+        strict = self.settings.require == EVIDENCE[-1]
         labels = iter(
-            label.by_model(self.calls, inputs) if self.calls else label.by_matching(self.matcher, inputs, strict=strict)
+            label.by_model(self.calls, inputs) if self.calls else label.by_matching(self.reader, inputs, strict=strict)
         )
         rows = []
         for item in items:
@@ -248,10 +261,11 @@ def _labelling(item: Item, position: int, texts: Mapping[int, Document]) -> Labe
     """Return the labelling of an answer: the phrases that apply to it, and the phrase that the query excludes."""
     query = item[Query]
     answer = query.answers[position]
-    named = list(zip("ABC", query.phrases, query.names, strict=False))
+    conditions = map(Condition, query.phrases, query.names, query.cues)
+    named = list(zip("ABC", conditions, strict=False))
     last = named[-1][0] if "not" in query.template.split() else ""
-    positive = tuple((phrase, name) for letter, phrase, name in named if letter in answer.holds)
-    negative = tuple((phrase, name) for letter, phrase, name in named if letter == last)
+    positive = tuple(condition for letter, condition in named if letter in answer.holds)
+    negative = tuple(condition for letter, condition in named if letter == last)
     return Labelling(item[Paraphrase].query, texts[answer.id], positive, negative)
 
 
@@ -315,6 +329,20 @@ def _record(name: str, split: str, item: Item) -> dict[str, Any]:
             "attributions": {answer.title: [answer.attributions] for answer in rated},
         },
     }
+
+
+def write_documents(kb: KnowledgeBase, settings: QuestSettings, path: Path) -> tuple[pl.DataFrame, int]:
+    """Write the documents of a dataset with these settings; return their titles and the number without text."""
+    documents.check_types(kb, settings.domains, settings.without, texts=settings.texts)
+    return _write_documents(Draft(kb, settings), path)
+
+
+def _write_documents(draft: Draft, path: Path) -> tuple[pl.DataFrame, int]:
+    frame = documents.titles(draft.kb, draft.settings.domains)
+    further = None
+    if draft.with_facts:
+        further = draft.facts.select("id", further=pl.col("facts").list.join("\n"))
+    return frame, documents.write(draft.kb, frame, path, draft.settings.without, further)
 
 
 def _write(out: Path, rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.quest.draft import Query
-from kbkit.benchmarks.quest.grammar import Form, Shape, Slot, affirmed, divided, grammar
+from kbkit.benchmarks.quest.grammar import Form, Shape, Slot, affirmed, divided, fits, grammar
 
 if TYPE_CHECKING:
     from kbkit.llm.calls import Calls
@@ -34,17 +34,28 @@ def by_grammar(shape: Shape, phrases: Sequence[str], parser: Parser, rng: random
     ``parser`` must know the phrases.
     """
     letters = dict(zip(shape.letters, phrases, strict=True))
-    wanted = shape.expression([parser.categories[phrase] for phrase in phrases])
-    forms = list(shape.forms)
-    rng.shuffle(forms)
+    parts = [parser.categories[phrase] for phrase in phrases]
+    wanted = shape.expression([parts[i] for i in shape.ordered(parts)])
     leads = grammar().leads
     lead = rng.choice([*[""] * grammar().plain, *leads])
-    for form in forms:
-        words = form.render(letters)
-        query = f"{lead} {words}" if lead and form.text.startswith("{A}") else words
-        if query and parser.parse(query) == wanted:
-            return query
+    for tier in (shape.forms, shape.plain_forms):
+        forms = list(tier)
+        rng.shuffle(forms)
+        for form in forms:
+            words = form.render(letters)
+            query = _sentence(lead, words, form) if words else ""
+            if query and parser.parse(query) == wanted:
+                return query
     return ""
+
+
+def _sentence(lead: str, words: str, form: Form) -> str:
+    """Return a query with its lead, a capital and the mark of a question."""
+    asks = lead in grammar().questions
+    if not words or not form.text.startswith("{") or (asks and not form.has_parts and form.text != "{A}"):
+        lead, asks = "", False
+    text = f"{lead} {words}" if lead else words
+    return text[0].upper() + text[1:] + "?" * asks
 
 
 def by_model(calls: Calls, queries: Sequence[Query]) -> list[tuple[str, str]]:
@@ -86,7 +97,8 @@ class Parser:
     def parse(self, query: str) -> str | None:
         """Return the expression of a query as :func:`parse_query` does; as written first, then ignoring case."""
         text = _spaced(query)
-        for known, words in ((self.categories, text), (self._folded, text.casefold())):
+        lowered = text[:1].lower() + text[1:]
+        for known, words in ((self.categories, text), (self.categories, lowered), (self._folded, text.casefold())):
             found = {reading for start in _without_leads(words) for reading in _readings(start, known)}
             if found:
                 fewest = min(len(parts) for _, parts in found)
@@ -111,13 +123,14 @@ def _without_leads(text: str) -> Iterator[str]:
 def _readings(text: str, known: Mapping[str, str]) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Yield every reading of a text: number of the shape, expressions of its letters."""
     for number, shape in enumerate(grammar().shapes):
-        for form in (*shape.forms, shape.original):
+        for form in (*shape.forms, *shape.plain_forms, shape.original):
             for found in _matches(form, 0, text, {}, known):
                 yield number, _expressions(shape, found, known)
 
 
 def _expressions(shape: Shape, phrases: Mapping[str, str], known: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(known[phrases[letter]] for letter in shape.letters)
+    parts = [known[phrases[letter]] for letter in shape.letters]
+    return tuple(parts[i] for i in shape.ordered(parts))
 
 
 def _matches(
@@ -154,7 +167,9 @@ def _ends(form: Form, position: int, text: str) -> Iterator[int]:
 
 def _phrase(slot: Slot, words: str, found: Mapping[str, str]) -> str:
     """Return the complete phrase for the words of a slot."""
-    if not slot.kind:
-        return words
-    rest = affirmed(words) if slot.kind == "not" else words
-    return f"{divided(found['A'])[0]} {rest}" if rest else ""
+    if slot.is_whole:
+        return words if not slot.kind or fits(slot, divided(words)[1]) else ""
+    rest = affirmed(words) if slot.kind.startswith("not") else words
+    if not rest or not fits(slot, rest):
+        return ""
+    return f"{divided(next(iter(found.values())))[0]} {rest}"

@@ -1,0 +1,67 @@
+"""Readability of category phrases: patterns of what an editor would strike."""
+
+from __future__ import annotations
+
+import re
+
+from kbkit.benchmarks.quest import phrases
+from kbkit.questions.english import FUNCTION_WORDS
+
+_MACHINE_ID = re.compile(
+    r"/?[a-z]/[0-9a-z_]+|[A-Za-z]{1,8}[_:\-]\d+|[A-Z]\d{3,}|\d{5,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+    r"|[0-9a-f]{16,}|[a-z]+://\S+|urn:\S+|_:\S+"
+)
+_SYMBOLS = re.compile(r"[/\\_|<>{}\[\]=#@*^~\"]|\(|\)|\s&\s|\.\.\.|…")
+_WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
+_PLACEHOLDERS = {"", "-", "?", "n.a", "na", "nan", "nil", "none", "null", "other", "unassigned", "undefined", "unknown"}
+_SINGULAR_VERB = re.compile(r"\b(?:that|who) (?:is|was|has|does|goes)\b")
+_ACTIVE_FOR_PASSIVE = re.compile(rf"\bthat (?:{phrases.PASSIVE_VERBS}) (?:as|at|by|for|in|on|under)\b")
+_HEADLESS = FUNCTION_WORDS | {"without", "whose", "although", "because"}
+MACHINE_ID = "a machine id"
+SYMBOLS = "a slash, underscore or another symbol"
+PLACEHOLDER = "a placeholder for a missing value"
+STOP_WORDS = "stop words only"
+NUMBER = "a number only"
+REPEATED = "a repeated word"
+AGREEMENT = "a verb that does not agree"
+NO_HEAD = "no head noun"
+REASONS = (MACHINE_ID, SYMBOLS, PLACEHOLDER, STOP_WORDS, NUMBER, REPEATED, AGREEMENT, NO_HEAD)
+"""What a phrase can have that an editor would strike."""
+
+
+def objection(phrase: str, name: str, pattern: str = phrases.NAME, *, numeric: bool = False) -> str:
+    """Return what is wrong with a category's phrase, one of :data:`REASONS`, or "".
+
+    ``name`` is the name of the shared node or value within it, ``pattern`` the phrase without the name. With
+    ``numeric``, the name may be a number, because the pattern says which quantity it is.
+    """
+    words = [word.casefold() for word in _WORD.findall(name)]
+    around = phrase.replace(f'"{name}"', name)
+    if _MACHINE_ID.fullmatch(name):
+        return MACHINE_ID
+    if name.casefold().strip(". ") in _PLACEHOLDERS:
+        return PLACEHOLDER
+    if _SYMBOLS.search(around):
+        return SYMBOLS
+    if not any(letter.isalpha() for letter in name) and not numeric:
+        return NUMBER
+    if all(word in FUNCTION_WORDS for word in words) and name == name.lower() and not numeric:
+        return STOP_WORDS
+    if _repeats(phrase, words, pattern):
+        return REPEATED
+    if _SINGULAR_VERB.search(pattern) or _ACTIVE_FOR_PASSIVE.search(pattern):
+        return AGREEMENT
+    first = _WORD.match(phrase)
+    return NO_HEAD if not first or first[0].casefold() in _HEADLESS else ""
+
+
+def _repeats(phrase: str, name: list[str], pattern: str) -> bool:
+    """Return whether a word is said twice in a row, or the name says the verb or the head again: rated Not Rated."""
+    words = [word.casefold() for word in _WORD.findall(phrase)]
+    if any(one == other for one, other in zip(words, words[1:], strict=False)):
+        return True
+    around = [word.casefold() for word in _WORD.findall(pattern.replace(phrases.NAME, " "))]
+    if len(name) == 1 and around and phrases.plural(name[0]) == around[0]:
+        return True
+    verbs = {word for word in around[1:] if len(word) > 4 and word.endswith("ed")}
+    return any(word.endswith(verb) for word in name for verb in verbs)
