@@ -192,6 +192,8 @@ def _shapes(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
 def _lines(made: NewDataset, settings: QuestSettings) -> Iterable[str]:
     from dataclasses import asdict
 
+    from kbkit.benchmarks.quest.augment import FILE as AUGMENTED  # noqa: N811
+
     report = made.report
     limits = asdict(settings.constraints)
     yield f"constraints: {settings.min_answers} to {settings.max_answers} answers, {_assignments(limits)}"
@@ -207,14 +209,22 @@ def _lines(made: NewDataset, settings: QuestSettings) -> Iterable[str]:
         yield "queries dropped: " + ", ".join(f"{count:,} because {why}" for why, count in report["dropped"].items())
     if report["answers removed"]:
         yield "answers removed: " + ", ".join(f"{n:,} {why}" for why, n in report["answers removed"].items())
+    documents = report["documents"]
+    if documents["with facts"]:
+        yield f"documents with facts of the KB, because texts are short: {', '.join(documents['with facts'])}"
     if report["evidence"]:
-        yield "evidence of the answers: " + ", ".join(f"{n:,} {name}" for name, n in report["evidence"].items())
+        counts = report["evidence"]
+        yield "evidence of the answers: " + ", ".join(f"{n:,} {name}" for name, n in counts.items())
+        if counts["none"]:
+            share = counts["none"] / sum(counts.values())
+            yield f"answers without evidence in their documents: {share:.0%}; in the paper about 1%"
     if report["quotes that are not in the document"]:
         yield f"quotes of models skipped, not found in the document: {report['quotes that are not in the document']:,}"
     for name in ("train", "val", "test"):
         if not report["splits"].get(name):
             yield f"{name}.jsonl is empty: make more queries (--limit)"
-    documents = report["documents"]
+    if report["augmented"]:
+        yield f"{AUGMENTED}: {report['augmented']:,} additional queries for training"
     splits = ", ".join(f"{report['splits'].get(name, 0):,} {name}" for name in ("train", "val", "test"))
     yield (
         f"{made.folder}: {report['queries']:,} queries ({splits}), {report['answers']:,} answers,"

@@ -291,23 +291,21 @@ def default_domains(kb: KnowledgeBase) -> tuple[str, ...]:
 
 
 def _balanced(samples: list[tuple[str, int, sample.Sample]]) -> list[tuple[str, int, sample.Sample]]:
-    """Move queries that a domain cannot have to domains with spare queries of the same shape, in turn.
+    """Move queries that a domain cannot have to domains with spare queries of the same shape, then of any shape.
 
-    Half of the spare queries remain as a reserve.
+    Half of the spare queries remain as a reserve. If there are not enough, each domain and shape gets what it can.
     """
-    wanted = [min(count, len(drawn.queries)) for _, count, drawn in samples]
     asked = [count for _, count, _ in samples]
-    for shape in grammar().shapes:
-        own = [i for i, (_, _, drawn) in enumerate(samples) if drawn.shape is shape]
-        limits = {i: asked[i] + (len(samples[i][2].queries) - asked[i]) // 2 for i in own}
-        missing = sum(asked[i] - wanted[i] for i in own)
-        while missing and (open_ := [i for i in own if wanted[i] >= asked[i] and wanted[i] < limits[i]]):
+    wanted = [min(count, len(drawn.queries)) for _, count, drawn in samples]
+    limits = [count + (len(drawn.queries) - count) // 2 for _, count, drawn in samples]
+    everything = list(range(len(samples)))
+    shapes = [[i for i in everything if samples[i][2].shape is shape] for shape in grammar().shapes]
+    for group in (*shapes, everything):
+        missing = sum(asked[i] for i in group) - sum(wanted[i] for i in group)
+        while missing > 0 and (open_ := [i for i in group if asked[i] <= wanted[i] < limits[i]]):
             for i in open_[:missing]:
                 wanted[i] += 1
             missing -= len(open_[:missing])
-        if missing:  # nobody has more: the report says so
-            short = next(i for i in own if wanted[i] < asked[i])
-            wanted[short] += missing
     return [(domain, count, drawn) for (domain, _, drawn), count in zip(samples, wanted, strict=True)]
 
 

@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 from kbkit.answers import syntax
 from kbkit.answers.parse import parse
 
-_SLOT = re.compile(r"\{([A-C])(?:(:(?:mod|clause))|\.(rest|mod|be|clause|not|notmod|notbe|notclause))?\}")
+_SLOT = re.compile(
+    r"\{([A-C])(?:(:(?:mod|thing|clause))|\.(rest|short|mod|be|clause|which|not|notmod|notbe|notclause))?\}"
+)
 _CLAUSE = re.compile(r"(?:that|who|whose|(?:[a-z]+ or )?[a-z]+ (?:which|whom)) ")
 _NOT_AFTER_BE = re.compile(
     "(?:with|without|such) "
@@ -22,13 +24,17 @@ _NOT_AFTER_BE = re.compile(
     "|born|built|found|held|made|set|shot|sold|sung) "
 )
 """Modifiers that would need another verb than are, or another tense."""
+_DATE = re.compile(r"from \d+")
+_MIDDLE = re.compile(r"[a-z ]+ (?:which|whom) |with .* as an? ")
+"""A rest with the name in its middle: in which Jane Doe acted."""
 _VERB = re.compile(r"(that|who) ((?!an? |the )[a-z]+(?<!ed))(?= )")
 
 
 class Slot(NamedTuple):
     """A slot of a form, as ``grammar.toml`` explains.
 
-    ``kind``: "" for the letter's phrase, ``:mod`` or ``:clause`` for a phrase with such a rest, or the part of it.
+    ``kind``: "" for the letter's phrase, ``:mod``, ``:thing`` or ``:clause`` for a phrase with such a rest, or the part
+    of it.
     """
 
     letter: str
@@ -37,7 +43,7 @@ class Slot(NamedTuple):
     @property
     def is_whole(self) -> bool:
         """Whether the slot is the whole phrase."""
-        return self.kind in ("", ":mod", ":clause")
+        return self.kind.startswith(":") or not self.kind
 
 
 @dataclass(frozen=True)
@@ -61,14 +67,13 @@ class Form:
     def render(self, phrases: Mapping[str, str]) -> str:
         """Return the words for the letters' phrases, or "" if a phrase lacks a part or the heads differ."""
         first = next(piece for piece in self.pieces if isinstance(piece, Slot))
-        head = divided(phrases[first.letter])[0]
-        words = [piece if isinstance(piece, str) else _part(piece, phrases, head) for piece in self.pieces]
+        words = [piece if isinstance(piece, str) else _part(piece, phrases, first.letter) for piece in self.pieces]
         return "".join(words) if all(words) else ""
 
     @property
-    def has_parts(self) -> bool:
-        """Whether a slot is a part of a phrase, so that the head is said once."""
-        return any(isinstance(piece, Slot) and not piece.is_whole for piece in self.pieces)
+    def heads(self) -> int:
+        """The number of whole phrases, so of heads."""
+        return sum(isinstance(piece, Slot) and piece.is_whole for piece in self.pieces)
 
     def permuted(self, letters: Sequence[Sequence[str]]) -> Iterator[Form]:
         """Yield the form with its letters in each of some orders."""
@@ -82,15 +87,20 @@ class Shape:
     """One of the seven set expressions.
 
     ``template``: its name in the published files. ``tree``: an expression of ``@A``, ``@B``, ``@C``. ``original``: the
-    form of the original query. ``commutes``: letters whose order does not matter. ``forms``: those of the paraphrase; ``plain_forms`` are for phrases that fit none of them.
+    form of the original query. ``commutes``: letters whose order does not matter. ``tiers``: those of the
+    paraphrase, preferred ones first.
     """
 
     template: str
     tree: syntax.Expression
     original: Form
-    forms: tuple[Form, ...]
-    plain_forms: tuple[Form, ...] = ()
+    tiers: tuple[tuple[Form, ...], ...]
     commutes: str = ""
+
+    @property
+    def forms(self) -> tuple[Form, ...]:
+        """The forms of all tiers."""
+        return tuple(form for tier in self.tiers for form in tier)
 
     @property
     def letters(self) -> tuple[str, ...]:
@@ -159,12 +169,11 @@ def _shape(row: Mapping[str, Any]) -> Shape:
     original = Form.of(row["original"])
     orders: list[tuple[str, ...]] = [tuple(row.get("commutes", ""))]
     orders += [order for order in itertools.permutations(orders[0]) if order != orders[0]]
-    forms, plain = (
-        dict.fromkeys(form for text in row.get(key, []) for form in Form.of(text).permuted(orders))
-        for key in ("forms", "otherwise")
+    tiers = tuple(
+        tuple(dict.fromkeys(form for text in row.get(key, []) for form in Form.of(text).permuted(orders)))
+        for key in ("first", "forms", "otherwise")
     )
-    tree = parse(row["expression"])
-    return Shape(row["template"], tree, original, tuple(forms), tuple(plain), row.get("commutes", ""))
+    return Shape(row["template"], parse(row["expression"]), original, tiers, row.get("commutes", ""))
 
 
 def divided(phrase: str) -> tuple[str, str]:
@@ -211,16 +220,42 @@ def affirmed(rest: str) -> str:
     return rest.removeprefix("not ") if rest.startswith("not ") else ""
 
 
-def _part(slot: Slot, phrases: Mapping[str, str], head: str) -> str:
+def _part(slot: Slot, phrases: Mapping[str, str], first: str) -> str:
     phrase = phrases[slot.letter]
     if not slot.kind:
         return phrase
-    own, rest = divided(phrase)
+    (head, before), (own, rest) = divided(phrases[first]), divided(phrase)
     if own != head or not fits(slot, rest):
         return ""
     if slot.is_whole:
         return phrase
+    if slot.kind == "short":
+        return _shortened(before, rest)
     return denied(rest) if slot.kind.startswith("not") else rest
+
+
+_NAME = re.compile(r"(?:the )?[\"A-ZÀ-ÖØ-Þ\d]")
+
+
+def _shortened(before: str, rest: str) -> str:
+    """Return a rest without the words that it shares with the one before, or "" unless names follow in both."""
+    words, others = rest.split(" "), before.split(" ")
+    shared = 0
+    if _MIDDLE.match(rest):
+        return ""
+    while shared < min(len(words), len(others)) - 1 and words[shared] == others[shared]:
+        shared += 1
+    while shared and (words[shared - 1] == "the" or _NAME.match(words[shared - 1])):
+        shared -= 1
+    short, long = " ".join(words[shared:]), " ".join(others[shared:])
+    return short if shared and _NAME.match(short) and _NAME.match(long) else ""
+
+
+def lengthened(before: str, short: str) -> list[str]:
+    """Invert the shortening of a rest: return each rest that it can stand for."""
+    words = before.split(" ")
+    rests = [" ".join([*words[:shared], short]) for shared in range(1, len(words))]
+    return [rest for rest in rests if _shortened(before, rest) == short]
 
 
 def fits(slot: Slot, rest: str) -> bool:
@@ -228,4 +263,8 @@ def fits(slot: Slot, rest: str) -> bool:
     wanted = slot.kind.removeprefix(":").removeprefix("not")
     if wanted == "be":
         return kind_of(rest) == "mod" and not _NOT_AFTER_BE.match(rest)
-    return wanted in ("", "rest", kind_of(rest))
+    if wanted == "thing":
+        return kind_of(rest) == "mod" and not _DATE.fullmatch(rest)
+    if wanted == "which":
+        return kind_of(rest) == "clause" and not rest.startswith("whose ")
+    return wanted in ("", "rest", "short", kind_of(rest))

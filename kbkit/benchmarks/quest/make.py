@@ -19,7 +19,7 @@ from kbkit.benchmarks.dataset import ABOUT, SPLITS, json_lines
 from kbkit.benchmarks.documents import Document, Passage
 from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.pipeline import Item, Output, Pipeline, Progress, Row, Stage, generation, models, origin
-from kbkit.benchmarks.quest import facts, label, paraphrase
+from kbkit.benchmarks.quest import augment, facts, label, paraphrase
 from kbkit.benchmarks.quest.dataset import DOCUMENTS
 from kbkit.benchmarks.quest.draft import (
     CATEGORIES,
@@ -74,7 +74,7 @@ def make(
     documents.check_types(kb, settings.domains, settings.without, texts=settings.texts)
     run = _Run(kb, settings, calls)
     pipeline = Pipeline(out, run.about(), progress)
-    owned = (*(f"{split}.jsonl" for split in SPLITS), DOCUMENTS)
+    owned = (*(f"{split}.jsonl" for split in SPLITS), DOCUMENTS, augment.FILE)
     with pipeline.started(owned, replace=replace, check=lambda: run.draft.samples):
         drawn = run.drawn(pipeline)
         complete, seen = run.complete(pipeline, drawn)
@@ -89,13 +89,15 @@ def make(
             "without text": silent,
             "with facts": list(run.draft.with_facts),
         }
+        augmented = run.augmented(records, frame)
+        report["augmented"] = len(augmented)
         about = {
             **origin(kb),
             **settings.about(),
             "templates": [shape.template for shape in grammar().shapes],
             "models": list(calls.models) if calls else [],
         }
-        _write(out, records, {**about, "split": FRACTIONS, "report": report})
+        _write(out, records, augmented, {**about, "split": FRACTIONS, "report": report})
         return Output(out, records, report)
 
 
@@ -189,6 +191,22 @@ class _Run:
             for item in batch:
                 if not item.dropped:
                     complete[item[Query].domain, item[Query].template].append(item)
+
+    def augmented(self, records: Sequence[Mapping[str, Any]], frame: pl.DataFrame) -> list[dict[str, Any]]:
+        """Return the additional queries for training, none of which is part of a query of ``records``."""
+        s = self.settings
+        if not s.augmented:
+            return []
+        rows = frame.select("id", "title", "name").rows()
+        return augment.records(
+            self.draft.found,
+            {node: title for node, title, _ in rows},
+            {node: name for node, _, name in rows},
+            used={part["phrase"] for record in records for part in record["categories"]},
+            count=s.augmented,
+            bounds=(s.min_answers, s.max_answers),
+            seed=s.seed,
+        )
 
     # -- stage 3 ------------------------------------------------------------------------------------------------------
 
@@ -345,12 +363,21 @@ def _write_documents(draft: Draft, path: Path) -> tuple[pl.DataFrame, int]:
     return frame, documents.write(draft.kb, frame, path, draft.settings.without, further)
 
 
-def _write(out: Path, rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any]) -> None:
-    """Write the splits, ``queries.jsonl`` and ``dataset.json``. Old files are replaced at the end."""
+def _write(
+    out: Path, rows: Sequence[Mapping[str, Any]], augmented: Sequence[Mapping[str, Any]], about: Mapping[str, Any]
+) -> None:
+    """Write the splits, the additional queries if there are any, ``queries.jsonl`` and ``dataset.json``.
+
+    Old files are replaced at the end.
+    """
     texts = {
         f"{split}.jsonl": json_lines({k: row[k] for k in _PUBLISHED} for row in rows if row["split"] == split)
         for split in SPLITS
     }
+    if augmented:
+        texts[augment.FILE] = json_lines(augmented)
+    else:
+        (out / augment.FILE).unlink(missing_ok=True)
     texts[DETAILS] = json_lines(rows)
     texts[ABOUT] = json.dumps(about, ensure_ascii=False, indent=2) + "\n"
     write_files({out / name: text for name, text in texts.items()})

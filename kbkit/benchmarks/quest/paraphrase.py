@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.quest.draft import Query
-from kbkit.benchmarks.quest.grammar import Form, Shape, Slot, affirmed, divided, fits, grammar
+from kbkit.benchmarks.quest.grammar import Form, Shape, Slot, affirmed, divided, fits, grammar, lengthened
 
 if TYPE_CHECKING:
     from kbkit.llm.calls import Calls
@@ -38,7 +38,7 @@ def by_grammar(shape: Shape, phrases: Sequence[str], parser: Parser, rng: random
     wanted = shape.expression([parts[i] for i in shape.ordered(parts)])
     leads = grammar().leads
     lead = rng.choice([*[""] * grammar().plain, *leads])
-    for tier in (shape.forms, shape.plain_forms):
+    for tier in shape.tiers:
         forms = list(tier)
         rng.shuffle(forms)
         for form in forms:
@@ -52,7 +52,7 @@ def by_grammar(shape: Shape, phrases: Sequence[str], parser: Parser, rng: random
 def _sentence(lead: str, words: str, form: Form) -> str:
     """Return a query with its lead, a capital and the mark of a question."""
     asks = lead in grammar().questions
-    if not words or not form.text.startswith("{") or (asks and not form.has_parts and form.text != "{A}"):
+    if not words or not form.text.startswith("{") or (asks and form.heads > 1):
         lead, asks = "", False
     text = f"{lead} {words}" if lead else words
     return text[0].upper() + text[1:] + "?" * asks
@@ -123,7 +123,7 @@ def _without_leads(text: str) -> Iterator[str]:
 def _readings(text: str, known: Mapping[str, str]) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Yield every reading of a text: number of the shape, expressions of its letters."""
     for number, shape in enumerate(grammar().shapes):
-        for form in (*shape.forms, *shape.plain_forms, shape.original):
+        for form in (*shape.forms, shape.original):
             for found in _matches(form, 0, text, {}, known):
                 yield number, _expressions(shape, found, known)
 
@@ -147,9 +147,9 @@ def _matches(
             yield from _matches(form, position + 1, text[len(piece) :], found, known)
         return
     for end in _ends(form, position, text):
-        phrase = _phrase(piece, text[:end], found)
-        if phrase in known:
-            yield from _matches(form, position + 1, text[end:], {**found, piece.letter: phrase}, known)
+        for phrase in _phrases(piece, text[:end], found):
+            if phrase in known:
+                yield from _matches(form, position + 1, text[end:], {**found, piece.letter: phrase}, known)
 
 
 def _ends(form: Form, position: int, text: str) -> Iterator[int]:
@@ -165,11 +165,12 @@ def _ends(form: Form, position: int, text: str) -> Iterator[int]:
         end = text.find(following, end + 1)
 
 
-def _phrase(slot: Slot, words: str, found: Mapping[str, str]) -> str:
-    """Return the complete phrase for the words of a slot."""
+def _phrases(slot: Slot, words: str, found: Mapping[str, str]) -> list[str]:
+    """Return the complete phrases that the words of a slot can stand for."""
     if slot.is_whole:
-        return words if not slot.kind or fits(slot, divided(words)[1]) else ""
+        return [words] if not slot.kind or fits(slot, divided(words)[1]) else []
+    head, before = divided(next(iter(found.values())))
+    if slot.kind == "short":
+        return [f"{head} {rest}" for rest in lengthened(before, words)] if words else []
     rest = affirmed(words) if slot.kind.startswith("not") else words
-    if not rest or not fits(slot, rest):
-        return ""
-    return f"{divided(next(iter(found.values())))[0]} {rest}"
+    return [f"{head} {rest}"] if rest and fits(slot, rest) else []
