@@ -1,4 +1,4 @@
-"""Commands for QUEST: quest make, documents, stats, run, eval, purity."""
+"""Commands for QUEST: the group of commands, quest stats and quest purity."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kbkit.cli import quest_make, quest_score
+from kbkit.cli import quest_annotate, quest_make, quest_score
 from kbkit.cli.commands import add, group
 from kbkit.cli.options import Format, Output, Plot, draw, note
 from kbkit.cli.quest_score import BY_SYSTEM, Data, Split
@@ -21,6 +21,8 @@ def register(app: typer.Typer) -> None:
     add(quest, quest_make.make)
     add(quest, quest_make.documents)
     add(quest, stats)
+    add(quest, quest_annotate.annotate)
+    add(quest, quest_annotate.agreement)
     add(quest, quest_score.run)
     add(quest, quest_score.evaluate, "eval")
     add(quest, purity)

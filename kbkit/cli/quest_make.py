@@ -192,8 +192,6 @@ def _shapes(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
 def _lines(made: NewDataset, settings: QuestSettings) -> Iterable[str]:
     from dataclasses import asdict
 
-    from kbkit.benchmarks.quest.augment import FILE as AUGMENTED  # noqa: N811
-
     report = made.report
     limits = asdict(settings.constraints)
     yield f"constraints: {settings.min_answers} to {settings.max_answers} answers, {_assignments(limits)}"
@@ -205,13 +203,29 @@ def _lines(made: NewDataset, settings: QuestSettings) -> Iterable[str]:
     for row in report["shapes"]:
         if row["made"] < row["asked"]:
             yield f"only {row['made']:,} of {row['asked']:,} for {row['domain']}, {row['template']!r}"
+    yield from _labels(report)
+    for name in ("train", "val", "test"):
+        if not report["splits"].get(name):
+            yield f"{name}.jsonl is empty: make more queries (--limit)"
+    documents = report["documents"]
+    if report["augmented"]:
+        yield f"augmented.jsonl: {report['augmented']:,} additional queries for training"
+    splits = ", ".join(f"{report['splits'].get(name, 0):,} {name}" for name in ("train", "val", "test"))
+    yield (
+        f"{made.folder}: {report['queries']:,} queries ({splits}), {report['answers']:,} answers,"
+        f" {documents['count']:,} documents ({documents['without text']:,} without text)"
+    )
+
+
+def _labels(report: Mapping[str, Any]) -> Iterable[str]:
+    """Yield lines about dropped queries and the evidence of answers."""
     if report["dropped"]:
         yield "queries dropped: " + ", ".join(f"{count:,} because {why}" for why, count in report["dropped"].items())
     if report["answers removed"]:
         yield "answers removed: " + ", ".join(f"{n:,} {why}" for why, n in report["answers removed"].items())
-    documents = report["documents"]
-    if documents["with facts"]:
-        yield f"documents with facts of the KB, because texts are short: {', '.join(documents['with facts'])}"
+    with_facts = report["documents"]["with facts"]
+    if with_facts:
+        yield f"documents with attributes and relations as sentences: {', '.join(with_facts)}"
     if report["evidence"]:
         counts = report["evidence"]
         yield "evidence of the answers: " + ", ".join(f"{n:,} {name}" for name, n in counts.items())
@@ -220,16 +234,6 @@ def _lines(made: NewDataset, settings: QuestSettings) -> Iterable[str]:
             yield f"answers without evidence in their documents: {share:.0%}; in the paper about 1%"
     if report["quotes that are not in the document"]:
         yield f"quotes of models skipped, not found in the document: {report['quotes that are not in the document']:,}"
-    for name in ("train", "val", "test"):
-        if not report["splits"].get(name):
-            yield f"{name}.jsonl is empty: make more queries (--limit)"
-    if report["augmented"]:
-        yield f"{AUGMENTED}: {report['augmented']:,} additional queries for training"
-    splits = ", ".join(f"{report['splits'].get(name, 0):,} {name}" for name in ("train", "val", "test"))
-    yield (
-        f"{made.folder}: {report['queries']:,} queries ({splits}), {report['answers']:,} answers,"
-        f" {documents['count']:,} documents ({documents['without text']:,} without text)"
-    )
 
 
 def _assignments(constraints: Mapping[str, float]) -> str:

@@ -33,6 +33,14 @@ Modes = Annotated[
         help="Search mode: bm25, dense, multivector, hybrid or relational (default: bm25, dense, hybrid); repeatable.",
     ),
 ]
+EmptyPrecision = Annotated[
+    str,
+    typer.Option(
+        "--empty-precision",
+        metavar="HOW",
+        help="Precision of a query without predictions: zero, as in QUEST's own script, or skip to leave it out.",
+    ),
+]
 
 BY_SYSTEM = (5, 6)
 """Tables with rows of several systems each."""
@@ -62,6 +70,7 @@ def run(
     price: Price = None,
     prompt: Prompts = None,
     workers: Workers = 8,
+    empty_precision: EmptyPrecision = "zero",
     table: Table = None,
     format: Format = None,
 ) -> None:
@@ -74,8 +83,10 @@ def run(
     from kbkit.benchmarks.quest.dataset import Dataset
     from kbkit.cli.models import opened as calls_of
     from kbkit.kb import KnowledgeBase
+    from kbkit.measures.sets import check_empty
 
     check_table(table, (3, 4, 5, 6), format, None)
+    check_empty(empty_precision)
     retrievers = list(dict.fromkeys(mode or bench.RETRIEVERS))
     bench.check_retrievers(retrievers)
     opened = Dataset.open(dataset)
@@ -90,7 +101,7 @@ def run(
             for system in _systems(context, setup, part, retrievers, classifier, parsed, calls):
                 runs.write(system, part.examples, output)
                 systems.append(system)
-        _write_scores(context, systems, part.examples, table, format, None, (base, setup.corpus))
+        _write_scores(context, systems, part.examples, table, format, None, (base, setup.corpus), empty_precision)
     note(context, [f"{output}: {', '.join(f'{system.name}.jsonl' for system in systems)}"])
 
 
@@ -141,6 +152,7 @@ def evaluate(
         typer.Option("--kb", metavar="KB", help="KB of the dataset, for Table 6 and for runs with node keys."),
     ] = None,
     split: Split = "test",
+    empty_precision: EmptyPrecision = "zero",
     table: Table = None,
     format: Format = None,
     output: Output = None,
@@ -153,19 +165,21 @@ def evaluate(
     from kbkit.benchmarks.quest.corpus import Corpus
     from kbkit.benchmarks.quest.dataset import Dataset
     from kbkit.kb import KnowledgeBase
+    from kbkit.measures.sets import check_empty
 
     check_table(table, (3, 4, 5, 6), format, output)
+    check_empty(empty_precision)
     opened = Dataset.open(dataset)
     examples = opened.read(split)
     if kb is None:
         if table == 6:
             raise KbError("Table 6 needs a KB", "Use ", Option("kb", "KB"))
-        _write_scores(context, runs.read_all(run, examples), examples, table, format, output, None)
+        _write_scores(context, runs.read_all(run, examples), examples, table, format, output, None, empty_precision)
         return
     with KnowledgeBase(kb) as base:
         corpus = Corpus.of(base, opened, examples)
         systems = runs.read_all(run, examples, corpus)
-        _write_scores(context, systems, examples, table, format, output, (base, corpus))
+        _write_scores(context, systems, examples, table, format, output, (base, corpus), empty_precision)
 
 
 def _write_scores(
@@ -176,6 +190,7 @@ def _write_scores(
     format: str | None,
     output: Path | None,
     base: tuple[KnowledgeBase, Corpus] | None,
+    empty_precision: str,
 ) -> None:
     """Write the chosen table, or all tables that the data allow."""
     from kbkit.benchmarks.quest import dataset, evaluate, tables
@@ -186,7 +201,7 @@ def _write_scores(
         note(context, [f"{system.name}: {line}" for line in remarks(system.run, gold)])
     shown: list[Titled] = []
     if table in (None, 3):
-        shown.append((3, "averages over the queries", tables.average_scores(systems, gold)))
+        shown.append((3, "averages over the queries", tables.average_scores(systems, gold, empty_precision)))
     if table == 4 or (table is None and any(system.ranked for system in systems)):
         shown.append((4, "recall of the rankings", tables.recalls(systems, gold)))
         note(context, tables.cut_short(systems))

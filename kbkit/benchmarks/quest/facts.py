@@ -51,7 +51,7 @@ class Fact:
 
 
 def of_head(domain: str, label: str, other: str) -> Fact:
-    """Return the fact of a head about tails of type ``other``: ``It was made in {names}.``"""
+    """Return the fact of a head about tails of type ``other``: ``It was made in {names}``."""
     subject, possessive, noun = _subject(domain), _possessive(domain), phrases.spoken(other)
     if noun in phrases.MARKERS:
         return Fact(f"{possessive} {noun} is {_NAMES}.", f"{possessive} {phrases.plural(noun)} are {_NAMES}.")
@@ -60,28 +60,32 @@ def of_head(domain: str, label: str, other: str) -> Fact:
         return _same(f"Those who {also[1]} it also {also[2]} {_NAMES}.")
     if either:
         return _same(f"{subject} is linked to {_NAMES} as {either[1]}.")
-    clause, has = phrases.finite(label), phrases.HAS.fullmatch(label)
+    clause = phrases.finite(label)
     if not clause:
         return Fact(f"{possessive} {label} is {_NAMES}.", f"{possessive} {phrases.plural_noun(label)} are {_NAMES}.")
-    if has and not phrases.ends_with_preposition(label):
-        if has[1] == noun:
-            group = noun in phrases.GROUPS
-            one = f"{subject} is in the {_NAMES} {noun}." if group else f"{subject} has the {noun} {_NAMES}."
-            return Fact(one, f"{subject} {'is in' if group else 'has'} the {phrases.plural(noun)} {_NAMES}.")
-        many = phrases.plural_noun(has[1])
-        return Fact(
-            f"{subject} has {_NAMES} as {phrases.article(has[1])} {has[1]}.", f"{subject} has {_NAMES} as {many}."
-        )
+    clause = f"was {label}" if phrases.is_passive(domain, label) else clause
+    return _of_noun(subject, label, clause, noun) or _same(f"{subject} {clause} {_NAMES}.")
+
+
+def _of_noun(subject: str, label: str, clause: str, noun: str) -> Fact | None:
+    """Return the fact for a label that has a noun for its object: ``has the genre``, ``is in the language``."""
+    has = phrases.HAS.fullmatch(label)
     into = re.fullmatch(rf"(is|comes) in the {re.escape(noun)}", clause)
     if into:
         many = f"{subject} {into[1]} in the {phrases.plural(noun)} {_NAMES}."
         return Fact(f"{subject} {into[1]} in the {_NAMES} {noun}.", many)
-    clause = f"was {label}" if phrases.is_passive(domain, label) else clause
-    return _same(f"{subject} {clause} {_NAMES}.")
+    if not has or phrases.ends_with_preposition(label):
+        return None
+    if has[1] == noun:
+        group = noun in phrases.GROUPS
+        one = f"{subject} is in the {_NAMES} {noun}." if group else f"{subject} has the {noun} {_NAMES}."
+        return Fact(one, f"{subject} {'is in' if group else 'has'} the {phrases.plural(noun)} {_NAMES}.")
+    many = f"{subject} has {_NAMES} as {phrases.plural_noun(has[1])}."
+    return Fact(f"{subject} has {_NAMES} as {phrases.article(has[1])} {has[1]}.", many)
 
 
 def of_tail(domain: str, label: str) -> Fact:
-    """Return the fact of a tail about heads: ``It was directed by {names}.``, ``{names} acted in it.``"""
+    """Return the fact of a tail about heads: ``It was directed by {names}``, ``{names} acted in it``."""
     subject, object_ = _subject(domain), "this person" if phrases.are_people(domain) else "it"
     clause, has = phrases.finite(label), phrases.HAS.fullmatch(label)
     if not clause or (has and not phrases.ends_with_preposition(label) and not phrases.WHERE_AT_END.fullmatch(label)):
@@ -97,7 +101,7 @@ def of_tail(domain: str, label: str) -> Fact:
 
 
 def of_attribute(domain: str, attribute: Attribute) -> Fact:
-    """Return the fact about an attribute: ``Its duration is 142 minutes.``"""
+    """Return the fact about an attribute: ``Its duration is 142 minutes``."""
     possessive = _possessive(domain)
     words, unit = attribute_and_unit(attribute)
     after = f" {unit}" if unit else ""
@@ -110,7 +114,7 @@ def of_attribute(domain: str, attribute: Attribute) -> Fact:
 
 
 def of_flag(domain: str, attribute: Attribute, *, value: bool) -> str:
-    """Return the fact about a Boolean attribute: ``It is not active.``"""
+    """Return the fact about a Boolean attribute: ``It is not active``."""
     words = phrases.attribute_words(attribute.label or attribute.name)
     subject, (first, _, rest), no = _subject(domain), words.partition(" "), "" if value else "not "
     if rest and first in ("is", "was"):

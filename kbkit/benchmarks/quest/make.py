@@ -329,7 +329,7 @@ def _record(name: str, split: str, item: Item) -> dict[str, Any]:
         "query": item[Paraphrase].query,
         "docs": [answer.title for answer in answers],
         "original_query": query.marked,
-        "scores": [1.0] * len(answers),
+        "scores": None,
         "split": split,
         "expression": query.expression,
         "categories": [

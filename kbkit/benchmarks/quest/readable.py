@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from kbkit.benchmarks.quest import phrases
@@ -36,29 +37,25 @@ def objection(phrase: str, name: str, pattern: str = phrases.NAME, *, numeric: b
     ``numeric``, the name may be a number, because the pattern says which quantity it is.
     """
     words = [word.casefold() for word in _WORD.findall(name)]
-    around = phrase.replace(f'"{name}"', name)
-    if _MACHINE_ID.fullmatch(name):
-        return MACHINE_ID
-    if name.casefold().strip(". ") in _PLACEHOLDERS:
-        return PLACEHOLDER
-    if _SYMBOLS.search(around):
-        return SYMBOLS
-    if not any(letter.isalpha() for letter in name) and not numeric:
-        return NUMBER
-    if all(word in FUNCTION_WORDS for word in words) and name == name.lower() and not numeric:
-        return STOP_WORDS
-    if _repeats(phrase, words, pattern):
-        return REPEATED
-    if _SINGULAR_VERB.search(pattern) or _ACTIVE_FOR_PASSIVE.search(pattern):
-        return AGREEMENT
+    stops = all(word in FUNCTION_WORDS for word in words) and name == name.lower() and not numeric
     first = _WORD.match(phrase)
-    return NO_HEAD if not first or first[0].casefold() in _HEADLESS else ""
+    checks = {
+        MACHINE_ID: bool(_MACHINE_ID.fullmatch(name)) and not numeric,
+        PLACEHOLDER: name.casefold().strip(". ") in _PLACEHOLDERS,
+        SYMBOLS: bool(_SYMBOLS.search(phrase.replace(f'"{name}"', name))),
+        NUMBER: not any(letter.isalpha() for letter in name) and not numeric,
+        STOP_WORDS: stops,
+        REPEATED: _repeats(phrase, words, pattern),
+        AGREEMENT: bool(_SINGULAR_VERB.search(pattern) or _ACTIVE_FOR_PASSIVE.search(pattern)),
+        NO_HEAD: not first or first[0].casefold() in _HEADLESS,
+    }
+    return next((reason for reason, found in checks.items() if found), "")
 
 
 def _repeats(phrase: str, name: list[str], pattern: str) -> bool:
     """Return whether a word is said twice in a row, or the name says the verb or the head again: rated Not Rated."""
     words = [word.casefold() for word in _WORD.findall(phrase)]
-    if any(one == other for one, other in zip(words, words[1:], strict=False)):
+    if any(one == other for one, other in itertools.pairwise(words)):
         return True
     around = [word.casefold() for word in _WORD.findall(pattern.replace(phrases.NAME, " "))]
     if len(name) == 1 and around and phrases.plural(name[0]) == around[0]:
