@@ -117,13 +117,14 @@ def read(path: Path) -> dict[tuple[str, str], Judgement]:
 
 
 def _judgement(fields: Mapping[str, Any], where: str) -> Judgement:
-    query, title, rating, evidence = (fields.get(name) for name in ("query", "title", "rating", "evidence"))
     marks = fields.get("attributions") or {}
-    valid = isinstance(query, str) and isinstance(title, str) and rating in range(4) and isinstance(marks, dict)
-    if not valid or evidence not in EVIDENCE:
+    texts = all(isinstance(fields.get(name), str) for name in ("query", "title"))
+    valid = texts and fields.get("rating") in range(4) and isinstance(marks, dict)
+    if not valid or fields.get("evidence") not in EVIDENCE:
         hint = 'Example: {"query": "7", "title": "Alien", "rating": 3, "evidence": "complete"}'
         raise BadInputError(f"Invalid judgement in {where}", hint)
-    return Judgement(query, title, int(rating), str(evidence), {str(k): str(v) for k, v in marks.items()})
+    own = {str(phrase): str(sentence) for phrase, sentence in marks.items()}
+    return Judgement(fields["query"], fields["title"], int(fields["rating"]), fields["evidence"], own)
 
 
 def raters(dataset: Dataset, names: Sequence[str] = ()) -> dict[str, dict[tuple[str, str], Judgement]]:

@@ -254,12 +254,10 @@ class Draft:
         for domain, _, drawn in self.samples:
             found = self.found[domain]
             for combination in drawn.queries:
-                order = drawn.shape.ordered([found.items[number].expression for number in combination.categories])
-                numbers = [combination.categories[i] for i in order]
-                items = [found.items[number] for number in numbers]
+                items = [found.items[number] for number in combination.categories]
                 phrases = [item.phrase for item in items]
                 parts = [item.expression for item in items]
-                members = [_contains(found, number, combination.answers) for number in numbers]
+                members = [_contains(found, number, combination.answers) for number in combination.categories]
                 answers = [
                     Answer(**nodes[node], holds="".join(x for x, has in zip("ABC", inside, strict=False) if has))
                     for node, *inside in zip(combination.answers, *members, strict=True)

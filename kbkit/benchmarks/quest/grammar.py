@@ -88,7 +88,7 @@ class Shape:
 
     ``template``: its name in the published files. ``tree``: an expression of ``@A``, ``@B``, ``@C``. ``original``: the
     form of the original query. ``commutes``: letters whose order does not matter. ``tiers``: those of the
-    paraphrase, preferred ones first.
+    paraphrase, preferred ones first. ``read_only``: forms that are only parsed.
     """
 
     template: str
@@ -96,11 +96,17 @@ class Shape:
     original: Form
     tiers: tuple[tuple[Form, ...], ...]
     commutes: str = ""
+    read_only: tuple[Form, ...] = ()
 
     @property
     def forms(self) -> tuple[Form, ...]:
         """The forms of all tiers."""
         return tuple(form for tier in self.tiers for form in tier)
+
+    @property
+    def readable(self) -> tuple[Form, ...]:
+        """All forms that are parsed."""
+        return (*self.forms, *self.read_only, self.original)
 
     @property
     def letters(self) -> tuple[str, ...]:
@@ -137,6 +143,7 @@ class Grammar:
     leads: tuple[str, ...]
     plain: int
     questions: tuple[str, ...]
+    read_leads: tuple[str, ...] = ()
 
     def shape(self, template: str) -> Shape:
         """Return the shape of a template."""
@@ -162,6 +169,7 @@ def grammar() -> Grammar:
         (*leads["words"], *leads["questions"]),
         leads["plain"],
         tuple(leads["questions"]),
+        (*leads["words"], *leads["questions"], *leads["read"]),
     )
 
 
@@ -173,7 +181,8 @@ def _shape(row: Mapping[str, Any]) -> Shape:
         tuple(dict.fromkeys(form for text in row.get(key, []) for form in Form.of(text).permuted(orders)))
         for key in ("first", "forms", "otherwise")
     )
-    return Shape(row["template"], parse(row["expression"]), original, tiers, row.get("commutes", ""))
+    read_only = tuple(map(Form.of, row.get("read", [])))
+    return Shape(row["template"], parse(row["expression"]), original, tiers, row.get("commutes", ""), read_only)
 
 
 def divided(phrase: str) -> tuple[str, str]:

@@ -71,6 +71,8 @@ def by_model(calls: Calls, queries: Sequence[Query]) -> list[tuple[str, str]]:
 def parse_query(query: str, categories: Mapping[str, str]) -> str | None:
     """Return the expression of a query of the grammar; None if there is none, or more than one.
 
+    Operands that commute are sorted.
+
     ``categories`` maps each known phrase to its expression. Phrases may contain words of the grammar ("war or peace");
     readings with fewer phrases are preferred. Use a :class:`Parser` for many queries.
     """
@@ -117,13 +119,13 @@ def _without_leads(text: str) -> Iterator[str]:
     bare = [text, *([text[:-1].rstrip()] if text.endswith(("?", ".", "!")) else [])]
     for words in bare:
         yield words
-        yield from (words[len(lead) + 1 :] for lead in grammar().leads if words.startswith(lead + " "))
+        yield from (words[len(lead) + 1 :] for lead in grammar().read_leads if words.startswith(lead + " "))
 
 
 def _readings(text: str, known: Mapping[str, str]) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Yield every reading of a text: number of the shape, expressions of its letters."""
     for number, shape in enumerate(grammar().shapes):
-        for form in (*shape.forms, shape.original):
+        for form in shape.readable:
             for found in _matches(form, 0, text, {}, known):
                 yield number, _expressions(shape, found, known)
 
