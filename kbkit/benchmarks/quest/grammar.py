@@ -24,6 +24,7 @@ _NOT_AFTER_BE = re.compile(
     "|born|built|found|held|made|set|shot|sold|sung) "
 )
 """Modifiers that would need another verb than are, or another tense."""
+_TIERS = ("first", "forms", "otherwise")
 _DATE = re.compile(r"from \d+")
 _MIDDLE = re.compile(r"[a-z ]+ (?:which|whom) |with .* as an? ")
 """A rest with the name in its middle: in which Jane Doe acted."""
@@ -88,7 +89,8 @@ class Shape:
 
     ``template``: its name in the published files. ``tree``: an expression of ``@A``, ``@B``, ``@C``. ``original``: the
     form of the original query. ``commutes``: letters whose order does not matter. ``tiers``: those of the
-    paraphrase, preferred ones first. ``read_only``: forms that are only parsed.
+    paraphrase, preferred ones first. ``readable``: all forms that are parsed, with
+    letters in one order.
     """
 
     template: str
@@ -96,17 +98,12 @@ class Shape:
     original: Form
     tiers: tuple[tuple[Form, ...], ...]
     commutes: str = ""
-    read_only: tuple[Form, ...] = ()
+    readable: tuple[Form, ...] = ()
 
     @property
     def forms(self) -> tuple[Form, ...]:
         """The forms of all tiers."""
         return tuple(form for tier in self.tiers for form in tier)
-
-    @property
-    def readable(self) -> tuple[Form, ...]:
-        """All forms that are parsed."""
-        return (*self.forms, *self.read_only, self.original)
 
     @property
     def letters(self) -> tuple[str, ...]:
@@ -179,10 +176,11 @@ def _shape(row: Mapping[str, Any]) -> Shape:
     orders += [order for order in itertools.permutations(orders[0]) if order != orders[0]]
     tiers = tuple(
         tuple(dict.fromkeys(form for text in row.get(key, []) for form in Form.of(text).permuted(orders)))
-        for key in ("first", "forms", "otherwise")
+        for key in _TIERS
     )
-    read_only = tuple(map(Form.of, row.get("read", [])))
-    return Shape(row["template"], parse(row["expression"]), original, tiers, row.get("commutes", ""), read_only)
+    own = (text for key in (*_TIERS, "read") for text in row.get(key, []))
+    readable = (*map(Form.of, own), original)  # one order of letters suffices, as expressions are sorted
+    return Shape(row["template"], parse(row["expression"]), original, tiers, row.get("commutes", ""), readable)
 
 
 def divided(phrase: str) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from kbkit.benchmarks.quest import phrases
 from kbkit.questions.english import FUNCTION_WORDS
 
 _MACHINE_ID = re.compile(
-    r"/?[a-z]/[0-9a-z_]+|[A-Za-z]{1,8}[_:\-]\d+|[A-Z]\d{3,}|\d{5,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+    r"/?[a-z]/[0-9a-z_]+|[A-Za-z]{1,8}[_:]\d+|[A-Za-z]{1,8}-?\d{3,}|\d{5,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
     r"|[0-9a-f]{16,}|[a-z]+://\S+|urn:\S+|_:\S+"
 )
 _SYMBOLS = re.compile(r"[/\\_|<>{}\[\]=#@*^~\"]|\(|\)|\s&\s|\.\.\.|…")
@@ -17,7 +17,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _PLACEHOLDERS = {"", "-", "?", "n.a", "na", "nan", "nil", "none", "null", "other", "unassigned", "undefined", "unknown"}
 _SINGULAR_VERB = re.compile(r"\b(?:that|who) (?:is|was|has|does|goes)\b")
 _ACTIVE_FOR_PASSIVE = re.compile(rf"\bthat (?:{phrases.PASSIVE_VERBS}) (?:as|at|by|for|in|on|under)\b")
-_HEADLESS = FUNCTION_WORDS | {"without", "whose", "although", "because"}
+_HEADLESS = FUNCTION_WORDS | {"about", "although", "because", "under", "without"}
 MACHINE_ID = "a machine id"
 SYMBOLS = "a slash, underscore or another symbol"
 PLACEHOLDER = "a placeholder for a missing value"
