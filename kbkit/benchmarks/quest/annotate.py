@@ -94,10 +94,11 @@ def append(path: Path, judgement: Judgement) -> None:
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         line = json.dumps(asdict(judgement), ensure_ascii=False) + "\n"
-        if path.exists() and not path.read_bytes().endswith(b"\n") and path.stat().st_size:
-            line = "\n" + line  # a killed process left half a line
-        with path.open("a", encoding="utf-8", newline="\n") as file:
-            file.write(line)
+        with path.open("ab+") as file:
+            file.seek(0)
+            complete = file.read().rfind(b"\n") + 1
+            file.truncate(complete)  # a killed process may have left part of a line
+            file.write(line.encode())
             file.flush()
             os.fsync(file.fileno())
 
