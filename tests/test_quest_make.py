@@ -21,8 +21,9 @@ from kbkit.benchmarks.quest.categories import build
 from kbkit.benchmarks.quest.dataset import Dataset
 from kbkit.benchmarks.quest.grammar import grammar
 from kbkit.benchmarks.quest.label import Labelling, by_matching
-from kbkit.benchmarks.quest.make import QuestSettings, make, split_of
+from kbkit.benchmarks.quest.make import QuestSettings, make
 from kbkit.benchmarks.quest.paraphrase import parse_query
+from kbkit.benchmarks.quest.records import split_of
 from kbkit.benchmarks.quest.shown import Condition, Reader
 from kbkit.errors import KbError, LockedError, UnknownNameError
 from kbkit.kb import KnowledgeBase
