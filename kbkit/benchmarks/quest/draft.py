@@ -282,7 +282,8 @@ class Draft:
 
 def default_domains(kb: KnowledgeBase) -> tuple[str, ...]:
     """Return the types that have texts, categories, and enough nodes for sets of some size; the largest if none has."""
-    with_text = [t for t in kb.schema.node_types if t.name in types_with_text(kb)]
+    have = types_with_text(kb)
+    with_text = [t for t in kb.schema.node_types if t.name in have]
     usable = [t for t in with_text if families(kb, t.name)] or with_text or list(kb.schema.node_types)
     largest = max(t.members for t in usable)
     return tuple(t.name for t in usable if t.members >= min(_MIN_MEMBERS, largest))

@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,9 @@ class Family:
 
     def expression(self, value: syntax.Value) -> str:
         """Return the expression with a value (``#key`` for a node) in the slot."""
+        before, slot, after = _around_slot(self.id)
+        if slot and isinstance(value, str) and value.startswith("#"):
+            return f"{before}#{syntax.selector_of(value)}{after}"
         tree = parsed(self.id)
         return str(syntax.fill(tree, dict.fromkeys(syntax.slots(tree), value)))
 
@@ -64,6 +68,14 @@ class Family:
         """Words that tell in a text what the name has to do with a member: those of the phrase and of the fact."""
         _, _, words = self.pattern.replace(phrases.NAME, " ").partition(" ")
         return f"{words} {self.fact.words if self.fact else ''}"
+
+
+@lru_cache(1_000)
+def _around_slot(family: str) -> tuple[str, str, str]:
+    """Return the text before the slot for a node, the slot, and the text after it; empty if the text is not clear."""
+    names = list(syntax.slots(parsed(family)))
+    parts = family.partition(f":{Slot(names[0])}") if len(names) == 1 else ("", "", "")
+    return parts if parts[1] and parts[1] not in parts[2] else ("", "", "")
 
 
 def families(

@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -70,6 +70,11 @@ class Form:
         first = next(piece for piece in self.pieces if isinstance(piece, Slot))
         words = [piece if isinstance(piece, str) else _part(piece, phrases, first.letter) for piece in self.pieces]
         return "".join(words) if all(words) else ""
+
+    @cached_property
+    def literals(self) -> tuple[str, ...]:
+        """The texts between the slots."""
+        return tuple(piece for piece in self.pieces if isinstance(piece, str))
 
     @property
     def heads(self) -> int:

@@ -84,6 +84,7 @@ class Parser:
 
     def __init__(self, categories: Mapping[str, str]) -> None:
         self.categories = categories
+        self._first: dict[int, frozenset[str]] = {}
 
     @cached_property
     def _folded(self) -> Mapping[str, str]:
@@ -96,12 +97,21 @@ class Parser:
                 several.add(folded)
         return {phrase: expression for phrase, expression in found.items() if phrase not in several}
 
+    def _initials(self, known: Mapping[str, str]) -> frozenset[str]:
+        """Return the first characters that a query over these phrases can have."""
+        if id(known) not in self._first:
+            forms = {form.text[0] for shape in grammar().shapes for form in shape.readable if form.text[0] != "{"}
+            self._first[id(known)] = frozenset(forms | {phrase[:1] for phrase in known})
+        return self._first[id(known)]
+
     def parse(self, query: str) -> str | None:
         """Return the expression of a query as :func:`parse_query` does; as written first, then ignoring case."""
         text = _spaced(query)
         lowered = text[:1].lower() + text[1:]
         for known, words in ((self.categories, text), (self.categories, lowered), (self._folded, text.casefold())):
-            found = {reading for start in _without_leads(words) for reading in _readings(start, known)}
+            initials = self._initials(known)
+            starts = (start for start in _without_leads(words) if start[:1] in initials)
+            found = {reading for start in starts for reading in _readings(start, known)}
             if found:
                 fewest = min(len(parts) for _, parts in found)
                 best = {reading for reading in found if len(reading[1]) == fewest}
@@ -126,6 +136,8 @@ def _readings(text: str, known: Mapping[str, str]) -> Iterator[tuple[int, tuple[
     """Yield every reading of a text: number of the shape, expressions of its letters."""
     for number, shape in enumerate(grammar().shapes):
         for form in shape.readable:
+            if not all(piece in text for piece in form.literals):
+                continue
             for found in _matches(form, 0, text, {}, known):
                 yield number, _expressions(shape, found, known)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Callable
+from functools import lru_cache
 
 from kbkit.benchmarks.quest import phrases
 from kbkit.questions.english import FUNCTION_WORDS
@@ -37,19 +39,34 @@ def objection(phrase: str, name: str, pattern: str = phrases.NAME, *, numeric: b
     ``numeric``, the name may be a number, because the pattern says which quantity it is.
     """
     words = [word.casefold() for word in _WORD.findall(name)]
-    stops = all(word in FUNCTION_WORDS for word in words) and name == name.lower() and not numeric
+    checks: tuple[tuple[str, Callable[[], bool]], ...] = (
+        (MACHINE_ID, lambda: not numeric and bool(_MACHINE_ID.fullmatch(name))),
+        (PLACEHOLDER, lambda: name.casefold().strip(". ") in _PLACEHOLDERS),
+        (SYMBOLS, lambda: bool(_SYMBOLS.search(phrase.replace(f'"{name}"', name)))),
+        (NUMBER, lambda: not numeric and not any(letter.isalpha() for letter in name)),
+        (STOP_WORDS, lambda: not numeric and name == name.lower() and all(word in FUNCTION_WORDS for word in words)),
+        (REPEATED, lambda: _repeats(phrase, words, pattern)),
+        (AGREEMENT, lambda: _disagrees(pattern)),
+        (NO_HEAD, lambda: _is_headless(phrase)),
+    )
+    return next((reason for reason, found in checks if found()), "")
+
+
+@lru_cache(1_000)
+def _disagrees(pattern: str) -> bool:
+    return bool(_SINGULAR_VERB.search(pattern) or _ACTIVE_FOR_PASSIVE.search(pattern))
+
+
+def _is_headless(phrase: str) -> bool:
     first = _WORD.match(phrase)
-    checks = {
-        MACHINE_ID: bool(_MACHINE_ID.fullmatch(name)) and not numeric,
-        PLACEHOLDER: name.casefold().strip(". ") in _PLACEHOLDERS,
-        SYMBOLS: bool(_SYMBOLS.search(phrase.replace(f'"{name}"', name))),
-        NUMBER: not any(letter.isalpha() for letter in name) and not numeric,
-        STOP_WORDS: stops,
-        REPEATED: _repeats(phrase, words, pattern),
-        AGREEMENT: bool(_SINGULAR_VERB.search(pattern) or _ACTIVE_FOR_PASSIVE.search(pattern)),
-        NO_HEAD: not first or first[0].casefold() in _HEADLESS,
-    }
-    return next((reason for reason, found in checks.items() if found), "")
+    return not first or first[0].casefold() in _HEADLESS
+
+
+@lru_cache(1_000)
+def _around(pattern: str) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Return the words of a pattern, and its participles."""
+    words = tuple(word.casefold() for word in _WORD.findall(pattern.replace(phrases.NAME, " ")))
+    return words, frozenset(word for word in words[1:] if len(word) > 4 and word.endswith("ed"))
 
 
 def _repeats(phrase: str, name: list[str], pattern: str) -> bool:
@@ -57,8 +74,7 @@ def _repeats(phrase: str, name: list[str], pattern: str) -> bool:
     words = [word.casefold() for word in _WORD.findall(phrase)]
     if any(one == other for one, other in itertools.pairwise(words)):
         return True
-    around = [word.casefold() for word in _WORD.findall(pattern.replace(phrases.NAME, " "))]
+    around, verbs = _around(pattern)
     if len(name) == 1 and around and phrases.plural(name[0]) == around[0]:
         return True
-    verbs = {word for word in around[1:] if len(word) > 4 and word.endswith("ed")}
     return any(word.endswith(verb) for word in name for verb in verbs)
