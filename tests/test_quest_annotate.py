@@ -127,4 +127,4 @@ def test_agreement_command(here: Run, folder: Path) -> None:
     expected = (7 / 12) ** 2 + (5 / 12) ** 2
     assert rows[0]["kappa"] == pytest.approx((10 / 12 - expected) / (1 - expected))
     assert rows[4]["agreement"] == 0.25
-    assert here("quest", "agreement", folder, "--rater", "ann").returncode == 1
+    assert here("quest", "agreement", folder, "--raters", "ann").returncode == 1

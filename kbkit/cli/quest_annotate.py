@@ -97,8 +97,8 @@ def _choice(question: str, valid: Callable[[str], bool]) -> str:
 def agreement(
     context: typer.Context,
     dataset: Data,
-    rater: Annotated[
-        list[str] | None, typer.Option("--rater", metavar="NAME", help="Rater to compare (default: all); repeatable.")
+    raters: Annotated[
+        list[str] | None, typer.Option("--raters", metavar="NAME", help="Rater to compare (default: all); repeatable.")
     ] = None,
     format: Format = None,
     output: Output = None,
@@ -113,7 +113,7 @@ def agreement(
     from kbkit.benchmarks.quest.label import RELEVANT
     from kbkit.display.render import write
 
-    found = files.raters(Dataset.open(dataset), rater or ())
+    found = files.raters(Dataset.open(dataset), raters or ())
     ratings: dict[str, dict[Hashable, int]] = {
         name: {pair: one.rating for pair, one in own.items()} for name, own in found.items()
     }
