@@ -1,20 +1,14 @@
-"""Stage 3: one query from a relational question and textual properties, and a paraphrase of it."""
+"""Stage 3: one query from a relational question and textual properties, and a paraphrase of it, by models."""
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-from typing import NamedTuple
-
-import numpy as np
+from dataclasses import dataclass, replace
 
 from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.pipeline import Item, Row, Stage
 from kbkit.benchmarks.stark.relational import Grounding
-from kbkit.benchmarks.stark.textual import Requirement
+from kbkit.benchmarks.stark.textual import Property, Requirement
 from kbkit.llm.calls import Answer, Calls
 from kbkit.schema import Role
 
@@ -24,53 +18,41 @@ _MAX_LENGTH = 2_000
 
 @dataclass(frozen=True)
 class Wording(Row):
-    """The fused query and its paraphrase, which is the query of the dataset."""
+    """The fused query and its paraphrase, which is the query of the dataset.
+
+    ``relational_words`` and ``textual_words`` count the words of its relations and of its properties. ``used`` are the
+    numbers of the properties that it asks for (None: all).
+    """
 
     fused: str = ""
     query: str = ""
+    relational_words: int = 0
+    textual_words: int = 0
+    used: list[int] | None = None
 
 
 FUSED = Stage("3_fused", Wording)
 
 
-class Grammar(NamedTuple):
-    """The forms of queries: ``fuse`` and ``rephrase`` with properties, ``alone`` without, ``roles`` by role."""
-
-    fuse: tuple[str, ...]
-    rephrase: tuple[str, ...]
-    alone: tuple[str, ...]
-    roles: dict[str, tuple[str, ...]]
-
-    def forms(self, role: str) -> tuple[str, ...]:
-        """Return the paraphrase forms for a role."""
-        return (*self.rephrase, *self.roles.get(role, ()))
+def used_properties(query: Item) -> list[Property]:
+    """Return the properties that a query asks for."""
+    properties, used = query[Requirement].properties, query[Wording].used
+    return properties if used is None else [properties[number] for number in used]
 
 
-@cache
-def grammar() -> Grammar:
-    """Return the grammar that ships with kbkit."""
-    data = tomllib.loads(Path(__file__).with_name("grammar.toml").read_text(encoding="utf-8"))
-    roles = {name: tuple(forms["rephrase"]) for name, forms in data["roles"].items()}
-    return Grammar(tuple(data["fuse"]), tuple(data["rephrase"]), tuple(data["alone"]), roles)
+def words_of(query: Item, used: Sequence[int] | None = None) -> tuple[int, int]:
+    """Return the numbers of words of a query's relations and of its properties, or of the ``used`` ones."""
+    properties = query[Requirement].properties
+    texts = [properties[number].text for number in (range(len(properties)) if used is None else used)]
+    return count_words(query[Grounding].question), sum(map(count_words, texts))
 
 
-def by_grammar(question: str, properties: Sequence[str], role: str, rng: np.random.Generator) -> tuple[str, str]:
-    """Return the fused query and its paraphrase, both by the grammar."""
-    known = grammar()
-    joined = " and ".join(filter(None, (", ".join(properties[:-1]), properties[-1]))) if properties else ""
-    plain = known.fuse if properties else known.alone[:1]
-    varied = known.forms(role) if properties else known.alone
-    first, second = (forms[int(rng.integers(len(forms)))] for forms in (plain, varied))
-    values = {"question": question, "stem": question.rstrip("?"), "p": joined}
-    return first.format(**values), second.format(**values)
+def fused(calls: Calls, queries: Sequence[Item], targets: Sequence[str], roles: Sequence[Role]) -> list[Wording]:
+    """Return queries that the first model fuses; ``targets`` are the types of the answers.
 
-
-def by_models(calls: Calls, queries: Sequence[Item], targets: Sequence[str], roles: Sequence[Role]) -> list[Wording]:
-    """Return queries that the first model fuses and the second paraphrases; ``targets`` are the types of the answers.
-
-    A query is dropped if a model gives no usable answer.
+    A query is dropped if the model gives no usable answer.
     """
-    first = [
+    inputs = [
         {
             "question": query[Grounding].question,
             "properties": [p.text for p in query[Requirement].properties],
@@ -80,21 +62,31 @@ def by_models(calls: Calls, queries: Sequence[Item], targets: Sequence[str], rol
         }
         for query, target, role in zip(queries, targets, roles, strict=True)
     ]
+    rows = []
+    for query, answer in zip(queries, calls.ask("stark_fuse", inputs), strict=True):
+        text, reason = checked(answer, [slot.name for slot in query[Grounding].slots.values()])
+        rows.append(Wording(query.id, text, "", *words_of(query), dropped=reason))
+    return rows
+
+
+def rephrased(
+    calls: Calls, queries: Sequence[Item], wordings: Sequence[Wording], targets: Sequence[str], roles: Sequence[Role]
+) -> list[Wording]:
+    """Return fused queries with a paraphrase by the second model; a query without a usable one is dropped."""
     names = [[slot.name for slot in query[Grounding].slots.values()] for query in queries]
-    answers = calls.ask("stark_fuse", first)
-    fused = [_query(answer, required) for answer, required in zip(answers, names, strict=True)]
-    valid = [i for i, (query, _) in enumerate(fused) if query]
-    second = [{"query": fused[i][0], "names": names[i], "target": targets[i], "role": roles[i].name} for i in valid]
-    rephrased = dict(zip(valid, calls.ask("stark_rephrase", second, model=calls.second), strict=True))
+    valid = [position for position, row in enumerate(wordings) if row.fused]
+    inputs = [
+        {"query": wordings[i].fused, "names": names[i], "target": targets[i], "role": roles[i].name} for i in valid
+    ]
+    answers = dict(zip(valid, calls.ask("stark_rephrase", inputs, model=calls.second), strict=True))
     result = []
-    for i, item in enumerate(queries):
-        text, reason = fused[i]
-        query, reason = _query(rephrased[i], names[i]) if text else ("", reason)
-        result.append(Wording(item.id, text, query, dropped=reason))
+    for position, row in enumerate(wordings):
+        query, reason = checked(answers[position], names[position]) if row.fused else ("", row.dropped)
+        result.append(replace(row, query=query, dropped=reason))
     return result
 
 
-def _query(answer: Answer, names: Sequence[str]) -> tuple[str, str]:
+def checked(answer: Answer, names: Sequence[str]) -> tuple[str, str]:
     """Return a model's query on one line, or "" and the reason; it must contain the names of the entities."""
     if answer.problem:
         return "", f"no query: {answer.problem}"
