@@ -362,10 +362,10 @@ def test_a_model_words_votes_and_labels(world: KnowledgeBase, tmp_path: Path) ->
 
 
 def test_queries_voted_down_are_replaced(world: KnowledgeBase, tmp_path: Path) -> None:
-    """Two of three find queries on seas unnatural; the third vote alone would keep them."""
+    """Two of three find queries on organisations unnatural; the third vote alone would keep them."""
 
     def change(asked: dict[str, Any]) -> Any:
-        if "original" in asked and "coast" in asked["original"]:
+        if "original" in asked and "members" in asked["original"]:
             return {"fluent": True, "same_meaning": True, "natural": False}
         return None
 
@@ -376,7 +376,7 @@ def test_queries_voted_down_are_replaced(world: KnowledgeBase, tmp_path: Path) -
     assert all(row["naturalness"] == [False, True, False] for row in dropped)
     assert done.report["dropped"]["it was voted down for naturalness"] == len(dropped)
     assert len(done.records) == 7
-    assert not any("coast" in row["query"] for row in done.records)
+    assert not any("members" in row["query"] for row in done.records)
 
 
 def test_invalid_answers_are_counted(world: KnowledgeBase, tmp_path: Path) -> None:

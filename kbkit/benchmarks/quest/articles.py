@@ -29,17 +29,19 @@ _BODY = re.compile(
 _BEFORE_OF = re.compile(r".*\b(?:Academy|College|Institute|Ministry|Museum|School|University) of .*")
 
 
-def with_article(name: str, node_type: str) -> str:
+def with_article(name: str, node_type: str, article: str = "") -> str:
     """Return a name as it reads within a sentence, with ``the`` if names of its type have it.
 
-    Only names of places and organisations are changed; titles, people and terms are not.
+    ``article`` is the one that the schema gives for the type. Only names of places and organisations are changed;
+    titles, people and terms are not.
     """
     kind = node_type.replace("_", " ").casefold()
     if _ARTICLE.match(name):
         return name
     if kind == "currency" and " " not in name:
         name = name.lower() if name.istitle() else name
-    always, place, body = kind in _ALWAYS, kind in _PLACES, kind in _BODIES
+    place, body = kind in _PLACES, kind in _BODIES
+    always = kind in _ALWAYS or (bool(article) and not (body and " " not in name))
     if always and re.search(r"(?<! of) (?:Bay|Creek|Sound|Harbour)$", name):
         return name
     wanted = always or ((place or body) and bool(_ALONE.fullmatch(name) or _STARTS.fullmatch(name)))

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from kbkit.answers import english
 from kbkit.benchmarks.quest import phrases
 from kbkit.benchmarks.quest.articles import with_article
 from kbkit.schema import Attribute, quote
 
 if TYPE_CHECKING:
     from kbkit.benchmarks.quest.categories import Categories
+    from kbkit.benchmarks.quest.families import Family
     from kbkit.kb import KnowledgeBase
 
 FIELD = "facts"
@@ -52,19 +54,27 @@ class Fact:
 
 def of_head(domain: str, label: str, other: str) -> Fact:
     """Return the fact of a head about tails of type ``other``: ``It was made in {names}``."""
-    subject, possessive, noun = _subject(domain), _possessive(domain), phrases.spoken(other)
+    subject, possessive, noun = _subject(domain), _possessive(domain), english.spoken(other)
     if noun in phrases.MARKERS:
         return Fact(f"{possessive} {noun} is {_NAMES}.", f"{possessive} {phrases.plural(noun)} are {_NAMES}.")
-    also, either = phrases.ALSO.fullmatch(label), phrases.EITHER.fullmatch(label)
+    also, either, has_as = (p.fullmatch(label) for p in (phrases.ALSO, phrases.EITHER, phrases.HAS_AS))
     if also:
         return _same(f"Those who {also[1]} it also {also[2]} {_NAMES}.")
     if either:
         return _same(f"{subject} is linked to {_NAMES} as {either[1]}.")
+    if has_as:
+        return _as_noun(subject, has_as[1])
     clause = phrases.finite(label)
     if not clause:
         return Fact(f"{possessive} {label} is {_NAMES}.", f"{possessive} {phrases.plural_noun(label)} are {_NAMES}.")
-    clause = f"was {label}" if phrases.is_passive(domain, label) else clause
-    return _of_noun(subject, label, clause, noun) or _same(f"{subject} {clause} {_NAMES}.")
+    sentence = f"{subject} {clause.replace('{}', _NAMES)}." if "{}" in clause else f"{subject} {clause} {_NAMES}."
+    return _of_noun(subject, label, clause, noun) or _same(sentence)
+
+
+def _as_noun(subject: str, noun: str) -> Fact:
+    """Return the fact that a node has others in a role: ``It has {names} as members``."""
+    one = f"{subject} has {_NAMES} as {english.with_article(noun)}."
+    return Fact(one, f"{subject} has {_NAMES} as {phrases.plural_noun(noun)}.")
 
 
 def _of_noun(subject: str, label: str, clause: str, noun: str) -> Fact | None:
@@ -80,22 +90,19 @@ def _of_noun(subject: str, label: str, clause: str, noun: str) -> Fact | None:
         group = noun in phrases.GROUPS
         one = f"{subject} is in the {_NAMES} {noun}." if group else f"{subject} has the {noun} {_NAMES}."
         return Fact(one, f"{subject} {'is in' if group else 'has'} the {phrases.plural(noun)} {_NAMES}.")
-    many = f"{subject} has {_NAMES} as {phrases.plural_noun(has[1])}."
-    return Fact(f"{subject} has {_NAMES} as {phrases.article(has[1])} {has[1]}.", many)
+    return _as_noun(subject, has[1])
 
 
 def of_tail(domain: str, label: str) -> Fact:
     """Return the fact of a tail about heads: ``It was directed by {names}``, ``{names} acted in it``."""
     subject, object_ = _subject(domain), "this person" if phrases.are_people(domain) else "it"
-    clause, has = phrases.finite(label), phrases.HAS.fullmatch(label)
-    if not clause or (has and not phrases.ends_with_preposition(label) and not phrases.WHERE_AT_END.fullmatch(label)):
-        noun = has[1] if has else label
-        return _same(f"{subject} is {phrases.article(noun)} {noun} of {_NAMES}.")
-    by = phrases.passive(label)
+    clause, noun, by = phrases.finite(label), phrases.noun_of(label), phrases.passive(label)
+    if noun:
+        return _same(f"{subject} is {english.with_article(noun)} of {_NAMES}.")
+    if not clause:
+        return _same(f"{subject} is linked to {_NAMES}.")
     if by:
-        return _same(f"{subject} {'was' if phrases.is_past(label) else 'is'} {by} by {_NAMES}.")
-    if phrases.is_passive("", label):
-        return Fact(f"{_NAMES} was {label} {object_}.", f"{_NAMES} were {label} {object_}.")
+        return _same(f"{subject} {by} {_NAMES}.")
     clause = phrases.without_place(label, clause)
     return Fact(f"{_NAMES} {clause} {object_}.", f"{_NAMES} {phrases.agreeing(clause)} {object_}.")
 
@@ -105,11 +112,11 @@ def of_attribute(domain: str, attribute: Attribute) -> Fact:
     possessive = _possessive(domain)
     words, unit = attribute_and_unit(attribute)
     after = f" {unit}" if unit else ""
-    if re.search(r"^\w+ed$", words) and attribute.type in _NUMBERS:
+    if attribute.type in _NUMBERS and english.is_participle(words):
         return _same(f"{_subject(domain)} was {words} in {_NAMES}.")
     if attribute.type.endswith("[]"):
         return Fact(f"{possessive} {words} include {_NAMES}.", f"{possessive} {words} include {_NAMES}.")
-    verb = "are" if phrases.is_plural(words) else "is"
+    verb = "are" if english.is_plural(words) else "is"
     return _same(f"{possessive} {words} {verb} {_NAMES}{after}.")
 
 
@@ -230,7 +237,7 @@ def _of_groups(kb: KnowledgeBase, found: Categories) -> pl.DataFrame:
         if fact is None or family.id not in used:
             continue
         own = frame.filter(pl.col("family") == number).join(names, on="value", maintain_order="left")
-        own = _with_articles(own, family.other)
+        own = _with_articles(own, family)
         listed = own.group_by("id", maintain_order=True).agg("name").sort("id")
         count = pl.col("name").list.len()
         joined = pl.col("name").list.head(count - 1).list.join(", ") + " and " + pl.col("name").list.last()
@@ -255,7 +262,9 @@ def _names(kb: KnowledgeBase, values: np.ndarray) -> pl.DataFrame:
     return kb.tables.lookup(sql, {"code": CODE.pattern}, {"kbkit_wanted": wanted})
 
 
-def _with_articles(frame: pl.DataFrame, node_type: str) -> pl.DataFrame:
-    distinct = frame["name"].unique().to_list() if node_type else []
-    changed: Mapping[str, str] = {name: shown for name in distinct if (shown := with_article(name, node_type)) != name}
+def _with_articles(frame: pl.DataFrame, family: Family) -> pl.DataFrame:
+    distinct = frame["name"].unique().to_list() if family.other else []
+    changed: Mapping[str, str] = {
+        name: shown for name in distinct if (shown := with_article(name, family.other, family.article)) != name
+    }
     return frame.with_columns(pl.col("name").replace(changed)) if changed else frame

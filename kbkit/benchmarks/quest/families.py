@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kbkit.answers import syntax
+from kbkit.answers import english, syntax
 from kbkit.answers.parse import parse
 from kbkit.answers.syntax import Condition, Edge, Filter, Nodes, Slot, Step
 from kbkit.benchmarks.quest import facts, phrases
@@ -39,7 +39,8 @@ class Family:
     """A family: ``id`` is an expression with one slot, ``pattern`` the phrase.
 
     The slot is for a node of type ``other`` ("" if the pattern is the user's), or for a value of ``attribute``.
-    ``fact`` words the sentence of a document about the members' categories; None if documents say nothing of them.
+    ``article`` precedes the names of ``other``. ``fact`` words the sentence of a document about the members'
+    categories; None if documents say nothing of them.
     """
 
     id: str
@@ -47,6 +48,7 @@ class Family:
     attribute: Attribute | None = None
     other: str = ""
     fact: Fact | None = None
+    article: str = ""
 
     def expression(self, value: syntax.Value) -> str:
         """Return the expression with a value (``#key`` for a node) in the slot."""
@@ -60,7 +62,7 @@ class Family:
         """Return the phrase of the category with this name."""
         if self.attribute is not None and name[:1].islower() and self.pattern.endswith(f" is {phrases.NAME}"):
             name = f'"{name}"'  # a common noun would need an article
-        shown = with_article(name, self.other) if self.other else name
+        shown = with_article(name, self.other, self.article) if self.other else name
         return self.pattern.replace(phrases.NAME, shown)
 
     @property
@@ -141,23 +143,34 @@ def _relations(kb: KnowledgeBase, domain: str) -> Iterator[Family]:
         if not any(domain in (s.head, s.tail) for s in relation.signatures):
             continue
         label = " ".join((relation.label or relation.name.replace("_", " ")).split())
-        either = phrases.of_either(domain, label)
-        # With the same pairs in both directions there is one family, worded as for heads.
-        one_way = not either and not _mutual(kb, relation)
+        own = dict(relation.phrases).get(domain, "")
+        either = "" if own else phrases.of_either(domain, label)
+        mutual = _mutual(kb, relation)
         for signature in relation.signatures:
             if signature.head == domain:
-                path = _path(kb, relation, signature.tail, domain, "both" if either else "heads")
-                pattern = either or _of_head(domain, label, signature.tail)
-                fact = facts.of_head(domain, label, signature.tail)
-                yield Family(path, pattern, other=signature.tail, fact=fact)
-            if signature.tail == domain and (one_way or not _runs(relation, domain, signature.head)):
+                ends = "both" if phrases.of_either(domain, label) else "heads"
+                path = _path(kb, relation, signature.tail, domain, ends)
+                yield _family(kb, path, domain, signature.tail, own or label, either)
+            # With the same pairs in both directions there is one family, worded as for heads.
+            twice = mutual or bool(phrases.of_either(domain, label))
+            if signature.tail == domain and (not twice or not _runs(relation, domain, signature.head)):
                 path = _path(kb, relation, signature.head, domain, "tails")
-                fact = facts.of_head(domain, label, signature.head) if either else facts.of_tail(domain, label)
-                yield Family(path, either or phrases.of_tail(domain, label), other=signature.head, fact=fact)
+                inverse = own or relation.inverse
+                if inverse or either:
+                    yield _family(kb, path, domain, signature.head, inverse or label, either)
+                else:
+                    pattern, fact = phrases.of_tail(domain, label), facts.of_tail(domain, label)
+                    yield Family(path, pattern, None, signature.head, fact, kb.schema.type(signature.head).article)
+
+
+def _family(kb: KnowledgeBase, path: str, domain: str, other: str, label: str, either: str) -> Family:
+    """Return the family of nodes that are the subject of a label."""
+    fact = facts.of_head(domain, label, other)
+    return Family(path, either or _of_head(domain, label, other), None, other, fact, kb.schema.type(other).article)
 
 
 def _of_head(domain: str, label: str, other: str) -> str:
-    if other.casefold().endswith("category") and not label.endswith(phrases.spoken(other)):
+    if other.casefold().endswith("category") and not label.endswith(english.spoken(other)):
         return phrases.of_category(domain, other)
     return phrases.of_head(domain, label, other)
 

@@ -2,51 +2,27 @@
 
 A label reads as ``head LABEL tail``. In a pattern, ``{name}`` is the node or value that the members of the category
 share. A phrase is a head (``movies``) and a modifier (``directed by Jane Doe``) or a relative clause (``in which Jane
-Doe acted``).
+Doe acted``). Verbs, plurals and articles come from :mod:`kbkit.answers.english`.
 """
 
 from __future__ import annotations
 
 import re
 
+from kbkit.answers import english
+from kbkit.answers.english import spoken
+from kbkit.benchmarks.quest.grammar import divided
+
 NAME = "{name}"
 
-_IRREGULAR = {"person": "people", "child": "children", "man": "men", "woman": "women", "species": "species"}
-_PEOPLE = {"person", "people", "human", "author"}
-_AGREES = {"is": "are", "was": "were", "has": "have", "does": "do", "goes": "go"}
-_AUXILIARY = {"are", "were", "have", "had", "do", "did", "can", "may", "will"}
-_PAST = re.compile(
-    "became|began|bore|bought|brought|built|came|drew|drove|fell|fought|found|gave|grew|had|held|knew|led|left|lost|made"
-    "|met|paid|ran|sang|sold|spoke|stood|sung|taught|took|went|won|wrote|.*ed"
-)
-_PARTICIPLES = {
-    **{"began": "begun", "bore": "borne", "drew": "drawn", "drove": "driven", "gave": "given", "grew": "grown"},
-    **{"knew": "known", "sang": "sung", "spoke": "spoken", "took": "taken", "wrote": "written", "writes": "written"},
-    **{"makes": "made", "sells": "sold", "builds": "built", "holds": "held", "leads": "led", "pays": "paid"},
-    **{"speaks": "spoken", "wins": "won", "teaches": "taught", "finds": "found", "buys": "bought"},
-}
-PASSIVE_VERBS = (
-    "based|born|built|composed|designed|developed|distributed|educated|employed|featured|filmed|found|founded|held"
-    "|hosted|included|introduced|invented|located|made|named|performed|produced|published|recorded|released|set|shot"
-    "|shown|situated|sold|sung|translated|used|written"
-)
-"""Participles that describe an inanimate head without an auxiliary: papers ``published in`` a venue."""
-_PREPOSITIONS = "about along among at between by for from in into near of on over through to under with"
-_PREPOSITION = re.compile(rf"(?:.* )?(?:{_PREPOSITIONS.replace(' ', '|')}|like)")
-_PASSIVE = re.compile(
-    r"\w+(?:ed|made|written|sung|built|held|found|known) by|(?:affiliated|associated|related|linked|connected|located"
-    r"|based|assigned|attached|married|adjacent|close|similar|equal|next|relative) \w+|\w+ together with"
-)
-HAS = re.compile(r"ha(?:s|ve|d) (?:an? |the )?(?!as )(.+)")
+_PREPOSITIONS = "|".join(sorted(english.PREPOSITIONS))
+_ENDS_WITH_PREPOSITION = re.compile(rf"(?:.* )?(?:{_PREPOSITIONS})")
+HAS = re.compile(r"ha(?:s|ve|d) (?:an? |the )?(?!as |\{)(.+)")
+HAS_AS = re.compile(r"ha(?:s|ve) \{\} as (?:an?|the) (.+)")
 EITHER = re.compile(r"has as (.+), or is it")
 ALSO = re.compile(r"those who (\w+) it also (\w+)")
-_IS_A = re.compile(rf"is (an? \w+(?: or an? \w+)*)( (?:{_PREPOSITIONS.replace(' ', '|')})(?: .*)?)")
-_PLURAL = re.compile(r"(?!.*(?:series|species|news)$).*[^aius]s|.*[ei]as")
-WHERE_AT_END = re.compile(rf"(.* (?:{_PREPOSITIONS.replace(' ', '|')}|as)) (?:the|its|an?) [^,]+")
-_STRANDED = re.compile(rf"(.+?) ((?:{_PREPOSITIONS.replace(' ', '|')})(?: or (?:{_PREPOSITIONS.replace(' ', '|')}))?)")
-_WITH_PARTICIPLE = re.compile(
-    rf"(?:is|was) (\w+ed|{PASSIVE_VERBS}|linked|known)((?: together)? (?:{_PREPOSITIONS.replace(' ', '|')}|as))?"
-)
+_WHERE_AT_END = re.compile(rf"(.* (?:{_PREPOSITIONS})) (?:the|its|an?) [^,]+")
+_STRANDED = re.compile(rf"(.+?) ((?:{_PREPOSITIONS})(?: or (?:{_PREPOSITIONS}))?)")
 GROUPS = {"category", "class", "family", "field", "genre", "language", "series", "style"}
 """Nouns that follow the name of a group: in the Comedy genre."""
 MARKERS = {"hashtag", "keyword", "label", "subject heading", "tag", "term"}
@@ -56,154 +32,74 @@ _ACRONYMS = {"doi", "eu", "gdp", "id", "isbn", "uk", "un", "url", "us"}
 
 
 def plural(node_type: str) -> str:
-    """Return the plural of a type's name.
-
-    ``country`` gives countries, ``field_of_study`` fields of study, ``gene/protein`` genes or proteins.
-    """
-    name = spoken(node_type)
-    if "/" in name:
-        return " or ".join(plural(part) for part in name.split("/"))
-    first, of, rest = name.partition(" of ")
-    *before, last = first.split(" ")
-    return " ".join([*before, _plural(last)]) + of + rest
-
-
-def _plural(word: str) -> str:
-    if word.casefold() in _IRREGULAR:
-        return _IRREGULAR[word.casefold()]
-    if re.search(r"[^aeiou]y$", word):
-        return word[:-1] + "ies"
-    if re.search(r"(?<=\w)sis$", word):
-        return word[:-2] + "es"
-    return word + ("es" if re.search(r"(?:s|x|z|ch|sh)$", word) else "s")
-
-
-def spoken(name: str) -> str:
-    """Return a type's, relation's or attribute's name as words."""
-    return " ".join(name.replace("_", " ").split()) or "thing"
+    """Return the plural of a type's name: ``field_of_study`` gives fields of study."""
+    return english.plural(spoken(node_type))
 
 
 def finite(label: str) -> str:
-    """Return a label as a finite verb for one head, or "" if it is a noun.
+    """Return a label as a finite verb for one head, or "" if it is a noun: ``part of`` gives is part of."""
+    found = english.verb_phrase(label)
+    clause = "" if found is None or english.of_noun(label) else found.singular
+    return re.sub(r"^is born\b", "was born", clause)
 
-    ``affiliated with`` gives is affiliated with, ``part of`` is a part of.
-    """
-    word = label.partition(" ")[0].casefold()
-    if word in _AGREES or word in _AUXILIARY:
-        return label
-    if _PASSIVE.fullmatch(label.casefold()) or word in _PREPOSITIONS.split():
-        return f"is {label}"
-    if _PAST.fullmatch(word) or _infinitive(word):
-        return label
-    if _PREPOSITION.fullmatch(label.casefold()):
-        return f"is {'an' if word[0] in 'aeiou' else 'a'} {label}"
-    return ""
+
+def plural_noun(noun: str) -> str:
+    """Return the plural of a noun phrase whose last noun counts: official or national languages, heads of state."""
+    first, of, rest = noun.partition(" of ")
+    before, space, last = first.rpartition(" ")
+    return before + space + english.plural(last) + of + rest
 
 
 def agreeing(label: str) -> str:
-    """Return a label as a verb for heads in the plural.
+    """Return a label as a verb for heads in the plural, or "" if it is a noun.
 
-    ``flows into`` gives flow into, ``is a member of`` are members of; in ``is expressed in, or expresses`` both parts
-    agree.
+    ``flows into`` gives flow into; in ``is expressed in, or expresses`` both parts agree.
     """
     parts = [agreeing(part) for part in label.split(", or ")] if ", or " in label else []
     if parts and all(parts):
         return ", or ".join(parts)
-    kind = _IS_A.fullmatch(finite(label))
-    if kind:
-        return "are " + re.sub(r"\ban? (\w+)", lambda noun: _plural(noun[1]), kind[1]) + kind[2]
-    first, space, rest = finite(label).partition(" ")
-    word = first.casefold()
-    if word in _AGREES:
-        return _AGREES[word] + space + rest
-    if word in _AUXILIARY or _PAST.fullmatch(word):
-        return first + space + rest
-    return _infinitive(first) + space + rest
-
-
-def _infinitive(verb: str) -> str:
-    """Return a verb without the s of the third person, or "" for other words."""
-    if re.search(r"(?:ss|sh|ch|x|zz)es$", verb):
-        return verb[:-2]
-    if re.search(r"\w\wies$", verb):
-        return verb[:-3] + "y"
-    return verb[:-1] if re.search(r"(?:\w[^\Wsui]|^\wie)s$", verb) else ""
+    found = english.verb_phrase(label)
+    return "" if found is None or english.of_noun(label) else found.plural
 
 
 def of_head(domain: str, label: str, other: str = "") -> str:
-    """Return the pattern of heads that share a tail of type ``other``: ``movies about {name}``."""
-    things, verb, noun = plural(domain), agreeing(label), spoken(other)
-    also = ALSO.fullmatch(label)
+    """Return the pattern of heads that share a tail of type ``other``: ``movies about {name}``.
+
+    In a label, the name is at ``{}`` or at the end.
+    """
+    things, noun = plural(domain), spoken(other)
+    also, has_as = ALSO.fullmatch(label), HAS_AS.fullmatch(label)
     if also:
         return f"{things} such that those who {also[1]} them also {also[2]} {NAME}"
     if noun in MARKERS:
         return f'{things} with the {noun} "{NAME}"'
+    if has_as:
+        return f"{things} with {NAME} as {english.with_article(has_as[1])}"
+    verb = agreeing(label)
     if not verb:
         return f"{things} with the {label} {NAME}"
-    return (
-        f"{things} {_modifier(label, noun) or _participle(domain, label) or f'{_who(domain)} {verb}'} {NAME}".replace(
-            f"{_AFTER} {NAME}", ""
-        )
-    )
+    modifier = _modifier(things, label, noun) or f"{_who(domain)} {verb}"
+    if NAME in modifier:
+        return f"{things} {modifier}"
+    return f"{things} {modifier.replace('{}', NAME)}" if "{}" in modifier else f"{things} {modifier} {NAME}"
 
 
-_AFTER = "\x00"
-"""Marks a modifier that contains the name already."""
-
-
-def _modifier(label: str, noun: str) -> str:
-    """Return the modifier for a label with ``be`` or ``have``, or "" for other labels."""
-    has, finite_label = HAS.fullmatch(label), finite(label)
-    if has and not WHERE_AT_END.fullmatch(label):
-        if _PREPOSITION.fullmatch(label):
+def _modifier(things: str, label: str, noun: str) -> str:
+    """Return the modifier for a label with ``be`` or ``have``, with the name within it or not; "" for other labels."""
+    has, clause = HAS.fullmatch(label), finite(label)
+    if has and not _WHERE_AT_END.fullmatch(label):
+        if ends_with_preposition(label):
             return "" if label.endswith(" with") else f"with {label.partition(' ')[2]}"
         if has[1] == noun:
-            return f"in the {NAME} {noun}{_AFTER}" if noun in GROUPS else f"with the {noun}"
-        return f"with {NAME} as {article(has[1])} {has[1]}{_AFTER}"
-    if finite_label in (f"is in the {noun}", f"comes in the {noun}"):
-        return f"in the {NAME} {noun}{_AFTER}"
-    if finite_label == "is about":
-        return "about"
-    found = _WITH_PARTICIPLE.fullmatch(finite_label)
-    return f"{found[1]}{found[2] or ''}" if found else ""
-
-
-def _participle(domain: str, label: str) -> str:
-    """Return a label that is a participle, with a preposition, if it is passive for the domain."""
-    first, _, rest = label.partition(" ")
-    passive = first in PASSIVE_VERBS.split("|") and bool(rest) and rest in _PREPOSITIONS.split()
-    return label if passive and (not are_people(domain) or first in ("born", "educated")) else ""
-
-
-def is_passive(domain: str, label: str) -> bool:
-    """Return whether a label is a participle with a preposition that describes nodes of a type."""
-    return bool(_participle(domain, label))
-
-
-def is_past(label: str) -> bool:
-    """Return whether a verb is in the past tense."""
-    return bool(_PAST.fullmatch(label))
-
-
-def is_plural(words: str) -> bool:
-    """Return whether the last word looks like a plural."""
-    return bool(_PLURAL.fullmatch(words))
-
-
-def ends_with_preposition(label: str) -> bool:
-    """Return whether a label ends with a preposition: ``has a coast on``."""
-    return bool(_PREPOSITION.fullmatch(label))
-
-
-def without_place(label: str, clause: str) -> str:
-    """Return the clause without a noun for its object at the end: ``is in the language`` gives is in."""
-    ends = None if clause.endswith(label) and clause != label else WHERE_AT_END.fullmatch(clause)
-    return ends[1] if ends else clause
-
-
-def article(noun: str) -> str:
-    """Return the indefinite article for a noun."""
-    return "an" if noun[:1].lower() in "aeio" or noun.lower().startswith(("un", "ur")) else "a"
+            return f"in the {NAME} {noun}" if noun in GROUPS else f"with the {noun}"
+        return f"with {NAME} as {english.with_article(has[1])}"
+    if noun and clause in (f"is in the {noun}", f"comes in the {noun}"):
+        return f"in the {NAME} {noun}"
+    if noun and clause == f"is the {noun} of":
+        return ""
+    found = english.verb_phrase(label)
+    reduced = found.reduced if found and ", or " not in label else ""
+    return reduced if reduced and divided(f"{things} {reduced} {NAME}")[0] == things else ""
 
 
 def of_tail(domain: str, label: str) -> str:
@@ -213,16 +109,15 @@ def of_tail(domain: str, label: str) -> str:
     if also:
         return f"{things} also {also[2]} by those who {also[1]} {NAME}"
     clause = finite(label)
-    has = HAS.fullmatch(label)
-    if not clause or (has and not _PREPOSITION.fullmatch(label) and not WHERE_AT_END.fullmatch(label)):
-        noun = has[1] if has else label
+    noun = noun_of(label)
+    if noun:
         same = noun.casefold() == spoken(domain).casefold()
         return f"{things} of {NAME}" if same else f"{things} {_who(domain)} are {plural_noun(noun)} of {NAME}"
+    if not clause:
+        return f"{things} {_who(domain)} are linked to {NAME}"
     by = passive(label)
     if by:
-        return f"{things} {by} by {NAME}"
-    if _participle(domain, label) or _participle("", label):
-        clause = f"was {label}"
+        return f"{things} {by.partition(' ')[2]} {NAME}"
     clause = without_place(label, clause)
     found = _STRANDED.fullmatch(clause)
     if not found or found[1] in ("is", "was"):
@@ -230,25 +125,30 @@ def of_tail(domain: str, label: str) -> str:
     return f"{things} {found[2]} {'whom' if are_people(domain) else 'which'} {NAME} {found[1]}"
 
 
-def plural_noun(noun: str) -> str:
-    """Return the plural of a noun with what follows it: ``head of state`` gives heads of state."""
-    first, space, rest = noun.partition(" of ")
-    *before, last = first.split(" ")
-    return " ".join([*before, _plural(last)]) + space + rest
+def noun_of(label: str) -> str:
+    """Return the noun of a label that is one or says who has it: ``has the capital`` gives capital; else ""."""
+    has = HAS.fullmatch(label)
+    if has and not ends_with_preposition(label) and not _WHERE_AT_END.fullmatch(label):
+        return has[1]
+    return spoken(label) if english.of_noun(label) else ""
 
 
 def passive(label: str) -> str:
-    """Return the participle of a transitive verb of one word, or ""."""
-    if " " in label:
-        return ""
-    if label in _PARTICIPLES:
-        return _PARTICIPLES[label]
-    if _PAST.fullmatch(label):
-        return "" if label in ("became", "came", "fell", "stood", "went", "had") else label
-    verb = _infinitive(label)
-    if not verb or label in _AGREES:
-        return ""
-    return verb + "d" if verb.endswith("e") else re.sub(r"(?<=[^aeiou])y$", "i", verb) + "ed"
+    """Return the passive of a transitive verb of one word, ``was directed by``, or ""."""
+    found = english.verb_phrase(label)
+    inverse = found.inverse() if found and " " not in label and not english.of_noun(label) else None
+    return inverse.singular if inverse else ""
+
+
+def ends_with_preposition(label: str) -> bool:
+    """Return whether a label ends with a preposition: ``has a coast on``."""
+    return bool(_ENDS_WITH_PREPOSITION.fullmatch(label))
+
+
+def without_place(label: str, clause: str) -> str:
+    """Return the clause without a noun for its object at the end: ``is in the language`` gives is in."""
+    ends = None if clause.endswith(label) and clause != label else _WHERE_AT_END.fullmatch(clause)
+    return ends[1] if ends else clause
 
 
 def of_either(domain: str, label: str) -> str:
@@ -262,7 +162,7 @@ def of_either(domain: str, label: str) -> str:
 
 def are_people(node_type: str) -> bool:
     """Return whether a type's name means people."""
-    return spoken(node_type).casefold() in _PEOPLE
+    return english.is_person(spoken(node_type))
 
 
 def _who(domain: str) -> str:
@@ -282,11 +182,11 @@ def of_attribute(domain: str, attribute: str, *, year: bool, several: bool) -> s
     things, words = plural(domain), attribute_words(attribute)
     if year and words.casefold() == "year":
         return f"{things} from {NAME}"
-    if year and " " not in words and words.endswith("ed"):
+    if year and english.is_participle(words):
         return f"{things} {words} in {NAME}"
     if words.casefold() in _KINDS and not several:
         return f'{things} of the {words} "{NAME}"'
-    many = bool(_PLURAL.fullmatch(words))
+    many = english.is_plural(words)
     verb = ("include" if many else "includes") if several else ("are" if many else "is")
     return f"{things} whose {words} {verb} {NAME}"
 
@@ -296,7 +196,7 @@ def of_flag(domain: str, attribute: str, *, value: bool) -> str:
     first, _, rest = attribute_words(attribute).partition(" ")
     things, who, no = plural(domain), _who(domain), "" if value else "not "
     if rest and first in ("is", "was"):
-        return f"{things} {who} {_AGREES[first]} {no}{rest}"
+        return f"{things} {who} {'are' if first == 'is' else 'were'} {no}{rest}"
     if rest and first == "has":
         return f"{things} {who} {'' if value else 'do not '}have {rest}"
     return f"{things} {no}marked as {attribute_words(attribute)}"

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
+from kbkit.answers import english
 from kbkit.benchmarks.quest import phrases
 from kbkit.questions.english import FUNCTION_WORDS
 
@@ -18,7 +19,7 @@ _SYMBOLS = re.compile(r"[/\\_|<>{}\[\]=#@*^~\"]|\(|\)|\s&\s|\.\.\.|…")
 _WORD = re.compile(r"[^\W_]+(?:['’.-][^\W_]+)*")
 _PLACEHOLDERS = {"", "-", "?", "n.a", "na", "nan", "nil", "none", "null", "other", "unassigned", "undefined", "unknown"}
 _SINGULAR_VERB = re.compile(r"\b(?:that|who) (?:is|was|has|does|goes)\b")
-_ACTIVE_FOR_PASSIVE = re.compile(rf"\bthat (?:{phrases.PASSIVE_VERBS}) (?:as|at|by|for|in|on|under)\b")
+_VERB = re.compile(rf"\bthat ([a-z]+) ({'|'.join(sorted(english.PREPOSITIONS))})\b")
 _HEADLESS = FUNCTION_WORDS | {"about", "although", "because", "under", "without"}
 MACHINE_ID = "a machine id"
 SYMBOLS = "a slash, underscore or another symbol"
@@ -54,7 +55,12 @@ def objection(phrase: str, name: str, pattern: str = phrases.NAME, *, numeric: b
 
 @lru_cache(1_000)
 def _disagrees(pattern: str) -> bool:
-    return bool(_SINGULAR_VERB.search(pattern) or _ACTIVE_FOR_PASSIVE.search(pattern))
+    if _SINGULAR_VERB.search(pattern):
+        return True
+    # `that published in` should be `that were published in`: read as a label, the words are a passive.
+    found = [" ".join(words) for words in _VERB.findall(pattern)]
+    verbs = {words: english.verb_phrase(words) for words in found}
+    return any(verb is not None and verb.singular == f"is {words}" for words, verb in verbs.items())
 
 
 def _is_headless(phrase: str) -> bool:

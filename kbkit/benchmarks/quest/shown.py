@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from kbkit.answers import english
 from kbkit.benchmarks.documents import Document, Span
 from kbkit.benchmarks.evidence import NAME, leaks
 from kbkit.benchmarks.quest import facts, phrases
@@ -51,7 +52,7 @@ class Reader:
             return True
         heads = (node_type, phrases.plural(node_type))
         words = self._stems(sentence)
-        return any(_within(self._stems(f"{condition.name} {phrases.spoken(head)}"), words) for head in heads)
+        return any(_within(self._stems(f"{condition.name} {english.spoken(head)}"), words) for head in heads)
 
 
 def spans(document: Document) -> Iterator[Span]:
