@@ -23,7 +23,7 @@ Facts = Annotated[
     typer.Option(
         "--facts",
         metavar="HOW",
-        help="Add attributes and relations to documents as sentences: always, never, or auto for short texts.",
+        help="Add attributes and relations to documents as sentences: always, never, or auto if texts lack evidence.",
     ),
 ]
 _EXPECTED = 0.01
@@ -155,7 +155,7 @@ def documents(
 ) -> None:
     """Write the documents of a domain.
 
-    Each document has the title and texts of a node, and facts if its texts are short. --type selects the domains
+    Each document has the title and texts of a node, and facts if the texts lack evidence. --type selects the domains
     (default: the types with texts).
     """
     from kbkit.benchmarks.quest.draft import QuestSettings, default_domains

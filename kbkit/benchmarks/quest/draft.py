@@ -16,7 +16,7 @@ from kbkit.answers.sample_sets import Constraints, Request
 from kbkit.benchmarks.dataset import check_at_least
 from kbkit.benchmarks.documents import titles, types_with_text
 from kbkit.benchmarks.pipeline import Row, Stage
-from kbkit.benchmarks.quest import categories, facts, sample
+from kbkit.benchmarks.quest import categories, facts, sample, shown
 from kbkit.benchmarks.quest.categories import Categories
 from kbkit.benchmarks.quest.families import answer_type, families, family_of
 from kbkit.benchmarks.quest.grammar import Shape, grammar
@@ -26,6 +26,8 @@ from kbkit.kb import KnowledgeBase
 
 _MIN_MEMBERS = 100
 """Minimum number of nodes of a default domain."""
+_SHOWN = 0.9
+"""Fraction of memberships that the texts of a domain must show to be enough without facts."""
 _RESERVE = 4
 """Number of queries drawn per requested query."""
 
@@ -175,7 +177,10 @@ class Draft:
         s = self.settings
         if s.facts == "never" or not s.texts:
             return ()
-        return tuple(d for d in s.domains if s.facts == "always" or facts.are_short(self.kb, d, s.without))
+        if s.facts == "always":
+            return s.domains
+        reader = shown.Reader(self.kb.text)
+        return tuple(d for d in s.domains if shown.share(reader, self.kb, self.found[d], s.without) < _SHOWN)
 
     @cached_property
     def facts(self) -> pl.DataFrame:

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 FIELD = "facts"
 """The field of the passages of facts."""
 HOW = ("auto", "always", "never")
-"""When documents have facts; ``auto``: if texts are short."""
-SHORT = 100
-"""Texts of a domain are short if their median is below this number of words; the paper's mean is 452 (Table 2)."""
+"""When documents have facts; ``auto``: if their texts do not show the categories of their nodes."""
 _NAMES = "{names}"
 _UNITS = {
     **{name: name for name in ("days", "hours", "minutes", "seconds", "years", "km", "kg", "mm", "cm")},
@@ -151,17 +149,6 @@ def _possessive(domain: str) -> str:
 
 
 # -- sentences --------------------------------------------------------------------------------------------------------
-
-
-def are_short(kb: KnowledgeBase, domain: str, without: tuple[str, ...]) -> bool:
-    """Return whether the median length of a domain's texts is below :data:`SHORT` words."""
-    sql = """
-    SELECT median(words) FROM (SELECT m.id, coalesce(sum(len(regexp_split_to_array(trim(t.text), '\\s+'))), 0) AS words
-    FROM kbkit_wanted m LEFT JOIN texts t ON t.id = m.id AND NOT list_contains($without::VARCHAR[], t.field::VARCHAR)
-    GROUP BY m.id)"""
-    wanted = pl.DataFrame({"id": kb.session.members(domain)})
-    median = kb.tables.lookup(sql, {"without": list(without)}, {"kbkit_wanted": wanted}).item()
-    return median is not None and median < SHORT
 
 
 def sentences(kb: KnowledgeBase, found: Categories) -> pl.DataFrame:

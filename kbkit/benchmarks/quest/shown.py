@@ -8,15 +8,22 @@ phrase of a category file, which has no such words, the sentence must contain th
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from kbkit.answers import english
+from kbkit.benchmarks import documents
 from kbkit.benchmarks.documents import Document, Span
 from kbkit.benchmarks.evidence import NAME, leaks
 from kbkit.benchmarks.quest import facts, phrases
 from kbkit.stores.text import Text
+
+if TYPE_CHECKING:
+    from kbkit.benchmarks.quest.categories import Categories
+    from kbkit.kb import KnowledgeBase
 
 
 class Condition(NamedTuple):
@@ -53,6 +60,23 @@ class Reader:
         heads = (node_type, phrases.plural(node_type))
         words = self._stems(sentence)
         return any(_within(self._stems(f"{condition.name} {english.spoken(head)}"), words) for head in heads)
+
+
+_SAMPLE = 200
+"""Number of memberships in a sample."""
+
+
+def share(reader: Reader, kb: KnowledgeBase, found: Categories, without: Collection[str]) -> float:
+    """Return the fraction of a sample of memberships in categories that the texts of the members show."""
+    rng = np.random.default_rng(0)
+    matrix: Any = found.sets.matrix
+    chosen = rng.choice(len(found.items), min(_SAMPLE, len(found.items)), replace=False).tolist()
+    members = [int(rng.choice(matrix.indices[matrix.indptr[i] : matrix.indptr[i + 1]])) for i in chosen]
+    texts = documents.read(kb, members, without)
+    items = [found.items[i] for i in chosen]
+    conditions = [Condition(item.phrase, item.name, item.cues) for item in items]
+    hits = [reader.shown(one, texts[member]) is not None for one, member in zip(conditions, members, strict=True)]
+    return sum(hits) / len(hits)
 
 
 def spans(document: Document) -> Iterator[Span]:
