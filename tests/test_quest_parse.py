@@ -72,6 +72,7 @@ KINDS = {
     "films in the War genre": "genre#war -> film",
     "films in the Crime genre": "genre#crime -> film",
     'films with the keyword "robot"': "keyword#robot -> film",
+    'films with the keyword "boat"': "keyword#boat -> film",
     "films from 1994": "film{year = 1994}",
     "films in which Jane Doe acted": "person#jane -> film",
     "films in which Bo Li acted": "person#bo -> film",
@@ -129,7 +130,12 @@ def test_every_form_is_written_and_parsed(shape: Shape) -> None:
         (
             "_ that are not _",
             ("films from 1994", 'films with the keyword "robot"'),
-            'films from 1994 but without the keyword "robot"',
+            'films from 1994 without the keyword "robot"',
+        ),
+        (
+            "_ that are also _",
+            ('films with the keyword "robot"', "films made in Chad"),
+            'films made in Chad with the keyword "robot"',
         ),
         (
             "_ that are also _ but not _",

@@ -192,7 +192,7 @@ class Draft:
     def categories(self) -> list[CategoryRow]:
         """Return a row for each category."""
         return [
-            CategoryRow(f"{domain}/{number}", domain, **asdict(item))
+            CategoryRow(f"{domain}/{number}", domain, **vars(item))
             for domain, found in self.found.items()
             for number, item in enumerate(found.items)
         ]
@@ -286,10 +286,11 @@ class Draft:
 
 
 def default_domains(kb: KnowledgeBase) -> tuple[str, ...]:
-    """Return the types that have texts, categories, and enough nodes for sets of some size; the largest if none has."""
+    """Return the types that have texts, relations, and enough nodes for sets of some size; the largest if none has."""
     have = types_with_text(kb)
     with_text = [t for t in kb.schema.node_types if t.name in have]
-    usable = [t for t in with_text if families(kb, t.name)] or with_text or list(kb.schema.node_types)
+    related = {name for r in kb.schema.relations for s in r.signatures for name in (s.head, s.tail)}
+    usable = [t for t in with_text if t.name in related] or with_text or list(kb.schema.node_types)
     largest = max(t.members for t in usable)
     return tuple(t.name for t in usable if t.members >= min(_MIN_MEMBERS, largest))
 

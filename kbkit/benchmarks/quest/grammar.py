@@ -15,7 +15,7 @@ from kbkit.answers import syntax
 from kbkit.answers.parse import parse
 
 _SLOT = re.compile(
-    r"\{([A-C])(?:(:(?:mod|thing|clause))|\.(rest|short|mod|be|clause|which|not|notmod|notbe|notclause))?\}"
+    r"\{([A-C])(?:(:(?:mod|thing|with|date|clause))|\.(rest|short|mod|bare|other|with|date|be|clause|which|not|notbare|notwith|notbe|notclause))?\}"
 )
 _CLAUSE = re.compile(r"(?:that|who|whose|(?:[a-z]+ or )?[a-z]+ (?:which|whom)) ")
 _NOT_AFTER_BE = re.compile(
@@ -34,8 +34,8 @@ _VERB = re.compile(r"(that|who) ((?!an? |the )[a-z]+(?<!ed))(?= )")
 class Slot(NamedTuple):
     """A slot of a form, as ``grammar.toml`` explains.
 
-    ``kind``: "" for the letter's phrase, ``:mod``, ``:thing`` or ``:clause`` for a phrase with such a rest, or the part
-    of it.
+    ``kind``: "" for the letter's phrase, ``:mod`` and others for a phrase with such a rest, or the part of
+    it.
     """
 
     letter: str
@@ -237,7 +237,7 @@ def _part(slot: Slot, phrases: Mapping[str, str], first: str) -> str:
     if not slot.kind:
         return phrase
     (head, before), (own, rest) = divided(phrases[first]), divided(phrase)
-    if own != head or not fits(slot, rest):
+    if own != head or not fits(slot, rest, before):
         return ""
     if slot.is_whole:
         return phrase
@@ -270,13 +270,19 @@ def lengthened(before: str, short: str) -> list[str]:
     return [rest for rest in rests if _shortened(before, rest) == short]
 
 
-def fits(slot: Slot, rest: str) -> bool:
-    """Return whether the rest of a phrase is of the kind that a slot wants."""
+def fits(slot: Slot, rest: str, before: str = "") -> bool:
+    """Return whether the rest of a phrase is of the kind that a slot wants; ``before`` is that of the first phrase."""
     wanted = slot.kind.removeprefix(":").removeprefix("not")
-    if wanted == "be":
-        return kind_of(rest) == "mod" and not _NOT_AFTER_BE.match(rest)
-    if wanted == "thing":
-        return kind_of(rest) == "mod" and not _DATE.fullmatch(rest)
-    if wanted == "which":
-        return kind_of(rest) == "clause" and not rest.startswith("whose ")
+    is_mod, has_with, is_date = kind_of(rest) == "mod", rest.startswith("with "), bool(_DATE.fullmatch(rest))
+    kinds = {
+        "be": is_mod and not _NOT_AFTER_BE.match(rest),
+        "bare": is_mod and not has_with,
+        "other": is_mod and not has_with and rest.partition(" ")[0] != before.partition(" ")[0],
+        "thing": is_mod and not has_with and not is_date,
+        "with": has_with,
+        "date": is_date,
+        "which": kind_of(rest) == "clause" and not rest.startswith("whose "),
+    }
+    if wanted in kinds:
+        return kinds[wanted]
     return wanted in ("", "rest", "short", kind_of(rest))

@@ -187,4 +187,4 @@ def _phrases(slot: Slot, words: str, found: Mapping[str, str]) -> list[str]:
     if slot.kind == "short":
         return [f"{head} {rest}" for rest in lengthened(before, words)] if words else []
     rest = affirmed(words) if slot.kind.startswith("not") else words
-    return [f"{head} {rest}"] if rest and fits(slot, rest) else []
+    return [f"{head} {rest}"] if rest and fits(slot, rest, before) else []
