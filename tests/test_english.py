@@ -27,8 +27,9 @@ from kbkit.kb import KnowledgeBase
         ("flows into", "flows into", "flow into", "do not flow into", None),
         ("is a member of", "is a member of", "are members of", "are not members of", None),
         ("has the genre", "has the genre", "have the genre", "do not have the genre", "are genres of"),
-        ("hypernym", "has the hypernym", "have the hypernym", "do not have the hypernym", "are hypernyms of"),
-        ("has_part", "has the part", "have the part", "do not have the part", "are parts of"),
+        ("hypernym", "has {} as a hypernym", "have {} as a hypernym", "do not have {} as a hypernym",
+         "are hypernyms of"),
+        ("has_part", "has {} as a part", "have {} as a part", "do not have {} as a part", "are parts of"),
         ("part_of", "is part of", "are part of", "are not part of", None),
         ("isa", "is a kind of", "are kinds of", "are not kinds of", None),
         ("located_in", "is located in", "are located in", "are not located in", None),
@@ -54,7 +55,7 @@ def test_verb_phrases(label: str, one: str, several: str, negated: str | None, i
     assert (back and back.plural) == inverse
 
 
-@pytest.mark.parametrize("label", ["also_see", "expression absent"])
+@pytest.mark.parametrize("label", ["also_see", "expression absent", "member_of_domain_region"])
 def test_labels_that_do_not_read_well(label: str) -> None:
     assert english.verb_phrase(label) is None
 
@@ -88,6 +89,8 @@ def test_nouns(noun: str, several: str, with_article: str) -> None:
         ("USA", "", "the USA"),
         ("France", "", "France"),
         ("dry season", "", "'dry season'"),
+        ("1990s", "", "'1990s'"),
+        ("College of Arts", "", "the College of Arts"),
         ("women's rights", "", '"women\'s rights"'),
     ],
 )
@@ -106,6 +109,8 @@ def phrase(kb: KnowledgeBase, expression: str) -> NounPhrase | None:
         ("river:<r> -> sea", "seas that <r> flows into"),
         ("sea:<s> -> river", "rivers that flow into <s>"),
         ("country:<c> -> city", "cities that are capitals of <c>"),
+        ("river:<r> -> country -> city",
+         "cities that are each the capital of a country that <r> flows through or along"),
         ("country:<c> -> organisation", "organisations that have <c> as a member"),
         ("country:<c> -> currency", "currencies used in <c>"),
         ("mountain:<m> -> country -> mountain - mountain:<m>", "other mountains in the same country as <m>"),

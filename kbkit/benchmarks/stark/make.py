@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from kbkit.answers import english
 from kbkit.answers.noun_phrases import NounPhrase
 from kbkit.answers.templates import Template
 from kbkit.benchmarks.dataset import QUERIES
@@ -289,7 +288,10 @@ class _Run:
                 phrase = dataclasses.replace(phrase, is_other=False)
             articles = {kind.name: kind.article for kind in self.kb.schema.node_types}
             named = phrase.filled(
-                {slot: english.named(one.name, articles.get(one.type, "")) for slot, one in grounding.slots.items()}
+                {
+                    slot: sentences.entity_name(one.name, one.type, articles.get(one.type, ""))
+                    for slot, one in grounding.slots.items()
+                }
             )
             plain, varied = sentences.sentences(named, words, required.role, grounding.wanted, rng)
             relations = named.text(is_plural=True)
