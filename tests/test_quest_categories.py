@@ -12,7 +12,8 @@ import pytest
 
 import kbkit
 from kbkit.benchmarks import documents
-from kbkit.benchmarks.quest import phrases
+from kbkit.benchmarks.quest import phrases, readable
+from kbkit.benchmarks.quest.articles import with_article
 from kbkit.benchmarks.quest.categories import Categories, build
 from kbkit.benchmarks.quest.draft import Draft, QuestSettings
 from kbkit.benchmarks.quest.families import families, read_patterns
@@ -103,21 +104,21 @@ def test_mutual_relations_are_one_family(drugs: KnowledgeBase) -> None:
             "drugs linked to {name} as carrier"
         ),
         "gene:<gene> -> [^goes with] -> drug": "drugs that go with {name}",
-        "drug:<drug> -> [^part_of+] -> drug": "drugs that are parts of {name}",
-        "drug:<drug> -> [part_of+] -> drug": "drugs that {name} is a part of",
+        "drug:<drug> -> [^part_of+] -> drug": "drugs that are part of {name}",
+        "drug:<drug> -> [part_of+] -> drug": "drugs of which {name} is part",
         "drug:<drug> -> [^cites] -> drug": "drugs that cite {name}",
-        "drug:<drug> -> [cites] -> drug": "drugs that {name} cites",
+        "drug:<drug> -> [cites] -> drug": "drugs cited by {name}",
         # a person's drugs are not those of their parents
-        "person:<person> -> [wrote] -> drug": "drugs that {name} wrote",
+        "person:<person> -> [wrote] -> drug": "drugs written by {name}",
     }
     assert "gene:<gene> -> [^parent-child] -> gene" in {f.id for f in families(drugs, "gene")}
 
 
 def test_a_hierarchy_is_inherited_within_its_domain(drugs: KnowledgeBase) -> None:
     found = members(drugs, build(drugs, "drug"))
-    assert found["drugs that are parts of D1"] == {"d2", "d3", "d4"}
-    assert found["drugs that are parts of D2"] == {"d3", "d4"}
-    assert found["drugs that D4 is a part of"] == {"d1", "d2", "d3"}
+    assert found["drugs that are part of D1"] == {"d2", "d3", "d4"}
+    assert found["drugs that are part of D2"] == {"d3", "d4"}
+    assert found["drugs of which D4 is part"] == {"d1", "d2", "d3"}
     assert found["drugs linked to G1 as carrier"] == {"d1", "d3"}
     assert found["drugs linked to G1 as target"] == {"d1", "d2"}
 
@@ -149,27 +150,29 @@ def members(kb: KnowledgeBase, found: Categories) -> dict[str, set[str]]:
 @pytest.mark.parametrize(
     ("label", "of_head", "of_tail"),
     [
-        ("directed", "films that directed {name}", "films that {name} directed"),
-        ("has the genre", "films that have the genre {name}", "films that are the genre of {name}"),
-        ("is about", "films that are about {name}", "films that {name} is about"),
-        ("was made in", "films that were made in {name}", "films that {name} was made in"),
-        ("is in the language", "films that are in the language {name}", "films that {name} is in"),
-        ("has a coast on", "films that have a coast on {name}", "films that {name} has a coast on"),
-        ("flows into", "films that flow into {name}", "films that {name} flows into"),
-        ("passes", "films that pass {name}", "films that {name} passes"),
-        ("carries", "films that carry {name}", "films that {name} carries"),
-        ("lies in", "films that lie in {name}", "films that {name} lies in"),
-        ("wrote", "films that wrote {name}", "films that {name} wrote"),
-        ("affiliated with", "films that are affiliated with {name}", "films that {name} is affiliated with"),
-        ("in continent", "films that are in continent {name}", "films that {name} is in continent"),
-        ("is a member of", "films that are members of {name}", "films that {name} is a member of"),
+        ("directed", "films that directed {name}", "films directed by {name}"),
+        ("has the genre", "films with {name} as a genre", "films that are genres of {name}"),
+        ("is about", "films about {name}", "films that {name} is about"),
+        ("was made in", "films made in {name}", "films in which {name} was made"),
+        ("is in the language", "films in the language {name}", "films that {name} is in"),
+        ("has a coast on", "films with a coast on {name}", "films on which {name} has a coast"),
+        ("flows into", "films that flow into {name}", "films into which {name} flows"),
+        ("passes", "films that pass {name}", "films passed by {name}"),
+        ("carries", "films that carry {name}", "films carried by {name}"),
+        ("lies in", "films in {name}", "films in which {name} lies"),
+        ("wrote", "films that wrote {name}", "films written by {name}"),
+        ("affiliated with", "films affiliated with {name}", "films with which {name} is affiliated"),
+        ("in continent", "films in continent {name}", "films that {name} is in continent"),
+        ("is a member of", "films that are members of {name}", "films of which {name} is a member"),
         ("is a parent or a child of", "films that are parents or children of {name}", None),
-        ("part of", "films that are parts of {name}", "films that {name} is a part of"),
-        ("adjacent to", "films that are adjacent to {name}", "films that {name} is adjacent to"),
-        ("similar to", "films that are similar to {name}", "films that {name} is similar to"),
+        ("part of", "films that are part of {name}", "films of which {name} is part"),
+        ("adjacent to", "films adjacent to {name}", "films to which {name} is adjacent"),
+        ("similar to", "films similar to {name}", "films to which {name} is similar"),
         ("is shown in, or shows", "films that are shown in, or show {name}", None),
         ("is not shown in, or does not show", "films that are not shown in, or do not show {name}", None),
-        ("capital", "films with the capital {name}", "films that are the capital of {name}"),
+        ("capital", "films with the capital {name}", "films that are capitals of {name}"),
+        ("published in", "films published in {name}", "films in which {name} is published"),
+        ("those who bought it also bought", "films such that those who bought them also bought {name}", None),
     ],
 )
 def test_labels_become_phrases(label: str, of_head: str, of_tail: str | None) -> None:
@@ -177,16 +180,79 @@ def test_labels_become_phrases(label: str, of_head: str, of_tail: str | None) ->
     assert of_tail is None or phrases.of_tail("film", label) == of_tail
 
 
+@pytest.mark.parametrize(
+    ("label", "other", "of_head"),
+    [
+        ("has the genre", "genre", "films in the {name} genre"),
+        ("is in the language", "language", "films in the {name} language"),
+        ("is about", "keyword", 'films with the keyword "{name}"'),
+        ("has the brand", "brand", "films with the brand {name}"),
+        ("is rated", "content_rating", "films rated {name}"),
+        ("has {} as a member", "person", "films with {name} as a member"),
+        ("is expressed in, or expresses", "anatomy", "films that are expressed in, or express {name}"),
+    ],
+)
+def test_phrases_name_the_other_type(label: str, other: str, of_head: str) -> None:
+    assert phrases.of_head("film", label, other) == of_head
+
+
+@pytest.mark.parametrize(
+    ("name", "node_type", "shown"),
+    [
+        ("Red Sea", "sea", "the Red Sea"),
+        ("Hudson Bay", "sea", "Hudson Bay"),
+        ("Nile", "river", "the Nile"),
+        ("Lake Chad", "lake", "Lake Chad"),
+        ("United States", "country", "the United States"),
+        ("Chad", "country", "Chad"),
+        ("African Union", "organisation", "the African Union"),
+        ("BRICS", "organisation", "BRICS"),
+        ("The Hague", "city", "The Hague"),
+        ("Gulf of Silence", "film", "Gulf of Silence"),
+        ("Euro", "currency", "the euro"),
+    ],
+)
+def test_articles(name: str, node_type: str, shown: str) -> None:
+    assert with_article(name, node_type) == shown
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name", "reason"),
+    [
+        ("films about {name}", "/m/04nfpk", readable.MACHINE_ID),
+        ("films about {name}", "Q4711", readable.MACHINE_ID),
+        ("films about {name}", "sport/sports team", readable.SYMBOLS),
+        ("films about {name}", "war_movie", readable.SYMBOLS),
+        ("films about {name}", "the", readable.STOP_WORDS),
+        ("films about {name}", "1984", readable.NUMBER),
+        ("films about {name}", "None", readable.PLACEHOLDER),
+        ("films rated {name}", "Unrated", readable.REPEATED),
+        ('seas of the kind "{name}"', "sea", readable.REPEATED),
+        ("films about about {name}", "war", readable.REPEATED),
+        ("papers that published in {name}", "WSDM", readable.AGREEMENT),
+        ("films that is about {name}", "war", readable.AGREEMENT),
+        ("countries that pay in {name}", "Chad", ""),
+        ("about {name}", "war", readable.NO_HEAD),
+        ("films about {name}", "war", ""),
+        ("films about {name}", "The Who", ""),
+        ("films rated {name}", "PG-13", ""),
+        ('films with the keyword "{name}"', "12 year old", ""),
+    ],
+)
+def test_readability(pattern: str, name: str, reason: str) -> None:
+    assert readable.objection(pattern.format(name=name), name, pattern) == reason
+
+
 def test_people_who() -> None:
     assert phrases.of_head("person", "acted in") == "people who acted in {name}"
-    assert phrases.of_tail("person", "capital") == "people who are the capital of {name}"
+    assert phrases.of_tail("person", "capital") == "people who are capitals of {name}"
 
 
 @pytest.mark.parametrize(
     ("attribute", "several", "pattern"),
     [
         ("pages", False, "films whose pages are {name}"),
-        ("un_status", False, "films whose un status is {name}"),
+        ("un_status", False, "films whose UN status is {name}"),
         ("series", False, "films whose series is {name}"),
         ("areas", False, "films whose areas are {name}"),
         ("basis", False, "films whose basis is {name}"),
@@ -203,7 +269,7 @@ def test_attributes_agree(attribute: str, several: bool, pattern: str) -> None:
     [
         ("country", "countries"),
         ("day", "days"),
-        ("gene/protein", "genes/proteins"),
+        ("gene/protein", "genes or proteins"),
         ("field_of_study", "fields of study"),
         ("person", "people"),
         ("analysis", "analyses"),
@@ -217,11 +283,11 @@ def test_plurals(one: str, many: str) -> None:
 
 def test_families_of_a_schema(films: KnowledgeBase) -> None:
     assert {f.id: f.pattern for f in families(films, "film")} == {
-        "person:<person> -> [directed] -> film": "films that {name} directed",
+        "person:<person> -> [directed] -> film": "films directed by {name}",
         # topics form a hierarchy: what is about biology is about science
-        "topic:<topic> -> [has_subtopic*] -> topic -> [is_about] -> film": "films that are about {name}",
+        "topic:<topic> -> [has_subtopic*] -> topic -> [is_about] -> film": "films about {name}",
         "film:<film> -> [^remake_of] -> film": "films that are remakes of {name}",
-        "film:<film> -> [remake_of] -> film": "films that {name} is a remake of",
+        "film:<film> -> [remake_of] -> film": "films of which {name} is a remake",
         "film{year = <value>}": "films from {name}",
         "film{tags = <value>}": "films whose tags include {name}",
     }  # lengths tell films apart, and are no family
@@ -230,9 +296,9 @@ def test_families_of_a_schema(films: KnowledgeBase) -> None:
 def test_members_of_categories(films: KnowledgeBase) -> None:
     found = build(films, "film")
     assert members(films, found) == {
-        "films that Ann Lee directed": {"f1", "f2"},
-        "films that are about science": {"f1", "f2", "f3"},
-        "films that are about biology": {"f2", "f3"},
+        "films directed by Ann Lee": {"f1", "f2"},
+        "films about science": {"f1", "f2", "f3"},
+        "films about biology": {"f2", "f3"},
         "films that are remakes of Alba": {"f6", "f7"},
         "films from 1990": {"f1", "f2", "f3"},
         "films from 1991": {"f4", "f5", "f6"},
@@ -246,7 +312,7 @@ def test_members_of_categories(films: KnowledgeBase) -> None:
         "of one node, or of more than half of all": 3,  # about moths; what f6 and f7 are remakes of
     }
     same = dict(zip(members(films, found), found.same.tolist(), strict=True))
-    assert same["films that are about science"] == same["films from 1990"]
+    assert same["films about science"] == same["films from 1990"]
     assert len(set(same.values())) == len(same) - 1
 
 

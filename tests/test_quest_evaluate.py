@@ -376,9 +376,13 @@ SETS = system("s", {"1": "ax", "2": "cz"}, ranked=False, threshold=0.5)
 def test_table_3_by_hand() -> None:
     assert tables.average_scores([RANKING, SETS], gold(EXAMPLES)).rows() == [
         ("r", None, 3, 0, pytest.approx((2 / 4 + 1 / 3) / 3), pytest.approx(2 / 3), pytest.approx((4 / 6 + 2 / 4) / 3)),
-        # Query 3 predicts nothing: no precision, recall 0 and F1 0.
-        ("s", 0.5, 3, 1, 0.5, pytest.approx((1 / 2 + 1) / 3), pytest.approx((2 / 4 + 2 / 3) / 3)),
+        # Query 3 predicts nothing: precision, recall and F1 are 0.
+        ("s", 0.5, 3, 1, pytest.approx(1 / 3), pytest.approx((1 / 2 + 1) / 3), pytest.approx((2 / 4 + 2 / 3) / 3)),
     ]
+    skipped = tables.average_scores([SETS], gold(EXAMPLES), "skip")
+    assert skipped.select("empty", "precision").row(0) == (1, 0.5)  # of the two queries with a prediction
+    with pytest.raises(KbError, match="'one'"):
+        tables.average_scores([SETS], gold(EXAMPLES), "one")
 
 
 def test_table_4_is_of_rankings_as_deep_as_they_were_made(wording: Wording) -> None:
@@ -493,10 +497,13 @@ def test_runs_survive_writing(one: System, tmp_path: Path) -> None:
 def test_predictions_in_quests_own_form_name_queries_by_text(tmp_path: Path) -> None:
     path = tmp_path / "theirs.jsonl"
     quest_data.lines(
-        path, [{"query": "two", "docs": ["c", "x"], "original_query": None, "scores": [0.9, 0.8], "metadata": {}}]
+        path, [{"query": "two", "docs": ["c", "x"], "original_query": None, "scores": None, "metadata": {}}]
     )
     found = runs.read(path, EXAMPLES)
     assert (found.ranked, found.run["query"].to_list(), found.run["node"].to_list()) == (False, ["2", "2"], ["c", "x"])
+    # Its retriever writes scores, its classifier none.
+    quest_data.lines(path, [{"query": "two", "docs": ["c"], "original_query": None, "scores": [0.9], "metadata": {}}])
+    assert runs.read(path, EXAMPLES).ranked
     (tmp_path / "run.trec").write_text("1 Q0 a 1 3.5 x\n")
     assert runs.read(tmp_path / "run.trec", EXAMPLES).ranked
     with pytest.raises(KbError, match=r"none\.jsonl"):
@@ -570,7 +577,7 @@ def test_run_prints_all_tables_and_keeps_the_runs(done: tuple[Done, Path], folde
     result, out = done
     assert result.returncode == 0, result.stderr
     names = ["bm25", "bm25+logistic", "dense", "dense+logistic", "kbkit-parsed"]
-    assert sorted(path.name for path in out.iterdir()) == sorted(f"{name}.jsonl" for name in names)
+    assert sorted(path.name for path in out.iterdir()) == sorted([*(f"{name}.jsonl" for name in names), "systems.json"])
     third = {row["system"]: row for row in records(result.stdout, 3)}
     assert list(third) == names
     queries = len((folder / "test.jsonl").read_text().splitlines())
@@ -604,9 +611,11 @@ def test_eval_agrees_with_run(here: Run, done: tuple[Done, Path], folder: Path, 
 def test_predicted_sets_are_the_candidates_above_the_threshold(done: tuple[Done, Path]) -> None:
     for line in (done[1] / "bm25+logistic.jsonl").read_text().splitlines():
         record = json.loads(line)
-        assert record["scores"] == sorted(record["scores"], reverse=True)
-        assert all(score >= record["threshold"] for score in record["scores"])
-        assert len(record["docs"]) == len(set(record["docs"])) == len(record["scores"]) <= 40
+        assert record["scores"] is None
+        assert len(record["docs"]) == len(set(record["docs"])) <= 40
+    about = json.loads((done[1] / "systems.json").read_text())
+    assert 0 < about["bm25+logistic"]["threshold"] < 1
+    assert about["bm25"] == {"k": 40}
 
 
 def test_run_is_deterministic(here: Run, done: tuple[Done, Path], folder: Path, world_kb: Path, tmp_path: Path) -> None:
@@ -722,7 +731,7 @@ def test_a_model_classifies_and_its_recording_replays(here: Run, world_kb: Path,
     assert again.returncode == 0, again.stderr
     assert again.stdout == done.stdout
     names = sorted(path.name for path in (tmp_path / "a").iterdir())
-    assert names == ["bm25+llm.jsonl", "bm25.jsonl"]
+    assert names == ["bm25+llm.jsonl", "bm25.jsonl", "systems.json"]
     for name in names:
         assert (tmp_path / "b" / name).read_bytes() == (tmp_path / "a" / name).read_bytes()
 

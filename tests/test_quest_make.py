@@ -14,15 +14,17 @@ import pytest
 
 from kbkit.answers.sample_sets import Constraints, Request
 from kbkit.benchmarks.documents import Document, Passage
-from kbkit.benchmarks.evidence import Matcher, leaks
+from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.pipeline import locked
 from kbkit.benchmarks.quest import sample
 from kbkit.benchmarks.quest.categories import build
 from kbkit.benchmarks.quest.dataset import Dataset
 from kbkit.benchmarks.quest.grammar import grammar
 from kbkit.benchmarks.quest.label import Labelling, by_matching
-from kbkit.benchmarks.quest.make import QuestSettings, make, split_of
+from kbkit.benchmarks.quest.make import QuestSettings, make
 from kbkit.benchmarks.quest.paraphrase import parse_query
+from kbkit.benchmarks.quest.records import split_of
+from kbkit.benchmarks.quest.shown import Condition, Reader
 from kbkit.errors import KbError, LockedError, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm import recording
@@ -125,13 +127,15 @@ def test_records_are_consistent(made: Path) -> None:
     assert len({row["id"] for row in found}) == len({row["query"] for row in found}) == len(found)
     for row in found:
         assert not leaks(row["query"], row["docs"])
-        assert parse_query(row["query"], known) == row["expression"]
         shape = grammar().shape(row["metadata"]["template"])
+        parts = [part["expression"] for part in row["categories"]]
+        assert row["expression"] == shape.expression(parts)
+        assert parse_query(row["query"], known) == shape.expression([parts[i] for i in shape.ordered(parts)])
         phrases = [part["phrase"] for part in row["categories"]]
         assert row["original_query"] == shape.marked(phrases)
         assert row["original_query"].count("<mark>") == len(phrases)
         assert [names[title]["key"] for title in row["docs"]] == [node["key"] for node in row["answer_nodes"]]
-        assert len(row["scores"]) == len(row["docs"])
+        assert row["scores"] is None
 
 
 def test_labels_quote_the_documents(made: Path) -> None:
@@ -149,7 +153,7 @@ def test_labels_quote_the_documents(made: Path) -> None:
             assert all(span in texts[title] for span in marks.values())
             assert all(phrase in row["original_query"] for phrase in marks)
             kinds[evidence] += 1
-    assert set(kinds) == {"complete", "partial", "none"}
+    assert set(kinds) == {"complete"}
 
 
 def test_splits(made: Path) -> None:
@@ -358,10 +362,10 @@ def test_a_model_words_votes_and_labels(world: KnowledgeBase, tmp_path: Path) ->
 
 
 def test_queries_voted_down_are_replaced(world: KnowledgeBase, tmp_path: Path) -> None:
-    """Two of three find queries on seas unnatural; the third vote alone would keep them."""
+    """Two of three find queries on organisations unnatural; the third vote alone would keep them."""
 
     def change(asked: dict[str, Any]) -> Any:
-        if "original" in asked and "coast" in asked["original"]:
+        if "original" in asked and "members" in asked["original"]:
             return {"fluent": True, "same_meaning": True, "natural": False}
         return None
 
@@ -372,7 +376,7 @@ def test_queries_voted_down_are_replaced(world: KnowledgeBase, tmp_path: Path) -
     assert all(row["naturalness"] == [False, True, False] for row in dropped)
     assert done.report["dropped"]["it was voted down for naturalness"] == len(dropped)
     assert len(done.records) == 7
-    assert not any("coast" in row["query"] for row in done.records)
+    assert not any("members" in row["query"] for row in done.records)
 
 
 def test_invalid_answers_are_counted(world: KnowledgeBase, tmp_path: Path) -> None:
@@ -402,7 +406,11 @@ def test_a_run_continues_after_the_budget_is_spent(world: KnowledgeBase, tmp_pat
 
 
 def test_evidence_can_be_required(world: KnowledgeBase, tmp_path: Path) -> None:
-    strict = QuestSettings(("country",), count=7, seed=1, scale=True, require="complete")
+    bare = QuestSettings(("river",), count=42, seed=3, scale=True, facts="never", require="none")
+    everything = make(world, tmp_path / "bare", bare).report["evidence"]
+    assert everything["none"]
+    assert everything["complete"] + everything["partial"]
+    strict = replace(bare, require="complete")
     done = make(world, tmp_path / "strict", strict)
     assert done.records
     ratings = [e for r in done.records for found in r["metadata"]["evidence_ratings"].values() for e in found]
@@ -410,24 +418,53 @@ def test_evidence_can_be_required(world: KnowledgeBase, tmp_path: Path) -> None:
     assert done.report["answers removed"]
 
 
+WAR = Condition("films in the War genre", "War", "in the genre It is in the genre .")
+
+
+@pytest.mark.parametrize(
+    ("condition", "text", "shows"),
+    [
+        (WAR, "It is in the genres Action and War.", True),
+        (WAR, "A war film about a lost ship.", True),
+        (WAR, "Two films of war.", False),
+        (WAR, "A treasure among war ruins.", False),
+        (WAR, "The warden of a genre.", False),
+        (Condition("films directed by Ann Lee", "Ann Lee", "directed by"), "It was directed by Ann Lee.", True),
+        (Condition("films directed by Ann Lee", "Ann Lee", "directed by"), "Ann Lee sings.", False),
+        (Condition("films directed by Ann Lee", "Ann Lee", "directed by"), "Lee directed Ann.", False),
+        (Condition("films from 1994", "1994", "from Its year is ."), "Its year is 1994.", True),
+        (Condition("films from 1994", "1994", "from Its year is ."), "In 1994 she left.", False),
+        (Condition("French war films", "French war films"), "One of the French war films of its day.", True),
+        (Condition("French war films", "French war films"), "A French film about the war.", False),
+    ],
+)
+def test_sentences_that_show_a_category(world: KnowledgeBase, condition: Condition, text: str, shows: bool) -> None:
+    """A name alone is no evidence, nor are the words of a phrase that do not stand together."""
+    document = Document(0, "film", "x", "X", (Passage("plot", f"Nothing. {text} The end."),), ())
+    span = Reader(world.text).shown(condition, document)
+    assert (span.text if span else None) == (text if shows else None)
+
+
 def test_weak_counter_evidence(world: KnowledgeBase) -> None:
-    """A strait that "links the South China Sea with" another is no sea, whatever its document says of seas."""
-    text = Passage("article", "A strait that links the South China Sea with the Philippine Sea.")
-    document = Document(0, "sea", "luzon", "Luzon Strait", (text,), ())
-    asked = [
-        Labelling("q", document, (("straits by the South China Sea", "South China Sea"),), (("of kind sea", "sea"),))
-    ]
-    [label] = by_matching(Matcher(world), asked)
+    """A river that no longer flows into the Aral Sea may be called one that does."""
+    text = Passage("article", "It flows through Uzbekistan and once flowed into the Aral Sea.")
+    document = Document(0, "river", "syr", "Syr Darya", (text,), ())
+    yes = Condition("rivers that flow through Uzbekistan", "Uzbekistan", "that flow through")
+    no = Condition("rivers that flow into the Aral Sea", "Aral Sea", "that flow into")
+    asked = [Labelling("q", document, (yes,), (no,))]
+    [label] = by_matching(Reader(world.text), asked)
     assert (label.rating, label.evidence) == (2, "complete")
-    assert label.attributions["of kind sea"] == text.text
-    [strict] = by_matching(Matcher(world), asked, strict=True)
+    assert label.attributions[no.phrase] == text.text
+    [strict] = by_matching(Reader(world.text), asked, strict=True)
     assert strict == label._replace(rating=1)
-    [plain] = by_matching(Matcher(world), [asked[0]._replace(negative=())])
+    [plain] = by_matching(Reader(world.text), [asked[0]._replace(negative=())])
     assert (plain.rating, plain.evidence) == (3, "complete")
 
 
 def test_without_evidence_there_are_no_labels(world: KnowledgeBase, tmp_path: Path) -> None:
-    done = make(world, tmp_path / "out", QuestSettings(("country",), count=7, seed=1, scale=True, texts=False))
+    done = make(
+        world, tmp_path / "out", QuestSettings(("country",), count=7, seed=1, scale=True, texts=False, require="none")
+    )
     assert all(not row["metadata"]["relevance_ratings"] for row in done.records)
     for row in done.records:
         assert len(row["docs"]) == len(world.answers(row["expression"]))
@@ -446,6 +483,8 @@ def test_without_evidence_there_are_no_labels(world: KnowledgeBase, tmp_path: Pa
         {"min_answers": 9, "max_answers": 8},
         {"require": "all"},
         {"require": "partial", "texts": False},
+        {"facts": "sometimes"},
+        {"augmented": -1},
     ],
 )
 def test_invalid_settings(options: dict[str, Any], wording: Wording) -> None:
@@ -464,16 +503,17 @@ def test_invalid_domains(world: KnowledgeBase, tmp_path: Path) -> None:
 @pytest.mark.core
 def test_make_command(here: Run, world_kb: Path, tmp_path: Path) -> None:
     arguments = ("quest", "make", world_kb, "--type", "country", "-n", 7, "-o")
-    short = here(*arguments, tmp_path / "out", "--constraint", "difference_sides_over=90")
+    strict = ("--constraint", "difference_sides_over=90", "--no-scale-constraints")
+    short = here(*arguments, tmp_path / "out", *strict)
     assert short.returncode == 1
     assert "country, '_ that are not _': 0 of 1 possible" in short.stderr
-    done = here(*arguments, tmp_path / "out", "--scale-constraints", "--constraint", "difference_sides_over=90")
+    done = here(*arguments, tmp_path / "out", *strict[:2])
     assert done.returncode == 0, done.stderr
     assert "country:<country> -> [borders] -> country" in done.stdout
     assert "constraints scaled down for country, '_ that are not _': difference_sides_over=" in done.stdout
     assert "7 queries (" in done.stdout
     assert {path.name for path in (tmp_path / "out").iterdir()} == {*FILES, "stages"}
-    again = here("-q", *arguments, tmp_path / "out", "--scale-constraints", "--replace", "--seed", 1)
+    again = here("-q", *arguments, tmp_path / "out", "--replace", "--seed", 1)
     assert (again.returncode, again.stdout) == (0, "")
 
 
@@ -500,7 +540,9 @@ def test_an_endpoint_that_rejects_the_call(here: Run, world_kb: Path, tmp_path: 
 @pytest.mark.parametrize(
     "arguments",
     [
-        (),
+        ("--type", "land"),
+        ("--type", "country", "--facts", "some"),
+        ("--type", "country", "--augmented", "-1"),
         ("--type", "country", "--constraint", "sides=3"),
         ("--type", "country", "--constraint", "union_sides_from=x"),
         ("--type", "country", "--phrases", "none.toml"),

@@ -179,9 +179,16 @@ def check_types(kb: KnowledgeBase, types: Sequence[str], without: Sequence[str],
             raise KbError(f"Nodes of type {name} have no texts{' in other fields' * bool(without)}", hint)
 
 
-def write(kb: KnowledgeBase, frame: pl.DataFrame, path: Path, without: Sequence[str] = ()) -> int:
+def write(
+    kb: KnowledgeBase,
+    frame: pl.DataFrame,
+    path: Path,
+    without: Sequence[str] = (),
+    further: pl.DataFrame | None = None,
+) -> int:
     """Write the documents of :func:`titles` as JSON lines (title, text); return the number of documents without text.
 
+    ``further`` (id, further) holds text that follows the KB's texts of a node.
     ``documents.nodes.jsonl`` in the same folder has their nodes (title, type, key).
     """
     aside = path.with_name(f".{path.name}.new")
@@ -193,8 +200,16 @@ def write(kb: KnowledgeBase, frame: pl.DataFrame, path: Path, without: Sequence[
             for start in range(0, frame.height, _BATCH):
                 wanted = frame.slice(start, _BATCH).with_row_index("position")
                 texts = kb.tables.lookup(_TEXTS, {"without": list(without)}, {"kbkit_wanted": wanted})
+                if further is not None:
+                    texts = _extended(texts, wanted, further)
                 empty += texts.filter(pl.col("text") == "").height
                 file.write(texts.select("title", "text").write_ndjson())
         frame.select("title", "type", "key").write_ndjson(nodes)
         systems.replace(aside, path)
     return empty
+
+
+def _extended(texts: pl.DataFrame, wanted: pl.DataFrame, further: pl.DataFrame) -> pl.DataFrame:
+    ids = wanted.select("title", pl.col("id").cast(pl.Int64)).join(further, on="id", how="left")
+    both = pl.concat_str(pl.when(pl.col("text") != "").then("text"), "further", separator="\n", ignore_nulls=True)
+    return texts.join(ids, on="title", how="left", maintain_order="left").with_columns(text=both)

@@ -59,7 +59,8 @@ def ranking(
     from kbkit.measures import files
     from kbkit.measures import ranking as measures
 
-    answers, found = files.read_gold(gold, split), files.read_run(run)
+    answers = files.read_gold(gold, split)
+    found = files.read_run(run, answers)
     scores = measures.measure(found, answers, measure or measures.DEFAULT)
     note(context, measures.remarks(found, answers))
     _write(context, scores, answers.queries, by, per_query, format, output)
@@ -94,7 +95,8 @@ def sets(
     from kbkit.measures import sets as measures
     from kbkit.measures.ranking import remarks
 
-    answers, found = files.read_gold(gold, split), files.read_run(run)
+    answers = files.read_gold(gold, split)
+    found = files.read_run(run, answers)
     scores = measures.measure(found, answers, k or ())
     note(context, remarks(found, answers))
     if false_positives is None:
@@ -178,7 +180,7 @@ def compare(
     answers = files.read_gold(gold, split)
 
     def scores(path: Path) -> pl.DataFrame:
-        found = files.read_run(path)
+        found = files.read_run(path, answers)
         note(context, (f"{path}: {line}" for line in ranking.remarks(found, answers)))
         return ranking.measure(found, answers, measure or ranking.DEFAULT)
 

@@ -20,7 +20,7 @@ import polars as pl
 
 from kbkit.errors import BadInputError, KbError
 from kbkit.measures import formats, stark
-from kbkit.measures.frames import Gold, count_queries, of_split, ordered
+from kbkit.measures.frames import Gold, by_id, count_queries, of_split, ordered
 from kbkit.measures.records import ENDINGS as JSON_ENDINGS
 from kbkit.measures.records import content, read_bindings
 
@@ -41,12 +41,15 @@ GOLD_ENDINGS = (".qrels", ".tsv", ".txt")
 _Path = str | os.PathLike[str]
 
 
-def read_run(path: _Path) -> pl.DataFrame:
-    """Read a run: query, node, score, in rank order. Raises :class:`BadInputError` that names the line."""
+def read_run(path: _Path, gold: Gold | None = None) -> pl.DataFrame:
+    """Read a run: query, node, score, in rank order. Raises :class:`BadInputError` that names the line.
+
+    With ``gold``, queries may be named by their texts, as in QUEST's predictions.
+    """
     path = Path(path)
-    if _ending(path, RUN_ENDINGS, "run") in JSON_ENDINGS:
-        return formats.read_json_run(path, content(path))
-    return formats.read_trec_run(path, content(path))
+    is_json = _ending(path, RUN_ENDINGS, "run") in JSON_ENDINGS
+    run = (formats.read_json_run if is_json else formats.read_trec_run)(path, content(path))
+    return run if gold is None else by_id(run, gold.queries)
 
 
 def read_gold(path: _Path, split: str = "") -> Gold:

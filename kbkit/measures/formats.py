@@ -306,5 +306,7 @@ def json_kind(path: Path, text: bytes) -> str:
     """Return ``run`` or ``gold`` by the first record (empty: unclear)."""
     record = next(records(path, text), None)
     keys = set(record.fields) if record else set()
+    if record and "docs" in keys and isinstance(record.fields.get("scores"), list):  # QUEST's predictions have scores
+        return "run"
     run, gold = keys & {"results", "nodes", "node"}, keys & {"answers", "answer_ids"}
     return "run" if run and not gold else "gold" if gold and not run else "gold" if "docs" in keys and not run else ""

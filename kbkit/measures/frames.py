@@ -56,6 +56,20 @@ def of_split(queries: pl.DataFrame, split: str, where: object) -> pl.DataFrame:
     return chosen
 
 
+def by_id(run: pl.DataFrame, queries: pl.DataFrame) -> pl.DataFrame:
+    """Return a run with the ids of ``queries`` (query, text) instead of their texts.
+
+    Texts that several queries have, or that are ids too, stay as they are.
+    """
+    clear = queries.select(_id="query", _text="text").drop_nulls()
+    clear = clear.filter(pl.col("_text").is_unique() & ~pl.col("_text").is_in(queries["query"].to_list()))
+    return (
+        run.join(clear, left_on="query", right_on="_text", how="left", maintain_order="left")
+        .with_columns(query=pl.coalesce("_id", "query"))
+        .select(run.columns)
+    )
+
+
 def ordered(run: pl.DataFrame) -> pl.DataFrame:
     """Sort a run by rank: queries in order of appearance, scores descending, ties by node, ascending.
 

@@ -6,21 +6,33 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
-from kbkit.errors import KbError
+from kbkit.errors import KbError, UnknownNameError
 from kbkit.measures.frames import MAX_K, RUN, Gold, ordered
 from kbkit.measures.ranking import check_overlap
 
+EMPTY = ("zero", "skip")
+"""The precision of a query for which nothing is predicted: 0, or undefined and left out of the mean."""
 
-def measure(predicted: pl.DataFrame | Mapping[str, Iterable[str]], gold: Gold, ks: Sequence[int] = ()) -> pl.DataFrame:
+
+def check_empty(how: str) -> None:
+    """Raise :class:`UnknownNameError` unless ``how`` is one of :data:`EMPTY`."""
+    if how not in EMPTY:
+        raise UnknownNameError("precision of an empty prediction", how, EMPTY)
+
+
+def measure(
+    predicted: pl.DataFrame | Mapping[str, Iterable[str]], gold: Gold, ks: Sequence[int] = (), *, empty: str = "skip"
+) -> pl.DataFrame:
     """Score predicted sets: a row per query of ``gold`` with precision, recall, f1, and recall@k, mrecall@k for each k.
 
     ``predicted`` is a run, or the nodes of each query, best first. Precision is the fraction of predicted nodes that
-    are answers (null if nothing is predicted; QUEST's own script counts 0), recall the fraction of answers that are
-    predicted, f1 = 2 |both| / (|predicted| + |answers|) their harmonic mean (0 for an empty prediction). recall@k uses
-    only the first k nodes; mrecall@k is 1 if all answers are among them, else 0, hence 0 for a query with more than k
-    answers. All measures of a query without answers are null; a query without prediction predicts nothing. Raises
-    :class:`KbError` if no query is in both.
+    are answers; if nothing is predicted it is null, or with ``empty="zero"`` 0, as in QUEST's own script. Recall is the
+    fraction of answers that are predicted, f1 = 2 |both| / (|predicted| + |answers|) their harmonic mean (0 for an
+    empty prediction). recall@k uses only the first k nodes; mrecall@k is 1 if all answers are among them, else 0, hence
+    0 for a query with more than k answers. All measures of a query without answers are null; a query without prediction
+    predicts nothing. Raises :class:`KbError` if no query is in both.
     """
+    check_empty(empty)
     for k in ks:
         if not 1 <= k <= MAX_K:
             raise KbError(f"Invalid cutoff: {k}", f"Use 1 to {MAX_K:,}")
@@ -42,7 +54,7 @@ def measure(predicted: pl.DataFrame | Mapping[str, Iterable[str]], gold: Gold, k
     both, size, right = pl.col("_hits"), pl.col("_all"), pl.col("_gold")
     known = right.is_not_null()
     columns = [
-        pl.when(known & (size > 0)).then(both / size).alias("precision"),
+        pl.when(known & (size > 0)).then(both / size).when(known & (empty == "zero")).then(0.0).alias("precision"),
         (both / right).alias("recall"),
         (2 * both / (size + right)).alias("f1"),
     ]

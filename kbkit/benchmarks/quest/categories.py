@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,8 @@ from kbkit.answers.sample import first_slot
 from kbkit.answers.sample_plans import PlanSampler, SlotSets
 from kbkit.answers.sample_sets import AnswerSets, Request, matrix_of, splitmix64
 from kbkit.benchmarks.quest.families import Family, families, family_of
-from kbkit.benchmarks.quest.phrases import has_marks
+from kbkit.benchmarks.quest.phrases import flag_name, has_marks, of_flag
+from kbkit.benchmarks.quest.readable import objection
 from kbkit.errors import BadInputError, KbError, Option
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import quote
@@ -31,7 +32,7 @@ _MAX_LENGTH = 100
 _MAX_LISTED = 2_000
 """Maximum number of members of a category from a file, as its expression lists them."""
 _TRIVIAL = "of one node, or of more than half of all"
-_CODE = re.compile(r"[a-z]+://\S+|urn:\S+|[A-Za-z]{1,8}[_:\-]?\d+|\d{5,}")
+CODE = re.compile(r"[a-z]+://\S+|urn:\S+|[A-Za-z]{1,8}[_:\-]?\d+|\d{5,}")
 """A key that is not a readable name."""
 FILE_HINT = "Each line is category<TAB>key or name"
 
@@ -41,7 +42,8 @@ class Category:
     """A group of nodes.
 
     ``phrase`` is the plural name of its members, ``name`` the name of the node or value they share, ``family`` the
-    pattern that it comes from, ``size`` the number of members.
+    pattern that it comes from, ``size`` the number of members, ``cues`` the words that say in a text what the name has
+    to do with a member.
     """
 
     phrase: str
@@ -49,6 +51,20 @@ class Category:
     family: str
     name: str
     size: int
+    cues: str = ""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """All groups by node, usable or not: row i of ``matrix`` has the members that share the node ``values[i]``.
+
+    ``families_of[i]`` is the position in ``families``.
+    """
+
+    families: Sequence[Family]
+    families_of: NDArray[np.int32]
+    values: NDArray[np.int32]
+    matrix: Any
 
 
 @dataclass
@@ -56,7 +72,7 @@ class Categories:
     """The categories of a type.
 
     ``sets.values[i]`` is the number ``i``. ``same[i]`` is equal for equal sets. ``left_out`` counts groups that are not
-    categories, by reason; ``in_files`` counts all groups from files, by family.
+    categories, by reason; ``in_files`` counts all groups from files, by family; ``groups`` are those by node.
     """
 
     domain: str
@@ -65,6 +81,7 @@ class Categories:
     same: NDArray[np.int64]
     left_out: Counter[str] = field(default_factory=Counter)
     in_files: Counter[str] = field(default_factory=Counter)
+    groups: Groups | None = None
 
     def by_family(self) -> dict[str, int]:
         """Return the number of categories by family."""
@@ -81,22 +98,27 @@ def build(
     """
     left_out: Counter[str] = Counter()
     chosen = families(kb, domain) if found is None else found
-    parts = [_by_nodes(kb, [f for f in chosen if f.attribute is None], left_out)]
+    by_node = [f for f in chosen if f.attribute is None]
+    groups = _groups(kb, by_node, left_out)
+    parts = [_by_nodes(kb, groups, left_out)]
     parts += [_by_values(kb, domain, f) for f in chosen if f.attribute is not None]
     parts += [_by_file(kb, domain, path, left_out) for path in files]
     items = [item for part, _ in parts for item in part]
     matrix = _stacked([sets for _, sets in parts], kb.schema.nodes)
-    keep = _usable(items, kb.schema.type(domain).members, left_out)
+    patterns = {family.id: family for family in chosen}
+    keep = _usable(items, kb.schema.type(domain).members, left_out, patterns)
     if not keep:
         reasons = "; ".join(f"{count:,} {reason}" for reason, count in left_out.items() if count)
         hint = ("Add ", Option("category", "'genre:<genre> -> movie'"), " or ", Option("category_file", "FILE"))
         raise KbError(f"Type {domain} has no categories" + (f": {reasons}" if reasons else ""), *hint)
     from_files = {family_of(path) for path in files}
     in_files = Counter(item.family for item in items if item.family in from_files and item.size > 1)
-    return _numbered(domain, [items[i] for i in keep], matrix[np.array(keep)], left_out, in_files)
+    found_here = _numbered(domain, [items[i] for i in keep], matrix[np.array(keep)], left_out, in_files)
+    found_here.groups = groups
+    return found_here
 
 
-def _usable(items: Sequence[Category], members: int, left_out: Counter[str]) -> list[int]:
+def _usable(items: Sequence[Category], members: int, left_out: Counter[str], known: Mapping[str, Family]) -> list[int]:
     """Return the positions of the categories that queries can use."""
     folded = [" ".join(item.phrase.split()).casefold() for item in items]
     often = Counter(folded)
@@ -111,11 +133,23 @@ def _usable(items: Sequence[Category], members: int, left_out: Counter[str]) -> 
             reason = "with a name that is too long or contains marks"
         elif often[folded[position]] > 1:
             reason = "with a duplicate phrase"
+        else:
+            reason = _objection(item, known.get(item.family))
         if reason:
             left_out[reason] += 1
         else:
             keep.append(position)
     return keep
+
+
+def _objection(item: Category, family: Family | None) -> str:
+    """Return why a phrase does not read well, or ""."""
+    if family is None:  # the user's own phrase
+        found = objection(item.phrase, item.phrase)
+    else:
+        number = family.attribute is not None and family.attribute.type != "VARCHAR"
+        found = objection(item.phrase, item.name, family.pattern, numeric=number)
+    return f"whose phrase has {found}" if found else ""
 
 
 def _numbered(
@@ -152,26 +186,34 @@ def _stacked(parts: Sequence[Any], width: int) -> Any:
 # -- categories by node -----------------------------------------------------------------------------------------------
 
 
-def _by_nodes(kb: KnowledgeBase, found: Sequence[Family], left_out: Counter[str]) -> tuple[list[Category], Any]:
+def _groups(kb: KnowledgeBase, found: Sequence[Family], left_out: Counter[str]) -> Groups | None:
     """Return the set of each node that can fill the slot of a family, for all families in one sweep."""
     if not found:
-        return [], _stacked([], kb.schema.nodes)
+        return None
     plans = [kb.session.resolved(parse(family.id), family.id) for family in found]
     sampler = PlanSampler(Request(1), np.random.default_rng(0), kb.session, plans[0])
     sets = SlotSets(sampler, "", [(plan, plan.root, first_slot(plan)) for plan in plans]).sets
-    rows = np.flatnonzero(sets.answers > 1)
-    rows = rows[np.lexsort((sets.values[rows, 0], sets.kinds[rows, 0]))]
-    left_out[_TRIVIAL] += len(sets.answers) - len(rows)
+    rows = np.lexsort((sets.values[:, 0], sets.kinds[:, 0]))
     if sets.truncated:
         left_out["beyond 20,000,000 memberships"] += 1
-    names = _names(kb, sets.values[rows, 0])
+    assert sets.matrix is not None
+    return Groups(found, sets.kinds[rows, 0], sets.values[rows, 0], sets.matrix[rows])
+
+
+def _by_nodes(kb: KnowledgeBase, groups: Groups | None, left_out: Counter[str]) -> tuple[list[Category], Any]:
+    """Return the groups of two or more nodes as categories."""
+    if groups is None:
+        return [], _stacked([], kb.schema.nodes)
+    sizes = np.diff(groups.matrix.indptr)
+    rows = np.flatnonzero(sizes > 1)
+    left_out[_TRIVIAL] += len(sizes) - len(rows)
+    names = _names(kb, groups.values[rows])
     items = []
     for row in rows.tolist():
-        family, (key, name) = found[sets.kinds[row, 0]], names[int(sets.values[row, 0])]
+        family, (key, name) = groups.families[groups.families_of[row]], names[int(groups.values[row])]
         expression = family.expression(f"#{key}")
-        items.append(Category(family.phrase(name), expression, family.id, name, int(sets.answers[row])))
-    assert sets.matrix is not None
-    return items, sets.matrix[rows]
+        items.append(Category(family.phrase(name), expression, family.id, name, int(sizes[row]), family.cues))
+    return items, groups.matrix[rows]
 
 
 def _names(kb: KnowledgeBase, ids: NDArray[np.int32]) -> dict[int, tuple[str, str]]:
@@ -187,7 +229,7 @@ def _names(kb: KnowledgeBase, ids: NDArray[np.int32]) -> dict[int, tuple[str, st
 
 def _readable(key: str, name: str | None) -> str:
     words = " ".join((name or "").split())
-    return "" if name == key and _CODE.fullmatch(words) else words
+    return "" if name == key and CODE.fullmatch(words) else words
 
 
 # -- categories by value ----------------------------------------------------------------------------------------------
@@ -205,8 +247,12 @@ def _by_values(kb: KnowledgeBase, domain: str, family: Family) -> tuple[list[Cat
     items = []
     sizes = []
     for value, size in _runs(frame, "v"):
-        name = " ".join(str(value).lower().split() if isinstance(value, bool) else str(value).split())
-        items.append(Category(family.phrase(name), family.expression(value), family.id, name, size))
+        name = " ".join(str(value).split())
+        phrase = family.phrase(name)
+        if isinstance(value, bool):
+            phrase = of_flag(domain, family.attribute.name, value=value)
+            name = flag_name(family.attribute.name, value=value)
+        items.append(Category(phrase, family.expression(value), family.id, name, size, family.cues))
         sizes.append(size)
     return items, matrix_of(np.array(sizes, np.int64), frame["id"].to_numpy().astype(np.int32), kb.schema.nodes)
 

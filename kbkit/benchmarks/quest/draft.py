@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from kbkit.answers.sample_sets import Constraints, Request
 from kbkit.benchmarks.dataset import check_at_least
-from kbkit.benchmarks.documents import titles
+from kbkit.benchmarks.documents import titles, types_with_text
 from kbkit.benchmarks.pipeline import Row, Stage
-from kbkit.benchmarks.quest import categories, sample
+from kbkit.benchmarks.quest import categories, facts, sample, shown
 from kbkit.benchmarks.quest.categories import Categories
 from kbkit.benchmarks.quest.families import answer_type, families, family_of
 from kbkit.benchmarks.quest.grammar import Shape, grammar
@@ -23,6 +24,10 @@ from kbkit.benchmarks.quest.label import EVIDENCE, Answer
 from kbkit.errors import BadInputError, KbError, Option, UnknownNameError
 from kbkit.kb import KnowledgeBase
 
+_MIN_MEMBERS = 100
+"""Minimum number of nodes of a default domain."""
+_SHOWN = 0.9
+"""Fraction of memberships that the texts of a domain must show to be enough without facts."""
 _RESERVE = 4
 """Number of queries drawn per requested query."""
 
@@ -37,6 +42,7 @@ class CategoryRow(Row):
     family: str
     name: str
     size: int
+    cues: str
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,7 @@ class ShapeRow(Row):
 
 @dataclass(frozen=True)
 class Query(Row):
-    """A query: phrases, names and expressions (``parts``) of its categories, and its answers."""
+    """A query: phrases, names, cues and expressions (``parts``) of its categories, and its answers."""
 
     domain: str
     template: str
@@ -70,6 +76,7 @@ class Query(Row):
     marked: str
     phrases: list[str]
     names: list[str]
+    cues: list[str]
     parts: list[str]
     expression: str
     answers: list[Answer]
@@ -86,9 +93,11 @@ class QuestSettings:
     """Settings of a generated dataset: ``count`` queries for the types ``domains``.
 
     ``categories``, ``files`` and ``patterns``: as in :func:`kbkit.benchmarks.quest.categories.build`. ``scale``: halve
-    bounds on sizes if a shape has too few queries. ``require``: the evidence that an answer's document must show.
-    ``texts``: False for domains without texts, whose answers get no labels. ``without``: text fields that documents
-    leave out.
+    bounds on sizes if a shape has too few queries, and take further queries of the shape from other domains.
+    ``require``: the evidence that an answer's document must show; in the paper about 99% of the answers have complete
+    or partial evidence (section 3.4). ``texts``: False for domains without texts, whose answers get no labels.
+    ``without``: text fields that documents leave out. ``facts``: when documents have the facts of the KB as sentences
+    (:data:`kbkit.benchmarks.quest.facts.HOW`). ``augmented``: number of additional training queries (section 3.5).
     """
 
     domains: tuple[str, ...]
@@ -101,9 +110,11 @@ class QuestSettings:
     patterns: Mapping[str, str] = field(default_factory=dict)
     constraints: Constraints = field(default_factory=Constraints)
     scale: bool = False
-    require: str = "none"
+    require: str = "partial"
     texts: bool = True
     without: tuple[str, ...] = ()
+    facts: str = "auto"
+    augmented: int = 0
 
     def __post_init__(self) -> None:
         if not self.domains:
@@ -112,7 +123,10 @@ class QuestSettings:
             raise KbError("Duplicate domain", "List each type once")
         if self.require not in EVIDENCE:
             raise UnknownNameError("evidence", self.require, EVIDENCE)
+        if self.facts not in facts.HOW:
+            raise UnknownNameError("use of facts", self.facts, facts.HOW)
         check_at_least("number of queries", self.count)
+        check_at_least("number of additional training queries", self.augmented, 0)
         check_at_least("minimum number of answers", self.min_answers)
         if not self.texts and self.require != "none":
             raise KbError("Evidence is required but texts are disabled", "Remove one of the two options")
@@ -157,10 +171,28 @@ class Draft:
                 raise KbError(f"Category {text!r} has nodes of type {kind}, which is not a domain", *hint)
         return [text for text, kind in types.items() if kind == domain]
 
+    @cached_property
+    def with_facts(self) -> tuple[str, ...]:
+        """The domains whose documents have facts."""
+        s = self.settings
+        if s.facts == "never" or not s.texts:
+            return ()
+        if s.facts == "always":
+            return s.domains
+        reader = shown.Reader(self.kb.text)
+        return tuple(d for d in s.domains if shown.share(reader, self.kb, self.found[d], s.without) < _SHOWN)
+
+    @cached_property
+    def facts(self) -> pl.DataFrame:
+        """The facts of the nodes of these domains: id, facts."""
+        parts = [facts.sentences(self.kb, self.found[domain]) for domain in self.with_facts]
+        empty = pl.DataFrame(schema={"id": pl.Int64, "facts": pl.List(pl.String)})
+        return pl.concat([empty, *parts]).unique("id", keep="first", maintain_order=True)
+
     def categories(self) -> list[CategoryRow]:
         """Return a row for each category."""
         return [
-            CategoryRow(f"{domain}/{number}", domain, **asdict(item))
+            CategoryRow(f"{domain}/{number}", domain, **vars(item))
             for domain, found in self.found.items()
             for number, item in enumerate(found.items)
         ]
@@ -196,7 +228,7 @@ class Draft:
         if short and (not s.scale or not any(drawn.queries for _, _, drawn in samples)):
             hint = ("Use ", Option("scale_constraints"), " to halve the bounds, or set one with ", Option("constraint"))
             raise KbError("Too few queries meet the constraints: " + "; ".join(short), *hint)
-        return samples
+        return _balanced(samples)
 
     def _wanted(self) -> Iterator[tuple[str, Shape, int]]:
         """Yield (domain, shape, number of queries), evenly distributed."""
@@ -244,12 +276,42 @@ class Draft:
                         drawn.shape.marked(phrases),
                         phrases,
                         [item.name for item in items],
+                        [item.cues for item in items],
                         parts,
                         drawn.shape.expression(parts),
                         answers,
                     )
                 )
         return rows
+
+
+def default_domains(kb: KnowledgeBase) -> tuple[str, ...]:
+    """Return the types that have texts, relations, and enough nodes for sets of some size; the largest if none has."""
+    have = types_with_text(kb)
+    with_text = [t for t in kb.schema.node_types if t.name in have]
+    related = {name for r in kb.schema.relations for s in r.signatures for name in (s.head, s.tail)}
+    usable = [t for t in with_text if t.name in related] or with_text or list(kb.schema.node_types)
+    largest = max(t.members for t in usable)
+    return tuple(t.name for t in usable if t.members >= min(_MIN_MEMBERS, largest))
+
+
+def _balanced(samples: list[tuple[str, int, sample.Sample]]) -> list[tuple[str, int, sample.Sample]]:
+    """Move queries that a domain cannot have to domains with spare queries of the same shape, then of any shape.
+
+    Half of the spare queries remain as a reserve. If there are not enough, each domain and shape gets what it can.
+    """
+    asked = [count for _, count, _ in samples]
+    wanted = [min(count, len(drawn.queries)) for _, count, drawn in samples]
+    limits = [count + (len(drawn.queries) - count) // 2 for _, count, drawn in samples]
+    everything = list(range(len(samples)))
+    shapes = [[i for i in everything if samples[i][2].shape is shape] for shape in grammar().shapes]
+    for group in (*shapes, everything):
+        missing = sum(asked[i] for i in group) - sum(wanted[i] for i in group)
+        while missing > 0 and (open_ := [i for i in group if asked[i] <= wanted[i] < limits[i]]):
+            for i in open_[:missing]:
+                wanted[i] += 1
+            missing -= len(open_[:missing])
+    return [(domain, count, drawn) for (domain, _, drawn), count in zip(samples, wanted, strict=True)]
 
 
 def _contains(found: Categories, number: int, answers: tuple[int, ...]) -> list[bool]:

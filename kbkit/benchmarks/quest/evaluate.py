@@ -275,6 +275,14 @@ def remarks(bench: Bench, part: Part) -> list[str]:
     if bench.dataset.without and bench.kb.has("vectors"):
         names = ", ".join(bench.dataset.without)
         result.append(f"Documents leave out {names}; full text too, but the vectors of this KB include it")
+    report = bench.dataset.about.get("report")
+    with_facts = report.get("documents", {}).get("with facts") if isinstance(report, dict) else None
+    indexed = bench.kb.has("text") and manifest.store("text").settings.get("relations")
+    if with_facts and not indexed:
+        result.append(
+            "Documents have attributes and relations as sentences; full text and vectors of this KB lack them unless"
+            " they are built with relations"
+        )
     joined = [
         store
         for store in ("text", "vectors")

@@ -6,14 +6,17 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
-from kbkit.answers import syntax
+from kbkit.answers import english, syntax
 from kbkit.answers.parse import parse
 from kbkit.answers.syntax import Condition, Edge, Filter, Nodes, Slot, Step
-from kbkit.benchmarks.quest import phrases
+from kbkit.benchmarks.quest import facts, phrases
+from kbkit.benchmarks.quest.articles import with_article
+from kbkit.benchmarks.quest.facts import Fact
 from kbkit.benchmarks.quest.grammar import parsed
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
@@ -35,21 +38,46 @@ _STRING, _NUMBER = "VARCHAR", ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTIN
 class Family:
     """A family: ``id`` is an expression with one slot, ``pattern`` the phrase.
 
-    The slot is for a node, or for a value of ``attribute``.
+    The slot is for a node of type ``other`` ("" if the pattern is the user's), or for a value of ``attribute``.
+    ``article`` precedes the names of ``other``. ``fact`` words the sentence of a document about the members'
+    categories; None if documents say nothing of them.
     """
 
     id: str
     pattern: str
     attribute: Attribute | None = None
+    other: str = ""
+    fact: Fact | None = None
+    article: str = ""
 
     def expression(self, value: syntax.Value) -> str:
         """Return the expression with a value (``#key`` for a node) in the slot."""
+        before, slot, after = _around_slot(self.id)
+        if slot and isinstance(value, str) and value.startswith("#"):
+            return f"{before}#{syntax.selector_of(value)}{after}"
         tree = parsed(self.id)
         return str(syntax.fill(tree, dict.fromkeys(syntax.slots(tree), value)))
 
     def phrase(self, name: str) -> str:
         """Return the phrase of the category with this name."""
-        return self.pattern.replace(phrases.NAME, name)
+        if self.attribute is not None and name[:1].islower() and self.pattern.endswith(f" is {phrases.NAME}"):
+            name = f'"{name}"'  # a common noun would need an article
+        shown = with_article(name, self.other, self.article) if self.other else name
+        return self.pattern.replace(phrases.NAME, shown)
+
+    @property
+    def cues(self) -> str:
+        """Words that tell in a text what the name has to do with a member: those of the phrase and of the fact."""
+        _, _, words = self.pattern.replace(phrases.NAME, " ").partition(" ")
+        return f"{words} {self.fact.words if self.fact else ''}"
+
+
+@lru_cache(1_000)
+def _around_slot(family: str) -> tuple[str, str, str]:
+    """Return the text before the slot for a node, the slot, and the text after it; empty if the text is not clear."""
+    names = list(syntax.slots(parsed(family)))
+    parts = family.partition(f":{Slot(names[0])}") if len(names) == 1 else ("", "", "")
+    return parts if parts[1] and parts[1] not in parts[2] else ("", "", "")
 
 
 def families(
@@ -62,7 +90,8 @@ def families(
     found = [_own(kb, domain, expression) for expression in own]
     known = {family.id for family in found}
     found += [f for f in (*_relations(kb, domain), *_attributes(kb, domain)) if f.id not in known]
-    return [replace(f, pattern=(patterns or {}).get(f.id, f.pattern)) for f in found]
+    wanted = patterns or {}
+    return [replace(f, pattern=wanted[f.id], other="") if f.id in wanted else f for f in found]
 
 
 def read_patterns(path: Path) -> dict[str, str]:
@@ -102,7 +131,8 @@ def _own(kb: KnowledgeBase, domain: str, expression: str) -> Family:
     found = answer_type(kb, expression)
     if found != domain:
         raise KbError(f"Category {expression!r} has nodes of type {found}, not {domain}")
-    return Family(str(parse(expression)), f"{phrases.plural(domain)} that belong to {phrases.NAME}")
+    pattern = f"{phrases.plural(domain)} that belong to {phrases.NAME}"
+    return Family(str(parse(expression)), pattern, fact=facts.of_head(domain, "belongs to", ""))
 
 
 # -- relations --------------------------------------------------------------------------------------------------------
@@ -113,23 +143,36 @@ def _relations(kb: KnowledgeBase, domain: str) -> Iterator[Family]:
         if not any(domain in (s.head, s.tail) for s in relation.signatures):
             continue
         label = " ".join((relation.label or relation.name.replace("_", " ")).split())
-        either = phrases.of_either(domain, label)
-        # With the same pairs in both directions there is one family, worded as for heads.
-        one_way = not either and not _mutual(kb, relation)
+        own = dict(relation.phrases).get(domain, "")
+        either = "" if own else phrases.of_either(domain, label)
+        mutual = _mutual(kb, relation)
         for signature in relation.signatures:
             if signature.head == domain:
-                path = _path(kb, relation, signature.tail, domain, "both" if either else "heads")
-                yield Family(path, either or _of_head(domain, label, signature.tail))
-            if signature.tail == domain and (one_way or not _runs(relation, domain, signature.head)):
-                yield Family(
-                    _path(kb, relation, signature.head, domain, "tails"), either or phrases.of_tail(domain, label)
-                )
+                ends = "both" if phrases.of_either(domain, label) else "heads"
+                path = _path(kb, relation, signature.tail, domain, ends)
+                yield _family(kb, path, domain, signature.tail, own or label, either)
+            # With the same pairs in both directions there is one family, worded as for heads.
+            twice = mutual or bool(phrases.of_either(domain, label))
+            if signature.tail == domain and (not twice or not _runs(relation, domain, signature.head)):
+                path = _path(kb, relation, signature.head, domain, "tails")
+                inverse = own or relation.inverse
+                if inverse or either:
+                    yield _family(kb, path, domain, signature.head, inverse or label, either)
+                else:
+                    pattern, fact = phrases.of_tail(domain, label), facts.of_tail(domain, label)
+                    yield Family(path, pattern, None, signature.head, fact, kb.schema.type(signature.head).article)
+
+
+def _family(kb: KnowledgeBase, path: str, domain: str, other: str, label: str, either: str) -> Family:
+    """Return the family of nodes that are the subject of a label."""
+    fact = facts.of_head(domain, label, other)
+    return Family(path, either or _of_head(domain, label, other), None, other, fact, kb.schema.type(other).article)
 
 
 def _of_head(domain: str, label: str, other: str) -> str:
-    if other.casefold().endswith("category"):
+    if other.casefold().endswith("category") and not label.endswith(english.spoken(other)):
         return phrases.of_category(domain, other)
-    return phrases.of_head(domain, label)
+    return phrases.of_head(domain, label, other)
 
 
 def _runs(relation: Relation, head: str, tail: str) -> bool:
@@ -216,4 +259,5 @@ def _groups(attribute: Attribute, distinct: int, count: int, *, years: bool) -> 
 def _attribute(domain: str, attribute: Attribute, *, years: bool) -> Family:
     several = attribute.type.endswith("[]")
     tree = Filter(Nodes(domain), (Condition(attribute.name, "=", (Slot("value"),)),))
-    return Family(str(tree), phrases.of_attribute(domain, attribute.name, year=years, several=several), attribute)
+    pattern = phrases.of_attribute(domain, attribute.label or attribute.name, year=years, several=several)
+    return Family(str(tree), pattern, attribute, fact=facts.of_attribute(domain, attribute))

@@ -7,13 +7,13 @@ model rates the document, as QUEST's workers did.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kbkit.benchmarks.documents import Document
-from kbkit.benchmarks.evidence import Evidence, Matcher, leaks
 from kbkit.benchmarks.pipeline import Row, Stage
+from kbkit.benchmarks.quest.shown import Condition, Reader
 
 if TYPE_CHECKING:
     from kbkit.llm.calls import Calls
@@ -27,8 +27,6 @@ EVIDENCE = ("none", "partial", "complete")
 RELEVANT = 2
 """Minimum rating of an answer: 3 surely relevant, 2 likely, 1 likely not, 0 surely not."""
 _VOTES = 3
-_LEXICAL, _SEMANTIC = 0.8, 0.7
-"""Thresholds for a sentence that shows a phrase: weighted fraction of its words, or cosine of the vectors."""
 
 
 @dataclass(frozen=True)
@@ -97,12 +95,12 @@ def voted_down(row: Mapping[str, Sequence[bool]]) -> str:
 
 
 class Labelling(NamedTuple):
-    """An answer to label: its document, and the phrases that it must meet and must not meet, with category names."""
+    """An answer to label: its document, and the conditions that it must meet and must not meet."""
 
     query: str
     document: Document
-    positive: tuple[tuple[str, str], ...]
-    negative: tuple[tuple[str, str], ...]
+    positive: tuple[Condition, ...]
+    negative: tuple[Condition, ...]
 
 
 class Label(NamedTuple):
@@ -119,23 +117,21 @@ class Label(NamedTuple):
     problem: str = ""
 
 
-def by_matching(matcher: Matcher, answers: Sequence[Labelling], *, strict: bool = False) -> list[Label]:
-    """Return labels by words and vectors.
+def by_matching(reader: Reader, answers: Sequence[Labelling], *, strict: bool = False) -> list[Label]:
+    """Return labels by the sentences that show a category.
 
-    An excluded phrase counts only if the document has its words literally. That is weak evidence ("not in the sea" has
-    the word sea), so only ``strict`` labelling rates such an answer as not relevant.
+    A sentence that shows an excluded one is weak evidence against the answer ("no longer flows into the Aral Sea"), so
+    only ``strict`` labelling rates such an answer as not relevant.
     """
-    pairs = [(name, one.document) for one in answers for _, name in (*one.positive, *one.negative)]
-    found = iter(matcher.match([name for name, _ in pairs], [document for _, document in pairs]))
-    return [_matched(one, found, strict=strict) for one in answers]
+    return [_matched(one, reader, strict=strict) for one in answers]
 
 
-def _matched(one: Labelling, found: Iterator[Evidence], *, strict: bool) -> Label:
-    positive = {phrase: next(found) for phrase, _ in one.positive}
-    negative = {phrase: next(found) for phrase, _ in one.negative}
-    marks = {p: e.span.text for p, e in positive.items() if e.lexical >= _LEXICAL or e.semantic >= _SEMANTIC}
-    excluded = {p: negative[p].span.text for p, name in one.negative if leaks(negative[p].span.text, [name])}
-    evidence = EVIDENCE[bool(marks) + (len(marks) == len(positive))]
+def _matched(one: Labelling, reader: Reader, *, strict: bool) -> Label:
+    marks, excluded = (
+        {c.phrase: span.text for c in conditions if (span := reader.shown(c, one.document)) is not None}
+        for conditions in (one.positive, one.negative)
+    )
+    evidence = EVIDENCE[bool(marks) + (len(marks) == len(one.positive))]
     rating = 3 if evidence == "complete" and not excluded else RELEVANT
     if excluded and strict:
         rating = 1
@@ -147,8 +143,8 @@ def by_model(calls: Calls, answers: Sequence[Labelling]) -> list[Label]:
     inputs = [
         {
             "query": one.query,
-            "phrases": [phrase for phrase, _ in one.positive],
-            "excluded": [phrase for phrase, _ in one.negative],
+            "phrases": [condition.phrase for condition in one.positive],
+            "excluded": [condition.phrase for condition in one.negative],
             "document": {"title": one.document.name, "text": one.document.text},
         }
         for one in answers
@@ -161,7 +157,7 @@ def _judged(one: Labelling, answer: ModelAnswer) -> Label:
     if answer.value is None:
         return Label(0, "none", {}, problem=answer.problem)
     value: Mapping[str, Any] = answer.value
-    phrases = {phrase for phrase, _ in (*one.positive, *one.negative)}
+    phrases = {condition.phrase for condition in (*one.positive, *one.negative)}
     texts = (one.document.name, *(passage.text for passage in one.document.passages))
     marks = {}
     lost = 0

@@ -5,19 +5,21 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from kbkit.benchmarks import documents
 from kbkit.benchmarks.dataset import ABOUT, SPLITS, json_lines
-from kbkit.benchmarks.documents import Document
-from kbkit.benchmarks.evidence import Matcher, leaks
-from kbkit.benchmarks.pipeline import Item, Output, Pipeline, Progress, Row, Stage, generation, models, origin
-from kbkit.benchmarks.quest import label, paraphrase
+from kbkit.benchmarks.documents import Document, Passage
+from kbkit.benchmarks.evidence import leaks
+from kbkit.benchmarks.pipeline import Item, Output, Pipeline, Progress, Stage, generation, models, origin
+from kbkit.benchmarks.quest import augment, facts, label, paraphrase, records
 from kbkit.benchmarks.quest.dataset import DOCUMENTS
 from kbkit.benchmarks.quest.draft import (
     CATEGORIES,
@@ -34,7 +36,7 @@ from kbkit.benchmarks.quest.draft import (
 from kbkit.benchmarks.quest.grammar import grammar
 from kbkit.benchmarks.quest.label import EVIDENCE, LABELS, VALIDATED, Label, LabelledAnswer, Labelling, Labels, Votes
 from kbkit.benchmarks.quest.paraphrase import PARAPHRASES, Paraphrase, Parser
-from kbkit.benchmarks.rows import to_json
+from kbkit.benchmarks.quest.shown import Condition, Reader
 from kbkit.directory.files import write_files
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
@@ -71,28 +73,31 @@ def make(
     documents.check_types(kb, settings.domains, settings.without, texts=settings.texts)
     run = _Run(kb, settings, calls)
     pipeline = Pipeline(out, run.about(), progress)
-    owned = (*(f"{split}.jsonl" for split in SPLITS), DOCUMENTS)
+    owned = (*(f"{split}.jsonl" for split in SPLITS), DOCUMENTS, augment.FILE)
     with pipeline.started(owned, replace=replace, check=lambda: run.draft.samples):
         drawn = run.drawn(pipeline)
         complete, seen = run.complete(pipeline, drawn)
         if not complete:
-            reasons = ", ".join(f"{reason} ({count})" for reason, count in _dropped(seen).items())
+            reasons = ", ".join(f"{reason} ({count})" for reason, count in records.dropped(seen).items())
             raise KbError(f"None of the {len(seen)} queries remains: {reasons}", f"See {out / 'stages'}")
-        records = _records(complete, settings.domains)
-        report = _report(drawn, records, seen)
-        frame = documents.titles(kb, settings.domains)
+        made = records.records(complete, settings.domains)
+        report = records.report(drawn.families, drawn.shapes, made, seen)
+        frame, silent = _write_documents(run.draft, out / DOCUMENTS)
         report["documents"] = {
             "count": frame.height,
-            "without text": documents.write(kb, frame, out / DOCUMENTS, settings.without),
+            "without text": silent,
+            "with facts": list(run.draft.with_facts),
         }
+        augmented = run.augmented(made, frame)
+        report["augmented"] = len(augmented)
         about = {
             **origin(kb),
             **settings.about(),
             "templates": [shape.template for shape in grammar().shapes],
             "models": list(calls.models) if calls else [],
         }
-        _write(out, records, {**about, "split": FRACTIONS, "report": report})
-        return Output(out, records, report)
+        _write(out, made, augmented, {**about, "split": FRACTIONS, "report": report})
+        return Output(out, made, report)
 
 
 @dataclass(frozen=True)
@@ -128,8 +133,17 @@ class _Run:
         return Draft(self.kb, self.settings)
 
     @cached_property
-    def matcher(self) -> Matcher:
-        return Matcher(self.kb)
+    def reader(self) -> Reader:
+        return Reader(self.kb.text)
+
+    def documents(self, ids: Iterable[int]) -> dict[int, Document]:
+        """Return the documents of nodes, with their facts."""
+        found = documents.read(self.kb, ids, set(self.settings.without))
+        own = self.draft.facts.filter(pl.col("id").is_in(list(found)))
+        for node, sentences in own.iter_rows():
+            passages = (*found[node].passages, *(Passage(facts.FIELD, text) for text in sentences))
+            found[node] = replace(found[node], passages=passages)
+        return found
 
     def drawn(self, pipeline: Pipeline) -> _Drawn:
         """Draw the queries, with a reserve."""
@@ -176,6 +190,22 @@ class _Run:
             for item in batch:
                 if not item.dropped:
                     complete[item[Query].domain, item[Query].template].append(item)
+
+    def augmented(self, made: Sequence[Mapping[str, Any]], frame: pl.DataFrame) -> list[dict[str, Any]]:
+        """Return the additional queries for training, none of which is part of a query ``made``."""
+        s = self.settings
+        if not s.augmented:
+            return []
+        rows = frame.select("id", "title", "name").rows()
+        return augment.records(
+            self.draft.found,
+            {node: title for node, title, _ in rows},
+            {node: name for node, _, name in rows},
+            used={part["phrase"] for record in made for part in record["categories"]},
+            count=s.augmented,
+            bounds=(s.min_answers, s.max_answers),
+            seed=s.seed,
+        )
 
     # -- stage 3 ------------------------------------------------------------------------------------------------------
 
@@ -224,11 +254,11 @@ class _Run:
         if not self.settings.texts:
             return [Labels(item.id, [LabelledAnswer(**vars(a)) for a in item[Query].answers]) for item in items]
         ids = {answer.id for item in items for answer in item[Query].answers}
-        texts = documents.read(self.kb, ids, set(self.settings.without))
+        texts = self.documents(ids)
         inputs = [_labelling(item, position, texts) for item in items for position in range(len(item[Query].answers))]
-        strict = self.settings.require != EVIDENCE[0]
+        strict = self.settings.require == EVIDENCE[-1]
         labels = iter(
-            label.by_model(self.calls, inputs) if self.calls else label.by_matching(self.matcher, inputs, strict=strict)
+            label.by_model(self.calls, inputs) if self.calls else label.by_matching(self.reader, inputs, strict=strict)
         )
         rows = []
         for item in items:
@@ -248,10 +278,11 @@ def _labelling(item: Item, position: int, texts: Mapping[int, Document]) -> Labe
     """Return the labelling of an answer: the phrases that apply to it, and the phrase that the query excludes."""
     query = item[Query]
     answer = query.answers[position]
-    named = list(zip("ABC", query.phrases, query.names, strict=False))
+    conditions = map(Condition, query.phrases, query.names, query.cues)
+    named = list(zip("ABC", conditions, strict=False))
     last = named[-1][0] if "not" in query.template.split() else ""
-    positive = tuple((phrase, name) for letter, phrase, name in named if letter in answer.holds)
-    negative = tuple((phrase, name) for letter, phrase, name in named if letter == last)
+    positive = tuple(condition for letter, condition in named if letter in answer.holds)
+    negative = tuple(condition for letter, condition in named if letter == last)
     return Labelling(item[Paraphrase].query, texts[answer.id], positive, negative)
 
 
@@ -267,94 +298,35 @@ def _removal_reason(one: Label, require: str) -> str:
 # -- files ------------------------------------------------------------------------------------------------------------
 
 
-def _records(complete: Mapping[tuple[str, str], Sequence[Item]], domains: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the records of queries, alternating between shapes within each domain, so that shapes are split evenly."""
-    order = {shape.template: number for number, shape in enumerate(grammar().shapes)}
-    placed = [
-        (domains.index(domain), len(order) * turn + order[template], item)
-        for (domain, template), items in complete.items()
-        for turn, item in enumerate(items)
-    ]
-    placed.sort(key=lambda entry: entry[:2])
-    return [_record(str(number), split_of(position), item) for number, (_, position, item) in enumerate(placed)]
+def write_documents(kb: KnowledgeBase, settings: QuestSettings, path: Path) -> tuple[pl.DataFrame, int]:
+    """Write the documents of a dataset with these settings; return their titles and the number without text."""
+    documents.check_types(kb, settings.domains, settings.without, texts=settings.texts)
+    return _write_documents(Draft(kb, settings), path)
 
 
-def split_of(position: int) -> str:
-    """Return the split of a query: every other one is for testing, every fifth of the rest for validation.
+def _write_documents(draft: Draft, path: Path) -> tuple[pl.DataFrame, int]:
+    frame = documents.titles(draft.kb, draft.settings.domains)
+    further = None
+    if draft.with_facts:
+        further = draft.facts.select("id", further=pl.col("facts").list.join("\n"))
+    return frame, documents.write(draft.kb, frame, path, draft.settings.without, further)
 
-    The number of shapes, seven, is divisible by neither 2 nor 5, so each shape has its share of each split.
+
+def _write(
+    out: Path, rows: Sequence[Mapping[str, Any]], augmented: Sequence[Mapping[str, Any]], about: Mapping[str, Any]
+) -> None:
+    """Write the splits, the additional queries if there are any, ``queries.jsonl`` and ``dataset.json``.
+
+    Old files are replaced at the end.
     """
-    if position % 2 == 0:
-        return "test"
-    return "val" if position // 2 % 5 == 4 else "train"
-
-
-def _record(name: str, split: str, item: Item) -> dict[str, Any]:
-    query, votes, answers = item[Query], item[Votes], item[Labels].labelled
-    rated = [answer for answer in answers if answer.rating is not None]
-    return {
-        "id": name,
-        "query": item[Paraphrase].query,
-        "docs": [answer.title for answer in answers],
-        "original_query": query.marked,
-        "scores": [1.0] * len(answers),
-        "split": split,
-        "expression": query.expression,
-        "categories": [
-            {"phrase": phrase, "expression": part} for phrase, part in zip(query.phrases, query.parts, strict=True)
-        ],
-        "answer_nodes": [{"type": answer.type, "key": answer.key} for answer in answers],
-        "metadata": {
-            "template": query.template,
-            "domain": query.domain,
-            "fluency": votes.fluency,
-            "meaning": votes.meaning,
-            "naturalness": votes.naturalness,
-            "relevance_ratings": {answer.title: [answer.rating] for answer in rated},
-            "evidence_ratings": {answer.title: [answer.evidence] for answer in rated},
-            "attributions": {answer.title: [answer.attributions] for answer in rated},
-        },
-    }
-
-
-def _write(out: Path, rows: Sequence[Mapping[str, Any]], about: Mapping[str, Any]) -> None:
-    """Write the splits, ``queries.jsonl`` and ``dataset.json``. Old files are replaced at the end."""
     texts = {
         f"{split}.jsonl": json_lines({k: row[k] for k in _PUBLISHED} for row in rows if row["split"] == split)
         for split in SPLITS
     }
+    if augmented:
+        texts[augment.FILE] = json_lines(augmented)
+    else:
+        (out / augment.FILE).unlink(missing_ok=True)
     texts[DETAILS] = json_lines(rows)
     texts[ABOUT] = json.dumps(about, ensure_ascii=False, indent=2) + "\n"
     write_files({out / name: text for name, text in texts.items()})
-
-
-# -- report -----------------------------------------------------------------------------------------------------------
-
-
-def _dropped(seen: Sequence[Item]) -> dict[str, int]:
-    """Count the queries that were dropped by reason."""
-    return dict(Counter(item.dropped.split(": ")[0] for item in seen if item.dropped).most_common())
-
-
-def _plain(row: Row) -> dict[str, Any]:
-    return {name: value for name, value in to_json(row).items() if name != "id"}
-
-
-def _report(drawn: _Drawn, records: Sequence[Mapping[str, Any]], seen: Sequence[Item]) -> dict[str, Any]:
-    counts = Counter((r["metadata"]["domain"], r["metadata"]["template"]) for r in records)
-    ratings = [e for r in records for row in r["metadata"]["evidence_ratings"].values() for e in row]
-    labels = [row for item in seen if (row := item.get(Labels)) is not None]
-    removed = Counter(answer.why for row in labels for answer in row.removed)
-    return {
-        "queries": len(records),
-        "splits": dict(Counter(record["split"] for record in records)),
-        "families": [_plain(row) for row in drawn.families],
-        "shapes": [{**_plain(row), "made": counts[row.domain, row.template]} for row in drawn.shapes],
-        "dropped": _dropped(seen),
-        "answers": sum(len(record["docs"]) for record in records),
-        "answers removed": dict(removed.most_common()),
-        "evidence": {name: ratings.count(name) for name in reversed(EVIDENCE)} if ratings else {},
-        "quotes that are not in the document": sum(
-            answer.lost for row in labels for answer in (*row.labelled, *row.removed)
-        ),
-    }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.quest.draft import Query
-from kbkit.benchmarks.quest.grammar import Form, Shape, Slot, affirmed, divided, grammar
+from kbkit.benchmarks.quest.grammar import Form, Shape, Slot, affirmed, divided, fits, grammar, lengthened
 
 if TYPE_CHECKING:
     from kbkit.llm.calls import Calls
@@ -34,17 +34,28 @@ def by_grammar(shape: Shape, phrases: Sequence[str], parser: Parser, rng: random
     ``parser`` must know the phrases.
     """
     letters = dict(zip(shape.letters, phrases, strict=True))
-    wanted = shape.expression([parser.categories[phrase] for phrase in phrases])
-    forms = list(shape.forms)
-    rng.shuffle(forms)
+    parts = [parser.categories[phrase] for phrase in phrases]
+    wanted = shape.expression([parts[i] for i in shape.ordered(parts)])
     leads = grammar().leads
     lead = rng.choice([*[""] * grammar().plain, *leads])
-    for form in forms:
-        words = form.render(letters)
-        query = f"{lead} {words}" if lead and form.text.startswith("{A}") else words
-        if query and parser.parse(query) == wanted:
-            return query
+    for tier in shape.tiers:
+        forms = list(tier)
+        rng.shuffle(forms)
+        for form in forms:
+            words = form.render(letters)
+            query = _sentence(lead, words, form) if words else ""
+            if query and parser.parse(query) == wanted:
+                return query
     return ""
+
+
+def _sentence(lead: str, words: str, form: Form) -> str:
+    """Return a query with its lead, a capital and the mark of a question."""
+    asks = lead in grammar().questions
+    if not words or not form.text.startswith("{") or (asks and form.heads > 1):
+        lead, asks = "", False
+    text = f"{lead} {words}" if lead else words
+    return text[0].upper() + text[1:] + "?" * asks
 
 
 def by_model(calls: Calls, queries: Sequence[Query]) -> list[tuple[str, str]]:
@@ -60,6 +71,8 @@ def by_model(calls: Calls, queries: Sequence[Query]) -> list[tuple[str, str]]:
 def parse_query(query: str, categories: Mapping[str, str]) -> str | None:
     """Return the expression of a query of the grammar; None if there is none, or more than one.
 
+    Operands that commute are sorted.
+
     ``categories`` maps each known phrase to its expression. Phrases may contain words of the grammar ("war or peace");
     readings with fewer phrases are preferred. Use a :class:`Parser` for many queries.
     """
@@ -71,6 +84,7 @@ class Parser:
 
     def __init__(self, categories: Mapping[str, str]) -> None:
         self.categories = categories
+        self._first: dict[int, frozenset[str]] = {}
 
     @cached_property
     def _folded(self) -> Mapping[str, str]:
@@ -83,11 +97,21 @@ class Parser:
                 several.add(folded)
         return {phrase: expression for phrase, expression in found.items() if phrase not in several}
 
+    def _initials(self, known: Mapping[str, str]) -> frozenset[str]:
+        """Return the first characters that a query over these phrases can have."""
+        if id(known) not in self._first:
+            forms = {form.text[0] for shape in grammar().shapes for form in shape.readable if form.text[0] != "{"}
+            self._first[id(known)] = frozenset(forms | {phrase[:1] for phrase in known})
+        return self._first[id(known)]
+
     def parse(self, query: str) -> str | None:
         """Return the expression of a query as :func:`parse_query` does; as written first, then ignoring case."""
         text = _spaced(query)
-        for known, words in ((self.categories, text), (self._folded, text.casefold())):
-            found = {reading for start in _without_leads(words) for reading in _readings(start, known)}
+        lowered = text[:1].lower() + text[1:]
+        for known, words in ((self.categories, text), (self.categories, lowered), (self._folded, text.casefold())):
+            initials = self._initials(known)
+            starts = (start for start in _without_leads(words) if start[:1] in initials)
+            found = {reading for start in starts for reading in _readings(start, known)}
             if found:
                 fewest = min(len(parts) for _, parts in found)
                 best = {reading for reading in found if len(reading[1]) == fewest}
@@ -105,19 +129,22 @@ def _without_leads(text: str) -> Iterator[str]:
     bare = [text, *([text[:-1].rstrip()] if text.endswith(("?", ".", "!")) else [])]
     for words in bare:
         yield words
-        yield from (words[len(lead) + 1 :] for lead in grammar().leads if words.startswith(lead + " "))
+        yield from (words[len(lead) + 1 :] for lead in grammar().read_leads if words.startswith(lead + " "))
 
 
 def _readings(text: str, known: Mapping[str, str]) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Yield every reading of a text: number of the shape, expressions of its letters."""
     for number, shape in enumerate(grammar().shapes):
-        for form in (*shape.forms, shape.original):
+        for form in shape.readable:
+            if not all(piece in text for piece in form.literals):
+                continue
             for found in _matches(form, 0, text, {}, known):
                 yield number, _expressions(shape, found, known)
 
 
 def _expressions(shape: Shape, phrases: Mapping[str, str], known: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(known[phrases[letter]] for letter in shape.letters)
+    parts = [known[phrases[letter]] for letter in shape.letters]
+    return tuple(parts[i] for i in shape.ordered(parts))
 
 
 def _matches(
@@ -134,9 +161,9 @@ def _matches(
             yield from _matches(form, position + 1, text[len(piece) :], found, known)
         return
     for end in _ends(form, position, text):
-        phrase = _phrase(piece, text[:end], found)
-        if phrase in known:
-            yield from _matches(form, position + 1, text[end:], {**found, piece.letter: phrase}, known)
+        for phrase in _phrases(piece, text[:end], found):
+            if phrase in known:
+                yield from _matches(form, position + 1, text[end:], {**found, piece.letter: phrase}, known)
 
 
 def _ends(form: Form, position: int, text: str) -> Iterator[int]:
@@ -152,9 +179,12 @@ def _ends(form: Form, position: int, text: str) -> Iterator[int]:
         end = text.find(following, end + 1)
 
 
-def _phrase(slot: Slot, words: str, found: Mapping[str, str]) -> str:
-    """Return the complete phrase for the words of a slot."""
-    if not slot.kind:
-        return words
-    rest = affirmed(words) if slot.kind == "not" else words
-    return f"{divided(found['A'])[0]} {rest}" if rest else ""
+def _phrases(slot: Slot, words: str, found: Mapping[str, str]) -> list[str]:
+    """Return the complete phrases that the words of a slot can stand for."""
+    if slot.is_whole:
+        return [words] if not slot.kind or fits(slot, divided(words)[1]) else []
+    head, before = divided(next(iter(found.values())))
+    if slot.kind == "short":
+        return [f"{head} {rest}" for rest in lengthened(before, words)] if words else []
+    rest = affirmed(words) if slot.kind.startswith("not") else words
+    return [f"{head} {rest}"] if rest and fits(slot, rest, before) else []

@@ -1,126 +1,154 @@
 """Readable names of categories: a plural noun phrase, from a relation's label or an attribute's name.
 
 A label reads as ``head LABEL tail``. In a pattern, ``{name}`` is the node or value that the members of the category
-share.
+share. A phrase is a head (``movies``) and a modifier (``directed by Jane Doe``) or a relative clause (``in which Jane
+Doe acted``). Verbs, plurals and articles come from :mod:`kbkit.answers.english`.
 """
 
 from __future__ import annotations
 
 import re
 
+from kbkit.answers import english
+from kbkit.answers.english import spoken
+from kbkit.benchmarks.quest.grammar import divided
+
 NAME = "{name}"
 
-_IRREGULAR = {"person": "people", "child": "children", "man": "men", "woman": "women", "species": "species"}
-_PEOPLE = {"person", "people", "human", "author"}
-_AGREES = {"is": "are", "was": "were", "has": "have", "does": "do", "goes": "go"}
-_AUXILIARY = {"are", "were", "have", "had", "do", "did", "can", "may", "will"}
-_PAST = re.compile(
-    "became|began|bore|bought|brought|built|came|drew|drove|fell|fought|found|gave|grew|had|held|knew|led|left|lost|made"
-    "|met|paid|ran|sang|sold|spoke|stood|sung|taught|took|went|won|wrote|.*ed"
-)
-_PREPOSITIONS = "about along among at between by for from in into near of on over through to under with"
-_PREPOSITION = re.compile(rf"(?:.* )?(?:{_PREPOSITIONS.replace(' ', '|')}|like)")
-_PASSIVE = re.compile(
-    r"\w+(?:ed|made|written|sung|built|held|found|known) by|(?:affiliated|associated|related|linked|connected|located"
-    r"|based|assigned|attached|married|adjacent|close|similar|equal|next|relative) \w+|\w+ together with"
-)
-_HAS = re.compile(r"ha(?:s|ve|d) (?:an? |the )?(?!as )(.+)")
-_EITHER = re.compile(r"has as (.+), or is it")
-_IS_A = re.compile(rf"is (an? \w+(?: or an? \w+)*)( (?:{_PREPOSITIONS.replace(' ', '|')})(?: .*)?)")
-_PLURAL = re.compile(r"(?!.*(?:series|species|news)$).*[^aius]s|.*[ei]as")
-_WHERE_AT_END = re.compile(rf"(.* (?:{_PREPOSITIONS.replace(' ', '|')}|as)) (?:the|its|an?) [^,]+")
+_PREPOSITIONS = "|".join(sorted(english.PREPOSITIONS))
+_ENDS_WITH_PREPOSITION = re.compile(rf"(?:.* )?(?:{_PREPOSITIONS})")
+HAS = re.compile(r"ha(?:s|ve|d) (?:an? |the )?(?!as |\{)(.+)")
+HAS_AS = re.compile(r"ha(?:s|ve) \{\} as (?:an?|the) (.+)")
+EITHER = re.compile(r"has as (.+), or is it")
+ALSO = re.compile(r"those who (\w+) it also (\w+)")
+_WHERE_AT_END = re.compile(rf"(.* (?:{_PREPOSITIONS})) (?:the|its|an?) [^,]+")
+_STRANDED = re.compile(rf"(.+?) ((?:{_PREPOSITIONS})(?: or (?:{_PREPOSITIONS}))?)")
+GROUPS = {"category", "class", "family", "field", "genre", "language", "series", "style"}
+"""Nouns that follow the name of a group: in the Comedy genre."""
+MARKERS = {"hashtag", "keyword", "label", "subject heading", "tag", "term"}
+"""Types of words that describe a node; as words, not as things, they are quoted."""
+_KINDS = {"kind", "sort", "type"}
+_ACRONYMS = {"doi", "eu", "gdp", "id", "isbn", "uk", "un", "url", "us"}
 
 
 def plural(node_type: str) -> str:
-    """Return the plural of a type's name.
-
-    ``country`` gives countries, ``field_of_study`` fields of study, ``gene/protein`` genes/proteins.
-    """
-    name = spoken(node_type)
-    if "/" in name:
-        return "/".join(plural(part) for part in name.split("/"))
-    first, of, rest = name.partition(" of ")
-    *before, last = first.split(" ")
-    return " ".join([*before, _plural(last)]) + of + rest
-
-
-def _plural(word: str) -> str:
-    if word.casefold() in _IRREGULAR:
-        return _IRREGULAR[word.casefold()]
-    if re.search(r"[^aeiou]y$", word):
-        return word[:-1] + "ies"
-    if re.search(r"(?<=\w)sis$", word):
-        return word[:-2] + "es"
-    return word + ("es" if re.search(r"(?:s|x|z|ch|sh)$", word) else "s")
-
-
-def spoken(name: str) -> str:
-    """Return a type's, relation's or attribute's name as words."""
-    return " ".join(name.replace("_", " ").split()) or "thing"
+    """Return the plural of a type's name: ``field_of_study`` gives fields of study."""
+    return english.plural(spoken(node_type))
 
 
 def finite(label: str) -> str:
-    """Return a label as a finite verb for one head, or "" if it is a noun.
+    """Return a label as a finite verb for one head, or "" if it is a noun: ``part of`` gives is part of."""
+    found = english.verb_phrase(label)
+    clause = "" if found is None or english.of_noun(label) else found.singular
+    return re.sub(r"^is born\b", "was born", clause)
 
-    ``affiliated with`` gives is affiliated with, ``part of`` is a part of.
-    """
-    word = label.partition(" ")[0].casefold()
-    if word in _AGREES or word in _AUXILIARY:
-        return label
-    if _PASSIVE.fullmatch(label.casefold()) or word in _PREPOSITIONS.split():
-        return f"is {label}"
-    if _PAST.fullmatch(word) or _infinitive(word):
-        return label
-    if _PREPOSITION.fullmatch(label.casefold()):
-        return f"is {'an' if word[0] in 'aeiou' else 'a'} {label}"
-    return ""
+
+def plural_noun(noun: str) -> str:
+    """Return the plural of a noun phrase whose last noun counts: official or national languages, heads of state."""
+    first, of, rest = noun.partition(" of ")
+    before, space, last = first.rpartition(" ")
+    return before + space + english.plural(last) + of + rest
 
 
 def agreeing(label: str) -> str:
-    """Return a label as a verb for heads in the plural.
+    """Return a label as a verb for heads in the plural, or "" if it is a noun.
 
-    ``flows into`` gives flow into, ``is a member of`` are members of; in ``is expressed in, or expresses`` both parts
-    agree.
+    ``flows into`` gives flow into; in ``is expressed in, or expresses`` both parts agree.
     """
     parts = [agreeing(part) for part in label.split(", or ")] if ", or " in label else []
     if parts and all(parts):
         return ", or ".join(parts)
-    kind = _IS_A.fullmatch(finite(label))
-    if kind:
-        return "are " + re.sub(r"\ban? (\w+)", lambda noun: _plural(noun[1]), kind[1]) + kind[2]
-    first, space, rest = finite(label).partition(" ")
-    word = first.casefold()
-    if word in _AGREES:
-        return _AGREES[word] + space + rest
-    if word in _AUXILIARY or _PAST.fullmatch(word):
-        return first + space + rest
-    return _infinitive(first) + space + rest
+    found = english.verb_phrase(label)
+    return "" if found is None or english.of_noun(label) else found.plural
 
 
-def _infinitive(verb: str) -> str:
-    """Return a verb without the s of the third person, or "" for other words."""
-    if re.search(r"(?:ss|sh|ch|x|zz)es$", verb):
-        return verb[:-2]
-    if re.search(r"\w\wies$", verb):
-        return verb[:-3] + "y"
-    return verb[:-1] if re.search(r"(?:\w[^\Wsui]|^\wie)s$", verb) else ""
+def of_head(domain: str, label: str, other: str = "") -> str:
+    """Return the pattern of heads that share a tail of type ``other``: ``movies about {name}``.
 
-
-def of_head(domain: str, label: str) -> str:
-    """Return the pattern of heads that share a tail: ``movies that are about {name}``."""
+    In a label, the name is at ``{}`` or at the end.
+    """
+    things, noun = plural(domain), spoken(other)
+    also, has_as = ALSO.fullmatch(label), HAS_AS.fullmatch(label)
+    if also:
+        return f"{things} such that those who {also[1]} them also {also[2]} {NAME}"
+    if noun in MARKERS:
+        return f'{things} with the {noun} "{NAME}"'
+    if has_as:
+        return f"{things} with {NAME} as {english.with_article(has_as[1])}"
     verb = agreeing(label)
-    return f"{plural(domain)} {_who(domain)} {verb} {NAME}" if verb else f"{plural(domain)} with the {label} {NAME}"
+    if not verb:
+        return f"{things} with the {label} {NAME}"
+    modifier = _modifier(things, label, noun) or f"{_who(domain)} {verb}"
+    if NAME in modifier:
+        return f"{things} {modifier}"
+    return f"{things} {modifier.replace('{}', NAME)}" if "{}" in modifier else f"{things} {modifier} {NAME}"
+
+
+def _modifier(things: str, label: str, noun: str) -> str:
+    """Return the modifier for a label with ``be`` or ``have``, with the name within it or not; "" for other labels."""
+    has, clause = HAS.fullmatch(label), finite(label)
+    if has and not _WHERE_AT_END.fullmatch(label):
+        if ends_with_preposition(label):
+            return "" if label.endswith(" with") else f"with {label.partition(' ')[2]}"
+        if has[1] == noun:
+            return f"in the {NAME} {noun}" if noun in GROUPS else f"with the {noun}"
+        return f"with {NAME} as {english.with_article(has[1])}"
+    if noun and clause in (f"is in the {noun}", f"comes in the {noun}"):
+        return f"in the {NAME} {noun}"
+    if noun and clause == f"is the {noun} of":
+        return ""
+    found = english.verb_phrase(label)
+    reduced = found.reduced if found and ", or " not in label else ""
+    return reduced if reduced and divided(f"{things} {reduced} {NAME}")[0] == things else ""
 
 
 def of_tail(domain: str, label: str) -> str:
-    """Return the pattern of tails that share a head: ``movies that {name} directed``."""
+    """Return the pattern of tails that share a head: ``movies directed by {name}``, ``in which {name} acted``."""
     things = plural(domain)
+    also = ALSO.fullmatch(label)
+    if also:
+        return f"{things} also {also[2]} by those who {also[1]} {NAME}"
     clause = finite(label)
-    has = _HAS.fullmatch(label)
-    if not clause or (has and not _PREPOSITION.fullmatch(label) and not _WHERE_AT_END.fullmatch(label)):
-        return f"{things} {_who(domain)} are the {has[1] if has else label} of {NAME}"
+    noun = noun_of(label)
+    if noun:
+        same = noun.casefold() == spoken(domain).casefold()
+        return f"{things} of {NAME}" if same else f"{things} {_who(domain)} are {plural_noun(noun)} of {NAME}"
+    if not clause:
+        return f"{things} {_who(domain)} are linked to {NAME}"
+    by = passive(label)
+    if by:
+        return f"{things} {by.partition(' ')[2]} {NAME}"
+    clause = without_place(label, clause)
+    found = _STRANDED.fullmatch(clause)
+    if not found or found[1] in ("is", "was"):
+        return f"{things} that {NAME} {clause}"
+    return f"{things} {found[2]} {'whom' if are_people(domain) else 'which'} {NAME} {found[1]}"
+
+
+def noun_of(label: str) -> str:
+    """Return the noun of a label that is one or says who has it: ``has the capital`` gives capital; else ""."""
+    has = HAS.fullmatch(label)
+    if has and not ends_with_preposition(label) and not _WHERE_AT_END.fullmatch(label):
+        return has[1]
+    return spoken(label) if english.of_noun(label) else ""
+
+
+def passive(label: str) -> str:
+    """Return the passive of a transitive verb of one word, ``was directed by``, or ""."""
+    found = english.verb_phrase(label)
+    inverse = found.inverse() if found and " " not in label and not english.of_noun(label) else None
+    return inverse.singular if inverse else ""
+
+
+def ends_with_preposition(label: str) -> bool:
+    """Return whether a label ends with a preposition: ``has a coast on``."""
+    return bool(_ENDS_WITH_PREPOSITION.fullmatch(label))
+
+
+def without_place(label: str, clause: str) -> str:
+    """Return the clause without a noun for its object at the end: ``is in the language`` gives is in."""
     ends = None if clause.endswith(label) and clause != label else _WHERE_AT_END.fullmatch(clause)
-    return f"{things} that {NAME} {ends[1] if ends else clause}"
+    return ends[1] if ends else clause
 
 
 def of_either(domain: str, label: str) -> str:
@@ -128,13 +156,13 @@ def of_either(domain: str, label: str) -> str:
 
     Example: ``drugs linked to {name} as target``.
     """
-    found = _EITHER.fullmatch(label)
+    found = EITHER.fullmatch(label)
     return f"{plural(domain)} linked to {NAME} as {found[1]}" if found else ""
 
 
 def are_people(node_type: str) -> bool:
     """Return whether a type's name means people."""
-    return spoken(node_type).casefold() in _PEOPLE
+    return english.is_person(spoken(node_type))
 
 
 def _who(domain: str) -> str:
@@ -151,14 +179,39 @@ def of_attribute(domain: str, attribute: str, *, year: bool, several: bool) -> s
 
     ``year``: the values are years. ``several``: the attribute is a list.
     """
-    things, words = plural(domain), spoken(attribute)
+    things, words = plural(domain), attribute_words(attribute)
     if year and words.casefold() == "year":
         return f"{things} from {NAME}"
-    if year and " " not in words and words.endswith("ed"):
-        return f"{things} that were {words} in {NAME}"
-    many = bool(_PLURAL.fullmatch(words))
+    if year and english.is_participle(words):
+        return f"{things} {words} in {NAME}"
+    if words.casefold() in _KINDS and not several:
+        return f'{things} of the {words} "{NAME}"'
+    many = english.is_plural(words)
     verb = ("include" if many else "includes") if several else ("are" if many else "is")
     return f"{things} whose {words} {verb} {NAME}"
+
+
+def of_flag(domain: str, attribute: str, *, value: bool) -> str:
+    """Return the phrase of nodes with a value of a Boolean attribute."""
+    first, _, rest = attribute_words(attribute).partition(" ")
+    things, who, no = plural(domain), _who(domain), "" if value else "not "
+    if rest and first in ("is", "was"):
+        return f"{things} {who} {'are' if first == 'is' else 'were'} {no}{rest}"
+    if rest and first == "has":
+        return f"{things} {who} {'' if value else 'do not '}have {rest}"
+    return f"{things} {no}marked as {attribute_words(attribute)}"
+
+
+def flag_name(attribute: str, *, value: bool) -> str:
+    """Return what :func:`of_flag` says of its nodes, after the verb."""
+    words = attribute_words(attribute)
+    first, _, rest = words.partition(" ")
+    return ("" if value else "not ") + (rest if rest and first in ("is", "was", "has") else f"marked as {words}")
+
+
+def attribute_words(attribute: str) -> str:
+    """Return an attribute's name as words: ``un_status`` gives UN status."""
+    return " ".join(word.upper() if word in _ACRONYMS else word for word in spoken(attribute).split())
 
 
 def of_category(domain: str, category: str) -> str:

@@ -31,16 +31,17 @@ class System:
     k: int = 0
 
 
-def average_scores(systems: Sequence[System], gold: Gold) -> pl.DataFrame:
+def average_scores(systems: Sequence[System], gold: Gold, empty_precision: str = "zero") -> pl.DataFrame:
     """Return Table 3: system, threshold, queries, empty (queries without a prediction), precision, recall, f1 (means).
 
-    A ranking is the set of its nodes. Precision is the mean over queries with a prediction, recall and f1 over all.
+    A ranking is the set of its nodes. ``empty_precision``: precision of a query without a prediction, one of
+    :data:`kbkit.measures.sets.EMPTY`; QUEST's own script (``eval/run_eval.py``) counts 0.
     """
     parts = []
     for system in systems:
-        scores = sets.measure(system.run, gold)
-        known = scores["recall"].is_not_null()
-        empty = int((known & scores["precision"].is_null()).sum())
+        scores = sets.measure(system.run, gold, empty=empty_precision)
+        answered = scores.filter(pl.col("recall").is_not_null()).join(system.run, on="query", how="semi").height
+        empty = int(scores["recall"].is_not_null().sum()) - answered
         labels = {"system": system.name, "threshold": system.threshold, "empty": empty}
         parts.append(_labelled(summary(scores), labels))
     columns = ("system", "threshold", "queries", "empty", "precision", "recall", "f1")

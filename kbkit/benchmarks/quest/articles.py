@@ -1,0 +1,50 @@
+"""Names of places and organisations with their definite article: the Red Sea, the United States, the African Union."""
+
+from __future__ import annotations
+
+import re
+
+_ALWAYS = {"currency", "ocean", "river", "sea", "strait"}
+"""Types all of whose names have the article. Lakes and mountains have none."""
+_PLACES = {"area", "continent", "country", "county", "island", "lake", "location", "place", "region", "state"}
+_BODIES = {"agency", "association", "company", "institution", "organisation", "organization", "party", "university"}
+_ARTICLE = re.compile(r"(?:the|al|el|la|le|les|los) ", re.IGNORECASE)
+_ENDS = re.compile(
+    ".* (?:Alps|Archipelago|Basin|Channel|Confederation|Desert|Emirates|Empire|Federation|Gulf|Islands|Isles|Kingdom"
+    "|Mountains|Ocean|Peninsula|Republic|Reservoir|River|Sea|States|Strait|Straits|Territory|Union|Valley)"
+)
+_STARTS = re.compile(
+    "(?:(?:Democratic |Federal |Islamic |People's )?Republic|(?:United )?Kingdom|Bay|Cape|Commonwealth|Gulf|Isle|Sea"
+    "|Straits?|Federated States|University) of .*"
+)
+_ALONE = re.compile(
+    "Arctic|Antarctic|Bahamas|Balkans|Caribbean|Comoros|Congo|EU|Eurozone|Far East|Gambia|Levant|Maldives|Middle East"
+    "|Netherlands|Philippines|Soviet Union|UAE|UK|UN|US|USA|USSR"
+)
+_BODY = re.compile(
+    r".*\b(?:Accord|Agency|Agreement|Alliance|Area|Assembly|Association|Authority|Bank|Commission|Commonwealth"
+    r"|Community|Confederation|Convention|Council|Federation|Forum|Fund|Group|Initiative|Institute|League|Market"
+    r"|Nations|Organi[sz]ation|Organisation|Pact|Parliament|Partnership|Programme|Society|System|Treaty|Union)\b.*"
+)
+_BEFORE_OF = re.compile(r".*\b(?:Academy|College|Institute|Ministry|Museum|School|University) of .*")
+
+
+def with_article(name: str, node_type: str, article: str = "") -> str:
+    """Return a name as it reads within a sentence, with ``the`` if names of its type have it.
+
+    ``article`` is the one that the schema gives for the type. Only names of places and organisations are changed;
+    titles, people and terms are not.
+    """
+    kind = node_type.replace("_", " ").casefold()
+    if _ARTICLE.match(name):
+        return name
+    if kind == "currency" and " " not in name:
+        name = name.lower() if name.istitle() else name
+    place, body = kind in _PLACES, kind in _BODIES
+    always = kind in _ALWAYS or (bool(article) and not (body and " " not in name))
+    if always and re.search(r"(?<! of) (?:Bay|Creek|Sound|Harbour)$", name):
+        return name
+    wanted = always or ((place or body) and bool(_ALONE.fullmatch(name) or _STARTS.fullmatch(name)))
+    wanted = wanted or (place and bool(_ENDS.fullmatch(name)))
+    wanted = wanted or (body and bool(_BODY.fullmatch(name) or _BEFORE_OF.fullmatch(name)))
+    return f"the {name}" if wanted else name

@@ -1,0 +1,96 @@
+"""Which sentence of a document shows that its node is in a category.
+
+A sentence shows a category if it contains the name as a phrase, and a word that says what the name has to do with the
+node: ``War`` in ``It is in the War genre.`` or ``A war movie ...``, but not in ``A ship among war ruins``. For the
+phrase of a category file, which has no such words, the sentence must contain the whole phrase, head noun included.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from kbkit.answers import english
+from kbkit.benchmarks import documents
+from kbkit.benchmarks.documents import Document, Span
+from kbkit.benchmarks.evidence import NAME, leaks
+from kbkit.benchmarks.quest import facts, phrases
+from kbkit.stores.text import Text
+
+if TYPE_CHECKING:
+    from kbkit.benchmarks.quest.categories import Categories
+    from kbkit.kb import KnowledgeBase
+
+
+class Condition(NamedTuple):
+    """A category as a condition on an answer: its phrase, name, and the cues that say what the name means."""
+
+    phrase: str
+    name: str
+    cues: str = ""
+
+
+class Reader:
+    """Reads documents with the stems of a full-text index; texts are read once."""
+
+    def __init__(self, text: Text) -> None:
+        self._stems = functools.lru_cache(200_000)(lambda words: tuple(token.stem for token in text.tokens(words)))
+        self._spans: dict[int, list[Span]] = {}
+        self._content = functools.lru_cache(20_000)(lambda words: frozenset(text.words(words)))
+
+    def shown(self, condition: Condition, document: Document) -> Span | None:
+        """Return the first sentence that shows a condition, facts first; None if there is none."""
+        if document.id not in self._spans:
+            self._spans[document.id] = list(spans(document))
+        own = self._spans[document.id]
+        return next((span for span in own if self._shows(span.text, condition, document.type)), None)
+
+    def _shows(self, sentence: str, condition: Condition, node_type: str) -> bool:
+        if not condition.cues:
+            return _within(self._stems(condition.phrase), self._stems(sentence))
+        if not leaks(sentence, [condition.name]):
+            return False
+        own = self._content(condition.name)
+        if (self._content(condition.cues) - own) & self._content(sentence):
+            return True
+        heads = (node_type, phrases.plural(node_type))
+        words = self._stems(sentence)
+        return any(_within(self._stems(f"{condition.name} {english.spoken(head)}"), words) for head in heads)
+
+
+_SAMPLE = 200
+"""Number of memberships in a sample."""
+
+
+def share(reader: Reader, kb: KnowledgeBase, found: Categories, without: Collection[str]) -> float:
+    """Return the fraction of a sample of memberships in categories that the texts of the members show."""
+    rng = np.random.default_rng(0)
+    matrix: Any = found.sets.matrix
+    chosen = rng.choice(len(found.items), min(_SAMPLE, len(found.items)), replace=False).tolist()
+    members = [int(rng.choice(matrix.indices[matrix.indptr[i] : matrix.indptr[i + 1]])) for i in chosen]
+    texts = documents.read(kb, members, without)
+    items = [found.items[i] for i in chosen]
+    conditions = [Condition(item.phrase, item.name, item.cues) for item in items]
+    hits = [reader.shown(one, texts[member]) is not None for one, member in zip(conditions, members, strict=True)]
+    return sum(hits) / len(hits)
+
+
+def spans(document: Document) -> Iterator[Span]:
+    """Yield each fact of a document, its name, and the sentences of its texts."""
+    texts = []
+    for passage in document.passages:
+        if passage.field == facts.FIELD:
+            yield Span(passage.field, 0, len(passage.text), passage.text)
+        else:
+            texts.append(passage)
+    yield Span(NAME, 0, len(document.name), document.name)
+    yield from replace(document, passages=tuple(texts)).sentences
+
+
+def _within(part: tuple[str, ...], whole: tuple[str, ...]) -> bool:
+    """Return whether words follow each other in a text."""
+    return bool(part) and any(whole[i : i + len(part)] == part for i in range(len(whole) - len(part) + 1))
