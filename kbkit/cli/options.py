@@ -28,6 +28,7 @@ Format = Annotated[
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Output file (default: standard output).")
 ]
+DatasetOutput = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Folder of the dataset.")]
 Timeout = Annotated[
     float, typer.Option("--timeout", metavar="SECONDS", help="Seconds before a query is cancelled (0: no limit).")
 ]

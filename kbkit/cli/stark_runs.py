@@ -1,0 +1,234 @@
+"""Commands for STaRK datasets and runs: stark stats, run, eval."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kbkit.cli.commands import add
+from kbkit.cli.models import Budget, Llm, Price, Prompts, Workers, opened
+from kbkit.cli.options import Format, Kb, Output, Plot, Seed, Types, draw, note, on_screen
+
+if TYPE_CHECKING:
+    from kbkit.benchmarks.stark.evaluate import Result, Runner
+    from kbkit.benchmarks.stark.stats import Statistics
+    from kbkit.llm.calls import Calls
+    from kbkit.measures.frames import Gold
+
+Data = Annotated[Path, typer.Argument(metavar="DATASET", help="Folder with stark_qa/ and split/, or a csv file.")]
+Split = Annotated[
+    str, typer.Option("--split", metavar="NAME", help="Split of the dataset: test, val, ... or human_generated_eval.")
+]
+Fraction = Annotated[
+    float, typer.Option("--sample", metavar="FRACTION", help="Fraction of the queries to use, drawn at random.")
+]
+Modes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--mode",
+        "-m",
+        metavar="MODE",
+        help="Search mode: bm25, dense, multivector, hybrid or relational (default: all); repeatable.",
+    ),
+]
+
+
+def register(stark: typer.Typer) -> None:
+    """Add the commands of this file to those for STaRK."""
+    add(stark, stats)
+    add(stark, run)
+    add(stark, evaluate, "eval")
+
+
+# -- stats ------------------------------------------------------------------------------------------------------------
+
+
+def stats(
+    context: typer.Context,
+    dataset: Annotated[list[Path], typer.Argument(metavar="DATASET", help="Folders with stark_qa/ and split/.")],
+    plot: Plot = None,
+    format: Format = None,
+    output: Output = None,
+) -> None:
+    """Describe datasets.
+
+    Shows Tables 3 and 4 of the paper, the lengths of Figure 4 and the parts of Figure 5.
+    """
+    from kbkit.benchmarks.stark import stats as statistics
+    from kbkit.benchmarks.stark.dataset import read_all
+    from kbkit.display.render import check
+    from kbkit.display.render import write as render
+
+    check(format, output)
+    datasets = read_all(dataset)
+    found = statistics.statistics(datasets)
+    note(context, statistics.remarks(datasets))
+    draw(context, plot, lambda: statistics.charts(found))
+    if on_screen(format, output):
+        _print_statistics(found)
+    else:
+        render(statistics.long(found), format, output)
+
+
+def _print_statistics(found: Statistics) -> None:
+    from kbkit.display.render import print_table
+
+    for position, (title, frame) in enumerate(found.sections()):
+        typer.secho(f"{title}\n" if not position else f"\n{title}\n", bold=True, nl=False)
+        print_table(frame, sys.stdout, count=False)
+
+
+# -- run and eval -----------------------------------------------------------------------------------------------------
+
+
+def run(
+    context: typer.Context,
+    kb: Kb,
+    dataset: Data,
+    split: Split = "test",
+    mode: Modes = None,
+    k: Annotated[int, typer.Option("-k", metavar="N", help="Number of results per query.")] = 100,
+    types: Types = None,
+    sample: Fraction = 1.0,
+    seed: Seed = 0,
+    runs: Annotated[
+        Path | None, typer.Option("--runs", metavar="FOLDER", help="Output folder of the runs (see kbkit stark eval).")
+    ] = None,
+    latency: Annotated[
+        int, typer.Option("--latency", metavar="N", min=0, help="Number of queries to time one by one (0: none).")
+    ] = 100,
+    rerank: Annotated[
+        str | None, typer.Option("--rerank", metavar="MODEL", help="Rerank the best results: cross-encoder:MODEL.")
+    ] = None,
+    rerank_mode: Annotated[
+        str, typer.Option("--rerank-mode", metavar="MODE", help="Mode whose results are reranked.")
+    ] = "hybrid",
+    rerank_depth: Annotated[
+        int | None,
+        typer.Option(
+            "--rerank-depth",
+            metavar="N",
+            help="Number of results to rerank (default: 20; 10 for human_generated_eval).",
+        ),
+    ] = None,
+    llm: Llm = None,
+    budget: Budget = None,
+    price: Price = None,
+    prompt: Prompts = None,
+    workers: Workers = 8,
+    format: Format = None,
+    output: Output = None,
+) -> None:
+    """Run and score retrievers on a dataset.
+
+    Shows Hit@1, Hit@5, R@20 and MRR in percent, and milliseconds per query. Each model of --llm reranks the best
+    results of --rerank-mode, in a separate row.
+    """
+    from kbkit.benchmarks.stark import evaluate as stark
+    from kbkit.benchmarks.stark import rerank as reranking
+    from kbkit.display.render import check
+    from kbkit.kb import KnowledgeBase
+
+    check(format, output)
+    gold = stark.questions(dataset, split, sample, seed)
+    depth = reranking.depth(split, rerank_depth)
+    about = {"kb": str(kb), "dataset": str(dataset), "split": split, "sample": sample, "seed": seed, "k": k}
+    with (
+        _results_writer(context, gold, runs, about, format, output) as keep,
+        KnowledgeBase(kb) as base,
+        opened(context, base, llm, budget, price, prompt, workers) as calls,
+    ):
+        modes = stark.modes(base, mode or ())
+        note(context, () if mode else stark.left_out(base))
+        systems = reranking.systems(rerank, calls)
+        [again] = stark.modes(base, [rerank_mode])
+        if runs is not None:
+            stark.check_folder(runs, [*modes, *(reranking.run_name(again, system) for system in systems)])
+        runner = stark.Runner(base, stark.task(base, gold, types or ()), k, latency)
+        note(context, runner.remarks())
+        for result in _results(context, runner, modes, calls):
+            keep(result)
+        for system in systems:
+            result, remarks = reranking.result(runner, again, system, depth)
+            keep(result)
+            note(context, remarks)
+
+
+@contextlib.contextmanager
+def _results_writer(
+    context: typer.Context,
+    gold: Gold,
+    runs: Path | None,
+    about: dict[str, Any],
+    format: str | None,
+    output: Path | None,
+) -> Iterator[Callable[[Result], None]]:
+    """Save each result; at the end, even if the budget is spent, write the table of results."""
+    from kbkit.benchmarks.stark import evaluate as stark
+    from kbkit.display.render import write as render
+
+    if runs is not None:
+        stark.check_folder(runs)
+    results: list[Result] = []
+    written: list[str] = []
+
+    def keep(result: Result) -> None:
+        results.append(result)
+        if runs is not None:
+            written.append(str(stark.write(result, runs, about)))
+
+    try:
+        yield keep
+    finally:
+        note(context, written)
+        if results:
+            render(stark.table(results, gold), format, output)
+
+
+def _results(context: typer.Context, runner: Runner, modes: list[str], calls: Calls | None) -> Iterator[Result]:
+    """Yield the result of each mode, with a bar for each."""
+    from kbkit.cli.progress import bars
+    from kbkit.display.progress import Event
+
+    # Model calls draw bars of their own.
+    with bars(context.obj.quiet or calls is not None) as listen:
+        for mode in modes:
+
+            def progress(done: int, total: int, mode: str = mode) -> None:
+                if listen:
+                    listen(Event(mode, done, total, "queries"))
+
+            yield runner.result(mode, progress)
+
+
+def evaluate(
+    context: typer.Context,
+    dataset: Data,
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Ranked runs: TREC or JSON lines.")],
+    split: Split = "test",
+    sample: Fraction = 1.0,
+    seed: Seed = 0,
+    format: Format = None,
+    output: Output = None,
+) -> None:
+    """Score runs on a dataset.
+
+    Shows Hit@1, Hit@5, R@20 and MRR in percent, as in Tables 6 and 7 of the paper.
+    """
+    from kbkit.benchmarks.stark import evaluate as stark
+    from kbkit.display.render import check
+    from kbkit.display.render import write as render
+    from kbkit.measures.ranking import remarks
+
+    check(format, output)
+    gold = stark.questions(dataset, split, sample, seed)
+    results = [stark.read(path) for path in runs]
+    table = stark.table(results, gold)
+    for result in results:
+        note(context, (f"{result.name}: {line}" for line in remarks(result.run, gold)))
+    render(table, format, output)
