@@ -356,8 +356,8 @@ def export(
             "--output",
             "-o",
             metavar="PATH",
-            help="Folder for parquet, csv and stark; file for ntriples (.nt, or .nq if the source is RDF) and kgtk (.tsv),"
-            " compressed if it ends in .gz; - for standard output.",
+            help="Folder for parquet, csv and stark; file for ntriples (.nt, or .nq if the source is RDF) and kgtk"
+            " (.tsv), compressed if it ends in .gz; - for standard output.",
         ),
     ],
     flat: Annotated[

@@ -157,7 +157,7 @@ def _write_edges(tables: Tables, schema: Schema, by_id: np.ndarray[Any, Any], fo
 
 
 def _integers(column: pa.Array) -> np.ndarray[Any, Any]:
-    return column.to_numpy(zero_copy_only=False)
+    return np.asarray(column)
 
 
 def _mapped(path: Path) -> np.ndarray[Any, Any]:

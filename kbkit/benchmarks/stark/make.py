@@ -18,7 +18,7 @@ from kbkit.benchmarks.documents import Document, read, types_with_text
 from kbkit.benchmarks.evidence import Matcher, leaks
 from kbkit.benchmarks.pipeline import Item, Output, Pipeline, Progress, generation, models, origin
 from kbkit.benchmarks.rows import to_json
-from kbkit.benchmarks.stark import dataset, fuse, relational, textual, verify
+from kbkit.benchmarks.stark import dataset, fuse, numbers, relational, textual, verify
 from kbkit.benchmarks.stark.fuse import FUSED, Wording, count_words
 from kbkit.benchmarks.stark.relational import RELATIONAL, Entity, Grounding
 from kbkit.benchmarks.stark.textual import READER, TEXTUAL, Property, Requirement
@@ -110,9 +110,7 @@ def make(
             )
         records = [_record(number, query) for number, query in enumerate(complete)]
         fractions = settings.fractions or dataset.fractions_of([t.id for t in chosen])
-        shared = dataset.share_keys(kb, (answer["type"] for record in records for answer in record["answers"]))
-        names = dataset.REFERENCE if shared else dataset.KEY
-        about = {**about, "names": names, "split": list(fractions), "report": report}
+        about = {**about, **numbers.name_answers(kb, records), "split": list(fractions), "report": report}
         dataset.write(out, records, fractions, settings.seed, about)
         return Output(out, records, report)
 
