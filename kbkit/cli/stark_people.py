@@ -48,14 +48,14 @@ def write(
     written = 0
     human.check_folder(output)
     with KnowledgeBase(kb) as base:
-        references = human.references(base, types or (), output)
+        names = human.naming(base, types or (), output)
         for drawn in human.draw(base, types or (), seed, human.answered(output)):
             node = _show(base, drawn)
             query = _query(node)
             if query is None:
                 break
             if query:
-                typer.echo(f"saved as query {human.append(base, output, query, node, seed, references=references)}\n")
+                typer.echo(f"saved as query {human.append(base, output, query, node, seed, names=names)}\n")
                 written += 1
             if written == limit:
                 break
