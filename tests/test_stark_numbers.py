@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -137,8 +138,7 @@ def test_numbers_that_cannot_be_resolved(
     assert evaluate.task(world, gold, (), numbers.read(bare)).unknown == 0
     with pytest.raises(KbError) as caught:
         evaluate.task(changed, gold, (), numbers.read(bare))
-    number = gold.relevant["node"].unique()[0]
-    wording(str(caught.value).replace(f" {number} ", " N "), replace={str(changed.directory.path): "KB"})
+    wording(re.sub("Answer [0-9]+", "Answer N", str(caught.value)), replace={str(changed.directory.path): "KB"})
 
 
 @pytest.mark.parametrize("about", ['{"names": "number"}', '{"names": "number", "numbers": {"digest": 3}}'])
