@@ -45,7 +45,9 @@ class Numbers:
         """Raise :class:`KbError` if the KB has another numbering and an answer has no known type and key."""
         lost = names.filter(~names.is_in(self.known["node"].implode()))
         if len(lost) and not self.fit(kb):
-            message = f"Answer {lost.sort()[0]} of {self.folder} cannot be resolved: {kb.directory.path} numbers its nodes"
+            message = (
+                f"Answer {lost.sort()[0]} of {self.folder} cannot be resolved: {kb.directory.path} numbers its nodes"
+            )
             hint = f"Use the KB that the dataset was made from, or restore {QUERIES} or {HUMAN_RECORDS} of the dataset"
             raise KbError(f"{message} differently, and no file of the dataset has its type and key", hint)
 
