@@ -340,7 +340,7 @@ def test_rows_and_lists(here: Here, tmp_path: Path, wording: Wording) -> None:
         ("convert a.trec out.jsonl --kind runs", ["'runs'", "'run'"]),
         (
             "convert a.trec out.xml",
-            ["out.csv", "'.xml'"],
+            ["out.xml", "'.xml'"],
         ),
     ],
 )
