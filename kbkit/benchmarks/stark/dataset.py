@@ -39,7 +39,7 @@ NUMBER, KEY, REFERENCE = "number", "key", "reference"
 also by other keys, or by ``type#key`` if answers of several types share keys.
 """
 WORDS = pl.Schema({"query": pl.String, "relational": pl.Int64, "textual": pl.Int64})
-_FIELDS = "A query needs an id, and the numbers relational_words and textual_words"
+_FIELDS = "A query needs an id, and relational_words and textual_words (numbers) or relational and textual (texts)"
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _words(folder: Path) -> pl.DataFrame | None:
         name = _id(record)
         if name in rows:
             raise record.error(f"Duplicate query {name!r}, first in line {rows[name][0]}", "A query has one line")
-        rows[name] = (record.position, _count(record, "relational_words"), _count(record, "textual_words"))
+        rows[name] = (record.position, _count(record, "relational"), _count(record, "textual"))
     return pl.DataFrame([(name, *counts) for name, (_, *counts) in rows.items()], schema=WORDS, orient="row")
 
 
@@ -133,7 +133,15 @@ def _id(record: JsonRecord) -> str:
     return str(value)
 
 
-def _count(record: JsonRecord, name: str) -> int:
+def _count(record: JsonRecord, kind: str) -> int:
+    """Return the number of words of a kind: as recorded, or those of the requirements, one text or a list."""
+    name = f"{kind}_words"
+    if name not in record.fields and kind in record.fields:
+        found = record.fields[kind]
+        texts = found if isinstance(found, list) else [found]
+        if not all(isinstance(text, str) for text in texts):
+            raise record.error(f"Invalid {kind} {found!r:.40}", _FIELDS)
+        return sum(len(text.split()) for text in texts)
     value = record.fields.get(name)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
         raise record.error(f"Invalid {name} {value!r:.40}" if name in record.fields else f"Missing {name}", _FIELDS)
