@@ -486,13 +486,15 @@ class KnowledgeBase:
         weight: str = "uniform",
         parts: Sequence[str] = (),
         constraints: Mapping[str, float] | None = None,
+        distinct: bool = True,
     ) -> pl.DataFrame:
         """Draw ``n`` distinct groundings of a template that have ``min_answers`` to ``max_answers`` answers.
 
         Columns: each slot (``#key``) and its name, expression, question, answers (their number). ``weight`` is
         ``uniform`` over groundings or ``popular`` (proportional to the degrees of the slots' nodes). For templates with
         parts, as in QUEST, ``parts`` lists the candidates of a part and ``min_answers`` defaults to 2 instead of 1;
-        ``constraints`` overrides fields of :class:`kbkit.answers.sample_sets.Constraints`.
+        ``constraints`` overrides fields of :class:`kbkit.answers.sample_sets.Constraints`. With ``distinct`` different
+        slots name different nodes.
         """
         from kbkit.answers.sample import sample
         from kbkit.answers.sample_sets import Constraints, Request
@@ -502,7 +504,7 @@ class KnowledgeBase:
         least = min_answers if min_answers is not None else 2 if chosen.letters else 1
         bounds = Constraints.of(dict(constraints or {})) if constraints or chosen.letters else None
         choices = [parts] if isinstance(parts, str) else list(parts)
-        return sample(self.session, chosen, Request(n, seed, least, max_answers, weight, bounds), choices)
+        return sample(self.session, chosen, Request(n, seed, least, max_answers, weight, bounds, distinct), choices)
 
     def sets(self) -> pl.DataFrame:
         """Return the sets saved in the workspace: set, type, nodes, saved, generation, expression."""

@@ -114,7 +114,8 @@ class NodeType:
     """A node type.
 
     Nodes with this primary type have the ids ``first .. first + count - 1``. ``others`` is the number of nodes with it
-    as a secondary type, ``overlaps`` lists their primary types. ``table`` is the name in SQL.
+    as a secondary type, ``overlaps`` lists their primary types. ``table`` is the name in SQL. ``article`` precedes
+    names in generated sentences.
     """
 
     name: str
@@ -126,6 +127,7 @@ class NodeType:
     attributes: tuple[Attribute, ...] = ()
     description: str = ""
     overlaps: tuple[str, ...] = ()
+    article: str = ""
 
     @property
     def last(self) -> int:
@@ -152,7 +154,8 @@ class Relation:
     """A relation; ``edges`` includes parallel edges, ``pairs`` is the number of distinct (head, tail).
 
     ``table`` is the name in SQL; a ``symmetric`` relation is stored in both directions; ``words`` are further words for
-    it in questions.
+    it in questions. ``inverse`` is a verb phrase with the tail as the subject, ``phrases`` are (type, verb phrase) with
+    nodes of that type as the subject.
     """
 
     name: str
@@ -165,6 +168,8 @@ class Relation:
     attributes: tuple[Attribute, ...] = ()
     label: str = ""
     words: tuple[str, ...] = ()
+    inverse: str = ""
+    phrases: tuple[tuple[str, str], ...] = ()
 
     def joins(self) -> list[Join]:
         """Return the joins of every signature: all forward ones, then all backward ones."""
@@ -384,6 +389,7 @@ class Schema:
                             **r,
                             "attributes": attributes(r),
                             "words": tuple(r.get("words", ())),
+                            "phrases": tuple((kind, phrase) for kind, phrase in r.get("phrases", ())),
                             "signatures": tuple(Signature(**s) for s in r["signatures"]),
                         }
                     )

@@ -122,6 +122,9 @@ def _blocks(
         part = {name: values[start : start + BLOCK] for name, values in columns.items()}
         return start, action(BatchEvaluator(session, constant, slots, part, min(BLOCK, rows - start)))
 
+    if rows <= BLOCK:  # threads take longer to start
+        yield from map(run, range(0, rows, BLOCK))
+        return
     with ThreadPoolExecutor(systems.cores()) as pool:
         yield from pool.map(run, range(0, rows, BLOCK))
 

@@ -134,7 +134,7 @@ class SlotSets:
         counts, nodes, positions = [], [], []
         done = total = 0
         while done < len(order) and total < _MAX_ANSWERS:
-            chosen = order[done : done + max(1_000, 200 * len(self.choices))]
+            chosen = order[done : done + max(1_000, 200 * len(self.choices), done)]
             for number in np.unique(kind[chosen]).tolist():
                 mine = chosen[kind[chosen] == number]
                 answers = self.answers(number, ids[mine])

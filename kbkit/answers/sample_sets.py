@@ -68,7 +68,7 @@ class Constraints:
 
 @dataclass(frozen=True)
 class Request:
-    """The number and kind of groundings to draw."""
+    """The number and kind of groundings to draw; ``distinct``: different slots name different nodes."""
 
     count: int
     seed: int = 0
@@ -76,6 +76,7 @@ class Request:
     max_answers: int = 20
     weight: str = "uniform"
     constraints: Constraints | None = None
+    distinct: bool = True
 
     def __post_init__(self) -> None:
         if self.weight not in WEIGHTS:
@@ -238,8 +239,8 @@ class SetPairs:
         for start, common in _products(left.matrix, right.matrix):
             i, j = common.row.astype(np.int64) + start, common.col.astype(np.int64)
             number, mask = self.allowed(left.answers[i], right.answers[j], common.data.astype(np.int64), final)
-            if self.exchangeable:
-                mask &= ~_repeats(left, right, i, j)
+            if self.sampler.request.distinct or self.exchangeable:
+                mask &= ~_repeats(left, right, i, j, parts=not self.sampler.request.distinct)
             i, j = i[mask], j[mask]
             keys = self.keys(left, right, i, j)
             best = [np.concatenate(parts) for parts in zip(best, (keys, i, j, number[mask]), strict=True)]
@@ -295,13 +296,15 @@ def matrix_of(sizes: NDArray[np.int64], nodes: Ids, width: int) -> sp.csr_array:
     return sp.csr_array((np.ones(len(nodes), np.int32), nodes, offsets), shape=(len(sizes), width))
 
 
-def _repeats(left: AnswerSets, right: AnswerSets, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return a mask of the pairs whose sides share a part."""
+def _repeats(
+    left: AnswerSets, right: AnswerSets, i: NDArray[np.int64], j: NDArray[np.int64], *, parts: bool
+) -> NDArray[np.bool_]:
+    """Return a mask of the pairs whose sides share a node, or with ``parts`` a part with its node."""
     mask = np.zeros(len(i), bool)
     for a in range(left.values.shape[1]):
         for b in range(right.values.shape[1]):
             same = left.values[i, a] == right.values[j, b]
-            mask |= same & (left.kinds[i, a] == right.kinds[j, b])
+            mask |= same & (left.kinds[i, a] == right.kinds[j, b]) if parts else same
     return mask
 
 

@@ -25,7 +25,7 @@ from kbkit.schema import Schema
 if TYPE_CHECKING:
     import polars as pl
 
-_KEYS = {"id", "expression", "answer", "question", "printed", "note", "exclude_start", "shape"}
+_KEYS = {"id", "expression", "answer", "question", "printed", "note", "exclude_start", "shape", "phrase"}
 _PARTS_HINT = "Add parts = ['genre:<genre> -> movie']"
 _PART = re.compile(r"\{([A-Z])\}")
 
@@ -34,7 +34,8 @@ _PART = re.compile(r"\{([A-Z])\}")
 class Template:
     """An expression with slots, and a question.
 
-    ``id`` is ``catalogue/name``; ``answer`` the type of the answers; ``printed`` the metapath as printed in the paper;
+    ``id`` is ``catalogue/name``; ``answer`` the type of the answers; ``phrase`` words them (``drugs: target <gene>``),
+    for expressions that are hard to word; ``printed`` is the metapath as printed in the paper;
     ``exclude_start`` removes slot nodes of the answer type from the answers. An expression may contain parts
     (``{A} & {B}``), whose choices are ``parts``.
     """
@@ -43,6 +44,7 @@ class Template:
     expression: str
     answer: str
     question: str = ""
+    phrase: str = ""
     paper: str = ""
     printed: str = ""
     note: str = ""

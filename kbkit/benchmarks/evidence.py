@@ -117,6 +117,18 @@ def leaks(text: str, names: Iterable[str]) -> str:
     return next((name for name in names if _contains(padded, folded, name)), "")
 
 
+def folded(names: Iterable[str]) -> frozenset[str]:
+    """Return names as :func:`contains` compares them."""
+    return frozenset(_padded(name).strip() for name in names) - {""}
+
+
+def contains(text: str, names: frozenset[str]) -> bool:
+    """Return whether a short text contains one of many :func:`folded` names as whole words."""
+    words = _padded(text).split()
+    ends = range(1, len(words) + 1)
+    return any(" ".join(words[start:end]) in names for end in ends for start in range(end))
+
+
 def _contains(padded: str, folded: str, name: str) -> bool:
     words = _padded(name)
     if not words.strip() or _UNSPACED.search(name):

@@ -318,6 +318,9 @@ def sample(
     part: Parts = None,
     constraint: Constraints = None,
     own: Catalogues = None,
+    repeat_nodes: Annotated[
+        bool, typer.Option("--repeat-nodes", help="Allow several slots of a query to name the same node.")
+    ] = False,
     format: Format = None,
     output: Output = None,
 ) -> None:
@@ -331,7 +334,10 @@ def sample(
     wanted = _wanted(expression, template, own)
     with KnowledgeBase(kb) as opened:
         constraints = numbers(constraint, "constraint", "NAME=10")
-        frame = opened.sample(wanted, limit, seed, min_answers, max_answers, sampling, part or [], constraints)
+        bounds = (min_answers, max_answers)
+        frame = opened.sample(
+            wanted, limit, seed, *bounds, sampling, part or [], constraints, distinct=not repeat_nodes
+        )
     if frame.height < limit:
         note(context, [f"Only {counted(frame.height, 'grounding')} qualify"])
     write(frame.select("expression", "answers") if on_screen(format, output) else frame, format, output)

@@ -11,11 +11,16 @@ import typer
 from kbkit.cli import stark_people, stark_runs
 from kbkit.cli.commands import add, group
 from kbkit.cli.models import Budget, Llm, Price, Prompts, Workers, opened, stages
-from kbkit.cli.options import DatasetOutput, Kb, MaxAnswers, Restart, Sampling, Seed, counted
+from kbkit.cli.options import DatasetOutput, Kb, Restart, Sampling, Seed, counted
 from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
     from kbkit.benchmarks.pipeline import Output as NewDataset
+    from kbkit.benchmarks.stark.answer_counts import Target
+
+
+_CLOSE = 0.1
+"""Relative distance from the target up to which it counts as reached."""
 
 
 def register(app: typer.Typer) -> None:
@@ -47,24 +52,53 @@ def make(
         Path | None, typer.Option("--roles", metavar="FILE", help="Roles of the users (default: those of the recipe).")
     ] = None,
     properties: Annotated[
-        int, typer.Option("--properties", metavar="N", help="Maximum number of textual properties per query.")
+        int, typer.Option("--properties", metavar="N", help="Maximum number of requirements per query.")
     ] = 2,
     max_candidates: Annotated[
-        int, typer.Option("--max-candidates", metavar="N", help="Maximum number of nodes that match the relations.")
-    ] = 50,
+        int | None,
+        typer.Option(
+            "--max-candidates",
+            metavar="N",
+            help="Maximum number of nodes that match the relations (default: 3 times the maximum of answers).",
+        ),
+    ] = None,
     min_candidates: Annotated[
         int, typer.Option("--min-candidates", metavar="N", help="Minimum number of nodes that match the relations.")
     ] = 2,
-    max_answers: MaxAnswers = 20,
-    sampling: Sampling = "uniform",
-    gold_share: Annotated[
-        float,
+    max_answers: Annotated[
+        int | None,
         typer.Option(
-            "--gold-share",
-            metavar="FRACTION",
-            help="Without a model: fraction of gold answers each threshold must accept.",
+            "--max-answers", metavar="N", help="Maximum number of answers per query (default: 20, or more for --like)."
         ),
-    ] = 0.95,
+    ] = None,
+    like: Annotated[
+        str | None,
+        typer.Option(
+            "--like",
+            metavar="NAME",
+            help="Without a model: numbers of answers as in amazon, mag or prime (default: mag, or the catalogue's).",
+        ),
+    ] = None,
+    several: Annotated[
+        float | None,
+        typer.Option("--several", metavar="FRACTION", help="Fraction of queries with several answers, not --like."),
+    ] = None,
+    mean_answers: Annotated[
+        float | None,
+        typer.Option("--mean-answers", metavar="N", help="Mean number of answers, with --several."),
+    ] = None,
+    relations_only: Annotated[
+        float | None,
+        typer.Option(
+            "--relations-only",
+            metavar="FRACTION",
+            help="Fraction of queries for relations alone (default: only as the numbers of answers need it).",
+        ),
+    ] = None,
+    text: Annotated[
+        str | None, typer.Option("--text", metavar="name", help="Use the names of the nodes as their texts.")
+    ] = None,
+    sampling: Sampling = "uniform",
     splits: Annotated[
         str | None,
         typer.Option(
@@ -85,20 +119,23 @@ def make(
     interrupted run is resumed.
     """
     from kbkit.benchmarks.stark import make as stark
+    from kbkit.benchmarks.stark.settings import StarkSettings
     from kbkit.ingestion.recipe import load_roles
     from kbkit.kb import KnowledgeBase
 
-    settings = stark.StarkSettings(
+    settings = StarkSettings(
         limit,
         seed,
         tuple(template or ()),
         load_roles(roles) if roles else (),
         properties,
-        max_candidates,
+        max_candidates or 0,
         min_candidates,
-        max_answers,
+        max_answers or 0,
         sampling,
-        gold_share,
+        _target(like, several, mean_answers),
+        relations_only,
+        text or "",
         _fractions(splits),
     )
     with (
@@ -109,6 +146,19 @@ def make(
         made = stark.make(base, output, settings, calls, progress, replace=replace)
     if not context.obj.quiet:
         typer.echo("\n".join(_report(made)))
+
+
+def _target(like: str | None, several: float | None, mean: float | None) -> Target | None:
+    """Return the numbers of answers to aim at, if any are given."""
+    from kbkit.benchmarks.stark.answer_counts import Target, target_of
+
+    if like and (several is not None or mean is not None):
+        raise KbError("Two targets for the numbers of answers", "Use ", Option("like"), ", or the others")
+    if (several is None) != (mean is None):
+        raise KbError("Incomplete target", "Use ", Option("several"), " and ", Option("mean_answers"), " together")
+    if several is not None and mean is not None:
+        return Target(several, mean)
+    return target_of(like) if like else None
 
 
 def _fractions(text: str | None) -> tuple[float, ...]:
@@ -123,18 +173,43 @@ def _fractions(text: str | None) -> tuple[float, ...]:
     return first, second, third
 
 
+def _answers(report: dict[str, Any]) -> list[str]:
+    """Return lines about the numbers of answers, and what kept them from the target."""
+    target, several, mean = report["target"], report["several"], report["answers"]
+    if not target:
+        return [f"Several answers: {several:.1%}, mean {mean:.2f}"]
+    lines = [
+        f"Several answers: {several:.1%} (target {target['several']:.0%}), mean {mean:.2f} (target {target['mean']:g})"
+    ]
+    if abs(mean / target["mean"] - 1) > _CLOSE or abs(several - target["several"]) > _CLOSE * target["several"]:
+        lines.append(
+            f"The KB bounds the answers: of {report['drawn_for_many']:,} queries drawn for 3 or more,"
+            f" {report['reached_of_many']:,} have as many as wanted"
+        )
+    return lines
+
+
 def _report(made: NewDataset) -> Sequence[str]:
     """Return lines that describe a new dataset."""
     report: dict[str, Any] = made.report
     lines = [
         f"{made.folder}: {counted(report['queries'], 'query', 'queries')} of {report['drawn']:,} drawn,"
-        f" {report['candidates']:g} candidates and {report['answers']:g} answers each"
+        f" {report['candidates']:g} candidates each"
     ]
     if report["queries"] < report["wanted"]:
         lines.append(f"Fewer than {report['wanted']:,} queries: add templates or raise --max-candidates")
+    lines += _answers(report)
+    lines.append(
+        f"Requirements: {report['phrases']:,} phrases of texts, {report['conditions']:,} attributes;"
+        f" {counted(report['relations_only'], 'query', 'queries')} for relations alone"
+    )
+    if 2 * report["repeating_phrases"] > report["phrases"] > 0:
+        lines.append(
+            f"{report['repeating_phrases']:,} phrases are names of neighbours: these texts repeat a relation, so that"
+            " graph search alone can answer their queries"
+        )
     if report["golds_verified"] is not None:
-        bounds = ", ".join(f"{rule} from {value:.3f}" for rule, value in report["thresholds"].items())
-        lines.append(f"Gold answers accepted: {report['golds_verified']:.1%}" + (f" ({bounds})" if bounds else ""))
+        lines.append(f"Gold answers accepted: {report['golds_verified']:.1%}")
     lines += [f"Dropped: {count:,}, {reason}" for reason, count in report["dropped"].items()]
     if report["unusable_judgements"]:
         lines.append(f"Invalid judgements of models, counted as no: {report['unusable_judgements']:,}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kbkit.ingestion.recipe import Recipe, RelationSpec
+from kbkit.ingestion.recipe import Recipe, RelationSpec, TypeSpec
 from kbkit.ingestion.staging import STAGED_COLUMNS
 from kbkit.ingestion.staging_edges import relation_order
 from kbkit.schema import Attribute, NodeType, Relation, Schema, Signature, TextField, iri_escape, quote
@@ -71,7 +71,8 @@ def _types(con: Connection, recipe: Recipe) -> tuple[NodeType, ...]:
             table=table,
             iri=iris.get(name) or f"{recipe.base}type/{iri_escape(name)}",
             attributes=attributes.get(name, ()),
-            description=recipe.types.get(name, ""),
+            description=recipe.types.get(name, TypeSpec()).description,
+            article=recipe.types.get(name, TypeSpec()).article,
             overlaps=tuple(overlaps.get(name, ())),
         )
         for (name, first, count, others), table in zip(rows, tables, strict=True)
@@ -112,7 +113,9 @@ def _relations(con: Connection, recipe: Recipe, taken: list[str]) -> tuple[Relat
                 symmetric=spec.symmetric,
                 attributes=attributes.get(name, ()),
                 label=spec.label or labels.get(name) or "",
-                words=tuple(spec.words),
+                words=spec.words,
+                inverse=spec.inverse,
+                phrases=spec.phrases,
             )
         )
     return tuple(result)

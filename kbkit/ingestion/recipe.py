@@ -60,24 +60,30 @@ class FileSpec:
 class RelationSpec:
     """A relation in a recipe. Edges of a ``symmetric`` relation are stored in both directions.
 
-    ``words`` are further words for it in questions: verbs, nouns, its inverse.
+    ``words`` are further words for it in questions: verbs, nouns, its inverse. ``inverse`` is a verb phrase with the
+    tail as the subject (``is cited by``); ``phrases`` are verb phrases by the type of the subject, for relations whose
+    label fits one of their types only.
     """
 
     label: str = ""
     symmetric: bool = False
     iri: str = ""
     words: tuple[str, ...] = ()
+    inverse: str = ""
+    phrases: tuple[tuple[str, str], ...] = ()
 
 
 def _relation(spec: dict[str, Any]) -> RelationSpec:
-    return RelationSpec(**{**spec, "words": tuple(spec.get("words", ()))})
+    phrases = tuple(spec.get("phrases", {}).items())
+    return RelationSpec(**{**spec, "words": tuple(spec.get("words", ())), "phrases": phrases})
 
 
 @dataclass(frozen=True)
 class TypeSpec:
-    """A node type in a recipe."""
+    """A node type in a recipe; ``article`` precedes the names of its nodes in generated sentences (``the`` Danube)."""
 
     description: str = ""
+    article: str = ""
 
 
 @dataclass(frozen=True)
@@ -128,7 +134,7 @@ class Recipe:
     files: tuple[FileSpec, ...] = ()
     downloads: tuple[Download, ...] = ()
     options: Mapping[str, Option] = field(default_factory=dict)
-    types: Mapping[str, str] = field(default_factory=dict)
+    types: Mapping[str, TypeSpec] = field(default_factory=dict)
     relations: Mapping[str, RelationSpec] = field(default_factory=dict)
     texts: Mapping[str, float] = field(default_factory=dict)
     roles: tuple[Role, ...] = ()
@@ -237,7 +243,7 @@ def _parse(data: dict[str, Any], folder: Path) -> Recipe:
         downloads=_downloads(data.pop("downloads", [])),
         options={key: Option(**_frozen(spec)) for key, spec in data.pop("options", {}).items()},
         relations={key: _relation(spec) for key, spec in data.pop("relations", {}).items()},
-        types={key: TypeSpec(**spec).description for key, spec in data.pop("types", {}).items()},
+        types={key: TypeSpec(**spec) for key, spec in data.pop("types", {}).items()},
         texts={key: float(TextSpec(**spec).weight) for key, spec in data.pop("texts", {}).items()},
         roles=_roles(data.pop("roles", {})),
         **_frozen(data),

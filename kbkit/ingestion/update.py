@@ -29,7 +29,7 @@ from kbkit.ingestion.generation import (
     staging_database,
     versions,
 )
-from kbkit.ingestion.recipe import FileSpec, Recipe, RelationSpec
+from kbkit.ingestion.recipe import FileSpec, Recipe, RelationSpec, TypeSpec
 from kbkit.ingestion.staging import Report, stage
 from kbkit.schema import Schema, literal, quote
 from kbkit.stores import embedders as embed
@@ -159,9 +159,12 @@ def _recipe(old: Manifest) -> Recipe:
         title=schema.name,
         base=schema.base,
         name_weight=schema.name_weight,
-        types={t.name: t.description for t in schema.node_types},
+        types={t.name: TypeSpec(t.description, t.article) for t in schema.node_types},
         relations={
-            **{r.name: RelationSpec(r.label, r.symmetric, r.iri, r.words) for r in schema.relations},
+            **{
+                r.name: RelationSpec(r.label, r.symmetric, r.iri, r.words, r.inverse, r.phrases)
+                for r in schema.relations
+            },
             **{name: spec for name, spec in unused.items() if name not in {r.name for r in schema.relations}},
         },
         texts={f.name: f.weight for f in schema.text_fields},

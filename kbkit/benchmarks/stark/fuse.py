@@ -1,15 +1,9 @@
-"""Stage 3: one query from a relational question and textual properties, and a paraphrase of it."""
+"""Stage 3: one query from a relational question and textual properties, and a paraphrase of it, by models."""
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-from typing import NamedTuple
-
-import numpy as np
 
 from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.pipeline import Item, Row, Stage
@@ -24,45 +18,18 @@ _MAX_LENGTH = 2_000
 
 @dataclass(frozen=True)
 class Wording(Row):
-    """The fused query and its paraphrase, which is the query of the dataset."""
+    """The fused query and its paraphrase, which is the query of the dataset.
+
+    ``relational_words`` and ``textual_words`` count the words of its relations and of its properties.
+    """
 
     fused: str = ""
     query: str = ""
+    relational_words: int = 0
+    textual_words: int = 0
 
 
 FUSED = Stage("3_fused", Wording)
-
-
-class Grammar(NamedTuple):
-    """The forms of queries: ``fuse`` and ``rephrase`` with properties, ``alone`` without, ``roles`` by role."""
-
-    fuse: tuple[str, ...]
-    rephrase: tuple[str, ...]
-    alone: tuple[str, ...]
-    roles: dict[str, tuple[str, ...]]
-
-    def forms(self, role: str) -> tuple[str, ...]:
-        """Return the paraphrase forms for a role."""
-        return (*self.rephrase, *self.roles.get(role, ()))
-
-
-@cache
-def grammar() -> Grammar:
-    """Return the grammar that ships with kbkit."""
-    data = tomllib.loads(Path(__file__).with_name("grammar.toml").read_text(encoding="utf-8"))
-    roles = {name: tuple(forms["rephrase"]) for name, forms in data["roles"].items()}
-    return Grammar(tuple(data["fuse"]), tuple(data["rephrase"]), tuple(data["alone"]), roles)
-
-
-def by_grammar(question: str, properties: Sequence[str], role: str, rng: np.random.Generator) -> tuple[str, str]:
-    """Return the fused query and its paraphrase, both by the grammar."""
-    known = grammar()
-    joined = " and ".join(filter(None, (", ".join(properties[:-1]), properties[-1]))) if properties else ""
-    plain = known.fuse if properties else known.alone[:1]
-    varied = known.forms(role) if properties else known.alone
-    first, second = (forms[int(rng.integers(len(forms)))] for forms in (plain, varied))
-    values = {"question": question, "stem": question.rstrip("?"), "p": joined}
-    return first.format(**values), second.format(**values)
 
 
 def by_models(calls: Calls, queries: Sequence[Item], targets: Sequence[str], roles: Sequence[Role]) -> list[Wording]:
@@ -90,7 +57,8 @@ def by_models(calls: Calls, queries: Sequence[Item], targets: Sequence[str], rol
     for i, item in enumerate(queries):
         text, reason = fused[i]
         query, reason = _query(rephrased[i], names[i]) if text else ("", reason)
-        result.append(Wording(item.id, text, query, dropped=reason))
+        words = count_words(item[Grounding].question), sum(count_words(p.text) for p in item[Requirement].properties)
+        result.append(Wording(item.id, text, query, *words, dropped=reason))
     return result
 
 

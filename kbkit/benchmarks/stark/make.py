@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,19 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from kbkit.answers.sample_sets import WEIGHTS
+from kbkit.answers import english
+from kbkit.answers.noun_phrases import NounPhrase
 from kbkit.answers.templates import Template
-from kbkit.benchmarks.dataset import QUERIES, check_at_least, check_fractions, check_seed
-from kbkit.benchmarks.documents import Document, read, types_with_text
+from kbkit.benchmarks.dataset import QUERIES
+from kbkit.benchmarks.documents import Document, Passage, read, types_with_text
 from kbkit.benchmarks.evidence import Matcher, leaks
 from kbkit.benchmarks.pipeline import Item, Output, Pipeline, Progress, generation, models, origin
-from kbkit.benchmarks.rows import to_json
-from kbkit.benchmarks.stark import dataset, fuse, numbers, relational, textual, verify
+from kbkit.benchmarks.stark import dataset, fuse, numbers, relational, sentences, textual, verify
+from kbkit.benchmarks.stark.answer_counts import Target, select
 from kbkit.benchmarks.stark.fuse import FUSED, Wording, count_words
 from kbkit.benchmarks.stark.relational import RELATIONAL, Entity, Grounding
+from kbkit.benchmarks.stark.report import reasons, record, report_of
+from kbkit.benchmarks.stark.requirements import Chooser, fits
+from kbkit.benchmarks.stark.settings import NAME_TEXT, StarkSettings, complete_settings
 from kbkit.benchmarks.stark.textual import READER, TEXTUAL, Property, Requirement
 from kbkit.benchmarks.stark.verify import VERIFIED, Answer, Check, Judgement, Proof, Verified
-from kbkit.errors import Command, KbError, UnknownNameError
+from kbkit.errors import KbError, Option
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.calls import Calls
 from kbkit.schema import Role
@@ -31,52 +35,8 @@ from kbkit.schema import Role
 PROMPTS = ("stark_properties", "stark_fuse", "stark_rephrase", "stark_verify")
 _BATCH, _BATCH_WITH_MODEL = 200, 25
 """Rows per batch: fewer with models, because each candidate's document is a call."""
-_MAX_PROPERTIES = 20
 _SPARE, _SPARE_WITH_MODEL = 1.5, 1.2
-"""Groundings per query: some are dropped because the query names its answer or the gold answer fails."""
-
-
-@dataclass(frozen=True)
-class StarkSettings:
-    """Settings of a generated dataset.
-
-    ``templates``: as in :func:`relational.templates`. ``roles``: replace those of the KB. ``max_properties``: each
-    query has 1 to that many. ``max_candidates`` and ``min_candidates``: number of nodes that satisfy the relations
-    alone. ``gold_fraction``: fraction of gold answers that each rule's threshold accepts. ``fractions``: of train, val
-    and test (empty: the paper's).
-    """
-
-    count: int
-    seed: int = 0
-    templates: tuple[str, ...] = ()
-    roles: tuple[Role, ...] = ()
-    max_properties: int = 2
-    max_candidates: int = 50
-    min_candidates: int = 2
-    max_answers: int = 20
-    weight: str = "uniform"
-    gold_fraction: float = 0.95
-    fractions: tuple[float, ...] = ()
-
-    def __post_init__(self) -> None:
-        check_at_least("number of queries", self.count)
-        check_at_least("number of properties", self.max_properties)
-        check_at_least("minimum number of candidates", self.min_candidates)
-        check_at_least("maximum number of answers", self.max_answers)
-        check_seed(self.seed)
-        if self.max_properties > _MAX_PROPERTIES:
-            raise KbError(f"Invalid number of properties: {self.max_properties}", f"The maximum is {_MAX_PROPERTIES}")
-        if self.weight not in WEIGHTS:
-            raise UnknownNameError("weight", self.weight, WEIGHTS)
-        if self.max_candidates < self.min_candidates:
-            message = f"Invalid number of candidates: {self.min_candidates} to {self.max_candidates}"
-            raise KbError(message, "Use a maximum that is not below the minimum")
-        if not 0 < self.gold_fraction <= 1:
-            raise KbError(
-                f"Invalid fraction of gold answers: {self.gold_fraction:g}", "Use a fraction above 0 and at most 1"
-            )
-        if self.fractions:
-            check_fractions(self.fractions)
+"""Groundings per query: some are dropped, and a selection comes closer to the wanted numbers of answers."""
 
 
 def make(
@@ -93,22 +53,22 @@ def make(
     Equal settings give equal bytes. An interrupted run continues; with ``replace`` it starts over. Raises
     :class:`KbError` if the KB has no texts, no template fits, or no query is left.
     """
-    if not any(f.texts for f in kb.schema.text_fields):
-        hint = ("Use ", Command("template sample"), " to draw queries from relations alone")
+    if not any(f.texts for f in kb.schema.text_fields) and not settings.text and settings.relations_only != 1:
+        hint = ("Use ", Option("text", NAME_TEXT), " if names are texts, or ", Option("relations_only", "1"))
         raise KbError("This KB has no texts, so there are no textual properties", *hint)
-    run = _Run(kb, settings, calls, Matcher(kb))
     chosen = relational.templates(kb, settings.templates, settings.seed)
+    run = _Run(kb, complete_settings(settings, chosen), calls, Matcher(kb), {t.id: t for t in chosen})
     about = run.about(chosen)
     pipeline = Pipeline(out, {**about, **generation(kb)}, progress)
     with pipeline.started((dataset.TABLE, QUERIES), replace=replace):
-        queries, thresholds = run.stages(pipeline, chosen)
-        complete = [query for query in queries if not query.dropped][: settings.count]
-        report = _report(queries, complete, thresholds, settings.count)
+        queries = run.stages(pipeline)
+        complete = run.selected([query for query in queries if not query.dropped])
+        report = report_of(queries, complete, settings.count, None if calls else run.target)
         if not complete:
             raise KbError(
-                f"None of the {len(queries)} queries remains: {_reasons(queries, report)}", f"See {out / 'stages'}"
+                f"None of the {len(queries)} queries remains: {reasons(queries, report)}", f"See {out / 'stages'}"
             )
-        records = [_record(number, query) for number, query in enumerate(complete)]
+        records = [record(number, query) for number, query in enumerate(complete)]
         fractions = settings.fractions or dataset.fractions_of([t.id for t in chosen])
         about = {**about, **numbers.name_answers(kb, records), "split": list(fractions), "report": report}
         dataset.write(out, records, fractions, settings.seed, about)
@@ -117,12 +77,18 @@ def make(
 
 @dataclass(frozen=True)
 class _Run:
-    """The inputs of all stages."""
+    """The inputs of all stages; the settings are complete."""
 
     kb: KnowledgeBase
     settings: StarkSettings
     calls: Calls | None
     matcher: Matcher
+    templates: dict[str, Template]
+
+    @cached_property
+    def phrases(self) -> dict[str, NounPhrase | None]:
+        """The answers of each template in words."""
+        return {name: relational.phrase(self.kb, template) for name, template in self.templates.items()}
 
     @cached_property
     def roles(self) -> dict[str, Role]:
@@ -131,6 +97,32 @@ class _Run:
     @cached_property
     def types_with_text(self) -> set[str]:
         return types_with_text(self.kb)
+
+    @property
+    def target(self) -> Target:
+        assert self.settings.target is not None
+        return self.settings.target
+
+    @cached_property
+    def _text_nouns(self) -> dict[str, str]:
+        """What to call the texts of each type."""
+        rows = self.kb.tables.rows(
+            "SELECT n.type::VARCHAR, list(DISTINCT t.field::VARCHAR) FROM texts t JOIN nodes n USING (id) GROUP BY 1"
+        )
+        return {kind: sentences.text_noun(kind, sorted(fields)) for kind, fields in rows}
+
+    def text_noun(self, node_type: str) -> str:
+        """Return what to call the texts of a type: description, title or abstract."""
+        if self.settings.text:
+            return sentences.text_noun(node_type, [self.settings.text])
+        return self._text_nouns.get(node_type, "text")
+
+    def documents(self, ids: Iterable[int]) -> dict[int, Document]:
+        """Return the documents of nodes; with the name as the text if the settings say so."""
+        found = read(self.kb, ids)
+        if not self.settings.text:
+            return found
+        return {n: dataclasses.replace(d, passages=(Passage(NAME_TEXT, d.name),)) for n, d in found.items()}
 
     def rng(self, stage: int, query: Item) -> np.random.Generator:
         """Return a generator for one query in one stage, independent of all others."""
@@ -152,54 +144,74 @@ class _Run:
             "candidates": [settings.min_candidates, settings.max_candidates],
             "answers": settings.max_answers,
             "weight": settings.weight,
-            "gold_share": settings.gold_fraction,
+            "target": asdict(self.target),
+            "relations_only": settings.relations_only,
+            "text": settings.text,
             **models(self.calls, PROMPTS),
         }
 
-    def stages(self, pipeline: Pipeline, chosen: Sequence[Template]) -> tuple[list[Item], dict[str, float]]:
-        """Run all stages. Return the queries and the thresholds of the rules."""
+    def stages(self, pipeline: Pipeline) -> list[Item]:
+        """Run all stages."""
         kb, settings = self.kb, self.settings
         count = int(settings.count * (_SPARE_WITH_MODEL if self.calls else _SPARE)) + 5
         bounds = (settings.min_candidates, settings.max_candidates)
         batch = _BATCH_WITH_MODEL if self.calls else _BATCH
+        wanted = self.target.counts(count, settings.max_answers)
         drawn = pipeline.rows(
-            RELATIONAL, lambda: relational.draw(kb, chosen, count, settings.seed, bounds, settings.weight)
+            RELATIONAL,
+            lambda: relational.draw(kb, list(self.templates.values()), wanted, settings.seed, bounds, settings.weight),
         )
         queries = [Item(row) for row in drawn]
         pipeline.advance(TEXTUAL, queries, self.textual, batch)
         pipeline.advance(FUSED, queries, self.fused, batch)
-        thresholds = {} if self.calls else self.thresholds(queries)
-        extra = {"thresholds": thresholds}
-        pipeline.advance(VERIFIED, queries, lambda part: self.verified(part, thresholds), batch, extra)
-        return queries, thresholds
+        pipeline.advance(VERIFIED, queries, self.verified, batch)
+        return queries
+
+    def selected(self, complete: Sequence[Item]) -> list[Item]:
+        """Return the queries of the dataset; without a model those whose numbers of answers fit the target best."""
+        if self.calls:
+            return list(complete[: self.settings.count])
+        counts = [len(query[Verified].answers) for query in complete]
+        wanted = self.target.counts(min(self.settings.count, len(complete)), self.settings.max_answers)
+        return [complete[position] for position in select(counts, wanted)]
 
     # -- stage 2 ------------------------------------------------------------------------------------------------------
 
     def textual(self, queries: Sequence[Item]) -> list[Requirement]:
         """Choose the gold answer, the role and the properties of each query."""
-        documents = read(self.kb, (node for query in queries for node in query[Grounding].candidates))
+        documents = self.documents(node for query in queries for node in query[Grounding].candidates)
+        chooser = Chooser(self.kb, self.matcher, documents)
         rows: list[Requirement] = []
         waiting: list[tuple[int, Document, Role, int]] = []
         for position, query in enumerate(queries):
             rng = self.rng(2, query)
-            candidates = [documents[node] for node in query[Grounding].candidates]
-            with_text = [d for d in candidates if d.passages]
-            gold = (with_text or candidates)[int(rng.integers(len(with_text or candidates)))]
-            role = textual.role_for(list(self.roles.values()), gold.type, rng)
-            count = 1 + int(rng.integers(self.settings.max_properties))
+            nodes = query[Grounding].candidates
+            with_text = [node for node in nodes if documents[node].passages]
+            node_type = documents[nodes[0]].type
+            role = textual.role_for(list(self.roles.values()), node_type, rng)
+            gold = (with_text or nodes)[int(rng.integers(len(with_text or nodes)))]
             properties: list[Property] = []
             dropped = ""
-            if not with_text:
-                # Types without texts are asked for by relations alone, as phenotypes in the paper.
-                dropped = "no candidate has a text" if gold.type in self.types_with_text else ""
-            elif self.calls:
-                waiting.append((position, gold, role, count))
-            else:
-                hidden = [name for d in candidates for name in d.names]
+            if rng.random() < (self.settings.relations_only or 0):
+                dropped = "more candidates than answers" if len(nodes) > self.settings.max_answers else ""
+            elif self.calls and with_text:
+                count = 1 + int(rng.integers(self.settings.max_properties))
+                waiting.append((position, documents[gold], role, count))
+            elif not self.calls:
+                hidden = [name for node in nodes for name in documents[node].names]
+                if self.settings.text:
+                    hidden = []
                 hidden += [slot.name for slot in query[Grounding].slots.values()]
-                properties = textual.key_phrases(gold, self.matcher, role, hidden, count, rng)
-                dropped = "" if properties else "the gold answer's text has no key phrase"
-            rows.append(Requirement(query.id, gold.id, role.name, properties, dropped=dropped))
+                limit = self.settings.max_properties
+                wanted, alone = query[Grounding].wanted, self.settings.relations_only is None
+                gold, properties = chooser.choose(nodes, hidden, role, wanted, limit, rng, alone=alone)
+                # Types without texts and attributes are asked for by relations alone, as phenotypes in the paper.
+                has_any = node_type in self.types_with_text or bool(self.settings.text)
+                if not properties and has_any and not (alone and fits(len(nodes), wanted)):
+                    dropped = "no telling phrase or condition"
+            elif node_type in self.types_with_text:
+                dropped = "no candidate has a text"
+            rows.append(Requirement(query.id, gold, role.name, properties, dropped=dropped))
         if self.calls and waiting:
             positions, golds, roles, counts = zip(*waiting, strict=True)
             answers = textual.from_model(self.calls, self.matcher, golds, roles, counts)
@@ -218,12 +230,7 @@ class _Run:
             types = [golds[query[Requirement].gold].type for query in queries]
             wordings = fuse.by_models(self.calls, queries, types, roles)
         else:
-            wordings = []
-            for query in queries:
-                required = query[Requirement]
-                texts = [p.text for p in required.properties]
-                pair = fuse.by_grammar(query[Grounding].question, texts, required.role, self.rng(3, query))
-                wordings.append(Wording(query.id, *pair))
+            wordings = [self._worded(query) for query in queries]
         return [
             Wording(row.id, row.fused, row.query, dropped="the query names its answer")
             if row.query and leaks(row.query, golds[query[Requirement].gold].names)
@@ -231,19 +238,43 @@ class _Run:
             for query, row in zip(queries, wordings, strict=True)
         ]
 
+    def _worded(self, query: Item) -> Wording:
+        """Word a query without a model: in a frame, or after the question of a template that cannot be worded."""
+        rng, grounding, required = self.rng(3, query), query[Grounding], query[Requirement]
+        phrase = self.phrases[grounding.template]
+        gold_type = self.kb.schema.type_of(required.gold).name
+        words = sentences.requirements(required.properties, self.text_noun(gold_type), rng)
+        if phrase is None:
+            asked = (
+                f"{grounding.question} Name only those that {words.several}." if words.several else grounding.question
+            )
+            plain, varied, relations = asked, asked, grounding.question
+        else:
+            if phrase.is_other and not self._includes_start(grounding):
+                phrase = dataclasses.replace(phrase, is_other=False)
+            articles = {kind.name: kind.article for kind in self.kb.schema.node_types}
+            named = phrase.filled(
+                {slot: english.named(one.name, articles.get(one.type, "")) for slot, one in grounding.slots.items()}
+            )
+            plain, varied = sentences.sentences(named, words, required.role, grounding.wanted, rng)
+            relations = named.text(is_plural=True)
+        return Wording(query.id, plain, varied, count_words(relations), count_words(words.several))
+
+    def _includes_start(self, grounding: Grounding) -> bool:
+        """Return whether *other* is needed: the relations lead back to a node that the query names."""
+        expression = self.templates[grounding.template].expression
+        keys: dict[str, Any] = {slot: f"#{entity.key}" for slot, entity in grounding.slots.items()}
+        found = self.kb.answers(expression, **keys)
+        return any(f"{one.type}#{one.key}" in found for one in grounding.slots.values())
+
     # -- stage 4 ------------------------------------------------------------------------------------------------------
 
-    def thresholds(self, queries: Sequence[Item]) -> dict[str, float]:
-        """Return the thresholds of the rules, from the gold answers of all queries."""
-        required = [query[Requirement] for query in queries if not query.dropped]
-        golds = read(self.kb, (one.gold for one in required))
-        pairs = [(p.text, golds[one.gold]) for one in required for p in one.properties]
-        evidence = self.matcher.match([text for text, _ in pairs], [document for _, document in pairs])
-        return verify.thresholds(evidence, self.settings.gold_fraction)
-
-    def verified(self, queries: Sequence[Item], thresholds: Mapping[str, float]) -> list[Verified]:
+    def verified(self, queries: Sequence[Item]) -> list[Verified]:
         """Verify the candidates of each query, with proofs of their relations and spans of their texts."""
-        documents = read(self.kb, (node for query in queries for node in query[Grounding].candidates))
+        documents = self.documents(node for query in queries for node in query[Grounding].candidates)
+        chooser = Chooser(self.kb, self.matcher, documents)
+        if not self.calls:
+            return [self._by_rule(query, chooser, documents) for query in queries]
         texts = {query.id: [p.text for p in query[Requirement].properties] for query in queries}
         pairs = [
             (texts[query.id], documents[node])
@@ -251,9 +282,7 @@ class _Run:
             for node in query[Grounding].candidates
             if texts[query.id]
         ]
-        judgements = iter(
-            verify.by_models(self.calls, pairs) if self.calls else verify.by_rules(self.matcher, pairs, thresholds)
-        )
+        judgements = iter(verify.by_models(self.calls, pairs))
         return [
             self._verified(
                 query,
@@ -261,6 +290,18 @@ class _Run:
             )
             for query in queries
         ]
+
+    def _by_rule(self, query: Item, chooser: Chooser, documents: Mapping[int, Document]) -> Verified:
+        nodes, properties = query[Grounding].candidates, query[Requirement].properties
+        masks = chooser.masks(nodes, properties)
+        judgements = verify.by_rule(masks, len(nodes)) if properties else [[] for _ in nodes]
+        spans = [
+            [one._replace(spans=chooser.spans(node, properties)) for one in judged]
+            if all(mask[row] for mask in masks)
+            else judged
+            for row, (node, judged) in enumerate(zip(nodes, judgements, strict=True))
+        ]
+        return self._verified(query, [(documents[node], judged) for node, judged in zip(nodes, spans, strict=True)])
 
     def _verified(self, query: Item, judged: Sequence[tuple[Document, list[Judgement]]]) -> Verified:
         accepted = [
@@ -304,66 +345,3 @@ class _Run:
 
 def _node(document: Document) -> tuple[str, str, str]:
     return document.type, document.key, document.name
-
-
-# -- records and report -----------------------------------------------------------------------------------------------
-
-
-def _record(number: int, query: Item) -> dict[str, Any]:
-    """Return a record of ``queries.jsonl``."""
-    grounding, required, worded, verified = (
-        query[Grounding], query[Requirement], query[Wording], query[Verified],
-    )  # fmt: skip
-    return {
-        "id": str(number),
-        "query": worded.query,
-        "split": "",
-        "template": grounding.template,
-        "expression": grounding.expression,
-        "slots": to_json(grounding.slots),
-        "question": grounding.question,
-        "role": required.role,
-        "fused": worded.fused,
-        "properties": to_json(required.properties),
-        "relational_words": count_words(grounding.question),
-        "textual_words": sum(count_words(p.text) for p in required.properties),
-        "gold": to_json(verified.gold_node),
-        "candidates": len(grounding.candidates),
-        "answers": to_json(verified.answers),
-        "checks": to_json(verified.checks),
-    }
-
-
-def _report(
-    queries: Sequence[Item], complete: Sequence[Item], thresholds: Mapping[str, float], wanted: int
-) -> dict[str, Any]:
-    """Return counts of drawn and dropped queries, and the fraction of gold answers that passed (section 2.4)."""
-    verified = [(query, row) for query in queries if (row := query.get(Verified)) is not None]
-    passed = [row.gold_passes for query, row in verified if query[Requirement].properties]
-    candidates = [len(query[Grounding].candidates) for query in complete]
-    answers = [len(query[Verified].answers) for query in complete]
-    return {
-        "wanted": wanted,
-        "queries": len(complete),
-        "drawn": len(queries),
-        "dropped": dict(Counter(query.dropped for query in queries if query.dropped).most_common()),
-        "unusable_judgements": sum(1 for _ in _problems(queries)),
-        "thresholds": dict(thresholds),
-        "golds_verified": round(sum(passed) / len(passed), 4) if passed else None,
-        "candidates": round(float(np.mean(candidates)), 2) if complete else None,
-        "answers": round(float(np.mean(answers)), 2) if complete else None,
-    }
-
-
-def _problems(queries: Sequence[Item]) -> Iterator[str]:
-    """Yield the problems of the judgements that could not be used."""
-    rows = (row for query in queries if (row := query.get(Verified)) is not None)
-    yield from (v.problem for row in rows for check in row.checks for v in check.verdicts if v.problem)
-
-
-def _reasons(queries: Sequence[Item], report: Mapping[str, Any]) -> str:
-    reasons = [f"{reason} ({count})" for reason, count in report["dropped"].items()]
-    if report["unusable_judgements"]:
-        first = next(_problems(queries))
-        reasons.append(f"{report['unusable_judgements']:,} judgements could not be used, e.g. {first}")
-    return ", ".join(reasons) or "no grounding was drawn"

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from kbkit.answers import syntax
 from kbkit.answers import templates as catalogue
+from kbkit.answers.noun_phrases import NounPhrase, given, noun_phrase
+from kbkit.answers.parse import parse
 from kbkit.answers.sample import slot_columns
 from kbkit.answers.templates import Template
 from kbkit.benchmarks.documents import types_with_text
@@ -19,11 +22,16 @@ from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.errors import Command, KbError, Option
 from kbkit.kb import KnowledgeBase
 
+Ints = NDArray[np.int64]
 SUGGEST = "suggest"
 _SUGGESTED = 20
 """Number of suggested templates to use, alternating between types of answers."""
 _CONSIDERED = 200
 _ROUNDS = 4
+_SPARE = 2
+"""Groundings to draw for each that is needed: some have ambiguous names, or were drawn before."""
+_TIERS = (60, 20, 6)
+"""Minimum numbers of candidates, from which half as many answers can be wanted."""
 _SLOT = re.compile("<([^<>]+)>")
 
 
@@ -38,13 +46,17 @@ class Entity:
 
 @dataclass(frozen=True)
 class Grounding(Row):
-    """A template with entities in its ``slots``; ``candidates`` are the ids of the nodes that satisfy it."""
+    """A template with entities in its ``slots``.
+
+    ``candidates`` are the ids of the nodes that satisfy it, of which about ``wanted`` should be answers.
+    """
 
     template: str
     expression: str
     question: str
     slots: dict[str, Entity]
     candidates: list[int]
+    wanted: int = 1
 
 
 RELATIONAL = Stage("1_relational", Grounding)
@@ -96,8 +108,15 @@ def _catalogue(kb: KnowledgeBase, group: list[Template], name: str) -> list[Temp
 
 
 def suggested(kb: KnowledgeBase, seed: int) -> list[Template]:
-    """Return templates from the schema whose answers have texts, alternating between types of answers."""
-    frame = kb.suggest_templates(_CONSIDERED, seed).filter(pl.col("answer").is_in(sorted(types_with_text(kb))))
+    """Return templates from the schema that read well, alternating between types of answers; with texts, if any has."""
+    frame = kb.suggest_templates(_CONSIDERED, seed)
+    if with_text := types_with_text(kb):
+        frame = frame.filter(pl.col("answer").is_in(sorted(with_text)))
+    reads_well = [
+        noun_phrase(kb.session.resolved(parse(expression), expression), kb.schema) is not None
+        for expression in frame["expression"]
+    ]
+    frame = frame.filter(pl.Series(reads_well, dtype=pl.Boolean))
     if frame.is_empty():
         hint = ("Use ", Option("template"), " with a TOML file of templates")
         raise KbError("The schema suggests no template whose answers have texts", *hint)
@@ -115,25 +134,69 @@ def suggested(kb: KnowledgeBase, seed: int) -> list[Template]:
     return found
 
 
+def phrase(kb: KnowledgeBase, template: Template) -> NounPhrase | None:
+    """Return the answers of a template in words, with ``<slot>`` for each slot; None if that would not read well."""
+    if template.phrase:
+        return given(template.phrase, is_other=template.exclude_start)
+    return noun_phrase(kb.session.resolved(template.tree(), template.expression), kb.schema)
+
+
 def draw(
     kb: KnowledgeBase,
     chosen: Sequence[Template],
-    count: int,
+    wanted: Ints,
     seed: int,
     bounds: tuple[int, int],
     weight: str = "uniform",
 ) -> list[Grounding]:
-    """Return about ``count`` groundings in random order, shared equally between the templates as far as possible.
+    """Return a grounding for each of the ``wanted`` numbers of answers, as far as there are enough, in random order.
 
-    ``bounds`` are the minimum and maximum number of candidates.
+    Groundings are shared equally between the templates as far as possible. ``bounds`` are the minimum and maximum
+    number of candidates; where many answers are wanted, at least twice as many candidates are drawn if possible.
     """
-    frames = _samples(kb, chosen, count, seed, bounds, weight)
-    found = [one for template, frame in zip(chosen, frames, strict=True) for one in _groundings(kb, template, frame)]
+    found: dict[str, Grounding] = {}
+    left = np.sort(wanted)[::-1]
+    tiers = [tier for tier in _TIERS if bounds[0] < tier <= bounds[1]]
+    for tier in [*tiers, bounds[0]]:
+        count = int((2 * left >= tier).sum()) if tier > bounds[0] else len(left)
+        if not count:
+            continue
+        frames = _samples(kb, chosen, _SPARE * count, seed, (tier, bounds[1]), weight)
+        drawn = [
+            one for template, frame in zip(chosen, frames, strict=True) for one in _groundings(kb, template, frame)
+        ]
+        drawn = _unambiguous(kb, drawn)
+        order = np.random.default_rng((seed, tier)).permutation(len(drawn)).tolist()
+        new = [drawn[at] for at in order if drawn[at].expression not in found][:count]
+        found |= {one.expression: one for one in new}
+        for one, number in zip(new, left.tolist(), strict=False):
+            found[one.expression] = replace(one, wanted=number)
+        left = left[len(new) :]
     if not found:
         message = f"No grounding of {len(chosen)} templates has {bounds[0]} to {bounds[1]} answers"
         raise KbError(message, "Use a larger ", Option("max_candidates"))
-    order = np.random.default_rng(seed).permutation(len(found))[:count]
-    return [Grounding(str(i), *found[position]) for i, position in enumerate(order.tolist())]
+    groundings = list(found.values())
+    order = np.random.default_rng(seed).permutation(len(groundings)).tolist()
+    return [replace(groundings[at], id=str(number)) for number, at in enumerate(order)]
+
+
+def _unambiguous(kb: KnowledgeBase, drawn: Sequence[Grounding]) -> list[Grounding]:
+    """Return the groundings whose names are different, and each of one node of its type."""
+    names: dict[str, set[str]] = {}
+    for one in drawn:
+        for entity in one.slots.values():
+            names.setdefault(entity.type, set()).add(entity.name)
+    clear: set[tuple[str, str]] = set()
+    for kind, found in names.items():
+        ordered = sorted(found)
+        ids = kb.stores.nodes.unique_ids_by_name(kind or None, ordered)
+        clear |= {(kind, name) for name, node in zip(ordered, ids.tolist(), strict=True) if node >= 0}
+
+    def is_clear(slots: Collection[Entity]) -> bool:
+        are_different = len({entity.name.casefold() for entity in slots}) == len(slots)
+        return are_different and all((entity.type, entity.name) in clear for entity in slots)
+
+    return [one for one in drawn if is_clear(one.slots.values())]
 
 
 def _samples(
@@ -154,10 +217,8 @@ def _samples(
     return frames
 
 
-def _groundings(
-    kb: KnowledgeBase, template: Template, frame: pl.DataFrame
-) -> list[tuple[str, str, str, dict[str, Entity], list[int]]]:
-    """Return the fields of the groundings of one template; their candidates are evaluated in one batch."""
+def _groundings(kb: KnowledgeBase, template: Template, frame: pl.DataFrame) -> list[Grounding]:
+    """Return the groundings of one template, without ids; their candidates are evaluated in one batch."""
     if frame.is_empty():
         return []
     plan = kb.session.resolved(template.tree(), template.expression)
@@ -167,7 +228,8 @@ def _groundings(
     answers = kb.answers_many(template, bindings).group_by("binding", maintain_order=True).agg("node")
     candidates = dict(answers.iter_rows())
     return [
-        (
+        Grounding(
+            "",
             template.id,
             row["expression"],
             row["question"],

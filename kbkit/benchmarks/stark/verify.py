@@ -1,12 +1,12 @@
 """Stage 4: which candidates have the properties. An answer must be accepted by every verifier.
 
-Verifiers are models. Without a model they are two rules: ``words`` (one sentence has the words of the property) and
-``meaning`` (one sentence is close to the property), with thresholds that a given fraction of the gold answers reaches.
+Verifiers are models. Without a model there is one rule: the texts mention the phrase, or the attribute meets the
+condition, which is checked for all candidates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -14,25 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.benchmarks.documents import Document, Span
-from kbkit.benchmarks.evidence import Evidence, Matcher
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.stark.relational import Entity
 from kbkit.benchmarks.stark.textual import for_model
 from kbkit.llm.calls import Calls
 
-RULES = ("words", "meaning")
+RULE = "rule"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """One verifier's judgement of a candidate: for each property whether it has it, and the scores of a rule.
+    """One verifier's judgement of a candidate: for each property whether it has it.
 
     A model's answer with a ``problem`` counts as no.
     """
 
     verifier: str
     satisfied: list[bool]
-    scores: list[float] = field(default_factory=list)
     problem: str = ""
 
     @property
@@ -87,37 +85,10 @@ class Verified(Row):
 VERIFIED = Stage("4_verified", Verified)
 
 
-def thresholds(golds: Sequence[Evidence], gold_fraction: float) -> dict[str, float]:
-    """Return the highest thresholds that a fraction of the gold answers' evidence reaches, by rule."""
-    values = {"words": [e.lexical for e in golds], "meaning": [e.semantic for e in golds]}
-    return {rule: _threshold(np.array(scores), gold_fraction) for rule, scores in values.items()}
-
-
-def _threshold(scores: NDArray[np.float64], fraction: float) -> float:
-    """Return the largest threshold, rounded down to six digits, with that fraction of scores at or above it."""
-    if not len(scores):
-        return 0.0
-    ordered = np.sort(scores)
-    return float(np.floor(ordered[int((1 - fraction) * len(ordered) + 1e-9)] * 1e6) / 1e6)
-
-
-def by_rules(
-    matcher: Matcher, pairs: Sequence[tuple[Sequence[str], Document]], bounds: Mapping[str, float]
-) -> list[list[Judgement]]:
-    """Return the judgements of pairs (properties, candidate) by both rules; ``bounds`` are the thresholds by rule."""
-    flat = [(text, document) for texts, document in pairs for text in texts]
-    evidence = iter(matcher.match([text for text, _ in flat], [document for _, document in flat]))
-    result = []
-    for texts, _ in pairs:
-        found = [next(evidence) for _ in texts]
-        spans = tuple(e.span for e in found)
-        scores = {"words": [e.lexical for e in found], "meaning": [e.semantic for e in found]}
-        verdicts = [
-            Verdict(rule, [s >= bounds[rule] for s in scores[rule]], [round(s, 4) for s in scores[rule]])
-            for rule in RULES
-        ]
-        result.append([Judgement(verdict, spans) for verdict in verdicts])
-    return result
+def by_rule(masks: Sequence[NDArray[np.bool_]], candidates: int) -> list[list[Judgement]]:
+    """Return a judgement of each candidate; ``masks`` say for each property which candidates have it."""
+    has = np.array(masks, bool).reshape(len(masks), candidates)
+    return [[Judgement(Verdict(RULE, has[:, row].tolist()), (None,) * len(masks))] for row in range(candidates)]
 
 
 def by_models(calls: Calls, pairs: Sequence[tuple[Sequence[str], Document]]) -> list[list[Judgement]]:

@@ -1,0 +1,283 @@
+"""Forms of English: plurals, articles, and verb phrases in both numbers, from the labels of relations.
+
+A label reads as ``head LABEL tail``: ``flows into``, ``is affiliated with``, ``directed``. Nouns (``genre``) read as
+``has the genre``, and participles and prepositions (``part of``, ``in country``) get the verb *be*.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+PREPOSITIONS = frozenset(
+    (
+        "about", "above", "across", "after", "against", "along", "among", "around", "as", "at", "before", "behind",
+        "below", "between", "by", "for", "from", "in", "inside", "into", "like", "near", "of", "off", "on", "onto",
+        "out", "over", "past", "since", "through", "throughout", "to", "toward", "towards", "under", "until", "upon",
+        "with", "within", "without",
+    )
+)  # fmt: skip
+_SINGULAR = {"are": "is", "were": "was", "have": "has", "do": "does"}
+_PLURAL = {"is": "are", "was": "were", "has": "have", "does": "do"}
+_MODAL = frozenset(("can", "could", "may", "might", "must", "shall", "should", "will", "would", "had", "did"))
+# Participles that describe a state if a preposition follows: what is located in a place has not located anything.
+_STATES = frozenset(
+    (
+        "adjacent", "affiliated", "assigned", "associated", "attached", "awarded", "based", "bought", "born",
+        "caused", "classified", "composed", "connected", "contained", "correlated", "dated", "dedicated", "derived",
+        "described", "encoded", "employed", "expressed", "filmed", "found", "founded", "grounded", "held", "housed",
+        "included", "indicated", "interested", "involved", "known", "linked", "listed", "located", "made",
+        "manufactured", "married", "mentioned", "named", "nominated", "observed", "owned", "performed", "positioned",
+        "printed", "produced", "published", "rated", "recorded", "regulated", "related", "released", "represented",
+        "set", "shared", "shown", "situated", "sold", "spoken", "tagged", "used", "viewed", "written",
+    )
+)  # fmt: skip
+_PEOPLE = frozenset(
+    (
+        "actor", "actress", "artist", "author", "character", "child", "citizen", "composer", "contributor", "creator",
+        "customer", "developer", "director", "doctor", "driver", "editor", "employee", "father", "founder", "human",
+        "inventor", "leader", "member", "mother", "musician", "owner", "parent", "patient", "people", "person",
+        "player", "politician", "producer", "researcher", "reviewer", "scientist", "singer", "speaker", "student",
+        "teacher", "user", "voter", "woman", "man", "worker", "writer",
+    )
+)  # fmt: skip
+_VOWEL = re.compile(r"(?:[aeio]|u(?!n[iu]|s[aeiu]|ti|ro|ra[nl])|hour|hono|heir)", re.IGNORECASE)
+_NOT_VOWEL = re.compile(r"(?:eu|one\b|once)", re.IGNORECASE)
+_PREDICATE_NOUN = re.compile(rf"(?:an?|the) (.+?)((?: (?:{'|'.join(sorted(PREPOSITIONS))})\b.*)?)")
+_WITH_THE = re.compile(
+    r"USA?|UK|USSR|UAE|Netherlands|Philippines|Bahamas|Gambia|Maldives|Comoros|Seychelles"
+    r"|United (?:States|Kingdom|Arab).*|.+ (?:Republic|Islands|Federation|Kingdom|Union|Emirates|States)"
+)
+_ADJECTIVE = re.compile(r".{3,}(?:al|ic|ous|ive|able|ible|ary|ful|less)")
+_IRREGULAR = {"person": "people", "series": "series", "species": "species", "news": "news"}
+
+
+def spoken(name: str) -> str:
+    """Return a name of a type, relation or attribute as words: ``gene/protein`` is *gene or protein*."""
+    return " ".join(re.sub(r"(?<=\w)/(?=\w)", " or ", name.replace("_", " ")).split()) or "node"
+
+
+def with_article(noun: str) -> str:
+    """Return a noun phrase with *a* or *an*."""
+    return f"{'an' if _VOWEL.match(noun) and not _NOT_VOWEL.match(noun) else 'a'} {noun}"
+
+
+def quoted(text: str) -> str:
+    """Return a text in single quotes, or in double ones if it has an apostrophe."""
+    return f'"{text}"' if "'" in text else f"'{text}'"
+
+
+def named(name: str, article: str = "") -> str:
+    """Return a name with its article, if it needs one (*the Danube*, *the Czech Republic*); in quotes if in lower case."""
+    if name[:1].islower():
+        return quoted(name)
+    if name[:4].casefold() == "the ":
+        return name
+    return f"the {name}" if article == "the" or _WITH_THE.fullmatch(name) else name
+
+
+def is_person(noun: str) -> bool:
+    """Return whether a noun means people, so that *who* refers to it."""
+    return noun.rpartition(" ")[2].casefold() in _PEOPLE
+
+
+@lru_cache(10_000)
+def plural(noun: str) -> str:
+    """Return the plural of a noun phrase: *fields of study*, *genes or proteins*."""
+    if " or " in noun:
+        return " or ".join(plural(part) for part in noun.split(" or "))
+    if noun in _IRREGULAR:
+        return _IRREGULAR[noun]
+    head, of, rest = noun.partition(" of ")
+    before, space, last = head.rpartition(" ")
+    return before + space + _plural_noun(last) + of + rest
+
+
+def _plural_noun(word: str) -> str:
+    found = [form for form in _inflections(word, "NNS") if form != word]
+    if found:
+        return found[0]
+    if re.search(r"[^aeiou]y$", word):
+        return word[:-1] + "ies"
+    return word + ("es" if re.search(r"(?:s|x|z|ch|sh)$", word) else "s")
+
+
+def is_plural(noun: str) -> bool:
+    """Return whether the last word of a noun phrase is a plural: *keywords*, *reviews*."""
+    last = noun.rpartition(" ")[2].casefold()
+    return any(last != lemma for lemma in _lemmas(last).get("NOUN", ())) and last.endswith("s")
+
+
+@dataclass(frozen=True)
+class VerbPhrase:
+    """A verb phrase: ``is affiliated with``, ``directed``; the object is at ``{}``, or else at the end."""
+
+    singular: str
+
+    @property
+    def plural(self) -> str:
+        """The phrase for a plural subject: ``are affiliated with``."""
+        first, space, rest = self.singular.partition(" ")
+        noun = _PREDICATE_NOUN.fullmatch(rest) if first in ("is", "was") else None
+        if noun:  # `is a member or an observer of`: are members or observers of
+            parts = [part.rpartition(" ") for part in re.split(r" or an? ", noun[1])]
+            rest = " or ".join(before + space + plural(last) for before, space, last in parts) + noun[2]
+        return self._plural_verb(first) + space + rest
+
+    @staticmethod
+    def _plural_verb(verb: str) -> str:
+        if verb in _PLURAL:
+            return _PLURAL[verb]
+        prefix, hyphen, form = verb.rpartition("-")
+        found = (lemma for lemma in _lemmas(form).get("VERB", ()) if form in _inflections(lemma, "VBZ"))
+        return prefix + hyphen + next(found, form)
+
+    @property
+    def takes_name(self) -> bool:
+        """Whether the object only reads well as a name: *has the genre War*, not *has the genre a genre*."""
+        if "{}" in self.singular and not self.singular.endswith("{}"):
+            return True
+        return bool(re.fullmatch(r"(?:ha[sd]|is in|comes in) the .+", self.singular)) and (
+            self.singular.rpartition(" ")[2] not in PREPOSITIONS
+        )
+
+    def negated(self, *, is_plural: bool) -> str:
+        """Return the negated phrase: ``does not cite``, ``are not members of``."""
+        phrase = self.plural if is_plural else self.singular
+        first, space, rest = phrase.partition(" ")
+        if first in ("is", "was", "are", "were"):
+            return f"{first} not{space}{rest}"
+        if first in _MODAL - {"had"}:
+            return f"{'cannot' if first == 'can' else first + ' not'}{space}{rest}"
+        verbs = _lemmas(first).get("VERB", (first,))
+        lemma = {"has": "have", "had": "have", "does": "do"}.get(first, verbs[0])
+        is_past = first == "had" or (first != lemma and first not in _inflections(lemma, "VBZ") and first != "has")
+        return f"{'did' if is_past else 'do' if is_plural else 'does'} not {lemma}{space}{rest}"
+
+    @property
+    def reduced(self) -> str:
+        """The phrase as a modifier without *that*: ``directed by``, ``about``; "" if it has no such form."""
+        first, _, rest = self.singular.partition(" ")
+        if self.singular in ("lies in", "is located in"):
+            return "in"
+        noun = re.match(r"(?:an?|the|part|not)\b", rest)
+        return rest if first in ("is", "was") and rest and not noun else ""
+
+    def inverse(self) -> VerbPhrase | None:
+        """Return the phrase with the object as the subject: ``is cited by``; None if there is none that reads well."""
+        if "{}" in self.singular:
+            return None
+        first, _, rest = self.singular.partition(" ")
+        has = re.fullmatch(r"ha(?:s|d) (an?|the) (.+)", self.singular)
+        if has and has[2].rpartition(" ")[2] not in PREPOSITIONS:
+            return VerbPhrase(f"is {has[1]} {has[2]} of")
+        if rest or first in _PLURAL or first in _MODAL:
+            return None
+        for lemma in _lemmas(first).get("VERB", ()):
+            participle = next(iter(_inflections(lemma, "VBN")), "")
+            if participle:
+                return VerbPhrase(f"{'is' if first in _inflections(lemma, 'VBZ') else 'was'} {participle} by")
+        return None
+
+
+@lru_cache(10_000)
+def verb_phrase(label: str) -> VerbPhrase | None:
+    """Return the verb phrase of a label, with the head of the relation as its subject; None if none reads well."""
+    words = spoken(label).split(" ")
+    first, rest = words[0].casefold(), words[1:]
+    joined = " ".join([first, *rest])
+    if joined in ("isa", "is a", "is an"):
+        return VerbPhrase("is a kind of")
+    if first in _SINGULAR:
+        return VerbPhrase(" ".join([_SINGULAR[first], *rest]))
+    if first == "has" and len(rest) == 1 and rest[0] not in PREPOSITIONS:
+        return VerbPhrase(f"has the {rest[0]}")
+    if first in _PLURAL or first in _MODAL:
+        return VerbPhrase(joined)
+    if first in PREPOSITIONS:
+        return VerbPhrase(f"is {joined}")
+    found = _finite(first, rest)
+    return VerbPhrase(found) if found else None
+
+
+def of_noun(label: str) -> bool:
+    """Return whether a label is a noun: ``genre``, ``side effect``."""
+    found = verb_phrase(label)
+    return found is not None and found.singular == f"has the {spoken(label).casefold()}"
+
+
+def _finite(first: str, rest: list[str]) -> str:
+    """Return a label that starts with a verb, an adjective or a noun with a verb in the third person, or ""."""
+    joined = " ".join([first, *rest])
+    lemmas = _lemmas(first.rpartition("-")[2])
+    has_preposition = bool(rest) and rest[0] in PREPOSITIONS
+    for lemma in lemmas.get("VERB", ()):
+        verb = _with_prefix(first, joined, rest, lemma, is_noun="NOUN" in lemmas)
+        if verb:
+            return verb
+    if has_preposition and rest[0] != "of" and "ADJ" in lemmas:
+        return f"is {joined}"
+    if set(lemmas) == {"ADV"} and rest:
+        inner = _finite(rest[0], rest[1:])
+        if inner.startswith("is "):
+            return f"is {joined}"
+        if first == "also":
+            return ""
+    if first == "part" and rest[-1:] == ["of"]:
+        return f"is {joined}"
+    if rest and rest[-1] in PREPOSITIONS:
+        return f"is {with_article(joined)}"
+    return f"has the {joined}" if is_nominal(joined.rpartition(" ")[2]) else ""
+
+
+def _with_prefix(first: str, joined: str, rest: list[str], lemma: str, *, is_noun: bool) -> str:
+    """Return a label that starts with a form of a verb in the third person, or "" if it is rather a noun."""
+    prefix, hyphen, form = first.rpartition("-")
+    has_preposition = bool(rest) and rest[0] in PREPOSITIONS
+    is_state = bool(rest) and (rest[0] in ("by", "together") or (has_preposition and form in _STATES))
+    if is_state and form in _inflections(lemma, "VBN") and form != lemma:
+        return f"is {joined}"
+    if (form in _inflections(lemma, "VBD") and form != lemma) or form in _inflections(lemma, "VBZ"):
+        return joined
+    if form == lemma and (not is_noun or (has_preposition and rest[0] not in ("of", "in", "for"))):
+        return " ".join([prefix + hyphen + next(iter(_inflections(lemma, "VBZ")), form), *rest])
+    return ""
+
+
+@lru_cache(50_000)
+def _lemmas(word: str) -> dict[str, tuple[str, ...]]:
+    """Return the lemmas of a word by part of speech: VERB, NOUN, ADJ, ADV."""
+    import lemminflect
+
+    found: dict[str, tuple[str, ...]] = lemminflect.getAllLemmas(word)
+    return found
+
+
+@lru_cache(50_000)
+def _inflections(lemma: str, tag: str) -> tuple[str, ...]:
+    """Return the forms of a lemma for a tag of the Penn Treebank: VBZ, VBD, VBN, NNS."""
+    import lemminflect
+
+    found: tuple[str, ...] = lemminflect.getInflection(lemma, tag, inflect_oov=False)
+    return found
+
+
+def is_nominal(word: str) -> bool:
+    """Return whether a word may end a noun phrase: a noun, a name, or a number."""
+    kinds = _lemmas(word.casefold())
+    if word[:1].isupper() or word[:1].isdigit() or "NOUN" in kinds:
+        return True
+    return not kinds and not _ADJECTIVE.fullmatch(word)
+
+
+def is_verbal(word: str) -> bool:
+    """Return whether a word is an inflected verb or an adverb, and nothing else."""
+    kinds = set(_lemmas(word.casefold()))
+    return bool(kinds) and word[:1].islower() and kinds <= {"VERB", "ADV", "AUX"}
+
+
+def is_participle(word: str) -> bool:
+    """Return whether a word is the past participle of a verb: *founded*, *born*."""
+    verbs = _lemmas(word.casefold()).get("VERB", ())
+    return any(word.casefold() in _inflections(lemma, "VBN") and word.casefold() != lemma for lemma in verbs)

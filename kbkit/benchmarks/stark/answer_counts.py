@@ -1,0 +1,84 @@
+"""How many answers the queries of a dataset have: the distribution to aim at, and the selection that comes close."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kbkit.errors import KbError, UnknownNameError
+
+Ints = NDArray[np.int64]
+_MANY = 6.0
+"""The maximum number of answers, relative to the mean of queries with several, unless the paper's 20 is more."""
+_MAX_ANSWERS = 20
+
+
+@dataclass(frozen=True)
+class Target:
+    """The fraction of queries with ``several`` answers, and the ``mean`` number of answers of all queries."""
+
+    several: float
+    mean: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.several <= 1:
+            raise KbError(f"Invalid fraction of queries with several answers: {self.several:g}", "Use 0 to 1")
+        if self.mean < 1 + self.several or (self.several == 0 and self.mean > 1):
+            message = f"A mean of {self.mean:g} answers does not fit {self.several:.0%} queries with several"
+            raise KbError(message, f"Use a mean of {1 + self.several:g} or more, and 1 without such queries")
+
+    @property
+    def mean_of_several(self) -> float:
+        """The mean number of answers of the queries that have several."""
+        return (self.mean - (1 - self.several)) / self.several if self.several else 2.0
+
+    @property
+    def max_answers(self) -> int:
+        """A maximum number of answers that lets the mean be reached: 20 as in the paper, or more."""
+        return max(_MAX_ANSWERS, round(_MANY * self.mean_of_several))
+
+    def counts(self, queries: int, max_answers: int) -> Ints:
+        """Return a number of answers for each query, sorted: 1, or a truncated geometric distribution from 2 on."""
+        several = round(self.several * queries)
+        values = np.arange(2, max(3, max_answers + 1))
+        low, high = 1e-6, 50.0  # the mean falls with the rate
+        for _ in range(60):
+            rate = (low + high) / 2
+            weights = np.exp(-rate * (values - 2))
+            low, high = (rate, high) if values @ weights / weights.sum() > self.mean_of_several else (low, rate)
+        reached = np.cumsum(weights) / weights.sum()
+        places = np.searchsorted(reached, (np.arange(several) + 0.5) / max(1, several))
+        return np.concatenate([np.ones(queries - several, np.int64), values[np.minimum(places, len(values) - 1)]])
+
+
+LIKE = {"amazon": Target(0.78, 17.99), "mag": Target(0.52, 2.78), "prime": Target(0.37, 2.56)}
+"""Table 3 of the paper."""
+
+
+def target_of(like: str) -> Target:
+    """Return the target of a published dataset."""
+    if like not in LIKE:
+        raise UnknownNameError("dataset", like, LIKE)
+    return LIKE[like]
+
+
+def select(counts: Sequence[int], wanted: Ints) -> list[int]:
+    """Return positions in ``counts``, each at most once, whose counts are close to those ``wanted``, in order.
+
+    Wanted counts are matched from the largest down, each with the closest count that is left; a wanted single answer
+    gets a query with several only if no other is left, and the reverse.
+    """
+    left = np.asarray(counts, np.int64)
+    free = np.ones(len(left), bool)
+    chosen: list[int] = []
+    for want in sorted(wanted.tolist(), reverse=True):
+        if not free.any():
+            break
+        cost = np.abs(left - want) + 1_000_000.0 * ((left > 1) != (want > 1))
+        best = int(np.where(free, cost, np.inf).argmin())
+        free[best] = False
+        chosen.append(best)
+    return sorted(chosen)

@@ -1,0 +1,214 @@
+"""Choose requirements without a model: phrases and conditions that about as many candidates meet as wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kbkit.benchmarks.documents import Document, Span
+from kbkit.benchmarks.evidence import Matcher, folded
+from kbkit.benchmarks.stark.conditions import Condition, Conditions
+from kbkit.benchmarks.stark.phrases import Mentions, Phrase, avoided, telling_phrases
+from kbkit.benchmarks.stark.textual import Property
+from kbkit.kb import KnowledgeBase
+from kbkit.schema import Role, quote
+
+Mask = NDArray[np.bool_]
+_MAX_PHRASES = 60
+"""Telling phrases of a gold answer that are considered."""
+_MAX_NEIGHBORS = 2_000
+_GOLDS = 6
+"""Candidates that are tried as the gold answer until about as many as wanted meet the requirements."""
+_PHRASE_FIRST = 0.75
+"""Probability that a phrase is preferred to a condition."""
+_TOLERANCE = 0.4
+"""How much farther from the wanted number of answers, relative to it, a phrase may be than a condition."""
+
+
+@dataclass(frozen=True)
+class _Option:
+    """A possible requirement: the rows of the candidates that meet it, and what it shares with others (``words``)."""
+
+    requirement: Phrase | Condition
+    mask: Mask
+    words: frozenset[str]
+
+    @property
+    def is_phrase(self) -> bool:
+        return isinstance(self.requirement, Phrase)
+
+    def property(self) -> Property:
+        found = self.requirement
+        if isinstance(found, Phrase):
+            span = found.span
+            return Property(span.text, span.field, span.start, span.end, found.sentence, repeats=found.repeats)
+        forms = {"one": found.predicates[0], "whose": found.whose, "modifier": found.modifier}
+        return Property(found.predicates[1], found.attribute, 0, 0, "", found.test, forms)
+
+
+def fits(candidates: int, wanted: int) -> bool:
+    """Return whether several answers are wanted, and about as many satisfy the relations alone."""
+    return wanted > 1 and abs(candidates - wanted) <= max(1, wanted // 2)
+
+
+def _cost(options: Sequence[_Option], wanted: int) -> float:
+    """Return how far the number of candidates that meet all options is from the wanted one, relative to it."""
+    return abs(int(np.logical_and.reduce([option.mask for option in options]).sum()) - wanted) / wanted
+
+
+class Chooser:
+    """Chooses requirements for groundings whose candidates have the given ``documents``."""
+
+    def __init__(self, kb: KnowledgeBase, matcher: Matcher, documents: Mapping[int, Document]) -> None:
+        self._kb = kb
+        self._matcher = matcher
+        self._documents = documents
+        self.mentions = Mentions(matcher, documents.values())
+        self._conditions: dict[str, Conditions] = {}
+        self._avoided: dict[str, frozenset[str]] = {}
+
+    def choose(
+        self,
+        candidates: Sequence[int],
+        hidden: Sequence[str],
+        role: Role,
+        wanted: int,
+        limit: int,
+        rng: np.random.Generator,
+        *,
+        alone: bool = False,
+    ) -> tuple[int, list[Property]]:
+        """Return a gold answer and 1 to ``limit`` requirements that about ``wanted`` candidates meet, it among them.
+
+        Without a phrase or a condition that leaves out a candidate there are no requirements. With ``alone`` there are
+        none either if the number of candidates is closer to the wanted one. ``hidden`` are names that no phrase may
+        contain.
+        """
+        with_text = [row for row, node in enumerate(candidates) if self._documents[node].passages]
+        rows = with_text or list(range(len(candidates)))
+        pair = limit > 1 and bool(rng.random() < 0.5)
+        gold, options, chosen, least = rows[0], [], [], np.inf
+        for row in rng.permutation(rows)[:_GOLDS].tolist():
+            found = [o for o in self._options(candidates, row, hidden, role, wanted) if not o.mask.all()]
+            best = self._best(found, wanted, rng, pair=pair) if found else []
+            cost = _cost(best, wanted) if best else np.inf
+            if cost < least:
+                gold, options, chosen, least = row, found, best, cost
+            if cost <= _TOLERANCE:
+                break
+        if alone and fits(len(candidates), wanted) and abs(len(candidates) - wanted) < least * wanted:
+            return candidates[gold], []
+        for _ in range(int(rng.integers(limit)) - len(chosen) + 1 if chosen else 0):
+            chosen = [*chosen, *self._further(options, chosen, wanted)]
+        return candidates[gold], [option.property() for option in chosen]
+
+    def masks(self, candidates: Sequence[int], properties: Iterable[Property]) -> list[Mask]:
+        """Return for each property which candidates have it."""
+        found = []
+        for one in properties:
+            if one.condition:
+                kept = self._kb.answers(f"{self._type(candidates)}{{{one.condition}}}").ids
+                found.append(np.isin(candidates, kept))
+            else:
+                found.append(self.mentions.mask(self.mentions.stems(one.text), candidates))
+        return found
+
+    def spans(self, node: int, properties: Iterable[Property]) -> tuple[Span | None, ...]:
+        """Return for each property where a node's texts mention the phrase, or the value of its attribute."""
+        found: list[Span | None] = []
+        for one in properties:
+            if one.condition:
+                table = quote(self._kb.schema.type_of(node).table)
+                sql = f"SELECT {quote(one.field)} FROM {table} WHERE id = $id"
+                [(value,)] = self._kb.tables.rows(sql, {"id": node})
+                found.append(Span(one.field, 0, len(str(value)), str(value)))
+            else:
+                found.append(self.mentions.find(self.mentions.stems(one.text), node))
+        return tuple(found)
+
+    def _type(self, candidates: Sequence[int]) -> str:
+        from kbkit.answers.syntax import Nodes
+
+        return str(Nodes(self._documents[candidates[0]].type))
+
+    def _options(
+        self, candidates: Sequence[int], gold: int, hidden: Sequence[str], role: Role, wanted: int
+    ) -> list[_Option]:
+        document = self._documents[candidates[gold]]
+        avoid = self._avoid(document.type) | avoided(self.mentions, document.names)
+        if any(passage.field == "name" for passage in document.passages):
+            avoid = self._avoid(document.type)
+        neighbors = folded(self._neighbors(document.id))
+        phrases = telling_phrases(document, role, self.mentions, self._matcher, avoid, hidden, neighbors)
+        options = [
+            _Option(phrase, self.mentions.mask(phrase.stems, candidates), frozenset(phrase.stems))
+            for phrase in phrases[:_MAX_PHRASES]
+        ]
+        known = self._conditions.setdefault(document.type, Conditions(self._kb, document.type))
+        if not known.is_empty:
+            found = known.options(known.values(candidates), gold, wanted)
+            options += [_Option(one, mask, frozenset((f"{one.attribute}:",))) for one, mask in found]
+        return options
+
+    def _avoid(self, node_type: str) -> frozenset[str]:
+        """Return the stems of a type and of the relations that join it."""
+        if node_type not in self._avoided:
+            joined = [
+                relation
+                for relation in self._kb.schema.relations
+                if any(node_type in (signature.head, signature.tail) for signature in relation.signatures)
+            ]
+            labels = [text for relation in joined for text in (relation.label, relation.name)]
+            self._avoided[node_type] = avoided(self.mentions, [node_type, *labels])
+        return self._avoided[node_type]
+
+    def _neighbors(self, node: int) -> list[str]:
+        """Return the names of the neighbours of a node."""
+        found: list[np.ndarray[tuple[int], np.dtype[np.int32]]] = []
+        for relation in self._kb.schema.relations:
+            for forward in (True, False):
+                found.append(self._kb.session.move(relation.name, forward).neighbors(node)[:_MAX_NEIGHBORS])
+        ids = np.unique(np.concatenate(found))[:_MAX_NEIGHBORS] if found else np.empty(0, np.int32)
+        return [name for name in self._kb.stores.nodes.frame(ids)["name"].to_list() if name]
+
+    @staticmethod
+    def _best(options: Sequence[_Option], wanted: int, rng: np.random.Generator, *, pair: bool) -> list[_Option]:
+        """Return the option, or with ``pair`` the two options, that as many candidates meet as wanted.
+
+        Both of a pair leave out candidates that the other accepts. Among equally good ones the choice is random, with
+        a preference for phrases.
+        """
+        masks = np.array([option.mask for option in options], np.int32)
+        common = masks @ masks.T
+        sizes = np.diagonal(common)
+        cost = np.full(common.shape, np.inf)
+        if pair:
+            useful = (common < sizes[:, None]) & (common < sizes[None, :])
+            apart = np.array([[a.words.isdisjoint(b.words) for b in options] for a in options])
+            cost = np.where(useful & apart, np.abs(common - wanted) / wanted, np.inf)
+            cost[np.tril_indices(len(options))] = np.inf
+        if not np.isfinite(cost).any():
+            cost = np.where(np.eye(len(options), dtype=bool), np.abs(common - wanted) / wanted, np.inf)
+        is_phrase = np.array([option.is_phrase for option in options])
+        best = cost.min()
+        if rng.random() < _PHRASE_FIRST:
+            with_phrase = np.where(is_phrase[:, None] | is_phrase[None, :], cost, np.inf)
+            if with_phrase.min() <= best + _TOLERANCE:
+                cost, best = with_phrase, with_phrase.min()
+        first, second = np.nonzero(cost <= best + 1e-9)
+        at = int(rng.integers(len(first)))
+        return [options[position] for position in dict.fromkeys((int(first[at]), int(second[at])))]
+
+    @staticmethod
+    def _further(options: Sequence[_Option], chosen: Sequence[_Option], wanted: int) -> list[_Option]:
+        """Return an option about something else that leaves about ``wanted`` candidates, if there is one."""
+        kept = np.logical_and.reduce([option.mask for option in chosen])
+        words = frozenset[str]().union(*(option.words for option in chosen))
+        free = [option for option in options if option.words.isdisjoint(words)]
+        free = [
+            option for option in free if min(wanted, int(kept.sum())) <= int((option.mask & kept).sum()) < kept.sum()
+        ]
+        return free[:1]

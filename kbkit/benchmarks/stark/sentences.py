@@ -1,0 +1,142 @@
+"""Word queries without a model: the noun phrase of the relations and the requirements, in one of many frames."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from kbkit.answers import english
+from kbkit.answers.noun_phrases import NounPhrase
+from kbkit.benchmarks.stark.textual import Property
+
+_VERBS = (("mentions", "mention"), ("contains the phrase", "contain the phrase"), ("refers to", "refer to"))
+_WORKS = frozenset(("paper", "article", "book", "movie", "film", "publication", "song", "album", "document", "product"))
+_WITH = "with "
+_ONE = 0.5
+"""Probability that a query with one answer asks in the singular."""
+_ROLE = 0.2
+"""Probability that a query uses a frame of its role."""
+
+
+class Frames(NamedTuple):
+    """The sentences: with everything in a noun phrase, or with the requirement as the predicate; for several or one."""
+
+    things: tuple[str, ...]
+    predicate: tuple[str, ...]
+    thing: tuple[str, ...]
+    predicate_one: tuple[str, ...]
+    relations: tuple[str, ...]
+    roles: dict[str, dict[str, list[str]]]
+
+
+@cache
+def frames() -> Frames:
+    """Return the frames that ship with kbkit."""
+    data = tomllib.loads(Path(__file__).with_name("frames.toml").read_text(encoding="utf-8"))
+    roles = data.pop("roles")
+    return Frames(**{name: tuple(texts) for name, texts in data.items()}, roles=roles)
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """Requirements in words: predicates for one thing and for several, ``whose`` clauses, and modifiers of a noun."""
+
+    one: str = ""
+    several: str = ""
+    whose: tuple[str, ...] = ()
+    modifiers: tuple[str, ...] = ()
+
+
+def text_noun(node_type: str, fields: Sequence[str]) -> str:
+    """Return what to call the texts of a type: the name of its field or of its two fields, or *text*."""
+    names = [english.spoken(field) for field in fields]
+    if names == ["name"]:
+        return "title" if node_type in _WORKS else "name"
+    return " or ".join(names) if 1 <= len(names) <= 2 else "text"
+
+
+def requirements(properties: Iterable[Property], noun: str, rng: np.random.Generator) -> Requirements:
+    """Return requirements in words; ``noun`` is what the texts are called. Phrases are quoted as the text has them."""
+    one, several, whose, modifiers = [], [], [], []
+    phrases = [english.quoted(p.text) for p in properties if not p.condition]
+    if phrases:
+        is_many = english.is_plural(noun)
+        singular, plural = ("include", "include") if is_many else _VERBS[int(rng.integers(len(_VERBS)))]
+        listed = " and ".join(phrases)
+        if len(phrases) > 1:
+            singular, plural = (verb.replace("the phrase", "the phrases") for verb in (singular, plural))
+        which = f"{noun if is_many else english.with_article(noun)} that {plural if is_many else singular} {listed}"
+        one.append(f"has {which}")
+        several.append(f"have {which}")
+        whose.append(f"{noun} {plural if is_many else singular} {listed}")
+    for p in properties:
+        if p.condition:
+            one.append(p.forms["one"])
+            several.append(p.text)
+            whose += [p.forms["whose"]] if p.forms["whose"] else []
+            modifiers += [p.forms["modifier"]] if p.forms["modifier"] else []
+    amounts = [text for text in modifiers if text.startswith(_WITH)]
+    others = [text for text in modifiers if not text.startswith(_WITH)]
+    joined = [_WITH + " and ".join(text.removeprefix(_WITH) for text in amounts)] if amounts else []
+    return Requirements(" and ".join(one), " and ".join(several), tuple(whose), (*others, *joined))
+
+
+def sentences(
+    phrase: NounPhrase, required: Requirements, role: str, answers: int, rng: np.random.Generator
+) -> tuple[str, str]:
+    """Return a plain query and a varied one."""
+    known = frames()
+    reduce = bool(rng.integers(2))
+    singular = phrase.text(is_plural=False, reduce=reduce)
+    plural = phrase.text(is_plural=True, reduce=reduce)
+    relations = phrase.predicate(is_plural=True)
+    # After several clauses a predicate is hard to find; after a nested clause *whose* could refer to the wrong noun.
+    is_heavy = phrase.is_nested or len(phrase.clauses) > 1
+    fits = not (phrase.is_nested and required.whose)
+    values = {
+        "np": plural,
+        "np1": singular,
+        "vp": required.several,
+        "vp1": required.one,
+        "noun": phrase.head(is_plural=True),
+        "relations": relations,
+    }
+    if fits:
+        extra = {"modifiers": required.modifiers, "whose": required.whose}
+        values["things"] = phrase.text(is_plural=True, reduce=reduce, **extra)
+        values["thing"] = phrase.text(is_plural=False, reduce=reduce, **extra)
+        values["a_thing"] = english.with_article(values["thing"]).replace("an other ", "another ", 1)
+    of_role = known.roles.get(role, {}) if rng.random() < _ROLE else {}
+    is_one = answers == 1 and not phrase.is_other and rng.random() < _ONE
+    pool = _pool(known, of_role, required, is_one=is_one, fits=fits, is_heavy=is_heavy, has_relations=bool(relations))
+    plain = "Which {np} {vp}?" if required.several else "What are the {things}?"
+    return plain.format(**values), pool[int(rng.integers(len(pool)))].format(**values)
+
+
+def _pool(
+    known: Frames,
+    of_role: dict[str, list[str]],
+    required: Requirements,
+    *,
+    is_one: bool,
+    fits: bool,
+    is_heavy: bool,
+    has_relations: bool,
+) -> list[str]:
+    """Return the frames that a query may use."""
+    things, predicate = list(of_role.get("things", ())), list(of_role.get("predicate", ()))
+    if is_heavy or not things + predicate or (not things and not required.several):
+        things, predicate = list(known.things), list(known.predicate)
+        if is_one and not is_heavy:
+            things, predicate = list(known.thing), list(known.predicate_one)
+        if not required.several and has_relations:
+            things += known.relations
+    if is_heavy:
+        predicate = [frame for frame in predicate if "{vp}" in frame and "{np} {vp}" not in frame]
+    return [*(things if fits else ()), *(predicate if required.several else ())]
