@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from kbkit.benchmarks.stark import ratings
-from kbkit.benchmarks.stark.dataset import Dataset, read
+from kbkit.benchmarks.stark.evaluate import questions
 from kbkit.errors import KbError
 from kbkit.measures.agreement import weighted_kappa
 from tests.conftest import Done, Run
@@ -29,9 +29,8 @@ def data(tmp_path: Path) -> Path:
     return folder
 
 
-def dataset_of(data: Path) -> Dataset:
-    [found] = read(data)
-    return found
+def drawn_of(data: Path, size: int, count: int, seed: int = 0) -> ratings.Samples:
+    return ratings.samples("mine", questions(data, ""), size, count, seed)
 
 
 def lines(path: Path) -> list[dict[str, object]]:
@@ -49,9 +48,9 @@ def rated(*rows: tuple[str, str, int, str, int]) -> pl.DataFrame:
 
 
 def test_samples_are_disjoint_and_depend_on_the_seed(data: Path) -> None:
-    drawn = ratings.samples(dataset_of(data), 6, 3, 1)
-    assert drawn == ratings.samples(dataset_of(data), 6, 3, 1)
-    assert drawn.ids != ratings.samples(dataset_of(data), 6, 3, 2).ids
+    drawn = drawn_of(data, 6, 3, 1)
+    assert drawn == drawn_of(data, 6, 3, 1)
+    assert drawn.ids != drawn_of(data, 6, 3, 2).ids
     assert [len(ids) for ids in drawn.ids] == [6, 6, 6]
     assert len({name for ids in drawn.ids for name in ids}) == 18
     assert len(list(drawn.questions())) == 9
@@ -60,7 +59,7 @@ def test_samples_are_disjoint_and_depend_on_the_seed(data: Path) -> None:
 @pytest.mark.parametrize(("size", "count", "seed"), [(7, 3, 0), (0, 1, 0), (1, 0, 0), (1, 1, -1)])
 def test_samples_that_cannot_be_drawn(data: Path, size: int, count: int, seed: int, wording: Wording) -> None:
     with pytest.raises(KbError) as caught:
-        ratings.samples(dataset_of(data), size, count, seed)
+        drawn_of(data, size, count, seed)
     wording(str(caught.value))
 
 
@@ -120,7 +119,7 @@ def test_kappa(one: list[int], two: list[int], kappa: float | None) -> None:
 @pytest.mark.parametrize("last", ['{"rater": "a', '{"rater": "me", "dataset": "d", "queries": ["1"]'])
 def test_recovery_after_a_killed_writer(data: Path, tmp_path: Path, last: str) -> None:
     path = tmp_path / "r.jsonl"
-    asked = list(ratings.samples(dataset_of(data), 2, 2, 0).questions())
+    asked = list(drawn_of(data, 2, 2, 0).questions())
     ratings.save(path, "me", asked[0], 4)
     whole = path.read_bytes()
     path.write_bytes(whole + last.encode())
@@ -133,7 +132,7 @@ def test_recovery_after_a_killed_writer(data: Path, tmp_path: Path, last: str) -
 
 
 def test_concurrent_raters(data: Path, tmp_path: Path) -> None:
-    asked = list(ratings.samples(dataset_of(data), 1, 8, 0).questions())
+    asked = list(drawn_of(data, 1, 8, 0).questions())
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda one: ratings.save(tmp_path / "r.jsonl", "me", one, 3), asked))
     assert len(lines(tmp_path / "r.jsonl")) == len(asked)
@@ -167,7 +166,7 @@ def test_a_session(run: Run, data: Path, tmp_path: Path) -> None:
     arguments = ("stark", "rate", data, "-o", path, "--rater", "ann", "--queries", 3, "--samples", 2)
     done = run(*arguments, stdin="5\nsix\n4\n2\n1\nq\n")
     assert (done.returncode, done.stderr) == (0, f"{path}: 4 ratings saved\n")
-    drawn = ratings.samples(dataset_of(data), 3, 2, 0)
+    drawn = drawn_of(data, 3, 2, 0)
     for name in (name for ids in drawn.ids for name in ids):
         assert f"  query {name} of the set\n" in done.stdout
     assert "Enter a number from 1 to 5 (q: end)" in done.stdout

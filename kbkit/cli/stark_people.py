@@ -125,6 +125,10 @@ def rate(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Folder with stark_qa/, or a csv file.")],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="File of the ratings (JSON lines).")],
     rater: Annotated[str, typer.Option("--rater", metavar="NAME", help="Name of the person who rates.")],
+    split: Annotated[
+        str,
+        typer.Option("--split", metavar="NAME", help="Split of the dataset, or human_generated_eval (default: all)."),
+    ] = "",
     queries: Annotated[int, typer.Option("--queries", metavar="N", help="Number of queries per sample.")] = 10,
     samples: Annotated[int, typer.Option("--samples", metavar="N", help="Number of samples.")] = 1,
     seed: Seed = 0,
@@ -135,16 +139,15 @@ def rate(
     paper). Each rating is saved immediately; q or end of input quits, and the same command continues.
     """
     from kbkit.benchmarks.stark import ratings as rating
-    from kbkit.benchmarks.stark.dataset import read
+    from kbkit.benchmarks.stark.dataset import HUMAN
+    from kbkit.benchmarks.stark.evaluate import questions
 
     if not rater.strip():
         raise KbError("Empty name of the rater", "Use a name that is the same in each session")
     rating.check_file(output)
-    saved = 0
-    for part in read(dataset):
-        drawn = rating.samples(part, queries, samples, seed)
-        asked = rating.left(drawn.questions(), output, rater)
-        saved += _ask(drawn, asked, output, rater)
+    name = dataset.resolve().stem + (" human" if split == HUMAN else "")
+    drawn = rating.samples(name, questions(dataset, split), queries, samples, seed)
+    saved = _ask(drawn, rating.left(drawn.questions(), output, rater), output, rater)
     note(context, [f"{output}: {counted(saved, 'rating')} saved"])
 
 

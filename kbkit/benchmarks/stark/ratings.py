@@ -23,10 +23,10 @@ import polars as pl
 
 from kbkit.benchmarks.dataset import check_at_least, check_seed, writing
 from kbkit.benchmarks.pipeline import busy
-from kbkit.benchmarks.stark.dataset import Dataset
 from kbkit.directory.systems import exclusive
 from kbkit.errors import BadInputError, KbError
 from kbkit.measures.agreement import weighted_kappa
+from kbkit.measures.frames import Gold
 from kbkit.measures.records import JsonRecord, content, records
 
 ASPECTS = {
@@ -67,22 +67,22 @@ class Samples:
                 yield Question(self.dataset, number, ids, aspect)
 
 
-def samples(dataset: Dataset, size: int, count: int, seed: int) -> Samples:
-    """Draw ``count`` samples of ``size`` queries; equal seeds give equal samples.
+def samples(name: str, gold: Gold, size: int, count: int, seed: int) -> Samples:
+    """Draw ``count`` samples of ``size`` queries of a dataset; equal seeds give equal samples.
 
     Raises :class:`KbError` if the dataset has too few queries.
     """
     check_at_least("number of queries", size)
     check_at_least("number of samples", count)
     check_seed(seed)
-    queries = dataset.gold.queries
+    queries = gold.queries
     if queries.height < size * count:
-        message = f"{dataset.name} has {queries.height:,} queries, fewer than the {size * count:,} of all samples"
+        message = f"{name} has {queries.height:,} queries, fewer than the {size * count:,} of all samples"
         raise KbError(message, "Use fewer or smaller samples")
     ids = queries["query"].gather(np.random.default_rng(seed).permutation(queries.height)[: size * count])
     texts = dict(queries.select("query", pl.col("text").fill_null("")).iter_rows())
     drawn = ids.to_list()
-    return Samples(dataset.name, texts, tuple(tuple(drawn[i : i + size]) for i in range(0, size * count, size)))
+    return Samples(name, texts, tuple(tuple(drawn[i : i + size]) for i in range(0, size * count, size)))
 
 
 # -- the file ---------------------------------------------------------------------------------------------------------
