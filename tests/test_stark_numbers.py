@@ -154,6 +154,30 @@ def test_files_of_others_say_nothing(about: str, tmp_path: Path) -> None:
     assert numbers.read(tmp_path) is None
 
 
+def test_answers_without_the_dataset_file(made: Path, world: KnowledgeBase, tmp_path: Path) -> None:
+    """They are not taken for keys."""
+    bare = shutil.copytree(made, tmp_path / "bare")
+    (bare / "dataset.json").unlink()
+    known = numbers.read(bare / "stark_qa" / "stark_qa.csv")
+    task = evaluate.task(world, read_gold(bare), (), known)
+    assert (task.names, task.unknown, task.types) == (
+        "number",
+        0,
+        evaluate.task(world, read_gold(made), (), numbers.read(made)).types,
+    )
+
+
+def test_answers_that_are_no_nodes(here: Here, made: Path, world_kb: Path, tmp_path: Path) -> None:
+    bad = shutil.copytree(made, tmp_path / "bad")
+    table = pl.read_csv(bad / "stark_qa" / "stark_qa.csv", infer_schema=False)
+    odd = pl.when(pl.col("id") == "0").then(pl.lit('[999999, "x", -3, "1.5"]')).otherwise("answer_ids")
+    table.with_columns(answer_ids=odd).write_csv(bad / "stark_qa" / "stark_qa.csv")
+    done = here("stark", "run", world_kb, bad, "--split", "", "-m", "bm25", "--latency", 0, "-f", "ndjson")
+    assert done.returncode == 0, done.stderr
+    assert "4 of " in done.stderr
+    assert json.loads(done.stdout)["queries"] == 30
+
+
 def test_a_number_of_two_nodes(made: Path, tmp_path: Path) -> None:
     bad = shutil.copytree(made, tmp_path / "bad")
     lines = records(bad)

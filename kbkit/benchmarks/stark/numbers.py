@@ -30,7 +30,7 @@ _KNOWN = pl.Schema({"node": pl.String, "type": pl.String, "key": pl.String})
 class Numbers:
     """The numbers of a dataset: the ``digest`` of the numbering, and the nodes that the files in ``folder`` describe.
 
-    ``known`` has the columns node (the number as text), type and key.
+    ``known`` has the columns node (the number as text), type and key. Without a digest only these are resolved.
     """
 
     folder: Path
@@ -57,6 +57,9 @@ def read(dataset: Path, split: str = "") -> Numbers | None:
     folder = dataset if dataset.is_dir() else dataset.absolute().parent.parent
     if split == HUMAN or dataset.stem.endswith(HUMAN):
         return _of_people(folder)
+    if not (folder / ABOUT).is_file():
+        known = _known(_answers(folder / QUERIES), folder / QUERIES)
+        return Numbers(folder, "", known) if known.height else None
     about = _about(folder / ABOUT)
     if about.get("names") != NUMBER:
         return None
@@ -68,8 +71,6 @@ def read(dataset: Path, split: str = "") -> Numbers | None:
 
 
 def _about(path: Path) -> Mapping[str, Any]:
-    if not path.is_file():
-        return {}
     try:
         found = load(content(path).decode(), str(path))
     except (KbError, UnicodeDecodeError):  # a file of another program
