@@ -12,6 +12,7 @@ from typing import Any
 
 with contextlib.redirect_stdout(sys.stderr):  # the package prints while it is imported, and while it loads
     import torch
+    from stark_qa import load_skb
     from stark_qa.evaluator import Evaluator
     from stark_qa.retrieval import STaRKDataset
     from stark_qa.skb.knowledge_base import SKB
@@ -42,6 +43,12 @@ def documents(root: str, types: list[str]) -> dict[str, Any]:
     return {str(n): skb.get_doc_info(n, add_rel=True) for n in skb.candidate_ids}
 
 
+def published(root: str, name: str) -> list[str]:
+    """Return the documents of all candidates of a graph, by ``load_skb``."""
+    skb = load_skb(name, root=root)
+    return [skb.get_doc_info(n) for n in skb.candidate_ids]
+
+
 def questions(folder: str, name: str, human: bool) -> dict[str, Any]:
     """Return the rows of a dataset, with the answers of each as a tensor, and its splits."""
     loaded = Local(name, folder, human_generated_eval=human)
@@ -65,7 +72,7 @@ def scores(cases: list[dict[str, Any]]) -> list[dict[str, float]]:
     ]
 
 
-REQUESTS = {"graph": graph, "documents": documents, "questions": questions, "scores": scores}
+REQUESTS = {"graph": graph, "documents": documents, "published": published, "questions": questions, "scores": scores}
 
 if __name__ == "__main__":
     asked = json.load(sys.stdin)
