@@ -197,6 +197,20 @@ def test_commands_after_a_change(here: Here, made: Path, changed: KnowledgeBase,
     assert json.loads(again.stdout)["Hit@5"] == json.loads(done.stdout)["Hit@5"]
 
 
+def test_runs_by_type_and_key_are_scored_too(here: Here, world_kb: Path, made: Path, tmp_path: Path) -> None:
+    scores = []
+    for names in ("number", "reference"):
+        run = tmp_path / f"{names}.trec"
+        assert (
+            here("-q", "run", world_kb, made, "--split", "train", "--names", names, "-m", "bm25", "-o", run).returncode
+            == 0
+        )
+        done = here("stark", "eval", made, run, "--split", "train", "-f", "ndjson")
+        scores.append({name: score for name, score in json.loads(done.stdout).items() if name != "run"})
+    assert scores[0] == scores[1]
+    assert scores[0]["MRR"] > 0
+
+
 def test_people_do_not_mix_numbers(
     here: Here, made: Path, changed: KnowledgeBase, tmp_path: Path, wording: Wording
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -237,6 +238,7 @@ def evaluate(
     Shows Hit@1, Hit@5, R@20 and MRR in percent, as in Tables 6 and 7 of the paper.
     """
     from kbkit.benchmarks.stark import evaluate as stark
+    from kbkit.benchmarks.stark import numbers
     from kbkit.display.render import check
     from kbkit.display.render import write as render
     from kbkit.measures.ranking import remarks
@@ -246,6 +248,9 @@ def evaluate(
         raise KbError("The types are those of a KB", "Use ", Option("kb"), " too")
     gold = stark.questions(dataset, split, sample, seed)
     results = [stark.read(path) for path in runs]
+    numbered = numbers.read(dataset, split)
+    if numbered is not None:
+        results = [replace(result, run=numbered.named(result.run)) for result in results]
     candidates, about = (None, []) if kb is None else _candidates(kb, gold, types, dataset, split)
     table = stark.table(results, gold, candidates)
     note(context, about)

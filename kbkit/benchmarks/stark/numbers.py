@@ -41,6 +41,12 @@ class Numbers:
         """Return whether the KB has the numbering of the dataset."""
         return numbering(kb.tables).digest == self.digest
 
+    def named(self, run: pl.DataFrame) -> pl.DataFrame:
+        """Replace ``type#key`` in a run by the number of the answer, if it is known."""
+        known = self.known.select(number="node", node=pl.format("{}#{}", "type", "key"))
+        both = run.join(known, on="node", how="left", maintain_order="left")
+        return both.with_columns(pl.coalesce("number", "node").alias("node")).select(run.columns)
+
     def check(self, kb: KnowledgeBase, names: pl.Series) -> None:
         """Raise :class:`KbError` if the KB has another numbering and an answer has no known type and key."""
         lost = names.filter(~names.is_in(self.known["node"].implode()))
