@@ -205,13 +205,15 @@ class Role:
     """A role of a person who asks questions, for generated benchmarks.
 
     The role asks for nodes of ``types`` (empty: any), ``interests`` describes its interests in a sentence or two, and
-    ``fields`` are the relevant text fields (empty: all).
+    ``fields`` are the relevant text fields (empty: all). ``products``: it asks for products, so that reviews count, and
+    the general category is checked first.
     """
 
     name: str
     types: tuple[str, ...] = ()
     interests: str = ""
     fields: tuple[str, ...] = ()
+    products: bool = False
 
 
 @dataclass(frozen=True)
@@ -398,7 +400,7 @@ class Schema:
                 "text_fields": tuple(TextField(**f) for f in data["text_fields"]),
                 "candidate_types": tuple(data.get("candidate_types", ())),
                 "roles": tuple(
-                    Role(r["name"], tuple(r["types"]), r["interests"], tuple(r["fields"]))
+                    Role(r["name"], tuple(r["types"]), r["interests"], tuple(r["fields"]), r.get("products", False))
                     for r in data.get("roles", ())
                 ),
                 "extra_tables": tuple(data.get("extra_tables", ())),

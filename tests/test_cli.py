@@ -44,6 +44,7 @@ METAVARS = set(_METAVARS.split())
 """Metavars say which value is expected, never its Python type (TEXT is prepended text)."""
 
 SEVERAL_WORDINGS = {
+    "--max-answers": "with or without a default",
     "--limit": "Number of ... or Maximum number of ..., of the command's results",
     "-k": "results, or the cutoffs of measure",
     "--output": "the output file or folder of the command",

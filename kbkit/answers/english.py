@@ -1,7 +1,7 @@
 """Forms of English: plurals, articles, and verb phrases in both numbers, from the labels of relations.
 
 A label reads as ``head LABEL tail``: ``flows into``, ``is affiliated with``, ``directed``. Nouns (``genre``) read as
-``has the genre``, and participles and prepositions (``part of``, ``in country``) get the verb *be*.
+``has {} as a genre``, and participles and prepositions (``part of``, ``in country``) get the verb *be*.
 """
 
 from __future__ import annotations
@@ -47,9 +47,12 @@ _NOT_VOWEL = re.compile(r"(?:eu|one\b|once)", re.IGNORECASE)
 _PREDICATE_NOUN = re.compile(rf"(?:an?|the) (.+?)((?: (?:{'|'.join(sorted(PREPOSITIONS))})\b.*)?)")
 _WITH_THE = re.compile(
     r"USA?|UK|USSR|UAE|Netherlands|Philippines|Bahamas|Gambia|Maldives|Comoros|Seychelles"
+    r"|(?:[A-Z]\w+ ){0,2}(?:University|College|School|Institute|Academy|Observatory|Conservatory|Faculty|Department"
+    r"|Laboratory|Ministry) (?:of|for) .+"
     r"|United (?:States|Kingdom|Arab).*|.+ (?:Republic|Islands|Federation|Kingdom|Union|Emirates|States)"
 )
 _ADJECTIVE = re.compile(r".{3,}(?:al|ic|ous|ive|able|ible|ary|ful|less)")
+_MEMBER = re.compile(r"(?:member|part|instance|kind) of ")  # which end is the member is not clear
 _IRREGULAR = {"person": "people", "series": "series", "species": "species", "news": "news"}
 
 
@@ -69,8 +72,11 @@ def quoted(text: str) -> str:
 
 
 def named(name: str, article: str = "") -> str:
-    """Return a name with its article, if it needs one (*the Danube*, *the Czech Republic*); in quotes if in lower case."""
-    if name[:1].islower():
+    """Return a name with its article, if it needs one (*the Danube*, *the Czech Republic*).
+
+    A name that does not begin with a capital is quoted.
+    """
+    if name[:1].islower() or name[:1].isdigit():
         return quoted(name)
     if name[:4].casefold() == "the ":
         return name
@@ -166,6 +172,9 @@ class VerbPhrase:
 
     def inverse(self) -> VerbPhrase | None:
         """Return the phrase with the object as the subject: ``is cited by``; None if there is none that reads well."""
+        as_noun = re.fullmatch(r"has {} as (an? .+)", self.singular)
+        if as_noun:
+            return VerbPhrase(f"is {as_noun[1]} of")
         if "{}" in self.singular:
             return None
         first, _, rest = self.singular.partition(" ")
@@ -192,7 +201,7 @@ def verb_phrase(label: str) -> VerbPhrase | None:
     if first in _SINGULAR:
         return VerbPhrase(" ".join([_SINGULAR[first], *rest]))
     if first == "has" and len(rest) == 1 and rest[0] not in PREPOSITIONS:
-        return VerbPhrase(f"has the {rest[0]}")
+        return VerbPhrase(f"has {{}} as {with_article(rest[0])}")
     if first in _PLURAL or first in _MODAL:
         return VerbPhrase(joined)
     if first in PREPOSITIONS:
@@ -204,7 +213,7 @@ def verb_phrase(label: str) -> VerbPhrase | None:
 def of_noun(label: str) -> bool:
     """Return whether a label is a noun: ``genre``, ``side effect``."""
     found = verb_phrase(label)
-    return found is not None and found.singular == f"has the {spoken(label).casefold()}"
+    return found is not None and found.singular == f"has {{}} as {with_article(spoken(label).casefold())}"
 
 
 def _finite(first: str, rest: list[str]) -> str:
@@ -228,7 +237,8 @@ def _finite(first: str, rest: list[str]) -> str:
         return f"is {joined}"
     if rest and rest[-1] in PREPOSITIONS:
         return f"is {with_article(joined)}"
-    return f"has the {joined}" if is_nominal(joined.rpartition(" ")[2]) else ""
+    is_noun = is_nominal(joined.rpartition(" ")[2]) and not _MEMBER.match(joined)
+    return f"has {{}} as {with_article(joined)}" if is_noun else ""
 
 
 def _with_prefix(first: str, joined: str, rest: list[str], lemma: str, *, is_noun: bool) -> str:
@@ -275,6 +285,11 @@ def is_verbal(word: str) -> bool:
     """Return whether a word is an inflected verb or an adverb, and nothing else."""
     kinds = set(_lemmas(word.casefold()))
     return bool(kinds) and word[:1].islower() and kinds <= {"VERB", "ADV", "AUX"}
+
+
+def is_common(word: str) -> bool:
+    """Return whether a word is in the dictionary, in lower case."""
+    return bool(_lemmas(word.casefold()))
 
 
 def is_participle(word: str) -> bool:

@@ -48,18 +48,19 @@ class NounPhrase:
 
         ``modifiers`` follow the noun (``from 1990 or later``), ``whose`` clauses end the phrase.
         """
-        noun = " ".join([self.head(is_plural=is_plural), *modifiers])
+        reduce = reduce and not modifiers and not whose  # these would seem to belong to the last name
         short = [clause.reduced for clause in self.clauses if reduce and clause.reduced]
         full = [clause for clause in self.clauses if not (reduce and clause.reduced)]
         who = "who" if is_person(self.noun) else "that"
         texts = [clause.plural if is_plural else clause.singular for clause in full]
-        if all(clause.is_subject for clause in full):
-            joined = f"{who} {' and '.join(texts)}" if texts else ""
+        if all(clause.is_subject for clause in full) and not whose and texts:
+            parts = [f"{who} {' and '.join(texts)}"]
         else:
             pronouns = [who if clause.is_subject else "that" for clause in full]
-            joined = " and ".join(f"{pronoun} {text}" for pronoun, text in zip(pronouns, texts, strict=True))
-        last = " and ".join(f"whose {clause}" for clause in whose)
-        return " ".join(filter(None, (noun, " and ".join(short), joined, "and" if joined and last else "", last)))
+            parts = [f"{pronoun} {text}" for pronoun, text in zip(pronouns, texts, strict=True)]
+        parts += [f"whose {clause}" for clause in whose]
+        noun = [self.head(is_plural=is_plural), *modifiers, " and ".join(short)]
+        return " ".join(filter(None, (*noun, _listed(parts))))
 
     def filled(self, names: Mapping[str, str]) -> NounPhrase:
         """Return the phrase with names in place of ``<slot>``."""
@@ -169,13 +170,21 @@ class _Words:
             return ""
         back = [Move(move.relation, not move.forward, move.closure) for move in before.moves]
         name = self._name(before.source)
+        verbs = [self._verb(move, hop) for move in hop.moves]
+        if any(verb is None or verb.singular.endswith(" of") for verb in verbs):  # hypernyms of the same word as X
+            return ""
         return f"the same {spoken(before.type)} as {name}" if name and list(hop.moves) == back else ""
+
+    def _verb(self, move: Move, hop: Hop) -> VerbPhrase | None:
+        assert hop.type is not None
+        relation = self._schema.relation(move.relation)
+        return _subject_verb(relation, hop.type, hop.source.type, of_head=not move.forward)
 
     def _of_move(self, move: Move, hop: Hop, thing: str, *, is_named: bool, is_negated: bool) -> Clause | None:
         if move.closure or hop.type is None:
             return None
         relation = self._schema.relation(move.relation)
-        verb = _subject_verb(relation, hop.type, hop.source.type, of_head=not move.forward)
+        verb = self._verb(move, hop)
         if verb is not None:
             if not is_named and verb.takes_name:
                 return None
@@ -183,7 +192,10 @@ class _Words:
                 texts = (verb.negated(is_plural=False), verb.negated(is_plural=True))
                 return Clause(_with(texts[0], thing), _with(texts[1], thing))
             reduced = _with(verb.reduced, thing) if verb.reduced else ""
-            return Clause(_with(verb.singular, thing), _with(verb.plural, thing), reduced)
+            several = verb.plural
+            if not is_named and verb.singular.startswith("is the "):  # cities that are each the capital of a country
+                several = verb.singular.replace("is the", "are each the", 1)
+            return Clause(_with(verb.singular, thing), _with(several, thing), reduced)
         active = verb_phrase(relation.label or relation.name)
         if active is None or not is_named or "{}" in active.singular or of_noun(relation.label or relation.name):
             return None
@@ -194,6 +206,11 @@ class _Words:
         """Return what a lookup names: ``<slot>`` or a name; "" for a key."""
         source = self._sources[lookup.parameter]
         return f"<{source.name}>" if isinstance(source, Slot) else source.text if isinstance(source, Name) else ""
+
+
+def _listed(parts: Sequence[str]) -> str:
+    """Return *a*, *a and b*, or *a, b, and c*."""
+    return " and ".join(parts) if len(parts) < 3 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
 
 
 def _with(verb: str, thing: str) -> str:

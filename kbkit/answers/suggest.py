@@ -1,7 +1,7 @@
 """Suggest templates for a schema: one- and two-hop metapaths and pairs of hops with a common target.
 
 They are ranked by the number of groundings with a useful number of answers, estimated from a random sample of start
-nodes. Questions are worded with the labels of relations; a label reads as ``head LABEL tail`` (``has a coast on``).
+nodes. Questions are drafts in English, from the labels of relations.
 """
 
 from __future__ import annotations
@@ -9,13 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kbkit.answers import syntax
+from kbkit.answers.english import plural, spoken
+from kbkit.answers.noun_phrases import noun_phrase
 from kbkit.answers.pairs import ids_of, neighbors, pack, unique
 from kbkit.answers.session import Session
-from kbkit.answers.syntax import Edge, Nodes, Path, Slot, Step
+from kbkit.answers.syntax import Edge, Expression, Nodes, Path, Slot, Step
 from kbkit.schema import Join
 
 if TYPE_CHECKING:
@@ -27,8 +30,6 @@ SAMPLE_SIZE = 500
 """Start nodes sampled for each template."""
 _MAX_HOPS, _MAX_PAIRS = 80, 400
 _MAX_REACHED = 2_000_000
-_HAS = re.compile(r"has (a|an|the) (.+)")
-_PREPOSITION = re.compile(r".*\b(about|along|at|between|by|for|from|in|into|like|near|of|on|over|through|to|with)")
 
 
 def suggest(session: Session, limit: int, seed: int = 0, min_answers: int = 1, max_answers: int = 20) -> pl.DataFrame:
@@ -44,7 +45,7 @@ def suggest(session: Session, limit: int, seed: int = 0, min_answers: int = 1, m
     for kind, first, second in _candidates(hops):
         count = _estimate(session, rng, kind, first, second, (min_answers, max_answers))
         if count:
-            rows.append((*_template(kind, first, second), count))
+            rows.append((*_template(session, kind, first, second), count))
     columns = {**dict.fromkeys(("template", "expression", "answer", "question"), pl.String), "groundings": pl.Int64}
     frame = pl.DataFrame(rows, schema=columns, orient="row").with_columns(_distinct_ids())
     return frame.sort("groundings", "expression", descending=[True, False]).head(limit)
@@ -112,26 +113,35 @@ def _follow(session: Session, pairs: Pairs, hop: Join) -> Pairs:
 # -- expressions and questions ----------------------------------------------------------------------------------------
 
 
-def _template(kind: str, first: Join, second: Join | None) -> tuple[str, str, str, str]:
+def _template(session: Session, kind: str, first: Join, second: Join | None) -> tuple[str, str, str, str]:
     """Return id, expression, answer type and question."""
     start = Nodes(first.source, Slot(first.source))
+    name, answer = _id(first), first.target
     if second is None or kind == "hop":
         path = Path((start, _step(first), Nodes(first.target)), ("->", "->"))
-        return _id(first), str(path), first.target, question(first.target, _clause(first, f"<{first.source}>"))
-    if kind == "path":
+    elif kind == "path":
         elements = (start, _step(first), Nodes(first.target), _step(second), Nodes(second.target))
-        between = noun(first.target, _clause(first, f"<{first.source}>"))
-        last = _clause(second, between)
-        text = question(second.target, last)
-        if not last.is_subject:  # a relative clause within a relative clause is hard to read
-            text = f"Take {between}. {question(second.target, _clause(second, 'it'))}"
-        return _id(first, second), str(Path(elements, ("->",) * 4)), second.target, text
-    same = first.source == second.source
-    slots = (f"{first.source} 1", f"{first.source} 2") if same else (first.source, second.source)
-    left, right = Nodes(first.source, Slot(slots[0])), Nodes(second.source, Slot(slots[1]))
-    path = Path((left, _step(first), Nodes(first.target), _step(second), right), ("->", "->", "<-", "<-"))
-    text = question(first.target, _clause(first, f"<{slots[0]}>"), _clause(second, f"<{slots[1]}>"))
-    return f"{_id(first)}_and_{_id(second)}", str(path), first.target, text
+        path, name, answer = Path(elements, ("->",) * 4), _id(first, second), second.target
+    else:
+        same = first.source == second.source
+        slots = (f"{first.source} 1", f"{first.source} 2") if same else (first.source, second.source)
+        left, right = Nodes(first.source, Slot(slots[0])), Nodes(second.source, Slot(slots[1]))
+        path = Path((left, _step(first), Nodes(first.target), _step(second), right), ("->", "->", "<-", "<-"))
+        name = f"{_id(first)}_and_{_id(second)}"
+    return name, str(path), answer, question(session, path, answer)
+
+
+def question(session: Session, tree: Expression, answer: str) -> str:
+    """Return a question for the answers of an expression, with ``<slot>`` for each slot."""
+    phrase = noun_phrase(session.resolved(tree), session.schema)
+    if phrase is None:  # its relations do not read well as verbs
+        named = " and ".join(f"<{slot}>" for slot in syntax.slots(tree))
+        steps = [edge.relation for part in syntax.subtrees(tree) if isinstance(part, Step) for edge in part.edges]
+        return f"Which {plural(spoken(answer))} are linked to {named} by {', then '.join(map(spoken, steps))}?"
+    predicate = phrase.predicate(is_plural=True)
+    if predicate:
+        return f"Which {phrase.head(is_plural=True)} {predicate}?"
+    return f"What are the {phrase.text(is_plural=True, reduce=True)}?"
 
 
 def _step(hop: Join) -> Step:
@@ -143,49 +153,3 @@ def _id(*hops: Join) -> str:
     for hop in hops:
         words += ["inverse"] * (_step(hop).edges[0].inverse) + [hop.relation.name, hop.target]
     return "_".join(re.sub(r"\W+", "_", word).strip("_") or "x" for word in words)
-
-
-def _clause(hop: Join, source: str) -> Clause:
-    """Return the clause about the nodes that a hop reaches from ``source``."""
-    label = hop.relation.label or hop.relation.name.replace("_", " ")
-    return clause(label, source, of_head=hop.relation.symmetric or not hop.forward)
-
-
-class Clause(NamedTuple):
-    """A relative clause about the answers, ``that TEXT``; ``is_subject`` if the answers are the subject of its verb."""
-
-    text: str
-    is_subject: bool
-
-
-def clause(label: str, other: str, *, of_head: bool) -> Clause:
-    """Return the clause of a relation about its head (``of_head``) or its tail, with ``other`` at the other end.
-
-    ``has the capital`` becomes ``is the capital of France`` for a tail, ``flows into`` becomes ``the Inn flows into``.
-    """
-    if of_head:
-        return Clause(f"{label} {other}", True)
-    has = _HAS.fullmatch(label)
-    if has and not _PREPOSITION.fullmatch(has[2]):
-        return Clause(f"is {has[1]} {has[2]} of {other}", True)
-    return Clause(f"{other} {label}", False)
-
-
-def noun(node_type: str, *clauses: Clause) -> str:
-    """Return a noun phrase with clauses: ``a sea that the Inn flows into``."""
-    name = spoken(node_type)
-    article = "an" if name[:1].lower() in "aeiou" else "a"
-    return " ".join([article, name, " and ".join(f"that {c.text}" for c in clauses)]).strip()
-
-
-def question(node_type: str, *clauses: Clause) -> str:
-    """Return the question for the nodes of a type that satisfy all clauses."""
-    name = spoken(node_type)
-    if all(c.is_subject for c in clauses):
-        return f"Which {name} {' and '.join(c.text for c in clauses)}?"
-    return f"What {name} is there {' and '.join(f'that {c.text}' for c in clauses)}?"
-
-
-def spoken(node_type: str) -> str:
-    """Return a type as a noun, without underscores."""
-    return node_type.replace("_", " ").strip() or "node"

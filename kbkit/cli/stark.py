@@ -96,7 +96,7 @@ def make(
         ),
     ] = None,
     text: Annotated[
-        str | None, typer.Option("--text", metavar="name", help="Use the names of the nodes as their texts.")
+        str | None, typer.Option("--text", metavar="FIELD", help="With name: the names of the nodes are their texts.")
     ] = None,
     sampling: Sampling = "uniform",
     splits: Annotated[

@@ -32,15 +32,22 @@ def _toml(schema: Schema, source: Mapping[str, Any], form: Form) -> str:
     for node_type in schema.node_types:
         if node_type.count:
             lines += ["", f"[types.{_text(node_type.name)}]", f"description = {_text(node_type.description)}"]
+            lines += [f"article = {_text(node_type.article)}"] if node_type.article else []
     for relation in schema.relations:
         lines += ["", f"[relations.{_text(relation.name)}]", f"label = {_text(relation.label)}"]
         lines += [f"symmetric = {str(relation.symmetric).lower()}", f"iri = {_text(relation.iri)}"]
         lines += [f"words = [{', '.join(map(_text, relation.words))}]"]
+        if relation.inverse:
+            lines.append(f"inverse = {_text(relation.inverse)}")
+        if relation.phrases:
+            phrases = ", ".join(f"{_text(kind)} = {_text(phrase)}" for kind, phrase in relation.phrases)
+            lines.append(f"phrases = {{ {phrases} }}")
     for field in schema.text_fields:
         lines += ["", f"[texts.{_text(field.name)}]", f"weight = {field.weight}"]
     for role in schema.roles:
         lines += ["", f"[roles.{_text(role.name)}]", f"types = [{', '.join(map(_text, role.types))}]"]
         lines += [f"interests = {_text(role.interests)}", f"fields = [{', '.join(map(_text, role.fields))}]"]
+        lines += ["products = true"] if role.products else []
     return "\n".join(lines) + "\n"
 
 

@@ -165,11 +165,12 @@ def _between(attribute: Attribute, low: float, high: float, *, are_years: bool) 
     first, last = (_number(bound, is_year=True) if math.isfinite(bound) else "" for bound in (low, high))
     noun, unit = _noun(attribute)
     if are_years:
-        when = (
+        either = f"{first} or {last}" if high == low + 1 else ""
+        when = either or (
             f"{first} or later" if not last else f"{last} or earlier" if not first else f"the years {first} to {last}"
         )
         if english.is_participle(noun):
-            during = f"{noun} between {first} and {last}" if first and last else f"{noun} in {when}"
+            during = f"{noun} between {first} and {last}" if first and last and not either else f"{noun} in {when}"
             return Condition(attribute.name, ", ".join(tests), (f"was {during}", f"were {during}"), modifier=during)
         if noun == "year":
             return Condition(

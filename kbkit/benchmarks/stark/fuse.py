@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.pipeline import Item, Row, Stage
 from kbkit.benchmarks.stark.relational import Grounding
-from kbkit.benchmarks.stark.textual import Requirement
+from kbkit.benchmarks.stark.textual import Property, Requirement
 from kbkit.llm.calls import Answer, Calls
 from kbkit.schema import Role
 
@@ -20,24 +20,39 @@ _MAX_LENGTH = 2_000
 class Wording(Row):
     """The fused query and its paraphrase, which is the query of the dataset.
 
-    ``relational_words`` and ``textual_words`` count the words of its relations and of its properties.
+    ``relational_words`` and ``textual_words`` count the words of its relations and of its properties. ``used`` are the
+    numbers of the properties that it asks for (None: all).
     """
 
     fused: str = ""
     query: str = ""
     relational_words: int = 0
     textual_words: int = 0
+    used: list[int] | None = None
 
 
 FUSED = Stage("3_fused", Wording)
 
 
-def by_models(calls: Calls, queries: Sequence[Item], targets: Sequence[str], roles: Sequence[Role]) -> list[Wording]:
-    """Return queries that the first model fuses and the second paraphrases; ``targets`` are the types of the answers.
+def used_properties(query: Item) -> list[Property]:
+    """Return the properties that a query asks for."""
+    properties, used = query[Requirement].properties, query[Wording].used
+    return properties if used is None else [properties[number] for number in used]
 
-    A query is dropped if a model gives no usable answer.
+
+def words_of(query: Item, used: Sequence[int] | None = None) -> tuple[int, int]:
+    """Return the numbers of words of a query's relations and of its properties, or of the ``used`` ones."""
+    properties = query[Requirement].properties
+    texts = [properties[number].text for number in (range(len(properties)) if used is None else used)]
+    return count_words(query[Grounding].question), sum(map(count_words, texts))
+
+
+def fused(calls: Calls, queries: Sequence[Item], targets: Sequence[str], roles: Sequence[Role]) -> list[Wording]:
+    """Return queries that the first model fuses; ``targets`` are the types of the answers.
+
+    A query is dropped if the model gives no usable answer.
     """
-    first = [
+    inputs = [
         {
             "question": query[Grounding].question,
             "properties": [p.text for p in query[Requirement].properties],
@@ -47,22 +62,31 @@ def by_models(calls: Calls, queries: Sequence[Item], targets: Sequence[str], rol
         }
         for query, target, role in zip(queries, targets, roles, strict=True)
     ]
+    rows = []
+    for query, answer in zip(queries, calls.ask("stark_fuse", inputs), strict=True):
+        text, reason = checked(answer, [slot.name for slot in query[Grounding].slots.values()])
+        rows.append(Wording(query.id, text, "", *words_of(query), dropped=reason))
+    return rows
+
+
+def rephrased(
+    calls: Calls, queries: Sequence[Item], wordings: Sequence[Wording], targets: Sequence[str], roles: Sequence[Role]
+) -> list[Wording]:
+    """Return fused queries with a paraphrase by the second model; a query without a usable one is dropped."""
     names = [[slot.name for slot in query[Grounding].slots.values()] for query in queries]
-    answers = calls.ask("stark_fuse", first)
-    fused = [_query(answer, required) for answer, required in zip(answers, names, strict=True)]
-    valid = [i for i, (query, _) in enumerate(fused) if query]
-    second = [{"query": fused[i][0], "names": names[i], "target": targets[i], "role": roles[i].name} for i in valid]
-    rephrased = dict(zip(valid, calls.ask("stark_rephrase", second, model=calls.second), strict=True))
+    valid = [position for position, row in enumerate(wordings) if row.fused]
+    inputs = [
+        {"query": wordings[i].fused, "names": names[i], "target": targets[i], "role": roles[i].name} for i in valid
+    ]
+    answers = dict(zip(valid, calls.ask("stark_rephrase", inputs, model=calls.second), strict=True))
     result = []
-    for i, item in enumerate(queries):
-        text, reason = fused[i]
-        query, reason = _query(rephrased[i], names[i]) if text else ("", reason)
-        words = count_words(item[Grounding].question), sum(count_words(p.text) for p in item[Requirement].properties)
-        result.append(Wording(item.id, text, query, *words, dropped=reason))
+    for position, row in enumerate(wordings):
+        query, reason = checked(answers[position], names[position]) if row.fused else ("", row.dropped)
+        result.append(replace(row, query=query, dropped=reason))
     return result
 
 
-def _query(answer: Answer, names: Sequence[str]) -> tuple[str, str]:
+def checked(answer: Answer, names: Sequence[str]) -> tuple[str, str]:
     """Return a model's query on one line, or "" and the reason; it must contain the names of the entities."""
     if answer.problem:
         return "", f"no query: {answer.problem}"

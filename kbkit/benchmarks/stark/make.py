@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from kbkit.answers import english
 from kbkit.answers.noun_phrases import NounPhrase
 from kbkit.answers.templates import Template
 from kbkit.benchmarks.dataset import QUERIES
@@ -19,6 +18,7 @@ from kbkit.benchmarks.documents import Document, Passage, read, types_with_text
 from kbkit.benchmarks.evidence import Matcher, leaks
 from kbkit.benchmarks.pipeline import Item, Output, Pipeline, Progress, generation, models, origin
 from kbkit.benchmarks.stark import dataset, fuse, numbers, relational, sentences, textual, verify
+from kbkit.benchmarks.stark import products as goods
 from kbkit.benchmarks.stark.answer_counts import Target, select
 from kbkit.benchmarks.stark.fuse import FUSED, Wording, count_words
 from kbkit.benchmarks.stark.relational import RELATIONAL, Entity, Grounding
@@ -33,6 +33,7 @@ from kbkit.llm.calls import Calls
 from kbkit.schema import Role
 
 PROMPTS = ("stark_properties", "stark_fuse", "stark_rephrase", "stark_verify")
+PRODUCT_PROMPTS = ("stark_product_properties", "stark_product_fuse", "stark_product_category")
 _BATCH, _BATCH_WITH_MODEL = 200, 25
 """Rows per batch: fewer with models, because each candidate's document is a call."""
 _SPARE, _SPARE_WITH_MODEL = 1.5, 1.2
@@ -94,6 +95,11 @@ class _Run:
     def roles(self) -> dict[str, Role]:
         return {role.name: role for role in self.settings.roles or self.kb.schema.roles}
 
+    @property
+    def asks_for_products(self) -> bool:
+        """Whether a role asks for products."""
+        return any(role.products for role in self.roles.values())
+
     @cached_property
     def types_with_text(self) -> set[str]:
         return types_with_text(self.kb)
@@ -147,7 +153,7 @@ class _Run:
             "target": asdict(self.target),
             "relations_only": settings.relations_only,
             "text": settings.text,
-            **models(self.calls, PROMPTS),
+            **models(self.calls, (*PROMPTS, *(PRODUCT_PROMPTS if self.asks_for_products else ()))),
         }
 
     def stages(self, pipeline: Pipeline) -> list[Item]:
@@ -213,12 +219,23 @@ class _Run:
                 dropped = "no candidate has a text"
             rows.append(Requirement(query.id, gold, role.name, properties, dropped=dropped))
         if self.calls and waiting:
-            positions, golds, roles, counts = zip(*waiting, strict=True)
-            answers = textual.from_model(self.calls, self.matcher, golds, roles, counts)
-            for position, (properties, reason) in zip(positions, answers, strict=True):
-                row = rows[position]
-                rows[position] = Requirement(row.id, row.gold, row.role, properties, dropped=reason)
+            self._ask(self.calls, waiting, rows)
         return rows
+
+    def _ask(self, calls: Calls, waiting: Sequence[tuple[int, Document, Role, int]], rows: list[Requirement]) -> None:
+        """Set the rows that wait for properties, each with its position, gold answer, role and number of properties."""
+        of_products = [one for one in waiting if one[2].products]
+        others = [one for one in waiting if not one[2].products]
+        if of_products:
+            positions, golds, roles, _ = zip(*of_products, strict=True)
+            found = goods.requirements(calls, self.matcher, golds, roles, [rows[at].id for at in positions])
+            for position, row in zip(positions, found, strict=True):
+                rows[position] = row
+        if others:
+            positions, golds, roles, counts = zip(*others, strict=True)
+            answers = textual.from_model(calls, self.matcher, golds, roles, counts)
+            for position, (properties, reason) in zip(positions, answers, strict=True):
+                rows[position] = dataclasses.replace(rows[position], properties=properties, dropped=reason)
 
     # -- stage 3 ------------------------------------------------------------------------------------------------------
 
@@ -226,17 +243,32 @@ class _Run:
         """Word each query; drop those that name the gold answer."""
         golds = read(self.kb, (query[Requirement].gold for query in queries))
         if self.calls:
-            roles = [self.roles.get(query[Requirement].role, READER) for query in queries]
-            types = [golds[query[Requirement].gold].type for query in queries]
-            wordings = fuse.by_models(self.calls, queries, types, roles)
+            wordings = self._fused(self.calls, queries, [golds[query[Requirement].gold].type for query in queries])
         else:
             wordings = [self._worded(query) for query in queries]
         return [
-            Wording(row.id, row.fused, row.query, dropped="the query names its answer")
+            dataclasses.replace(row, dropped="the query names its answer")
             if row.query and leaks(row.query, golds[query[Requirement].gold].names)
             else row
             for query, row in zip(queries, wordings, strict=True)
         ]
+
+    def _fused(self, calls: Calls, queries: Sequence[Item], types: Sequence[str]) -> list[Wording]:
+        """Word queries with the first model and paraphrase them with the second; ``types`` are those of the answers."""
+        roles = [self.roles.get(query[Requirement].role, READER) for query in queries]
+        of_products = [bool(query[Requirement].category) for query in queries]
+        wordings: dict[int, Wording] = {}
+        for products in (True, False):
+            at = [position for position, one in enumerate(of_products) if one == products]
+            part, asking = [queries[i] for i in at], [roles[i] for i in at]
+            found = (
+                goods.fused(calls, part, asking)
+                if products
+                else fuse.fused(calls, part, [types[i] for i in at], asking)
+            )
+            wordings |= dict(zip(at, found, strict=True))
+        ordered = [wordings[position] for position in range(len(queries))]
+        return fuse.rephrased(calls, queries, ordered, types, roles)
 
     def _worded(self, query: Item) -> Wording:
         """Word a query without a model: in a frame, or after the question of a template that cannot be worded."""
@@ -254,7 +286,10 @@ class _Run:
                 phrase = dataclasses.replace(phrase, is_other=False)
             articles = {kind.name: kind.article for kind in self.kb.schema.node_types}
             named = phrase.filled(
-                {slot: english.named(one.name, articles.get(one.type, "")) for slot, one in grounding.slots.items()}
+                {
+                    slot: sentences.entity_name(one.name, one.type, articles.get(one.type, ""))
+                    for slot, one in grounding.slots.items()
+                }
             )
             plain, varied = sentences.sentences(named, words, required.role, grounding.wanted, rng)
             relations = named.text(is_plural=True)
@@ -275,21 +310,42 @@ class _Run:
         chooser = Chooser(self.kb, self.matcher, documents)
         if not self.calls:
             return [self._by_rule(query, chooser, documents) for query in queries]
-        texts = {query.id: [p.text for p in query[Requirement].properties] for query in queries}
-        pairs = [
-            (texts[query.id], documents[node])
+        texts = {query.id: [p.text for p in fuse.used_properties(query)] for query in queries}
+        left_out = self._of_other_categories(self.calls, queries, documents)
+        asked = [
+            (query.id, node)
             for query in queries
             for node in query[Grounding].candidates
-            if texts[query.id]
+            if texts[query.id] and (query.id, node) not in left_out
         ]
-        judgements = iter(verify.by_models(self.calls, pairs))
+        found = verify.by_models(self.calls, [(texts[name], documents[node]) for name, node in asked])
+        judged = dict(zip(asked, found, strict=True))
         return [
             self._verified(
                 query,
-                [(documents[n], next(judgements) if texts[query.id] else []) for n in query[Grounding].candidates],
+                [
+                    (documents[n], left_out.get((query.id, n)) or judged.get((query.id, n), []))
+                    for n in query[Grounding].candidates
+                ],
             )
             for query in queries
         ]
+
+    def _of_other_categories(
+        self, calls: Calls, queries: Sequence[Item], documents: Mapping[int, Document]
+    ) -> dict[tuple[str, int], list[Judgement]]:
+        """Return the candidates of products that are of another general category, with this judgement."""
+        asked = [
+            (query, node) for query in queries if query[Requirement].category for node in query[Grounding].candidates
+        ]
+        pairs = [(query[Requirement].category, documents[node]) for query, node in asked]
+        belongs = goods.in_category(calls, pairs) if pairs else []
+        counts = {query.id: len(fuse.used_properties(query)) for query, _ in asked}
+        return {
+            (query.id, node): [verify.of_other_category(counts[query.id])]
+            for (query, node), one in zip(asked, belongs, strict=True)
+            if not one
+        }
 
     def _by_rule(self, query: Item, chooser: Chooser, documents: Mapping[int, Document]) -> Verified:
         nodes, properties = query[Grounding].candidates, query[Requirement].properties
@@ -325,7 +381,7 @@ class _Run:
             return Verified(query.id, passes, Entity(*_node(gold)), checks, dropped=dropped)
         proofs = self.kb.answers(query[Grounding].expression).proofs([document.id for document, _ in accepted])
         answers = [
-            Answer(*_node(document), proof.lines(), self._evidence(query[Requirement].properties, judgements, document))
+            Answer(*_node(document), proof.lines(), self._evidence(fuse.used_properties(query), judgements, document))
             for (document, judgements), proof in zip(accepted, proofs, strict=True)
         ]
         return Verified(query.id, passes, Entity(*_node(gold)), checks, answers)

@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.answers.english import PREPOSITIONS, is_nominal, is_verbal
+from kbkit.answers.english import PREPOSITIONS, is_common, is_nominal, is_verbal
 from kbkit.benchmarks.documents import Document, Span
 from kbkit.benchmarks.evidence import Matcher, contains, leaks
 from kbkit.schema import Role
@@ -137,9 +137,9 @@ def telling_phrases(
             is_repeated = contains(text, neighbors)
             if is_repeated and not is_list:
                 continue
-            is_common = not weights or sum(weights) < _TELLING * matcher.weight("") * len(weights)
+            is_frequent = not weights or sum(weights) < _TELLING * matcher.weight("") * len(weights)
             span = Span(sentence.field, sentence.start + start, sentence.start + end, text)
-            score = 0.0 if is_common else sum(weights) / (1 + len(stems))
+            score = 0.0 if is_frequent else sum(weights) / (1 + len(stems))
             found[stems] = Phrase(stems, span, sentence.text, score, is_repeated)
     ranked = sorted(found.values(), key=lambda phrase: (-phrase.score, phrase.span.field, phrase.span.start))
     return [phrase for phrase in ranked if phrase.score] or ranked
@@ -184,7 +184,7 @@ def _is_telling(words: Sequence[str], *, is_first: bool, is_item: bool) -> bool:
     content = [word for word in words if word.casefold() not in _EMPTY]
     if len(content) > 1:
         return sum(len(word) for word in content) >= 2 * _MIN_LETTERS
-    is_name = words[0][:1].isupper() and not is_first
+    is_name = words[0][:1].isupper() and not is_first and not is_common(words[0])
     return len(words) == 1 and len(words[0]) >= _MIN_LETTERS and (is_name or is_item)
 
 

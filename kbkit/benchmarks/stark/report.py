@@ -12,7 +12,7 @@ import numpy as np
 from kbkit.benchmarks.pipeline import Item
 from kbkit.benchmarks.rows import to_json
 from kbkit.benchmarks.stark.answer_counts import Target
-from kbkit.benchmarks.stark.fuse import Wording
+from kbkit.benchmarks.stark.fuse import Wording, used_properties
 from kbkit.benchmarks.stark.relational import Grounding
 from kbkit.benchmarks.stark.textual import Requirement
 from kbkit.benchmarks.stark.verify import Verified
@@ -23,7 +23,7 @@ def report_of(queries: Sequence[Item], complete: Sequence[Item], wanted: int, ta
     verified = [(query, row) for query in queries if (row := query.get(Verified)) is not None]
     passed = [row.gold_passes for query, row in verified if query[Requirement].properties]
     answers = np.array([len(query[Verified].answers) for query in complete])
-    properties = [one for query in complete for one in query[Requirement].properties]
+    properties = [one for query in complete for one in used_properties(query)]
     return {
         "wanted": wanted,
         "queries": len(complete),
@@ -59,7 +59,7 @@ def record(number: int, query: Item) -> dict[str, Any]:
         "question": grounding.question,
         "role": required.role,
         "fused": worded.fused,
-        "properties": to_json(required.properties),
+        "properties": to_json(used_properties(query)),
         "relational_words": worded.relational_words,
         "textual_words": worded.textual_words,
         "gold": to_json(verified.gold_node),

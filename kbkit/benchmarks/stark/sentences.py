@@ -15,9 +15,10 @@ from kbkit.answers import english
 from kbkit.answers.noun_phrases import NounPhrase
 from kbkit.benchmarks.stark.textual import Property
 
-_VERBS = (("mentions", "mention"), ("contains the phrase", "contain the phrase"), ("refers to", "refer to"))
-_WORKS = frozenset(("paper", "article", "book", "movie", "film", "publication", "song", "album", "document", "product"))
-_WITH = "with "
+_VERBS = (("mentions", "mention"), ("contains the phrase", "contain the phrase"), ("has the words", "have the words"))
+_WORKS = frozenset(("paper", "article", "book", "movie", "film", "publication", "song", "album", "document"))
+"""Types whose nodes have titles, which are quoted."""
+_WITH, _COUNT = "with ", "with at "
 _ONE = 0.5
 """Probability that a query with one answer asks in the singular."""
 _ROLE = 0.2
@@ -45,10 +46,11 @@ def frames() -> Frames:
 
 @dataclass(frozen=True)
 class Requirements:
-    """Requirements in words: predicates for one thing and for several, ``whose`` clauses, and modifiers of a noun."""
+    """Requirements in words: predicates and *whose* clauses for one thing and for several, and modifiers of a noun."""
 
     one: str = ""
     several: str = ""
+    whose_one: tuple[str, ...] = ()
     whose: tuple[str, ...] = ()
     modifiers: tuple[str, ...] = ()
 
@@ -61,9 +63,14 @@ def text_noun(node_type: str, fields: Sequence[str]) -> str:
     return " or ".join(names) if 1 <= len(names) <= 2 else "text"
 
 
+def entity_name(name: str, node_type: str, article: str) -> str:
+    """Return a name as sentences have it: titles in quotes, others with their article."""
+    return english.quoted(name) if node_type in _WORKS else english.named(name, article)
+
+
 def requirements(properties: Iterable[Property], noun: str, rng: np.random.Generator) -> Requirements:
     """Return requirements in words; ``noun`` is what the texts are called. Phrases are quoted as the text has them."""
-    one, several, whose, modifiers = [], [], [], []
+    one, several, whose_one, whose, modifiers = [], [], [], [], []
     phrases = [english.quoted(p.text) for p in properties if not p.condition]
     if phrases:
         is_many = english.is_plural(noun)
@@ -74,17 +81,22 @@ def requirements(properties: Iterable[Property], noun: str, rng: np.random.Gener
         which = f"{noun if is_many else english.with_article(noun)} that {plural if is_many else singular} {listed}"
         one.append(f"has {which}")
         several.append(f"have {which}")
-        whose.append(f"{noun} {plural if is_many else singular} {listed}")
+        whose_one.append(f"{noun} {plural if is_many else singular} {listed}")
+        whose.append(f"{noun if is_many else english.plural(noun)} {plural} {listed}")
     for p in properties:
         if p.condition:
             one.append(p.forms["one"])
             several.append(p.text)
             whose += [p.forms["whose"]] if p.forms["whose"] else []
+            whose_one += [p.forms["whose"]] if p.forms["whose"] else []
             modifiers += [p.forms["modifier"]] if p.forms["modifier"] else []
-    amounts = [text for text in modifiers if text.startswith(_WITH)]
+    # Counts first: *at most 9 votes and a length of 2 m*, not *a length of 2 m and at most 9 votes*.
+    amounts = sorted(
+        (text for text in modifiers if text.startswith(_WITH)), key=lambda text: not text.startswith(_COUNT)
+    )
     others = [text for text in modifiers if not text.startswith(_WITH)]
     joined = [_WITH + " and ".join(text.removeprefix(_WITH) for text in amounts)] if amounts else []
-    return Requirements(" and ".join(one), " and ".join(several), tuple(whose), (*others, *joined))
+    return Requirements(" and ".join(one), " and ".join(several), tuple(whose_one), tuple(whose), (*others, *joined))
 
 
 def sentences(
@@ -108,9 +120,9 @@ def sentences(
         "relations": relations,
     }
     if fits:
-        extra = {"modifiers": required.modifiers, "whose": required.whose}
-        values["things"] = phrase.text(is_plural=True, reduce=reduce, **extra)
-        values["thing"] = phrase.text(is_plural=False, reduce=reduce, **extra)
+        extra = required.modifiers
+        values["things"] = phrase.text(is_plural=True, reduce=reduce, modifiers=extra, whose=required.whose)
+        values["thing"] = phrase.text(is_plural=False, reduce=reduce, modifiers=extra, whose=required.whose_one)
         values["a_thing"] = english.with_article(values["thing"]).replace("an other ", "another ", 1)
     of_role = known.roles.get(role, {}) if rng.random() < _ROLE else {}
     is_one = answers == 1 and not phrase.is_other and rng.random() < _ONE

@@ -27,7 +27,8 @@ class Property:
 
     Without a model, ``text`` is a phrase that the texts of the answers mention; or ``condition`` is a test of an
     attribute, ``field``, ``text`` a predicate for several things, and ``forms`` has the predicate for ``one`` thing and
-    a ``whose`` clause or a ``modifier``. ``repeats``: the phrase is the name of a neighbour of the gold answer.
+    a ``whose`` clause or a ``modifier``. ``repeats``: the phrase is the name of a neighbour of the gold answer. With a
+    model, ``kind`` is hard or soft, for products.
     """
 
     text: str
@@ -38,15 +39,21 @@ class Property:
     condition: str = ""
     forms: dict[str, str] = dataclasses.field(default_factory=dict)
     repeats: bool = False
+    kind: str = ""
 
 
 @dataclass(frozen=True)
 class Requirement(Row):
-    """The id of the gold answer, the role of the person who asks, and the properties."""
+    """The id of the gold answer, the role of the person who asks, and the properties.
+
+    For products also the general ``category``, and what ``negative`` reviews say.
+    """
 
     gold: int
     role: str
     properties: list[Property] = dataclasses.field(default_factory=list)
+    category: str = ""
+    negative: list[str] = dataclasses.field(default_factory=list)
 
 
 TEXTUAL = Stage("2_textual", Requirement)

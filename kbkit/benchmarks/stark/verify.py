@@ -19,7 +19,7 @@ from kbkit.benchmarks.stark.relational import Entity
 from kbkit.benchmarks.stark.textual import for_model
 from kbkit.llm.calls import Calls
 
-RULE = "rule"
+RULE, CATEGORY = "rule", "category"
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,11 @@ def by_rule(masks: Sequence[NDArray[np.bool_]], candidates: int) -> list[list[Ju
     """Return a judgement of each candidate; ``masks`` say for each property which candidates have it."""
     has = np.array(masks, bool).reshape(len(masks), candidates)
     return [[Judgement(Verdict(RULE, has[:, row].tolist()), (None,) * len(masks))] for row in range(candidates)]
+
+
+def of_other_category(properties: int) -> Judgement:
+    """Return the judgement of a product of another category: it has none of the properties."""
+    return Judgement(Verdict(CATEGORY, [False] * properties), (None,) * properties)
 
 
 def by_models(calls: Calls, pairs: Sequence[tuple[Sequence[str], Document]]) -> list[list[Judgement]]:

@@ -1,0 +1,165 @@
+"""English for relations and expressions: verb phrases, plurals, articles, noun phrases."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import kbkit
+from kbkit.answers import english
+from kbkit.answers.noun_phrases import NounPhrase, noun_phrase
+from kbkit.answers.parse import parse
+from kbkit.answers.templates import shipped
+from kbkit.ingestion import recipe as recipes
+from kbkit.kb import KnowledgeBase
+
+
+@pytest.mark.core
+@pytest.mark.parametrize(
+    ("label", "one", "several", "negated", "inverse"),
+    [
+        ("cites", "cites", "cite", "do not cite", "are cited by"),
+        ("directed", "directed", "directed", "did not direct", "were directed by"),
+        ("wrote", "wrote", "wrote", "did not write", "were written by"),
+        ("acted in", "acted in", "acted in", "did not act in", None),
+        ("flows into", "flows into", "flow into", "do not flow into", None),
+        ("is a member of", "is a member of", "are members of", "are not members of", None),
+        ("has the genre", "has the genre", "have the genre", "do not have the genre", "are genres of"),
+        ("hypernym", "has {} as a hypernym", "have {} as a hypernym", "do not have {} as a hypernym",
+         "are hypernyms of"),
+        ("has_part", "has {} as a part", "have {} as a part", "do not have {} as a part", "are parts of"),
+        ("part_of", "is part of", "are part of", "are not part of", None),
+        ("isa", "is a kind of", "are kinds of", "are not kinds of", None),
+        ("located_in", "is located in", "are located in", "are not located in", None),
+        ("similar_to", "is similar to", "are similar to", "are not similar to", None),
+        ("interacts_with", "interacts with", "interact with", "do not interact with", None),
+        ("interact with", "interacts with", "interact with", "do not interact with", None),
+        ("result_of", "is a result of", "are results of", "are not results of", None),
+        ("conceptually_related_to", "is conceptually related to", "are conceptually related to",
+         "are not conceptually related to", None),
+        ("has the official or national language", "has the official or national language",
+         "have the official or national language", "do not have the official or national language",
+         "are official or national languages of"),
+        ("can cause", "can cause", "can cause", "cannot cause", None),
+        ("co-occurs_with", "co-occurs with", "co-occur with", None, None),
+    ],
+)  # fmt: skip
+def test_verb_phrases(label: str, one: str, several: str, negated: str | None, inverse: str | None) -> None:
+    found = english.verb_phrase(label)
+    assert found is not None
+    assert (found.singular, found.plural) == (one, several)
+    assert negated is None or found.negated(is_plural=True) == negated
+    back = found.inverse()
+    assert (back and back.plural) == inverse
+
+
+@pytest.mark.parametrize("label", ["also_see", "expression absent", "member_of_domain_region"])
+def test_labels_that_do_not_read_well(label: str) -> None:
+    assert english.verb_phrase(label) is None
+
+
+@pytest.mark.parametrize(
+    ("noun", "several", "with_article"),
+    [
+        ("country", "countries", "a country"),
+        ("person", "people", "a person"),
+        ("field of study", "fields of study", "a field of study"),
+        ("gene or protein", "genes or proteins", "a gene or protein"),
+        ("analysis", "analyses", "an analysis"),
+        ("species", "species", "a species"),
+        ("hour", "hours", "an hour"),
+        ("university", "universities", "a university"),
+        ("umbrella", "umbrellas", "an umbrella"),
+        ("European city", "European cities", "a European city"),
+    ],
+)
+def test_nouns(noun: str, several: str, with_article: str) -> None:
+    assert english.plural(noun) == several
+    assert english.with_article(noun) == with_article
+
+
+@pytest.mark.parametrize(
+    ("name", "article", "text"),
+    [
+        ("Danube", "the", "the Danube"),
+        ("The Beatles", "the", "The Beatles"),
+        ("Czech Republic", "", "the Czech Republic"),
+        ("USA", "", "the USA"),
+        ("France", "", "France"),
+        ("dry season", "", "'dry season'"),
+        ("1990s", "", "'1990s'"),
+        ("College of Arts", "", "the College of Arts"),
+        ("women's rights", "", '"women\'s rights"'),
+    ],
+)
+def test_names(name: str, article: str, text: str) -> None:
+    assert english.named(name, article) == text
+
+
+def phrase(kb: KnowledgeBase, expression: str) -> NounPhrase | None:
+    return noun_phrase(kb.session.resolved(parse(expression), expression), kb.schema)
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        ("country:<c> -> mountain", "mountains in <c>"),
+        ("river:<r> -> sea", "seas that <r> flows into"),
+        ("sea:<s> -> river", "rivers that flow into <s>"),
+        ("country:<c> -> city", "cities that are capitals of <c>"),
+        ("river:<r> -> country -> city",
+         "cities that are each the capital of a country that <r> flows through or along"),
+        ("country:<c> -> organisation", "organisations that have <c> as a member"),
+        ("country:<c> -> currency", "currencies used in <c>"),
+        ("mountain:<m> -> country -> mountain - mountain:<m>", "other mountains in the same country as <m>"),
+        ("river:<r> -> country -> lake", "lakes in a country that <r> flows through or along"),
+        ("organisation:<o> -> country <- sea:<s>", "countries that are members of <o> and have a coast on <s>"),
+        ("country - (organisation:<o> -> country)", "countries that are not members of <o>"),
+        ("(sea:<s> -> country) - (organisation:<o> -> country)",
+         "countries that have a coast on <s> and are not members of <o>"),
+        ("sea:<s> -> [!coast_on] -> country", "countries that do not have a coast on <s>"),
+        ("country:<c> -> [borders*] -> country", None),
+        ("(country:<c> -> sea) | (country:<d> -> sea)", None),
+        ("country", None),
+    ],
+)  # fmt: skip
+def test_noun_phrases(world: KnowledgeBase, expression: str, text: str | None) -> None:
+    found = phrase(world, expression)
+    if text is None:
+        assert found is None or not found.clauses
+    else:
+        assert found is not None
+        assert found.text(is_plural=True, reduce=True) == text
+
+
+def test_a_relation_takes_its_phrases_from_the_recipe(tmp_path: Path) -> None:
+    recipe = shutil.copytree(recipes.load("table").folder, tmp_path / "recipe")
+    with (recipe / "recipe.toml").open("a", encoding="utf-8") as file:
+        file.write(
+            '\n[types.gene]\narticle = "the"\n'
+            '[relations.target]\nphrases = { drug = "targets", gene = "is targeted by" }\n'
+            '[relations.likes]\ninverse = "is a favourite of"\n'
+        )
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "nodes.csv").write_text("key,type,name\nG,gene,G\nD,drug,D\nE,drug,E\n")
+    (data / "edges.csv").write_text("head,relation,tail\nD,target,G\nG,target,D\nD,likes,E\n")
+    with kbkit.ingest(str(recipe), data, out=tmp_path / "g.kb") as kb:
+        assert kb.schema.type("gene").article == "the"
+        assert phrase(kb, "gene:<g> -> drug").text(is_plural=True) == "drugs that target <g>"  # type: ignore[union-attr]
+        assert phrase(kb, "drug:<d> -> gene").text(is_plural=False) == "gene that is targeted by <d>"  # type: ignore[union-attr]
+        favourites = phrase(kb, "drug:<d> -> [likes] -> drug")
+        assert favourites is not None
+        assert favourites.text(is_plural=True) == "drugs that are favourites of <d>"
+
+
+def test_given_phrases_name_the_slots_of_their_templates() -> None:
+    for template in shipped():
+        if template.phrase:
+            noun, predicate = template.phrase.split(": ")
+            assert noun
+            assert {part.split(">")[0] for part in predicate.split("<")[1:]} == {
+                part.split(">")[0] for part in template.question.split("<")[1:]
+            }
