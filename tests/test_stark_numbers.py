@@ -187,7 +187,9 @@ def test_a_number_of_two_nodes(made: Path, tmp_path: Path) -> None:
         numbers.read(bad)
 
 
-def test_commands_after_a_change(here: Here, made: Path, changed: KnowledgeBase, tmp_path: Path) -> None:
+def test_commands_after_a_change(
+    here: Here, made: Path, changed: KnowledgeBase, tmp_path: Path, wording: Wording
+) -> None:
     done = here(
         "stark", "run", changed.directory.path, made, "-m", "bm25", "--latency", 0, "--runs", tmp_path, "-f", "ndjson"
     )
@@ -195,6 +197,10 @@ def test_commands_after_a_change(here: Here, made: Path, changed: KnowledgeBase,
     assert "numbers its nodes differently" in done.stderr
     again = here("stark", "eval", made, tmp_path / "bm25.trec", "-f", "ndjson")
     assert json.loads(again.stdout)["Hit@5"] == json.loads(done.stdout)["Hit@5"]
+    # A run of another system has old numbers, of which few are known.
+    refused = here("stark", "eval", made, tmp_path / "bm25.trec", "--kb", changed.directory.path)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    wording(refused.stderr, "cli", replace={str(made): "FOLDER", str(changed.directory.path): "KB"})
 
 
 def test_runs_by_type_and_key_are_scored_too(here: Here, world_kb: Path, made: Path, tmp_path: Path) -> None:

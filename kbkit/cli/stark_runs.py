@@ -270,4 +270,7 @@ def _candidates(
 
     with KnowledgeBase(kb) as base:
         task = stark.task(base, gold, types or (), numbers.read(dataset, split))
+        if task.numbers is not None:
+            message = f"{kb} numbers its nodes differently than the KB that {dataset} was made from"
+            raise KbError(message, "Use that KB, or omit ", Option("kb"))
         return task.candidates(base), task.remarks()
