@@ -540,7 +540,7 @@ class KnowledgeBase:
         replace: bool = False,
         progress: Listener | None = None,
     ) -> ExportResult:
-        """Export as ``parquet``, ``csv``, ``ntriples`` or ``kgtk``; see :func:`kbkit.export.export`."""
+        """Export as ``parquet``, ``csv``, ``ntriples``, ``kgtk`` or ``stark``; see :func:`kbkit.export.export`."""
         from kbkit.export import export
 
         return export(self.stores, to, out, flat=flat, gzip=gzip, replace=replace, progress=progress)

@@ -6,8 +6,9 @@ import ast
 import csv
 import gzip
 import json
+import pickle
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,12 @@ from kbkit.errors import KbError
 from kbkit.export import export
 from kbkit.export.folder import partition
 from kbkit.export.kgtk import symbol
+from kbkit.export.numbering import numbering
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, Schema, merged_attributes, quote
 from tests import kbs
 from tests.conftest import Run
+from tests.samples import stark
 from tests.test_recipes import content
 from tests.wording import Wording
 
@@ -516,6 +519,68 @@ def test_kgtk_takes_keys_that_are_symbols_as_they_are(tmp_path: Path) -> None:
 def test_symbols(name: str, expected: str) -> None:
     assert symbol(name) == expected
     assert value(expected)[0] == "symbol"
+
+
+# -- STaRK's processed format ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["world", "hostile", "prime"])
+def test_stark_comes_back_as_the_same_graph(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    kb = request.getfixturevalue(name)
+    numbered = numbering(kb.tables)
+    assert numbered.keys == (name == "prime")
+    done = kb.export("stark", tmp_path / "out")
+    assert (done.nodes, done.edges) == (kb.schema.nodes, kb.schema.edges)
+    with kbkit.ingest("stark", tmp_path / "out", out=tmp_path / "again.kb", stores=["tables"]) as again:
+        nodes = f"SELECT {numbered.column} AS number, type, coalesce(nullif(name, ''), key) AS name FROM nodes"
+        edges = (
+            "SELECT h.{0} AS head, relation, t.{0} AS tail FROM edges"
+            " JOIN nodes h ON h.id = head JOIN nodes t ON t.id = tail"
+        )
+        kept = again.sql("SELECT key::BIGINT AS number, type, name FROM nodes ORDER BY number")
+        assert kept.rows() == kb.sql(f"{nodes} ORDER BY number").rows()
+        found = again.sql(edges.format("key::BIGINT")).rows()
+        # Without attributes, parallel edges are duplicates.
+        assert sorted(found) == sorted(set(kb.sql(edges.format(numbered.column)).rows()))
+        texts = "SELECT {} AS number, text FROM texts JOIN nodes USING (id) WHERE text <> '' ORDER BY ALL"
+        documents: dict[int, str] = defaultdict(str)
+        for number, text in again.sql(texts.format("key::BIGINT")).rows():
+            documents[number] += text
+        for number, text in kb.sql(texts.format(numbered.column)).rows():
+            assert text.strip() in documents[number]
+
+
+def test_stark_files(tmp_path: Path, hostile: KnowledgeBase) -> None:
+    """The pickles are plain dicts; values of types that pickles of STaRK lack are text."""
+    hostile.export("stark", tmp_path / "out")
+    folder = tmp_path / "out" / "processed"
+    assert {path.name for path in folder.iterdir()} == {
+        "node_info.pkl", "node_types.pt", "node_type_dict.pkl", "edge_index.pt", "edge_types.pt", "edge_type_dict.pkl",
+    }  # fmt: skip
+    info = pickle.loads((folder / "node_info.pkl").read_bytes())
+    assert list(info) == list(range(hostile.schema.nodes))
+    [first] = [node for node in info.values() if node["type"] == "gene/protein"]
+    details = first["details"]
+    assert (first["id"], first["name"]) == ('a\tb"c', "na\nme|\\")
+    assert details["aliases"] == ["x", 'y"z']
+    assert details["dates"] == ["2020-01-31", "1999-12-31"]
+    assert (details["price"], details["flag"], details["number"]) == (1.5, True, 0.1)
+    assert details["struct"] == {"p": 1, "q": 'z "z"'}
+    assert details["huge"] == str(1 << 100)
+    assert details["f/1"] == "line\r\nline \"two\", tab\t | \\ 'q'\nanother"
+    infinite = next(node for node in info.values() if node["id"] == "1" and node["type"] == "a=b")
+    assert "number" not in infinite["details"]
+    before = kbs.tree(tmp_path / "out")
+    hostile.export("stark", tmp_path / "out", replace=True)
+    assert kbs.tree(tmp_path / "out") == before
+
+
+@pytest.fixture(scope="module")
+def prime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    folder = tmp_path_factory.mktemp("prime")
+    source = stark.sample("prime").write_folder(folder / "in")
+    with kbkit.ingest("stark", source, out=folder / "p.kb", stores=["tables"]) as kb:
+        yield kb
 
 
 # -- what stands in the way -------------------------------------------------------------------------------------------

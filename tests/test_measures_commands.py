@@ -339,8 +339,8 @@ def test_rows_and_lists(here: Here, tmp_path: Path, wording: Wording) -> None:
         ),
         ("convert a.trec out.jsonl --kind runs", ["'runs'", "'run'"]),
         (
-            "convert a.trec out.csv",
-            ["out.csv", "'.csv'"],
+            "convert a.trec out.xml",
+            ["out.xml", "'.xml'"],
         ),
     ],
 )

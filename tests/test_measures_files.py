@@ -669,7 +669,7 @@ def test_a_tag_is_one_word(tmp_path: Path, wording: Wording) -> None:
         ("a.trec", "", "run"),
         ("a.run", "", "run"),
         ("a.qrels", "", "gold"),
-        ("a.csv", "", "gold"),
+        ("a.csv", "id,query,answer_ids\n", "gold"),
         ("a.txt", "\nq Q0 a 1 2 t\n", "run"),
         ("a.txt", "q 0 a 1\n", "gold"),
         ("a.tsv", "q\t0\ta\t1\n", "gold"),

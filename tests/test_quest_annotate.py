@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbkit.benchmarks.quest import agreement, annotate
+from kbkit.benchmarks.quest import annotate
 from kbkit.benchmarks.quest.dataset import Dataset
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
+from kbkit.measures import agreement
 from tests import quest_data
 from tests.conftest import Run
 

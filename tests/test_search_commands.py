@@ -384,6 +384,7 @@ def test_names_of_nodes(here: Here, world_kb: Path, world: KnowledgeBase, tmp_pa
     assert not (tmp_path / "r.jsonl").exists()
     for more, expected in (
         (("--names", "reference"), {f"{kind}#{key}" for kind, key, _ in nodes}),
+        (("--names", "number"), {str(world.find(f"{kind}#{key}")) for kind, key, _ in nodes}),
         (("--type", "country"), {key for kind, key, _ in nodes if kind == "country"}),
         (("--type", "river", "--names", "name"), {name for kind, _, name in nodes if kind == "river"}),
     ):

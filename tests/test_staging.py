@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import kbkit
 from kbkit.errors import BadInputError, Option
 from kbkit.ingestion.describe import describe
-from kbkit.ingestion.recipe import Recipe, RelationSpec
+from kbkit.ingestion.recipe import Recipe, RelationSpec, TypeSpec
 from kbkit.ingestion.staging import Report, stage
 from kbkit.schema import Schema, quote
 from kbkit.stores import adjacency, table_build, tables
@@ -122,7 +122,7 @@ def test_ids_are_dense_type_by_type_in_source_order(
     nodes, edges = graph
     present = list(dict.fromkeys(node["type"] for node in nodes))
     declared = tuple(data.draw(st.permutations([*present, "never seen"]))[: data.draw(st.integers(0, 3))])
-    staged = Staged(nodes, edges, spec=recipe(types=dict.fromkeys(declared, "")))
+    staged = Staged(nodes, edges, spec=recipe(types=dict.fromkeys(declared, TypeSpec())))
     ids = number(nodes, declared)
     found = staged.rows("SELECT id, type, key, name FROM kb_nodes ORDER BY id")
     assert [row[0] for row in found] == list(range(len(nodes)))

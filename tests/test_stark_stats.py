@@ -87,6 +87,16 @@ def test_figure_5(small: stats.Statistics) -> None:
     assert small.composition.rows() == [("small", 2, 0.375, 0.625)]
 
 
+def test_figure_5_of_requirements_as_text(tmp_path: Path) -> None:
+    """For published datasets: the parts of some of their queries, as a person marked them."""
+    parts = [
+        {"id": "0", "relational": "by Radio Flyer", "textual": ["sturdy", "easy to carry"]},
+        {"id": 7, "relational": [], "textual": "red"},
+    ]
+    found = stats.statistics(datasets.read(write(tmp_path / "small", records=parts)))
+    assert found.composition.rows() == [("small", 2, pytest.approx(3 / 7 / 2), pytest.approx((4 / 7 + 1) / 2))]
+
+
 @given(st.lists(st.integers(0, 120), min_size=1, max_size=40))
 def test_bins(lengths: list[int]) -> None:
     import polars as pl
@@ -248,6 +258,7 @@ def test_screen_output_and_plot(here: Here, tmp_path: Path) -> None:
             "queries.jsonl": "".join(json.dumps(record) + "\n" for record in words(("0", 1, 1), ("0", 9, 1))),
         },
         {"stark_qa/stark_qa.csv": SMALL, "queries.jsonl": '{"id": null}\n'},
+        {"stark_qa/stark_qa.csv": SMALL, "queries.jsonl": '{"id": 0, "relational": [1], "textual": ""}\n'},
     ],
 )
 def test_errors(here: Here, tmp_path: Path, files: dict[str, str], wording: Wording) -> None:

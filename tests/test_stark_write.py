@@ -16,6 +16,7 @@ import pytest
 import kbkit
 from kbkit.benchmarks.stark import evaluate, human
 from kbkit.errors import BadInputError, KbError
+from kbkit.export.numbering import numbering
 from kbkit.kb import KnowledgeBase
 from kbkit.measures import files
 from tests.conftest import Done, Run
@@ -162,20 +163,22 @@ def test_append(kb: KnowledgeBase, tmp_path: Path) -> None:
     queries = {"7": 'a train, stuck in "snow"', "007": "who waits?", "x": "long\nfilm"}
     numbers = [human.append(kb, tmp_path, query, kb.node(f"film#{key}"), 5) for key, query in queries.items()]
     assert numbers == ["0", "1", "2"]
+    ids = [kb.find(f"film#{key}") for key in queries]
     assert table(tmp_path) == [
         ["id", "query", "answer_ids"],
-        ["0", 'a train, stuck in "snow"', "[7]"],
-        ["1", "who waits?", '["007"]'],
-        ["2", "long\nfilm", '["x"]'],
+        ["0", 'a train, stuck in "snow"', f"[{ids[0]}]"],
+        ["1", "who waits?", f"[{ids[1]}]"],
+        ["2", "long\nfilm", f"[{ids[2]}]"],
     ]
     assert told(tmp_path)[1] == {
         "id": "1",
         "query": "who waits?",
-        "entity": {"type": "film", "key": "007", "name": "Snow"},
+        "entity": {"type": "film", "key": "007", "name": "Snow", "number": ids[1]},
         "seed": 5,
+        "numbers": numbering(kb.tables).digest,
     }
     gold = files.read_gold(tmp_path, "human_generated_eval")
-    assert gold.judgements.rows() == [("0", "7", 1), ("1", "007", 1), ("2", "x", 1)]
+    assert gold.judgements["node"].to_list() == list(map(str, ids))
     assert human.answered(tmp_path) == ["film#7", "film#007", "film#x"]
     assert sorted(path.name for path in tmp_path.rglob("*")) == [
         "human.jsonl", "stark_qa", "stark_qa_human_generated_eval.csv",
@@ -229,7 +232,7 @@ def test_concurrent_writers(kb: KnowledgeBase, tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".*"))  # no lock stays
 
 
-# -- types that share keys --------------------------------------------------------------------------------------------
+# -- files of earlier versions, and types that share keys -------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -245,38 +248,44 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
         yield opened
 
 
-def test_answers_are_references_if_types_share_keys(here: Here, shared: KnowledgeBase, tmp_path: Path) -> None:
-    done = here("-q", "stark", "write", shared.directory.path, "-o", tmp_path, stdin="one\n\ntwo\n")
-    assert done.returncode == 0, done.stderr
-    drawn = [shared.node(node) for node in human.draw(shared, (), 0)]
-    written = [f"{node.type}#{node.key}" for node in (drawn[0], drawn[2])]
-    gold = files.read_gold(tmp_path, "human_generated_eval")
-    assert gold.judgements["node"].to_list() == written
-    task = evaluate.task(shared, gold)
-    assert (task.references, task.unknown) == (True, 0)
-    left = list(human.draw(shared, (), 0, human.answered(tmp_path)))
-    assert left == [drawn[1].id]
+def saved(out: Path, node: str, answer: str) -> None:
+    """A file with one answer by key, as earlier versions wrote it."""
+    kind, key = node.split("#")
+    human.table(out).parent.mkdir(parents=True)
+    human.table(out).write_text(f'id,query,answer_ids\n0,old?,"[""{answer}""]"\n', encoding="utf-8")
+    entity = {"type": kind, "key": key, "name": "x"}
+    line = json.dumps({"id": "0", "query": "old?", "entity": entity, "seed": 0})
+    (out / "human.jsonl").write_text(line + "\n", encoding="utf-8")
 
 
 @pytest.mark.core
 def test_a_key_of_another_type_skips_no_node(shared: KnowledgeBase, tmp_path: Path) -> None:
-    human.append(shared, tmp_path, "money?", shared.node("currency#BTN"), 0)
-    assert table(tmp_path)[1][2] == '["BTN"]'
-    left = {shared.node(node).name for node in human.draw(shared, (), 0, human.answered(tmp_path))}
-    assert left == {"Bhutan", "France"}
+    saved(tmp_path / "keys", "currency#BTN", "BTN")
+    human.append(shared, tmp_path / "numbers", "money?", shared.node("currency#BTN"), 0)
+    for out in ("keys", "numbers"):
+        left = {shared.node(node).name for node in human.draw(shared, (), 0, human.answered(tmp_path / out))}
+        assert left == {"Bhutan", "France"}
     assert [shared.node(n).name for n in human.draw(shared, ["country"], 0, ["BTN"])] == ["France"]  # of unknown type
 
 
-def test_all_answers_become_references(shared: KnowledgeBase, tmp_path: Path) -> None:
-    assert not human.references(shared, ["currency"], tmp_path)
-    human.append(shared, tmp_path, "money?", shared.node("currency#BTN"), 0)
-    assert not human.references(shared, ["currency"], tmp_path)
-    assert human.references(shared, ["country"], tmp_path)  # with the currency that is there
-    human.append(shared, tmp_path, "peaks?", shared.node("country#BTN"), 0, references=True)
+def test_a_file_with_keys_is_continued(kb: KnowledgeBase, tmp_path: Path) -> None:
+    saved(tmp_path, "film#007", "007")
+    assert human.naming(kb, ["film"], tmp_path) == "key"
+    human.append(kb, tmp_path, "train?", kb.node("film#x"), 0, names="key")
+    assert [row[2] for row in table(tmp_path)[1:]] == ['["007"]', '["x"]']
+
+
+def test_keys_become_references_if_types_share_them(shared: KnowledgeBase, tmp_path: Path) -> None:
+    saved(tmp_path, "currency#BTN", "BTN")
+    assert human.naming(shared, ["currency"], tmp_path) == "key"
+    assert human.naming(shared, ["country"], tmp_path) == "reference"  # with the currency that is there
+    human.append(shared, tmp_path, "peaks?", shared.node("country#BTN"), 0, names="reference")
     assert [row[2] for row in table(tmp_path)[1:]] == ['["currency#BTN"]', '["country#BTN"]']
-    assert human.references(shared, ["currency"], tmp_path)
+    assert human.naming(shared, ["currency"], tmp_path) == "reference"
     human.append(shared, tmp_path, "wine?", shared.node("country#FRA"), 0)  # as the file does
     assert table(tmp_path)[3][2] == '["country#FRA"]'
+    task = evaluate.task(shared, files.read_gold(tmp_path, "human_generated_eval"))
+    assert (task.names, task.unknown) == ("reference", 0)
 
 
 def test_an_ambiguous_answer_is_rejected_at_once(

@@ -24,18 +24,22 @@ SELECT TRY_CAST(key AS BIGINT) AS number, key, f.* FROM (
   FROM node_info);
 DROP TABLE node_info;
 
--- Which KB it is: Amazon and Prime name their types, those of MAG are constants in STaRK's code.
+-- Which KB it is: Amazon and Prime name their types, those of MAG are constants in STaRK's code. Any other KB, as
+-- kbkit export writes it, has Prime's form: each node has its type, a name and details.
 SET VARIABLE found = (
-  SELECT CASE WHEN bool_or(name = 'product') THEN 'amazon' WHEN bool_or(name = 'gene/protein') THEN 'prime'
+  SELECT CASE WHEN bool_or(name = 'gene/protein') THEN 'prime'
+              WHEN count(*) > 0 AND EXISTS (FROM facts WHERE type IS NOT NULL) THEN 'other'
+              WHEN bool_or(name = 'product') THEN 'amazon'
               WHEN count(*) = 0 AND EXISTS (FROM facts WHERE type IN ('author', 'paper')) THEN 'mag' END
   FROM (SELECT value::JSON->>'$' AS name FROM node_type_dict));
 SELECT CASE WHEN getvariable('kb') NOT IN ('auto', getvariable('found'))
             THEN error('The files contain ' || getvariable('found') || ', but the option kb is ' || getvariable('kb'))
             WHEN coalesce(getvariable('found'), getvariable('kb')) = 'auto'
-            THEN error('The files are not those of amazon, mag or prime'
+            THEN error('The files are not those of amazon, mag, prime or an export'
                        || CASE WHEN EXISTS (FROM node_type_dict) THEN ''
                                ELSE ': is node_type_dict.pkl missing?' END) END;
 SET VARIABLE kb = coalesce(getvariable('found'), getvariable('kb'));
+SET VARIABLE like_prime = getvariable('kb') IN ('prime', 'other');
 
 CREATE TABLE type_names AS
 SELECT TRY_CAST(key AS BIGINT) AS number, value::JSON->>'$' AS name FROM node_type_dict
@@ -60,7 +64,7 @@ SELECT refuse(true, 'edge_type_dict has no type ' || value)
 FROM edge_types ANTI JOIN relation_numbers ON value = number LIMIT 1;
 
 CREATE TABLE candidate_types AS
-SELECT CASE getvariable('kb') WHEN 'amazon' THEN 'product' ELSE 'paper' END AS type WHERE getvariable('kb') <> 'prime';
+SELECT CASE getvariable('kb') WHEN 'amazon' THEN 'product' ELSE 'paper' END AS type WHERE NOT getvariable('like_prime');
 
 -- Nodes. The price is the lower end if it is a range; a sales rank reads ">#1,234 in Sports (See ...)".
 CREATE MACRO amount(text) AS TRY_CAST(replace(ltrim(split_part(text, ' - ', 1), '$ '), ',', '') AS DOUBLE);
@@ -73,8 +77,9 @@ SELECT t.name AS type, key,
                 known(color_name)) AS name,
        CASE WHEN t.name = 'gene/protein' THEN
          CASE WHEN json_type(details, '$.alias') = 'ARRAY' THEN details->>'$.alias[*]'
-              WHEN known(details->>'$.alias') IS NOT NULL THEN [details->>'$.alias'] END END AS aliases,
-       CASE WHEN getvariable('kb') = 'prime' THEN known(f.id) END AS source_id, known(source) AS source,
+              WHEN known(details->>'$.alias') IS NOT NULL THEN [details->>'$.alias'] END
+            WHEN getvariable('kb') = 'other' THEN details->>'$.aliases[*]' END AS aliases,
+       CASE WHEN getvariable('like_prime') THEN known(f.id) END AS source_id, known(source) AS source,
        known(asin) AS asin, known(global_category) AS global_category, amount(price) AS price,
        rank_of(first_of(rank)) AS sales_rank,
        CASE WHEN t.name = 'product' THEN known(split_part(size_of(details), ' ; ', 1)) END AS dimensions,
@@ -127,7 +132,8 @@ CREATE MACRO dialogue(qa) AS
 CREATE TABLE prime_details AS
 SELECT f.key, d.key AS name, d.id AS place, d.value, d.type IN ('OBJECT', 'ARRAY') AS nested
 FROM facts f, json_each(f.details) d
-WHERE getvariable('kb') = 'prime' AND d.key IS NOT NULL AND d.key[1] <> '_' AND NOT contains(d.key, '_id')
+WHERE getvariable('like_prime') AND d.key IS NOT NULL AND d.key[1] <> '_' AND NOT contains(d.key, '_id')
+  AND (d.key <> 'aliases' OR getvariable('kb') = 'prime')
   AND d.type <> 'NULL' AND (d.value->>'$') NOT IN ('', 'nan', '[]', '{}');
 CREATE TABLE prime_leaves AS
 SELECT d.key, d.name, d.place, t.id, t.value->>'$' AS text,
@@ -155,7 +161,7 @@ FROM (
     {'field': 'reviews', 'text': best(review)},
     {'field': 'qa', 'text': dialogue(qa)},
     {'field': 'abstract', 'text': known(rtrim(replace(abstract, chr(13), ''), chr(10)))}], recursive := true)
-  FROM facts WHERE getvariable('kb') <> 'prime' AND (asin IS NOT NULL OR abstract IS NOT NULL)
+  FROM facts WHERE NOT getvariable('like_prime') AND (asin IS NOT NULL OR abstract IS NOT NULL)
   UNION ALL
   SELECT key, field, string_agg(CASE WHEN field = 'details' THEN replace(name, '_', ' ') || ': ' ELSE '' END || text,
                                 chr(10) ORDER BY place)

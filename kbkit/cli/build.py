@@ -347,7 +347,8 @@ def export(
     context: typer.Context,
     kb: Kb,
     format: Annotated[
-        str, typer.Option("--format", "-f", metavar="FORMAT", help="Output format: parquet, csv, ntriples or kgtk.")
+        str,
+        typer.Option("--format", "-f", metavar="FORMAT", help="Output format: parquet, csv, ntriples, kgtk or stark."),
     ],
     output: Annotated[
         Path,
@@ -355,8 +356,8 @@ def export(
             "--output",
             "-o",
             metavar="PATH",
-            help="Folder for parquet and csv; file for ntriples (.nt, or .nq if the source is RDF) and kgtk (.tsv),"
-            " compressed if it ends in .gz; - for standard output.",
+            help="Folder for parquet, csv and stark; file for ntriples (.nt, or .nq if the source is RDF) and kgtk"
+            " (.tsv), compressed if it ends in .gz; - for standard output.",
         ),
     ],
     flat: Annotated[

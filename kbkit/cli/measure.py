@@ -14,7 +14,9 @@ from kbkit.errors import KbError, Option, UnknownNameError
 if TYPE_CHECKING:
     import polars as pl
 
-Run = Annotated[Path, typer.Argument(metavar="RUN", help="Ranked run: TREC or JSON lines.")]
+Run = Annotated[
+    Path, typer.Argument(metavar="RUN", help="Ranked run: TREC, JSON lines, or csv for STaRK's leaderboard.")
+]
 Gold = Annotated[
     Path, typer.Argument(metavar="GOLD", help="Gold answers: JSON lines, qrels, or those of QUEST or STaRK.")
 ]
@@ -206,7 +208,8 @@ def convert(
 ) -> None:
     """Convert a run or gold answers.
 
-    Converts between TREC (.trec, .qrels) and JSON (.jsonl, .json).
+    Converts between TREC (.trec, .qrels) and JSON (.jsonl, .json). A run can also be a file for STaRK's leaderboard
+    (.csv), with nodes by number.
     """
     from kbkit.measures import files
 

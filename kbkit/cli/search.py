@@ -54,7 +54,7 @@ Embedder = Annotated[
     str | None,
     typer.Option("--embedder", metavar="EMBEDDER", help="Embedder of the KB at another address: openai:MODEL@URL."),
 ]
-NAMES = ("key", "reference", "name")
+NAMES = ("key", "reference", "name", "number")
 
 
 def register(app: typer.Typer) -> None:
@@ -138,7 +138,10 @@ def run(
         str, typer.Option("--split", metavar="NAME", help="Split of the dataset: train, val, test, ...")
     ] = "",
     names: Annotated[
-        str, typer.Option("--names", metavar="KIND", help="Node names in the run: key, reference (type#key) or name.")
+        str,
+        typer.Option(
+            "--names", metavar="KIND", help="Node names in the run: key, reference (type#key), name or number (STaRK)."
+        ),
     ] = "key",
     fields: Fields = None,
     fusion: Fusion = "rrf",
@@ -159,6 +162,7 @@ def run(
     kbkit measure ranking scores the run.
     """
     from kbkit.cli.progress import counting
+    from kbkit.export.numbering import numbering
     from kbkit.kb import KnowledgeBase
     from kbkit.measures.files import check_run, read_queries, write_run
 
@@ -178,6 +182,8 @@ def run(
         found = opened.search_many(
             wanted, k, mode, within, type, rerank=judge, embedder=embedder, progress=progress, **options
         )
+        if names == "number":
+            names = "key" if numbering(opened.tables).keys else "id"
         named = _named(found, names)
     write_run(named, output, tag or mode)
     seconds = time.perf_counter() - started
@@ -195,7 +201,7 @@ def _named(found: pl.DataFrame, names: str) -> pl.DataFrame:
     import polars as pl
 
     node = pl.format("{}#{}", "type", "key") if names == "reference" else pl.col(names)
-    frame = found.select("query", node.alias("node"), "score", "id")
+    frame = found.select("query", node.cast(pl.String).alias("node"), "score", "id")
     several = frame.group_by("node").agg(pl.col("id").n_unique()).filter(pl.col("id") > 1).sort("node")
     for name, count in several.head(1).iter_rows():
         raise KbError(

@@ -1,17 +1,19 @@
-"""Commands for STaRK that need people: stark write."""
+"""Commands for STaRK that need people: stark write, rate, ratings."""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kbkit.cli.commands import add
-from kbkit.cli.options import DatasetOutput, Kb, Seed, Types, counted, note
+from kbkit.cli.options import DatasetOutput, Format, Kb, Output, Seed, Types, counted, note, on_screen
 from kbkit.errors import KbError
 
 if TYPE_CHECKING:
+    from kbkit.benchmarks.stark.ratings import Question, Samples
     from kbkit.graph.nodes import Node
     from kbkit.kb import KnowledgeBase
 
@@ -22,6 +24,8 @@ NEIGHBORS = 5
 def register(stark: typer.Typer) -> None:
     """Add the commands of this file to those for STaRK."""
     add(stark, write)
+    add(stark, rate)
+    add(stark, ratings)
 
 
 # -- write ------------------------------------------------------------------------------------------------------------
@@ -48,14 +52,14 @@ def write(
     written = 0
     human.check_folder(output)
     with KnowledgeBase(kb) as base:
-        references = human.references(base, types or (), output)
+        names = human.naming(base, types or (), output)
         for drawn in human.draw(base, types or (), seed, human.answered(output)):
             node = _show(base, drawn)
             query = _query(node)
             if query is None:
                 break
             if query:
-                typer.echo(f"saved as query {human.append(base, output, query, node, seed, references=references)}\n")
+                typer.echo(f"saved as query {human.append(base, output, query, node, seed, names=names)}\n")
                 written += 1
             if written == limit:
                 break
@@ -85,7 +89,7 @@ def _query(node: Node) -> str | None:
     """Read a query that does not contain the name of the node; empty to skip the entity, None to end."""
     from kbkit.benchmarks.stark.human import leak
 
-    while line := _line():
+    while line := _line("query"):
         if line == "q":
             return None
         name = leak(line, node)
@@ -95,11 +99,11 @@ def _query(node: Node) -> str | None:
     return line
 
 
-def _line() -> str | None:
+def _line(prompt: str) -> str | None:
     """Read a line of the input without surrounding white space; None at its end."""
     from kbkit.display.render import clean
 
-    typer.echo("query> ", nl=False)
+    typer.echo(f"{prompt}> ", nl=False)
     try:
         line = input().strip()
         line.encode()  # some locales decode invalid bytes as surrogates
@@ -111,3 +115,97 @@ def _line() -> str | None:
     if not sys.stdin.isatty():
         typer.echo(clean(line))  # as a terminal would
     return line
+
+
+# -- rate -------------------------------------------------------------------------------------------------------------
+
+
+def rate(
+    context: typer.Context,
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Folder with stark_qa/, or a csv file.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="File of the ratings (JSON lines).")],
+    rater: Annotated[str, typer.Option("--rater", metavar="NAME", help="Name of the person who rates.")],
+    split: Annotated[
+        str,
+        typer.Option("--split", metavar="NAME", help="Split of the dataset, or human_generated_eval (default: all)."),
+    ] = "",
+    queries: Annotated[int, typer.Option("--queries", metavar="N", help="Number of queries per sample.")] = 10,
+    samples: Annotated[int, typer.Option("--samples", metavar="N", help="Number of samples.")] = 1,
+    seed: Seed = 0,
+) -> None:
+    """Rate samples of queries.
+
+    For each random sample shown, you rate naturalness, diversity and practicality from 1 to 5 (section 2.5 of the
+    paper). Each rating is saved immediately; q or end of input quits, and the same command continues.
+    """
+    from kbkit.benchmarks.stark import ratings as rating
+    from kbkit.benchmarks.stark.dataset import HUMAN
+    from kbkit.benchmarks.stark.evaluate import questions
+
+    if not rater.strip():
+        raise KbError("Empty name of the rater", "Use a name that is the same in each session")
+    rating.check_file(output)
+    name = dataset.resolve().stem + (" human" if split == HUMAN else "")
+    drawn = rating.samples(name, questions(dataset, split), queries, samples, seed)
+    saved = _ask(drawn, rating.left(drawn.questions(), output, rater), output, rater)
+    note(context, [f"{output}: {counted(saved, 'rating')} saved"])
+
+
+def _ask(drawn: Samples, asked: list[Question], output: Path, rater: str) -> int:
+    """Show samples and save the ratings; return their number."""
+    from kbkit.benchmarks.stark.ratings import ASPECTS, save
+    from kbkit.display.render import clean
+
+    shown = 0
+    for done, question in enumerate(asked):
+        if question.number != shown:
+            shown = question.number
+            typer.secho(clean(f"{drawn.dataset}, sample {shown} of {len(drawn.ids)}"), bold=True)
+            for place, name in enumerate(question.ids, 1):
+                typer.echo(clean(f"{place:>4}  {' '.join(drawn.texts[name].split())}"))
+            typer.echo("")
+        typer.echo(f"{ASPECTS[question.aspect]} (1: not at all, 3: neutral, 5: very much)")
+        given = _rating(question.aspect)
+        if given is None:
+            return done
+        save(output, rater, question, given)
+        typer.echo("")
+    return len(asked)
+
+
+def _rating(aspect: str) -> int | None:
+    """Read a rating; None to end."""
+    while (line := _line(aspect)) is not None and line != "q":
+        if line in ("1", "2", "3", "4", "5"):
+            return int(line)
+        typer.echo("Enter a number from 1 to 5 (q: end)")
+    return None
+
+
+def ratings(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Ratings, as kbkit stark rate writes them.")],
+    agreement: Annotated[bool, typer.Option("--agreement", help="Show only how pairs of raters agree.")] = False,
+    format: Format = None,
+    output: Output = None,
+) -> None:
+    """Evaluate the ratings of people.
+
+    Shows positive and non-negative rates in percent, as in Table 10 of the paper, and how pairs of raters agree.
+    """
+    from kbkit.benchmarks.stark import ratings as rating
+    from kbkit.display.render import check, print_table
+    from kbkit.display.render import write as render
+
+    check(format, output)
+    found = rating.read(files)
+    rates, agreed = rating.rates(found), rating.agreement(found)
+    if not on_screen(format, output):
+        render(agreed if agreement else rates, format, output)
+        return
+    rounded = agreed.with_columns(agreed["equal"].round(1), agreed["kappa"].round(3))
+    if not agreement:
+        typer.secho("Table 10: positive / non-negative ratings, in percent", bold=True)
+        print_table(rating.as_printed(rates), sys.stdout, count=False)
+    if agreement or rounded.height:
+        typer.secho("" if agreement else "\nAgreement of raters", bold=True, nl=not agreement)
+        print_table(rounded, sys.stdout, count=False)

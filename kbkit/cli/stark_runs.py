@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,10 +14,14 @@ import typer
 from kbkit.cli.commands import add
 from kbkit.cli.models import Budget, Llm, Price, Prompts, Workers, opened
 from kbkit.cli.options import Format, Kb, Output, Plot, Seed, Types, draw, note, on_screen
+from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from kbkit.benchmarks.stark.evaluate import Result, Runner
     from kbkit.benchmarks.stark.stats import Statistics
+    from kbkit.benchmarks.stark.task import Task
     from kbkit.llm.calls import Calls
     from kbkit.measures.frames import Gold
 
@@ -130,6 +135,7 @@ def run(
     results of --rerank-mode, in a separate row.
     """
     from kbkit.benchmarks.stark import evaluate as stark
+    from kbkit.benchmarks.stark import numbers
     from kbkit.benchmarks.stark import rerank as reranking
     from kbkit.display.render import check
     from kbkit.kb import KnowledgeBase
@@ -138,8 +144,9 @@ def run(
     gold = stark.questions(dataset, split, sample, seed)
     depth = reranking.depth(split, rerank_depth)
     about = {"kb": str(kb), "dataset": str(dataset), "split": split, "sample": sample, "seed": seed, "k": k}
+    if runs is not None:
+        stark.check_folder(runs)
     with (
-        _results_writer(context, gold, runs, about, format, output) as keep,
         KnowledgeBase(kb) as base,
         opened(context, base, llm, budget, price, prompt, workers) as calls,
     ):
@@ -149,20 +156,23 @@ def run(
         [again] = stark.modes(base, [rerank_mode])
         if runs is not None:
             stark.check_folder(runs, [*modes, *(reranking.run_name(again, system) for system in systems)])
-        runner = stark.Runner(base, stark.task(base, gold, types or ()), k, latency)
+        task = stark.task(base, gold, types or (), numbers.read(dataset, split))
+        runner = stark.Runner(base, task, k, latency)
         note(context, runner.remarks())
-        for result in _results(context, runner, modes, calls):
-            keep(result)
-        for system in systems:
-            result, remarks = reranking.result(runner, again, system, depth)
-            keep(result)
-            note(context, remarks)
+        with _results_writer(context, task, task.candidates(base), runs, about, format, output) as keep:
+            for result in _results(context, runner, modes, calls):
+                keep(result)
+            for system in systems:
+                result, remarks = reranking.result(runner, again, system, depth)
+                keep(result)
+                note(context, remarks)
 
 
 @contextlib.contextmanager
 def _results_writer(
     context: typer.Context,
-    gold: Gold,
+    task: Task,
+    candidates: pl.Series,
     runs: Path | None,
     about: dict[str, Any],
     format: str | None,
@@ -172,8 +182,6 @@ def _results_writer(
     from kbkit.benchmarks.stark import evaluate as stark
     from kbkit.display.render import write as render
 
-    if runs is not None:
-        stark.check_folder(runs)
     results: list[Result] = []
     written: list[str] = []
 
@@ -187,7 +195,7 @@ def _results_writer(
     finally:
         note(context, written)
         if results:
-            render(stark.table(results, gold), format, output)
+            render(stark.table(results, task.gold, candidates), format, output)
 
 
 def _results(context: typer.Context, runner: Runner, modes: list[str], calls: Calls | None) -> Iterator[Result]:
@@ -209,8 +217,17 @@ def _results(context: typer.Context, runner: Runner, modes: list[str], calls: Ca
 def evaluate(
     context: typer.Context,
     dataset: Data,
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Ranked runs: TREC or JSON lines.")],
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN", help="Ranked runs: TREC, JSON lines, or csv for the leaderboard.")
+    ],
     split: Split = "test",
+    kb: Annotated[
+        Path | None,
+        typer.Option(
+            "--kb", metavar="KB", help="KB of the dataset: only its candidates count, as in STaRK's evaluator."
+        ),
+    ] = None,
+    types: Types = None,
     sample: Fraction = 1.0,
     seed: Seed = 0,
     format: Format = None,
@@ -221,14 +238,39 @@ def evaluate(
     Shows Hit@1, Hit@5, R@20 and MRR in percent, as in Tables 6 and 7 of the paper.
     """
     from kbkit.benchmarks.stark import evaluate as stark
+    from kbkit.benchmarks.stark import numbers
     from kbkit.display.render import check
     from kbkit.display.render import write as render
     from kbkit.measures.ranking import remarks
 
     check(format, output)
+    if types and kb is None:
+        raise KbError("The types are those of a KB", "Use ", Option("kb"), " too")
     gold = stark.questions(dataset, split, sample, seed)
     results = [stark.read(path) for path in runs]
-    table = stark.table(results, gold)
+    numbered = numbers.read(dataset, split)
+    if numbered is not None:
+        results = [replace(result, run=numbered.named(result.run)) for result in results]
+    candidates, about = (None, []) if kb is None else _candidates(kb, gold, types, dataset, split)
+    table = stark.table(results, gold, candidates)
+    note(context, about)
     for result in results:
-        note(context, (f"{result.name}: {line}" for line in remarks(result.run, gold)))
+        found = remarks(result.run, gold) if candidates is None else stark.remarks(result.run, gold, candidates)
+        note(context, (f"{result.name}: {line}" for line in found))
     render(table, format, output)
+
+
+def _candidates(
+    kb: Path, gold: Gold, types: list[str] | None, dataset: Path, split: str
+) -> tuple[pl.Series, list[str]]:
+    """Return the names of the candidates of a dataset, and remarks on them."""
+    from kbkit.benchmarks.stark import evaluate as stark
+    from kbkit.benchmarks.stark import numbers
+    from kbkit.kb import KnowledgeBase
+
+    with KnowledgeBase(kb) as base:
+        task = stark.task(base, gold, types or (), numbers.read(dataset, split))
+        if task.numbers is not None:
+            message = f"{kb} numbers its nodes differently than the KB that {dataset} was made from"
+            raise KbError(message, "Use that KB, or omit ", Option("kb"))
+        return task.candidates(base), task.remarks()

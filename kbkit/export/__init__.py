@@ -1,4 +1,4 @@
-"""Export of a KB for other programs: Parquet, CSV, N-Triples or N-Quads, KGTK.
+"""Export of a KB for other programs: Parquet, CSV, N-Triples or N-Quads, KGTK, STaRK's processed format.
 
 Everything streams out of DuckDB, so memory does not grow with the graph. An export is written to a temporary path and
 renamed when complete. It is a copy of the open generation, and is not updated with the KB.
@@ -20,16 +20,17 @@ from kbkit.directory import systems
 from kbkit.directory.generations import tree_bytes
 from kbkit.display.progress import Event, Listener
 from kbkit.errors import BadInputError, KbError, Option, QueryError, UnknownNameError
-from kbkit.export import folder, kgtk, lines, rebuild
+from kbkit.export import folder, kgtk, lines, rebuild, stark
 from kbkit.stores.tables import FILE, Error, Tables, first_line
 
 if TYPE_CHECKING:
     from kbkit.stores import Stores
 
-FORMATS = ("parquet", "csv", "ntriples", "kgtk")
+FORMATS = ("parquet", "csv", "ntriples", "kgtk", "stark")
+_FOLDERS = ("parquet", "csv", "stark")
 
 _ENDINGS = {"ntriples": ".nt", "kgtk": ".tsv"}
-_OURS = {"nodes", "edges", "texts", "node_types", "schema.json", "recipe.toml", "load.sql"}
+_OURS = {"nodes", "edges", "texts", "node_types", "schema.json", "recipe.toml", "load.sql", stark.FOLDER}
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,8 @@ def export(
     replace: bool = False,
     progress: Listener | None = None,
 ) -> ExportResult:
-    """Write the KB to ``out``: a folder for ``parquet`` and ``csv``; for ``ntriples`` and ``kgtk`` a file (``.nt``,
-    ``.nq`` for KBs from RDF, ``.tsv``; compressed with a further ``.gz``), or ``-`` for standard output.
+    """Write the KB to ``out``: a folder for ``parquet``, ``csv`` and ``stark``; for ``ntriples`` and ``kgtk`` a file
+    (``.nt``, ``.nq`` for KBs from RDF, ``.tsv``; compressed with a further ``.gz``), or ``-`` for standard output.
 
     ``flat`` writes one file each for nodes, edges and texts instead of one per type and relation, and a recipe that
     rebuilds the KB. ``gzip`` compresses CSV. ``out`` must not exist or must be an empty folder; ``replace`` overwrites
@@ -68,7 +69,7 @@ def export(
     opened = Tables(stores.folder / FILE, files=True)
     try:
         with _one_line_errors():
-            if to in ("parquet", "csv"):
+            if to in _FOLDERS:
                 size = _folder(stores, opened, Path(out), to, replace, flat, gzip, _teller(progress))
             else:
                 size = _lines(stores, opened, str(out), to, replace, _teller(progress))
@@ -101,19 +102,26 @@ def _folder(
             raise KbError(f"{out} contains other files ({(foreign or held)[0]})", "Use a new or empty folder")
         if not replace:
             raise KbError(f"{out} already contains an export", "Use ", Option("replace"), " to overwrite it")
-    form = folder.Form.of(to, gzip=gzip)
     with _aside(out) as place:
         place.mkdir()
-        if flat:
-            folder.write_flat(opened, stores.schema, place, form, tell)
-            rebuild.write_recipe(stores.schema, stores.manifest.recipe, place, form)
+        about: dict[str, object] = {"kbkit_export": 1, "format": to}
+        if to == "stark":
+            about["numbers"] = stark.write(opened, stores.schema, place, tell).as_json()
         else:
-            folder.write_parts(opened, stores.schema, place, form, tell)
-        about = {"kbkit_export": 1, "format": to, "layout": "flat" if flat else "partitioned"}
+            about["layout"] = "flat" if flat else "partitioned"
+            _tables(stores, opened, place, folder.Form.of(to, gzip=gzip), flat, tell)
         # Last, because a folder without it is not recognized as an export.
         text = json.dumps({**about, "schema": stores.schema.to_json()}, indent=1, ensure_ascii=False)
         (place / "schema.json").write_text(text + "\n", encoding="utf-8", newline="\n")
         return tree_bytes(place)
+
+
+def _tables(stores: Stores, opened: Tables, place: Path, form: folder.Form, flat: bool, tell: folder.Progress) -> None:
+    if flat:
+        folder.write_flat(opened, stores.schema, place, form, tell)
+        rebuild.write_recipe(stores.schema, stores.manifest.recipe, place, form)
+    else:
+        folder.write_parts(opened, stores.schema, place, form, tell)
 
 
 def _is_export(path: Path) -> bool:

@@ -4,7 +4,8 @@
 ``.trec`` ``.run`` ``.txt``   TREC run: ``query Q0 document rank score tag``; the rank is ignored
 ``.qrels`` ``.tsv`` ``.txt``  TREC judgements: ``query 0 document relevance``
 ``.jsonl`` ``.ndjson``        JSON lines; ``.json``: a JSON list (:mod:`kbkit.measures.formats`)
-``.csv``, or a folder         STaRK's questions (:mod:`kbkit.measures.stark`)
+``.csv``, or a folder         STaRK's questions (:mod:`kbkit.measures.stark`); a ``.csv`` can also be a run for STaRK's
+                              leaderboard (:mod:`kbkit.measures.submission`)
 ``.tsv`` ``.txt``             queries: ``id<TAB>text``; or a text per line, with the line number as id
 ============================  ========================================================================================
 
@@ -19,7 +20,7 @@ from pathlib import Path
 import polars as pl
 
 from kbkit.errors import BadInputError, KbError
-from kbkit.measures import formats, stark
+from kbkit.measures import formats, stark, submission
 from kbkit.measures.frames import Gold, by_id, count_queries, of_split, ordered
 from kbkit.measures.records import ENDINGS as JSON_ENDINGS
 from kbkit.measures.records import content, read_bindings
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 RUN_ENDINGS = (".trec", ".run", ".txt")
+SUBMISSION = ".csv"
 GOLD_ENDINGS = (".qrels", ".tsv", ".txt")
 _Path = str | os.PathLike[str]
 
@@ -47,7 +49,9 @@ def read_run(path: _Path, gold: Gold | None = None) -> pl.DataFrame:
     With ``gold``, queries may be named by their texts, as in QUEST's predictions.
     """
     path = Path(path)
-    is_json = _ending(path, RUN_ENDINGS, "run") in JSON_ENDINGS
+    if path.suffix.lower() == SUBMISSION:
+        return submission.read(path)
+    is_json = _ending(path, RUN_ENDINGS, "run", SUBMISSION) in JSON_ENDINGS
     run = (formats.read_json_run if is_json else formats.read_trec_run)(path, content(path))
     return run if gold is None else by_id(run, gold.queries)
 
@@ -101,9 +105,14 @@ def _pairs(path: Path, lines: list[str]) -> list[tuple[str, str]]:
 
 
 def write_run(run: pl.DataFrame, path: _Path, tag: str = "kbkit") -> None:
-    """Write a run in rank order, in TREC's format (``tag`` names the system) or as JSON, depending on the ending."""
+    """Write a run in rank order, in TREC's format (``tag`` names the system), as JSON, or for STaRK's leaderboard.
+
+    The ending selects the format.
+    """
     path = Path(path)
-    if _ending(path, RUN_ENDINGS, "run") in JSON_ENDINGS:
+    if path.suffix.lower() == SUBMISSION:
+        submission.write(ordered(run), path)
+    elif _ending(path, RUN_ENDINGS, "run", SUBMISSION) in JSON_ENDINGS:
         formats.write_json_run(ordered(run), path)
     else:
         formats.write_trec_run(ordered(run), path, tag)
@@ -112,7 +121,8 @@ def write_run(run: pl.DataFrame, path: _Path, tag: str = "kbkit") -> None:
 def check_run(path: _Path, tag: str = "kbkit") -> None:
     """Check ``path`` and ``tag`` before a long run, as :func:`write_run` would."""
     path = Path(path)
-    if _ending(path, RUN_ENDINGS, "run") not in JSON_ENDINGS:
+    ending = path.suffix.lower()
+    if ending != SUBMISSION and _ending(path, RUN_ENDINGS, "run", SUBMISSION) not in JSON_ENDINGS:
         formats.check_tag(tag)
     if not path.parent.is_dir():
         raise KbError(f"{path.parent} does not exist", "Create the folder first")
@@ -144,8 +154,10 @@ def kind(path: _Path) -> str:
     """Return ``run`` or ``gold``, the contents of a file (empty: unclear)."""
     path = Path(path)
     ending = path.suffix.lower()
-    if path.is_dir() or ending in (".csv", ".qrels"):
+    if path.is_dir() or ending == ".qrels":
         return "gold"
+    if ending == SUBMISSION:
+        return "run" if submission.is_one(path) else "gold"
     if ending in JSON_ENDINGS:
         return formats.json_kind(path, content(path))
     if ending in (".trec", ".run"):

@@ -15,7 +15,8 @@ from kbkit.measures.records import content, describe, load
 
 PARTS = ("train", "val", "test")
 """The splits that partition the questions; others, such as test-0.1, are parts of these."""
-_LINE = "\0line"
+LINE = "\0line"
+"""Name of a column for line numbers that no file has."""
 _COLUMNS = "STaRK's questions have id, query, answer_ids"
 _HUMAN = "stark_qa_human_generated_eval"
 _HUMAN_SPLIT = "human_generated_eval"
@@ -28,7 +29,7 @@ def read(path: Path, split: str = "", *, answers: bool = True) -> Gold:
     (null: none). In a folder, the split ``human_generated_eval`` is the file of questions written by people.
     """
     table = _table(path, split)
-    frame = _questions(table)
+    frame = read_rows(table, ("id", "query"), _COLUMNS)
     frame, rest = _splits(frame, table, "" if path.is_dir() and split == _HUMAN_SPLIT else split, path)
     judged = pl.DataFrame(schema={**JUDGEMENTS, "position": pl.Int64})
     if answers:
@@ -36,7 +37,7 @@ def read(path: Path, split: str = "", *, answers: bool = True) -> Gold:
             raise BadInputError(f"Missing column answer_ids in {table}", _COLUMNS)
         rows = list(_answers(frame, table))
         judged = pl.DataFrame(rows, schema=judged.schema, orient="row")
-    more = [c for c in frame.columns if c not in ("id", "query", "text", "answer_ids", _LINE)]
+    more = [c for c in frame.columns if c not in ("id", "query", "text", "answer_ids", LINE)]
     queries = frame.select("id", "query", *more).rename({"id": "query", "query": "text"})
     return Gold(checked_judgements(judged, table, "line"), queries.with_columns(rest) if rest is not None else queries)
 
@@ -52,29 +53,33 @@ def _table(path: Path, split: str) -> Path:
     raise BadInputError(f"Missing file stark_qa/{name} in {path}", "Use a file or folder of STaRK's questions")
 
 
-def _questions(table: Path) -> pl.DataFrame:
-    """Return all columns as text, and the first line of each row."""
+def read_rows(table: Path, columns: tuple[str, str], hint: str) -> pl.DataFrame:
+    """Return the rows of a csv file, all columns as text, with the first line of each as ``LINE``.
+
+    The first of the required ``columns`` identifies a row. Blank lines are skipped.
+    """
     text = content(table)
     try:
         frame = pl.read_csv(io.BytesIO(text), infer_schema=False, missing_columns="raise")
     except pl.exceptions.PolarsError as error:
         problem = str(error).partition("\n")[0]
         raise BadInputError(f"Invalid CSV in {table}: {problem}", "Quote values that contain commas") from None
-    for column in ("id", "query"):
+    for column in columns:
         if column not in frame.columns:
-            raise BadInputError(f"Missing column {column} in {table}", _COLUMNS)
+            raise BadInputError(f"Missing column {column} in {table}", hint)
+    name = columns[0]
     breaks = pl.sum_horizontal(pl.all().fill_null("").str.count_matches("\n", literal=True))
-    frame = frame.with_columns(**{_LINE: pl.int_range(2, pl.len() + 2) + breaks.cum_sum().shift(1, fill_value=0)})
-    frame = frame.filter(~pl.all_horizontal(pl.exclude(_LINE).is_null()))  # blank lines
-    for (line,) in frame.filter(pl.col("id").is_null() | (pl.col("id") == "")).select(_LINE).head(1).iter_rows():
-        raise BadInputError(f"Missing id in {table}, line {line}")
-    for name, line in frame.filter(~pl.col("id").is_first_distinct()).select("id", _LINE).head(1).iter_rows():
-        raise BadInputError(f"Duplicate query {name!r} in {table}, line {line}")
+    frame = frame.with_columns(**{LINE: pl.int_range(2, pl.len() + 2) + breaks.cum_sum().shift(1, fill_value=0)})
+    frame = frame.filter(~pl.all_horizontal(pl.exclude(LINE).is_null()))
+    for (line,) in frame.filter(pl.col(name).is_null() | (pl.col(name) == "")).select(LINE).head(1).iter_rows():
+        raise BadInputError(f"Missing {name} in {table}, line {line}")
+    for query, line in frame.filter(~pl.col(name).is_first_distinct()).select(name, LINE).head(1).iter_rows():
+        raise BadInputError(f"Duplicate query {query!r} in {table}, line {line}")
     return frame
 
 
 def _answers(frame: pl.DataFrame, table: Path) -> Iterator[tuple[str, str, int, int]]:
-    for query, text, line in frame.select("id", "answer_ids", _LINE).iter_rows():
+    for query, text, line in frame.select("id", "answer_ids", LINE).iter_rows():
         where = f"answer_ids of {table}, line {line}"
         found = load(text or "null", where)
         if not isinstance(found, list):

@@ -32,10 +32,14 @@ TABLE = "stark_qa/stark_qa.csv"
 TEST_TENTH = "test-0.1"
 FRACTIONS = {"amazon": (0.65, 0.17, 0.18), "mag": (0.60, 0.20, 0.20), "prime": (0.55, 0.20, 0.25)}
 """Fractions of train, val and test by catalogue (Table 3 of the paper); other catalogues use those of MAG."""
-KEY, REFERENCE = "key", "reference"
-"""How ``answer_ids`` name nodes: by key, or by ``type#key`` if answers of several types share keys."""
+HUMAN_RECORDS = "human.jsonl"
+"""The entity of each question that people wrote."""
+NUMBER, KEY, REFERENCE = "number", "key", "reference"
+"""How ``answer_ids`` name nodes: by number; by key, where the keys are the numbers; in datasets of earlier versions,
+also by other keys, or by ``type#key`` if answers of several types share keys.
+"""
 WORDS = pl.Schema({"query": pl.String, "relational": pl.Int64, "textual": pl.Int64})
-_FIELDS = "A query needs an id, and the numbers relational_words and textual_words"
+_FIELDS = "A query needs an id, and relational_words and textual_words (numbers) or relational and textual (texts)"
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,7 @@ def _words(folder: Path) -> pl.DataFrame | None:
         name = _id(record)
         if name in rows:
             raise record.error(f"Duplicate query {name!r}, first in line {rows[name][0]}", "A query has one line")
-        rows[name] = (record.position, _count(record, "relational_words"), _count(record, "textual_words"))
+        rows[name] = (record.position, _count(record, "relational"), _count(record, "textual"))
     return pl.DataFrame([(name, *counts) for name, (_, *counts) in rows.items()], schema=WORDS, orient="row")
 
 
@@ -129,7 +133,15 @@ def _id(record: JsonRecord) -> str:
     return str(value)
 
 
-def _count(record: JsonRecord, name: str) -> int:
+def _count(record: JsonRecord, kind: str) -> int:
+    """Return the number of words of a kind: as recorded, or those of the requirements, one text or a list."""
+    name = f"{kind}_words"
+    if name not in record.fields and kind in record.fields:
+        found = record.fields[kind]
+        texts = found if isinstance(found, list) else [found]
+        if not all(isinstance(text, str) for text in texts):
+            raise record.error(f"Invalid {kind} {found!r:.40}", _FIELDS)
+        return sum(len(text.split()) for text in texts)
     value = record.fields.get(name)
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
         raise record.error(f"Invalid {name} {value!r:.40}" if name in record.fields else f"Missing {name}", _FIELDS)
@@ -164,7 +176,11 @@ def are_references(kb: KnowledgeBase, names: pl.Series) -> bool:
 def write(
     out: Path, records: Sequence[dict[str, Any]], fractions: Sequence[float], seed: int, about: Mapping[str, Any]
 ) -> None:
-    """Write the files of a dataset and set the split of each of the ``records``. Old files are replaced at the end."""
+    """Write the files of a dataset and set the split of each of the ``records``. Old files are replaced at the end.
+
+    ``about["names"]`` is the field of the answers that STaRK's file has, their ``number`` or numeric ``key``
+    (:func:`kbkit.benchmarks.stark.numbers.name_answers`).
+    """
     rng = np.random.default_rng(seed)
     splits = assign(len(records), dict(zip(SPLITS, fractions, strict=True)), rng)
     for record, split in zip(records, splits, strict=True):
@@ -173,7 +189,7 @@ def write(
     tenth = sorted(rng.permutation(len(indexes["test"]))[: -(-len(indexes["test"]) // 10)].tolist())
     indexes[TEST_TENTH] = [indexes["test"][i] for i in tenth]
     texts = {
-        TABLE: _csv(records, references=about["names"] == REFERENCE),
+        TABLE: _csv(records, about["names"]),
         **{f"split/{name}.index": "".join(f"{query}\n" for query in ids) for name, ids in indexes.items()},
         QUERIES: json_lines(records),
         ABOUT: json.dumps(about, ensure_ascii=False, indent=2) + "\n",
@@ -181,17 +197,10 @@ def write(
     write_files({out / name: text for name, text in texts.items()})
 
 
-def _csv(records: Sequence[Mapping[str, Any]], *, references: bool) -> str:
-    named = [[f"{a['type']}#{a['key']}" if references else a["key"] for a in record["answers"]] for record in records]
-    numbers = all(key.isascii() and key.isdigit() and str(int(key)) == key for keys in named for key in keys)
+def _csv(records: Sequence[Mapping[str, Any]], field: str) -> str:
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(["id", "query", "answer_ids"])
-    for record, keys in zip(records, named, strict=True):
-        rows.writerow([record["id"], record["query"], answer_ids(keys, numbers=numbers)])
+    for record in records:
+        rows.writerow([record["id"], record["query"], str([int(answer[field]) for answer in record["answers"]])])
     return text.getvalue()
-
-
-def answer_ids(keys: Sequence[str], *, numbers: bool) -> str:
-    """Return keys as a list literal, as STaRK writes them: of ``numbers`` if all keys of the dataset are, or texts."""
-    return str([int(key) for key in keys]) if numbers else json.dumps(list(keys), ensure_ascii=False)

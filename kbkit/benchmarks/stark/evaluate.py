@@ -17,8 +17,9 @@ import numpy as np
 import polars as pl
 
 from kbkit.benchmarks.dataset import check_seed, writing
-from kbkit.benchmarks.stark.dataset import are_references
-from kbkit.errors import BadInputError, Command, KbError, Option, UnknownNameError
+from kbkit.benchmarks.stark.official import official, remarks
+from kbkit.benchmarks.stark.task import Task, task
+from kbkit.errors import BadInputError, Command, KbError, UnknownNameError
 from kbkit.measures import ranking, stark
 from kbkit.measures.files import read_run, write_run
 from kbkit.measures.frames import RUN, Gold
@@ -29,6 +30,8 @@ from kbkit.search.settings import MODES
 
 if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
+
+__all__ = ["Latency", "Result", "Runner", "Task", "questions", "read", "remarks", "table", "task", "write"]
 
 MEASURES = {"Hit@1": "hit@1", "Hit@5": "hit@5", "R@20": "recall@20", "MRR": "mrr"}
 """Table 6's columns."""
@@ -75,40 +78,6 @@ class Result:
     latency: Latency | None = None
 
 
-@dataclass(frozen=True)
-class Task:
-    """Questions with their answers, and the nodes that are searched.
-
-    ``references``: answers are ``type#key`` instead of keys. ``within``: ids of the searched nodes, all of the
-    ``types``. ``answers``: number of answers of all questions; ``unknown``: how many of them are not searched.
-    ``guessed``: the types were derived from the answers.
-    """
-
-    gold: Gold
-    types: tuple[str, ...]
-    within: np.ndarray[tuple[int], np.dtype[np.int32]]
-    answers: int
-    unknown: int
-    guessed: bool = False
-    references: bool = False
-
-    @property
-    def texts(self) -> list[str]:
-        """The texts of the questions, in order."""
-        return self.gold.queries["text"].to_list()
-
-    def remarks(self) -> list[str]:
-        """Return remarks on the scores."""
-        kinds = " or ".join(self.types)
-        one = len(self.types) == 1
-        searched = f"type {kinds}, the type" if one else f"the types {', '.join(self.types)}, those"
-        missing = f"{self.unknown:,} of {self.answers:,} answers are not a {kinds} of the KB and cannot be found"
-        return [
-            *([f"Searched {len(self.within):,} nodes of {searched} of the answers"] if self.guessed else []),
-            *([missing] if self.unknown else []),
-        ]
-
-
 # -- questions --------------------------------------------------------------------------------------------------------
 
 
@@ -126,41 +95,6 @@ def questions(dataset: Path, split: str, fraction: float = 1.0, seed: int = 0) -
     rows = np.random.default_rng(seed).choice(total, max(1, round(fraction * total)), replace=False)
     queries = gold.queries[np.sort(rows)]
     return Gold(gold.judgements.join(queries, on="query", how="semi"), queries)
-
-
-def task(kb: KnowledgeBase, gold: Gold, types: Sequence[str] = ()) -> Task:
-    """Return the task of finding nodes of ``types`` in ``kb``.
-
-    The default types are the answer types of the source's own questions, or else those of the answers. Raises
-    :class:`KbError` if no answer is such a node.
-    """
-    relevant = gold.relevant
-    names = relevant["node"].unique()
-    references = are_references(kb, names)
-    name = "type || '#' || key" if references else "key"
-    sql = f"SELECT id, {name} AS key, type::VARCHAR AS type FROM nodes WHERE {name} IN (SELECT unnest($names))"
-    known = kb.tables.lookup(sql, {"names": names.to_list()})
-    chosen = tuple(kb.schema.type(name).name for name in types or kb.schema.candidate_types) or _types(known)
-    members = [kb.session.members(name) for name in chosen]
-    within = np.unique(np.concatenate(members)) if members else np.empty(0, np.int32)
-    found = known.filter(pl.Series(np.isin(known["id"].to_numpy(), within)))
-    unknown = relevant.join(found, left_on="node", right_on="key", how="anti").height
-    if relevant.height and unknown == relevant.height:
-        kinds = f" {' or '.join(chosen)}" if chosen else " node"
-        message = f"None of the {relevant.height:,} answers is the key of a{kinds} in {kb.directory.path}"
-        raise KbError(message, "Use the KB that the dataset belongs to")
-    guessed = not (types or kb.schema.candidate_types)
-    return Task(gold, chosen, within, relevant.height, unknown, guessed, references)
-
-
-def _types(known: pl.DataFrame) -> tuple[str, ...]:
-    """Return few types that cover all keys, those with most keys first: nodes of two types may have the same key."""
-    chosen = []
-    while known.height:
-        best = known.group_by("type").agg(pl.col("key").n_unique()).sort("key", "type", descending=[True, False])
-        chosen.append(best["type"][0])
-        known = known.join(known.filter(pl.col("type") == chosen[-1]), on="key", how="anti")
-    return tuple(chosen)
 
 
 def modes(kb: KnowledgeBase, wanted: Sequence[str] = ()) -> list[str]:
@@ -215,28 +149,12 @@ class Runner:
 
     def result(self, mode: str, progress: Callable[[int, int], None] | None = None) -> Result:
         """Return the run of a mode, and its latency over the first ``timed`` questions."""
-        run = as_run(self.hits(mode, progress), references=self.task.references)
+        run = self.task.run(self.hits(mode, progress))
         return Result(mode, run, latency(self.search(mode), self.task.texts[: self.timed]))
 
 
 def _cut(measure: str) -> int:
     return int(measure.partition("@")[2])
-
-
-def as_run(found: pl.DataFrame, *, references: bool = False) -> pl.DataFrame:
-    """Return hits as a run that names nodes by key, or with ``references`` by ``type#key``.
-
-    Raises :class:`KbError` if a key stands for two hits of a question.
-    """
-    if references:
-        return found.select(query="query", node=pl.format("{}#{}", "type", "key"), score="score").cast(RUN)
-    duplicates = found.filter(pl.struct("query", "key").is_duplicated()).select("query", "key", "type")
-    for query, key, _ in duplicates.head(1).iter_rows():
-        kinds = " and ".join(duplicates.filter((pl.col("query") == query) & (pl.col("key") == key))["type"])
-        raise KbError(
-            f"Nodes of the types {kinds} have the same key {key!r}", "Use ", Option("type"), " to search one of them"
-        )
-    return found.select(query="query", node="key", score="score").cast(RUN)
 
 
 def latency(searching: Search, texts: Sequence[str]) -> Latency | None:
@@ -256,17 +174,22 @@ def _seconds(searching: Search, text: str) -> float:
 # -- scores -----------------------------------------------------------------------------------------------------------
 
 
-def table(results: Sequence[Result], gold: Gold) -> pl.DataFrame:
+def table(results: Sequence[Result], gold: Gold, candidates: pl.Series | None = None) -> pl.DataFrame:
     """Return Table 6 in percent and Table 8 in milliseconds.
 
-    The columns are run, queries, Hit@1, Hit@5, R@20, MRR, ms_median and ms_mean.
+    The columns are run, queries, Hit@1, Hit@5, R@20, MRR, ms_median and ms_mean. With the names of all ``candidates``,
+    only these count, as in STaRK's evaluator (:mod:`kbkit.benchmarks.stark.official`); without, all answers do.
     """
-    return pl.DataFrame([_row(result, gold) for result in results], schema=_TABLE, orient="row")
+    return pl.DataFrame([_row(result, gold, candidates) for result in results], schema=_TABLE, orient="row")
 
 
-def _row(result: Result, gold: Gold) -> dict[str, Any]:
+def _row(result: Result, gold: Gold, candidates: pl.Series | None) -> dict[str, Any]:
     try:
-        scores = ranking.measure(result.run, gold, MEASURES.values())
+        ranking.check_overlap(result.run, gold)
+        if candidates is None:
+            scores = ranking.measure(result.run, gold, MEASURES.values())
+        else:
+            scores = official(result.run, gold, candidates, MEASURES.values())
     except KbError as error:
         raise KbError(f"{result.name}: {error.message}", *error.hints) from None
     means = {label: scores[name].mean() for label, name in MEASURES.items()}

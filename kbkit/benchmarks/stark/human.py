@@ -1,7 +1,8 @@
 """Queries that people write (STaRK, section 2.6 and appendix C) about randomly drawn entities.
 
-The file is STaRK's: ``OUT/stark_qa/stark_qa_human_generated_eval.csv``. The only answer is the entity, by its key, or
-as ``type#key`` if types share keys. ``OUT/human.jsonl`` records the entity and the seed of each query.
+The file is STaRK's: ``OUT/stark_qa/stark_qa_human_generated_eval.csv``. The only answer is the entity, by its number
+(:mod:`kbkit.benchmarks.stark.numbers`). A file with keys, or with ``type#key`` if types share keys, is continued in
+that way. ``OUT/human.jsonl`` records the entity and the seed of each query.
 """
 
 from __future__ import annotations
@@ -17,10 +18,21 @@ from typing import TYPE_CHECKING, Any
 from kbkit.benchmarks.dataset import check_seed, json_lines, writing
 from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.pipeline import busy
-from kbkit.benchmarks.stark.dataset import HUMAN_TABLE, are_references, share_keys
+from kbkit.benchmarks.stark import numbers
+from kbkit.benchmarks.stark.dataset import (
+    HUMAN,
+    HUMAN_RECORDS,
+    HUMAN_TABLE,
+    KEY,
+    NUMBER,
+    REFERENCE,
+    are_references,
+    share_keys,
+)
 from kbkit.directory.files import write_files
 from kbkit.directory.systems import exclusive
 from kbkit.errors import BadInputError, KbError, Option
+from kbkit.export.numbering import numbering
 from kbkit.measures import stark
 from kbkit.measures.records import content, records
 from kbkit.schema import Relation
@@ -31,7 +43,7 @@ if TYPE_CHECKING:
     from kbkit.graph.nodes import Node
     from kbkit.kb import KnowledgeBase
 
-RECORDS = "human.jsonl"
+RECORDS = HUMAN_RECORDS
 _WIDTH = 2
 """Number of neighbours per relation, and of relations per neighbour, that paths go through."""
 _COLUMNS = ("id", "query", "answer_ids")
@@ -140,44 +152,67 @@ def answered(out: Path) -> list[str]:
     return [entity.get(name, name) for entity, name in pairs]
 
 
-def references(kb: KnowledgeBase, types: Sequence[str], out: Path) -> bool:
-    """Return whether to name answers ``type#key``: if the file does, or if types of drawn or old answers share keys.
+def naming(kb: KnowledgeBase, types: Sequence[str], out: Path) -> str:
+    """Return how to name answers: as the file does, or in a new one by number, or by key if keys are the numbers.
 
-    Raises :class:`BadInputError` if the type of an old answer is needed but unknown.
+    A file of an earlier version has keys; it gets references if types of drawn or old answers share keys. Raises
+    :class:`BadInputError` if the type of an old answer is needed but unknown, and :class:`KbError` if the file's
+    numbers are those of another KB.
     """
     rows = _rows(table(out))
     saved = _records(out / RECORDS, set(rows["id"]))
+    found = _file_naming(kb, rows, out)
+    if found != KEY or rows.is_empty():
+        return found
     known = {record["entity"]["type"] for record in saved if _entities([record])}
     drawn = _chosen(kb, types) or [kind.name for kind in kb.schema.node_types]
-    if _has_references(kb, table(out)):
-        return True
-    shared = share_keys(kb, {*drawn, *known})
-    if shared:
-        _with_references(kb, rows, saved, table(out))
-    return shared
+    if not share_keys(kb, {*drawn, *known}):
+        return KEY
+    _with_references(kb, rows, saved, table(out))
+    return REFERENCE
 
 
-def append(kb: KnowledgeBase, out: Path, query: str, node: Node, seed: int, *, references: bool = False) -> str:
+def _file_naming(kb: KnowledgeBase, rows: pl.DataFrame, out: Path) -> str:
+    """Return how the file names answers, or how a new one should."""
+    numbered = numbering(kb.tables)
+    if rows.is_empty():
+        return KEY if numbered.keys else NUMBER
+    written = numbers.read(out, HUMAN)
+    if written is None:
+        return REFERENCE if are_references(kb, stark.read(table(out)).judgements["node"]) else KEY
+    if written.digest != numbered.digest:
+        message = f"{table(out)} has the numbers of another KB, or of {kb.directory.path} before its nodes changed"
+        raise KbError(message, "Use another ", Option("output"))
+    return NUMBER
+
+
+def append(kb: KnowledgeBase, out: Path, query: str, node: Node, seed: int, *, names: str = KEY) -> str:
     """Add a query and its entity; return the id of the query, one above the largest.
 
-    With ``references``, or if the file has them, all answers become ``type#key``. Other columns of the file are kept.
-    The files are replaced at the end, the csv last. Concurrent writers wait for each other.
+    With the ``names`` reference, answers that are keys become ``type#key``; otherwise the entity is named as in the
+    file. Other columns of the file are kept. The files are replaced at the end, the csv last. Concurrent writers wait
+    for each other.
     """
     import polars as pl
 
     with _locked(out):
         rows = _rows(table(out))
         lines = _records(out / RECORDS, set(rows["id"]))
-        references = references or _has_references(kb, table(out))
-        if references:
+        found = _file_naming(kb, rows, out)
+        if found == KEY and names == REFERENCE:
+            found = REFERENCE
+        if found == REFERENCE:
             rows = _with_references(kb, rows, lines, table(out))
         taken = [int(name) for name in rows["id"] if name.isascii() and name.isdecimal() and len(name) < 18]
         number = str(max(taken, default=-1) + 1)
         key, reference = _names(node)
-        answer = _answer(reference if references else key)
+        answer = _answer({NUMBER: str(node.id), KEY: key, REFERENCE: reference}[found])
         row = pl.DataFrame({"id": [number], "query": [query], "answer_ids": [answer]})
-        entity = {"type": node.type, "key": node.key, "name": node.name}
-        lines.append({"id": number, "query": query, "entity": entity, "seed": seed})
+        entity: dict[str, Any] = {"type": node.type, "key": node.key, "name": node.name}
+        line: dict[str, Any] = {"id": number, "query": query, "entity": entity, "seed": seed}
+        if found == NUMBER:
+            entity["number"], line["numbers"] = node.id, numbering(kb.tables).digest
+        lines.append(line)
         write_files({out / RECORDS: json_lines(lines), table(out): pl.concat([rows, row], how="diagonal").write_csv()})
     return number
 
@@ -190,10 +225,6 @@ def _locked(out: Path) -> Iterator[None]:
             out.mkdir(parents=True, exist_ok=True)
             stack.enter_context(exclusive(out / _LOCK, *busy(out), _PATIENCE))
         yield
-
-
-def _has_references(kb: KnowledgeBase, path: Path) -> bool:
-    return path.is_file() and are_references(kb, stark.read(path).judgements["node"])
 
 
 def _with_references(
@@ -218,12 +249,13 @@ def _with_references(
 
 
 def _entities(saved: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
-    """Return by query, if its record has an entity: the entity's key and its ``type#key``."""
+    """Return by query, if its record has an entity: the entity's number, or its key, and its ``type#key``."""
     found = {}
     for record in saved:
         entity = record.get("entity")
         if isinstance(entity, dict) and isinstance(entity.get("type"), str) and isinstance(entity.get("key"), str):
-            found[str(record["id"])] = {entity["key"]: f"{entity['type']}#{entity['key']}"}
+            name = str(entity.get("number", entity["key"]))
+            found[str(record["id"])] = {name: f"{entity['type']}#{entity['key']}"}
     return found
 
 

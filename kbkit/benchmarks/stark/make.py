@@ -17,7 +17,7 @@ from kbkit.benchmarks.dataset import QUERIES
 from kbkit.benchmarks.documents import Document, Passage, read, types_with_text
 from kbkit.benchmarks.evidence import Matcher, leaks
 from kbkit.benchmarks.pipeline import Item, Output, Pipeline, Progress, generation, models, origin
-from kbkit.benchmarks.stark import dataset, fuse, relational, sentences, textual, verify
+from kbkit.benchmarks.stark import dataset, fuse, numbers, relational, sentences, textual, verify
 from kbkit.benchmarks.stark import products as goods
 from kbkit.benchmarks.stark.answer_counts import Target, select
 from kbkit.benchmarks.stark.fuse import FUSED, Wording, count_words
@@ -71,9 +71,7 @@ def make(
             )
         records = [record(number, query) for number, query in enumerate(complete)]
         fractions = settings.fractions or dataset.fractions_of([t.id for t in chosen])
-        shared = dataset.share_keys(kb, (answer["type"] for record in records for answer in record["answers"]))
-        names = dataset.REFERENCE if shared else dataset.KEY
-        about = {**about, "names": names, "split": list(fractions), "report": report}
+        about = {**about, **numbers.name_answers(kb, records), "split": list(fractions), "report": report}
         dataset.write(out, records, fractions, settings.seed, about)
         return Output(out, records, report)
 

@@ -12,7 +12,7 @@ import polars as pl
 from kbkit.answers.session import Session
 from kbkit.benchmarks.dataset import check_at_least
 from kbkit.benchmarks.stark.dataset import HUMAN
-from kbkit.benchmarks.stark.evaluate import Latency, Result, Runner, as_run
+from kbkit.benchmarks.stark.evaluate import Latency, Result, Runner
 from kbkit.errors import KbError, Option
 from kbkit.llm.calls import Calls
 from kbkit.search.rerank import Candidate, Reranker, candidates, load
@@ -109,7 +109,7 @@ def result(runner: Runner, mode: str, system: System, depth: int) -> tuple[Resul
     name = run_name(mode, system)
     without = scored["model"].null_count()
     remarks = [f"{name}: {without:,} of {top.height:,} hits got no valid score and rank last"] if without else []
-    return Result(name, as_run(merged(found, scored), references=runner.task.references), taken), remarks
+    return Result(name, runner.task.run(merged(found, scored)), taken), remarks
 
 
 def merged(found: pl.DataFrame, scored: pl.DataFrame) -> pl.DataFrame:
