@@ -184,6 +184,7 @@ def test_labels_become_phrases(label: str, of_head: str, of_tail: str | None) ->
     ("label", "other", "of_head"),
     [
         ("has the genre", "genre", "films in the {name} genre"),
+        ("belongs to the genre", "genre", "films in the {name} genre"),
         ("is in the language", "language", "films in the {name} language"),
         ("is about", "keyword", 'films with the keyword "{name}"'),
         ("has the brand", "brand", "films with the brand {name}"),

@@ -427,6 +427,8 @@ WAR = Condition("films in the War genre", "War", "in the genre It is in the genr
         (WAR, "It is in the genres Action and War.", True),
         (WAR, "A war film about a lost ship.", True),
         (WAR, "Two films of war.", False),
+        (Condition("films in Polish", "Polish", "in It is in .\tIt is in {names}."), "A Polish film.", True),
+        (Condition("films in Polish", "Polish", "in It is in .\tIt is in {names}."), "It is in Polish.", False),
         (WAR, "A treasure among war ruins.", False),
         (WAR, "The warden of a genre.", False),
         (Condition("films directed by Ann Lee", "Ann Lee", "directed by"), "It was directed by Ann Lee.", True),

@@ -23,7 +23,7 @@ class _StoppedError(Exception):
 def annotate(
     context: typer.Context,
     dataset: Data,
-    rater: Annotated[str, typer.Option("--rater", metavar="NAME", help="Name of the rater.")],
+    rater: Annotated[str, typer.Option("--rater", metavar="NAME", help="Name of the person who rates.")],
     split: Annotated[str, typer.Option("--split", metavar="NAME", help="Split: train, val or test.")] = "test",
     limit: Annotated[
         int, typer.Option("--limit", "-n", metavar="N", help="Number of query and document pairs (0: all).")

@@ -43,7 +43,7 @@ class Category:
 
     ``phrase`` is the plural name of its members, ``name`` the name of the node or value they share, ``family`` the
     pattern that it comes from, ``size`` the number of members, ``cues`` the words that say in a text what the name has
-    to do with a member.
+    to do with a member (:attr:`kbkit.benchmarks.quest.families.Family.cues`).
     """
 
     phrase: str

@@ -28,7 +28,8 @@ FIELD = "facts"
 """The field of the passages of facts."""
 HOW = ("auto", "always", "never")
 """When documents have facts; ``auto``: if their texts do not show the categories of their nodes."""
-_NAMES = "{names}"
+NAMES = "{names}"
+"""The place of the names in a fact."""
 _UNITS = {
     **{name: name for name in ("days", "hours", "minutes", "seconds", "years", "km", "kg", "mm", "cm")},
     **{"m": "metres", "km2": "square kilometres", "m2": "square metres", "usd": "US dollars", "percent": "percent"},
@@ -47,47 +48,47 @@ class Fact:
     @property
     def words(self) -> str:
         """The words without the names."""
-        return self.one.replace(_NAMES, " ")
+        return self.one.replace(NAMES, " ")
 
 
 def of_head(domain: str, label: str, other: str) -> Fact:
     """Return the fact of a head about tails of type ``other``: ``It was made in {names}``."""
     subject, possessive, noun = _subject(domain), _possessive(domain), english.spoken(other)
     if noun in phrases.MARKERS:
-        return Fact(f"{possessive} {noun} is {_NAMES}.", f"{possessive} {phrases.plural(noun)} are {_NAMES}.")
+        return Fact(f"{possessive} {noun} is {NAMES}.", f"{possessive} {phrases.plural(noun)} are {NAMES}.")
     also, either, has_as = (p.fullmatch(label) for p in (phrases.ALSO, phrases.EITHER, phrases.HAS_AS))
     if also:
-        return _same(f"Those who {also[1]} it also {also[2]} {_NAMES}.")
+        return _same(f"Those who {also[1]} it also {also[2]} {NAMES}.")
     if either:
-        return _same(f"{subject} is linked to {_NAMES} as {either[1]}.")
+        return _same(f"{subject} is linked to {NAMES} as {either[1]}.")
     if has_as:
         return _as_noun(subject, has_as[1])
     clause = phrases.finite(label)
     if not clause:
-        return Fact(f"{possessive} {label} is {_NAMES}.", f"{possessive} {phrases.plural_noun(label)} are {_NAMES}.")
-    sentence = f"{subject} {clause.replace('{}', _NAMES)}." if "{}" in clause else f"{subject} {clause} {_NAMES}."
+        return Fact(f"{possessive} {label} is {NAMES}.", f"{possessive} {phrases.plural_noun(label)} are {NAMES}.")
+    sentence = f"{subject} {clause.replace('{}', NAMES)}." if "{}" in clause else f"{subject} {clause} {NAMES}."
     return _of_noun(subject, label, clause, noun) or _same(sentence)
 
 
 def _as_noun(subject: str, noun: str) -> Fact:
     """Return the fact that a node has others in a role: ``It has {names} as members``."""
-    one = f"{subject} has {_NAMES} as {english.with_article(noun)}."
-    return Fact(one, f"{subject} has {_NAMES} as {phrases.plural_noun(noun)}.")
+    one = f"{subject} has {NAMES} as {english.with_article(noun)}."
+    return Fact(one, f"{subject} has {NAMES} as {phrases.plural_noun(noun)}.")
 
 
 def _of_noun(subject: str, label: str, clause: str, noun: str) -> Fact | None:
     """Return the fact for a label that has a noun for its object: ``has the genre``, ``is in the language``."""
     has = phrases.HAS.fullmatch(label)
-    into = re.fullmatch(rf"(is|comes) in the {re.escape(noun)}", clause)
+    into = re.fullmatch(rf"(is in|comes in|belongs to) the {re.escape(noun)}", clause)
     if into:
-        many = f"{subject} {into[1]} in the {phrases.plural(noun)} {_NAMES}."
-        return Fact(f"{subject} {into[1]} in the {_NAMES} {noun}.", many)
+        many = f"{subject} {into[1]} the {phrases.plural(noun)} {NAMES}."
+        return Fact(f"{subject} {into[1]} the {NAMES} {noun}.", many)
     if not has or phrases.ends_with_preposition(label):
         return None
     if has[1] == noun:
         group = noun in phrases.GROUPS
-        one = f"{subject} is in the {_NAMES} {noun}." if group else f"{subject} has the {noun} {_NAMES}."
-        return Fact(one, f"{subject} {'is in' if group else 'has'} the {phrases.plural(noun)} {_NAMES}.")
+        one = f"{subject} is in the {NAMES} {noun}." if group else f"{subject} has the {noun} {NAMES}."
+        return Fact(one, f"{subject} {'is in' if group else 'has'} the {phrases.plural(noun)} {NAMES}.")
     return _as_noun(subject, has[1])
 
 
@@ -96,13 +97,13 @@ def of_tail(domain: str, label: str) -> Fact:
     subject, object_ = _subject(domain), "this person" if phrases.are_people(domain) else "it"
     clause, noun, by = phrases.finite(label), phrases.noun_of(label), phrases.passive(label)
     if noun:
-        return _same(f"{subject} is {english.with_article(noun)} of {_NAMES}.")
+        return _same(f"{subject} is {english.with_article(noun)} of {NAMES}.")
     if not clause:
-        return _same(f"{subject} is linked to {_NAMES}.")
+        return _same(f"{subject} is linked to {NAMES}.")
     if by:
-        return _same(f"{subject} {by} {_NAMES}.")
+        return _same(f"{subject} {by} {NAMES}.")
     clause = phrases.without_place(label, clause)
-    return Fact(f"{_NAMES} {clause} {object_}.", f"{_NAMES} {phrases.agreeing(clause)} {object_}.")
+    return Fact(f"{NAMES} {clause} {object_}.", f"{NAMES} {phrases.agreeing(clause)} {object_}.")
 
 
 def of_attribute(domain: str, attribute: Attribute) -> Fact:
@@ -111,11 +112,11 @@ def of_attribute(domain: str, attribute: Attribute) -> Fact:
     words, unit = attribute_and_unit(attribute)
     after = f" {unit}" if unit else ""
     if attribute.type in _NUMBERS and english.is_participle(words):
-        return _same(f"{_subject(domain)} was {words} in {_NAMES}.")
+        return _same(f"{_subject(domain)} was {words} in {NAMES}.")
     if attribute.type.endswith("[]"):
-        return Fact(f"{possessive} {words} include {_NAMES}.", f"{possessive} {words} include {_NAMES}.")
+        return Fact(f"{possessive} {words} include {NAMES}.", f"{possessive} {words} include {NAMES}.")
     verb = "are" if english.is_plural(words) else "is"
-    return _same(f"{possessive} {words} {verb} {_NAMES}{after}.")
+    return _same(f"{possessive} {words} {verb} {NAMES}{after}.")
 
 
 def of_flag(domain: str, attribute: Attribute, *, value: bool) -> str:
@@ -199,7 +200,7 @@ def _as_text(attribute: Attribute) -> str:
 
 
 def _filled(pattern: str, names: pl.Expr) -> pl.Expr:
-    before, _, after = pattern.partition(_NAMES)
+    before, _, after = pattern.partition(NAMES)
     return pl.lit(before) + names + pl.lit(after)
 
 

@@ -67,9 +67,9 @@ class Family:
 
     @property
     def cues(self) -> str:
-        """Words that tell in a text what the name has to do with a member: those of the phrase and of the fact."""
+        """Words that tell in a text what the name has to do with a member, and after a tab the fact for one name."""
         _, _, words = self.pattern.replace(phrases.NAME, " ").partition(" ")
-        return f"{words} {self.fact.words if self.fact else ''}"
+        return " ".join(f"{words} {self.fact.words}".split()) + f"\t{self.fact.one}" if self.fact else words
 
 
 @lru_cache(1_000)

@@ -93,7 +93,9 @@ def _modifier(things: str, label: str, noun: str) -> str:
         if has[1] == noun:
             return f"in the {NAME} {noun}" if noun in GROUPS else f"with the {noun}"
         return f"with {NAME} as {english.with_article(has[1])}"
-    if noun and clause in (f"is in the {noun}", f"comes in the {noun}"):
+    if noun and re.fullmatch(
+        rf"(?:is in|comes in{'|belongs to' if noun in GROUPS else ''}) the {re.escape(noun)}", clause
+    ):
         return f"in the {NAME} {noun}"
     if noun and clause == f"is the {noun} of":
         return ""

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 
 class Condition(NamedTuple):
-    """A category as a condition on an answer: its phrase, name, and the cues that say what the name means."""
+    """A category as a condition on an answer: its phrase, name, and the cues that say what the name means.
+
+    The cues are words, then a tab and the fact that a document states for one name, if any.
+    """
 
     phrase: str
     name: str
@@ -47,15 +50,18 @@ class Reader:
         if document.id not in self._spans:
             self._spans[document.id] = list(spans(document))
         own = self._spans[document.id]
-        return next((span for span in own if self._shows(span.text, condition, document.type)), None)
+        return next((span for span in own if self._shows(span, condition, document.type)), None)
 
-    def _shows(self, sentence: str, condition: Condition, node_type: str) -> bool:
-        if not condition.cues:
+    def _shows(self, span: Span, condition: Condition, node_type: str) -> bool:
+        sentence, (cues, _, fact) = span.text, condition.cues.partition("\t")
+        if not cues:
             return _within(self._stems(condition.phrase), self._stems(sentence))
         if not leaks(sentence, [condition.name]):
             return False
+        if fact and span.field == facts.FIELD and _is_like(sentence, fact):
+            return True
         own = self._content(condition.name)
-        if (self._content(condition.cues) - own) & self._content(sentence):
+        if (self._content(cues) - own) & self._content(sentence):
             return True
         heads = (node_type, phrases.plural(node_type))
         words = self._stems(sentence)
@@ -89,6 +95,12 @@ def spans(document: Document) -> Iterator[Span]:
             texts.append(passage)
     yield Span(NAME, 0, len(document.name), document.name)
     yield from replace(document, passages=tuple(texts)).sentences
+
+
+def _is_like(sentence: str, fact: str) -> bool:
+    """Return whether a sentence is a fact, with any names: ``It is in {names}``."""
+    before, _, after = fact.partition(facts.NAMES)
+    return sentence[: len(before)].casefold() == before.casefold() and sentence.endswith(after)
 
 
 def _within(part: tuple[str, ...], whole: tuple[str, ...]) -> bool:
