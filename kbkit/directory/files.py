@@ -1,11 +1,13 @@
-"""Atomic writes: a file is written under a temporary name and then renamed."""
+"""Atomic writes: a file is written under a temporary name and then renamed; lines of JSON are appended one by one."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from kbkit.directory import systems
 from kbkit.errors import KbError
@@ -45,6 +47,29 @@ def write_files(files: Mapping[Path, str | bytes]) -> None:
         for path, content in reversed(list(files.items())):  # the stack renames the last one first
             temporary = stack.enter_context(replacing(path))
             temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def append_json(path: Path, value: Any) -> None:
+    """Append a line of JSON to a file, on disk before returning; an incomplete last line is removed first."""
+    with path.open("ab+") as file:
+        file.seek(0)
+        before = file.read()
+        whole = whole_lines(before)
+        if len(whole) < len(before):
+            file.truncate(len(whole))
+        file.write(whole[len(before) :] + (json.dumps(value, ensure_ascii=False) + "\n").encode())
+        file.flush()
+        systems.sync(file.fileno())
+
+
+def whole_lines(text: bytes) -> bytes:
+    """Return lines of JSON without a last one that a killed writer left incomplete."""
+    cut = text.rfind(b"\n") + 1
+    try:
+        json.loads(text[cut:])
+    except ValueError:
+        return text[:cut]
+    return text + b"\n"
 
 
 def remove(path: Path) -> None:

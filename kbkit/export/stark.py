@@ -186,7 +186,9 @@ def _write_tensor(path: Path, shape: tuple[int, ...], parts: Sequence[np.ndarray
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in (("data.pkl", _description(shape, strides)), ("byteorder", b"little")):
             archive.writestr(zipfile.ZipInfo(f"{path.stem}/{name}", _ZIP_DATE), content)
-        with archive.open(zipfile.ZipInfo(f"{path.stem}/data/0", _ZIP_DATE), "w", force_zip64=size >= _HUGE) as file:
+        with archive.open(
+            zipfile.ZipInfo(f"{path.stem}/data/0", _ZIP_DATE), mode="w", force_zip64=size >= _HUGE
+        ) as file:
             for part in parts:
                 for start in range(0, len(part), _EDGES):
                     file.write(part[start : start + _EDGES].tobytes())

@@ -7,8 +7,6 @@ rater is ``annotations/RATER.jsonl`` in the folder of the dataset; each judgemen
 
 from __future__ import annotations
 
-import json
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -22,6 +20,7 @@ from kbkit.benchmarks.dataset import check_seed, writing
 from kbkit.benchmarks.documents import sentences
 from kbkit.benchmarks.quest.dataset import DOCUMENTS, Dataset, Example
 from kbkit.benchmarks.quest.label import EVIDENCE, RELEVANT
+from kbkit.directory.files import append_json, whole_lines
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.measures.records import content, records
 
@@ -93,14 +92,7 @@ def append(path: Path, judgement: Judgement) -> None:
     """Add a judgement to the file of a rater, written to disk before returning."""
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        line = json.dumps(asdict(judgement), ensure_ascii=False) + "\n"
-        with path.open("ab+") as file:
-            file.seek(0)
-            complete = file.read().rfind(b"\n") + 1
-            file.truncate(complete)  # a killed process may have left part of a line
-            file.write(line.encode())
-            file.flush()
-            os.fsync(file.fileno())
+        append_json(path, asdict(judgement))
 
 
 def read(path: Path) -> dict[tuple[str, str], Judgement]:
@@ -111,9 +103,8 @@ def read(path: Path) -> dict[tuple[str, str], Judgement]:
     """
     if not path.is_file():
         return {}
-    text = content(path)
-    complete = text[: text.rfind(b"\n") + 1]
-    found = (_judgement(record.fields, f"{path}, line {record.position}") for record in records(path, complete))
+    lines = records(path, whole_lines(content(path)))
+    found = (_judgement(record.fields, f"{path}, line {record.position}") for record in lines)
     return {(one.query, one.title): one for one in found}
 
 

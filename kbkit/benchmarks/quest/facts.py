@@ -255,4 +255,4 @@ def _with_articles(frame: pl.DataFrame, family: Family) -> pl.DataFrame:
     changed: Mapping[str, str] = {
         name: shown for name in distinct if (shown := with_article(name, family.other, family.article)) != name
     }
-    return frame.with_columns(pl.col("name").replace(changed)) if changed else frame
+    return frame.with_columns(pl.col("name").replace_strict(changed, default=pl.col("name"))) if changed else frame

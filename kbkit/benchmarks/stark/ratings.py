@@ -11,7 +11,6 @@ hold ratings of several raters and datasets.
 from __future__ import annotations
 
 import itertools
-import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ import polars as pl
 
 from kbkit.benchmarks.dataset import check_at_least, check_seed, writing
 from kbkit.benchmarks.pipeline import busy
+from kbkit.directory.files import append_json, whole_lines
 from kbkit.directory.systems import exclusive
 from kbkit.errors import BadInputError, KbError
 from kbkit.measures.agreement import weighted_kappa
@@ -93,19 +93,9 @@ def read(paths: Sequence[Path]) -> pl.DataFrame:
 
     Of several ratings of the same, the last one counts. Raises :class:`BadInputError` for an invalid line.
     """
-    rows = [_row(record) for path in paths for record in records(path, _complete(content(path)))]
+    rows = [_row(record) for path in paths for record in records(path, whole_lines(content(path)))]
     found = pl.DataFrame(rows, schema=_SCHEMA, orient="row")
     return found.unique(["rater", "dataset", "queries", "aspect"], keep="last", maintain_order=True)
-
-
-def _complete(text: bytes) -> bytes:
-    """Return lines without a last one that a killed writer left incomplete."""
-    cut = text.rfind(b"\n") + 1
-    try:
-        json.loads(text[cut:])
-    except ValueError:
-        return text[:cut] or text
-    return text + b"\n"
 
 
 def _row(record: JsonRecord) -> tuple[str, str, list[str], str, int]:
@@ -137,15 +127,8 @@ def save(path: Path, rater: str, question: Question, rating: int) -> None:
         zip(_SCHEMA, (rater, question.dataset, list(question.ids), question.aspect, rating), strict=True)
     )
     lock = exclusive(path.with_name(f".{path.name}.lock"), *busy(path), _PATIENCE)
-    with writing(path), lock, path.open("ab+") as file:
-        file.seek(0)
-        before = file.read()
-        whole = _complete(before)
-        if len(whole) < len(before):
-            file.truncate(len(whole))
-        file.write(whole[len(before) :] + (json.dumps(line, ensure_ascii=False) + "\n").encode())
-        file.flush()
-        os.fsync(file.fileno())
+    with writing(path), lock:
+        append_json(path, line)
 
 
 def check_file(path: Path) -> None:
