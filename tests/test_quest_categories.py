@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 import kbkit
+from kbkit.answers.articles import named
 from kbkit.benchmarks import documents
 from kbkit.benchmarks.quest import phrases, readable
-from kbkit.benchmarks.quest.articles import with_article
 from kbkit.benchmarks.quest.categories import Categories, build
 from kbkit.benchmarks.quest.draft import Draft, QuestSettings
 from kbkit.benchmarks.quest.families import families, read_patterns
@@ -214,7 +214,7 @@ def test_phrases_name_the_other_type(label: str, other: str, of_head: str) -> No
     ],
 )
 def test_articles(name: str, node_type: str, shown: str) -> None:
-    assert with_article(name, node_type) == shown
+    assert named(name, node_type) == shown
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import kbkit
 from kbkit.answers.sample_sets import Constraints, Request
 from kbkit.benchmarks.documents import Document, Passage
 from kbkit.benchmarks.evidence import leaks
@@ -558,3 +559,14 @@ def test_command_errors(
     assert done.returncode == 1
     wording(done.stderr, "cli", replace={str(tmp_path): "DIR"})
     assert "Traceback" not in done.stderr
+
+
+def test_documents_of_a_type_without_categories(here: Run, tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text("key,type,name\n" + "".join(f"n{i},note,Note {i}\n" for i in range(4)))
+    (tmp_path / "edges.csv").write_text("head,relation,tail\nn0,follows,n1\n")
+    (tmp_path / "texts.csv").write_text("key,field,text\n" + "".join(f"n{i},body,Text {i}.\n" for i in range(4)))
+    kbkit.ingest("table", tmp_path, out=tmp_path / "n.kb").close()
+    done = here("quest", "documents", tmp_path / "n.kb", "-t", "note", "-o", tmp_path / "documents.jsonl")
+    assert done.returncode == 0, done.stderr
+    lines = (tmp_path / "documents.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line)["text"] for line in lines] == [f"Text {i}." for i in range(4)]

@@ -18,7 +18,7 @@ import pytest
 import kbkit
 from kbkit.benchmarks import evidence
 from kbkit.benchmarks.dataset import SPLITS
-from kbkit.benchmarks.documents import Document, Passage, Span
+from kbkit.benchmarks.documents import Document, Passage, Span, read
 from kbkit.benchmarks.evidence import Matcher, leaks
 from kbkit.benchmarks.pipeline import Output
 from kbkit.benchmarks.stark import (
@@ -27,6 +27,7 @@ from kbkit.benchmarks.stark import (
     dataset,
     phrases,
     relational,
+    requirements,
     sentences,
     textual,
     verify,
@@ -391,6 +392,18 @@ def test_roles(world: KnowledgeBase) -> None:
     assert drawn == {"mountain": {"climber", "guide"}, "lake": {"guide"}, "sea": {"anyone"}}
     assert textual.role_for(roles[1:], "sea", np.random.default_rng(0)) == textual.READER
     assert {role.name for role in world.schema.roles} == {"traveller", "student"}
+
+
+def test_conditions_are_checked_by_the_type_of_each_candidate(tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text("key,type,name,size\na,cat,A,1\nb,cat,B,3\nc,dog,C,3\nd,dog,D,1\ne,fish,E,\n")
+    (tmp_path / "edges.csv").write_text("head,relation,tail\na,likes,b\n")
+    with kbkit.ingest("table", tmp_path, out=tmp_path / "g.kb") as kb:
+        nodes = kb.answers("*").ids.tolist()
+        chooser = requirements.Chooser(kb, Matcher(kb), read(kb, nodes))
+        wanted = textual.Property("are big", "size", 0, 0, "", "size >= 2")
+        for order in (nodes, nodes[::-1]):
+            [mask] = chooser.masks(order, [wanted])
+            assert {kb.node(n).key for n, has in zip(order, mask.tolist(), strict=True) if has} == {"b", "c"}
 
 
 def test_sentences_have_their_parts_in_every_frame() -> None:

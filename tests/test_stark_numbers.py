@@ -183,7 +183,7 @@ def test_a_number_of_two_nodes(made: Path, tmp_path: Path) -> None:
     lines = records(bad)
     lines[0]["answers"][0]["key"] = "other"  # type: ignore[index]
     (bad / "queries.jsonl").write_text("".join(json.dumps(line) + "\n" for line in [*lines, *records(made)]))
-    with pytest.raises(BadInputError, match="stands for two nodes"):
+    with pytest.raises(BadInputError, match="Duplicate number"):
         numbers.read(bad)
 
 

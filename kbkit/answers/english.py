@@ -18,6 +18,8 @@ PREPOSITIONS = frozenset(
         "with", "within", "without",
     )
 )  # fmt: skip
+YEARS = (1000, 2100)
+"""Numbers that may be years."""
 _SINGULAR = {"are": "is", "were": "was", "have": "has", "do": "does"}
 _PLURAL = {"is": "are", "was": "were", "has": "have", "does": "do"}
 _MODAL = frozenset(("can", "could", "may", "might", "must", "shall", "should", "will", "would", "had", "did"))
@@ -42,15 +44,13 @@ _PEOPLE = frozenset(
         "teacher", "user", "voter", "woman", "man", "worker", "writer",
     )
 )  # fmt: skip
-_VOWEL = re.compile(r"(?:[aeio]|u(?!n[iu]|s[aeiu]|ti|ro|ra[nl])|hour|hono|heir)", re.IGNORECASE)
-_NOT_VOWEL = re.compile(r"(?:eu|one\b|once)", re.IGNORECASE)
-_PREDICATE_NOUN = re.compile(rf"(?:an?|the) (.+?)((?: (?:{'|'.join(sorted(PREPOSITIONS))})\b.*)?)")
-_WITH_THE = re.compile(
-    r"USA?|UK|USSR|UAE|Netherlands|Philippines|Bahamas|Gambia|Maldives|Comoros|Seychelles"
-    r"|(?:[A-Z]\w+ ){0,2}(?:University|College|School|Institute|Academy|Observatory|Conservatory|Faculty|Department"
-    r"|Laboratory|Ministry) (?:of|for) .+"
-    r"|United (?:States|Kingdom|Arab).*|.+ (?:Republic|Islands|Federation|Kingdom|Union|Emirates|States)"
+_VOWEL_SOUND = re.compile(
+    r"[aio]|e(?!u)|u(?!ni(?![nm])|k|s[aeiu]|t[ei]|r[aeio]|bi|fo\b)|hon(?:est|ou?r)|hour|heir|(?:8|11|18)(?!\d)",
+    re.IGNORECASE,
 )
+_ONE = re.compile(r"one(?:\b|-)|once\b", re.IGNORECASE)  # begins with the sound of w
+_INITIALS = re.compile(r"[AEFHILMNORSX][A-Z]{1,2}\b")  # an FBI agent
+_PREDICATE_NOUN = re.compile(rf"(?:an?|the) (.+?)((?: (?:{'|'.join(sorted(PREPOSITIONS))})\b.*)?)")
 _ADJECTIVE = re.compile(r".{3,}(?:al|ic|ous|ive|able|ible|ary|ful|less)")
 _MEMBER = re.compile(r"(?:member|part|instance|kind) of ")  # which end is the member is not clear
 _IRREGULAR = {"person": "people", "series": "series", "species": "species", "news": "news"}
@@ -63,24 +63,14 @@ def spoken(name: str) -> str:
 
 def with_article(noun: str) -> str:
     """Return a noun phrase with *a* or *an*."""
-    return f"{'an' if _VOWEL.match(noun) and not _NOT_VOWEL.match(noun) else 'a'} {noun}"
+    is_letters = re.match(r"[A-Z]{2,3}\b", noun)
+    is_vowel = _INITIALS.match(noun) if is_letters else _VOWEL_SOUND.match(noun) and not _ONE.match(noun)
+    return f"{'an' if is_vowel else 'a'} {noun}"
 
 
 def quoted(text: str) -> str:
     """Return a text in single quotes, or in double ones if it has an apostrophe."""
     return f'"{text}"' if "'" in text else f"'{text}'"
-
-
-def named(name: str, article: str = "") -> str:
-    """Return a name with its article, if it needs one (*the Danube*, *the Czech Republic*).
-
-    A name that does not begin with a capital is quoted.
-    """
-    if name[:1].islower() or name[:1].isdigit():
-        return quoted(name)
-    if name[:4].casefold() == "the ":
-        return name
-    return f"the {name}" if article == "the" or _WITH_THE.fullmatch(name) else name
 
 
 def is_person(noun: str) -> bool:
@@ -91,8 +81,11 @@ def is_person(noun: str) -> bool:
 @lru_cache(10_000)
 def plural(noun: str) -> str:
     """Return the plural of a noun phrase: *fields of study*, *genes or proteins*."""
-    if " or " in noun:
-        return " or ".join(plural(part) for part in noun.split(" or "))
+    *others, final = noun.split(" or ")
+    if others and any(" " in part for part in others) >= (" " in final):
+        return " or ".join(plural(part) for part in (*others, final))
+    if others:  # official or national languages
+        return " or ".join([*others, plural(final)])
     if noun in _IRREGULAR:
         return _IRREGULAR[noun]
     head, of, rest = noun.partition(" of ")

@@ -128,7 +128,7 @@ class _Words:
         starts = operator.right.parts if isinstance(operator.right, Union) else (operator.right,)
         if all(isinstance(start, Lookup) for start in starts):
             names = [self._name(start) for start in starts if isinstance(start, Lookup)]
-            is_named = all(any(name in clause.plural for clause in left.clauses) for name in names)
+            is_named = all(name and any(name in clause.plural for clause in left.clauses) for name in names)
             return NounPhrase(left.noun, left.clauses, True, left.is_nested) if is_named else None
         found = self._clause(operator.right, is_negated=True) if isinstance(operator.right, Hop) else None
         if found is None:
@@ -155,10 +155,11 @@ class _Words:
             return None
         joined = known[0]
         if len(known) > 1:
+            word = " and " if is_negated else " or "
             joined = Clause(
-                " or ".join(clause.singular for clause in known),
-                " or ".join(clause.plural for clause in known),
-                " or ".join(clause.reduced for clause in known) if all(clause.reduced for clause in known) else "",
+                word.join(clause.singular for clause in known),
+                word.join(clause.plural for clause in known),
+                word.join(clause.reduced for clause in known) if all(clause.reduced for clause in known) else "",
                 known[0].is_subject,
             )
         return joined, is_nested

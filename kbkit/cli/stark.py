@@ -76,27 +76,30 @@ def make(
         typer.Option(
             "--like",
             metavar="NAME",
-            help="Without a model: numbers of answers as in amazon, mag or prime (default: mag, or the catalogue's).",
+            help="Numbers of answers as in amazon, mag or prime (default: mag, or the catalogue's).",
         ),
     ] = None,
     several: Annotated[
         float | None,
-        typer.Option("--several", metavar="FRACTION", help="Fraction of queries with several answers, not --like."),
+        typer.Option(
+            "--several", metavar="FRACTION", help="Fraction of queries with several answers; needs --mean-answers."
+        ),
     ] = None,
     mean_answers: Annotated[
         float | None,
-        typer.Option("--mean-answers", metavar="N", help="Mean number of answers, with --several."),
+        typer.Option("--mean-answers", metavar="N", help="Mean number of answers (needs --several)."),
     ] = None,
     relations_only: Annotated[
         float | None,
         typer.Option(
             "--relations-only",
             metavar="FRACTION",
-            help="Fraction of queries for relations alone (default: only as the numbers of answers need it).",
+            help="Fraction of queries without textual requirements (default: as few as the target needs).",
         ),
     ] = None,
     text: Annotated[
-        str | None, typer.Option("--text", metavar="FIELD", help="With name: the names of the nodes are their texts.")
+        str | None,
+        typer.Option("--text", metavar="FIELD", help="With the value name, names of nodes are their texts."),
     ] = None,
     sampling: Sampling = "uniform",
     splits: Annotated[
@@ -129,9 +132,9 @@ def make(
         tuple(template or ()),
         load_roles(roles) if roles else (),
         properties,
-        max_candidates or 0,
+        max_candidates,
         min_candidates,
-        max_answers or 0,
+        max_answers,
         sampling,
         _target(like, several, mean_answers),
         relations_only,
@@ -153,7 +156,9 @@ def _target(like: str | None, several: float | None, mean: float | None) -> Targ
     from kbkit.benchmarks.stark.answer_counts import Target, target_of
 
     if like and (several is not None or mean is not None):
-        raise KbError("Two targets for the numbers of answers", "Use ", Option("like"), ", or the others")
+        raise KbError(
+            "Conflicting targets", "Use ", Option("like"), ", or ", Option("several"), " with ", Option("mean_answers")
+        )
     if (several is None) != (mean is None):
         raise KbError("Incomplete target", "Use ", Option("several"), " and ", Option("mean_answers"), " together")
     if several is not None and mean is not None:

@@ -145,7 +145,7 @@ def rate(
     if not rater.strip():
         raise KbError("Empty name of the rater", "Use a name that is the same in each session")
     rating.check_file(output)
-    name = dataset.resolve().stem + (" human" if split == HUMAN else "")
+    name = dataset.resolve().name.removesuffix(".csv") + (" human" if split == HUMAN else "")
     drawn = rating.samples(name, questions(dataset, split), queries, samples, seed)
     saved = _ask(drawn, rating.left(drawn.questions(), output, rater), output, rater)
     note(context, [f"{output}: {counted(saved, 'rating')} saved"])

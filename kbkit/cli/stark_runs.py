@@ -245,7 +245,7 @@ def evaluate(
 
     check(format, output)
     if types and kb is None:
-        raise KbError("The types are those of a KB", "Use ", Option("kb"), " too")
+        raise KbError("Types of nodes need a KB", "Use ", Option("kb", "KB"))
     gold = stark.questions(dataset, split, sample, seed)
     results = [stark.read(path) for path in runs]
     numbered = numbers.read(dataset, split)

@@ -54,7 +54,7 @@ def _ranking(text: str | None, where: str) -> list[str]:
 
 
 def write(run: pl.DataFrame, path: Path) -> None:
-    """Write an ordered run; raise :class:`KbError` for a query or node that is no number."""
+    """Write an ordered run; raise :class:`KbError` for a query or node that is not a number."""
     for column in ("query", "node"):
         others = run.filter(~pl.col(column).str.contains(_INTEGER)).select(pl.col(column), of="query")
         for name, query in others.head(1).iter_rows():

@@ -91,7 +91,7 @@ class Stores:
         return cast("T", self._shared[compute])
 
     def renew(self, compute: Callable[[Stores], object]) -> None:
-        """Compute the value of :meth:`shared` anew when it is next asked for."""
+        """Discard the value of :meth:`shared`; the next access computes it again."""
         self._shared.pop(compute, None)
 
     @cached_property

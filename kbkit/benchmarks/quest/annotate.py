@@ -19,9 +19,9 @@ import polars as pl
 from kbkit.benchmarks.dataset import check_seed, writing
 from kbkit.benchmarks.documents import sentences
 from kbkit.benchmarks.quest.dataset import DOCUMENTS, Dataset, Example
-from kbkit.benchmarks.quest.label import EVIDENCE, RELEVANT
+from kbkit.benchmarks.quest.label import EVIDENCE
 from kbkit.directory.files import append_json, whole_lines
-from kbkit.errors import BadInputError, KbError, UnknownNameError
+from kbkit.errors import BadInputError, Command, KbError, UnknownNameError
 from kbkit.measures.records import content, records
 
 FOLDER = "annotations"
@@ -59,7 +59,7 @@ class Judgement:
 def file_of(dataset: Dataset, rater: str) -> Path:
     """Return the file of a rater. Raises :class:`KbError` for a name that is not one word."""
     if not _NAME.fullmatch(rater) or rater.startswith("."):
-        raise KbError(f"Invalid rater {rater!r}", "Use letters, digits, - and _")
+        raise KbError(f"Invalid rater {rater!r}", "Use letters, digits, '-', '_' and '.'")
     return dataset.folder / FOLDER / f"{rater}.jsonl"
 
 
@@ -83,7 +83,7 @@ def pairs(dataset: Dataset, split: str, limit: int = 0, seed: int = 0) -> Iterat
 def _texts(dataset: Dataset, titles: set[str]) -> dict[str, str]:
     lazy = dataset.documents()
     if lazy is None:
-        raise KbError(f"{dataset.folder} has no {DOCUMENTS}", "Raters judge documents")
+        raise KbError(f"{dataset.folder} has no {DOCUMENTS}", "Write it with ", Command("quest documents"))
     found = dataset.collect(lazy.filter(pl.col("title").is_in(sorted(titles))).select("title", "text"))
     return {title: text or "" for title, text in found.iter_rows()}
 
@@ -126,8 +126,3 @@ def raters(dataset: Dataset, names: Sequence[str] = ()) -> dict[str, dict[tuple[
         if name not in known:
             raise UnknownNameError("rater", name, list(known))
     return {name: read(known[name]) for name in names or known}
-
-
-def is_relevant(judgement: Judgement) -> bool:
-    """Return whether a rating counts as relevant."""
-    return judgement.rating >= RELEVANT

@@ -35,7 +35,7 @@ def records(
     """
     rng = np.random.default_rng([seed, 35])
     waiting = [_shuffled(domain, of, used, bounds, rng) for domain, of in found.items()]
-    queues = [queue for queues_of in zip_longest(waiting) for queue in queues_of]
+    queues = [queue for queues_of in in_turn(waiting) for queue in queues_of]
     rows: list[dict[str, Any]] = []
     while queues and len(rows) < count:
         queues = [queue for queue in queues if queue]
@@ -49,7 +49,7 @@ def records(
     return rows
 
 
-def zip_longest(waiting: list[list[list[tuple[str, int]]]]) -> list[list[list[tuple[str, int]]]]:
+def in_turn(waiting: list[list[list[tuple[str, int]]]]) -> list[list[list[tuple[str, int]]]]:
     """Return the first queue of each domain, then the second of each, and so on."""
     longest = max(map(len, waiting), default=0)
     return [[queues[i] for queues in waiting if i < len(queues)] for i in range(longest)]

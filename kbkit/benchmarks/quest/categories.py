@@ -37,6 +37,10 @@ CODE = re.compile(r"[a-z]+://\S+|urn:\S+|[A-Za-z]{1,8}[_:\-]?\d+|\d{5,}")
 FILE_HINT = "Each line is category<TAB>key or name"
 
 
+class NoCategoriesError(KbError):
+    """No category of a type is usable."""
+
+
 @dataclass(frozen=True)
 class Category:
     """A group of nodes.
@@ -110,7 +114,7 @@ def build(
     if not keep:
         reasons = "; ".join(f"{count:,} {reason}" for reason, count in left_out.items() if count)
         hint = ("Add ", Option("category", "'genre:<genre> -> movie'"), " or ", Option("category_file", "FILE"))
-        raise KbError(f"Type {domain} has no categories" + (f": {reasons}" if reasons else ""), *hint)
+        raise NoCategoriesError(f"Type {domain} has no categories" + (f": {reasons}" if reasons else ""), *hint)
     from_files = {family_of(path) for path in files}
     in_files = Counter(item.family for item in items if item.family in from_files and item.size > 1)
     found_here = _numbered(domain, [items[i] for i in keep], matrix[np.array(keep)], left_out, in_files)
@@ -250,8 +254,9 @@ def _by_values(kb: KnowledgeBase, domain: str, family: Family) -> tuple[list[Cat
         name = " ".join(str(value).split())
         phrase = family.phrase(name)
         if isinstance(value, bool):
-            phrase = of_flag(domain, family.attribute.name, value=value)
-            name = flag_name(family.attribute.name, value=value)
+            label = family.attribute.label or family.attribute.name
+            phrase = of_flag(domain, label, value=value)
+            name = flag_name(label, value=value)
         items.append(Category(phrase, family.expression(value), family.id, name, size, family.cues))
         sizes.append(size)
     return items, matrix_of(np.array(sizes, np.int64), frame["id"].to_numpy().astype(np.int32), kb.schema.nodes)

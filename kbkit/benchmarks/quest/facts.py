@@ -15,8 +15,9 @@ import numpy as np
 import polars as pl
 
 from kbkit.answers import english
+from kbkit.answers.articles import named
+from kbkit.answers.english import YEARS
 from kbkit.benchmarks.quest import phrases
-from kbkit.benchmarks.quest.articles import with_article
 from kbkit.schema import Attribute, quote
 
 if TYPE_CHECKING:
@@ -106,12 +107,12 @@ def of_tail(domain: str, label: str) -> Fact:
     return Fact(f"{NAMES} {clause} {object_}.", f"{NAMES} {phrases.agreeing(clause)} {object_}.")
 
 
-def of_attribute(domain: str, attribute: Attribute) -> Fact:
-    """Return the fact about an attribute: ``Its duration is 142 minutes``."""
+def of_attribute(domain: str, attribute: Attribute, *, years: bool) -> Fact:
+    """Return the fact about an attribute, whose values may be ``years``: ``Its duration is 142 minutes``."""
     possessive = _possessive(domain)
     words, unit = attribute_and_unit(attribute)
     after = f" {unit}" if unit else ""
-    if attribute.type in _NUMBERS and english.is_participle(words):
+    if years and english.is_participle(words):
         return _same(f"{_subject(domain)} was {words} in {NAMES}.")
     if attribute.type.endswith("[]"):
         return Fact(f"{possessive} {words} include {NAMES}.", f"{possessive} {words} include {NAMES}.")
@@ -177,20 +178,27 @@ def _of_attributes(kb: KnowledgeBase, domain: str) -> pl.DataFrame:
             yes, no = (pl.lit(of_flag(domain, attribute, value=value)) for value in (True, False))
             sentence = pl.when(pl.col("names")).then(yes).otherwise(no)
         else:
-            sentence = _filled(of_attribute(domain, attribute).one, pl.col("names"))
+            fact = of_attribute(domain, attribute, years=_are_years(known["names"]))
+            sentence = _filled(fact.one, pl.col("names"))
         parts.append(known.select("id", sentence=sentence))
     return pl.concat(parts).cast(dict(_SENTENCES))  # type: ignore[arg-type] # names and types
+
+
+def _are_years(texts: pl.Series) -> bool:
+    years = texts.cast(pl.Int64, strict=False)
+    return bool(years.is_between(*YEARS).fill_null(value=False).all()) and len(years) > 0
 
 
 def _as_text(attribute: Attribute) -> str:
     """Return SQL for the text of a value; null for a missing or empty one."""
     column = quote(attribute.name)
     if attribute.type in _NUMBERS:
-        has_unit = bool(attribute_and_unit(attribute)[1])
-        return f"format('{{:,}}', {column}::BIGINT)" if has_unit else f"{column}::VARCHAR"
+        grouped = f"coalesce(format('{{:,}}', TRY_CAST({column} AS BIGINT)), {column}::VARCHAR)"
+        return grouped if attribute_and_unit(attribute)[1] else f"{column}::VARCHAR"
     if attribute.type in ("DOUBLE", "FLOAT"):
         return (
-            f"CASE WHEN {column} = trunc({column}) THEN format('{{:,}}', {column}::HUGEINT) ELSE {column}::VARCHAR END"
+            f"CASE WHEN {column} = trunc({column}) AND abs({column}) < 1e15"
+            f" THEN format('{{:,}}', TRY_CAST({column} AS BIGINT)) ELSE {column}::VARCHAR END"
         )
     if attribute.type == "BOOLEAN":
         return column
@@ -253,6 +261,6 @@ def _names(kb: KnowledgeBase, values: np.ndarray) -> pl.DataFrame:
 def _with_articles(frame: pl.DataFrame, family: Family) -> pl.DataFrame:
     distinct = frame["name"].unique().to_list() if family.other else []
     changed: Mapping[str, str] = {
-        name: shown for name in distinct if (shown := with_article(name, family.other, family.article)) != name
+        name: shown for name in distinct if (shown := named(name, family.other, family.article)) != name
     }
     return frame.with_columns(pl.col("name").replace_strict(changed, default=pl.col("name"))) if changed else frame

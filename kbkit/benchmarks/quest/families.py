@@ -12,10 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from kbkit.answers import english, syntax
+from kbkit.answers.articles import named
+from kbkit.answers.english import YEARS
 from kbkit.answers.parse import parse
 from kbkit.answers.syntax import Condition, Edge, Filter, Nodes, Slot, Step
 from kbkit.benchmarks.quest import facts, phrases
-from kbkit.benchmarks.quest.articles import with_article
 from kbkit.benchmarks.quest.facts import Fact
 from kbkit.benchmarks.quest.grammar import parsed
 from kbkit.errors import BadInputError, KbError
@@ -28,7 +29,6 @@ _DOWN = re.compile(
 _UP = re.compile(
     r"(has_?)?(super\w*|parent|broader|hypernym)\w*|part_of|(sub_?(class|category|field|topic)_of)|is_?a|kind_of"
 )
-_YEARS = (1000, 2100)
 _FEW_NUMBERS = 50
 _MAX_VALUES = 5_000
 _STRING, _NUMBER = "VARCHAR", ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
@@ -62,7 +62,7 @@ class Family:
         """Return the phrase of the category with this name."""
         if self.attribute is not None and name[:1].islower() and self.pattern.endswith(f" is {phrases.NAME}"):
             name = f'"{name}"'  # a common noun would need an article
-        shown = with_article(name, self.other, self.article) if self.other else name
+        shown = named(name, self.other, self.article) if self.other else name
         return self.pattern.replace(phrases.NAME, shown)
 
     @property
@@ -235,7 +235,7 @@ def _attributes(kb: KnowledgeBase, domain: str) -> Iterator[Family]:
         return
     counts = " UNION ALL ".join(_counts_sql(node_type.table, position, a) for position, a in enumerate(usable))
     for position, distinct, count, low, high in kb.tables.lookup(f"{counts} ORDER BY position").iter_rows():
-        years = low is not None and low >= _YEARS[0] and high <= _YEARS[1]
+        years = low is not None and low >= YEARS[0] and high <= YEARS[1]
         if _groups(usable[position], distinct, count, years=years):
             yield _attribute(domain, usable[position], years=years)
 
@@ -260,4 +260,4 @@ def _attribute(domain: str, attribute: Attribute, *, years: bool) -> Family:
     several = attribute.type.endswith("[]")
     tree = Filter(Nodes(domain), (Condition(attribute.name, "=", (Slot("value"),)),))
     pattern = phrases.of_attribute(domain, attribute.label or attribute.name, year=years, several=several)
-    return Family(str(tree), pattern, attribute, fact=facts.of_attribute(domain, attribute))
+    return Family(str(tree), pattern, attribute, fact=facts.of_attribute(domain, attribute, years=years))

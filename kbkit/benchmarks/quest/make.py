@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import random
@@ -20,6 +21,7 @@ from kbkit.benchmarks.documents import Document, Passage
 from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.pipeline import Item, Output, Pipeline, Progress, Stage, generation, models, origin
 from kbkit.benchmarks.quest import augment, facts, label, paraphrase, records
+from kbkit.benchmarks.quest.categories import NoCategoriesError
 from kbkit.benchmarks.quest.dataset import DOCUMENTS
 from kbkit.benchmarks.quest.draft import (
     CATEGORIES,
@@ -82,7 +84,7 @@ def make(
             raise KbError(f"None of the {len(seen)} queries remains: {reasons}", f"See {out / 'stages'}")
         made = records.records(complete, settings.domains)
         report = records.report(drawn.families, drawn.shapes, made, seen)
-        frame, silent = _write_documents(run.draft, out / DOCUMENTS)
+        frame, silent = _write_documents(kb, run.draft.settings, [run.draft.facts], out / DOCUMENTS)
         report["documents"] = {
             "count": frame.height,
             "without text": silent,
@@ -301,15 +303,22 @@ def _removal_reason(one: Label, require: str) -> str:
 def write_documents(kb: KnowledgeBase, settings: QuestSettings, path: Path) -> tuple[pl.DataFrame, int]:
     """Write the documents of a dataset with these settings; return their titles and the number without text."""
     documents.check_types(kb, settings.domains, settings.without, texts=settings.texts)
-    return _write_documents(Draft(kb, settings), path)
+    found = []
+    for domain in settings.domains:
+        with contextlib.suppress(NoCategoriesError):  # then there is nothing that texts should show
+            found.append(Draft(kb, replace(settings, domains=(domain,))).facts)
+    return _write_documents(kb, settings, found, path)
 
 
-def _write_documents(draft: Draft, path: Path) -> tuple[pl.DataFrame, int]:
-    frame = documents.titles(draft.kb, draft.settings.domains)
+def _write_documents(
+    kb: KnowledgeBase, settings: QuestSettings, found: Sequence[pl.DataFrame], path: Path
+) -> tuple[pl.DataFrame, int]:
+    frame = documents.titles(kb, settings.domains)
     further = None
-    if draft.with_facts:
-        further = draft.facts.select("id", further=pl.col("facts").list.join("\n"))
-    return frame, documents.write(draft.kb, frame, path, draft.settings.without, further)
+    if any(facts_of.height for facts_of in found):
+        known = pl.concat(found).unique("id", keep="first", maintain_order=True)
+        further = known.select("id", further=pl.col("facts").list.join("\n"))
+    return frame, documents.write(kb, frame, path, settings.without, further)
 
 
 def _write(
@@ -325,8 +334,8 @@ def _write(
     }
     if augmented:
         texts[augment.FILE] = json_lines(augmented)
-    else:
-        (out / augment.FILE).unlink(missing_ok=True)
     texts[DETAILS] = json_lines(rows)
     texts[ABOUT] = json.dumps(about, ensure_ascii=False, indent=2) + "\n"
     write_files({out / name: text for name, text in texts.items()})
+    if not augmented:
+        (out / augment.FILE).unlink(missing_ok=True)

@@ -12,22 +12,23 @@ import polars as pl
 from numpy.typing import NDArray
 
 from kbkit.answers import english, syntax
+from kbkit.answers.english import YEARS
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, quote
 
 _UNITS = {
     "m": "m", "km": "km", "cm": "cm", "mm": "mm", "ft": "ft", "km2": "km²", "m2": "m²", "kg": "kg", "g": "g",
     "lb": "lb",
-    "minutes": "minutes", "min": "minutes", "seconds": "seconds", "hours": "hours", "days": "days", "years": "years",
+    "minutes": "minutes", "seconds": "seconds", "hours": "hours", "days": "days", "years": "years",
     "usd": "US dollars", "eur": "euros", "gbp": "pounds", "percent": "percent",
 }  # fmt: skip
-_LONG = {"max": "maximum", "min": "minimum", "avg": "average", "num": "number of", "gross": "gross revenue"}
+_LONG = {"max": "maximum", "min": "minimum", "avg": "average", "gross": "gross revenue"}
 # Numbers that identify nodes or place them on a map say nothing that a person would ask for.
 _IDENTIFIERS = re.compile(
     r"(?:.*_)?(?:id|ids|idx|index|key|code|number|no|rank|iri|uri|url|isbn|issn|doi|zip|latitude|longitude|lat|lon)"
 )
 _NUMERIC = re.compile(r"(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|DECIMAL.*)")
-_YEARS = (1000, 2100)
+_NUMBER_OF = frozenset(("num", "number", "count", "n"))  # num_votes: at least 5 votes
 _RANKS = (1.0, 1.5, 2.0, 3.0)
 """Ranks at which a threshold is tried, relative to the wanted number of answers."""
 _MAX_VALUES, _MAX_LENGTH = 50, 30
@@ -109,7 +110,7 @@ def _are_years(attribute: Attribute, column: NDArray[np.float64]) -> bool:
     known = column[np.isfinite(column)]
     words = attribute.name.casefold().split("_")
     is_named = "year" in words or english.is_participle(words[-1])
-    return is_named and bool(len(known)) and bool(((known >= _YEARS[0]) & (known <= _YEARS[1])).all())
+    return is_named and bool(len(known)) and bool(((known >= YEARS[0]) & (known <= YEARS[1])).all())
 
 
 def _intervals(column: NDArray[np.float64], gold: int, wanted: int, *, are_years: bool) -> list[tuple[float, float]]:
@@ -204,6 +205,8 @@ def _equal(attribute: Attribute, value: str) -> Condition:
 def _noun(attribute: Attribute) -> tuple[str, str]:
     """Return an attribute as a noun, and its unit: ``max_depth_m`` is (maximum depth, m)."""
     words = (attribute.label or attribute.name).replace("_", " ").split()
+    if len(words) > 1 and words[0].casefold() in _NUMBER_OF:
+        return " ".join(words[1:]).removeprefix("of "), ""
     unit = _UNITS.get(words[-1].casefold(), "") if len(words) > 1 else ""
     named = words[:-1] if unit else words
     return " ".join(_LONG.get(word.casefold(), word) for word in named), unit

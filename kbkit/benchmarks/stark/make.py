@@ -109,6 +109,16 @@ class _Run:
         assert self.settings.target is not None
         return self.settings.target
 
+    @property
+    def max_answers(self) -> int:
+        assert self.settings.max_answers is not None
+        return self.settings.max_answers
+
+    @property
+    def max_candidates(self) -> int:
+        assert self.settings.max_candidates is not None
+        return self.settings.max_candidates
+
     @cached_property
     def _text_nouns(self) -> dict[str, str]:
         """What to call the texts of each type."""
@@ -148,7 +158,7 @@ class _Run:
             "roles": [asdict(role) for role in self.roles.values()],
             "properties": settings.max_properties,
             "candidates": [settings.min_candidates, settings.max_candidates],
-            "answers": settings.max_answers,
+            "answers": self.max_answers,
             "weight": settings.weight,
             "target": asdict(self.target),
             "relations_only": settings.relations_only,
@@ -160,9 +170,9 @@ class _Run:
         """Run all stages."""
         kb, settings = self.kb, self.settings
         count = int(settings.count * (_SPARE_WITH_MODEL if self.calls else _SPARE)) + 5
-        bounds = (settings.min_candidates, settings.max_candidates)
+        bounds = (settings.min_candidates, self.max_candidates)
         batch = _BATCH_WITH_MODEL if self.calls else _BATCH
-        wanted = self.target.counts(count, settings.max_answers)
+        wanted = self.target.counts(count, self.max_answers)
         drawn = pipeline.rows(
             RELATIONAL,
             lambda: relational.draw(kb, list(self.templates.values()), wanted, settings.seed, bounds, settings.weight),
@@ -178,7 +188,7 @@ class _Run:
         if self.calls:
             return list(complete[: self.settings.count])
         counts = [len(query[Verified].answers) for query in complete]
-        wanted = self.target.counts(min(self.settings.count, len(complete)), self.settings.max_answers)
+        wanted = self.target.counts(min(self.settings.count, len(complete)), self.max_answers)
         return [complete[position] for position in select(counts, wanted)]
 
     # -- stage 2 ------------------------------------------------------------------------------------------------------
@@ -199,7 +209,7 @@ class _Run:
             properties: list[Property] = []
             dropped = ""
             if rng.random() < (self.settings.relations_only or 0):
-                dropped = "more candidates than answers" if len(nodes) > self.settings.max_answers else ""
+                dropped = "more candidates than answers" if len(nodes) > self.max_answers else ""
             elif self.calls and with_text:
                 count = 1 + int(rng.integers(self.settings.max_properties))
                 waiting.append((position, documents[gold], role, count))
@@ -375,8 +385,8 @@ class _Run:
             dropped = "the gold answer does not pass"
         elif leaks(query[Wording].query, (name for document, _ in accepted for name in document.names)):
             dropped = "the query names an answer"
-        elif len(accepted) > self.settings.max_answers:
-            dropped = f"more than {self.settings.max_answers} answers"
+        elif len(accepted) > self.max_answers:
+            dropped = f"more than {self.max_answers} answers"
         if dropped:
             return Verified(query.id, passes, Entity(*_node(gold)), checks, dropped=dropped)
         proofs = self.kb.answers(query[Grounding].expression).proofs([document.id for document, _ in accepted])

@@ -115,7 +115,7 @@ def _known(entities: Iterable[Any], path: Path) -> pl.DataFrame:
     ]
     known = pl.DataFrame(rows, schema=_KNOWN, orient="row").unique(maintain_order=True)
     for (number,) in known.filter(pl.col("node").is_duplicated()).select("node").head(1).iter_rows():
-        raise BadInputError(f"Number {number} stands for two nodes in {path}", "A number has one type and key")
+        raise BadInputError(f"Duplicate number {number} in {path}", "Restore the file: a number has one type and key")
     return known
 
 

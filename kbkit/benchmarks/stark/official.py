@@ -1,7 +1,7 @@
 """Scores over the candidates of a KB, as the ``Evaluator`` of the package stark-qa computes them.
 
-In stark_qa/evaluator.py, answers and results that are no candidates do not count, neither as wrong nor in the number of
-answers, and a query without an answer among the candidates scores 0.
+In stark_qa/evaluator.py, answers and results that are not candidates do not count, neither as wrong nor in the number
+of answers, and a query without an answer among the candidates scores 0.
 
 It differs in answers that a run does not return. Here they have no rank. The evaluator ranks all candidates, those not
 returned after the results and with equal scores, which torch orders arbitrarily. So its reciprocal rank of a query

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from kbkit.answers.syntax import Nodes
 from kbkit.benchmarks.documents import Document, Span
 from kbkit.benchmarks.evidence import Matcher, folded
 from kbkit.benchmarks.stark.conditions import Condition, Conditions
@@ -110,11 +111,20 @@ class Chooser:
         found = []
         for one in properties:
             if one.condition:
-                kept = self._kb.answers(f"{self._type(candidates)}{{{one.condition}}}").ids
-                found.append(np.isin(candidates, kept))
+                found.append(self._meet(candidates, one))
             else:
                 found.append(self.mentions.mask(self.mentions.stems(one.text), candidates))
         return found
+
+    def _meet(self, candidates: Sequence[int], one: Property) -> Mask:
+        """Return which candidates meet a condition; those whose primary type lacks the attribute do not."""
+        types = np.array([self._documents[node].type for node in candidates], object)
+        mask = np.zeros(len(candidates), bool)
+        for name in np.unique(types).tolist():
+            if any(attribute.name == one.field for attribute in self._kb.schema.type(name).attributes):
+                kept = self._kb.answers(f"{Nodes(name)}{{{one.condition}}}").ids
+                mask |= (types == name) & np.isin(candidates, kept)
+        return mask
 
     def spans(self, node: int, properties: Iterable[Property]) -> tuple[Span | None, ...]:
         """Return for each property where a node's texts mention the phrase, or the value of its attribute."""
@@ -129,11 +139,6 @@ class Chooser:
                 found.append(self.mentions.find(self.mentions.stems(one.text), node))
         return tuple(found)
 
-    def _type(self, candidates: Sequence[int]) -> str:
-        from kbkit.answers.syntax import Nodes
-
-        return str(Nodes(self._documents[candidates[0]].type))
-
     def _options(
         self, candidates: Sequence[int], gold: int, hidden: Sequence[str], role: Role, wanted: int
     ) -> list[_Option]:
@@ -147,7 +152,9 @@ class Chooser:
             _Option(phrase, self.mentions.mask(phrase.stems, candidates), frozenset(phrase.stems))
             for phrase in phrases[:_MAX_PHRASES]
         ]
-        known = self._conditions.setdefault(document.type, Conditions(self._kb, document.type))
+        if document.type not in self._conditions:
+            self._conditions[document.type] = Conditions(self._kb, document.type)
+        known = self._conditions[document.type]
         if not known.is_empty:
             found = known.options(known.values(candidates), gold, wanted)
             options += [_Option(one, mask, frozenset((f"{one.attribute}:",))) for one, mask in found]

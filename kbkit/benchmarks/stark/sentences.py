@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kbkit.answers import english
+from kbkit.answers import articles, english
 from kbkit.answers.noun_phrases import NounPhrase
 from kbkit.benchmarks.stark.textual import Property
 
@@ -64,8 +64,10 @@ def text_noun(node_type: str, fields: Sequence[str]) -> str:
 
 
 def entity_name(name: str, node_type: str, article: str) -> str:
-    """Return a name as sentences have it: titles in quotes, others with their article."""
-    return english.quoted(name) if node_type in _WORKS else english.named(name, article)
+    """Return a name as sentences have it: titles, and names without a capital, in quotes; others with their article."""
+    if node_type in _WORKS or name[:1].islower() or name[:1].isdigit():
+        return english.quoted(name)
+    return articles.named(name, node_type, article)
 
 
 def requirements(properties: Iterable[Property], noun: str, rng: np.random.Generator) -> Requirements:

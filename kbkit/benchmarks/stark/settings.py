@@ -26,7 +26,7 @@ class StarkSettings:
     ``templates``: as in :func:`relational.templates`. ``roles``: replace those of the KB. ``max_properties``: each
     query has 1 to that many. ``max_candidates`` and ``min_candidates``: number of nodes that satisfy the relations
     alone. ``target``: the numbers of answers to aim at, without a model (None: those of the catalogue's dataset, or of
-    STaRK-MAG). ``max_answers`` and ``max_candidates`` of 0: as the target needs them, at least 20 and 50.
+    STaRK-MAG). ``max_answers`` and ``max_candidates`` (None): as the target needs them, at least 20 and 50.
     ``relations_only``: fraction of queries without properties (None: only where no properties leave about as many
     answers as wanted). ``text``: ``name`` if the names of the nodes are their
     texts. ``fractions``: of train, val and test (empty: the paper's).
@@ -37,9 +37,9 @@ class StarkSettings:
     templates: tuple[str, ...] = ()
     roles: tuple[Role, ...] = ()
     max_properties: int = 2
-    max_candidates: int = 0
+    max_candidates: int | None = None
     min_candidates: int = 2
-    max_answers: int = 0
+    max_answers: int | None = None
     weight: str = "uniform"
     target: Target | None = None
     relations_only: float | None = None
@@ -51,13 +51,13 @@ class StarkSettings:
         check_at_least("number of properties", self.max_properties)
         check_at_least("minimum number of candidates", self.min_candidates)
         check_seed(self.seed)
-        if self.max_answers < 0:
-            raise KbError(f"Invalid maximum number of answers: {self.max_answers}", "Use 1 or more")
+        if self.max_answers is not None:
+            check_at_least("maximum number of answers", self.max_answers)
         if self.max_properties > _MAX_PROPERTIES:
             raise KbError(f"Invalid number of properties: {self.max_properties}", f"The maximum is {_MAX_PROPERTIES}")
         if self.weight not in WEIGHTS:
             raise UnknownNameError("weight", self.weight, WEIGHTS)
-        if 0 != self.max_candidates < self.min_candidates:
+        if self.max_candidates is not None and self.max_candidates < self.min_candidates:
             message = f"Invalid number of candidates: {self.min_candidates} to {self.max_candidates}"
             raise KbError(message, "Use a maximum that is not below the minimum")
         if self.relations_only is not None and not 0 <= self.relations_only <= 1:

@@ -26,10 +26,13 @@ _BODY = re.compile(
     r"|Community|Confederation|Convention|Council|Federation|Forum|Fund|Group|Initiative|Institute|League|Market"
     r"|Nations|Organi[sz]ation|Organisation|Pact|Parliament|Partnership|Programme|Society|System|Treaty|Union)\b.*"
 )
-_BEFORE_OF = re.compile(r".*\b(?:Academy|College|Institute|Ministry|Museum|School|University) of .*")
+_BEFORE_OF = re.compile(
+    r".*\b(?:Academy|College|Conservatory|Department|Faculty|Institute|Laboratory|Ministry|Museum|Observatory|School"
+    r"|University) of .*"
+)
 
 
-def with_article(name: str, node_type: str, article: str = "") -> str:
+def named(name: str, node_type: str, article: str = "") -> str:
     """Return a name as it reads within a sentence, with ``the`` if names of its type have it.
 
     ``article`` is the one that the schema gives for the type. Only names of places and organisations are changed;
