@@ -216,7 +216,8 @@ def test_history_restores_multiline_statements(kb: Path) -> None:
         shell.send(ENTER)
         shell.wait("search: Enter searches", gone="I-search")
         assert shell.cursor_line == "world> landlocked"
-        shell.send(ctrl("c"), ctrl("d"))
+        shell.clear()
+        shell.send(ctrl("d"))
         assert shell.ended() == 0
 
 
@@ -267,7 +268,8 @@ def test_history_that_cannot_be_kept(kb: Path, workspace: str) -> None:
         shell.ask("SELECT 1 AS one;")
         shell.send(UP)
         shell.prompted("SELECT 1 AS one;")
-        shell.send(ctrl("c"), ctrl("d"))
+        shell.clear()
+        shell.send(ctrl("d"))
         assert shell.ended() == 0
 
 
