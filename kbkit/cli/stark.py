@@ -205,7 +205,7 @@ def _report(made: NewDataset) -> Sequence[str]:
         lines.append(f"Fewer than {report['wanted']:,} queries: add templates or raise --max-candidates")
     lines += _answers(report)
     lines.append(
-        f"Requirements: {report['phrases']:,} phrases of texts, {report['conditions']:,} attributes;"
+        f"Requirements: {counted(report['phrases'], 'phrase')} of texts, {counted(report['conditions'], 'attribute')};"
         f" {counted(report['relations_only'], 'query', 'queries')} for relations alone"
     )
     if 2 * report["repeating_phrases"] > report["phrases"] > 0:
