@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import kbkit
+from kbkit.answers.noun_phrases import Clause, NounPhrase
 from kbkit.benchmarks import evidence
 from kbkit.benchmarks.dataset import SPLITS
 from kbkit.benchmarks.documents import Document, Passage, Span, read
@@ -436,6 +437,24 @@ def test_selection_comes_close_to_the_wanted_answers() -> None:
     chosen = answer_counts.select(counts, np.array([1] * 10 + [2] * 4 + [6] * 6))
     assert Counter(counts[at] for at in chosen) == {1: 10, 2: 4, 5: 6}
     assert answer_counts.select([3], np.array([1, 1])) == [0]
+
+
+def test_sentences_in_the_singular_are_for_one_answer(made: Output) -> None:
+    """What the sentence supposes, the number of candidates that meet the requirements, is what verification finds."""
+
+    def rows(stage: str) -> dict[str, dict[str, Any]]:
+        lines = (made.folder / "stages" / f"{stage}.jsonl").read_text("utf-8").splitlines()[1:]
+        return {row["id"]: row for row in map(json.loads, lines)}
+
+    supposed, verified = rows("2_textual"), rows("4_verified")
+    complete = [name for name, row in verified.items() if "dropped" not in row]
+    assert complete
+    assert [supposed[name]["answers"] for name in complete] == [len(verified[name]["answers"]) for name in complete]
+    phrase = NounPhrase("lake", (Clause("lies in Chad", "lie in Chad"),))
+    required = sentences.Requirements("is deep", "are deep", (), (), ("with fish",))
+    for answers, singular in ((1, True), (2, False)):
+        drawn = {sentences.sentences(phrase, required, "", answers, np.random.default_rng(i))[1] for i in range(200)}
+        assert any(re.search(r"\blake\b", query) for query in drawn) == singular
 
 
 @pytest.mark.parametrize(("several", "mean"), [(1.2, 3), (-0.1, 3), (0.5, 1.2), (0.0, 2.0)])

@@ -47,10 +47,6 @@ class Matcher:
         """Return the distinct words of a text, stemmed, without stop words."""
         return self._words(text)
 
-    def is_shared(self, words: Iterable[str], limit: float) -> bool:
-        """Return whether each word is in two documents or more, but in at most a fraction ``limit`` of them."""
-        return all(2 <= self._text.frequency(word) <= max(2, limit * self._text.documents) for word in words)
-
     def _weight(self, word: str) -> float:
         """Return BM25's inverse document frequency of a word."""
         frequency = self._text.frequency(word)

@@ -56,8 +56,8 @@ def requirements(
                     Property(text, span.field, span.start, span.end, span.text, kind=stated[text])
                     for text, span in zip(texts, spans, strict=True)
                 ],
-                " ".join(answer.value["category"].split()),
-                by_kind[NEGATIVE],
+                category=" ".join(answer.value["category"].split()),
+                negative=by_kind[NEGATIVE],
                 dropped="" if texts else "no properties: all are empty or have the answer's name",
             )
         )

@@ -116,6 +116,10 @@ class Chooser:
                 found.append(self.mentions.mask(self.mentions.stems(one.text), candidates))
         return found
 
+    def count(self, candidates: Sequence[int], properties: Iterable[Property]) -> int:
+        """Return how many candidates have all properties."""
+        return int(np.logical_and.reduce([np.ones(len(candidates), bool), *self.masks(candidates, properties)]).sum())
+
     def _meet(self, candidates: Sequence[int], one: Property) -> Mask:
         """Return which candidates meet a condition; those whose primary type lacks the attribute do not."""
         types = np.array([self._documents[node].type for node in candidates], object)

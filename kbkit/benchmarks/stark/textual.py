@@ -46,12 +46,14 @@ class Property:
 class Requirement(Row):
     """The id of the gold answer, the role of the person who asks, and the properties.
 
+    ``answers`` is the number of candidates that have all of them, where it is known before they are verified.
     For products also the general ``category``, and what ``negative`` reviews say.
     """
 
     gold: int
     role: str
     properties: list[Property] = dataclasses.field(default_factory=list)
+    answers: int = 0
     category: str = ""
     negative: list[str] = dataclasses.field(default_factory=list)
 

@@ -1,0 +1,379 @@
+"""The four stages of a generated STaRK dataset (section 2.4 of the paper), each with its own table."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kbkit.answers.noun_phrases import NounPhrase
+from kbkit.answers.templates import Template
+from kbkit.benchmarks.documents import Document, Passage, read, types_with_text
+from kbkit.benchmarks.evidence import Matcher, leaks
+from kbkit.benchmarks.pipeline import Item, Pipeline, models, origin
+from kbkit.benchmarks.stark import fuse, relational, sentences, textual, verify
+from kbkit.benchmarks.stark import products as goods
+from kbkit.benchmarks.stark.answer_counts import Target, select
+from kbkit.benchmarks.stark.fuse import FUSED, Wording, count_words
+from kbkit.benchmarks.stark.relational import RELATIONAL, Entity, Grounding
+from kbkit.benchmarks.stark.requirements import Chooser, fits
+from kbkit.benchmarks.stark.settings import NAME_TEXT, StarkSettings
+from kbkit.benchmarks.stark.textual import READER, TEXTUAL, Property, Requirement
+from kbkit.benchmarks.stark.verify import VERIFIED, Answer, Check, Judgement, Proof, Verified
+from kbkit.kb import KnowledgeBase
+from kbkit.llm.calls import Calls
+from kbkit.schema import Role
+
+PROMPTS = ("stark_properties", "stark_fuse", "stark_rephrase", "stark_verify")
+PRODUCT_PROMPTS = ("stark_product_properties", "stark_product_fuse", "stark_product_category")
+_BATCH, _BATCH_WITH_MODEL = 200, 25
+"""Rows per batch: fewer with models, because each candidate's document is a call."""
+_SPARE, _SPARE_WITH_MODEL = 1.5, 1.2
+"""Groundings per query: some are dropped, and a selection comes closer to the wanted numbers of answers."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """The inputs of all stages; the settings are complete."""
+
+    kb: KnowledgeBase
+    settings: StarkSettings
+    calls: Calls | None
+    matcher: Matcher
+    templates: dict[str, Template]
+
+    @cached_property
+    def phrases(self) -> dict[str, NounPhrase | None]:
+        """The answers of each template in words."""
+        return {name: relational.phrase(self.kb, template) for name, template in self.templates.items()}
+
+    @cached_property
+    def roles(self) -> dict[str, Role]:
+        """The roles by name."""
+        return {role.name: role for role in self.settings.roles or self.kb.schema.roles}
+
+    @property
+    def asks_for_products(self) -> bool:
+        """Whether a role asks for products."""
+        return any(role.products for role in self.roles.values())
+
+    @cached_property
+    def types_with_text(self) -> set[str]:
+        """The types whose nodes have texts."""
+        return types_with_text(self.kb)
+
+    @property
+    def target(self) -> Target:
+        """The numbers of answers to aim at."""
+        assert self.settings.target is not None
+        return self.settings.target
+
+    @property
+    def max_answers(self) -> int:
+        """The maximum number of answers of a query."""
+        assert self.settings.max_answers is not None
+        return self.settings.max_answers
+
+    @property
+    def max_candidates(self) -> int:
+        """The maximum number of nodes that satisfy the relations."""
+        assert self.settings.max_candidates is not None
+        return self.settings.max_candidates
+
+    @cached_property
+    def _text_nouns(self) -> dict[str, str]:
+        """What to call the texts of each type."""
+        rows = self.kb.tables.rows(
+            "SELECT n.type::VARCHAR, list(DISTINCT t.field::VARCHAR) FROM texts t JOIN nodes n USING (id) GROUP BY 1"
+        )
+        return {kind: sentences.text_noun(kind, sorted(fields)) for kind, fields in rows}
+
+    def text_noun(self, node_type: str) -> str:
+        """Return what to call the texts of a type: description, title or abstract."""
+        if self.settings.text:
+            return sentences.text_noun(node_type, [self.settings.text])
+        return self._text_nouns.get(node_type, "text")
+
+    def documents(self, ids: Iterable[int]) -> dict[int, Document]:
+        """Return the documents of nodes; with the name as the text if the settings say so."""
+        found = read(self.kb, ids)
+        if not self.settings.text:
+            return found
+        return {n: dataclasses.replace(d, passages=(Passage(NAME_TEXT, d.name),)) for n, d in found.items()}
+
+    def rng(self, stage: int, query: Item) -> np.random.Generator:
+        """Return a generator for one query in one stage, independent of all others."""
+        return np.random.default_rng((self.settings.seed, stage, int(query.id)))
+
+    def about(self, chosen: Sequence[Template]) -> dict[str, Any]:
+        """Return everything that the rows depend on."""
+        settings = self.settings
+        return {
+            **origin(self.kb),
+            "queries": settings.count,
+            "seed": settings.seed,
+            "templates": [
+                {"id": t.id, "expression": str(t.tree()), "question": t.question, "exclude_start": t.exclude_start}
+                for t in chosen
+            ],
+            "roles": [asdict(role) for role in self.roles.values()],
+            "properties": settings.max_properties,
+            "candidates": [settings.min_candidates, settings.max_candidates],
+            "answers": self.max_answers,
+            "weight": settings.weight,
+            "target": asdict(self.target),
+            "relations_only": settings.relations_only,
+            "text": settings.text,
+            **models(self.calls, (*PROMPTS, *(PRODUCT_PROMPTS if self.asks_for_products else ()))),
+        }
+
+    def stages(self, pipeline: Pipeline) -> list[Item]:
+        """Run all stages."""
+        kb, settings = self.kb, self.settings
+        count = int(settings.count * (_SPARE_WITH_MODEL if self.calls else _SPARE)) + 5
+        bounds = (settings.min_candidates, self.max_candidates)
+        batch = _BATCH_WITH_MODEL if self.calls else _BATCH
+        wanted = self.target.counts(count, self.max_answers)
+        drawn = pipeline.rows(
+            RELATIONAL,
+            lambda: relational.draw(kb, list(self.templates.values()), wanted, settings.seed, bounds, settings.weight),
+        )
+        queries = [Item(row) for row in drawn]
+        pipeline.advance(TEXTUAL, queries, self.textual, batch)
+        pipeline.advance(FUSED, queries, self.fused, batch)
+        pipeline.advance(VERIFIED, queries, self.verified, batch)
+        return queries
+
+    def selected(self, complete: Sequence[Item]) -> list[Item]:
+        """Return the queries of the dataset; without a model those whose numbers of answers fit the target best."""
+        if self.calls:
+            return list(complete[: self.settings.count])
+        counts = [len(query[Verified].answers) for query in complete]
+        wanted = self.target.counts(min(self.settings.count, len(complete)), self.max_answers)
+        return [complete[position] for position in select(counts, wanted)]
+
+    # -- stage 2 ------------------------------------------------------------------------------------------------------
+
+    def textual(self, queries: Sequence[Item]) -> list[Requirement]:
+        """Choose the gold answer, the role and the properties of each query."""
+        documents = self.documents(node for query in queries for node in query[Grounding].candidates)
+        chooser = Chooser(self.kb, self.matcher, documents)
+        rows: list[Requirement] = []
+        waiting: list[tuple[int, Document, Role, int]] = []
+        for position, query in enumerate(queries):
+            rng = self.rng(2, query)
+            nodes = query[Grounding].candidates
+            with_text = [node for node in nodes if documents[node].passages]
+            node_type = documents[nodes[0]].type
+            role = textual.role_for(list(self.roles.values()), node_type, rng)
+            gold = (with_text or nodes)[int(rng.integers(len(with_text or nodes)))]
+            properties: list[Property] = []
+            dropped = ""
+            if rng.random() < (self.settings.relations_only or 0):
+                dropped = "more candidates than answers" if len(nodes) > self.max_answers else ""
+            elif self.calls and with_text:
+                count = 1 + int(rng.integers(self.settings.max_properties))
+                waiting.append((position, documents[gold], role, count))
+            elif not self.calls:
+                hidden = [name for node in nodes for name in documents[node].names]
+                if self.settings.text:
+                    hidden = []
+                hidden += [slot.name for slot in query[Grounding].slots.values()]
+                limit = self.settings.max_properties
+                wanted, alone = query[Grounding].wanted, self.settings.relations_only is None
+                gold, properties = chooser.choose(nodes, hidden, role, wanted, limit, rng, alone=alone)
+                # Types without texts and attributes are asked for by relations alone, as phenotypes in the paper.
+                has_any = node_type in self.types_with_text or bool(self.settings.text)
+                if not properties and has_any and not (alone and fits(len(nodes), wanted)):
+                    dropped = "no telling phrase or condition"
+            elif node_type in self.types_with_text:
+                dropped = "no candidate has a text"
+            answers = 0 if self.calls else chooser.count(nodes, properties)
+            rows.append(Requirement(query.id, gold, role.name, properties, answers, dropped=dropped))
+        if self.calls and waiting:
+            self._ask(self.calls, waiting, rows)
+        return rows
+
+    def _ask(self, calls: Calls, waiting: Sequence[tuple[int, Document, Role, int]], rows: list[Requirement]) -> None:
+        """Set the rows that wait for properties, each with its position, gold answer, role and number of properties."""
+        of_products = [one for one in waiting if one[2].products]
+        others = [one for one in waiting if not one[2].products]
+        if of_products:
+            positions, golds, roles, _ = zip(*of_products, strict=True)
+            found = goods.requirements(calls, self.matcher, golds, roles, [rows[at].id for at in positions])
+            for position, row in zip(positions, found, strict=True):
+                rows[position] = row
+        if others:
+            positions, golds, roles, counts = zip(*others, strict=True)
+            answers = textual.from_model(calls, self.matcher, golds, roles, counts)
+            for position, (properties, reason) in zip(positions, answers, strict=True):
+                rows[position] = dataclasses.replace(rows[position], properties=properties, dropped=reason)
+
+    # -- stage 3 ------------------------------------------------------------------------------------------------------
+
+    def fused(self, queries: Sequence[Item]) -> list[Wording]:
+        """Word each query; drop those that name the gold answer."""
+        golds = read(self.kb, (query[Requirement].gold for query in queries))
+        if self.calls:
+            wordings = self._fused(self.calls, queries, [golds[query[Requirement].gold].type for query in queries])
+        else:
+            wordings = [self._worded(query) for query in queries]
+        return [
+            dataclasses.replace(row, dropped="the query names its answer")
+            if row.query and leaks(row.query, golds[query[Requirement].gold].names)
+            else row
+            for query, row in zip(queries, wordings, strict=True)
+        ]
+
+    def _fused(self, calls: Calls, queries: Sequence[Item], types: Sequence[str]) -> list[Wording]:
+        """Word queries with the first model and paraphrase them with the second; ``types`` are those of the answers."""
+        roles = [self.roles.get(query[Requirement].role, READER) for query in queries]
+        of_products = [bool(query[Requirement].category) for query in queries]
+        wordings: dict[int, Wording] = {}
+        for products in (True, False):
+            at = [position for position, one in enumerate(of_products) if one == products]
+            part, asking = [queries[i] for i in at], [roles[i] for i in at]
+            found = (
+                goods.fused(calls, part, asking)
+                if products
+                else fuse.fused(calls, part, [types[i] for i in at], asking)
+            )
+            wordings |= dict(zip(at, found, strict=True))
+        ordered = [wordings[position] for position in range(len(queries))]
+        return fuse.rephrased(calls, queries, ordered, types, roles)
+
+    def _worded(self, query: Item) -> Wording:
+        """Word a query without a model: in a frame, or after the question of a template that cannot be worded."""
+        rng, grounding, required = self.rng(3, query), query[Grounding], query[Requirement]
+        phrase = self.phrases[grounding.template]
+        gold_type = self.kb.schema.type_of(required.gold).name
+        words = sentences.requirements(required.properties, self.text_noun(gold_type), rng)
+        if phrase is None:
+            asked = (
+                f"{grounding.question} Name only those that {words.several}." if words.several else grounding.question
+            )
+            plain, varied, relations = asked, asked, grounding.question
+        else:
+            if phrase.is_other and not self._includes_start(grounding):
+                phrase = dataclasses.replace(phrase, is_other=False)
+            articles = {kind.name: kind.article for kind in self.kb.schema.node_types}
+            named = phrase.filled(
+                {
+                    slot: sentences.entity_name(one.name, one.type, articles.get(one.type, ""))
+                    for slot, one in grounding.slots.items()
+                }
+            )
+            plain, varied = sentences.sentences(named, words, required.role, required.answers, rng)
+            relations = named.text(is_plural=True)
+        return Wording(query.id, plain, varied, count_words(relations), count_words(words.several))
+
+    def _includes_start(self, grounding: Grounding) -> bool:
+        """Return whether *other* is needed: the relations lead back to a node that the query names."""
+        expression = self.templates[grounding.template].expression
+        keys: dict[str, Any] = {slot: f"#{entity.key}" for slot, entity in grounding.slots.items()}
+        found = self.kb.answers(expression, **keys)
+        return any(f"{one.type}#{one.key}" in found for one in grounding.slots.values())
+
+    # -- stage 4 ------------------------------------------------------------------------------------------------------
+
+    def verified(self, queries: Sequence[Item]) -> list[Verified]:
+        """Verify the candidates of each query, with proofs of their relations and spans of their texts."""
+        documents = self.documents(node for query in queries for node in query[Grounding].candidates)
+        chooser = Chooser(self.kb, self.matcher, documents)
+        if not self.calls:
+            return [self._by_rule(query, chooser, documents) for query in queries]
+        texts = {query.id: [p.text for p in fuse.used_properties(query)] for query in queries}
+        left_out = self._of_other_categories(self.calls, queries, documents)
+        asked = [
+            (query.id, node)
+            for query in queries
+            for node in query[Grounding].candidates
+            if texts[query.id] and (query.id, node) not in left_out
+        ]
+        found = verify.by_models(self.calls, [(texts[name], documents[node]) for name, node in asked])
+        judged = dict(zip(asked, found, strict=True))
+        return [
+            self._verified(
+                query,
+                [
+                    (documents[n], left_out.get((query.id, n)) or judged.get((query.id, n), []))
+                    for n in query[Grounding].candidates
+                ],
+            )
+            for query in queries
+        ]
+
+    def _of_other_categories(
+        self, calls: Calls, queries: Sequence[Item], documents: Mapping[int, Document]
+    ) -> dict[tuple[str, int], list[Judgement]]:
+        """Return the candidates of products that are of another general category, with this judgement."""
+        asked = [
+            (query, node) for query in queries if query[Requirement].category for node in query[Grounding].candidates
+        ]
+        pairs = [(query[Requirement].category, documents[node]) for query, node in asked]
+        belongs = goods.in_category(calls, pairs) if pairs else []
+        counts = {query.id: len(fuse.used_properties(query)) for query, _ in asked}
+        return {
+            (query.id, node): [verify.of_other_category(counts[query.id])]
+            for (query, node), one in zip(asked, belongs, strict=True)
+            if not one
+        }
+
+    def _by_rule(self, query: Item, chooser: Chooser, documents: Mapping[int, Document]) -> Verified:
+        nodes, properties = query[Grounding].candidates, query[Requirement].properties
+        masks = chooser.masks(nodes, properties)
+        judgements = verify.by_rule(masks, len(nodes)) if properties else [[] for _ in nodes]
+        spans = [
+            [one._replace(spans=chooser.spans(node, properties)) for one in judged]
+            if all(mask[row] for mask in masks)
+            else judged
+            for row, (node, judged) in enumerate(zip(nodes, judgements, strict=True))
+        ]
+        return self._verified(query, [(documents[node], judged) for node, judged in zip(nodes, spans, strict=True)])
+
+    def _verified(self, query: Item, judged: Sequence[tuple[Document, list[Judgement]]]) -> Verified:
+        accepted = [
+            (document, judgements) for document, judgements in judged if all(one.verdict.accepts for one in judgements)
+        ]
+        gold = next(document for document, _ in judged if document.id == query[Requirement].gold)
+        passes = any(document.id == gold.id for document, _ in accepted)
+        checks = [
+            Check(*_node(document), [one.verdict for one in judgements])
+            for document, judgements in judged
+            if judgements
+        ]
+        dropped = ""
+        if not passes:
+            dropped = "the gold answer does not pass"
+        elif leaks(query[Wording].query, (name for document, _ in accepted for name in document.names)):
+            dropped = "the query names an answer"
+        elif len(accepted) > self.max_answers:
+            dropped = f"more than {self.max_answers} answers"
+        if dropped:
+            return Verified(query.id, passes, Entity(*_node(gold)), checks, dropped=dropped)
+        proofs = self.kb.answers(query[Grounding].expression).proofs([document.id for document, _ in accepted])
+        answers = [
+            Answer(*_node(document), proof.lines(), self._evidence(fuse.used_properties(query), judgements, document))
+            for (document, judgements), proof in zip(accepted, proofs, strict=True)
+        ]
+        return Verified(query.id, passes, Entity(*_node(gold)), checks, answers)
+
+    def _evidence(
+        self, properties: Sequence[Property], judgements: Sequence[Judgement], document: Document
+    ) -> list[Proof]:
+        """Return the span that shows each property: a verifier's, or else the best match."""
+        result = []
+        for number, entry in enumerate(properties):
+            span = next((one.spans[number] for one in judgements if one.spans[number] is not None), None)
+            if span is None:
+                span = self.matcher.match([entry.text], [document])[0].span
+            result.append(Proof(number, span.field, span.start, span.end, span.text))
+        return result
+
+
+def _node(document: Document) -> tuple[str, str, str]:
+    return document.type, document.key, document.name
