@@ -59,7 +59,7 @@ def make(
         typer.Option(
             "--max-candidates",
             metavar="N",
-            help="Maximum number of nodes that match the relations (default: 3 times the maximum of answers).",
+            help="Maximum number of nodes that match the relations (default: 3 times --max-answers, at least 50).",
         ),
     ] = None,
     min_candidates: Annotated[

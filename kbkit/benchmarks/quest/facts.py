@@ -66,7 +66,7 @@ def of_head(domain: str, label: str, other: str) -> Fact:
         return _as_noun(subject, has_as[1])
     clause = phrases.finite(label)
     if not clause:
-        return Fact(f"{possessive} {label} is {NAMES}.", f"{possessive} {phrases.plural_noun(label)} are {NAMES}.")
+        return Fact(f"{possessive} {label} is {NAMES}.", f"{possessive} {english.plural(label)} are {NAMES}.")
     sentence = f"{subject} {clause.replace('{}', NAMES)}." if "{}" in clause else f"{subject} {clause} {NAMES}."
     return _of_noun(subject, label, clause, noun) or _same(sentence)
 
@@ -74,7 +74,7 @@ def of_head(domain: str, label: str, other: str) -> Fact:
 def _as_noun(subject: str, noun: str) -> Fact:
     """Return the fact that a node has others in a role: ``It has {names} as members``."""
     one = f"{subject} has {NAMES} as {english.with_article(noun)}."
-    return Fact(one, f"{subject} has {NAMES} as {phrases.plural_noun(noun)}.")
+    return Fact(one, f"{subject} has {NAMES} as {english.plural(noun)}.")
 
 
 def _of_noun(subject: str, label: str, clause: str, noun: str) -> Fact | None:

@@ -43,13 +43,6 @@ def finite(label: str) -> str:
     return re.sub(r"^is born\b", "was born", clause)
 
 
-def plural_noun(noun: str) -> str:
-    """Return the plural of a noun phrase whose last noun counts: official or national languages, heads of state."""
-    first, of, rest = noun.partition(" of ")
-    before, space, last = first.rpartition(" ")
-    return before + space + english.plural(last) + of + rest
-
-
 def agreeing(label: str) -> str:
     """Return a label as a verb for heads in the plural, or "" if it is a noun.
 
@@ -114,7 +107,7 @@ def of_tail(domain: str, label: str) -> str:
     noun = noun_of(label)
     if noun:
         same = noun.casefold() == spoken(domain).casefold()
-        return f"{things} of {NAME}" if same else f"{things} {_who(domain)} are {plural_noun(noun)} of {NAME}"
+        return f"{things} of {NAME}" if same else f"{things} {_who(domain)} are {english.plural(noun)} of {NAME}"
     if not clause:
         return f"{things} {_who(domain)} are linked to {NAME}"
     by = passive(label)

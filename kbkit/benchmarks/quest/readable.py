@@ -76,7 +76,7 @@ def _around(pattern: str) -> tuple[tuple[str, ...], frozenset[str]]:
 
 
 def _repeats(phrase: str, name: list[str], pattern: str) -> bool:
-    """Return whether a word is said twice in a row, or the name says the verb or the head again: rated Not Rated."""
+    """Return whether a word occurs twice in a row, or the name repeats the verb or the head: rated Not Rated."""
     words = [word.casefold() for word in _WORD.findall(phrase)]
     if any(one == other for one, other in itertools.pairwise(words)):
         return True
