@@ -1,0 +1,161 @@
+"""Instances of SKA-Bench (section 3.1 of the paper): a question, its answers, and positive and noisy units.
+
+An instance is self-contained: its units are what a model reads, and where its question was made from a query, that
+query runs on the units alone (:mod:`kbkit.benchmarks.ska.solve`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from kbkit.benchmarks.dataset import json_lines
+from kbkit.benchmarks.rows import from_json, to_json
+from kbkit.directory.files import write_files
+from kbkit.errors import BadInputError, KbError
+
+FILE = "instances.jsonl"
+FORMS = ("kg", "table", "kg+text", "table+text")
+"""The forms of structured knowledge, in the order of the paper's tables."""
+TRIPLE, ROW, PASSAGE = KINDS = ("triple", "row", "passage")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit of knowledge: a ``triple``, a ``row`` or a ``passage``.
+
+    ``content`` is what a model reads: head, relation and tail; the cells of a row, in the order of the header; the
+    title and the text of a passage. ``source`` says where it comes from: for a triple the head (``type#key``), the
+    relation and the tail (``type#key``; empty for the value of an attribute); for a row the table and the position in
+    it; for a passage the node (``type#key``), the field and its position. ``position`` is the place of a row in the
+    full table, synthesized rows included. ``synthesized`` names what made a row (a model, or ``rule``), and ``check``
+    the result of its check.
+    """
+
+    id: str
+    kind: str
+    content: list[str]
+    source: list[str] = field(default_factory=list)
+    position: int = 0
+    synthesized: str = ""
+    check: str = ""
+
+    @property
+    def is_structured(self) -> bool:
+        """Whether the unit is a triple or a row."""
+        return self.kind != PASSAGE
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where an instance comes from.
+
+    ``dataset`` and ``question_id`` name the source of the question, ``kb`` the KB, ``table`` the table. ``evidence``
+    says how the positive units were found: ``derivations`` of an ``expression``, the rows that a ``sql`` query uses, a
+    published ``trace``, ``cells`` that match, a ``model``, or ``people``. ``sql`` is the question as a query over the
+    units (empty if there is none). ``topics`` are the nodes (``type#key``) or cells that the question names.
+    """
+
+    dataset: str
+    question_id: str = ""
+    kb: str = ""
+    table: str = ""
+    evidence: str = ""
+    expression: str = ""
+    sql: str = ""
+    topics: list[str] = field(default_factory=list)
+    aliases: dict[str, list[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A question with its answers, its positive units and its noise, in the order in which noise is added.
+
+    ``title`` and ``header`` are those of the table, for the forms with tables. Unit ids are unique in the instance:
+    ``p0``, ``p1`` for positive units, ``n0``, ``n1`` for noise.
+    """
+
+    id: str
+    form: str
+    question: str
+    answers: list[str]
+    positive: list[Unit]
+    noise: list[Unit]
+    provenance: Provenance
+    title: str = ""
+    header: list[str] = field(default_factory=list)
+
+    @property
+    def units(self) -> list[Unit]:
+        """All units, the positive ones first."""
+        return [*self.positive, *self.noise]
+
+    def chosen(self, ids: Iterable[str]) -> list[Unit]:
+        """Return units by id, in the order of ``ids``. Raises :class:`KbError` for an unknown id."""
+        known = {unit.id: unit for unit in self.units}
+        try:
+            return [known[name] for name in ids]
+        except KeyError as error:
+            message = f"Instance {self.id} has no unit {error.args[0]!r}"
+            raise KbError(message, "The testbeds were made of other instances: make them again") from None
+
+
+def numbered(units: Sequence[Unit], letter: str) -> list[Unit]:
+    """Return units with the ids ``letter`` and a number from 0."""
+    return [replace(unit, id=f"{letter}{number}") for number, unit in enumerate(units)]
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+def write(folder: Path, instances: Sequence[Instance]) -> Path:
+    """Write the instances of a dataset as JSON lines, all of them or none."""
+    path = folder / FILE
+    write_files({path: json_lines(to_json(one) for one in instances)})
+    return path
+
+
+def read(path: Path) -> list[Instance]:
+    """Read the instances of a dataset folder or file. Raises :class:`BadInputError` that names file, line and field."""
+    return list(scan(path))
+
+
+def scan(path: Path) -> Iterator[Instance]:
+    """Read instances one at a time; see :func:`read`."""
+    path = path / FILE if path.is_dir() else path
+    if not path.exists():
+        raise KbError(f"{path} does not exist", "Use a folder that holds instances.jsonl")
+    seen: set[str] = set()
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                instance = _instance(line, f"{path}, line {number}")
+                if instance.id in seen:
+                    raise BadInputError(f"Duplicate instance {instance.id!r} in {path}, line {number}")
+                seen.add(instance.id)
+                yield instance
+
+
+def _instance(line: bytes, where: str) -> Instance:
+    """Read one instance and check its form, the kinds of its units and its unit ids."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        raise BadInputError(f"Invalid JSON in {where}") from None
+    instance: Instance = from_json(Instance, value, where)
+    if instance.form not in FORMS:
+        raise BadInputError(f"Unknown form {instance.form!r} in {where}", f"Use {', '.join(FORMS)}")
+    ids: set[str] = set()
+    for unit in instance.units:
+        if unit.kind not in KINDS:
+            raise BadInputError(f"Unknown kind of unit {unit.kind!r} in {where}", f"Use {', '.join(KINDS)}")
+        if unit.id in ids:
+            raise BadInputError(f"Duplicate unit {unit.id!r} in {where}")
+        lengths = {TRIPLE: 3, ROW: len(instance.header), PASSAGE: 2}
+        if len(unit.content) != lengths[unit.kind]:
+            message = f"Unit {unit.id} in {where} has {len(unit.content)} parts instead of {lengths[unit.kind]}"
+            raise BadInputError(message)
+        ids.add(unit.id)
+    return instance
