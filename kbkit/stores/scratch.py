@@ -38,7 +38,7 @@ class Scratch:
             self._con.register(name, frame.to_arrow())
         try:
             statements = self._con.extract_statements(text)
-            if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT_STATEMENT:
+            if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
                 raise QueryError(f"Not a single SELECT: {text!r}")
             return self._con.execute(statements[0]).fetchall()
         except duckdb.Error as error:
