@@ -213,12 +213,49 @@ def _source(con: duckdb.DuckDBPyConnection, spec: FileSpec, path: Path) -> tuple
         raise BadInputError(f"Unsupported file type: {path}", "Use one of " + ", ".join(sorted(_FORMATS)))
     if kind in ("csv", "tsv"):
         return _delimited(spec, path, kind)
-    function = {"parquet": "read_parquet", "json": "read_json"}.get(kind)
-    if function is None:
+    if kind == "json":
+        return _json(con, path)
+    if kind != "parquet":
         raise UnknownNameError("format", kind, set(_FORMATS.values()), f"files.{spec.name} of the recipe")
-    size = f", maximum_object_size = {16 * _MAX_LINE}" if kind == "json" else ""
-    source = f"{function}({literal(str(path))}{size})"
-    return source, [row[0] for row in con.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()]
+    source = f"read_parquet({literal(str(path))})"
+    return source, list(_columns(con, source))
+
+
+def _columns(con: duckdb.DuckDBPyConnection, source: str) -> dict[str, str]:
+    """Return the columns of a table function with their types."""
+    return {row[0]: row[1] for row in con.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
+
+
+_PARSED = re.compile(r'"(?:[^"]|"")*"|\b(?:DATE|TIME|TIMESTAMP|UUID)\b(?: WITH TIME ZONE)?')
+"""A quoted field name in a type, or a type that DuckDB parses from strings."""
+
+
+def _json(con: duckdb.DuckDBPyConnection, path: Path) -> tuple[str, list[str]]:
+    """Return a subquery over a file of JSON objects, and its columns, with types that fit all of its values.
+
+    DuckDB alone types a column by the first 20,480 rows, rewrites strings that look like dates or UUIDs, and keeps the
+    quotes of strings in columns that also hold numbers. Here strings stay as they are written.
+    """
+    file = f"{literal(str(path))}, maximum_object_size = {16 * _MAX_LINE}"
+    whole = "sample_size = -1, map_inference_threshold = -1, field_appearance_threshold = 0"
+    found = _columns(con, f"read_json({file}, {whole})")
+    types = {
+        name: _PARSED.sub(lambda part: part[0] if part[0].startswith('"') else "VARCHAR", kind)
+        for name, kind in found.items()
+    }
+    numbers = [name for name, kind in types.items() if kind == "DOUBLE"]
+    if numbers:  # an integer of more than 15 digits would lose the last ones
+        long = ", ".join(f"bool_or(regexp_matches({quote(name)}::VARCHAR, '^-?[0-9]{{16,}}$'))" for name in numbers)
+        raw = _struct(dict.fromkeys(numbers, "JSON"))
+        [row] = con.execute(f"SELECT {long} FROM read_json({file}, columns = {raw})").fetchall()
+        types |= {name: "VARCHAR" for name, is_long in zip(numbers, row, strict=True) if is_long}
+    values = (f"{quote(n)} ->> '$' AS {quote(n)}" if kind == "JSON" else quote(n) for n, kind in types.items())
+    return f"(SELECT {', '.join(values)} FROM read_json({file}, columns = {_struct(types)}))", list(types)
+
+
+def _struct(types: Mapping[str, str]) -> str:
+    """Return columns and types as an argument of ``read_json``."""
+    return f"{{{', '.join(f'{literal(name)}: {literal(kind)}' for name, kind in types.items())}}}"
 
 
 def _delimited(spec: FileSpec, path: Path, kind: str) -> tuple[str, list[str]]:
