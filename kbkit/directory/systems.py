@@ -296,6 +296,17 @@ def file_name(name: str) -> str:
     return f"_{encoded}" if encoded.split(".")[0].lower() in _RESERVED else encoded
 
 
+def settings_folder() -> Path:
+    """Return the folder of the user's settings: ``KBKIT_SETTINGS``, or ``kbkit`` where the system keeps settings."""
+    if chosen := os.environ.get("KBKIT_SETTINGS", ""):
+        return Path(chosen)
+    if WINDOWS:
+        return Path(os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming") / "kbkit"
+    if MACOS:
+        return Path.home() / "Library" / "Application Support" / "kbkit"
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "kbkit"
+
+
 def cores() -> int:
     """Return the number of processor cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
