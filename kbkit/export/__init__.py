@@ -66,7 +66,8 @@ def export(
     for option, given, choices in (("flat", flat, ("parquet", "csv")), ("gzip", gzip, ("csv",))):
         if given and to not in choices:
             raise KbError(f"Format {to} has no option '{option}'", f"Use it with {' or '.join(choices)}")
-    opened = Tables(stores.folder / FILE, files=True)
+    # Nothing but the export and the KB: tables.duckdb may be a stranger's, with views that read other files.
+    opened = Tables(stores.folder / FILE, files=[_aside_of(Path(out)) if to in _FOLDERS else stores.folder])
     try:
         with _one_line_errors():
             if to in _FOLDERS:
@@ -172,7 +173,7 @@ def _check_place(stores: Stores, out: Path) -> None:
 @contextlib.contextmanager
 def _aside(out: Path) -> Iterator[Path]:
     """Yield a temporary path next to ``out`` that is renamed to it when the block succeeds, and removed otherwise."""
-    place = out.absolute().with_name(f".{out.absolute().name}.{os.getpid()}.exporting")
+    place = _aside_of(out)
     _remove(place)
     try:
         yield place
@@ -183,6 +184,10 @@ def _aside(out: Path) -> Iterator[Path]:
         _remove(former)
     finally:
         _remove(place)
+
+
+def _aside_of(out: Path) -> Path:
+    return out.absolute().with_name(f".{out.absolute().name}.{os.getpid()}.exporting")
 
 
 def _remove(path: Path) -> None:

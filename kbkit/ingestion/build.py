@@ -216,7 +216,7 @@ def _load(
         sources.create_views(con, recipe, found, request.columns)
         if converted is not None:
             _create_part_views(con, recipe, converted)
-        con.execute(recipe.sql)
+        table_build.run_script(con, recipe.folder / "load.sql")
         step()
         skip, merge = request.skip_dangling, request.merge_duplicates
         return stage(con, recipe, folder, skip_dangling=skip, merge_duplicates=merge, step=step)

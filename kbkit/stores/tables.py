@@ -44,15 +44,21 @@ class Tables:
     """A generation's DuckDB file, opened read-only.
 
     Each call uses its own connection, so that no call sees the transactions or temporary tables of another, and threads
-    can share the object. With ``files``, SQL may read and write files; otherwise DuckDB opens only the KB. Queries that
+    can share the object. With ``files``, SQL may read and write files, or those in some folders; otherwise DuckDB opens
+    only the KB. Queries that
     exceed ``memory`` (such as ``1GB``; default: most of the machine's memory) spill to a temporary folder. ``sets``
     returns the saved sets, which SQL sees as ``answer_sets`` and ``answer_members``.
     """
 
     def __init__(
-        self, path: Path, *, files: bool = False, sets: Callable[[], pl.DataFrame] | None = None, memory: str = ""
+        self,
+        path: Path,
+        *,
+        files: bool | Sequence[Path] = False,
+        sets: Callable[[], pl.DataFrame] | None = None,
+        memory: str = "",
     ) -> None:
-        self._files, self._sets = files, sets
+        self._files, self._sets = bool(files), sets
         self._guard = threading.Lock()
         self._spill = tempfile.TemporaryDirectory(prefix="kbkit-")
         # The file is attached to an in-memory database, because all connections of a process to one file share their
@@ -66,8 +72,9 @@ class Tables:
             raise KbError(
                 f"Cannot open {path}: {first_line(error)}", "Run ", Command("check KB"), " for details"
             ) from error
-        if not files:
-            self._con.execute("SET enable_external_access = false")
+        if files is not True:
+            folders = ", ".join(literal(f"{folder}/") for folder in files or ())
+            self._con.execute(f"SET allowed_directories = [{folders}]; SET enable_external_access = false")
         self._con.execute("SET GLOBAL errors_as_json = true")  # with positions
         self._con.execute("SET lock_configuration = true")
 
