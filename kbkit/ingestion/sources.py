@@ -9,6 +9,7 @@ import json
 import os
 import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -288,7 +289,8 @@ def _header(path: Path, delimiter: str, quotes: str) -> list[str]:
     except (OSError, EOFError, zlib.error, csv.Error) as error:
         raise BadInputError(f"Cannot read {path}: {error}") from None
     names = [name.strip() or f"column{i}" if any(names) else "" for i, name in enumerate(names)]
-    twice = next((name for name in names if [n.casefold() for n in names].count(name.casefold()) > 1), None)
+    counts = Counter(name.casefold() for name in names)
+    twice = next((name for name in names if counts[name.casefold()] > 1), None)
     if not any(names) or twice is not None:
         problem = f"Duplicate column {twice!r}" if twice else "Missing header"
         raise BadInputError(f"{problem} in {path}, line 1", "The first line must name the columns")
