@@ -200,9 +200,11 @@ def remove(path: Path) -> None:
 
 
 def remove_tree(path: Path) -> None:
-    """Delete a folder and its contents if it exists, without following links."""
-    if path.exists():
+    """Delete a folder and its contents, or a file of that name, if it exists, without following links."""
+    if path.is_dir() and not path.is_symlink():
         retry(lambda: shutil.rmtree(path))
+    else:
+        remove(path)
 
 
 def rename_unless_locked(folder: Path, new: Path, lock_name: str, wanted: Callable[[], bool] = lambda: True) -> bool:
