@@ -202,8 +202,12 @@ def _select(con: duckdb.DuckDBPyConnection, spec: FileSpec, path: Path, columns:
             renamed[name] = hit
     parts = [f"{quote(old)} AS {quote(new)}" for new, old in renamed.items()]
     parts += [f"NULL::VARCHAR AS {quote(name)}" for name in missing]
-    rest = [name for name in present if name not in renamed.values()]
-    parts += [quote(name) for name in rest if name.casefold() not in {n.casefold() for n in spec.names}]
+    taken = {name.casefold() for name in (*renamed, *missing, *present)}
+    for name in (name for name in present if name not in renamed.values()):
+        other = name
+        while other.casefold() in taken and (other != name or name.casefold() in {n.casefold() for n in spec.names}):
+            other += "_"  # another column was chosen for this name
+        parts.append(quote(name) if other == name else f"{quote(name)} AS {quote(other)}")
     return f"SELECT {', '.join(parts)} FROM {source}"
 
 
