@@ -116,3 +116,25 @@ def test_a_planted_view_reads_no_file(here: Run, world: KnowledgeBase, tmp_path:
     assert done.returncode == 1, to
     assert "file system operations are disabled" in done.stderr
     assert not out.exists()
+
+
+CLEAR = "\x1b[2J\u202eevil"
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "json", "ndjson", "markdown"])
+def test_no_text_of_a_kb_controls_the_terminal(here: Run, tmp_path: Path, form: str) -> None:
+    (tmp_path / "nodes.csv").write_text(f"key,name\na,{CLEAR}\n", encoding="utf-8")
+    (tmp_path / "edges.csv").write_text("head,relation,tail\na,knows,a\n", encoding="utf-8")
+    done = here("ingest", "table", tmp_path, "-o", tmp_path / "x.kb", "--stores", "tables,triples")
+    assert done.returncode == 0, done.stderr
+    query = ("sql", tmp_path / "x.kb", "SELECT name FROM nodes", "-f", form)
+    shown = here(*query, terminal=True).stdout
+    assert "evil" in shown
+    assert not any(sign in shown for sign in ("\x1b[2J", "\u202e"))
+    assert ("\u202e" in here(*query).stdout) == (form in ("csv", "json", "ndjson"))  # other programs get the data
+    named = f'entity:"{CLEAR}"'
+    for name, *rest in (("answers", named, "--compile", "sql"), ("export", "-f", "ntriples", "-o", "-")):
+        printed = here(name, tmp_path / "x.kb", *rest, terminal=True)
+        assert printed.returncode == 0, printed.stderr
+        assert "evil" in printed.stdout
+        assert not any(sign in printed.stdout for sign in ("\x1b[2J", "\u202e")), name

@@ -6,19 +6,22 @@ renamed when complete. It is a copy of the open generation, and is not updated w
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
+import io
 import json
 import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from kbkit.directory import systems
 from kbkit.directory.generations import tree_bytes
 from kbkit.display.progress import Event, Listener
+from kbkit.display.render import clean
 from kbkit.errors import BadInputError, KbError, Option, QueryError, UnknownNameError
 from kbkit.export import folder, kgtk, lines, rebuild, stark
 from kbkit.stores.tables import FILE, Error, Tables, first_line
@@ -142,7 +145,7 @@ def _lines(stores: Stores, opened: Tables, out: str, to: str, replace: bool, tel
         lines.write(opened, list(queries), handle, lambda done, total: tell(to, done, total))
 
     if out == "-":
-        write(sys.stdout.buffer)
+        write(cast("IO[bytes]", _Screen()) if sys.stdout.isatty() else sys.stdout.buffer)
         sys.stdout.buffer.flush()
         return 0
     path = Path(out)
@@ -158,6 +161,17 @@ def _lines(stores: Stores, opened: Tables, out: str, to: str, replace: bool, tel
     with _aside(path) as place, lines.opened(place, compress=path.suffix.lower() == ".gz") as handle:
         write(handle)
     return path.stat().st_size
+
+
+class _Screen(io.RawIOBase):
+    """A terminal, which gets no characters that control it."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def write(self, data: Any) -> int:
+        """Write UTF-8."""
+        return sys.stdout.write(clean(self._decoder.decode(bytes(data))))
 
 
 # -- both -------------------------------------------------------------------------------------------------------------
