@@ -194,6 +194,48 @@ def replace(old: Path, new: Path) -> None:
     retry(lambda: old.replace(new))
 
 
+_EXCHANGE, _HERE = 2, -100  # RENAME_EXCHANGE of Linux and RENAME_SWAP of macOS, AT_FDCWD
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Exchange two files or folders of one file system in one step; return False if the system cannot."""
+    first, second = os.fsencode(one), os.fsencode(other)
+    try:
+        library = ctypes.CDLL(None, use_errno=True)
+        if MACOS:
+            return bool(library.renamex_np(first, second, _EXCHANGE) == 0)
+        return bool(library.renameat2(_HERE, first, _HERE, second, _EXCHANGE) == 0)
+    except (AttributeError, OSError, TypeError):  # an old system, or Windows
+        return False
+
+
+def swap(new: Path, old: Path) -> None:
+    """Put the folder ``new`` in the place of the folder ``old``, which is deleted; at no moment is there neither.
+
+    Where the system cannot exchange folders, a process killed between two renames leaves the old one as ``NEW.former``.
+    """
+    if exchange(new, old):
+        remove_tree(new)
+        return
+    former = new.with_name(new.name + ".former")
+    rename(old, former)
+    rename(new, old)
+    remove_tree(former)
+
+
+def is_running(process: int) -> bool:
+    """Return whether a process may be running; always on Windows, where asking is not possible without ending it."""
+    if WINDOWS:
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def remove(path: Path) -> None:
     """Delete a file if it exists."""
     retry(lambda: path.unlink(missing_ok=True))

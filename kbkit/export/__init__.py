@@ -12,6 +12,7 @@ import errno
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -188,27 +189,31 @@ def _check_place(stores: Stores, out: Path) -> None:
 def _aside(out: Path) -> Iterator[Path]:
     """Yield a temporary path next to ``out`` that is renamed to it when the block succeeds, and removed otherwise."""
     place = _aside_of(out)
-    _remove(place)
+    _remove_leftovers(out)
     try:
         yield place
-        former = place.with_suffix(".former")
         if out.is_dir():
-            systems.rename(out, former)
-        systems.replace(place, out)
-        _remove(former)
+            systems.swap(place, out)
+        else:
+            systems.replace(place, out)
     finally:
-        _remove(place)
+        systems.remove_tree(place)
 
 
 def _aside_of(out: Path) -> Path:
     return out.absolute().with_name(f".{out.absolute().name}.{os.getpid()}.exporting")
 
 
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        systems.remove_tree(path)
-    else:
-        systems.remove(path)
+def _remove_leftovers(out: Path) -> None:
+    """Remove what killed exports to the same place left; bring back an earlier export that one of them had moved."""
+    ours = re.compile(rf"\.{re.escape(out.absolute().name)}\.([0-9]+)\.exporting(\.former)?")
+    for path in out.absolute().parent.iterdir():
+        name = ours.fullmatch(path.name)
+        if name and (int(name[1]) == os.getpid() or not systems.is_running(int(name[1]))):
+            if name[2] and not out.exists():
+                systems.rename(path, out)
+            else:
+                systems.remove_tree(path)
 
 
 @contextlib.contextmanager
