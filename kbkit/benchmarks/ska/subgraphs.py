@@ -1,0 +1,162 @@
+"""The part of a KB around some nodes, as triples, values of attributes and texts: the noise of an instance.
+
+Nodes with very many edges give a part of them, and large rings a part of their nodes, so that the neighbourhood of one
+node does not crowd out those of the others; which part depends on the generator alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from kbkit.answers.to_sql import identifier
+from kbkit.kb import KnowledgeBase
+from kbkit.schema import Attribute, NodeType, literal
+from kbkit.stores.adjacency import Csr, Ids
+from kbkit.stores.arrays import distinct, expand_ranges, is_in
+
+TRIPLES = {"head": pl.Int32, "relation": pl.String, "tail": pl.Int32}
+VALUES = {"node": pl.Int32, "attribute": pl.String, "value": pl.String}
+_PER_NODE = (40, 8, 4, 4)
+"""Edges of a node in each relation and direction, by the distance from the start."""
+_RING = 400
+"""Nodes of a ring from which edges are followed."""
+_MAX_ATTRIBUTES = 40
+
+
+class Subgraphs:
+    """Neighbourhoods in a KB, with what they need to know of it."""
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self._kb = kb
+        self._firsts = np.array([t.first for t in kb.schema.node_types if t.count], np.int64)
+        self._types: list[NodeType] = [t for t in kb.schema.node_types if t.count]
+
+    @cached_property
+    def two_way(self) -> frozenset[str]:
+        """The relations that hold in both directions wherever they hold: each pair is one triple, its lower id first."""
+        loops = [
+            r for r in self._kb.schema.relations if {(s.head, s.tail) for s in r.signatures} == _turned(r.signatures)
+        ]
+        return frozenset(r.name for r in loops if r.symmetric or self._is_two_way(r.name))
+
+    def _is_two_way(self, relation: str) -> bool:
+        forward, backward = (self._kb.session.move(relation, way) for way in (True, False))
+        return (
+            len(forward.offsets) == len(backward.offsets)
+            and np.array_equal(forward.targets, backward.targets)
+            and np.array_equal(forward.offsets, backward.offsets)
+        )
+
+    def once(self, triples: pl.DataFrame) -> pl.DataFrame:
+        """Return triples without duplicates, and with those of two-way relations in one direction."""
+        swap = pl.col("relation").is_in(list(self.two_way)) & (pl.col("head") > pl.col("tail"))
+        head = pl.when(swap).then("tail").otherwise("head")
+        tail = pl.when(swap).then("head").otherwise("tail")
+        return triples.select(head.alias("head"), "relation", tail.alias("tail")).unique(maintain_order=True)
+
+    def around(self, nodes: Ids, hops: int, limit: int, rng: np.random.Generator) -> pl.DataFrame:
+        """Return about ``limit`` triples or more of the subgraph of up to ``hops`` steps from ``nodes``, nearest first."""
+        found = [pl.DataFrame(schema=TRIPLES)]
+        frontier = seen = distinct(nodes)
+        count = 0
+        for distance in range(hops):
+            ring = self._ring(frontier, _PER_NODE[min(distance, len(_PER_NODE) - 1)], rng)
+            found.append(ring[rng.permutation(ring.height)])
+            count += ring.height
+            ends = distinct(np.concatenate((ring["head"].to_numpy(), ring["tail"].to_numpy())))
+            frontier = ends[~is_in(ends, seen)]
+            if count >= limit or not len(frontier):
+                break
+            seen = distinct(np.concatenate((seen, frontier)))
+            if len(frontier) > _RING:
+                frontier = np.sort(rng.choice(frontier, _RING, replace=False))
+        return self.once(pl.concat(found))
+
+    def _ring(self, nodes: Ids, most: int, rng: np.random.Generator) -> pl.DataFrame:
+        """Return the triples of nodes: at most so many of each node in each relation and direction."""
+        present = {self._types[at].name for at in self._type_numbers(nodes)}
+        found = [pl.DataFrame(schema=TRIPLES)]
+        for relation in self._kb.schema.relations:
+            for forward in (True, False):
+                if (not forward and relation.name in self.two_way) or present.isdisjoint(
+                    s.head if forward else s.tail for s in relation.signatures
+                ):
+                    continue
+                near, far = _some(self._kb.session.move(relation.name, forward), nodes, most, rng)
+                head, tail = (near, far) if forward else (far, near)
+                frame = pl.DataFrame({"head": head, "tail": tail}, {"head": pl.Int32, "tail": pl.Int32})
+                found.append(frame.select("head", pl.lit(relation.name).alias("relation"), "tail"))
+        return pl.concat(found)
+
+    def _type_numbers(self, nodes: Ids) -> list[int]:
+        """Return the positions of the primary types of nodes."""
+        return np.unique(np.searchsorted(self._firsts, nodes, side="right") - 1).tolist()
+
+    # -- values and texts ---------------------------------------------------------------------------------------------
+
+    def values(self, nodes: Ids) -> pl.DataFrame:
+        """Return the values of the attributes of nodes as texts, in the order of ``nodes``; a row for each element."""
+        numbers = np.searchsorted(self._firsts, nodes, side="right") - 1
+        frames = [pl.DataFrame(schema={**VALUES, "position": pl.Int64})]
+        for at in np.unique(numbers).tolist():
+            kind = self._types[at]
+            if kind.attributes:
+                frames.append(self._values(kind, nodes, np.flatnonzero(numbers == at)))
+        return pl.concat(frames).sort("position", "attribute", maintain_order=True).select(*VALUES)
+
+    def _values(
+        self, kind: NodeType, nodes: Ids, positions: np.ndarray[tuple[int], np.dtype[np.int64]]
+    ) -> pl.DataFrame:
+        wanted = pl.DataFrame({"node": nodes[positions], "position": positions.astype(np.int64)})
+        parts = " UNION ALL ".join(
+            f"SELECT id, {literal(a.name)} AS attribute, {_text(a)} AS value FROM kbkit_rows"
+            for a in kind.attributes[:_MAX_ATTRIBUTES]
+        )
+        sql = f"""
+            WITH kbkit_rows AS (SELECT * FROM {identifier(kind.table)} WHERE id IN (SELECT node FROM kbkit_wanted)),
+            kbkit_values AS ({parts})
+            SELECT w.node, v.attribute, v.value, w.position FROM kbkit_values v JOIN kbkit_wanted w ON w.node = v.id
+            WHERE v.value IS NOT NULL AND trim(v.value) <> '' ORDER BY ALL"""
+        found = self._kb.tables.lookup(sql, frames={"kbkit_wanted": wanted})
+        return found.cast({**VALUES, "position": pl.Int64}).unique(maintain_order=True)
+
+    def passages(self, nodes: Ids) -> pl.DataFrame:
+        """Return the texts of nodes (node, field, position, text), in the order of ``nodes``."""
+        wanted = pl.DataFrame({"node": nodes}).with_row_index("place")
+        sql = """
+            SELECT w.node, t.field::VARCHAR AS field, t.position, t.text
+            FROM texts t JOIN kbkit_wanted w ON w.node = t.id
+            WHERE t.id IN (SELECT node FROM kbkit_wanted) ORDER BY w.place, 2, 3"""
+        return self._kb.tables.lookup(sql, frames={"kbkit_wanted": wanted})
+
+
+def as_text(value: str, sql_type: str) -> str:
+    """Return the SQL of a value as units show it: numbers without a fraction of 0."""
+    text = f"({value})::VARCHAR"
+    return f"regexp_replace({text}, '\\.0$', '')" if sql_type in ("DOUBLE", "FLOAT") else text
+
+
+def _text(attribute: Attribute) -> str:
+    column, kind = identifier(attribute.name), attribute.type.removesuffix("[]")
+    return as_text(f"unnest({column})" if kind != attribute.type else column, kind)
+
+
+def _turned(signatures: Sequence[object]) -> set[tuple[str, str]]:
+    return {(s.tail, s.head) for s in signatures}  # type: ignore[attr-defined]
+
+
+def _some(csr: Csr, nodes: Ids, most: int, rng: np.random.Generator) -> tuple[Ids, Ids]:
+    """Return nodes and their neighbours: of a node with more than ``most``, so many, spread over all of them."""
+    start, count = csr.ranges(nodes)
+    taken = np.minimum(count, most)
+    offset = (rng.random(len(nodes)) * count).astype(np.int64)
+    number = expand_ranges(np.zeros(len(nodes), np.int64), taken)
+    total = np.repeat(count, taken)
+    spread = (np.repeat(offset, taken) + number * total // np.repeat(np.maximum(taken, 1), taken)) % np.maximum(
+        total, 1
+    )
+    return np.repeat(nodes, taken), csr.targets[np.repeat(start, taken) + spread]
