@@ -14,10 +14,11 @@ from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.bind import Bindings, Constant, bind
 from kbkit.answers.derivations import derivations
 from kbkit.answers.evaluate import evaluate
+from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.ska.instances import PASSAGE, TRIPLE, Unit
 from kbkit.benchmarks.ska.questions import Question
 from kbkit.benchmarks.ska.subgraphs import TRIPLES, VALUES, Subgraphs
-from kbkit.benchmarks.ska.triples_sql import mention_pattern, triples_sql, unsupported
+from kbkit.benchmarks.ska.triples_sql import SEPARATOR, triples_sql, unsupported
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.stores.adjacency import Ids
@@ -26,13 +27,13 @@ _NEAR = 15
 """Near misses of each part of a question."""
 _HOPS = {False: 4, True: 2}
 """Greatest distance of noise from the named nodes, and with texts from the answers (section 3.2.1 of the paper)."""
-_VALUES, _PASSAGES = 0.25, 0.2
+_VALUE_SHARE, _PASSAGE_SHARE = 0.25, 0.2
 """Shares of the noise that are values of attributes and, with texts, passages."""
 _WORD = re.compile(r"[^\W_]+")
 _CODE = re.compile(r"[A-Z]\d+")
 """Names of relations that say nothing (``P31``), for which the label is shown."""
 
-PASSAGE_COLUMNS = {"node": pl.Int32, "field": pl.String, "position": pl.Int64, "text": pl.String}
+PASSAGES = {"node": pl.Int32, "field": pl.String, "position": pl.Int64, "text": pl.String}
 
 
 @dataclass(frozen=True)
@@ -82,34 +83,37 @@ class Drafts:
             ids = found.ids
         except KbError:
             return None, "its expression does not fit the KB"
-        if problem := unsupported(found.plan, self._kb.schema):
-            return None, problem
+        problem = unsupported(found.plan, self._kb.schema)
         if self._text != bool(question.phrases):
-            return None, "it needs no text" if self._text else "it needs texts"
-        passages = pl.DataFrame(schema=PASSAGE_COLUMNS)
+            problem = "it needs no text" if self._text else "it needs texts"
+        passages = pl.DataFrame(schema=PASSAGES)
         phrases = [_WORD.findall(phrase) for phrase in question.phrases]
-        if phrases:
-            candidates = ids
+        if phrases and not problem:
+            candidates = len(ids)
             ids, passages = self._mentioning(ids, phrases)
-            if len(ids) == len(candidates):
-                return None, "it needs no text"
-        if not len(ids):
-            return None, "no answers"
-        if len(ids) > most:
-            return None, f"more than {most} positive units"
-        rows = self._kb.stores.nodes.rows(ids.tolist())
-        if question.answers and {row.reference for row in rows.values()} != question.answers:
-            return None, "its answers are not those of its expression"
+            problem = "it needs no text" if len(ids) == candidates else ""
+        if problem := problem or self._problem(question, ids, most):
+            return None, problem
         triples, values = self._positive(found, ids)
         bound = bind(found.plan, self._kb.session, {})
-        named = {
-            node.id: node.reference for nodes in bound.values() if not isinstance(nodes, Constant) for node in nodes
-        }
+        entries = [nodes for nodes in bound.values() if not isinstance(nodes, Constant)]
+        named = {node.id: node.reference for nodes in entries for node in nodes}
         sql = triples_sql(found.plan, bound, self._graph.two_way, phrases)
-        draft = Draft(
-            question, found.plan, bound, ids, sql, triples, values, passages, tuple(named), list(named.values())
-        )
+        topics = list(named.values())
+        draft = Draft(question, found.plan, bound, ids, sql, triples, values, passages, tuple(named), topics)
         return (draft, "") if draft.size <= most else (None, f"more than {most} positive units")
+
+    def _problem(self, question: Question, ids: Ids, most: int) -> str:
+        """Return what is wrong with the answers of a question, or ""."""
+        if not len(ids):
+            return "no answers"
+        if len(ids) > most:
+            return f"more than {most} positive units"
+        rows = self._kb.stores.nodes.rows(ids.tolist()).values()
+        if question.answers and {row.reference for row in rows} != question.answers:
+            return "its answers are not those of its expression"
+        names = [row.name or row.key for row in rows]
+        return "the question names an answer" if leaks(question.text, names) else ""
 
     def _positive(self, found: AnswerSet, ids: Ids) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the triples and values of all derivations of the answers and of the excluded candidates."""
@@ -122,8 +126,8 @@ class Drafts:
 
     def _mentioning(self, ids: Ids, phrases: Sequence[Sequence[str]]) -> tuple[Ids, pl.DataFrame]:
         """Return the nodes whose texts mention all phrases, and their passages that mention any."""
-        passages = self._graph.passages(ids).cast(PASSAGE_COLUMNS)  # type: ignore[arg-type]
-        masks = [passages["text"].str.contains(f"(?i){mention_pattern(words)}") for words in phrases]
+        passages = self._graph.passages(ids).cast(PASSAGES)  # type: ignore[arg-type]
+        masks = [passages.select(_mentions("text", words)).to_series() for words in phrases]
         nodes = set(ids.tolist()).intersection(*(passages.filter(mask)["node"].to_list() for mask in masks))
         shown = pl.Series(np.logical_or.reduce([mask.to_numpy() for mask in masks]))
         kept = passages.filter(shown & pl.Series(passages["node"].is_in(sorted(nodes))))
@@ -142,15 +146,15 @@ class Drafts:
         triples = triples.join(draft.triples, on=list(TRIPLES), how="anti", maintain_order="left")
         nodes = np.array(list(dict.fromkeys((*draft.nodes, *_ends(near), *_ends(triples[:noise_units])))), np.int32)
         values = self._graph.values(nodes).join(draft.values, on=list(VALUES), how="anti", maintain_order="left")
-        passages = pl.DataFrame(schema=PASSAGE_COLUMNS)
+        passages = pl.DataFrame(schema=PASSAGES)
         if self._text:
-            passages = self._graph.passages(nodes).cast(PASSAGE_COLUMNS)  # type: ignore[arg-type]
+            passages = self._graph.passages(nodes).cast(PASSAGES)  # type: ignore[arg-type]
             passages = passages.join(
                 draft.passages, on=["node", "field", "position"], how="anti", maintain_order="left"
             )
-            passages = passages[: int(_PASSAGES * noise_units)]
+            passages = passages[: int(_PASSAGE_SHARE * noise_units)]
         structured = noise_units - passages.height
-        values = values[: max(int(_VALUES * structured), structured - triples.height)]
+        values = values[: max(int(_VALUE_SHARE * structured), structured - triples.height)]
         triples = triples[: structured - values.height]
         names = self._names([draft.triples, triples], [draft.values, values], [draft.passages, passages])
         problem = self._ambiguous(draft, names)
@@ -181,10 +185,10 @@ class Drafts:
         self, draft: Draft, triples: pl.DataFrame, values: pl.DataFrame, names: pl.DataFrame
     ) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Leave out the noise that repeats what the texts say: triples with a phrase of the question."""
-        patterns = "|".join(mention_pattern(_WORD.findall(phrase)) for phrase in draft.question.phrases)
-        says = names.filter(pl.col("name").str.contains(f"(?i){patterns}"))["id"]
-        kept = triples.filter(~(pl.col("head").is_in(says.implode()) | pl.col("tail").is_in(says.implode())))
-        return kept, values.filter(~pl.col("value").str.contains(f"(?i){patterns}"))
+        phrases = [_WORD.findall(phrase) for phrase in draft.question.phrases]
+        says = names.filter(pl.any_horizontal(_mentions("name", words) for words in phrases))["id"].implode()
+        kept = triples.filter(~(pl.col("head").is_in(says) | pl.col("tail").is_in(says)))
+        return kept, values.filter(~pl.any_horizontal(_mentions("value", words) for words in phrases))
 
     # -- names --------------------------------------------------------------------------------------------------------
 
@@ -198,10 +202,9 @@ class Drafts:
         frame = frame.with_columns(pl.col("id").cast(pl.Int32), pl.col("type").cast(pl.String))
         name = pl.when(pl.col("name").fill_null("").str.strip_chars() == "").then("key").otherwise("name")
         folded = pl.col("name").str.to_lowercase()
-        frame = frame.with_columns(name.str.strip_chars().alias("name")).with_columns(
-            folded.is_duplicated().alias("is_shared"),
-            pl.struct(folded, "type").is_duplicated().alias("is_shared_in_type"),
-        )
+        frame = frame.with_columns(name.str.strip_chars().alias("name"))
+        in_type = pl.struct(folded, "type").is_duplicated()
+        frame = frame.with_columns(folded.is_duplicated().alias("is_shared"), in_type.alias("is_shared_in_type"))
         shown = (
             pl.when("is_shared_in_type")
             .then(pl.format("{} ({})", "name", "key"))
@@ -242,6 +245,12 @@ class Drafts:
             Unit("", PASSAGE, [title, text], [source, text_field, str(position)])
             for title, text, source, text_field, position in texts.select(columns).iter_rows()
         ]
+
+
+def _mentions(column: str, words: Sequence[str]) -> pl.Expr:
+    """Return whether the texts of a column have some words in this order; as the queries of instances have it."""
+    text = pl.concat_str(pl.lit(" "), pl.col(column).str.to_lowercase().str.replace_all(SEPARATOR, " "), pl.lit(" "))
+    return text.str.contains(f" {' '.join(words).lower()} ", literal=True)
 
 
 def _ends(triples: pl.DataFrame) -> list[int]:

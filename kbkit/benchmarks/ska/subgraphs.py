@@ -6,7 +6,6 @@ node does not crowd out those of the others; which part depends on the generator
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -34,14 +33,13 @@ class Subgraphs:
         self._kb = kb
         self._firsts = np.array([t.first for t in kb.schema.node_types if t.count], np.int64)
         self._types: list[NodeType] = [t for t in kb.schema.node_types if t.count]
+        self._known = pl.DataFrame(schema=VALUES)
+        self._is_read = np.zeros(kb.schema.nodes, bool)
 
     @cached_property
     def two_way(self) -> frozenset[str]:
-        """The relations that hold in both directions wherever they hold: each pair is one triple, its lower id first."""
-        loops = [
-            r for r in self._kb.schema.relations if {(s.head, s.tail) for s in r.signatures} == _turned(r.signatures)
-        ]
-        return frozenset(r.name for r in loops if r.symmetric or self._is_two_way(r.name))
+        """The relations that hold in both directions wherever they do. Each pair is one triple, the lower id first."""
+        return frozenset(r.name for r in self._kb.schema.relations if r.symmetric or self._is_two_way(r.name))
 
     def _is_two_way(self, relation: str) -> bool:
         forward, backward = (self._kb.session.move(relation, way) for way in (True, False))
@@ -59,7 +57,7 @@ class Subgraphs:
         return triples.select(head.alias("head"), "relation", tail.alias("tail")).unique(maintain_order=True)
 
     def around(self, nodes: Ids, hops: int, limit: int, rng: np.random.Generator) -> pl.DataFrame:
-        """Return about ``limit`` triples or more of the subgraph of up to ``hops`` steps from ``nodes``, nearest first."""
+        """Return about ``limit`` triples of the subgraph of up to ``hops`` steps from ``nodes``, nearest first."""
         found = [pl.DataFrame(schema=TRIPLES)]
         frontier = seen = distinct(nodes)
         count = 0
@@ -100,29 +98,30 @@ class Subgraphs:
 
     def values(self, nodes: Ids) -> pl.DataFrame:
         """Return the values of the attributes of nodes as texts, in the order of ``nodes``; a row for each element."""
-        numbers = np.searchsorted(self._firsts, nodes, side="right") - 1
-        frames = [pl.DataFrame(schema={**VALUES, "position": pl.Int64})]
-        for at in np.unique(numbers).tolist():
-            kind = self._types[at]
-            if kind.attributes:
-                frames.append(self._values(kind, nodes, np.flatnonzero(numbers == at)))
-        return pl.concat(frames).sort("position", "attribute", maintain_order=True).select(*VALUES)
+        unknown = np.sort(nodes[~self._is_read[nodes]])
+        if len(unknown):  # nodes are shared by many instances, so they are read once
+            self._is_read[unknown] = True
+            self._known = pl.concat([self._known, *self._read(unknown)])
+        places = pl.DataFrame({"node": nodes}, {"node": pl.Int32}).with_row_index("place")
+        found = self._known.join(places, on="node")
+        return found.sort("place", "attribute", "value").select(*VALUES)
 
-    def _values(
-        self, kind: NodeType, nodes: Ids, positions: np.ndarray[tuple[int], np.dtype[np.int64]]
-    ) -> pl.DataFrame:
-        wanted = pl.DataFrame({"node": nodes[positions], "position": positions.astype(np.int64)})
+    def _read(self, nodes: Ids) -> list[pl.DataFrame]:
+        """Read the values of sorted nodes, by type."""
+        numbers = np.searchsorted(self._firsts, nodes, side="right") - 1
+        kinds = [(self._types[at], nodes[numbers == at]) for at in np.unique(numbers).tolist()]
+        return [self._read_type(kind, members) for kind, members in kinds if kind.attributes]
+
+    def _read_type(self, kind: NodeType, nodes: Ids) -> pl.DataFrame:
         parts = " UNION ALL ".join(
             f"SELECT id, {literal(a.name)} AS attribute, {_text(a)} AS value FROM kbkit_rows"
             for a in kind.attributes[:_MAX_ATTRIBUTES]
         )
         sql = f"""
-            WITH kbkit_rows AS (SELECT * FROM {identifier(kind.table)} WHERE id IN (SELECT node FROM kbkit_wanted)),
-            kbkit_values AS ({parts})
-            SELECT w.node, v.attribute, v.value, w.position FROM kbkit_values v JOIN kbkit_wanted w ON w.node = v.id
-            WHERE v.value IS NOT NULL AND trim(v.value) <> '' ORDER BY ALL"""
-        found = self._kb.tables.lookup(sql, frames={"kbkit_wanted": wanted})
-        return found.cast({**VALUES, "position": pl.Int64}).unique(maintain_order=True)
+            WITH kbkit_rows AS (SELECT * FROM {identifier(kind.table)} WHERE id IN (SELECT node FROM kbkit_wanted))
+            SELECT DISTINCT id AS node, attribute, value FROM ({parts}) WHERE trim(value) <> '' ORDER BY ALL"""
+        found = self._kb.tables.lookup(sql, frames={"kbkit_wanted": pl.DataFrame({"node": nodes})})
+        return found.cast(VALUES)  # type: ignore[arg-type]
 
     def passages(self, nodes: Ids) -> pl.DataFrame:
         """Return the texts of nodes (node, field, position, text), in the order of ``nodes``."""
@@ -145,18 +144,12 @@ def _text(attribute: Attribute) -> str:
     return as_text(f"unnest({column})" if kind != attribute.type else column, kind)
 
 
-def _turned(signatures: Sequence[object]) -> set[tuple[str, str]]:
-    return {(s.tail, s.head) for s in signatures}  # type: ignore[attr-defined]
-
-
 def _some(csr: Csr, nodes: Ids, most: int, rng: np.random.Generator) -> tuple[Ids, Ids]:
     """Return nodes and their neighbours: of a node with more than ``most``, so many, spread over all of them."""
     start, count = csr.ranges(nodes)
     taken = np.minimum(count, most)
-    offset = (rng.random(len(nodes)) * count).astype(np.int64)
+    first = (rng.random(len(nodes)) * count).astype(np.int64)
+    near, first, count, parts = (np.repeat(values, taken) for values in (nodes, first, count, taken))
     number = expand_ranges(np.zeros(len(nodes), np.int64), taken)
-    total = np.repeat(count, taken)
-    spread = (np.repeat(offset, taken) + number * total // np.repeat(np.maximum(taken, 1), taken)) % np.maximum(
-        total, 1
-    )
-    return np.repeat(nodes, taken), csr.targets[np.repeat(start, taken) + spread]
+    spread = (first + number * count // np.maximum(parts, 1)) % np.maximum(count, 1)
+    return near, csr.targets[np.repeat(start, taken) + spread]

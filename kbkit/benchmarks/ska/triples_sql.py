@@ -30,7 +30,9 @@ from kbkit.answers.bind import Bindings, Constant
 from kbkit.answers.to_sql import constant_sql
 from kbkit.schema import Schema, literal
 
-_OTHER = r"[^\pL\pN]"
+SEPARATOR = r"[^\pL\pN]+"
+"""What stands between words (a regular expression)."""
+_WORDS = f"' ' || regexp_replace(lower(text), '{SEPARATOR}', ' ', 'g') || ' '"
 _NUMBERS = ("BIGINT", "INTEGER", "DOUBLE", "FLOAT")
 
 
@@ -84,13 +86,9 @@ def triples_sql(plan: Plan, bound: Bindings, two_way: Collection[str], mentions:
     return f"{comment}{start}SELECT DISTINCT name FROM names WHERE id IN (SELECT id FROM {answers}){where}"
 
 
-def mention_pattern(words: Sequence[str]) -> str:
-    """Return the regular expression of a phrase: its words in this order, whatever stands between them."""
-    return rf"(^|{_OTHER}){f'{_OTHER}+'.join(map(re.escape, words))}($|{_OTHER})"
-
-
 def _mention(words: Sequence[str]) -> str:
-    return f"SELECT node AS id FROM passages WHERE regexp_matches(text, {literal(mention_pattern(words))}, 'i')"
+    phrase = literal(f" {' '.join(words).lower()} ")
+    return f"SELECT node AS id FROM passages WHERE contains({_WORDS}, {phrase})"
 
 
 @dataclass
