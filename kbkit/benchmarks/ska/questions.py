@@ -22,6 +22,7 @@ from kbkit.answers.templates import Template
 from kbkit.benchmarks.dataset import QUERIES
 from kbkit.benchmarks.evidence import Matcher
 from kbkit.benchmarks.pipeline import Item
+from kbkit.benchmarks.ska.subgraphs import two_way
 from kbkit.benchmarks.stark import relational
 from kbkit.benchmarks.stark.answer_counts import Target
 from kbkit.benchmarks.stark.fuse import Wording
@@ -120,12 +121,16 @@ def _mixed(groups: Sequence[Sequence[Question]]) -> list[Question]:
 
 
 def _exclusions(kb: KnowledgeBase, seed: int) -> list[tuple[Template, Template]]:
-    """Return templates with an exclusion, each with the template whose answers both paths reach."""
+    """Return templates with an exclusion, each with the template whose answers both paths reach.
+
+    Relations that are stored in both directions are left out: which end is the subject is unknown, so they read badly.
+    """
     frame = kb.suggest_templates(_CONSIDERED, seed)
+    unclear = two_way(kb) - {relation.name for relation in kb.schema.relations if relation.symmetric}
     found: list[tuple[Template, Template]] = []
     for name, expression, answer in frame.select("template", "expression", "answer").iter_rows():
         sides = _sides(parse(expression))
-        if sides is None:
+        if sides is None or any(isinstance(p, syntax.Edge) and p.relation in unclear for p in _parts(sides)):
             continue
         without = str(syntax.combine("-", *sides))
         if noun_phrase(kb.session.resolved(parse(without), without), kb.schema) is not None:
@@ -135,6 +140,10 @@ def _exclusions(kb: KnowledgeBase, seed: int) -> list[tuple[Template, Template]]
     turns: dict[str, Iterator[int]] = {}
     found.sort(key=lambda pair: next(turns.setdefault(pair[0].answer, itertools.count())))
     return found[:_PAIRS]
+
+
+def _parts(sides: Sequence[syntax.Expression]) -> Iterator[object]:
+    return (part for side in sides for part in syntax.subtrees(side))
 
 
 def _sides(tree: syntax.Expression) -> tuple[syntax.Expression, syntax.Expression] | None:

@@ -6,8 +6,6 @@ node does not crowd out those of the others; which part depends on the generator
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 import polars as pl
 
@@ -35,22 +33,10 @@ class Subgraphs:
         self._types: list[NodeType] = [t for t in kb.schema.node_types if t.count]
         self._known = pl.DataFrame(schema=VALUES)
         self._is_read = np.zeros(kb.schema.nodes, bool)
-
-    @cached_property
-    def two_way(self) -> frozenset[str]:
-        """The relations that hold in both directions wherever they do. Each pair is one triple, the lower id first."""
-        return frozenset(r.name for r in self._kb.schema.relations if r.symmetric or self._is_two_way(r.name))
-
-    def _is_two_way(self, relation: str) -> bool:
-        forward, backward = (self._kb.session.move(relation, way) for way in (True, False))
-        return (
-            len(forward.offsets) == len(backward.offsets)
-            and np.array_equal(forward.targets, backward.targets)
-            and np.array_equal(forward.offsets, backward.offsets)
-        )
+        self.two_way = two_way(kb)
 
     def once(self, triples: pl.DataFrame) -> pl.DataFrame:
-        """Return triples without duplicates, and with those of two-way relations in one direction."""
+        """Return triples without duplicates; those of two-way relations have the lower id first."""
         swap = pl.col("relation").is_in(list(self.two_way)) & (pl.col("head") > pl.col("tail"))
         head = pl.when(swap).then("tail").otherwise("head")
         tail = pl.when(swap).then("head").otherwise("tail")
@@ -131,6 +117,17 @@ class Subgraphs:
             FROM texts t JOIN kbkit_wanted w ON w.node = t.id
             WHERE t.id IN (SELECT node FROM kbkit_wanted) ORDER BY w.place, 2, 3"""
         return self._kb.tables.lookup(sql, frames={"kbkit_wanted": wanted})
+
+
+def two_way(kb: KnowledgeBase) -> frozenset[str]:
+    """Return the relations that hold in both directions wherever they do; each pair of theirs is one triple."""
+
+    def is_two_way(relation: str) -> bool:
+        forward, backward = (kb.session.move(relation, way) for way in (True, False))
+        same = len(forward.offsets) == len(backward.offsets) and np.array_equal(forward.targets, backward.targets)
+        return same and np.array_equal(forward.offsets, backward.offsets) and forward.first == backward.first
+
+    return frozenset(r.name for r in kb.schema.relations if r.symmetric or is_two_way(r.name))
 
 
 def as_text(value: str, sql_type: str) -> str:
