@@ -243,12 +243,17 @@ class AnswerSet:
 
         With ``all``: the union of all proofs, every triple and fact that occurs in any of them.
         """
-        found = self._session.stores.nodes.find(node)
-        if not all:
-            return self.proofs([found])[0]
-        from kbkit.answers.derivations import why_all
+        return self.proofs([self._session.stores.nodes.find(node)], all=all)[0]
 
-        return why_all(self.plan, self._session, self._bound, found)
+    def proofs(self, nodes: Sequence[int], *, all: bool = False) -> list[Why]:  # noqa: A002
+        """Return proofs for several members, by id; with ``all`` the union of all proofs of each."""
+        if all:
+            from kbkit.answers.derivations import why_all
+
+            return [why_all(self.plan, self._session, self._bound, node) for node in nodes]
+        from kbkit.answers.why import explain
+
+        return explain(self.plan, self._session, self._bound, nodes)
 
     def derivations(self, nodes: Sequence[int] | None = None) -> Derivations:
         """Return the union of all derivations of members, by id; of all members by default."""
@@ -265,12 +270,6 @@ class AnswerSet:
         from kbkit.answers.derivations import exclusions
 
         return exclusions(self.plan, self._session, self._bound)
-
-    def proofs(self, nodes: Sequence[int]) -> list[Why]:
-        """Return proofs for several members, by id."""
-        from kbkit.answers.why import explain
-
-        return explain(self.plan, self._session, self._bound, nodes)
 
     def save(self, name: str) -> None:
         """Save the members in the workspace, for use as ``@name`` and in SQL (``answer_members``)."""

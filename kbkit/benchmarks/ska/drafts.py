@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from kbkit.answers.algebra import AllNodes, Lookup, Plan, operators
+from kbkit.answers.algebra import AllNodes, Hop, Lookup, Operator, Plan, inputs, operators
 from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.bind import Bindings, Constant, bind
 from kbkit.answers.derivations import derivations
@@ -25,7 +25,7 @@ from kbkit.stores.adjacency import Ids
 
 _NEAR = 15
 """Near misses of each part of a question."""
-_HOPS = {False: 4, True: 2}
+_HOPS_OF_NAMED, _HOPS_OF_ANSWERS = 4, 2
 """Greatest distance of noise from the named nodes, and with texts from the answers (section 3.2.1 of the paper)."""
 _VALUE_SHARE, _PASSAGE_SHARE = 0.25, 0.2
 """Shares of the noise that are values of attributes and, with texts, passages."""
@@ -140,9 +140,7 @@ class Drafts:
     ) -> tuple[list[Unit], list[Unit], list[str]] | str:
         """Return the positive units, the noise in random order and the names of the answers, or why there are none."""
         near = self._near(draft, rng)
-        start = draft.answers if self._text else np.array(sorted({*draft.nodes, *_ends(near)}), np.int32)
-        around = self._graph.around(start, _HOPS[self._text], noise_units, rng)
-        triples = pl.concat([near, around]).unique(maintain_order=True)
+        triples = pl.concat([near, *self._around(draft, near, noise_units, rng)]).unique(maintain_order=True)
         triples = triples.join(draft.triples, on=list(TRIPLES), how="anti", maintain_order="left")
         nodes = np.array(list(dict.fromkeys((*draft.nodes, *_ends(near), *_ends(triples[:noise_units])))), np.int32)
         values = self._graph.values(nodes).join(draft.values, on=list(VALUES), how="anti", maintain_order="left")
@@ -167,6 +165,17 @@ class Drafts:
         order = rng.permutation(len(noise)).tolist()
         answers = names.filter(pl.col("id").is_in(draft.answers))["shown"].to_list()
         return positive, [noise[at] for at in order], answers
+
+    def _around(self, draft: Draft, near: pl.DataFrame, count: int, rng: np.random.Generator) -> list[pl.DataFrame]:
+        """Return the subgraph: with texts of the answers, else of the named nodes, that near all others first."""
+        if self._text:
+            return [self._graph.around(draft.answers, _HOPS_OF_ANSWERS, count, rng)]
+        depth = _depth(draft.plan.root)
+        start = np.array(sorted({*draft.nodes, *_ends(near)}), np.int32)
+        first = self._graph.around(start, max(1, _HOPS_OF_NAMED - depth), count, rng)
+        if first.height >= count:
+            return [first]
+        return [first, self._graph.around(np.array(sorted(draft.named), np.int32), _HOPS_OF_NAMED, count, rng)]
 
     def _near(self, draft: Draft, rng: np.random.Generator) -> pl.DataFrame:
         """Return the derivations of near misses: of some nodes that meet a part of the question."""
@@ -245,6 +254,11 @@ class Drafts:
             Unit("", PASSAGE, [title, text], [source, text_field, str(position)])
             for title, text, source, text_field, position in texts.select(columns).iter_rows()
         ]
+
+
+def _depth(operator: Operator) -> int:
+    """Return the number of steps on the longest path of an operator."""
+    return isinstance(operator, Hop) + max(map(_depth, inputs(operator)), default=0)
 
 
 def _mentions(column: str, words: Sequence[str]) -> pl.Expr:

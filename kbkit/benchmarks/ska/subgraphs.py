@@ -78,7 +78,8 @@ class Subgraphs:
 
     def _type_numbers(self, nodes: Ids) -> list[int]:
         """Return the positions of the primary types of nodes."""
-        return np.unique(np.searchsorted(self._firsts, nodes, side="right") - 1).tolist()
+        numbers = np.searchsorted(self._firsts, nodes, side="right") - 1
+        return [int(number) for number in np.unique(numbers)]
 
     # -- values and texts ---------------------------------------------------------------------------------------------
 
