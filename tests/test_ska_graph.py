@@ -15,7 +15,6 @@ from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.quest.draft import QuestSettings
 from kbkit.benchmarks.quest.make import make as make_quest
 from kbkit.benchmarks.ska import graph, instances, statements
-from kbkit.benchmarks.ska.graph import GraphSettings
 from kbkit.benchmarks.ska.instances import PASSAGE, TRIPLE, Instance, Unit
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.stark.make import make as make_stark
@@ -23,18 +22,17 @@ from kbkit.benchmarks.stark.settings import StarkSettings
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 
-KG = GraphSettings(30, seed=5)
-TEXT = GraphSettings(15, seed=5, text=True)
+SEED, KG, TEXT = 5, 30, 15
 
 
 @pytest.fixture(scope="module")
 def kg(world: KnowledgeBase) -> list[Instance]:
-    return graph.make(world, KG)
+    return graph.make(world, KG, SEED)
 
 
 @pytest.fixture(scope="module")
 def text(world: KnowledgeBase) -> list[Instance]:
-    return graph.make(world, TEXT)
+    return graph.make(world, TEXT, SEED, text=True)
 
 
 @pytest.fixture(scope="module")
@@ -138,8 +136,8 @@ def test_values_and_texts_are_those_of_the_kb(world: KnowledgeBase, both: list[I
 
 
 def test_shapes(kg: list[Instance], text: list[Instance]) -> None:
-    assert len(kg) == KG.count
-    assert len(text) == TEXT.count
+    assert len(kg) == KG
+    assert len(text) == TEXT
     for one in kg:
         assert {unit.kind for unit in one.units} == {TRIPLE}
         assert len(one.noise) == graph.NOISE_UNITS
@@ -206,13 +204,13 @@ def test_noise_is_in_random_order(kg: list[Instance]) -> None:
 
 def test_same_seed_same_bytes(world_kb: Path, text: list[Instance], tmp_path: Path) -> None:
     with kbkit.open(world_kb) as kb:
-        again = graph.make(kb, TEXT)
+        again = graph.make(kb, TEXT, SEED, text=True)
     assert instances.write(tmp_path, again).read_bytes() == instances.write(tmp_path, text).read_bytes()
     assert instances.read(tmp_path) == text
 
 
 def test_noise_has_the_size_asked_for(world: KnowledgeBase) -> None:
-    [one] = graph.make(world, GraphSettings(1, noise_units=50))
+    [one] = graph.make(world, 1, noise_units=50)
     assert len(one.noise) == 50
 
 
@@ -221,11 +219,11 @@ def test_questions_of_generated_datasets(world: KnowledgeBase, tmp_path: Path) -
     make_quest(world, tmp_path / "quest", QuestSettings(("country",), 14, scale=True))
     files = (tmp_path / "stark", tmp_path / "quest" / QUERIES)
     left_out: Counter[str] = Counter()
-    made = graph.make(world, GraphSettings(40, files=files), left_out=left_out)
+    made = graph.make(world, 40, files=files, left_out=left_out)
     assert {one.provenance.dataset for one in made} == {"stark", "quest"}
     assert left_out["it needs texts"]
     assert len(made) + left_out.total() == 25 + sum(1 for _ in (tmp_path / "quest" / QUERIES).open())
-    with_text = graph.make(world, GraphSettings(40, text=True, files=files))
+    with_text = graph.make(world, 40, text=True, files=files)
     assert {one.provenance.dataset for one in with_text} == {"stark"}
 
 
@@ -237,18 +235,18 @@ def test_a_kb_without_texts(tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text("head,relation,tail\na,knows,b\n", encoding="utf-8")
     with kbkit.ingest("table", tmp_path, out=tmp_path / "small.kb") as kb:
         with pytest.raises(KbError, match=r"has no texts, so there are no instances of the form kg\+text"):
-            graph.make(kb, GraphSettings(1, text=True))
-        [one] = graph.make(kb, GraphSettings(1))
+            graph.make(kb, 1, text=True)
+        [one] = graph.make(kb, 1)
         assert (one.answers, len(one.positive), one.noise) == (["Bob"], 1, [])
 
 
 def test_positive_units_that_exceed_the_limit(world: KnowledgeBase) -> None:
     left_out: Counter[str] = Counter()
-    made = graph.make(world, GraphSettings(5, max_positive=3), left_out=left_out)
+    made = graph.make(world, 5, max_positive=3, left_out=left_out)
     assert max(len(one.positive) for one in made) <= 3
     assert left_out["more than 3 positive units"]
     with pytest.raises(KbError, match=r"None of the \d+ questions .* more than 0 positive units"):
-        graph.make(world, GraphSettings(1, max_positive=0))
+        graph.make(world, 1, max_positive=0)
 
 
 @pytest.mark.parametrize(
@@ -268,7 +266,7 @@ def test_questions_that_cannot_be_used(world: KnowledgeBase, tmp_path: Path, rec
     line = {"id": "0", "query": "Is it Managua?", "expression": record}
     (tmp_path / QUERIES).write_text(json.dumps(line) + "\n", encoding="utf-8")
     with pytest.raises(KbError, match=reason):
-        graph.make(world, GraphSettings(1, files=(tmp_path,)))
+        graph.make(world, 1, files=(tmp_path,))
 
 
 @pytest.mark.parametrize(
@@ -278,6 +276,6 @@ def test_questions_that_cannot_be_used(world: KnowledgeBase, tmp_path: Path, rec
 def test_invalid_files(world: KnowledgeBase, tmp_path: Path, line: str, message: str) -> None:
     (tmp_path / QUERIES).write_text(line + "\n", encoding="utf-8")
     with pytest.raises(BadInputError, match=message):
-        graph.make(world, GraphSettings(1, files=(tmp_path,)))
+        graph.make(world, 1, files=(tmp_path,))
     with pytest.raises(KbError, match="does not exist"):
-        graph.make(world, GraphSettings(1, files=(tmp_path / "none",)))
+        graph.make(world, 1, files=(tmp_path / "none",))

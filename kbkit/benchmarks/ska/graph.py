@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 
 from kbkit.benchmarks.pipeline import Progress
-from kbkit.benchmarks.ska import questions
-from kbkit.benchmarks.ska.drafts import Draft, Drafts
+from kbkit.benchmarks.ska import graph_questions as questions
+from kbkit.benchmarks.ska.graph_questions import Question
+from kbkit.benchmarks.ska.graph_units import Draft, Drafts
 from kbkit.benchmarks.ska.instances import TRIPLE, Instance, Provenance, numbered
-from kbkit.benchmarks.ska.questions import Question
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.statements import check
 from kbkit.errors import KbError
@@ -37,31 +37,35 @@ _SIZES = {False: (0.05, 0.27, 0.24, 0.16, 0.28), True: (0.0, 0.2, 0.26, 0.24, 0.
 
 
 @dataclass(frozen=True)
-class GraphSettings:
-    """Settings of the instances: whether with ``text``, the number of ``noise_units``, and the most positive units.
-
-    ``files`` are datasets of ``stark make`` and ``quest make`` whose questions are used instead of new ones.
-    """
-
+class _Settings:
     count: int
-    seed: int = 0
-    text: bool = False
-    noise_units: int = NOISE_UNITS
-    max_positive: int = MAX_POSITIVE
-    files: tuple[Path, ...] = ()
+    seed: int
+    text: bool
+    noise_units: int
+    max_positive: int
+    files: tuple[Path, ...]
 
 
 def make(
     kb: KnowledgeBase,
-    settings: GraphSettings,
+    count: int,
+    seed: int = 0,
+    *,
+    text: bool = False,
+    noise_units: int = NOISE_UNITS,
+    max_positive: int = MAX_POSITIVE,
+    files: Sequence[Path] = (),
     progress: Progress = lambda *_: None,
     left_out: Counter[str] | None = None,
 ) -> list[Instance]:
-    """Return up to ``settings.count`` instances; equal settings give equal instances.
+    """Return up to ``count`` instances of the form kg, or with ``text`` kg+text; equal arguments give equal instances.
 
-    ``left_out`` counts the reasons for which questions were left out. Raises :class:`KbError` if the KB has no texts
-    for the form kg+text, if no template fits, or if no instance is left.
+    ``noise_units`` is the greatest size of the noise, ``max_positive`` that of the positive units. ``files`` are
+    datasets of ``stark make`` and ``quest make`` whose questions are used instead of new ones. ``left_out`` counts the
+    reasons for which questions were left out. Raises :class:`KbError` if the KB has no texts for kg+text, if no
+    template fits, or if no instance is left.
     """
+    settings = _Settings(count, seed, text, noise_units, max_positive, tuple(files))
     reasons: Counter[str] = Counter() if left_out is None else left_out
     form = "kg+text" if settings.text else "kg"
     if settings.text and not any(field.texts for field in kb.schema.text_fields):
@@ -94,13 +98,13 @@ def make(
     return found
 
 
-def _drawn(kb: KnowledgeBase, settings: GraphSettings) -> list[Question]:
+def _drawn(kb: KnowledgeBase, settings: _Settings) -> list[Question]:
     if settings.files:
         return [question for path in settings.files for question in questions.read(path)]
     return questions.draw(kb, int(settings.count * _SPARE[settings.text]) + 5, settings.seed, text=settings.text)
 
 
-def _ordered(drafts: Sequence[Draft], settings: GraphSettings) -> list[Draft]:
+def _ordered(drafts: Sequence[Draft], settings: _Settings) -> list[Draft]:
     """Return drafts in the order in which they are used, so that the numbers of positive units have their shares."""
     shares = _SIZES[settings.text]
     groups: list[list[Draft]] = [[] for _ in shares]
@@ -115,7 +119,7 @@ def _ordered(drafts: Sequence[Draft], settings: GraphSettings) -> list[Draft]:
 
 
 def _instance(
-    kb: KnowledgeBase, drafts: Drafts, draft: Draft, settings: GraphSettings, solver: Solver
+    kb: KnowledgeBase, drafts: Drafts, draft: Draft, settings: _Settings, solver: Solver
 ) -> tuple[Instance | None, str]:
     """Return an instance whose statements hold, or why there is none."""
     rng = np.random.default_rng((settings.seed, *draft.question.id.encode()))

@@ -15,8 +15,8 @@ from kbkit.answers.bind import Bindings, Constant, bind
 from kbkit.answers.derivations import derivations
 from kbkit.answers.evaluate import evaluate
 from kbkit.benchmarks.evidence import leaks
+from kbkit.benchmarks.ska.graph_questions import Question
 from kbkit.benchmarks.ska.instances import PASSAGE, TRIPLE, Unit
-from kbkit.benchmarks.ska.questions import Question
 from kbkit.benchmarks.ska.subgraphs import TRIPLES, VALUES, Subgraphs
 from kbkit.benchmarks.ska.triples_sql import SEPARATOR, triples_sql, unsupported
 from kbkit.errors import KbError

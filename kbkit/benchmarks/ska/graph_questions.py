@@ -127,19 +127,23 @@ def _exclusions(kb: KnowledgeBase, seed: int) -> list[tuple[Template, Template]]
     """
     frame = kb.suggest_templates(_CONSIDERED, seed)
     unclear = two_way(kb) - {relation.name for relation in kb.schema.relations if relation.symmetric}
-    found: list[tuple[Template, Template]] = []
+    found: list[tuple[bool, Template, Template]] = []
     for name, expression, answer in frame.select("template", "expression", "answer").iter_rows():
         sides = _sides(parse(expression))
         if sides is None or any(isinstance(p, syntax.Edge) and p.relation in unclear for p in _parts(sides)):
             continue
-        without = str(syntax.combine("-", *sides))
-        if noun_phrase(kb.session.resolved(parse(without), without), kb.schema) is not None:
-            slots = " ".join(f"<{slot}>" for slot in syntax.slots(sides[0]) + syntax.slots(sides[1]))
-            both = Template(f"suggest/{name}", expression, answer, slots)
-            found.append((Template(f"suggest/{name}_excluded", without, answer, slots), both))
-    turns: dict[str, Iterator[int]] = {}
-    found.sort(key=lambda pair: next(turns.setdefault(pair[0].answer, itertools.count())))
-    return found[:_PAIRS]
+        slots = " ".join(f"<{slot}>" for slot in syntax.slots(sides[0]) + syntax.slots(sides[1]))
+        both = Template(f"suggest/{name}", expression, answer, slots)
+        for number, (left, right) in enumerate((sides, sides[::-1])):
+            without = str(syntax.combine("-", left, right))
+            phrase = noun_phrase(kb.session.resolved(parse(without), without), kb.schema)
+            if phrase is not None:
+                template = Template(f"suggest/{name}_excluded{number}", without, answer, slots)
+                found.append((not phrase.clauses[-1].is_subject, template, both))
+    turns: dict[tuple[bool, str], Iterator[int]] = {}
+    # Subjects first: *that are not members of the UN* rather than *that the Nile does not flow through*.
+    found.sort(key=lambda row: (row[0], next(turns.setdefault((row[0], row[1].answer), itertools.count()))))
+    return [(template, both) for _, template, both in found[:_PAIRS]]
 
 
 def _parts(sides: Sequence[syntax.Expression]) -> Iterator[object]:
