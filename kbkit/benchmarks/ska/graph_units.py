@@ -142,6 +142,9 @@ class Drafts:
         near = self._near(draft, rng)
         triples = pl.concat([near, *self._around(draft, near, noise_units, rng)]).unique(maintain_order=True)
         triples = triples.join(draft.triples, on=list(TRIPLES), how="anti", maintain_order="left")
+        # A triple between the same nodes the other way round may say the same: hypernym and hyponym.
+        turned = draft.triples.select(head="tail", tail="head")
+        triples = triples.join(turned, on=["head", "tail"], how="anti", maintain_order="left")
         nodes = np.array(list(dict.fromkeys((*draft.nodes, *_ends(near), *_ends(triples[:noise_units])))), np.int32)
         values = self._graph.values(nodes).join(draft.values, on=list(VALUES), how="anti", maintain_order="left")
         passages = pl.DataFrame(schema=PASSAGES)
