@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import kbkit
@@ -123,6 +124,31 @@ def test_no_noise_turns_a_positive_triple_round(both: list[Instance]) -> None:
         ends = {(unit.source[0], unit.source[2]) for unit in one.positive if unit.kind == TRIPLE}
         noise = {(unit.source[2], unit.source[0]) for unit in one.noise if unit.kind == TRIPLE}
         assert not ends & noise
+
+
+def test_noise_is_near_the_question(world: KnowledgeBase, both: list[Instance]) -> None:
+    """Within four steps of the named nodes; with texts within two of the answers, but for near misses."""
+    ids = {f"{kind}#{key}": n for n, kind, key in world.sql("SELECT id, type::VARCHAR, key FROM nodes").iter_rows()}
+    edges = world.sql("SELECT head, tail FROM edges").to_numpy()
+    edges = np.concatenate((edges, edges[:, ::-1]))
+    for one in both:
+        is_text = one.form == "kg+text"
+        start = [u.source[0] for u in one.positive if u.kind == PASSAGE] if is_text else one.provenance.topics
+        distance = np.full(world.schema.nodes, 99)
+        distance[[ids[node] for node in start]] = 0
+        for step in range(1, 5):
+            ends = edges[distance[edges[:, 0]] == step - 1, 1]
+            distance[ends] = np.minimum(distance[ends], step)
+        nodes = {node for u in one.noise if u.kind == TRIPLE for node in u.source[::2] if node}
+        steps = distance[[ids[node] for node in nodes]]
+        assert (steps > 2).mean() < 0.02 if is_text else steps.max() <= 4
+
+
+def test_relations_alone_give_more_than_the_answers(text: list[Instance]) -> None:
+    with Solver() as solver:
+        for one in text:
+            sql = one.provenance.sql.partition("\n  AND id IN (SELECT id FROM mention")[0]
+            assert solver.answers(changed(one, sql=sql), one.units) > set(one.answers)
 
 
 def test_values_and_texts_are_those_of_the_kb(world: KnowledgeBase, both: list[Instance]) -> None:

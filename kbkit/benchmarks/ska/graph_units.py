@@ -72,7 +72,9 @@ class Drafts:
         self._labels = {r.name: _shown(r.name, r.label) for r in kb.schema.relations}
         for kind in kb.schema.node_types:
             self._labels |= {a.name: _shown(a.name, a.label) for a in kind.attributes if a.name not in self._labels}
-        self._fractional = [a.name for t in kb.schema.node_types for a in t.attributes if a.type.startswith("DOUBLE")]
+        self._fractional = [
+            a.name for t in kb.schema.node_types for a in t.attributes if a.type.startswith(("DOUBLE", "FLOAT"))
+        ]
 
     # -- positive units -----------------------------------------------------------------------------------------------
 
