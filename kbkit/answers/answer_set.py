@@ -27,6 +27,7 @@ from kbkit.stores.adjacency import Ids
 if TYPE_CHECKING:
     import polars as pl
 
+    from kbkit.answers.derivations import Derivations
     from kbkit.answers.engines import Engine
     from kbkit.answers.templates import Template
     from kbkit.answers.why import Why
@@ -237,15 +238,38 @@ class AnswerSet:
             members[name] = [schema.node_iri(*row) for row in frame.select("type", "key").iter_rows()]
         return to_sparql(replace(self.plan, text=self.expression), schema, self._bound, members)
 
-    def why(self, node: int | str) -> Why:
-        """Return a proof, by a shortest path, that a node is a member; raise :class:`KbError` if it is not."""
-        return self.proofs([self._session.stores.nodes.find(node)])[0]
+    def why(self, node: int | str, *, all: bool = False) -> Why:  # noqa: A002
+        """Return a proof, by a shortest path, that a node is a member; raise :class:`KbError` if it is not.
 
-    def proofs(self, nodes: Sequence[int]) -> list[Why]:
-        """Return proofs for several members, by id."""
+        With ``all``: the union of all proofs, every triple and fact that occurs in any of them.
+        """
+        return self.proofs([self._session.stores.nodes.find(node)], all=all)[0]
+
+    def proofs(self, nodes: Sequence[int], *, all: bool = False) -> list[Why]:  # noqa: A002
+        """Return proofs for several members, by id; with ``all`` the union of all proofs of each."""
+        if all:
+            from kbkit.answers.derivations import why_all
+
+            return [why_all(self.plan, self._session, self._bound, node) for node in nodes]
         from kbkit.answers.why import explain
 
         return explain(self.plan, self._session, self._bound, nodes)
+
+    def derivations(self, nodes: Sequence[int] | None = None) -> Derivations:
+        """Return the union of all derivations of members, by id; of all members by default."""
+        from kbkit.answers.derivations import derivations
+
+        wanted = self.ids if nodes is None else np.unique(np.asarray(nodes, np.int32))
+        return derivations(self.plan, self._session, self._bound, wanted)
+
+    def exclusions(self) -> Derivations:
+        """Return the derivations of the candidates that differences exclude: why they are candidates, and why not.
+
+        With :meth:`derivations`, these triples decide the answers: no further triple of the KB changes them.
+        """
+        from kbkit.answers.derivations import exclusions
+
+        return exclusions(self.plan, self._session, self._bound)
 
     def save(self, name: str) -> None:
         """Save the members in the workspace, for use as ``@name`` and in SQL (``answer_members``)."""

@@ -96,6 +96,9 @@ def answers(
     why: Annotated[
         bool, typer.Option("--why", help="Show a proof of each answer: the triples that lead to it.")
     ] = False,
+    all: Annotated[
+        bool, typer.Option("--all", help="With --why: show all triples that lead to each answer, not one proof only.")
+    ] = False,
     save: Annotated[str | None, typer.Option("--save", metavar="NAME", help="Save the answers as @NAME.")] = None,
     count: Annotated[bool, typer.Option("--count", help="Print the number of answers only.")] = False,
     timeout: Timeout = 60,
@@ -114,6 +117,8 @@ def answers(
 
     if compile not in (None, "sql", "sparql"):
         raise UnknownNameError("language", compile or "", ("sql", "sparql"))
+    if all and not why:
+        raise KbError("--all is for proofs", "Use it with ", Option("why"))
     wanted = _wanted(expression, template, own)
     limit = seconds(timeout)
     with contextlib.ExitStack() as stack:
@@ -130,11 +135,11 @@ def answers(
         if count:
             typer.echo(len(found))
         elif why and on_screen(format, output):
-            print_proofs(found, TABLE_ROWS)
+            print_proofs(found, TABLE_ROWS, all=all)
         elif not why and (values := found.value_table()) is not None:
             _write_value(found, values, format, output)
         else:
-            write(_proofs(found) if why else found.nodes(), format, output)
+            write(_proofs(found, all=all) if why else found.nodes(), format, output)
 
 
 def print_value(found: AnswerSet) -> None:
@@ -209,13 +214,13 @@ def _own(paths: list[Path] | None) -> list[CatalogueTemplate]:
     return [template for path in paths or [] for template in load(path)]
 
 
-def print_proofs(found: AnswerSet, limit: int) -> None:
-    """Print the first answers, each with its proof."""
+def print_proofs(found: AnswerSet, limit: int, *, all: bool = False) -> None:
+    """Print the first answers, each with its proof, or with all its proofs."""
     from kbkit.display.render import cell, clean
 
     nodes = found.nodes()
     first = nodes.head(limit)
-    proofs = found.proofs(first["id"].to_list())
+    proofs = found.proofs(first["id"].to_list(), all=all)
     for why, kind, key in zip(proofs, first["type"], first["key"], strict=True):
         typer.echo(clean(f"{why.name}  ({kind}#{key})"))
         for line in why.lines():
@@ -226,12 +231,12 @@ def print_proofs(found: AnswerSet, limit: int) -> None:
     typer.echo(f"{shown}{counted(nodes.height, 'answer')}")
 
 
-def _proofs(found: AnswerSet) -> pl.DataFrame:
+def _proofs(found: AnswerSet, *, all: bool) -> pl.DataFrame:
     """Return the answers with their proofs as lists of lines."""
     import polars as pl
 
     nodes = found.nodes()
-    proofs = [why.lines() for why in found.proofs(nodes["id"].to_list())]
+    proofs = [why.lines() for why in found.proofs(nodes["id"].to_list(), all=all)]
     return nodes.with_columns(pl.Series("why", proofs, dtype=pl.List(pl.String)))
 
 

@@ -162,10 +162,8 @@ def draw(
         if not count:
             continue
         frames = _samples(kb, chosen, _SPARE * count, seed, (tier, bounds[1]), weight)
-        drawn = [
-            one for template, frame in zip(chosen, frames, strict=True) for one in _groundings(kb, template, frame)
-        ]
-        drawn = _unambiguous(kb, drawn)
+        drawn = [one for template, frame in zip(chosen, frames, strict=True) for one in groundings(kb, template, frame)]
+        drawn = unambiguous(kb, drawn)
         order = np.random.default_rng((seed, tier)).permutation(len(drawn)).tolist()
         new = [drawn[at] for at in order if drawn[at].expression not in found][:count]
         found |= {one.expression: one for one in new}
@@ -175,12 +173,12 @@ def draw(
     if not found:
         message = f"No grounding of {len(chosen)} templates has {bounds[0]} to {bounds[1]} answers"
         raise KbError(message, "Use a larger ", Option("max_candidates"))
-    groundings = list(found.values())
-    order = np.random.default_rng(seed).permutation(len(groundings)).tolist()
-    return [replace(groundings[at], id=str(number)) for number, at in enumerate(order)]
+    rows = list(found.values())
+    order = np.random.default_rng(seed).permutation(len(rows)).tolist()
+    return [replace(rows[at], id=str(number)) for number, at in enumerate(order)]
 
 
-def _unambiguous(kb: KnowledgeBase, drawn: Sequence[Grounding]) -> list[Grounding]:
+def unambiguous(kb: KnowledgeBase, drawn: Sequence[Grounding]) -> list[Grounding]:
     """Return the groundings whose names are different, and each of one node of its type."""
     names: dict[str, set[str]] = {}
     for one in drawn:
@@ -217,7 +215,7 @@ def _samples(
     return frames
 
 
-def _groundings(kb: KnowledgeBase, template: Template, frame: pl.DataFrame) -> list[Grounding]:
+def groundings(kb: KnowledgeBase, template: Template, frame: pl.DataFrame) -> list[Grounding]:
     """Return the groundings of one template, without ids; their candidates are evaluated in one batch."""
     if frame.is_empty():
         return []

@@ -18,6 +18,8 @@ from kbkit.kb import KnowledgeBase
 from kbkit.schema import Role, quote
 
 Mask = NDArray[np.bool_]
+PHRASE, CONDITION = "phrase", "condition"
+"""Kinds of requirements."""
 _MAX_PHRASES = 60
 """Telling phrases of a gold answer that are considered."""
 _MAX_NEIGHBORS = 2_000
@@ -61,10 +63,10 @@ def _cost(options: Sequence[_Option], wanted: int) -> float:
 
 
 class Chooser:
-    """Chooses requirements for groundings whose candidates have the given ``documents``."""
+    """Chooses requirements for groundings whose candidates have the given ``documents``; of one ``kind``, or any."""
 
-    def __init__(self, kb: KnowledgeBase, matcher: Matcher, documents: Mapping[int, Document]) -> None:
-        self._kb = kb
+    def __init__(self, kb: KnowledgeBase, matcher: Matcher, documents: Mapping[int, Document], kind: str = "") -> None:
+        self._kb, self._kind = kb, kind
         self._matcher = matcher
         self._documents = documents
         self.mentions = Mentions(matcher, documents.values())
@@ -147,15 +149,9 @@ class Chooser:
         self, candidates: Sequence[int], gold: int, hidden: Sequence[str], role: Role, wanted: int
     ) -> list[_Option]:
         document = self._documents[candidates[gold]]
-        avoid = self._avoid(document.type) | avoided(self.mentions, document.names)
-        if any(passage.field == "name" for passage in document.passages):
-            avoid = self._avoid(document.type)
-        neighbors = folded(self._neighbors(document.id))
-        phrases = telling_phrases(document, role, self.mentions, self._matcher, avoid, hidden, neighbors)
-        options = [
-            _Option(phrase, self.mentions.mask(phrase.stems, candidates), frozenset(phrase.stems))
-            for phrase in phrases[:_MAX_PHRASES]
-        ]
+        options = [] if self._kind == CONDITION else self._phrases(candidates, document, hidden, role)
+        if self._kind == PHRASE:
+            return options
         if document.type not in self._conditions:
             self._conditions[document.type] = Conditions(self._kb, document.type)
         known = self._conditions[document.type]
@@ -163,6 +159,19 @@ class Chooser:
             found = known.options(known.values(candidates), gold, wanted)
             options += [_Option(one, mask, frozenset((f"{one.attribute}:",))) for one, mask in found]
         return options
+
+    def _phrases(
+        self, candidates: Sequence[int], document: Document, hidden: Sequence[str], role: Role
+    ) -> list[_Option]:
+        avoid = self._avoid(document.type) | avoided(self.mentions, document.names)
+        if any(passage.field == "name" for passage in document.passages):
+            avoid = self._avoid(document.type)
+        neighbors = folded(self._neighbors(document.id))
+        phrases = telling_phrases(document, role, self.mentions, self._matcher, avoid, hidden, neighbors)
+        return [
+            _Option(phrase, self.mentions.mask(phrase.stems, candidates), frozenset(phrase.stems))
+            for phrase in phrases[:_MAX_PHRASES]
+        ]
 
     def _avoid(self, node_type: str) -> frozenset[str]:
         """Return the stems of a type and of the relations that join it."""

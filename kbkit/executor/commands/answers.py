@@ -12,19 +12,21 @@ from kbkit.executor.languages import COMMAND
 from kbkit.executor.vocabulary import Argument
 
 
-@command("[N]", Argument.NUMBER)
+@command("[N] [all]", Argument.NUMBER)
 def why(executor: Executor, argument: str) -> Outcome:
     """Explain why row N is an answer or a hit (default: 1).
 
-    For an answer: the edges that prove it, the filters it passed and the sets it was checked against. For a search hit:
-    the parts of its score.
+    For an answer: the edges that prove it, the filters it passed and the sets it was checked against; with "all", the
+    edges of all its proofs. For a search hit: the parts of its score.
     """
     last = executor.result()
-    number = parse_number(argument or "1", "row")
+    words = argument.split()
+    show_all = words[-1:] == ["all"]
+    number = parse_number(" ".join(words[: len(words) - show_all]) or "1", "row")
     if number > last.frame.height:
         raise KbError(f"Invalid row number {number:,}", f"The last result has {last.frame.height:,} rows")
     if last.answers is not None:
-        return Outcome(COMMAND, str(last.answers.proofs([last.frame["id"][number - 1]])[0]))
+        return Outcome(COMMAND, str(last.answers.proofs([last.frame["id"][number - 1]], all=show_all)[0]))
     if last.language == "search":
         return Outcome(COMMAND, _scores(executor, last, number))
     raise KbError(

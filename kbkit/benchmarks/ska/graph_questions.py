@@ -1,0 +1,261 @@
+"""Questions from answer expressions: drawn and worded as STaRK's are, or read from the files of a dataset.
+
+There are three kinds without texts: relations alone, relations with an exclusion (*and do not flow into the Black
+Sea*), and relations with a condition on an attribute (*with a height of at least 5,000 m*). Questions for texts also
+require a phrase that the texts of the answers mention.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from kbkit.answers import syntax
+from kbkit.answers.noun_phrases import noun_phrase
+from kbkit.answers.parse import parse
+from kbkit.answers.templates import Template
+from kbkit.benchmarks.dataset import QUERIES
+from kbkit.benchmarks.evidence import Matcher
+from kbkit.benchmarks.pipeline import Item
+from kbkit.benchmarks.ska.subgraphs import two_way
+from kbkit.benchmarks.stark import relational
+from kbkit.benchmarks.stark.answer_counts import Target
+from kbkit.benchmarks.stark.fuse import Wording
+from kbkit.benchmarks.stark.relational import Grounding
+from kbkit.benchmarks.stark.requirements import CONDITION, PHRASE, Chooser
+from kbkit.benchmarks.stark.settings import StarkSettings, complete_settings
+from kbkit.benchmarks.stark.stages import Run
+from kbkit.benchmarks.stark.textual import READER, Requirement, role_for
+from kbkit.errors import KbError
+from kbkit.kb import KnowledgeBase
+from kbkit.measures.records import JsonRecord, content, records
+
+_ANSWERS = {False: Target(0.5, 1.96), True: Target(0.7, 3.0)}
+"""Numbers of answers without and with texts, for which requirements are chosen.
+
+The means of Table 1 of the paper are 1.96 and 1.86; phrases that several texts mention are rare, so more are asked for.
+"""
+_BOUNDS = (((1, 1), 0.55), ((2, 3), 0.3), ((4, 6), 0.15))
+"""Numbers of answers of questions by relations alone, and their shares."""
+_CANDIDATES = (2, 50)
+"""Least and greatest number of nodes that satisfy the relations of a question with a requirement."""
+_MOST_WANTED = 8
+_MAX_PHRASES = 2
+_CONSIDERED = 300
+"""Suggested templates among which pairs of paths are looked for."""
+_PAIRS = 12
+_EXCLUDED, _LEFT = 3, 8
+"""Greatest number of excluded candidates, and of all candidates, of a question with an exclusion."""
+_ATTEMPTS = 4
+"""Groundings drawn for each question with an exclusion."""
+_SHARES = (0.55, 0.2, 0.25)
+"""Shares of the questions by relations alone, with exclusions, and with conditions."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question: its ``text``, the ``expression`` of its answers, and ``phrases`` that their texts mention.
+
+    ``answers`` (``type#key``) are those in the file, if it was read from one.
+    """
+
+    id: str
+    dataset: str
+    text: str
+    expression: str
+    phrases: tuple[str, ...] = ()
+    answers: frozenset[str] = frozenset()
+
+
+def draw(kb: KnowledgeBase, count: int, seed: int, *, text: bool) -> list[Question]:
+    """Return about ``count`` questions, with phrases if ``text``; raise :class:`KbError` if no template fits."""
+    templates = relational.templates(kb, (), seed)
+    target = _ANSWERS[text]
+    settings = StarkSettings(count, seed, relations_only=0.0 if text else 1.0, target=target)
+    pairs = [] if text else _exclusions(kb, seed)
+    known = {template.id: template for template in (*templates, *(template for template, _ in pairs))}
+    run = Run(kb, complete_settings(settings, templates), None, Matcher(kb), known)
+    if text:
+        drawn = relational.draw(kb, templates, target.counts(count, _MOST_WANTED), seed, _CANDIDATES)
+        return _worded(run, drawn, "phrases")
+    parts = [max(1, round(share * count)) for share in _SHARES]
+    by_attribute = [template for template in templates if kb.schema.type(template.answer).attributes]
+    wanted = target.counts(parts[2], _MOST_WANTED)
+    groups = {
+        "relations": [
+            row
+            for bounds, share in _BOUNDS
+            for row in _drawn(kb, templates, np.ones(max(1, round(share * parts[0])), np.int64), seed, bounds)
+        ],
+        "exclusions": _grounded(kb, pairs, parts[1], seed),
+        "conditions": _drawn(kb, by_attribute, wanted, seed + 1, _CANDIDATES),
+    }
+    return _mixed([_worded(run, rows, kind) for kind, rows in groups.items()])
+
+
+def _drawn(
+    kb: KnowledgeBase, templates: Sequence[Template], wanted: relational.Ints, seed: int, bounds: tuple[int, int]
+) -> list[Grounding]:
+    """Return groundings with a number of candidates; none if there are none."""
+    try:
+        found = relational.draw(kb, templates, wanted, seed, bounds) if templates else []
+    except KbError:
+        return []
+    return [dataclasses.replace(one, id=f"{bounds[0]}{one.id}") for one in found]
+
+
+def _mixed(groups: Sequence[Sequence[Question]]) -> list[Question]:
+    """Return the questions of all groups, each spread evenly."""
+    placed = [
+        ((at + 0.5) / len(group), number, one) for number, group in enumerate(groups) for at, one in enumerate(group)
+    ]
+    return [one for _, _, one in sorted(placed, key=lambda entry: entry[:2])]
+
+
+# -- exclusions -------------------------------------------------------------------------------------------------------
+
+
+def _exclusions(kb: KnowledgeBase, seed: int) -> list[tuple[Template, Template]]:
+    """Return templates with an exclusion, each with the template whose answers both paths reach.
+
+    Relations that are stored in both directions are left out: which end is the subject is unknown, so they read badly.
+    """
+    frame = kb.suggest_templates(_CONSIDERED, seed)
+    unclear = two_way(kb) - {relation.name for relation in kb.schema.relations if relation.symmetric}
+    found: list[tuple[bool, Template, Template]] = []
+    for name, expression, answer in frame.select("template", "expression", "answer").iter_rows():
+        sides = _sides(parse(expression))
+        if sides is None or any(isinstance(p, syntax.Edge) and p.relation in unclear for p in _parts(sides)):
+            continue
+        slots = " ".join(f"<{slot}>" for slot in syntax.slots(sides[0]) + syntax.slots(sides[1]))
+        both = Template(f"suggest/{name}", expression, answer, slots)
+        for number, (left, right) in enumerate((sides, sides[::-1])):
+            without = str(syntax.combine("-", left, right))
+            phrase = noun_phrase(kb.session.resolved(parse(without), without), kb.schema)
+            if phrase is not None:
+                template = Template(f"suggest/{name}_excluded{number}", without, answer, slots)
+                found.append((not phrase.clauses[-1].is_subject, template, both))
+    turns: dict[tuple[bool, str], Iterator[int]] = {}
+    # Subjects first: *that are not members of the UN* rather than *that the Nile does not flow through*.
+    found.sort(key=lambda row: (row[0], next(turns.setdefault((row[0], row[1].answer), itertools.count()))))
+    return [(template, both) for _, template, both in found[:_PAIRS]]
+
+
+def _parts(sides: Sequence[syntax.Expression]) -> Iterator[object]:
+    return (part for side in sides for part in syntax.subtrees(side))
+
+
+def _sides(tree: syntax.Expression) -> tuple[syntax.Expression, syntax.Expression] | None:
+    """Return the two paths of an expression that meet at its answers."""
+    if not isinstance(tree, syntax.Path) or "<-" not in tree.arrows or len(tree.elements) != 5:
+        return None
+    first, step, answer, other, second = tree.elements
+    if tree.arrows != ("->", "->", "<-", "<-"):
+        return None
+    forward = ("->", "->")
+    return syntax.Path((first, step, answer), forward), syntax.Path((second, other, answer), forward)
+
+
+def _grounded(kb: KnowledgeBase, pairs: Sequence[tuple[Template, Template]], count: int, seed: int) -> list[Grounding]:
+    """Return groundings of templates with an exclusion that excludes few candidates, and not all."""
+    share = -(-_ATTEMPTS * count // max(1, len(pairs)))
+    found: list[Grounding] = []
+    for template, both in pairs:
+        frame = kb.sample(both, share, seed, 1, _EXCLUDED)
+        for one in relational.groundings(kb, both, frame):
+            expression = syntax.fill(template.tree(), {slot: f"#{node.key}" for slot, node in one.slots.items()})
+            candidates = kb.answers(str(expression)).ids.tolist()
+            if 0 < len(candidates) <= _LEFT - len(one.candidates):
+                found.append(
+                    dataclasses.replace(one, template=template.id, expression=str(expression), candidates=candidates)
+                )
+    found = relational.unambiguous(kb, found)
+    order = np.random.default_rng((seed, 1)).permutation(len(found)).tolist()
+    return [dataclasses.replace(found[at], id=str(number)) for number, at in enumerate(order[:count])]
+
+
+# -- wording ----------------------------------------------------------------------------------------------------------
+
+
+def _worded(run: Run, rows: Sequence[Grounding], kind: str) -> list[Question]:
+    """Return the questions of groundings: with a condition, with phrases, or as they are."""
+    items = [Item(row) for row in rows]
+    if kind == "phrases":
+        required = _required(run, items, PHRASE, _MAX_PHRASES)
+    elif kind == "conditions":
+        required = _required(run, items, CONDITION, 1)
+    else:
+        required = [Requirement(row.id, row.candidates[0], READER.name, answers=len(row.candidates)) for row in rows]
+    for item, requirement in zip(items, required, strict=True):
+        item.add(requirement)
+    kept = [item for item in items if not item.dropped and (item[Requirement].properties or kind in _PLAIN)]
+    for item, wording in zip(kept, run.fused(kept), strict=True):
+        item.add(wording)
+    return [_question(item, kind) for item in kept if not item.dropped]
+
+
+_PLAIN = ("relations", "exclusions")
+
+
+def _question(item: Item, kind: str) -> Question:
+    properties = item[Requirement].properties
+    tests = [one.condition for one in properties if one.condition]
+    expression = item[Grounding].expression
+    if tests:
+        expression = f"({expression}){{{', '.join(tests)}}}"
+    phrases = tuple(one.text for one in properties if not one.condition)
+    return Question(f"{kind}/{item.id}", "expressions", item[Wording].query, expression, phrases)
+
+
+def _required(run: Run, items: Sequence[Item], kind: str, limit: int) -> list[Requirement]:
+    """Return 1 to ``limit`` requirements of a kind for each grounding; a row without any is dropped."""
+    documents = run.documents(node for item in items for node in item[Grounding].candidates)
+    chooser = Chooser(run.kb, run.matcher, documents, kind)
+    rows = []
+    for item in items:
+        rng, nodes, wanted = run.rng(2, item), item[Grounding].candidates, item[Grounding].wanted
+        role = role_for(list(run.roles.values()), documents[nodes[0]].type, rng)
+        hidden = [name for node in nodes for name in documents[node].names]
+        hidden += [slot.name for slot in item[Grounding].slots.values()]
+        gold, properties = chooser.choose(nodes, hidden, role, wanted, limit, rng)
+        count = chooser.count(nodes, properties)
+        dropped = "" if properties else f"no telling {kind}"
+        rows.append(Requirement(item.id, gold, role.name, properties, count, dropped=dropped))
+    return rows
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+
+def read(path: Path) -> list[Question]:
+    """Return the questions of a dataset of ``stark make`` or ``quest make``, by its folder or ``queries.jsonl``.
+
+    Raises :class:`BadInputError` for a record without an expression.
+    """
+    path = path / QUERIES if path.is_dir() else path
+    if not path.exists():
+        raise KbError(f"{path} does not exist", "Use the folder of a dataset that kbkit generated")
+    return [_of_record(record) for record in records(path, content(path))]
+
+
+def _of_record(record: JsonRecord) -> Question:
+    fields = record.fields
+    name, text, expression = (fields.get(field) for field in ("id", "query", "expression"))
+    if not isinstance(expression, str) or not isinstance(text, str):
+        raise record.error("Missing field 'expression' or 'query'", "Use a dataset that kbkit generated")
+    properties = fields.get("properties", [])
+    nodes = fields.get("answer_nodes" if "docs" in fields else "answers", [])
+    try:
+        tests = [one["condition"] for one in properties if one.get("condition")]
+        phrases = tuple(str(one["text"]) for one in properties if not one.get("condition"))
+        answers = frozenset(f"{one['type']}#{one['key']}" for one in nodes)
+    except (AttributeError, KeyError, TypeError):
+        raise record.error("Invalid properties or answers") from None
+    if tests:
+        expression = f"({expression}){{{', '.join(tests)}}}"
+    return Question(str(name), "quest" if "docs" in fields else "stark", text, expression, phrases, answers)

@@ -1,0 +1,282 @@
+"""Positive units and noise of a question, as units: triples, values of attributes, and texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from kbkit.answers.algebra import AllNodes, Hop, Lookup, Operator, Plan, inputs, operators
+from kbkit.answers.answer_set import AnswerSet
+from kbkit.answers.bind import Bindings, Constant, bind
+from kbkit.answers.derivations import derivations
+from kbkit.answers.evaluate import evaluate
+from kbkit.benchmarks.evidence import leaks
+from kbkit.benchmarks.ska.graph_questions import Question
+from kbkit.benchmarks.ska.instances import PASSAGE, TRIPLE, Unit
+from kbkit.benchmarks.ska.subgraphs import TRIPLES, VALUES, Subgraphs
+from kbkit.benchmarks.ska.triples_sql import SEPARATOR, triples_sql, unsupported
+from kbkit.errors import KbError
+from kbkit.kb import KnowledgeBase
+from kbkit.stores.adjacency import Ids
+
+_NEAR = 15
+"""Near misses of each part of a question."""
+_HOPS_OF_NAMED, _HOPS_OF_ANSWERS = 4, 2
+"""Greatest distance of noise from the named nodes, and with texts from the answers (section 3.2.1 of the paper)."""
+_VALUE_SHARE, _PASSAGE_SHARE = 0.25, 0.2
+"""Shares of the noise that are values of attributes and, with texts, passages."""
+_WORD = re.compile(r"[^\W_]+")
+_CODE = re.compile(r"[A-Z]\d+")
+"""Names of relations that say nothing (``P31``), for which the label is shown."""
+
+PASSAGES = {"node": pl.Int32, "field": pl.String, "position": pl.Int64, "text": pl.String}
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A question with its query and its positive units: triples, values and passages by node ids."""
+
+    question: Question
+    plan: Plan
+    bound: Bindings
+    answers: Ids
+    sql: str
+    triples: pl.DataFrame
+    values: pl.DataFrame
+    passages: pl.DataFrame
+    named: tuple[int, ...]
+    topics: list[str]
+
+    @property
+    def size(self) -> int:
+        """The number of positive units."""
+        return self.triples.height + self.values.height + self.passages.height
+
+    @property
+    def nodes(self) -> list[int]:
+        """The named nodes, the answers, and the other nodes of the positive units."""
+        ends = [*self.triples["head"].to_list(), *self.triples["tail"].to_list(), *self.values["node"].to_list()]
+        return list(dict.fromkeys((*self.named, *self.answers.tolist(), *ends)))
+
+
+class Drafts:
+    """Makes the positive units and the noise of questions on a KB; with ``text``, passages too."""
+
+    def __init__(self, kb: KnowledgeBase, *, text: bool) -> None:
+        self._kb, self._text = kb, text
+        self._graph = Subgraphs(kb)
+        self._labels = {r.name: _shown(r.name, r.label) for r in kb.schema.relations}
+        for kind in kb.schema.node_types:
+            self._labels |= {a.name: _shown(a.name, a.label) for a in kind.attributes if a.name not in self._labels}
+        self._fractional = [
+            a.name for t in kb.schema.node_types for a in t.attributes if a.type.startswith(("DOUBLE", "FLOAT"))
+        ]
+
+    # -- positive units -----------------------------------------------------------------------------------------------
+
+    def draft(self, question: Question, most: int) -> tuple[Draft | None, str]:
+        """Return the draft of a question, or why there is none: more than ``most`` positive units, and so on."""
+        try:
+            found = self._kb.answers(question.expression)
+            ids = found.ids
+        except KbError:
+            return None, "its expression does not fit the KB"
+        problem = unsupported(found.plan, self._kb.schema)
+        if self._text != bool(question.phrases):
+            problem = "it needs no text" if self._text else "it needs texts"
+        passages = pl.DataFrame(schema=PASSAGES)
+        phrases = [_WORD.findall(phrase) for phrase in question.phrases]
+        if phrases and not problem:
+            candidates = len(ids)
+            ids, passages = self._mentioning(ids, phrases)
+            problem = "it needs no text" if len(ids) == candidates else ""
+        if problem := problem or self._problem(question, ids, most):
+            return None, problem
+        triples, values = self._positive(found, ids)
+        bound = bind(found.plan, self._kb.session, {})
+        entries = [nodes for nodes in bound.values() if not isinstance(nodes, Constant)]
+        named = {node.id: node.reference for nodes in entries for node in nodes}
+        sql = triples_sql(found.plan, bound, self._graph.two_way, phrases)
+        topics = list(named.values())
+        draft = Draft(question, found.plan, bound, ids, sql, triples, values, passages, tuple(named), topics)
+        return (draft, "") if draft.size <= most else (None, f"more than {most} positive units")
+
+    def _problem(self, question: Question, ids: Ids, most: int) -> str:
+        """Return what is wrong with the answers of a question, or ""."""
+        if not len(ids):
+            return "no answers"
+        if len(ids) > most:
+            return f"more than {most} positive units"
+        rows = self._kb.stores.nodes.rows(ids.tolist()).values()
+        if question.answers and {row.reference for row in rows} != question.answers:
+            return "its answers are not those of its expression"
+        names = [row.name or row.key for row in rows]
+        return "the question names an answer" if leaks(question.text, names) else ""
+
+    def _positive(self, found: AnswerSet, ids: Ids) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return the triples and values of all derivations of the answers and of the excluded candidates."""
+        parts = (found.derivations(ids.tolist()), found.exclusions())
+        triples = self._graph.once(pl.concat([part.triples for part in parts]))
+        facts = pl.concat([part.facts.select(*VALUES) for part in parts])
+        whole = pl.col("value").str.replace(r"\.0$", "")
+        shown = pl.when(pl.col("attribute").is_in(self._fractional)).then(whole).otherwise("value").alias("value")
+        return triples, facts.filter(pl.col("value").is_not_null()).with_columns(shown).unique(maintain_order=True)
+
+    def _mentioning(self, ids: Ids, phrases: Sequence[Sequence[str]]) -> tuple[Ids, pl.DataFrame]:
+        """Return the nodes whose texts mention all phrases, and their passages that mention any."""
+        passages = self._graph.passages(ids).cast(PASSAGES)  # type: ignore[arg-type]
+        masks = [passages.select(_mentions("text", words)).to_series() for words in phrases]
+        nodes = set(ids.tolist()).intersection(*(passages.filter(mask)["node"].to_list() for mask in masks))
+        shown = pl.Series(np.logical_or.reduce([mask.to_numpy() for mask in masks]))
+        kept = passages.filter(shown & pl.Series(passages["node"].is_in(sorted(nodes))))
+        return np.array(sorted(nodes), np.int32), kept
+
+    # -- noise --------------------------------------------------------------------------------------------------------
+
+    def units(
+        self, draft: Draft, noise_units: int, rng: np.random.Generator
+    ) -> tuple[list[Unit], list[Unit], list[str]] | str:
+        """Return the positive units, the noise in random order and the names of the answers, or why there are none."""
+        near = self._near(draft, rng)
+        triples = pl.concat([near, *self._around(draft, near, noise_units, rng)]).unique(maintain_order=True)
+        triples = triples.join(draft.triples, on=list(TRIPLES), how="anti", maintain_order="left")
+        # A triple between the same nodes the other way round may say the same: hypernym and hyponym.
+        turned = draft.triples.select(head="tail", tail="head")
+        triples = triples.join(turned, on=["head", "tail"], how="anti", maintain_order="left")
+        nodes = np.array(list(dict.fromkeys((*draft.nodes, *_ends(near), *_ends(triples[:noise_units])))), np.int32)
+        values = self._graph.values(nodes).join(draft.values, on=list(VALUES), how="anti", maintain_order="left")
+        passages = pl.DataFrame(schema=PASSAGES)
+        if self._text:
+            passages = self._graph.passages(nodes).cast(PASSAGES)  # type: ignore[arg-type]
+            passages = passages.join(
+                draft.passages, on=["node", "field", "position"], how="anti", maintain_order="left"
+            )
+            passages = passages[: int(_PASSAGE_SHARE * noise_units)]
+        structured = noise_units - passages.height
+        values = values[: max(int(_VALUE_SHARE * structured), structured - triples.height)]
+        triples = triples[: structured - values.height]
+        names = self._names([draft.triples, triples], [draft.values, values], [draft.passages, passages])
+        problem = self._ambiguous(draft, names)
+        if problem:
+            return problem
+        if self._text:
+            triples, values = self._without_phrases(draft, triples, values, names)
+        positive = self._units(draft.triples, draft.values, draft.passages, names)
+        noise = self._units(triples, values, passages, names)
+        order = rng.permutation(len(noise)).tolist()
+        answers = names.filter(pl.col("id").is_in(draft.answers))["shown"].to_list()
+        return positive, [noise[at] for at in order], answers
+
+    def _around(self, draft: Draft, near: pl.DataFrame, count: int, rng: np.random.Generator) -> list[pl.DataFrame]:
+        """Return the subgraph: with texts of the answers, else of the named nodes, that near all others first."""
+        if self._text:
+            return [self._graph.around(draft.answers, _HOPS_OF_ANSWERS, count, rng)]
+        depth = _depth(draft.plan.root)
+        start = np.array(sorted({*draft.nodes, *_ends(near)}), np.int32)
+        first = self._graph.around(start, max(1, _HOPS_OF_NAMED - depth), count, rng)
+        if first.height >= count:
+            return [first]
+        return [first, self._graph.around(np.array(sorted(draft.named), np.int32), _HOPS_OF_NAMED, count, rng)]
+
+    def _near(self, draft: Draft, rng: np.random.Generator) -> pl.DataFrame:
+        """Return the derivations of near misses: of some nodes that meet a part of the question."""
+        found = [pl.DataFrame(schema=TRIPLES)]
+        for operator in dict.fromkeys(operators(draft.plan.root)):
+            if isinstance(operator, (AllNodes, Lookup)):
+                continue
+            part = replace(draft.plan, root=operator)
+            members = np.setdiff1d(evaluate(part, self._kb.session, draft.bound), draft.answers)
+            if len(members) > _NEAR:
+                members = np.sort(rng.choice(members, _NEAR, replace=False))
+            found.append(derivations(part, self._kb.session, draft.bound, members).triples)
+        return self._graph.once(pl.concat(found))
+
+    def _without_phrases(
+        self, draft: Draft, triples: pl.DataFrame, values: pl.DataFrame, names: pl.DataFrame
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Leave out the noise that repeats what the texts say: triples with a phrase of the question."""
+        phrases = [_WORD.findall(phrase) for phrase in draft.question.phrases]
+        says = names.filter(pl.any_horizontal(_mentions("name", words) for words in phrases))["id"].implode()
+        kept = triples.filter(~(pl.col("head").is_in(says) | pl.col("tail").is_in(says)))
+        return kept, values.filter(~pl.any_horizontal(_mentions("value", words) for words in phrases))
+
+    # -- names --------------------------------------------------------------------------------------------------------
+
+    def _names(
+        self, triples: Sequence[pl.DataFrame], values: Sequence[pl.DataFrame], passages: Sequence[pl.DataFrame]
+    ) -> pl.DataFrame:
+        """Return the nodes of units with their reference and the ``shown`` name, which no other node has."""
+        columns = [frame[end] for frame in triples for end in ("head", "tail")]
+        ids = pl.concat([*columns, *(frame["node"] for frame in (*values, *passages))]).unique().sort()
+        frame = self._kb.stores.nodes.frame(ids.to_numpy(), ("id", "type", "key", "name"))
+        frame = frame.with_columns(pl.col("id").cast(pl.Int32), pl.col("type").cast(pl.String))
+        name = pl.when(pl.col("name").fill_null("").str.strip_chars() == "").then("key").otherwise("name")
+        folded = pl.col("name").str.to_lowercase()
+        frame = frame.with_columns(name.str.strip_chars().alias("name"))
+        in_type = pl.struct(folded, "type").is_duplicated()
+        frame = frame.with_columns(folded.is_duplicated().alias("is_shared"), in_type.alias("is_shared_in_type"))
+        shown = (
+            pl.when("is_shared_in_type")
+            .then(pl.format("{} ({})", "name", "key"))
+            .when("is_shared")
+            .then(pl.format("{} ({})", "name", "type"))
+            .otherwise("name")
+        )
+        return frame.with_columns(shown.alias("shown"), pl.format("{}#{}", "type", "key").alias("reference"))
+
+    def _ambiguous(self, draft: Draft, names: pl.DataFrame) -> str:
+        """Return whose name stands for several nodes: a named node's or an answer's; "" if none."""
+        shared = set(names.filter("is_shared")["id"].to_list())
+        if shared.intersection(draft.named):
+            return "the name of a named node is ambiguous"
+        return "the name of an answer is ambiguous" if shared.intersection(draft.answers.tolist()) else ""
+
+    def _units(
+        self, triples: pl.DataFrame, values: pl.DataFrame, passages: pl.DataFrame, names: pl.DataFrame
+    ) -> list[Unit]:
+        nodes = names.select("id", "shown", "reference")
+        tails = nodes.rename({"shown": "tail_shown", "reference": "tail_reference"})
+        edges = triples.join(nodes, left_on="head", right_on="id", maintain_order="left").join(
+            tails, left_on="tail", right_on="id", maintain_order="left"
+        )
+        columns = ("shown", "relation", "tail_shown", "reference", "tail_reference")
+        found = [
+            Unit("", TRIPLE, [head, self._labels[relation], tail], [source, relation, target])
+            for head, relation, tail, source, target in edges.select(columns).iter_rows()
+        ]
+        facts = values.join(nodes, left_on="node", right_on="id", maintain_order="left")
+        found += [
+            Unit("", TRIPLE, [head, self._labels[attribute], value], [source, attribute, ""])
+            for head, attribute, value, source in facts.select("shown", "attribute", "value", "reference").iter_rows()
+        ]
+        texts = passages.join(nodes, left_on="node", right_on="id", maintain_order="left")
+        columns = ("shown", "text", "reference", "field", "position")
+        return found + [
+            Unit("", PASSAGE, [title, text], [source, text_field, str(position)])
+            for title, text, source, text_field, position in texts.select(columns).iter_rows()
+        ]
+
+
+def _depth(operator: Operator) -> int:
+    """Return the number of steps on the longest path of an operator."""
+    return isinstance(operator, Hop) + max(map(_depth, inputs(operator)), default=0)
+
+
+def _mentions(column: str, words: Sequence[str]) -> pl.Expr:
+    """Return whether the texts of a column have some words in this order; as the queries of instances have it."""
+    text = pl.concat_str(pl.lit(" "), pl.col(column).str.to_lowercase().str.replace_all(SEPARATOR, " "), pl.lit(" "))
+    return text.str.contains(f" {' '.join(words).lower()} ", literal=True)
+
+
+def _ends(triples: pl.DataFrame) -> list[int]:
+    """Return the nodes of triples in order of appearance."""
+    return list(dict.fromkeys(np.column_stack((triples["head"], triples["tail"])).ravel().tolist()))
+
+
+def _shown(name: str, label: str) -> str:
+    """Return a relation or attribute as units show it: its name, or the label if the name is a code."""
+    return label.replace(" ", "_") if label and _CODE.fullmatch(name) else name

@@ -1,0 +1,153 @@
+"""The part of a KB around some nodes, as triples, values of attributes and texts: the noise of an instance.
+
+Nodes with very many edges give a part of them, and large rings a part of their nodes, so that the neighbourhood of one
+node does not crowd out those of the others; which part depends on the generator alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from kbkit.answers.to_sql import identifier
+from kbkit.kb import KnowledgeBase
+from kbkit.schema import Attribute, NodeType, literal
+from kbkit.stores.adjacency import Csr, Ids
+from kbkit.stores.arrays import distinct, expand_ranges, is_in
+
+TRIPLES = {"head": pl.Int32, "relation": pl.String, "tail": pl.Int32}
+VALUES = {"node": pl.Int32, "attribute": pl.String, "value": pl.String}
+_PER_NODE = (40, 8, 4, 4)
+"""Edges of a node in each relation and direction, by the distance from the start."""
+_RING = 400
+"""Nodes of a ring from which edges are followed."""
+_MAX_ATTRIBUTES = 40
+
+
+class Subgraphs:
+    """Neighbourhoods in a KB, with what they need to know of it."""
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self._kb = kb
+        self._firsts = np.array([t.first for t in kb.schema.node_types if t.count], np.int64)
+        self._types: list[NodeType] = [t for t in kb.schema.node_types if t.count]
+        self._known = pl.DataFrame(schema=VALUES)
+        self._is_read = np.zeros(kb.schema.nodes, bool)
+        self.two_way = two_way(kb)
+
+    def once(self, triples: pl.DataFrame) -> pl.DataFrame:
+        """Return triples without duplicates; those of two-way relations have the lower id first."""
+        swap = pl.col("relation").is_in(list(self.two_way)) & (pl.col("head") > pl.col("tail"))
+        head = pl.when(swap).then("tail").otherwise("head")
+        tail = pl.when(swap).then("head").otherwise("tail")
+        return triples.select(head.alias("head"), "relation", tail.alias("tail")).unique(maintain_order=True)
+
+    def around(self, nodes: Ids, hops: int, limit: int, rng: np.random.Generator) -> pl.DataFrame:
+        """Return about ``limit`` triples of the subgraph of up to ``hops`` steps from ``nodes``, nearest first."""
+        found = [pl.DataFrame(schema=TRIPLES)]
+        frontier = seen = distinct(nodes)
+        count = 0
+        for distance in range(hops):
+            ring = self._ring(frontier, _PER_NODE[min(distance, len(_PER_NODE) - 1)], rng)
+            found.append(ring[rng.permutation(ring.height)])
+            count += ring.height
+            ends = distinct(np.concatenate((ring["head"].to_numpy(), ring["tail"].to_numpy())))
+            frontier = ends[~is_in(ends, seen)]
+            if count >= limit or not len(frontier):
+                break
+            seen = distinct(np.concatenate((seen, frontier)))
+            if len(frontier) > _RING:
+                frontier = np.sort(rng.choice(frontier, _RING, replace=False))
+        return self.once(pl.concat(found))
+
+    def _ring(self, nodes: Ids, most: int, rng: np.random.Generator) -> pl.DataFrame:
+        """Return the triples of nodes: at most so many of each node in each relation and direction."""
+        present = {self._types[at].name for at in self._type_numbers(nodes)}
+        found = [pl.DataFrame(schema=TRIPLES)]
+        for relation in self._kb.schema.relations:
+            for forward in (True, False):
+                if (not forward and relation.name in self.two_way) or present.isdisjoint(
+                    s.head if forward else s.tail for s in relation.signatures
+                ):
+                    continue
+                near, far = _some(self._kb.session.move(relation.name, forward), nodes, most, rng)
+                head, tail = (near, far) if forward else (far, near)
+                frame = pl.DataFrame({"head": head, "tail": tail}, {"head": pl.Int32, "tail": pl.Int32})
+                found.append(frame.select("head", pl.lit(relation.name).alias("relation"), "tail"))
+        return pl.concat(found)
+
+    def _type_numbers(self, nodes: Ids) -> list[int]:
+        """Return the positions of the primary types of nodes."""
+        numbers = np.searchsorted(self._firsts, nodes, side="right") - 1
+        return [int(number) for number in np.unique(numbers)]
+
+    # -- values and texts ---------------------------------------------------------------------------------------------
+
+    def values(self, nodes: Ids) -> pl.DataFrame:
+        """Return the values of the attributes of nodes as texts, in the order of ``nodes``; a row for each element."""
+        unknown = np.sort(nodes[~self._is_read[nodes]])
+        if len(unknown):  # nodes are shared by many instances, so they are read once
+            self._is_read[unknown] = True
+            self._known = pl.concat([self._known, *self._read(unknown)])
+        places = pl.DataFrame({"node": nodes}, {"node": pl.Int32}).with_row_index("place")
+        found = self._known.join(places, on="node")
+        return found.sort("place", "attribute", "value").select(*VALUES)
+
+    def _read(self, nodes: Ids) -> list[pl.DataFrame]:
+        """Read the values of sorted nodes, by type."""
+        numbers = np.searchsorted(self._firsts, nodes, side="right") - 1
+        kinds = [(self._types[at], nodes[numbers == at]) for at in np.unique(numbers).tolist()]
+        return [self._read_type(kind, members) for kind, members in kinds if kind.attributes]
+
+    def _read_type(self, kind: NodeType, nodes: Ids) -> pl.DataFrame:
+        parts = " UNION ALL ".join(
+            f"SELECT id, {literal(a.name)} AS attribute, {_text(a)} AS value FROM kbkit_rows"
+            for a in kind.attributes[:_MAX_ATTRIBUTES]
+        )
+        sql = f"""
+            WITH kbkit_rows AS (SELECT * FROM {identifier(kind.table)} WHERE id IN (SELECT node FROM kbkit_wanted))
+            SELECT DISTINCT id AS node, attribute, value FROM ({parts}) WHERE trim(value) <> '' ORDER BY ALL"""
+        found = self._kb.tables.lookup(sql, frames={"kbkit_wanted": pl.DataFrame({"node": nodes})})
+        return found.cast(VALUES)  # type: ignore[arg-type]
+
+    def passages(self, nodes: Ids) -> pl.DataFrame:
+        """Return the texts of nodes (node, field, position, text), in the order of ``nodes``."""
+        wanted = pl.DataFrame({"node": nodes}).with_row_index("place")
+        sql = """
+            SELECT w.node, t.field::VARCHAR AS field, t.position, t.text
+            FROM texts t JOIN kbkit_wanted w ON w.node = t.id
+            WHERE t.id IN (SELECT node FROM kbkit_wanted) ORDER BY w.place, 2, 3"""
+        return self._kb.tables.lookup(sql, frames={"kbkit_wanted": wanted})
+
+
+def two_way(kb: KnowledgeBase) -> frozenset[str]:
+    """Return the relations that hold in both directions wherever they do; each pair of theirs is one triple."""
+
+    def is_two_way(relation: str) -> bool:
+        forward, backward = (kb.session.move(relation, way) for way in (True, False))
+        same = len(forward.offsets) == len(backward.offsets) and np.array_equal(forward.targets, backward.targets)
+        return same and np.array_equal(forward.offsets, backward.offsets) and forward.first == backward.first
+
+    return frozenset(r.name for r in kb.schema.relations if r.symmetric or is_two_way(r.name))
+
+
+def as_text(value: str, sql_type: str) -> str:
+    """Return the SQL of a value as units show it: numbers without a fraction of 0."""
+    text = f"({value})::VARCHAR"
+    return f"regexp_replace({text}, '\\.0$', '')" if sql_type in ("DOUBLE", "FLOAT") else text
+
+
+def _text(attribute: Attribute) -> str:
+    column, kind = identifier(attribute.name), attribute.type.removesuffix("[]")
+    return as_text(f"unnest({column})" if kind != attribute.type else column, kind)
+
+
+def _some(csr: Csr, nodes: Ids, most: int, rng: np.random.Generator) -> tuple[Ids, Ids]:
+    """Return nodes and their neighbours: of a node with more than ``most``, so many, spread over all of them."""
+    start, count = csr.ranges(nodes)
+    taken = np.minimum(count, most)
+    first = (rng.random(len(nodes)) * count).astype(np.int64)
+    near, first, count, parts = (np.repeat(values, taken) for values in (nodes, first, count, taken))
+    number = expand_ranges(np.zeros(len(nodes), np.int64), taken)
+    spread = (first + number * count // np.maximum(parts, 1)) % np.maximum(count, 1)
+    return near, csr.targets[np.repeat(start, taken) + spread]
