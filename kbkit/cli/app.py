@@ -29,6 +29,7 @@ from kbkit.cli import (
     quest,
     recipes,
     search,
+    ska,
     spinach,
     stark,
 )
@@ -60,7 +61,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for module in (
-    build, recipes, query, answers, search, ask, explore, docs, measure, stark, quest, spinach, llm, completion
+    build, recipes, query, answers, search, ask, explore, docs, measure, stark, quest, ska, spinach, llm, completion
 ):  # fmt: skip
     module.register(app)
 
