@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import random
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -139,15 +140,26 @@ def described(kind: str, file: str) -> list[Unit]:
     ]
 
 
+def beginning(passage: Unit) -> str:
+    return " ".join(passage.content[1].split()[:6])
+
+
+def unambiguous(units: list[Unit]) -> list[Unit]:
+    """Passages whose beginning no other one has."""
+    passages = [u for u in units if u.kind == PASSAGE]
+    counts = Counter(map(beginning, passages))
+    return [u for u in passages if counts[beginning(u)] == 1]
+
+
 def kg_text(count: int) -> list[Instance]:
     """Countries that a river of a description flows through."""
     everything = (
         [u for u in graph() if u.content[1] != "speaks"] + described("river", "rivers") + described("sea", "seas")
     )
-    passages = [u for u in everything if u.kind == PASSAGE and u.source[0].startswith("river")]
+    passages = [u for u in unambiguous(everything) if u.source[0].startswith("river")]
     made = []
     for passage in random.Random(3).sample(passages, 4 * count):
-        words = " ".join(passage.content[1].split()[:6])
+        words = beginning(passage)
         through = [u for u in everything if u.source[0] == passage.source[0] and u.content[1:2] == ["flows through"]]
         if not through or len(made) == count:
             continue
@@ -165,10 +177,10 @@ def table_text(count: int) -> list[Instance]:
     """Height of a mountain of a description."""
     everything = mountains() + described("mountain", "mountains")
     names = {u.content[0]: u for u in everything if u.kind == ROW}
-    passages = [u for u in everything if u.kind == PASSAGE and u.content[0] in names]
+    passages = [u for u in unambiguous(everything) if u.content[0] in names]
     made = []
     for number, passage in enumerate(random.Random(4).sample(passages, count)):
-        words = " ".join(passage.content[1].split()[:6])
+        words = beginning(passage)
         row = names[passage.content[0]]
         sql = (
             'SELECT "Height (m)" FROM table_rows JOIN passages ON "Mountain" = passages.title'

@@ -51,6 +51,8 @@ class _Graph:
     values: dict[tuple[str, str], dict[str, list[str]]] = field(default_factory=lambda: defaultdict(dict))
     edges: list[tuple[str, str, str, str, str]] = field(default_factory=list)
     texts: list[tuple[str, str, str]] = field(default_factory=list)
+    rows: set[tuple[str, str]] = field(default_factory=set)
+    """The nodes that are rows of a table."""
 
     def node(self, type_: str, key: str, name: str) -> tuple[str, str]:
         """Add a node, unless it is known."""
@@ -64,8 +66,16 @@ class _Graph:
         self.values[node].setdefault(column, []).append(value)
 
 
+@dataclass(frozen=True)
+class SmallKb:
+    """The KB of some units, and the ``texts`` of its nodes (type, key); those of a row include its cells' texts."""
+
+    kb: KnowledgeBase
+    texts: dict[tuple[str, str], list[str]]
+
+
 @contextmanager
-def small_kb(facts: Sequence[Fact], header: Sequence[str]) -> Iterator[KnowledgeBase | None]:
+def small_kb(facts: Sequence[Fact], header: Sequence[str]) -> Iterator[SmallKb | None]:
     """Build a KB of units in a temporary folder and open it; None without nodes."""
     graph = _Graph()
     _add_triples(graph, [fact for fact in facts if fact.kind == TRIPLE])
@@ -80,7 +90,19 @@ def small_kb(facts: Sequence[Fact], header: Sequence[str]) -> Iterator[Knowledge
         _write(graph, Path(folder))
         ingest(Request("table", [Path(folder)], stores=_STORES), Path(folder) / "units.kb")
         with KnowledgeBase(Path(folder) / "units.kb") as kb:
-            yield kb
+            yield SmallKb(kb, _texts(graph))
+
+
+def _texts(graph: _Graph) -> dict[tuple[str, str], list[str]]:
+    """Return the texts of each node, and for a row also those of the nodes that its cells link to."""
+    texts: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for type_, key, text in graph.texts:
+        texts[type_, key].append(text)
+    own = {node: list(found) for node, found in texts.items()}
+    for head_type, head, _, tail_type, tail in graph.edges:
+        if (head_type, head) in graph.rows:
+            texts[head_type, head] += own.get((tail_type, tail), ())
+    return dict(texts)
 
 
 # -- units to nodes ---------------------------------------------------------------------------------------------------
@@ -125,6 +147,7 @@ def _add_rows(graph: _Graph, header: Sequence[str], rows: Sequence[tuple[str, ..
         name = row[main] or f"{_KIND} {number}"
         seen[name] += 1
         node = graph.node(kind, f"{name} {seen[name]}" if seen[name] > 1 else name, name)
+        graph.rows.add(node)
         for at, cell in enumerate(row):
             column = header[at].strip()
             if at == main or not cell:
