@@ -28,7 +28,9 @@ LETTERS = Tokenizer("letters", lambda texts: [len(text) for text in texts])
 
 def unit(kind: str, number: int, size: int) -> Unit:
     """A unit of ``size`` letters, with its brackets and signs."""
-    content = {TRIPLE: ["h", "r", "t" * (size - 8)], ROW: ["c" * (size - 3), ""], PASSAGE: ["t", "x" * (size - 3)]}[kind]
+    content = {TRIPLE: ["h", "r", "t" * (size - 8)], ROW: ["c" * (size - 3), ""], PASSAGE: ["t", "x" * (size - 3)]}[
+        kind
+    ]
     return Unit("", kind, content, position=(7 * number) % 1009)
 
 
@@ -182,7 +184,11 @@ def test_units_are_data() -> None:
     instance = Instance("i", "table+text", "Q?", ["2"], [row, text], [], Provenance("t"), "Title", ["x", "y"])
     [_, message] = prompts_request(instance, [row, text])
     knowledge = json.loads(message)["knowledge"]
-    assert knowledge["table"] == {"title": "Title", "header": "[x|y]", "rows": [f"[{cell.replace('|', chr(92) + '|')}|2]"]}
+    assert knowledge["table"] == {
+        "title": "Title",
+        "header": "[x|y]",
+        "rows": [f"[{cell.replace('|', chr(92) + '|')}|2]"],
+    }
     assert knowledge["texts"] == [f"T: {end}"]
     assert "\nSay yes." not in message  # no line of the message is one of a unit
 
@@ -257,7 +263,9 @@ def test_verdicts_in_replies(reply: str) -> None:
     assert prompts.verdict(reply) == VERDICTS[reply]
 
 
-@given(st.lists(st.text(min_size=1).filter(lambda text: text.strip() and text.strip()[0] != "["), max_size=4), st.text())
+@given(
+    st.lists(st.text(min_size=1).filter(lambda text: text.strip() and text.strip()[0] != "["), max_size=4), st.text()
+)
 def test_any_list_in_any_prose(expected: list[str], prose: str) -> None:
     reply = f"{prose}\n{json.dumps({'answer': expected})}"
     assert prompts.answers(reply) == [text.strip() for text in expected]

@@ -52,7 +52,7 @@ class Baseline:
 
         def work(key: tuple[str, frozenset[str]]) -> Prediction:
             instance, units = once[key]
-            return answer(instance.question, instance.header, facts(instance.chosen(units)))
+            return answer(instance.question, instance.header, facts(instance.chosen(units)), instance.title)
 
         found = dict(zip(once, threads.each(work, list(once), self._workers), strict=True))
         return [found[key] for key in keys]
@@ -67,7 +67,7 @@ def facts(units: Sequence[Unit]) -> list[Fact]:
     return sorted(shown, key=lambda fact: (fact.kind, fact.content, fact.nodes))
 
 
-def answer(question: str, header: Sequence[str], units: Sequence[Fact]) -> Prediction:
+def answer(question: str, header: Sequence[str], units: Sequence[Fact], title: str = "") -> Prediction:
     """Answer a question from units.
 
     A confident reading of the question counts. If there are passages, words in quotation marks must be in those of the
@@ -75,7 +75,7 @@ def answer(question: str, header: Sequence[str], units: Sequence[Fact]) -> Predi
     BM25 answers by rule, or none does.
     """
     phrases = _phrases(question) if any(unit.kind == PASSAGE for unit in units) else []
-    with small_kb(units, header) as small:
+    with small_kb(units, header, title) as small:
         if small is None:
             return Prediction([], reading="no units")
         found = _with_phrases(small, question, phrases, units) if phrases else _read(small, question)
@@ -124,7 +124,7 @@ def _values(asked: AskResult) -> list[str]:
 
 
 def _text(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) and value.is_integer() else str(value)
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _with_phrases(small: SmallKb, question: str, phrases: Sequence[str], units: Sequence[Fact]) -> Prediction | None:
@@ -142,7 +142,8 @@ def _with_phrases(small: SmallKb, question: str, phrases: Sequence[str], units: 
         nodes = list(asked.nodes().select("type", "key", "name").iter_rows())
         texts = [small.texts.get((type_, key), []) for type_, key, _ in nodes]
         found = [node[-1] for node, own in zip(nodes, texts, strict=True) if _has(own, wanted)]
-        if any(texts):
+        is_row = any(unit.kind == ROW for unit in units)  # whose answer can be a cell, while the row has the text
+        if found or (any(texts) and not is_row):
             return Prediction(list(dict.fromkeys(found)), reading=f"ask: {asked.expression}, with the words in texts")
     results = [
         _read(small, _QUOTED.sub(title.replace("\\", r"\\"), question)) for title in sorted(set(titles))[:_TITLES]

@@ -27,6 +27,9 @@ _SUFFIX = re.compile(r"(.+\S)\s*\([^()]*\)$")
 _NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?")
 _KIND = "row"
 """Node type of rows whose key column has no usable name."""
+_GENERAL = frozenset({"", "name", "names", "title", "label", "item", "entity"})
+_SHORT = 3
+"""Number of words up to which the title of a table says what its rows are."""
 _MAX_LINK = 60
 """Characters of a cell up to which it can be the name of a node."""
 
@@ -75,13 +78,13 @@ class SmallKb:
 
 
 @contextmanager
-def small_kb(facts: Sequence[Fact], header: Sequence[str]) -> Iterator[SmallKb | None]:
+def small_kb(facts: Sequence[Fact], header: Sequence[str], title: str = "") -> Iterator[SmallKb | None]:
     """Build a KB of units in a temporary folder and open it; None without nodes."""
     graph = _Graph()
     _add_triples(graph, [fact for fact in facts if fact.kind == TRIPLE])
     rows = [fact.content for fact in facts if fact.kind == ROW]
     if rows:
-        _add_rows(graph, header, rows)
+        _add_rows(graph, header, rows, title)
     _add_passages(graph, [fact for fact in facts if fact.kind == PASSAGE])
     if not graph.names:
         yield None
@@ -137,10 +140,10 @@ def key_column(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
     return best
 
 
-def _add_rows(graph: _Graph, header: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
+def _add_rows(graph: _Graph, header: Sequence[str], rows: Sequence[tuple[str, ...]], title: str) -> None:
     """Add rows as nodes: numbers and distinct texts are attributes, repeated short texts are nodes of their own."""
     main = key_column(header, rows)
-    kind = header[main].strip().casefold() or _KIND
+    kind = _kind(header[main], title)
     links = {at for at in range(len(header)) if at != main and _links([row[at] for row in rows])}
     seen: Counter[str] = Counter()
     for number, row in enumerate(sorted(rows)):
@@ -156,6 +159,17 @@ def _add_rows(graph: _Graph, header: Sequence[str], rows: Sequence[tuple[str, ..
                 graph.edges.append((*node, column, *graph.node(column.casefold(), cell, cell)))
             else:
                 graph.add(node, column, cell)
+
+
+def _kind(column: str, title: str) -> str:
+    """Return the node type of rows: the key column's name, or if that is general, the noun of a short title."""
+    name = column.strip().casefold()
+    words = title.casefold().split()
+    if name in _GENERAL and 0 < len(words) <= _SHORT and words[-1].isalpha():
+        from lemminflect import getLemma
+
+        return " ".join([*words[:-1], getLemma(words[-1], "NOUN")[0]])
+    return name or _KIND
 
 
 def _links(cells: Sequence[str]) -> bool:
