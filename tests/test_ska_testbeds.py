@@ -14,10 +14,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kbkit.benchmarks.ska import evaluate, paper, prompts, rendering, testbeds, tokens
-from kbkit.benchmarks.ska.instances import FORMS, PASSAGE, ROW, TRIPLE, Instance, Provenance, Unit, numbered
+from kbkit.benchmarks.ska.instances import (
+    FORMS,
+    PASSAGE,
+    ROW,
+    TRIPLE,
+    Instance,
+    Provenance,
+    Unit,
+    numbered,
+    read,
+    write,
+)
 from kbkit.benchmarks.ska.testbeds import INTEGRATION, NOISE, ORDER, REJECTION, Record
 from kbkit.benchmarks.ska.tokens import Tokenizer
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.errors import BadInputError, KbError, UnknownNameError
 from tests import ska_data
 
 # -- budgets, subsets, orders -----------------------------------------------------------------------------------------
@@ -315,3 +326,31 @@ def test_records_have_the_columns_of_the_paper() -> None:
         columns = {(r.form, r.setting) for r in found if r.testbed == testbed}
         assert columns <= set(evaluate.columns(testbed))
     assert isinstance(found[0], Record)
+
+
+# -- reading instances ------------------------------------------------------------------------------------------------
+
+
+def test_instances_are_read_as_they_were_written(tmp_path: Path) -> None:
+    written = ska_data.instances(1)
+    assert read(write(tmp_path, written)) == written
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("content", ["a", 1, "b"]),
+        ("content", "abc"),
+        ("position", True),
+        ("source", [None]),
+        ("colour", "red"),
+        ("id", 3),
+    ],
+)
+def test_units_with_invalid_fields(tmp_path: Path, field: str, value: object) -> None:
+    path = write(tmp_path, ska_data.kg(1))
+    record = json.loads(path.read_text(encoding="utf-8"))
+    record["noise"][2][field] = value
+    path.write_text(json.dumps(record), encoding="utf-8")
+    with pytest.raises(BadInputError, match=f"{field}.* in .*instances.jsonl, line 1|line 1, noise, {field}"):
+        read(path)

@@ -13,8 +13,9 @@ import typer
 from kbkit.cli import ska_scores
 from kbkit.cli.commands import add
 from kbkit.cli.models import Budget, Llm, Price, Prompts, Workers, opened
-from kbkit.cli.options import Format, Restart, counted, note
-from kbkit.cli.ska_scores import Data, PaperTable, check_tables, counting, show
+from kbkit.cli.options import Format, Restart, Seed, counted, note
+from kbkit.cli.ska_scores import Data, check_tables, counting, show
+from kbkit.cli.tables import Table
 from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
@@ -67,9 +68,9 @@ def testbed(
     ] = None,
     size: Annotated[
         list[str] | None,
-        typer.Option("--size", metavar="SIZE", help="Further size of noise robustness: 64k or 128k; repeatable."),
+        typer.Option("--size", metavar="NAME", help="Further size of noise robustness: 64k or 128k; repeatable."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Random seed of the order of units.")] = 42,
+    seed: Seed = 42,
     format: Format = None,
 ) -> None:
     """Make the testbeds of a dataset.
@@ -110,7 +111,7 @@ def prompt(
     context: typer.Context,
     dataset: Data,
     instance: Annotated[
-        str | None, typer.Argument(metavar="INSTANCE", help="Id of an instance (default: the first).")
+        str | None, typer.Argument(metavar="ID", help="Id of an instance (default: the first).")
     ] = None,
     testbeds: Testbeds = None,
     testbed: Testbed = None,
@@ -219,7 +220,7 @@ def run(
     price: Price = None,
     prompt: Prompts = None,
     workers: Workers = 8,
-    table: PaperTable = None,
+    table: Table = None,
     format: Format = None,
 ) -> None:
     """Run models, the oracle or the baseline on testbeds.

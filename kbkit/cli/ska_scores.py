@@ -12,6 +12,7 @@ import typer
 
 from kbkit.cli.commands import add
 from kbkit.cli.options import Format, Output, PerQuery, Plot, draw, note, on_screen
+from kbkit.cli.tables import Table
 from kbkit.errors import KbError
 
 if TYPE_CHECKING:
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from kbkit.benchmarks.ska.stats import Statistics
 
 Data = Annotated[Path, typer.Argument(metavar="DATASET", help="Folder of the dataset, with instances.jsonl.")]
-PaperTable = Annotated[
-    int | None, typer.Option("--table", metavar="N", help="Show only this table of the paper: 3, 4 or 5.")
-]
 
 
 def register(ska: typer.Typer) -> None:
@@ -48,10 +46,8 @@ def counting(context: typer.Context, name: str) -> Iterator[Callable[[int], None
 def evaluate(
     context: typer.Context,
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Runs of ska run: files, or folders of them.")],
-    table: PaperTable = None,
-    paper: Annotated[
-        bool, typer.Option("--paper/--no-paper", help="Show the paper's eight models beside the runs.")
-    ] = True,
+    table: Table = None,
+    no_paper: Annotated[bool, typer.Option("--no-paper", help="Leave out the paper's models.")] = False,
     per_query: PerQuery = False,
     plot: Plot = None,
     format: Format = None,
@@ -65,7 +61,9 @@ def evaluate(
     from kbkit.benchmarks.ska import evaluate as scoring
 
     check_tables(table, format, output, per_query=per_query)
-    show(context, scoring.read_all(runs), table, format, output, with_paper=paper, per_query=per_query, plot=plot)
+    show(
+        context, scoring.read_all(runs), table, format, output, with_paper=not no_paper, per_query=per_query, plot=plot
+    )
 
 
 def check_tables(table: int | None, format: str | None, output: Path | None, *, per_query: bool = False) -> None:
