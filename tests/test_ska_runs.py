@@ -207,6 +207,15 @@ def test_the_baseline_sees_questions_and_units_only(form: str) -> None:
     assert sorted(said[0].predicted or ()) == instance.answers
 
 
+def test_units_whose_source_is_unknown() -> None:
+    [instance] = ska_data.kg(1)
+    bare = [dataclasses.replace(u, source=[]) for u in (*instance.positive, *instance.noise[:40])]
+    said = baseline.answer(instance.question, [], baseline.facts(bare))
+    assert sorted(said.predicted or ()) == instance.answers
+    text = Unit("n0", "passage", ["Rhine", "A river."])
+    assert baseline.answer("What is the Danube?", [], baseline.facts([text])).predicted == []
+
+
 def test_a_small_kb_of_any_table() -> None:
     header = ["id", "Name", "name (2)", "key", 'a.b;"c"', "Año"]
     ends = ("3.5", "3", "n/a", "")

@@ -62,8 +62,12 @@ def facts(units: Sequence[Unit]) -> list[Fact]:
     """Return units as the baseline may see them, in an order that says nothing."""
     shown = []
     for unit in units:
-        nodes = {TRIPLE: (unit.source[0], unit.source[-1]), PASSAGE: tuple(unit.source[:1]), ROW: ()}[unit.kind]
-        shown.append(Fact(unit.kind, tuple(unit.content), nodes))
+        ends = [unit.content[0], unit.content[-1]]  # names, where a source says nothing of nodes
+        if unit.kind == TRIPLE:
+            ends = [unit.source[0], unit.source[-1]] if len(unit.source) == 3 else ends
+        elif unit.kind == PASSAGE:
+            ends = unit.source[:1]
+        shown.append(Fact(unit.kind, tuple(unit.content), () if unit.kind == ROW else tuple(ends)))
     return sorted(shown, key=lambda fact: (fact.kind, fact.content, fact.nodes))
 
 

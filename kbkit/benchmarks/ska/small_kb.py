@@ -123,9 +123,9 @@ def _add_triples(graph: _Graph, facts: Sequence[Fact]) -> None:
 
 
 def _named(reference: str) -> tuple[str, str]:
-    """Return the type and the key of ``type#key``."""
-    type_, _, key = reference.partition("#")
-    return type_, key
+    """Return the type and the key of ``type#key``; anything else is a key."""
+    type_, sign, key = reference.partition("#")
+    return (type_, key) if sign else ("", reference)
 
 
 def key_column(header: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
