@@ -8,6 +8,7 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import graphlib
+import re
 import urllib.parse
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -403,9 +404,16 @@ class Schema:
                     Role(r["name"], tuple(r["types"]), r["interests"], tuple(r["fields"]), r.get("products", False))
                     for r in data.get("roles", ())
                 ),
-                "extra_tables": tuple(data.get("extra_tables", ())),
+                "extra_tables": tuple(_table_name(name) for name in data.get("extra_tables", ())),
             }
         )
+
+
+def _table_name(name: str) -> str:
+    """Return the name of an extra table, which exports use as a file name. Raises :class:`ValueError`."""
+    if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name):
+        raise ValueError(f"invalid name of a table: {name!r}")
+    return name
 
 
 def merged_attributes(owners: Iterable[Sequence[Attribute]]) -> list[Attribute]:

@@ -47,6 +47,15 @@ def pytest_configure(config: pytest.Config) -> None:
     wordings.start(config)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def settings_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Keep the settings of the person who runs the tests as they are."""
+    folder = tmp_path_factory.mktemp("settings")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KBKIT_SETTINGS", str(folder))
+        yield folder
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Import the tests without looking for garbage: half a million objects stay, and each look at them is slow."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
+import os
 import random
 import re
 import shutil
 import socket
+import subprocess
 import threading
 import zlib
 from collections.abc import Callable, Iterator
@@ -26,6 +28,7 @@ from kbkit.ingestion.build import Change, Request, ingest, rebuild
 from kbkit.stores import embedders as embed
 from kbkit.stores.embedders import Prefixes
 from tests import kbs
+from tests.conftest import SCRIPT
 from tests.wording import Wording
 
 NODES = 130
@@ -342,6 +345,32 @@ def test_the_model_at_another_address_is_used(remote: Path, endpoint: Endpoint, 
     assert endpoint.inputs() == []
     assert moved.inputs() == [["query: name5"]] * 2
     assert hits["id"].to_list() == run["id"].to_list()
+
+
+def test_a_strangers_kb_sends_queries_nowhere(
+    remote: Path, endpoint: Endpoint, tmp_path: Path, wording: Wording
+) -> None:
+    """Another user, who never named the address, gets a KB with it."""
+    endpoint.inputs()
+    asked = len(endpoint.asked)
+    settings = {"KBKIT_SETTINGS": str(tmp_path / "settings"), "KBKIT_API_KEY": KEY}
+    script = [str(SCRIPT), "search", str(remote), "name5 word5", "-k", "1", "-f", "csv"]
+
+    def run(*options: str) -> subprocess.CompletedProcess[str]:
+        """Run a process of its own: this one has named the address."""
+        env = {**os.environ, **settings}
+        return subprocess.run([*script, *options], capture_output=True, text=True, env=env, check=False)
+
+    for mode in ("dense", "hybrid", "relational"):
+        refused = run("-m", mode)
+        assert (refused.returncode, "would send queries to" in refused.stderr) == (1, True), mode
+    wording(refused.stderr.replace(endpoint.url, "URL"))
+    assert len(endpoint.asked) == asked
+    assert run("-m", "bm25").returncode == 0
+    allowed = run("-m", "dense", "--embedder", f"openai:e5-tiny@{endpoint.url}")
+    assert allowed.returncode == 0, allowed.stderr
+    assert run("-m", "dense").stdout == allowed.stdout  # remembered
+    assert (tmp_path / "settings" / "endpoints.txt").read_text(encoding="utf-8") == f"{endpoint.url}\n"
 
 
 def test_the_recorded_address_may_be_named_again(

@@ -6,8 +6,10 @@ import ast
 import csv
 import gzip
 import json
+import os
 import pickle
 import re
+import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +22,7 @@ import pyoxigraph as ox
 import pytest
 
 import kbkit
+from kbkit.directory import systems
 from kbkit.display.progress import Event
 from kbkit.errors import KbError
 from kbkit.export import export
@@ -716,3 +719,72 @@ def test_a_full_disk(world_kb: Path, tmp_path: Path, to: str, name: str, wording
     done = kbs.in_namespace(FILL, DISK=disk, KB=world_kb, TO=to, NAME=name)
     wording(done.stderr, "cli")
     assert done.stdout == "exit 1\n"
+
+
+# -- killed exports ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("can_exchange", [True, False])
+def test_an_export_replaces_another_in_one_step(
+    tiny_kb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, can_exchange: bool
+) -> None:
+    """At every call that changes the disk, a killed process leaves the old export or the new one."""
+    out = tmp_path / "out"
+    with kbkit.open(tiny_kb) as kb:
+        kb.export("csv", out)
+        (out / "texts" / "old").write_text("x", encoding="utf-8")
+    calls = []
+
+    class KilledError(BaseException):
+        pass
+
+    def killing(name: str, at: int) -> Any:
+        real = getattr(systems, name)
+
+        def call(*paths: Path) -> Any:
+            calls.append(name)
+            if len(calls) == at:
+                raise KilledError
+            return real(*paths)
+
+        return call
+
+    if not can_exchange:
+        monkeypatch.setattr(systems, "exchange", lambda *_: False)
+    for at in range(1, 30):
+        calls.clear()
+        with monkeypatch.context() as patch, kbkit.open(tiny_kb) as kb:
+            for name in ("rename", "replace", "remove_tree"):
+                patch.setattr(systems, name, killing(name, at))
+            try:
+                kb.export("csv", out, replace=True)
+            except KilledError:
+                patch.undo()
+                if out.exists():
+                    assert (out / "schema.json").exists()
+                else:  # only where folders cannot be exchanged, until the next export
+                    assert not can_exchange
+                    assert list(tmp_path.glob(".out.*.former"))
+            else:
+                break
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out"]
+    assert not (out / "texts" / "old").exists()
+
+
+def test_leftovers_of_killed_exports_are_removed(tiny_kb: Path, tmp_path: Path) -> None:
+    dead = _dead_process()
+    for name in (f".out.{dead}.exporting", f".out.{dead}.exporting.former", f".other.{dead}.exporting"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "part").write_text("x", encoding="utf-8")
+    running = tmp_path / f".out.{os.getppid()}.exporting"
+    running.mkdir()
+    with kbkit.open(tiny_kb) as kb:
+        kb.export("csv", tmp_path / "out", replace=True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["out", f".other.{dead}.exporting", running.name])
+
+
+def _dead_process() -> int:
+    """The number of a process that has ended."""
+    process = subprocess.Popen(["true"])
+    process.wait()
+    return process.pid

@@ -90,6 +90,25 @@ def test_without_replace_a_kb_is_refused(kb: Path, tmp_path: Path, wording: Word
     kbs.assert_whole(kb, 1)
 
 
+@pytest.mark.parametrize("name", [".DS_Store", "Thumbs.db", "notes"])
+def test_files_of_others_in_the_directory_are_left_alone(kb: Path, name: str) -> None:
+    """A desktop puts files into each folder that it shows."""
+    strays = [kb / "generations" / name, kb / "workspace" / name, kb / "generations" / "0001" / ".DS_Store"]
+    for path in strays:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("x", encoding="utf-8")
+    (kb / "partial").write_text("x", encoding="utf-8")
+    (kb / "generations" / "0007.building").mkdir()
+    assert found(kb) == dict.fromkeys(found(kb), "")
+    rebuild(kb, "text")
+    done = here("gc", kb)
+    assert done.returncode == 0, done.stderr
+    assert all(path.exists() for path in strays[:2])
+    assert sorted(path.name for path in (kb / "generations").iterdir()) == sorted(["0002", name])
+    assert not (kb / "partial").exists()
+    assert found(kb) == dict.fromkeys(found(kb), "")
+
+
 @pytest.mark.parametrize("store", ["adjacency", "triples", "text", "vectors"])
 def test_a_rebuilt_store_answers_as_before(kb: Path, store: str) -> None:
     rebuild(kb, store)

@@ -222,6 +222,7 @@ def test_waiting_for_the_worker_is_not_a_call_s_own_time(world: KnowledgeBase, m
         ("sql", {"query": 1}),
         ("sql", {"query": "DROP TABLE nodes"}),
         ("sql", {"query": "SELECT 1) LIMIT 1; DROP VIEW country; SELECT (1"}),
+        ("sql", {"query": "SELECT 1) LIMIT 1; CREATE SCHEMA memory.kb; SELECT * FROM (SELECT 1"}),
         ("sql", {"query": "COPY nodes TO 'stolen.csv'"}),
         ("sql", {"query": "SELECT * FROM read_text('/etc/hostname')"}),
         ("answers", {"expression": "countr -> x"}),

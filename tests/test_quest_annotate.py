@@ -77,13 +77,13 @@ def test_judgements_are_saved_at_once_and_resumed(here: Run, folder: Path) -> No
     assert one.returncode == 0, one.stderr
     path = folder / "annotations" / "ann.jsonl"
     saved = path.read_bytes()
-    done = annotate.read(path)
+    done = annotate.files(Dataset.open(folder)).of("ann")
     assert done
     two = here(*command, stdin="9\nx\n2\np\n1\n1\n1\n0\nn\n0\nn\n0\nn\n")
     assert two.returncode == 0, two.stderr
-    assert "Invalid answer" in two.stdout
+    assert "Enter a number from 0 to 3" in two.stdout
     assert path.read_bytes().startswith(saved)
-    judged = annotate.read(path)
+    judged = annotate.files(Dataset.open(folder)).of("ann")
     assert len(judged) == 3
     assert list(judged)[: len(done)] == list(done)
     wanted = [(pair.example.id, pair.title) for pair in annotate.pairs(Dataset.open(folder), "test", 3)]
@@ -95,28 +95,29 @@ def test_judgements_are_saved_at_once_and_resumed(here: Run, folder: Path) -> No
 
 
 def test_half_a_line_of_a_killed_session_is_skipped(folder: Path) -> None:
-    path = annotate.file_of(Dataset.open(folder), "ann")
-    annotate.append(path, annotate.Judgement("1", "Chad", 3, "complete"))
+    path = annotate.files(Dataset.open(folder)).path("ann")
+    annotate.files(Dataset.open(folder)).append("ann", annotate.Judgement("1", "Chad", 3, "complete"))
     with path.open("a", encoding="utf-8") as file:
         file.write('{"query": "1", "ti')
-    assert len(annotate.read(path)) == 1
-    annotate.append(path, annotate.Judgement("2", "Chad", 0, "none"))
-    assert [one.query for one in annotate.read(path).values()] == ["1", "2"]
+    assert len(annotate.files(Dataset.open(folder)).of("ann")) == 1
+    annotate.files(Dataset.open(folder)).append("ann", annotate.Judgement("2", "Chad", 0, "none"))
+    assert [one.query for one in annotate.files(Dataset.open(folder)).of("ann").values()] == ["1", "2"]
     path.write_text('{"query": "1", "title": "Chad", "rating": 7, "evidence": "complete"}\n', encoding="utf-8")
     with pytest.raises(BadInputError, match="line 1"):
-        annotate.read(path)
+        annotate.files(Dataset.open(folder)).of("ann")
     with pytest.raises(KbError, match="Invalid rater"):
-        annotate.file_of(Dataset.open(folder), "../ann")
+        annotate.files(Dataset.open(folder)).path("../ann")
     with pytest.raises(UnknownNameError):
-        annotate.raters(Dataset.open(folder), ["bob"])
+        annotate.files(Dataset.open(folder)).all(["bob"])
 
 
 def test_agreement_command(here: Run, folder: Path) -> None:
     ratings = {"ann": (3, 3, 0, 1), "bob": (3, 2, 1, 2), "cleo": (3, 3, 1, 0)}
     for rater, own in ratings.items():
         for number, rating in enumerate(own):
-            path = annotate.file_of(Dataset.open(folder), rater)
-            annotate.append(path, annotate.Judgement(str(number), "Chad", rating, "partial"))
+            annotate.files(Dataset.open(folder)).append(
+                rater, annotate.Judgement(str(number), "Chad", rating, "partial")
+            )
     done = here("quest", "agreement", folder, "-f", "ndjson")
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines()]

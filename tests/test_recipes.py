@@ -253,6 +253,15 @@ def test_formats_with_types_of_their_own_give_the_same_kb(
         assert content(kb) == tiny_content
 
 
+def test_a_column_that_another_one_replaces_is_kept(here: Run, tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text("key,name,full_name\na,Ann,Ann Lee\n", encoding="utf-8")
+    (tmp_path / "edges.csv").write_text("head,relation,tail\na,knows,a\n", encoding="utf-8")
+    done = here("ingest", "table", tmp_path, "-o", tmp_path / "kb", "--column", "name=full_name")
+    assert done.returncode == 0, done.stderr
+    with KnowledgeBase(tmp_path / "kb") as kb:
+        assert kb.tables.rows("SELECT name, name_ FROM entity") == [("Ann Lee", "Ann")]
+
+
 def test_columns_of_other_names_are_found_or_told(here: Run, tmp_path: Path) -> None:
     (tmp_path / "kg_nodes.tsv").write_text("id\tcategory\tname\nA\tx\tAnn\nB\tx\tBob\n")
     (tmp_path / "kg_edges.tsv").write_text("Subject\tpredicate\tcible\tweight\nA\tlikes\tB\t0.5\n")

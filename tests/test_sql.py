@@ -262,6 +262,9 @@ def _own_answers(kb: KnowledgeBase) -> tuple[object, ...]:
         "USE memory",
         "USE memory; DETACH kb",
         "CREATE TEMP TABLE nodes AS SELECT 0 AS id, 'k' AS key, 'person' AS type, 'forged' AS name",
+        "CREATE SCHEMA memory.kb; CREATE TABLE memory.kb.nodes AS SELECT 0 AS id, 'forged' AS name",
+        "CREATE TABLE memory.main.nodes AS SELECT 0 AS id; ATTACH ':memory:' AS other",
+        "CREATE MACRO memory.main.lower(x) AS 'forged'",
     ],
 )
 def test_one_query_does_not_change_the_next(fresh: KnowledgeBase, text: str) -> None:
@@ -269,6 +272,19 @@ def test_one_query_does_not_change_the_next(fresh: KnowledgeBase, text: str) -> 
     with contextlib.suppress(QueryError):
         fresh.sql(text)
     assert _own_answers(fresh) == before
+
+
+def test_tables_of_a_session_are_its_own(fresh: KnowledgeBase) -> None:
+    before = _own_answers(fresh)
+    one, other = fresh.tables.connect(), fresh.tables.connect()
+    fresh.tables.frame("CREATE SCHEMA memory.kb; CREATE TABLE memory.kb.nodes AS SELECT 7 AS id", on=one)
+    assert fresh.tables.frame("FROM memory.kb.nodes", on=one).rows() == [(7,)]
+    for connection in (other, None):
+        with pytest.raises(QueryError):
+            fresh.tables.frame("FROM memory.kb.nodes", on=connection)
+    assert _own_answers(fresh) == before
+    one.close()
+    other.close()
 
 
 def test_an_error_does_not_change_the_next_answer(kb: KnowledgeBase) -> None:

@@ -109,7 +109,7 @@ def answers(
     #key. count(EXPR), values(EXPR, ATTRIBUTE), sum(...) and avg(...) print a value.
     """
     from kbkit.answers.syntax import SavedSet
-    from kbkit.display.render import TABLE_ROWS, write
+    from kbkit.display.render import TABLE_ROWS, clean, write
     from kbkit.kb import KnowledgeBase
 
     if compile not in (None, "sql", "sparql"):
@@ -121,7 +121,8 @@ def answers(
         opened = stack.enter_context(KnowledgeBase(kb))
         found = opened.answers(wanted, chosen, limit, pairs(param, "slots", "author=Ann"))
         if compile is not None:
-            typer.echo(found.sql if compile == "sql" else found.sparql)
+            text = found.sql if compile == "sql" else found.sparql
+            typer.echo(clean(text) if sys.stdout.isatty() else text)
             return
         if save is not None:
             found.save(save)

@@ -194,7 +194,8 @@ def _explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, KbError):
         return error.text_for(SPELLER), error.exit_code
     if isinstance(error, OSError):
-        return sentence(f"{error.filename + ': ' if error.filename else ''}{error.strerror or error}"), 1
+        where = f"{error.filename}: " if error.filename else ""
+        return sentence(f"{where}{error.strerror or error}"), 1
     what = " ".join(str(error).split())
     return f"Internal error: {type(error).__name__}: {what}. Please report it; kbkit --debug shows the traceback.", 70
 

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kbkit.cli.asking import choice
 from kbkit.cli.options import Format, Output, Seed, counted, note
 
 if TYPE_CHECKING:
     from kbkit.benchmarks.quest.annotate import Judgement, Pair
 
 Data = Annotated[Path, typer.Argument(metavar="DATASET", help="Folder with train.jsonl, val.jsonl and test.jsonl.")]
-
-
-class _StoppedError(Exception):
-    """The rater ended the session."""
 
 
 def annotate(
@@ -39,25 +36,23 @@ def annotate(
     from kbkit.benchmarks.quest.dataset import Dataset
 
     opened = Dataset.open(dataset)
-    path = module.file_of(opened, rater)
-    done = module.read(path)
+    files = module.files(opened)
+    done = files.of(rater)
     waiting = list(module.pairs(opened, split, limit, seed))
     left = [pair for pair in waiting if (pair.example.id, pair.title) not in done]
     note(context, [f"{counted(len(waiting) - len(left), 'pair')} of {len(waiting):,} judged; q ends the session"])
     judged = 0
     for position, pair in enumerate(left, len(waiting) - len(left) + 1):
-        try:
-            judgement = _ask(pair, f"{position} of {len(waiting)}")
-        except (_StoppedError, typer.Abort, EOFError):
-            typer.echo()
+        judgement = _ask(pair, f"{position} of {len(waiting)}")
+        if judgement is None:
             break
-        module.append(path, judgement)
+        files.append(rater, judgement)
         judged += 1
-    note(context, [f"{path}: {counted(judged, 'judgement')} added"])
+    note(context, [f"{files.path(rater)}: {counted(judged, 'judgement')} added"])
 
 
-def _ask(pair: Pair, place: str) -> Judgement:
-    """Show a pair and ask for its judgement."""
+def _ask(pair: Pair, place: str) -> Judgement | None:
+    """Show a pair and ask for its judgement; None to end the session."""
     from kbkit.benchmarks.quest.annotate import RATINGS, Judgement
     from kbkit.benchmarks.quest.label import EVIDENCE
     from kbkit.display.render import clean
@@ -68,30 +63,26 @@ def _ask(pair: Pair, place: str) -> Judgement:
     for number, sentence in enumerate(pair.sentences, 1):
         typer.echo(f"{number:>3}  {clean(sentence)}")
     scale = ", ".join(f"{number} {meaning}" for number, meaning in enumerate(RATINGS))
-    rating = _choice(f"Relevance ({scale})", lambda text: text in "0123" and len(text) == 1)
+    rating = choice(f"relevance ({scale})", lambda text: text in set("0123"), "Enter a number from 0 to 3")
+    if rating is None:
+        return None
     kinds = {name[0]: name for name in EVIDENCE}
-    hint = f"Evidence ({', '.join(f'{letter} {name}' for letter, name in reversed(kinds.items()))})"
-    evidence = kinds[_choice(hint, lambda text: text in kinds)]
+    letters = ", ".join(f"{letter} {name}" for letter, name in reversed(kinds.items()))
+    kind = choice(f"evidence ({letters})", lambda text: text in kinds, f"Enter {' or '.join(reversed(kinds))}")
+    if kind is None:
+        return None
     marks = {}
-    for phrase in pair.phrases if evidence != EVIDENCE[0] and pair.sentences else ():
-        answer = _choice(
-            f"Sentence for {clean(phrase)!r} (number, 0 none)",
+    for phrase in pair.phrases if kinds[kind] != EVIDENCE[0] and pair.sentences else ():
+        answer = choice(
+            f"sentence for {phrase!r} (0: none)",
             lambda text: text.isascii() and text.isdigit() and int(text) <= len(pair.sentences),
+            f"Enter a number from 0 to {len(pair.sentences)}",
         )
+        if answer is None:
+            return None
         if int(answer):
             marks[phrase] = pair.sentences[int(answer) - 1]
-    return Judgement(pair.example.id, pair.title, int(rating), evidence, marks)
-
-
-def _choice(question: str, valid: Callable[[str], bool]) -> str:
-    """Ask until the answer is valid; raise :class:`_StoppedError` for q."""
-    while True:
-        answer = str(typer.prompt(question)).strip().casefold()
-        if answer == "q":
-            raise _StoppedError
-        if valid(answer):
-            return answer
-        typer.echo("Invalid answer; q ends the session")
+    return Judgement(pair.example.id, pair.title, int(rating), kinds[kind], marks)
 
 
 def agreement(
@@ -113,9 +104,9 @@ def agreement(
     from kbkit.benchmarks.quest.label import RELEVANT
     from kbkit.display.render import write
 
-    found = files.raters(Dataset.open(dataset), raters or ())
+    found = files.files(Dataset.open(dataset)).all(raters or ())
     ratings: dict[str, dict[Hashable, int]] = {
-        name: {pair: one.rating for pair, one in own.items()} for name, own in found.items()
+        name: {item: one.rating for item, one in own.items()} for name, own in found.items()
     }
     write(module.table(ratings, RELEVANT), format, output)
     note(context, [f"{name}: {counted(len(own), 'judgement')}" for name, own in found.items()])

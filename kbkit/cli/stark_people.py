@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kbkit.cli.asking import QUIT, choice, line
 from kbkit.cli.commands import add
 from kbkit.cli.options import DatasetOutput, Format, Kb, Output, Seed, Types, counted, note, on_screen
 from kbkit.errors import KbError
@@ -89,32 +90,14 @@ def _query(node: Node) -> str | None:
     """Read a query that does not contain the name of the node; empty to skip the entity, None to end."""
     from kbkit.benchmarks.stark.human import leak
 
-    while line := _line("query"):
-        if line == "q":
+    while text := line("query"):
+        if text == QUIT:
             return None
-        name = leak(line, node)
+        name = leak(text, node)
         if not name:
-            return line
+            return text
         typer.echo(f"The query contains the name {name}; rewrite it without the name (empty line: skip, q: end)")
-    return line
-
-
-def _line(prompt: str) -> str | None:
-    """Read a line of the input without surrounding white space; None at its end."""
-    from kbkit.display.render import clean
-
-    typer.echo(f"{prompt}> ", nl=False)
-    try:
-        line = input().strip()
-        line.encode()  # some locales decode invalid bytes as surrogates
-    except EOFError:
-        typer.echo("")
-        return None
-    except UnicodeError:
-        raise KbError("Invalid UTF-8 in standard input", "Convert it to UTF-8, for example with iconv") from None
-    if not sys.stdin.isatty():
-        typer.echo(clean(line))  # as a terminal would
-    return line
+    return text
 
 
 # -- rate -------------------------------------------------------------------------------------------------------------
@@ -165,21 +148,12 @@ def _ask(drawn: Samples, asked: list[Question], output: Path, rater: str) -> int
                 typer.echo(clean(f"{place:>4}  {' '.join(drawn.texts[name].split())}"))
             typer.echo("")
         typer.echo(f"{ASPECTS[question.aspect]} (1: not at all, 3: neutral, 5: very much)")
-        given = _rating(question.aspect)
+        given = choice(question.aspect, lambda text: text in set("12345"), "Enter a number from 1 to 5")
         if given is None:
             return done
-        save(output, rater, question, given)
+        save(output, rater, question, int(given))
         typer.echo("")
     return len(asked)
-
-
-def _rating(aspect: str) -> int | None:
-    """Read a rating; None to end."""
-    while (line := _line(aspect)) is not None and line != "q":
-        if line in ("1", "2", "3", "4", "5"):
-            return int(line)
-        typer.echo("Enter a number from 1 to 5 (q: end)")
-    return None
 
 
 def ratings(

@@ -26,16 +26,15 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
-        former = temporary.with_suffix(".old")
         if temporary.is_dir() and target.is_dir():
-            systems.rename(target, former)
-        systems.replace(temporary, target)
-        remove(former)
+            systems.swap(temporary, target)
+        else:
+            systems.replace(temporary, target)
     except OSError as error:
         raise KbError(f"Cannot write {path}: {error.strerror or error}") from None
     finally:
         with contextlib.suppress(OSError):
-            remove(temporary)
+            systems.remove_tree(temporary)
 
 
 def write_files(files: Mapping[Path, str | bytes]) -> None:
@@ -70,11 +69,3 @@ def whole_lines(text: bytes) -> bytes:
     except ValueError:
         return text[:cut]
     return text + b"\n"
-
-
-def remove(path: Path) -> None:
-    """Remove a file, link or folder, if it exists."""
-    if path.is_dir() and not path.is_symlink():
-        systems.remove_tree(path)
-    else:
-        systems.remove(path)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import socket
 import time
@@ -32,6 +33,10 @@ VOLATILE = {"LOCK", "LOG", "lock", ".tantivy-meta.lock", ".tantivy-writer.lock",
 
 _BUILDING = ".building"
 _PARTIAL = "partial"
+_LEFT = re.compile(r"([0-9]+)(\.building|\.removed)?")
+"""Names of generations, and of folders that interrupted builds and deletions leave."""
+_FOREIGN = frozenset((".DS_Store", "Thumbs.db", "desktop.ini"))
+"""Files that the desktops of macOS and Windows put into any folder."""
 _RETRIES = 50
 
 Progress = Callable[[int, int], object]
@@ -102,7 +107,8 @@ class KbDirectory:
     def generations(self) -> list[str]:
         """Return the names of the published generations, oldest first."""
         folder = self.path / "generations"
-        return sorted((p.name for p in folder.iterdir() if p.name.isdecimal()), key=int) if folder.is_dir() else []
+        names = (p.name for p in folder.iterdir() if p.name.isdecimal() and p.is_dir()) if folder.is_dir() else ()
+        return sorted(names, key=int)
 
     def pin(self) -> Pin:
         """Lock the live generation for reading. Retries if a build replaces and deletes it meanwhile."""
@@ -183,7 +189,7 @@ class KbDirectory:
         if self.path.exists() and not self.path.is_dir():
             raise NotAKbError(f"{self.path} is a file", "Use a new or empty directory")
         if self.path.exists() and not self.exists():
-            foreign = sorted(p.name for p in self.path.iterdir() if p.name not in ours)
+            foreign = sorted(p.name for p in self.path.iterdir() if p.name not in ours | _FOREIGN)
             if foreign:
                 raise NotAKbError(f"{self.path} contains other files ({foreign[0]})", "Use a new or empty directory")
         created = [path for path in (self.path, *self.path.parents) if not path.exists()]
@@ -221,8 +227,8 @@ class KbDirectory:
         """Delete unfinished folders and generations newer than CURRENT, which interrupted builds leave."""
         folder = self.path / "generations"
         live = int(self.current()) if self.exists() else 0
-        found = folder.iterdir() if folder.is_dir() else iter(())
-        stale = [p for p in found if not p.name.isdecimal() or int(p.name) > live]
+        found = ((p, _LEFT.fullmatch(p.name)) for p in folder.iterdir()) if folder.is_dir() else ()
+        stale = [p for p, name in found if name and p.is_dir() and (name[2] or int(name[1]) > live)]
         return [(path.name, _remove_measured(path)) for path in sorted(stale)]
 
     def _delete_generations(self, keep: int) -> list[tuple[str, int]]:
@@ -270,7 +276,7 @@ def _remove_measured(path: Path) -> int:
 
 
 def _files(folder: Path) -> list[str]:
-    files = (p for p in folder.rglob("*") if p.is_file() and p.name not in VOLATILE)
+    files = (p for p in folder.rglob("*") if p.is_file() and p.name not in VOLATILE | _FOREIGN)
     return sorted(p.relative_to(folder).as_posix() for p in files)
 
 

@@ -194,15 +194,59 @@ def replace(old: Path, new: Path) -> None:
     retry(lambda: old.replace(new))
 
 
+_EXCHANGE, _HERE = 2, -100  # RENAME_EXCHANGE of Linux and RENAME_SWAP of macOS, AT_FDCWD
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Exchange two files or folders of one file system in one step; return False if the system cannot."""
+    first, second = os.fsencode(one), os.fsencode(other)
+    try:
+        library = ctypes.CDLL(None, use_errno=True)
+        if MACOS:
+            return bool(library.renamex_np(first, second, _EXCHANGE) == 0)
+        return bool(library.renameat2(_HERE, first, _HERE, second, _EXCHANGE) == 0)
+    except (AttributeError, OSError, TypeError):  # an old system, or Windows
+        return False
+
+
+def swap(new: Path, old: Path) -> None:
+    """Put the folder ``new`` in the place of the folder ``old``, which is deleted; at no moment is there neither.
+
+    Where the system cannot exchange folders, a process killed between two renames leaves the old one as ``NEW.former``.
+    """
+    if exchange(new, old):
+        remove_tree(new)
+        return
+    former = new.with_name(new.name + ".former")
+    rename(old, former)
+    rename(new, old)
+    remove_tree(former)
+
+
+def is_running(process: int) -> bool:
+    """Return whether a process may be running; always on Windows, where asking is not possible without ending it."""
+    if WINDOWS:
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def remove(path: Path) -> None:
     """Delete a file if it exists."""
     retry(lambda: path.unlink(missing_ok=True))
 
 
 def remove_tree(path: Path) -> None:
-    """Delete a folder and its contents if it exists, without following links."""
-    if path.exists():
+    """Delete a folder and its contents, or a file of that name, if it exists, without following links."""
+    if path.is_dir() and not path.is_symlink():
         retry(lambda: shutil.rmtree(path))
+    else:
+        remove(path)
 
 
 def rename_unless_locked(folder: Path, new: Path, lock_name: str, wanted: Callable[[], bool] = lambda: True) -> bool:
@@ -294,6 +338,17 @@ def file_name(name: str) -> str:
     if capitals or encoded.split(".")[0].lower() in _RESERVED or len(encoded) > _MAX_NAME_LENGTH:
         encoded = f"{encoded[:100]}-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:16]}"
     return f"_{encoded}" if encoded.split(".")[0].lower() in _RESERVED else encoded
+
+
+def settings_folder() -> Path:
+    """Return the folder of the user's settings: ``KBKIT_SETTINGS``, or ``kbkit`` where the system keeps settings."""
+    if chosen := os.environ.get("KBKIT_SETTINGS", ""):
+        return Path(chosen)
+    if WINDOWS:
+        return Path(os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming") / "kbkit"
+    if MACOS:
+        return Path.home() / "Library" / "Application Support" / "kbkit"
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "kbkit"
 
 
 def cores() -> int:

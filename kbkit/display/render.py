@@ -93,18 +93,24 @@ def _default(output: Path | None) -> str:
 
 
 def write_text(frame: pl.DataFrame, kind: str, stream: IO[str]) -> None:
-    """Write all rows as text; a table on a terminal has the first ``TABLE_ROWS``."""
+    """Write all rows as text; a table on a terminal has the first ``TABLE_ROWS``.
+
+    Pipes and files get all characters of the data, a terminal none that control it.
+    """
     if kind == "table":
         print_table(frame, stream, limit=TABLE_ROWS if stream.isatty() else frame.height)
-    elif kind == "csv":
-        stream.write(_flat(frame).write_csv())
-    elif kind == "ndjson":
-        stream.write(_jsonable(frame).write_ndjson())
-    elif kind == "json":
-        lines = _jsonable(frame).write_ndjson().rstrip("\n").split("\n")
-        stream.write("[" + ",\n ".join(lines) + "]\n")
     else:
-        stream.write(markdown(frame))
+        text = _as_text(frame, kind)
+        stream.write(clean(text) if stream.isatty() else text)
+
+
+def _as_text(frame: pl.DataFrame, kind: str) -> str:
+    if kind == "csv":
+        return _flat(frame).write_csv()
+    if kind == "markdown":
+        return markdown(frame)
+    lines = _jsonable(frame).write_ndjson()
+    return lines if kind == "ndjson" else "[" + ",\n ".join(lines.rstrip("\n").split("\n")) + "]\n"
 
 
 def width_of(stream: IO[str]) -> int:

@@ -6,19 +6,23 @@ renamed when complete. It is a copy of the open generation, and is not updated w
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
+import io
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from kbkit.directory import systems
 from kbkit.directory.generations import tree_bytes
 from kbkit.display.progress import Event, Listener
+from kbkit.display.render import clean
 from kbkit.errors import BadInputError, KbError, Option, QueryError, UnknownNameError
 from kbkit.export import folder, kgtk, lines, rebuild, stark
 from kbkit.stores.tables import FILE, Error, Tables, first_line
@@ -66,7 +70,8 @@ def export(
     for option, given, choices in (("flat", flat, ("parquet", "csv")), ("gzip", gzip, ("csv",))):
         if given and to not in choices:
             raise KbError(f"Format {to} has no option '{option}'", f"Use it with {' or '.join(choices)}")
-    opened = Tables(stores.folder / FILE, files=True)
+    # Nothing but the export and the KB: tables.duckdb may be a stranger's, with views that read other files.
+    opened = Tables(stores.folder / FILE, files=[_aside_of(Path(out)) if to in _FOLDERS else stores.folder])
     try:
         with _one_line_errors():
             if to in _FOLDERS:
@@ -141,7 +146,7 @@ def _lines(stores: Stores, opened: Tables, out: str, to: str, replace: bool, tel
         lines.write(opened, list(queries), handle, lambda done, total: tell(to, done, total))
 
     if out == "-":
-        write(sys.stdout.buffer)
+        write(cast("IO[bytes]", _Screen()) if sys.stdout.isatty() else sys.stdout.buffer)
         sys.stdout.buffer.flush()
         return 0
     path = Path(out)
@@ -159,6 +164,17 @@ def _lines(stores: Stores, opened: Tables, out: str, to: str, replace: bool, tel
     return path.stat().st_size
 
 
+class _Screen(io.RawIOBase):
+    """A terminal, which gets no characters that control it."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def write(self, data: Any) -> int:
+        """Write UTF-8."""
+        return sys.stdout.write(clean(self._decoder.decode(bytes(data))))
+
+
 # -- both -------------------------------------------------------------------------------------------------------------
 
 
@@ -172,24 +188,32 @@ def _check_place(stores: Stores, out: Path) -> None:
 @contextlib.contextmanager
 def _aside(out: Path) -> Iterator[Path]:
     """Yield a temporary path next to ``out`` that is renamed to it when the block succeeds, and removed otherwise."""
-    place = out.absolute().with_name(f".{out.absolute().name}.{os.getpid()}.exporting")
-    _remove(place)
+    place = _aside_of(out)
+    _remove_leftovers(out)
     try:
         yield place
-        former = place.with_suffix(".former")
         if out.is_dir():
-            systems.rename(out, former)
-        systems.replace(place, out)
-        _remove(former)
+            systems.swap(place, out)
+        else:
+            systems.replace(place, out)
     finally:
-        _remove(place)
+        systems.remove_tree(place)
 
 
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        systems.remove_tree(path)
-    else:
-        systems.remove(path)
+def _aside_of(out: Path) -> Path:
+    return out.absolute().with_name(f".{out.absolute().name}.{os.getpid()}.exporting")
+
+
+def _remove_leftovers(out: Path) -> None:
+    """Remove what killed exports to the same place left; bring back an earlier export that one of them had moved."""
+    ours = re.compile(rf"\.{re.escape(out.absolute().name)}\.([0-9]+)\.exporting(\.former)?")
+    for path in out.absolute().parent.iterdir():
+        name = ours.fullmatch(path.name)
+        if name and (int(name[1]) == os.getpid() or not systems.is_running(int(name[1]))):
+            if name[2] and not out.exists():
+                systems.rename(path, out)
+            else:
+                systems.remove_tree(path)
 
 
 @contextlib.contextmanager

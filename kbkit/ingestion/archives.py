@@ -7,6 +7,8 @@ they declare or the disk has space for.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import shutil
 import zipfile
 import zlib
@@ -46,10 +48,7 @@ def members(archive: Path) -> list[Path]:
 def size(path: Path) -> int:
     """Return the size of a file in bytes, or the size that a member of an archive declares."""
     archive = _archive_of(path)
-    if archive is None:
-        return path.stat().st_size
-    with _open(archive) as opened:
-        return _info(opened, archive, path).file_size
+    return path.stat().st_size if archive is None else _infos(archive)[path].file_size
 
 
 def sources(found: Mapping[str, Sequence[Path]]) -> list[Path]:
@@ -59,7 +58,18 @@ def sources(found: Mapping[str, Sequence[Path]]) -> list[Path]:
 
 def unpack(found: Mapping[str, Sequence[Path]], folder: Path) -> Found:
     """Extract the members among ``found`` below ``folder``; return all paths, other files unchanged."""
-    return {name: [_extract(path, folder / f"{name}-{i}") for i, path in enumerate(ps)] for name, ps in found.items()}
+    with contextlib.ExitStack() as stack:
+        opened: dict[Path, zipfile.ZipFile] = {}
+
+        def extracted(path: Path, target: Path) -> Path:
+            archive = _archive_of(path)
+            if archive is None:
+                return path
+            if archive not in opened:
+                opened[archive] = stack.enter_context(_open(archive))
+            return _extract(opened[archive], _infos(archive)[path], path, target)
+
+        return {name: [extracted(p, folder / f"{name}-{i}") for i, p in enumerate(ps)] for name, ps in found.items()}
 
 
 def original(text: str, found: Mapping[str, Sequence[Path]], unpacked: Mapping[str, Sequence[Path]]) -> str:
@@ -70,22 +80,15 @@ def original(text: str, found: Mapping[str, Sequence[Path]], unpacked: Mapping[s
     return text
 
 
-def _extract(path: Path, folder: Path) -> Path:
-    archive = _archive_of(path)
-    if archive is None:
-        return path
+def _extract(opened: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path, folder: Path) -> Path:
     folder.mkdir(parents=True)
-    with _open(archive) as opened:
-        info = _info(opened, archive, path)
-        if info.file_size > shutil.disk_usage(folder).free - _SPARE_BYTES:
-            raise BadInputError(
-                f"Not enough disk space to extract {path} ({info.file_size:,} bytes)", "Free disk space"
-            )
-        try:
-            with opened.open(info) as source, (folder / path.name).open("wb") as target:
-                shutil.copyfileobj(source, target, 1 << 20)
-        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
-            raise BadInputError(f"Cannot extract {path}: {error}", _DOWNLOAD_AGAIN) from None
+    if info.file_size > shutil.disk_usage(folder).free - _SPARE_BYTES:
+        raise BadInputError(f"Not enough disk space to extract {path} ({info.file_size:,} bytes)", "Free disk space")
+    try:
+        with opened.open(info) as source, (folder / path.name).open("wb") as target:
+            shutil.copyfileobj(source, target, 1 << 20)
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+        raise BadInputError(f"Cannot extract {path}: {error}", _DOWNLOAD_AGAIN) from None
     size = (folder / path.name).stat().st_size
     if size != info.file_size:
         raise BadInputError(f"Cannot extract {path}: {size:,} bytes instead of {info.file_size:,}", _DOWNLOAD_AGAIN)
@@ -97,9 +100,16 @@ def _archive_of(path: Path) -> Path | None:
     return next((parent for parent in path.parents if is_archive(parent)), None)
 
 
-def _info(opened: zipfile.ZipFile, archive: Path, path: Path) -> zipfile.ZipInfo:
-    wanted = path.relative_to(archive).parts
-    return next(info for info in opened.infolist() if PurePosixPath(info.filename).parts == wanted)
+def _infos(archive: Path) -> dict[Path, zipfile.ZipInfo]:
+    """Return the members of an archive by their paths."""
+    status = archive.stat()
+    return _read_infos(archive, status.st_mtime_ns, status.st_size)
+
+
+@functools.lru_cache(maxsize=8)
+def _read_infos(archive: Path, *_: int) -> dict[Path, zipfile.ZipInfo]:
+    with _open(archive) as opened:
+        return {archive.joinpath(*PurePosixPath(one.filename).parts): one for one in reversed(opened.infolist())}
 
 
 def _open(archive: Path) -> zipfile.ZipFile:

@@ -216,7 +216,7 @@ def _load(
         sources.create_views(con, recipe, found, request.columns)
         if converted is not None:
             _create_part_views(con, recipe, converted)
-        con.execute(recipe.sql)
+        table_build.run_script(con, recipe.folder / "load.sql")
         step()
         skip, merge = request.skip_dangling, request.merge_duplicates
         return stage(con, recipe, folder, skip_dangling=skip, merge_duplicates=merge, step=step)
@@ -337,6 +337,5 @@ def _model(change: Change, manifest: Manifest) -> embed.Embedder:
         return embed.load(change.embedder or "static", change.prefixes, download=True)
     record = manifest.stores["vectors"].settings
     if change.embedder is None or embed.same_model(change.embedder, record["embedder"]):
-        name = change.embedder or record["embedder"]
-        return embed.recorded({**record, "embedder": name}, change.prefixes, download=True)
+        return embed.recorded(record, change.prefixes, name=change.embedder, download=True)
     return embed.load(change.embedder, change.prefixes, download=True)

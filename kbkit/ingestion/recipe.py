@@ -235,6 +235,8 @@ def _parse(data: dict[str, Any], folder: Path) -> Recipe:
     """Return the recipe of a validated document."""
     data = dict(data)
     name = data.pop("name", folder.resolve().name)
+    if not (folder / data.get("data", "")).resolve().is_relative_to(folder.resolve()):
+        raise BadInputError(f"data is outside the recipe: {data['data']!r}", "Name such a folder in the command")
     return Recipe(
         name=name,
         folder=folder,

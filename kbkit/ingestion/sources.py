@@ -9,6 +9,7 @@ import json
 import os
 import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,11 +56,13 @@ def find(recipe: Recipe, paths: Sequence[Path], named: Mapping[str, Path]) -> di
     deep = any("/" in pattern for spec in recipe.files for pattern in spec.match)
     offered = [*listed, *(p for path in paths if path not in listed for p in _inside(path, deep=deep))]
     found: dict[str, list[Path]] = {}
+    taken: set[Path] = set()
     for spec in recipe.files:
-        free = [path for path in offered if not any(path in taken for taken in found.values())]
+        free = [path for path in offered if path not in taken]
         found[spec.name] = [named[spec.name]] if spec.name in named else _matches(spec, free)
+        taken.update(found[spec.name])
     needed = [spec for spec in recipe.files if not spec.optional]
-    unread = [path for path in listed if not any(path in taken for taken in found.values())]
+    unread = [path for path in listed if path not in taken]
     if len(needed) == 1 and not found[needed[0].name] and len(unread) == 1:
         found[needed[0].name] = [unread.pop()]  # a single required file may have any name
     if unread:
@@ -67,7 +70,7 @@ def find(recipe: Recipe, paths: Sequence[Path], named: Mapping[str, Path]) -> di
     for spec in needed:
         if not found[spec.name]:
             raise BadInputError(f"Missing file {spec.name!r} of recipe {recipe.name}", *_describe_files(recipe))
-    for path in (p for taken in found.values() for p in taken):
+    for path in (path for paths in found.values() for path in paths):
         if archives.size(path) == 0:
             raise BadInputError(f"{path} is empty")
     return found
@@ -201,8 +204,12 @@ def _select(con: duckdb.DuckDBPyConnection, spec: FileSpec, path: Path, columns:
             renamed[name] = hit
     parts = [f"{quote(old)} AS {quote(new)}" for new, old in renamed.items()]
     parts += [f"NULL::VARCHAR AS {quote(name)}" for name in missing]
-    rest = [name for name in present if name not in renamed.values()]
-    parts += [quote(name) for name in rest if name.casefold() not in {n.casefold() for n in spec.names}]
+    taken = {name.casefold() for name in (*renamed, *missing, *present)}
+    for name in (name for name in present if name not in renamed.values()):
+        other = name
+        while other.casefold() in taken and (other != name or name.casefold() in {n.casefold() for n in spec.names}):
+            other += "_"  # another column was chosen for this name
+        parts.append(quote(name) if other == name else f"{quote(name)} AS {quote(other)}")
     return f"SELECT {', '.join(parts)} FROM {source}"
 
 
@@ -213,12 +220,49 @@ def _source(con: duckdb.DuckDBPyConnection, spec: FileSpec, path: Path) -> tuple
         raise BadInputError(f"Unsupported file type: {path}", "Use one of " + ", ".join(sorted(_FORMATS)))
     if kind in ("csv", "tsv"):
         return _delimited(spec, path, kind)
-    function = {"parquet": "read_parquet", "json": "read_json"}.get(kind)
-    if function is None:
+    if kind == "json":
+        return _json(con, path)
+    if kind != "parquet":
         raise UnknownNameError("format", kind, set(_FORMATS.values()), f"files.{spec.name} of the recipe")
-    size = f", maximum_object_size = {16 * _MAX_LINE}" if kind == "json" else ""
-    source = f"{function}({literal(str(path))}{size})"
-    return source, [row[0] for row in con.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()]
+    source = f"read_parquet({literal(str(path))})"
+    return source, list(_columns(con, source))
+
+
+def _columns(con: duckdb.DuckDBPyConnection, source: str) -> dict[str, str]:
+    """Return the columns of a table function with their types."""
+    return {row[0]: row[1] for row in con.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()}
+
+
+_PARSED = re.compile(r'"(?:[^"]|"")*"|\b(?:DATE|TIME|TIMESTAMP|UUID)\b(?: WITH TIME ZONE)?')
+"""A quoted field name in a type, or a type that DuckDB parses from strings."""
+
+
+def _json(con: duckdb.DuckDBPyConnection, path: Path) -> tuple[str, list[str]]:
+    """Return a subquery over a file of JSON objects, and its columns, with types that fit all of its values.
+
+    DuckDB alone types a column by the first 20,480 rows, rewrites strings that look like dates or UUIDs, and keeps the
+    quotes of strings in columns that also hold numbers. Here strings stay as they are written.
+    """
+    file = f"{literal(str(path))}, maximum_object_size = {16 * _MAX_LINE}"
+    whole = "sample_size = -1, map_inference_threshold = -1, field_appearance_threshold = 0"
+    found = _columns(con, f"read_json({file}, {whole})")
+    types = {
+        name: _PARSED.sub(lambda part: part[0] if part[0].startswith('"') else "VARCHAR", kind)
+        for name, kind in found.items()
+    }
+    numbers = [name for name, kind in types.items() if kind == "DOUBLE"]
+    if numbers:  # an integer of more than 15 digits would lose the last ones
+        long = ", ".join(f"bool_or(regexp_matches({quote(name)}::VARCHAR, '^-?[0-9]{{16,}}$'))" for name in numbers)
+        raw = _struct(dict.fromkeys(numbers, "JSON"))
+        [row] = con.execute(f"SELECT {long} FROM read_json({file}, columns = {raw})").fetchall()
+        types |= {name: "VARCHAR" for name, is_long in zip(numbers, row, strict=True) if is_long}
+    values = (f"{quote(n)} ->> '$' AS {quote(n)}" if kind == "JSON" else quote(n) for n, kind in types.items())
+    return f"(SELECT {', '.join(values)} FROM read_json({file}, columns = {_struct(types)}))", list(types)
+
+
+def _struct(types: Mapping[str, str]) -> str:
+    """Return columns and types as an argument of ``read_json``."""
+    return f"{{{', '.join(f'{literal(name)}: {literal(kind)}' for name, kind in types.items())}}}"
 
 
 def _delimited(spec: FileSpec, path: Path, kind: str) -> tuple[str, list[str]]:
@@ -251,7 +295,8 @@ def _header(path: Path, delimiter: str, quotes: str) -> list[str]:
     except (OSError, EOFError, zlib.error, csv.Error) as error:
         raise BadInputError(f"Cannot read {path}: {error}") from None
     names = [name.strip() or f"column{i}" if any(names) else "" for i, name in enumerate(names)]
-    twice = next((name for name in names if [n.casefold() for n in names].count(name.casefold()) > 1), None)
+    counts = Counter(name.casefold() for name in names)
+    twice = next((name for name in names if counts[name.casefold()] > 1), None)
     if not any(names) or twice is not None:
         problem = f"Duplicate column {twice!r}" if twice else "Missing header"
         raise BadInputError(f"{problem} in {path}, line 1", "The first line must name the columns")

@@ -48,6 +48,9 @@ _INFERRED = {
 }
 
 
+_TOGETHER = 50
+"""Columns whose types are inferred in one query: its memory grows with the square of their number."""
+
 _OWN_COLUMNS = ("id", "position")
 """Columns of the tables; an attribute with such a name gets an underscore."""
 
@@ -167,18 +170,21 @@ def infer(con: duckdb.DuckDBPyConnection, table: str, values: dict[str, str], ty
             return f"count(*) FILTER (len(list_filter({value}, lambda x: NOT ({test.format(c='x')}))) = 0)"
         return f"count(*) FILTER ({test.format(c=value)})"
 
-    counts = ", ".join(
-        f"count({value}), " + ", ".join(passes(name, value, test) for test in _INFERRED.values())
-        for name, value in values.items()
-    )
-    row = con.execute(f"SELECT {counts} FROM {table}").fetchone()
-    assert row is not None
     width, result = 1 + len(_INFERRED), {}
-    for number, name in enumerate(values):
-        total, *hits = row[number * width : (number + 1) * width]
-        fitting = [kind for kind, hit in zip(_INFERRED, hits, strict=True) if hit == total]
-        if total and fitting:
-            result[name] = fitting[0] + types[name].removeprefix("VARCHAR")
+    names = list(values)
+    for start in range(0, len(names), _TOGETHER):
+        batch = names[start : start + _TOGETHER]
+        counts = ", ".join(
+            f"count({values[name]}), " + ", ".join(passes(name, values[name], test) for test in _INFERRED.values())
+            for name in batch
+        )
+        row = con.execute(f"SELECT {counts} FROM {table}").fetchone()
+        assert row is not None
+        for number, name in enumerate(batch):
+            total, *hits = row[number * width : (number + 1) * width]
+            fitting = [kind for kind, hit in zip(_INFERRED, hits, strict=True) if hit == total]
+            if total and fitting:
+                result[name] = fitting[0] + types[name].removeprefix("VARCHAR")
     return result
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from kbkit.directory.files import remove
+from kbkit.directory import systems
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.questions.learn import Pair, learn
 from kbkit.questions.reader import Reader
@@ -33,7 +33,7 @@ def add_synonym(stores: Stores, name: str, word: str) -> str:
 
 def forget(stores: Stores) -> None:
     """Delete all synonyms and learned weights of a KB."""
-    remove(stores.workspace.folder / FILE)
+    systems.remove_tree(stores.workspace.folder / FILE)
     Reader.renew(stores)
 
 

@@ -163,8 +163,8 @@ class Stores:
                 f"The vectors of this KB were built with {settings['embedder']}, not with {name}",
                 *("Run ", Command("build KB vectors"), " with ", Option("embedder", name), " to rebuild them"),
             )
-        if name != getattr(self.__dict__.get("embedder"), "name", settings["embedder"]):
-            self.__dict__["embedder"] = self._checked(embedders.recorded({**settings, "embedder": name}))
+        if name != getattr(self.__dict__.get("embedder"), "name", ""):
+            self.__dict__["embedder"] = self._checked(embedders.recorded(settings, name=name))
 
     def _checked(self, model: Embedder) -> Embedder:
         dimension = self.manifest.store("vectors").settings["dimension"]

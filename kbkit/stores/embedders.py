@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kbkit import assets
+from kbkit.directory import endpoints
 from kbkit.errors import Command, KbError, MissingExtraError, Option, UnknownNameError, plural
 
 Vectors = NDArray[np.float32]
@@ -294,10 +295,10 @@ class OpenAIEmbedder:
 def load(
     name: str = "static", prefixes: Prefixes | None = None, *, dimension: int = 0, download: bool = False
 ) -> Embedder:
-    """Return the embedder ``name``, or raise :class:`UnknownNameError` for an unknown kind.
+    """Return the embedder that the user calls ``name``, or raise :class:`UnknownNameError` for an unknown kind.
 
     ``prefixes`` replace the model's known prefixes. ``dimension`` is the recorded one, which saves a request to the
-    endpoint. ``download`` allows a download.
+    endpoint, whose address is remembered. ``download`` allows a download.
     """
     kind, _, rest = name.partition(":")
     prefixes = prefixes or Prefixes()
@@ -307,18 +308,30 @@ def load(
         # The KB records an absolute path, because it may be opened from another folder.
         return StaticEmbedder(f"model2vec:{Path(rest).resolve()}", Path(rest), prefixes)
     if kind == "sentence-transformers" and rest:
-        model = str(Path(rest).resolve()) if Path(rest).is_dir() else rest
-        return SentenceTransformer(f"{kind}:{model}", model, prefixes, download=download)
+        source = str(Path(rest).resolve()) if Path(rest).is_dir() else rest
+        return SentenceTransformer(f"{kind}:{source}", source, prefixes, download=download)
     if kind == "openai" and rest:
-        return OpenAIEmbedder(name, prefixes, dimension)
+        model = OpenAIEmbedder(name, prefixes, dimension)
+        endpoints.remember(name.rpartition("@")[2])
+        return model
     raise UnknownNameError("embedder", name, KINDS)
 
 
-def recorded(record: Mapping[str, Any], prefixes: Prefixes | None = None, *, download: bool = False) -> Embedder:
-    """Return the embedder of a manifest's record of the vectors; ``prefixes`` replace the recorded ones."""
+def recorded(
+    record: Mapping[str, Any], prefixes: Prefixes | None = None, *, name: str | None = None, download: bool = False
+) -> Embedder:
+    """Return the embedder of a manifest's record of the vectors; ``prefixes`` replace the recorded ones.
+
+    ``name`` is what the user calls the same model, such as ``openai:MODEL@URL`` at another address. Raises
+    :class:`KbError` for a recorded address that the user never named: the KB may be a stranger's.
+    """
     own = Prefixes(record["query_prefix"], record["document_prefix"])
     chosen = (prefixes or Prefixes()).over(own)
-    return load(record["embedder"], chosen, dimension=record["dimension"], download=download)
+    model = str(record["embedder"])
+    if name is None and model.startswith("openai:") and not endpoints.is_known(url := model.rpartition("@")[2]):
+        hint = ("If you trust it, use ", Option("embedder", model), " once: kbkit remembers the address for you")
+        raise KbError(f"This KB would send queries to {url}, an address that you have not used yet", *hint)
+    return load(name or model, chosen, dimension=record["dimension"], download=download)
 
 
 def same_model(name: str, other: str) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 
+from kbkit.errors import BadInputError, Command
 from kbkit.schema import Attribute, NodeType, Relation, Schema, literal, merged_attributes, quote
 from kbkit.stores.table_schema import ATTRIBUTES_TABLE, RELATION_COLUMNS, RESERVED, TABLES, TYPE_COLUMNS, selected
 from kbkit.stores.tables import FILE, NO_EXTENSIONS
@@ -36,6 +37,28 @@ def allow_only(
     con.execute(f"SET allowed_directories = [{', '.join(literal(str(folder) + '/') for folder in whole)}]")
     con.execute("SET enable_external_access = false")
     con.execute("SET lock_configuration = true")
+
+
+_LOADING = (
+    "SELECT", "CREATE", "CREATE_FUNC", "INSERT", "UPDATE", "DELETE", "MERGE_INTO", "ALTER", "DROP", "SET",
+    "VARIABLE_SET", "ANALYZE", "TRANSACTION", "MULTI",
+)  # fmt: skip
+"""Statements of a recipe. Others can write files or open databases; DuckDB lets both happen to files it may read."""
+
+
+def run_script(con: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Run the SQL of a recipe, which reads its sources and makes tables.
+
+    Raises :class:`BadInputError` for a statement that does more.
+    """
+    statements = con.extract_statements(path.read_text(encoding="utf-8"))
+    for statement in statements:
+        name = statement.type.name
+        if name not in _LOADING or (name == "MULTI" and "copy" in statement.query.lower()):
+            message = f"{path}: {name.replace('_', ' ')} is not allowed: a recipe can only read its files"
+            raise BadInputError(message, "To write files, use ", Command("export"), " on the KB")
+    for statement in statements:
+        con.execute(statement)
 
 
 def write_lines(con: duckdb.DuckDBPyConnection, query: str, path: Path) -> None:

@@ -44,32 +44,48 @@ class Tables:
     """A generation's DuckDB file, opened read-only.
 
     Each call uses its own connection, so that no call sees the transactions or temporary tables of another, and threads
-    can share the object. With ``files``, SQL may read and write files; otherwise DuckDB opens only the KB. Queries that
-    exceed ``memory`` (such as ``1GB``; default: most of the machine's memory) spill to a temporary folder. ``sets``
-    returns the saved sets, which SQL sees as ``answer_sets`` and ``answer_members``.
+    can share the object. With ``files``, SQL may read and write files, or those in some folders; otherwise DuckDB opens
+    only the KB. Queries that exceed ``memory`` (such as ``1GB``; default: most of the machine's memory) spill to a
+    temporary folder. ``sets`` returns the saved sets, which SQL sees as ``answer_sets`` and ``answer_members``.
     """
 
     def __init__(
-        self, path: Path, *, files: bool = False, sets: Callable[[], pl.DataFrame] | None = None, memory: str = ""
+        self,
+        path: Path,
+        *,
+        files: bool | Sequence[Path] = False,
+        sets: Callable[[], pl.DataFrame] | None = None,
+        memory: str = "",
     ) -> None:
-        self._files, self._sets = files, sets
+        self._path, self._files, self._sets = path, files, sets
         self._guard = threading.Lock()
         self._spill = tempfile.TemporaryDirectory(prefix="kbkit-")
-        # The file is attached to an in-memory database, because all connections of a process to one file share their
-        # settings.
-        limit = {"memory_limit": memory} if memory else {}
-        self._con = duckdb.connect(config={**NO_EXTENSIONS, **limit, "temp_directory": self._spill.name})
+        self._limit = {"memory_limit": memory} if memory else {}
         try:
-            self._con.execute(f"ATTACH {literal(str(path))} AS kb (READ_ONLY)")
+            self._con = self._database()
+        except KbError:
+            self._spill.cleanup()
+            raise
+
+    def _database(self) -> duckdb.DuckDBPyConnection:
+        """Open a database in memory with the KB attached; what is created in it lasts as long as its connection.
+
+        The file is attached because all connections of a process to one file share their settings.
+        """
+        con = duckdb.connect(config={**NO_EXTENSIONS, **self._limit, "temp_directory": self._spill.name})
+        try:
+            con.execute(f"ATTACH {literal(str(self._path))} AS kb (READ_ONLY)")
         except duckdb.Error as error:
-            self.close()
+            con.close()
             raise KbError(
-                f"Cannot open {path}: {first_line(error)}", "Run ", Command("check KB"), " for details"
+                f"Cannot open {self._path}: {first_line(error)}", "Run ", Command("check KB"), " for details"
             ) from error
-        if not files:
-            self._con.execute("SET enable_external_access = false")
-        self._con.execute("SET GLOBAL errors_as_json = true")  # with positions
-        self._con.execute("SET lock_configuration = true")
+        if self._files is not True:
+            folders = ", ".join(literal(f"{folder}/") for folder in self._files or ())
+            con.execute(f"SET allowed_directories = [{folders}]; SET enable_external_access = false")
+        con.execute("SET GLOBAL errors_as_json = true")  # with positions
+        con.execute("SET lock_configuration = true")
+        return con
 
     def close(self) -> None:
         """Close the database."""
@@ -91,7 +107,7 @@ class Tables:
         polars lack become text. Raises :class:`QueryError` with DuckDB's message and the position, and
         :class:`QueryTimeoutError`.
         """
-        cursor = self._cursor() if on is None else on
+        cursor = on or (self._cursor() if self._only_reads(text) else self.connect())
         try:
             _register(cursor, frames or {})
             if not self._files:
@@ -115,8 +131,26 @@ class Tables:
                     on.unregister(name)
 
     def connect(self) -> duckdb.DuckDBPyConnection:
-        """Return a connection that keeps temporary tables, variables and settings between statements."""
-        return self._cursor()
+        """Return a connection that keeps tables, variables and settings between statements, and that only it sees."""
+        con = self._database()
+        con.execute("USE kb")
+        return con
+
+    def check_one_query(self, text: str) -> None:
+        """Raise :class:`QueryError` unless a text is one query."""
+        try:
+            statements = self._con.extract_statements(text)
+        except (duckdb.Error, RuntimeError, UnicodeEncodeError) as error:
+            raise _query_error(error, text) from error
+        if [one.type for one in statements] != [duckdb.StatementType.SELECT]:
+            raise QueryError("Expected one SELECT statement", "Run statements one by one")
+
+    def _only_reads(self, text: str) -> bool:
+        """Return whether a text has queries only. Others could leave tables and schemas that later calls see."""
+        try:
+            return all(one.type in _QUERIES for one in self._con.extract_statements(text))
+        except (duckdb.Error, RuntimeError, UnicodeEncodeError):
+            return True  # the error is reported where the text is run
 
     def frame(
         self,
@@ -187,6 +221,8 @@ _READING = {
     for name in ("SELECT", "CREATE", "INSERT", "UPDATE", "DELETE", "DROP", "ALTER", "SET", "PRAGMA", "MULTI", "ANALYZE")
 }
 """Statements that write no files; their changes are temporary, because the KB is attached read-only."""
+
+_QUERIES = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
 
 _ALLOW_FILES = ("Use ", Option("allow_files"), " to let SQL read and write files")
 

@@ -1,0 +1,136 @@
+"""Commands for SKA-Bench that need people: ska annotate, agreement, revise."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kbkit.cli.asking import choice
+from kbkit.cli.commands import add
+from kbkit.cli.options import DatasetOutput, Format, Output, Seed, counted, note
+
+if TYPE_CHECKING:
+    from kbkit.benchmarks.ska.annotate import Annotation
+    from kbkit.benchmarks.ska.instances import Instance, Unit
+
+Data = Annotated[Path, typer.Argument(metavar="DATASET", help="Folder with instances.jsonl.")]
+Rater = Annotated[str, typer.Option("--rater", metavar="NAME", help="Name of the person who rates.")]
+Raters = Annotated[
+    list[str] | None, typer.Option("--raters", metavar="NAME", help="Rater to use (default: all); repeatable.")
+]
+
+
+def register(ska: typer.Typer) -> None:
+    """Add the commands of this file to those for SKA-Bench."""
+    add(ska, annotate)
+    add(ska, agreement)
+    add(ska, revise)
+
+
+def annotate(
+    context: typer.Context,
+    dataset: Data,
+    rater: Rater,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Number of instances (0: all).")] = 0,
+    seed: Seed = 0,
+) -> None:
+    """Mark the units that answers need, in the terminal.
+
+    Shows a question, its answers and up to 30 units in random order (section 3.2.2 of the paper). Enter the numbers of
+    the units that the answers need, or a letter for a question that breaks a rule. Answers are saved at once in
+    annotations/NAME.jsonl; the next run continues there. All raters with the same --limit and --seed see the same
+    instances.
+    """
+    from kbkit.benchmarks.ska import annotate as module
+    from kbkit.benchmarks.ska import instances
+
+    files = module.files(dataset)
+    done = files.of(rater)
+    waiting = module.tasks(instances.read(dataset), limit, seed)
+    left = [one for one in waiting if one.id not in done]
+    note(
+        context, [f"{counted(len(waiting) - len(left), 'instance')} of {len(waiting):,} annotated; q ends the session"]
+    )
+    saved = 0
+    for position, instance in enumerate(left, len(waiting) - len(left) + 1):
+        given = _ask(instance, module.shown(instance), f"{position} of {len(waiting)}")
+        if given is None:
+            break
+        files.append(rater, given)
+        saved += 1
+    note(context, [f"{files.path(rater)}: {counted(saved, 'annotation')} added"])
+
+
+def _ask(instance: Instance, units: list[Unit], place: str) -> Annotation | None:
+    """Show an instance and ask for the units that its answers need; None to end the session."""
+    from kbkit.benchmarks.ska.annotate import USABLE, VERDICTS, Annotation
+    from kbkit.display.render import clean
+
+    typer.secho(f"\n{place}: {clean(instance.question)}", bold=True)
+    typer.echo(clean(f"answers: {'; '.join(instance.answers)}"))
+    if instance.header:
+        typer.echo(clean(f"{instance.title}\n      {' | '.join(instance.header)}"))
+    for number, unit in enumerate(units, 1):
+        typer.echo(f"{number:>4}  {clean(' | '.join(unit.content))}")
+    letters = {name[0]: name for name in VERDICTS if name != USABLE}
+    for letter, name in letters.items():
+        typer.echo(f"{letter:>4}  {VERDICTS[name]}")
+    started = time.monotonic()
+    answer = choice(
+        "units or rule",
+        lambda text: text in letters or _numbers(text, len(units)) != [],
+        f"Enter numbers from 1 to {len(units)}, such as 2 5 7, or {', '.join(letters)}",
+    )
+    if answer is None:
+        return None
+    seconds = round(time.monotonic() - started, 1)
+    if answer in letters:
+        return Annotation(instance.id, letters[answer], seconds=seconds)
+    chosen = [units[number - 1].id for number in _numbers(answer, len(units))]
+    return Annotation(instance.id, USABLE, chosen, seconds)
+
+
+def _numbers(text: str, largest: int) -> list[int]:
+    """Return the numbers of a list such as ``2 5,7``, without duplicates; empty if one is invalid."""
+    words = text.replace(",", " ").split()
+    if not all(word.isascii() and word.isdigit() and 1 <= int(word) <= largest for word in words):
+        return []
+    return sorted({int(word) for word in words})
+
+
+def agreement(
+    context: typer.Context, dataset: Data, raters: Raters = None, format: Format = None, output: Output = None
+) -> None:
+    """Show how well annotators agree.
+
+    Computes the fraction of verdicts and of shown units on which they agree, Fleiss' kappa for all and Cohen's kappa
+    for each two.
+    """
+    from kbkit.benchmarks.ska import annotate as module
+    from kbkit.benchmarks.ska import instances
+    from kbkit.display.render import write
+
+    found = module.files(dataset).all(raters or ())
+    loaded = instances.read(dataset)
+    write(module.agreement(found, loaded), format, output)
+    times = module.expert_minutes(found, loaded)
+    note(context, [f"{form}: median {minutes:.1f} minutes of {count:,}" for form, count, minutes in times.iter_rows()])
+
+
+def revise(context: typer.Context, dataset: Data, output: DatasetOutput, raters: Raters = None) -> None:
+    """Apply people's annotations and reviews.
+
+    Writes a new dataset whose positive units are those that most annotators marked, without questions that most of them
+    rejected and without rows that were reviewed as unsafe.
+    """
+    from kbkit.benchmarks.ska import annotate as module
+    from kbkit.benchmarks.ska import instances
+
+    found = module.files(dataset).all(raters or ())
+    kept, left_out = module.apply(instances.read(dataset), found)
+    path = instances.write(output, kept)
+    reasons = [f"{count} left out: {reason}" for reason, count in left_out.items()]
+    note(context, [f"{path}: {counted(len(kept), 'instance')}", *reasons])
