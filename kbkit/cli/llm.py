@@ -97,10 +97,12 @@ def prompts(
 
 
 def _cache(kb: Path) -> Cache:
-    """Open the cache of a KB; raise :class:`KbError` if it has none."""
+    """Open the cache of a KB, or of a folder of a dataset; raise :class:`KbError` if it has none."""
     from kbkit.kb import KnowledgeBase
     from kbkit.llm.cache import FILE, Cache
 
+    if (kb / FILE).is_file():
+        return Cache(kb / FILE)
     with KnowledgeBase(kb) as opened:
         file = opened.workspace.folder / FILE
     if not file.is_file():

@@ -43,14 +43,14 @@ _EXAMPLES = "For example ", Option("price", "0.15,0.6"), " or ", Option("price",
 @contextlib.contextmanager
 def opened(
     context: typer.Context,
-    kb: KnowledgeBase,
+    kb: KnowledgeBase | Path,
     llm: Sequence[str] | None,
     budget: float | None = None,
     price: Sequence[str] | None = None,
     prompt: Sequence[str] | None = None,
     workers: int = 8,
 ) -> Iterator[Calls | None]:
-    """Open the named models, with their calls recorded in the KB's workspace; None if no model is named.
+    """Open the named models; None if no model is named. Calls are recorded in the KB's workspace, or in a folder.
 
     Progress is drawn during the block. At its end, even after an error, one line per model reports its usage.
     """
@@ -70,7 +70,8 @@ def opened(
         options: dict[str, Any] = {"workers": workers, "budget": budget, "prompts": prompts}
         models = open_models(llm)
         options["prices"] = prices(price, [model.name for model in models])
-        calls = open_calls(models, kb.workspace.folder / FILE, **options)
+        folder = kb if isinstance(kb, Path) else kb.workspace.folder
+        calls = open_calls(models, folder / FILE, **options)
         stack.callback(_report, context, calls)
         calls.listen = stack.enter_context(bars(quiet))
         yield calls

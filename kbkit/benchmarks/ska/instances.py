@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from kbkit.benchmarks.dataset import json_lines
 from kbkit.benchmarks.rows import from_json, to_json
@@ -144,18 +145,47 @@ def _instance(line: bytes, where: str) -> Instance:
         value = json.loads(line)
     except (ValueError, RecursionError):
         raise BadInputError(f"Invalid JSON in {where}") from None
-    instance: Instance = from_json(Instance, value, where)
+    instance = _from_json(value, where)
     if instance.form not in FORMS:
         raise BadInputError(f"Unknown form {instance.form!r} in {where}", f"Use {', '.join(FORMS)}")
     ids: set[str] = set()
+    lengths = {TRIPLE: 3, ROW: len(instance.header), PASSAGE: 2}
     for unit in instance.units:
         if unit.kind not in KINDS:
             raise BadInputError(f"Unknown kind of unit {unit.kind!r} in {where}", f"Use {', '.join(KINDS)}")
         if unit.id in ids:
             raise BadInputError(f"Duplicate unit {unit.id!r} in {where}")
-        lengths = {TRIPLE: 3, ROW: len(instance.header), PASSAGE: 2}
         if len(unit.content) != lengths[unit.kind]:
             message = f"Unit {unit.id} in {where} has {len(unit.content)} parts instead of {lengths[unit.kind]}"
             raise BadInputError(message)
         ids.add(unit.id)
     return instance
+
+
+def _from_json(value: Any, where: str) -> Instance:
+    """Convert JSON data to an instance: valid units directly, which takes a tenth of the time; all else with errors."""
+    if isinstance(value, dict):
+        lists = [value.get(name) for name in ("positive", "noise")]
+        if all(isinstance(found, list) and all(map(_is_unit, found)) for found in lists):
+            positive, noise = ([Unit(**one) for one in found] for found in lists if isinstance(found, list))
+            rest: Instance = from_json(Instance, {**value, "positive": [], "noise": []}, where)
+            return replace(rest, positive=positive, noise=noise)
+    whole: Instance = from_json(Instance, value, where)
+    return whole
+
+
+_TYPES: dict[str, type] = {
+    "id": str, "kind": str, "content": list, "source": list, "position": int, "synthesized": str, "check": str
+}  # fmt: skip
+_REQUIRED = {"id", "kind", "content"}
+
+
+def _is_unit(value: Any) -> bool:
+    """Return whether JSON data has the fields of a unit and their types."""
+    return (
+        type(value) is dict
+        and value.keys() >= _REQUIRED
+        and all(type(part) is _TYPES.get(name) for name, part in value.items())
+        and all(type(text) is str for text in value["content"])
+        and all(type(text) is str for text in value.get("source", ()))
+    )

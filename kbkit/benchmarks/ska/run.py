@@ -1,0 +1,235 @@
+"""Run systems on testbeds: a language model, the oracle, the baseline. A record per record of the testbeds."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kbkit.benchmarks.dataset import writing
+from kbkit.benchmarks.pipeline import Row, Table, busy
+from kbkit.benchmarks.ska import prompts
+from kbkit.benchmarks.ska.instances import FILE, Instance, Unit, scan
+from kbkit.benchmarks.ska.rendering import inputs
+from kbkit.benchmarks.ska.solve import Solver
+from kbkit.benchmarks.ska.testbeds import REJECTION, Record, Report
+from kbkit.directory import systems
+from kbkit.directory.generations import fingerprint
+from kbkit.directory.systems import exclusive
+from kbkit.errors import Command, KbError, QueryError
+
+if TYPE_CHECKING:
+    from kbkit.llm.calls import Calls
+
+ORACLE, BASELINE = "oracle", "baseline"
+FOLDER, FOLDER_OF_RUNS = "testbeds", "runs"
+"""Folders of the testbeds and of the runs in the folder of a dataset."""
+BATCH = 64
+"""Number of records that are answered together and then written."""
+
+
+@dataclass(frozen=True)
+class Answered(Row):
+    """The answer of a system to a record of a testbed.
+
+    ``gold`` is empty for negative rejection. ``predicted`` is None without an answer, for the reason in ``error``.
+    ``reply`` is the whole reply of a model, ``reading`` how a system without a model found its answer.
+    """
+
+    instance: str
+    form: str
+    testbed: str
+    setting: str
+    positive: int
+    gold: list[str]
+    predicted: list[str] | None = None
+    reply: str = ""
+    reading: str = ""
+    error: str = ""
+    tokens: int = field(default=0)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a system says about a record; see :class:`Answered`."""
+
+    predicted: list[str] | None
+    reply: str = ""
+    reading: str = ""
+    error: str = ""
+
+
+Asked = tuple[Record, Instance]
+"""A record with its instance."""
+
+
+class System(Protocol):
+    """Answers the questions of records. A record without a prediction is skipped."""
+
+    name: str
+    settings: dict[str, Any]
+
+    def answer(self, asked: Sequence[Asked]) -> list[Prediction | None]:
+        """Return a prediction for each record."""
+        ...
+
+
+# -- systems ----------------------------------------------------------------------------------------------------------
+
+
+class Model:
+    """A language model: the knowledge is in its prompt."""
+
+    def __init__(self, calls: Calls, name: str) -> None:
+        self._calls, self.name = calls, name
+        self.settings = {"model": name, "prompts": {one: calls.prompt(one).digest for one in prompts.PROMPTS}}
+
+    def answer(self, asked: Sequence[Asked]) -> list[Prediction | None]:
+        """See :class:`System`. Equal inputs of several settings are sent once."""
+        found: dict[int, Prediction | None] = {}
+        for prompt in prompts.PROMPTS:
+            places = [at for at, (record, _) in enumerate(asked) if prompts.name_of(record.testbed) == prompt]
+            values = [
+                inputs(instance, instance.chosen(record.units)) for record, instance in map(asked.__getitem__, places)
+            ]
+            replies = self._calls.ask(prompt, values, self.name) if values else []
+            for at, reply in zip(places, replies, strict=True):
+                found[at] = self._prediction(prompt, reply.value, reply.problem)
+        return [found[at] for at in range(len(asked))]
+
+    @staticmethod
+    def _prediction(prompt: str, reply: str | None, problem: str) -> Prediction:
+        if reply is None:
+            return Prediction(None, error=problem)
+        parsed = (prompts.verdict if prompt == prompts.REJECT else prompts.answers)(reply)
+        return Prediction(parsed or None, reply, error="" if parsed else "the reply has no answer")
+
+
+class Oracle:
+    """Runs the query of an instance on the given units: it shows whether the data is right."""
+
+    name = ORACLE
+
+    def __init__(self, solver: Solver) -> None:
+        self._solver = solver
+        self.settings: dict[str, Any] = {}
+
+    def answer(self, asked: Sequence[Asked]) -> list[Prediction | None]:
+        """See :class:`System`. Instances without a query are skipped."""
+        known: dict[tuple[str, frozenset[str]], Prediction] = {}
+        result: list[Prediction | None] = []
+        for record, instance in asked:
+            key = instance.id, frozenset(record.units)
+            if instance.provenance.sql and key not in known:
+                known[key] = self._run(instance, instance.chosen(record.units))
+            result.append(known.get(key))
+        return result
+
+    def _run(self, instance: Instance, units: Sequence[Unit]) -> Prediction:
+        try:
+            return Prediction(sorted(self._solver.answers(instance, units)))
+        except QueryError as error:
+            return Prediction(None, error=error.message)
+
+
+# -- runs -------------------------------------------------------------------------------------------------------------
+
+
+class Instances:
+    """The instances of a dataset, read one at a time: all of them can take more than a gigabyte."""
+
+    def __init__(self, dataset: Path) -> None:
+        self._scanned = scan(dataset)
+        self._latest: Instance | None = None
+
+    def get(self, name: str) -> Instance:
+        """Return an instance that does not precede the last one in the file."""
+        while self._latest is None or self._latest.id != name:
+            try:
+                self._latest = next(self._scanned)
+            except StopIteration:
+                raise _other_instances(name) from None
+        return self._latest
+
+
+def _other_instances(what: str) -> KbError:
+    return KbError(f"The testbeds were made of other instances: {what}", *_MAKE)
+
+
+_MAKE = "Run ", Command("ska testbed DATASET"), " again"
+
+
+def check(dataset: Path, report: Report) -> None:
+    """Raise :class:`KbError` if the instances of a dataset are not those that the testbeds were made of."""
+    if report.dataset and report.dataset != digest(dataset):
+        raise _other_instances(f"{dataset} has changed")
+
+
+def digest(dataset: Path) -> str:
+    """Return a hash of the instances of a dataset. Raises :class:`KbError` if there are none."""
+    path = dataset / FILE if dataset.is_dir() else dataset
+    if not path.is_file():
+        raise KbError(f"{path} does not exist", "Run ", Command("ska make"), " to make a dataset")
+    return str(fingerprint(path)["sha256"])
+
+
+def path_of(folder: Path, name: str) -> Path:
+    """Return the file of a system's run."""
+    return folder / (re.sub(r"[^\w.+-]+", "-", name) + ".jsonl")
+
+
+def run(
+    dataset: Path,
+    records: Sequence[Record],
+    report: Report,
+    system: System,
+    folder: Path,
+    *,
+    replace: bool = False,
+    progress: Callable[[int, int], None] = lambda *_: None,
+) -> Path:
+    """Answer records, in the order of the instances, and write each batch to ``folder/NAME.jsonl`` when it is done.
+
+    An interrupted run continues with the records that are missing. Raises :class:`KbError` for a file of another run.
+    """
+    check(dataset, report)
+    path = path_of(folder, system.name)
+    with _locked(folder, path):
+        if replace:
+            systems.remove(path)
+        settings = {"system": system.name, "dataset": report.dataset, "tokenizer": report.tokenizer, **system.settings}
+        instances = Instances(dataset)
+
+        def work(batch: Sequence[Record]) -> list[Answered]:
+            asked = [(record, instances.get(record.instance)) for record in batch]
+            return [_answered(*one, said) for one, said in zip(asked, system.answer(asked), strict=True)]
+
+        Table(path, Answered, settings).fill(records, work, BATCH, progress)
+    return path
+
+
+@contextmanager
+def _locked(folder: Path, path: Path) -> Iterator[None]:
+    with ExitStack() as stack:
+        with writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(exclusive(folder / f".{path.name}.lock", *busy(path)))
+        yield
+
+
+def _answered(record: Record, instance: Instance, said: Prediction | None) -> Answered:
+    gold = [] if record.testbed == REJECTION else instance.answers
+    about = (record.id, instance.id, record.form, record.testbed, record.setting, len(instance.positive), list(gold))
+    if said is None:
+        return Answered(*about, tokens=record.tokens, dropped="the instance has no query")
+    return Answered(*about, said.predicted, said.reply, said.reading, said.error, record.tokens)
+
+
+def skipped(path: Path, rows: Sequence[Answered]) -> list[str]:
+    """Return lines about the records of a run without an answer, by reason."""
+    reasons = Counter(row.dropped or row.error for row in rows if row.dropped or row.error)
+    return [f"{path.stem}: {count:,} of {len(rows):,} records: {reason}" for reason, count in reasons.items()]

@@ -1,0 +1,203 @@
+"""Statistics of a dataset: Tables 1 and 2 and Figure 4 of the paper, beside its figures."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from kbkit.benchmarks.ska import paper
+from kbkit.benchmarks.ska.evaluate import HERE, PAPER
+from kbkit.benchmarks.ska.instances import FORMS, Instance, Unit
+from kbkit.benchmarks.ska.rendering import line
+from kbkit.benchmarks.ska.testbeds import Report, budget, fitting, sized, sizes_of
+from kbkit.benchmarks.ska.tokens import Tokenizer, tokenizer
+from kbkit.display.charts import Chart
+
+_COUNTED = (
+    "question_tokens", "answers", "positive", "positive_texts", "positive_tokens", "text_tokens", "noise",
+    "noise_texts",
+)  # fmt: skip
+MOST = 10
+"""Numbers of positive units from this on are one group of Figure 4."""
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Frames for the tables and the figure, all with the columns ``form`` and ``figures`` (here or paper).
+
+    * ``counts`` (Table 1): instances and means: tokens of questions, answers, positive units (structured, and passages
+      as positive_texts), tokens of a positive unit (positive_tokens, text_tokens), noise, noise_texts
+    * ``sizes`` (Table 2): size, instances, and means of units, texts and tokens
+    * ``distribution`` (Figure 4): positive (number of units; ``10+``), instances, percent
+    """
+
+    tokenizer: str
+    counts: pl.DataFrame
+    sizes: pl.DataFrame
+    distribution: pl.DataFrame
+
+    def sections(self) -> list[tuple[str, pl.DataFrame]]:
+        """Return titles and frames to print."""
+        shares = self.distribution.with_columns(pl.col("percent").round(1))
+        wide = shares.pivot("positive", index="form", values="percent", maintain_order=True)
+        order = [str(number) for number in range(1, MOST)] + [f"{MOST}+"]
+        figure = wide.select("form", *(name for name in order if name in wide.columns))
+        return [
+            ("Table 1: means per instance", self.counts),
+            ("Table 2: means per knowledge base of each size", self.sizes),
+            ("Figure 4: instances by number of positive units, in percent", figure),
+        ]
+
+
+def statistics(
+    instances: Iterable[Instance],
+    counted: Tokenizer | None = None,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Statistics:
+    """Compute the statistics of a dataset, reading its instances once."""
+    counted = counted or tokenizer()
+    rows: list[tuple[object, ...]] = []
+    sizes: dict[tuple[str, str], list[tuple[int, int, int]]] = defaultdict(list)
+    units: Counter[tuple[str, int]] = Counter()
+    for number, instance in enumerate(instances, 1):
+        rows.append(_row(instance, counted))
+        units[instance.form, len(instance.positive)] += 1
+        one = sized(instance, counted)
+        for size in sizes_of(instance.form):
+            fits = fitting(one, budget(size))
+            if fits is not None:
+                chosen = [*instance.positive, *instance.noise[: fits[0]]]
+                structured = sum(unit.is_structured for unit in chosen)
+                sizes[instance.form, size].append((structured, len(chosen) - structured, fits[1]))
+        progress(number)
+    return Statistics(counted.name, _counts(rows), _sizes(sizes), _distribution(units))
+
+
+def _row(instance: Instance, counted: Tokenizer) -> tuple[object, ...]:
+    structured, texts = _apart(instance.positive)
+    tokens = counted.counts([instance.question, *map(line, structured), *map(line, texts)])
+    noise, passages = _apart(instance.noise)
+    hybrid = "text" in instance.form
+    return (
+        instance.form,
+        tokens[0],
+        len(instance.answers),
+        len(structured),
+        len(texts) if hybrid else None,
+        sum(tokens[1 : 1 + len(structured)]),
+        sum(tokens[1 + len(structured) :]) if hybrid else None,
+        len(noise),
+        len(passages) if hybrid else None,
+    )
+
+
+def _apart(units: list[Unit]) -> tuple[list[Unit], list[Unit]]:
+    """Return structured units and passages."""
+    return [unit for unit in units if unit.is_structured], [unit for unit in units if not unit.is_structured]
+
+
+def _counts(rows: list[tuple[object, ...]]) -> pl.DataFrame:
+    frame = pl.DataFrame(rows, schema={"form": pl.String, **dict.fromkeys(_COUNTED, pl.Float64)}, orient="row")
+    means = frame.group_by("form").agg(
+        pl.len().cast(pl.Int64).alias("instances"),
+        pl.col("question_tokens", "answers", "positive", "positive_texts").mean(),
+        pl.col("positive_tokens").sum() / pl.col("positive").sum(),
+        pl.col("text_tokens").sum() / pl.col("positive_texts").sum(),
+        pl.col("noise", "noise_texts").mean(),
+    )
+    # 0 / 0 in a form without passages
+    means = means.with_columns(pl.col("positive_tokens", "text_tokens").fill_nan(None)).with_columns(
+        figures=pl.lit(HERE)
+    )
+    printed = [
+        (form, one.instances, one.question_tokens, one.answers, *one.positive, *one.positive_tokens, *one.noise, PAPER)
+        for form, one in paper.COUNTS.items()
+        if form in means["form"]
+    ]
+    return _beside(means, pl.DataFrame(printed, schema=means.schema, orient="row"), ["form"])
+
+
+def _sizes(sizes: dict[tuple[str, str], list[tuple[int, int, int]]]) -> pl.DataFrame:
+    here = []
+    for (form, size), found in sizes.items():
+        means = [sum(column) / len(found) for column in zip(*found, strict=True)]
+        here.append((form, size, HERE, len(found), means[0], means[1] if "text" in form else None, means[2]))
+    return _size_table(here)
+
+
+def report_sizes(report: Report) -> pl.DataFrame:
+    """Return Table 2 from the report of testbeds."""
+    here = []
+    for form, size, count, units, texts, tokens, _ in report.sizes:
+        means = (units / count, texts / count if "text" in form else None, tokens / count)
+        here.append((form, size, HERE, count, *means))
+    return _size_table(here)
+
+
+def _size_table(here: Sequence[tuple[object, ...]]) -> pl.DataFrame:
+    texts = dict.fromkeys(("form", "size", "figures"), pl.String)
+    schema = {**texts, "instances": pl.Int64, **dict.fromkeys(("units", "texts", "tokens"), pl.Float64)}
+    frame = pl.DataFrame(here, schema=schema, orient="row")
+    known = set(frame.select("form", "size").iter_rows())
+    printed = [(*key, PAPER, None, *figures) for key, figures in paper.SIZES.items() if key in known]
+    return _beside(frame, pl.DataFrame(printed, schema=schema, orient="row"), ["form", "size"])
+
+
+def _beside(here: pl.DataFrame, printed: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Return the rows of both, each of ours before the paper's for the same keys, in the paper's order of forms."""
+    place = {form: position for position, form in enumerate(FORMS)}
+    both = pl.concat([here, printed.select(here.columns)])
+    order = [pl.col("form").replace_strict(place, return_dtype=pl.Int64)]
+    if "size" in keys:
+        order.append(pl.col("size").str.strip_suffix("k").cast(pl.Int64))
+    numbers = pl.selectors.float().round(2)
+    rest = [name for name in here.columns if name not in (*keys, "figures")]
+    return both.sort(*order, "figures").select(*keys, "figures", *rest).with_columns(numbers)
+
+
+def _distribution(units: Counter[tuple[str, int]]) -> pl.DataFrame:
+    totals: Counter[str] = Counter()
+    groups: Counter[tuple[str, int]] = Counter()
+    for (form, number), count in units.items():
+        totals[form] += count
+        groups[form, min(number, MOST)] += count
+    rows = [
+        (
+            form,
+            f"{MOST}+" if number == MOST else str(number),
+            groups[form, number],
+            100 * groups[form, number] / totals[form],
+        )
+        for form in FORMS
+        if totals[form]
+        for number in range(1, MOST + 1)
+    ]
+    schema = {"form": pl.String, "positive": pl.String, "instances": pl.Int64, "percent": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def long(found: Statistics) -> pl.DataFrame:
+    """Return all figures in one frame: form, figures, metric, at (size, number of positive units or null), value."""
+    counts = found.counts.unpivot(index=["form", "figures"], variable_name="metric").with_columns(
+        at=pl.lit(None, pl.String)
+    )
+    sizes = found.sizes.unpivot(index=["form", "size", "figures"], variable_name="metric").rename({"size": "at"})
+    bins = found.distribution.select(
+        "form", figures=pl.lit(HERE), metric=pl.lit("instances_by_positive"), at="positive", value="instances"
+    )
+    names = ["form", "figures", "metric", "at", "value"]
+    return pl.concat(
+        [part.select(names).with_columns(pl.col("value").cast(pl.Float64)) for part in (counts, sizes, bins)]
+    )
+
+
+def charts(found: Statistics) -> list[Chart]:
+    """Return Figure 4."""
+    shares = found.distribution.with_columns(share=pl.col("percent") / 100)
+    title = "Instances by number of positive units"
+    return [
+        Chart(title, shares, "positive", "share", "form", percent=True, x_title="positive units", y_title="instances")
+    ]
