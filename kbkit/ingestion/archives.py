@@ -1,8 +1,8 @@
 """Zip archives as sources: their members are listed like files, and extracted if a recipe reads them.
 
 A member has the path ``ARCHIVE.zip/its/name`` until :func:`unpack` extracts it to the build folder. Archives are
-untrusted: only requested members are written, under their last name to a folder of our own, and never more bytes than
-they declare or the disk has space for.
+untrusted: only requested members are written, under the last parts of their name to a folder of our own, and never more
+bytes than they declare or the disk has space for.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from kbkit.errors import BadInputError
 _SPARE_BYTES = 1 << 30
 """Disk space to leave free."""
 _MAX_MEMBERS = 100_000
+_KEPT_PARENTS = 2
+"""Folders kept above an extracted member, for recipes that read ids from them."""
 _DOWNLOAD_AGAIN = "Download the archive again"
 
 Found = dict[str, list[Path]]
@@ -74,6 +76,7 @@ def _extract(path: Path, folder: Path) -> Path:
     archive = _archive_of(path)
     if archive is None:
         return path
+    folder = folder.joinpath(*path.relative_to(archive).parts[-_KEPT_PARENTS - 1 : -1])
     folder.mkdir(parents=True)
     with _open(archive) as opened:
         info = _info(opened, archive, path)

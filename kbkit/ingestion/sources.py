@@ -53,13 +53,16 @@ def find(recipe: Recipe, paths: Sequence[Path], named: Mapping[str, Path]) -> di
             raise BadInputError(f"{path} does not exist")
     listed = [path for path in paths if path.is_file() and not archives.is_archive(path)]
     deep = any("/" in pattern for spec in recipe.files for pattern in spec.match)
-    offered = [*listed, *(p for path in paths if path not in listed for p in _inside(path, deep=deep))]
+    folders = [path for path in paths if not path.is_file() or archives.is_archive(path)]
+    offered = [*listed, *(p for path in folders for p in _inside(path, deep=deep))]
     found: dict[str, list[Path]] = {}
+    taken: set[Path] = set()
     for spec in recipe.files:
-        free = [path for path in offered if not any(path in taken for taken in found.values())]
+        free = [path for path in offered if path not in taken]
         found[spec.name] = [named[spec.name]] if spec.name in named else _matches(spec, free)
+        taken.update(found[spec.name])
     needed = [spec for spec in recipe.files if not spec.optional]
-    unread = [path for path in listed if not any(path in taken for taken in found.values())]
+    unread = [path for path in listed if path not in taken]
     if len(needed) == 1 and not found[needed[0].name] and len(unread) == 1:
         found[needed[0].name] = [unread.pop()]  # a single required file may have any name
     if unread:
@@ -67,7 +70,7 @@ def find(recipe: Recipe, paths: Sequence[Path], named: Mapping[str, Path]) -> di
     for spec in needed:
         if not found[spec.name]:
             raise BadInputError(f"Missing file {spec.name!r} of recipe {recipe.name}", *_describe_files(recipe))
-    for path in (p for taken in found.values() for p in taken):
+    for path in (p for paths in found.values() for p in paths):
         if archives.size(path) == 0:
             raise BadInputError(f"{path} is empty")
     return found

@@ -22,6 +22,7 @@ import duckdb
 
 from kbkit.errors import Command, KbError, Option, QueryError, QueryTimeoutError, suggest
 from kbkit.schema import literal, quote
+from kbkit.stores.data_tables import DataViews
 from kbkit.stores.table_schema import TABLES, selected
 from kbkit.stores.threads import Expired, run
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FILE = "tables.duckdb"
+
+_HAS_DATA = "SELECT 1 FROM duckdb_tables() WHERE database_name = 'kb' AND table_name = 'table_columns'"
 
 Error = duckdb.Error
 """DuckDB's base error, for callers that do not import DuckDB."""
@@ -59,8 +62,11 @@ class Tables:
         # settings.
         limit = {"memory_limit": memory} if memory else {}
         self._con = duckdb.connect(config={**NO_EXTENSIONS, **limit, "temp_directory": self._spill.name})
+        self._views: DataViews | None = None
         try:
             self._con.execute(f"ATTACH {literal(str(path))} AS kb (READ_ONLY)")
+            if self._con.execute(_HAS_DATA).fetchone():
+                self._views = DataViews(self._con)
         except duckdb.Error as error:
             self.close()
             raise KbError(
@@ -98,6 +104,8 @@ class Tables:
                 _refuse_writes(cursor, text)
             if "answer_" in text.lower():
                 self._define_sets(cursor)
+            if self._views:
+                self._views.define(cursor, text)
             return run(lambda: _result(cursor, text, params or {}), cursor.interrupt, timeout)
         except Expired:
             raise QueryTimeoutError(
