@@ -166,7 +166,7 @@ def find(question: str, answers: Sequence[str], grid: Grid, *, counts: bool = Tr
     if reason := rules.leaked(question, answers):
         return reason
     asked = words(question)
-    named = _named(asked, grid)
+    named = named_cells(asked, grid)
     if not named:
         return rules.words_of_question(asked, question) or NOTHING_NAMED
     header_words = {word for name in grid.names for word in name}
@@ -198,7 +198,7 @@ def _count(question: str, wanted: Sequence[str], grid: Grid) -> Found | None:
     if len(wanted) != 1 or not wanted[0].isdigit() or int(wanted[0]) < _MIN_COUNT or not _COUNTED.search(question.casefold()):
         return None
     asked = words(question)
-    named = _named(asked, grid)
+    named = named_cells(asked, grid)
     found = []
     choices = list(itertools.islice(itertools.product(*(_columns(one, asked, grid) for one in named)), _MAX_CHOICES))
     for choice in choices if named else ():
@@ -228,7 +228,13 @@ def _rest(asked: Sequence[str], named: Sequence[Named]) -> list[str]:
 # -- cells in the question --------------------------------------------------------------------------------------------
 
 
-def _named(asked: tuple[str, ...], grid: Grid) -> list[Named]:
+def content_words(question: str, grid: Grid) -> set[str]:
+    """Return the words of a question that are neither stop words, nor general ones, nor in the header."""
+    headers = {word for name in grid.names for word in name}
+    return {word for word in words(question) if word not in _STOP | _GENERAL and not _like(word, headers)}
+
+
+def named_cells(asked: tuple[str, ...], grid: Grid) -> list[Named]:
     """Return the longest parts of the question that are in cells, from left to right, without overlaps."""
     found: list[Named] = []
     for start, end in sorted(_ranges(len(asked)), key=lambda span: (span[0] - span[1], span[0])):
