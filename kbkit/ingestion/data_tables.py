@@ -97,16 +97,19 @@ def _rows(con: Connection, *, pad: bool) -> None:
     """Create ``table_rows`` with as many cells in each row as the header has."""
     con.execute("""
         CREATE TEMP TABLE numbered_rows AS
-        SELECT table_id::VARCHAR AS table_id, row_number() OVER (PARTITION BY table_id ORDER BY position) - 1 AS position,
-               list_transform(coalesce(cells::VARCHAR[], []), lambda cell: coalesce(cell, '')) AS cells, len(header) AS width
+        SELECT table_id::VARCHAR AS table_id,
+               row_number() OVER (PARTITION BY table_id ORDER BY position) - 1 AS position,
+               list_transform(coalesce(cells::VARCHAR[], []), lambda cell: coalesce(cell, '')) AS cells,
+               len(header) AS width
         FROM source_rows LEFT JOIN tables USING (table_id)""")
     unknown = con.execute("SELECT table_id FROM numbered_rows WHERE width IS NULL LIMIT 1").fetchone()
     if unknown:
         raise BadInputError(f"Rows of the unknown table {unknown[0]!r}", "Rows and tables must have the same ids")
     fits = "list_has_any([''], cells[width + 1:]) AND len(list_distinct(cells[width + 1:])) = 1 OR len(cells) < width"
+    invalid = f"len(cells) <> width AND NOT ({fits})" if pad else "len(cells) <> width"
     ragged = con.execute(f"""
         SELECT table_id, position + 1, len(cells), width FROM numbered_rows
-        WHERE len(cells) <> width {f"AND NOT ({fits})" if pad else ""} ORDER BY table_id, position LIMIT 1""").fetchone()
+        WHERE {invalid} ORDER BY table_id, position LIMIT 1""").fetchone()
     if ragged:
         name, number, count, width = ragged
         hint = ("Use ", OptionHint("options", "ragged=pad"), " to add empty cells to short rows")
@@ -163,16 +166,19 @@ CREATE TABLE edges AS
 SELECT '{ROW}' AS head_type, table_id || '#' || position AS head, 'in_table' AS relation, '{TABLE}' AS tail_type,
        table_id AS tail FROM table_rows
 UNION ALL BY NAME
-SELECT DISTINCT '{ROW}' AS head_type, table_id || '#' || position AS head, 'links_to' AS relation, '{PAGE}' AS tail_type,
-       key AS tail, header[column_number + 1] AS "column" FROM linked JOIN tables USING (table_id);
+SELECT DISTINCT '{ROW}' AS head_type, table_id || '#' || position AS head, 'links_to' AS relation,
+       '{PAGE}' AS tail_type, key AS tail, header[column_number + 1] AS "column"
+FROM linked JOIN tables USING (table_id);
 
 CREATE TABLE texts AS
 SELECT '{TABLE}' AS type, table_id AS key, 'columns' AS field, array_to_string(header, ', ') AS text FROM tables
 UNION ALL BY NAME
 SELECT '{ROW}' AS type, table_id || '#' || position AS key, 'cells' AS field,
-       array_to_string(list_filter(list_transform(cells, lambda cell, i: if(cell = '', NULL, header[i] || ': ' || cell)),
+       array_to_string(list_filter(list_transform(cells, lambda cell, i: nullif(header[i] || ': ' || cell,
+                                                                                header[i] || ': ')),
                                    lambda shown: shown IS NOT NULL), '; ') AS text
 FROM table_rows JOIN tables USING (table_id)
 UNION ALL BY NAME
-SELECT '{PAGE}' AS type, key, 'text' AS field, arg_max(text, (len(text), text)) AS text FROM linked WHERE trim(text) <> '' GROUP BY key;
+SELECT '{PAGE}' AS type, key, 'text' AS field, arg_max(text, (len(text), text)) AS text
+FROM linked WHERE trim(text) <> '' GROUP BY key;
 """

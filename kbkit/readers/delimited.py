@@ -59,7 +59,7 @@ def _checked(path: Path, parse: Callable[[Path, IO[str]], Rows]) -> Rows:
                     found = True
                     yield cells
     except UnicodeDecodeError:
-        raise BadInputError(f"Invalid UTF-8 in {path}", _UTF8) from None
+        raise BadInputError(f"Invalid UTF-8 in {path}, line {_invalid_line(path)}", _UTF8) from None
     except (OSError, EOFError, zlib.error) as error:
         raise BadInputError(f"Cannot read {path}: {error}") from None
     if not found:
@@ -72,8 +72,9 @@ def _rows(path: Path, handle: IO[str]) -> Rows:
     name = path.stem if path.suffix.lower() == ".gz" else path.name
     tabs = name.lower().endswith(_TABS)
     delimiter = "\t" if tabs else next((mark for mark in ",;\t" if mark in first), ",")
-    quoting = csv.QUOTE_NONE if tabs else csv.QUOTE_MINIMAL
-    return parsed(csv.reader(handle, delimiter=delimiter, quoting=quoting, strict=True), path)
+    if tabs:
+        return parsed(csv.reader(handle, delimiter=delimiter, quoting=csv.QUOTE_NONE), path)
+    return parsed(csv.reader(handle, delimiter=delimiter, strict=True), path)
 
 
 def parsed(source: csv._reader, path: Path) -> Rows:  # type: ignore[name-defined]
@@ -85,6 +86,18 @@ def parsed(source: csv._reader, path: Path) -> Rows:  # type: ignore[name-define
         raise BadInputError(f"Invalid CSV in {path}, line {source.line_num}: {error}", hint) from None
 
 
+def _invalid_line(path: Path) -> int:
+    """Return the number of the first line that is not UTF-8."""
+    opener = gzip.open if path.suffix.lower() == ".gz" else open
+    with opener(path, "rb") as handle:
+        for number, line in enumerate(handle, 1):
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                return number
+    return 1
+
+
 def _open(path: Path) -> IO[str]:
     opener = gzip.open if path.suffix.lower() == ".gz" else open
-    return opener(path, "rt", encoding="utf-8-sig", newline="")  # type: ignore[return-value]
+    return opener(path, "rt", encoding="utf-8-sig", newline="")

@@ -1,4 +1,4 @@
-"""Read the tables of WikiTableQuestions, with the schema of :mod:`kbkit.readers.delimited`.
+r"""Read the tables of WikiTableQuestions, with the schema of :mod:`kbkit.readers.delimited`.
 
 In its CSV files, ``\\"`` is a quote and ``\\\\`` a backslash within a quoted field. In its TSV files, ``\\n`` is a line
 break, ``\\p`` a vertical bar, and ``\\\\`` a backslash. Source: the table reader of SEMPRE, by the authors of the data.
@@ -44,5 +44,5 @@ def _rows(path: Path, handle: IO[str]) -> Iterator[list[str]]:
 
 
 def _quoted(lines: IO[str]) -> Iterator[str]:
-    """Return the lines with doubled quotes in place of ``\\"``, and single backslashes in place of ``\\\\``."""
+    r"""Return the lines with doubled quotes in place of ``\\"``, and single backslashes in place of ``\\\\``."""
     return (re.sub(r'\\(["\\])', lambda found: '""' if found[1] == '"' else "\\", line) for line in lines)

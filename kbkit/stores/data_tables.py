@@ -1,7 +1,7 @@
 """Tables of data in a KB: published tables with headers of their own, as rows of cells, and a typed view of each.
 
-The columns are declared here; recipes with ``tables = true`` fill them (:mod:`kbkit.ingestion.data_tables`). The view of
-a table is called ``data."KEY"``. It is made when a query first names it: thirteen thousand views in the file of a KB
+The columns are declared here; recipes with ``tables = true`` fill them (:mod:`kbkit.ingestion.data_tables`). The view
+of a table is called ``data."KEY"``. It is made when a query first names it: thirteen thousand views in the file of a KB
 would take 0.65 s at every opening, and 16 s of each build.
 """
 
@@ -72,7 +72,9 @@ class DataViews:
                 ).fetchall()
                 if columns:
                     table = columns[0][0]
-                    cursor.execute(_view(name, table, [(column, kind) for key, column, kind in columns if key == table]))
+                    cursor.execute(
+                        _view(name, table, [(column, kind) for key, column, kind in columns if key == table])
+                    )
                 self._known.add(name)
 
 

@@ -1,21 +1,22 @@
 """Positive rows of a question over a table, found without a model: by the cells that the question names.
 
 The question is read as a query with one condition for each cell that it names (``Circuit = 'Jerez' AND Round = 'R1'``).
-If exactly one set of rows comes out whose cells in one column are the answers, these rows are the positive units, and the
-query proves them: it can be run on the units alone. Everything else is dropped with a reason.
+If exactly one set of rows comes out whose cells in one column are the answers, these rows are the positive units, and
+the query proves them: it can be run on the units alone. Everything else is dropped with a reason.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 from kbkit.benchmarks.evidence import folded
 from kbkit.benchmarks.ska import rules
+from kbkit.benchmarks.ska.words import WORDS
 from kbkit.measures.lists import normalize
 from kbkit.schema import literal, quote
 
@@ -28,59 +29,10 @@ _MAX_WORDS = 10
 _MAX_CHOICES = 64
 _MAX_UNEXPLAINED = 1
 _MIN_COUNT = 2
-_COUNTING = frozenset("how many number times time of amount count total list listed different".split())
-
-_STOP = frozenset(
-    "a an and are as at be been being but by did do does during for from had has have he her him his how i if in into is it "
-    "its me name of on or our give tell she so such that the their them then there these they this those to us was we were what "
-    "when where which while who whom whose whos why will with s t would can could list d title titled called named".split()
-)
-_GENERAL = frozenset(
-    "won win wins winning played play plays player players game games match matches team teams year years season date day "
-    "month time score scored scores scoring get got received receive take took taken place held hold holds used use made make "
-    "makes record recorded show shown shows appear appeared type kind sort value occur occurred happen happened finish "
-    "finished finishes compete competed participate participated run ran race raced born serve served go went gone become "
-    "became reach reached listed given number numbers amount medal medals award awarded many much long old tall far people person "
-    "complete completed only finishing placed led earned earn".split()
-)
-"""Words that say what a row is about rather than which row is meant."""
-_VERBS = frozenset("is are was were do does did has have had can could will would".split())
-_WHEN_HEADERS = frozenset("year date season month day time years dates period tenure established founded opened".split())
-_WHERE_HEADERS = frozenset(
-    "location venue city country place site stadium circuit town state region hometown province district county municipality "
-    "ground arena area origin locations court island headquarters".split()
-)
-_WHO_HEADERS = frozenset(
-    "name player driver rider winner athlete artist coach jockey person skater swimmer manager candidate actor actress "
-    "president representative author director captain singer runner champion couple cyclist golfer opponent skip incumbent "
-    "owner trainer performer producer senator governor mayor member partner wrestler pilot composer builder".split()
-)
-
+_MIN_STEM, _MAX_ENDING = 5, 3
+"""Letters that words of one stem share, and by which their lengths may differ."""
 
 _COUNTED = re.compile(r"\b(how many|number of|amount of|count of)\b")
-_OUTCOMES = frozenset("won win wins winning scored score scores finish finished lost lose loses beat tied born died".split())
-"""Words that are conditions where rows are counted."""
-_SAME_HEADERS = {
-    "when": _WHEN_HEADERS, "where": _WHERE_HEADERS, "who": _WHO_HEADERS, "whom": _WHO_HEADERS, "whose": _WHO_HEADERS,
-    "year": frozenset(("season", "date", "years")), "season": frozenset(("year",)), "date": frozenset(("day",)),
-    "country": frozenset(("nation", "nationality")), "nation": frozenset(("country", "nationality")),
-    "nationality": frozenset(("nation", "country")), "team": frozenset(("club", "opponent")), "club": frozenset(("team",)),
-    "ranking": frozenset(("rank", "pos", "position", "place")), "ranked": frozenset(("rank", "pos", "position", "place")),
-    "rank": frozenset(("pos", "position", "place")), "place": frozenset(("rank", "pos", "position", "finish")),
-    "position": frozenset(("pos", "rank", "place")), "attended": frozenset(("attendance",)),
-    "people": frozenset(("attendance", "population")), "song": frozenset(("title", "name", "single")),
-    "film": frozenset(("title", "name", "movie")), "movie": frozenset(("title", "film")), "age": frozenset(("born",)),
-}  # fmt: skip
-"""Words of questions with the words of headers that mean the same."""
-_HOW = {
-    "long": frozenset("time duration length tenure term years runtime".split()), "old": frozenset(("age",)),
-    "tall": frozenset(("height",)), "heavy": frozenset(("weight",)), "far": frozenset(("distance", "round")),
-    "much": frozenset("price cost money amount prize earnings salary fee budget gross total revenue".split()),
-    "fast": frozenset(("time", "speed")), "high": frozenset(("height", "elevation", "prominence")),
-    "large": frozenset(("area", "size", "capacity")), "big": frozenset(("area", "size", "capacity")),
-}  # fmt: skip
-
-
 _TOTAL = re.compile(r"\b(in total|total(?= (number|amount|count)\b))", re.IGNORECASE)
 """Says nothing where one row is meant: *the total number of helipads at Hama*."""
 
@@ -151,78 +103,115 @@ def _ranges(count: int) -> Iterator[tuple[int, int]]:
             yield start, end
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """A question over a table: its words, the cells that it names, and the words beside these."""
+
+    text: str
+    words: tuple[str, ...]
+    grid: Grid
+
+    @cached_property
+    def named(self) -> list[Named]:
+        return named_cells(self.words, self.grid)
+
+    @cached_property
+    def rest(self) -> list[str]:
+        inside = {i for one in self.named for i in range(one.start, one.end)}
+        return [word for i, word in enumerate(self.words) if i not in inside]
+
+    @cached_property
+    def readings(self) -> list[tuple[tuple[int, ...], frozenset[int]]]:
+        """The columns that the named cells may be in, each with the rows that have them all."""
+        columns = itertools.product(*(_columns(one, self.words, self.grid) for one in self.named))
+        return [
+            (choice, frozenset.intersection(*(one.rows[c] for one, c in zip(self.named, choice, strict=True))))
+            for choice in (itertools.islice(columns, _MAX_CHOICES) if self.named else ())
+        ]
+
+    def sums_up(self, rows: Iterable[int]) -> bool:
+        """Return whether one of the rows sums up the others."""
+        return any(rules.is_summary(self.grid.rows[row]) for row in rows)
+
+
 def find(question: str, answers: Sequence[str], grid: Grid, *, counts: bool = True) -> Found | str:
     """Return the positive rows of a question, or the reason why they are not known.
 
     With ``counts``, questions for the number of rows that the question's cells select have these rows.
     """
-    question, is_total = _TOTAL.sub(" ", question), bool(_TOTAL.search(question))
+    is_total = bool(_TOTAL.search(question))
+    question = _TOTAL.sub(" ", question)
+    asked = _Asked(question, words(question), grid)
     wanted = {normalize(answer) for answer in answers} - {""}
-    columns = [c for c in range(len(grid.header)) if wanted <= {row[c] for row in grid.values}]
-    if counts and (counted := _count(question, sorted(wanted), grid)):
+    if counts and (counted := _count(asked, sorted(wanted))):
         return counted
+    columns = [c for c in range(len(grid.header)) if wanted <= {row[c] for row in grid.values}]
     if not wanted or not columns:
-        return rules.ARITHMETIC if _counts(question) else rules.NO_ANSWER
-    if reason := rules.leaked(question, answers):
-        return reason
-    asked = words(question)
-    named = named_cells(asked, grid)
-    if not named:
-        return rules.words_of_question(asked, question) or NOTHING_NAMED
-    header_words = {word for name in grid.names for word in name}
+        is_computed = bool(rules.words_of_question(asked.words, question))
+        return rules.ARITHMETIC if is_computed else rules.NO_ANSWER
+    return rules.leaked(question, answers) or _look_up(asked, wanted, columns, is_total=is_total)
+
+
+def _look_up(asked: _Asked, wanted: set[str], columns: Sequence[int], *, is_total: bool) -> Found | str:
+    """Return the rows that a question names, if their cells in one column are the answers."""
+    grid = asked.grid
+    if not asked.named:
+        return rules.words_of_question(asked.words, asked.text) or NOTHING_NAMED
     reasons: list[str] = []
     options: dict[frozenset[int], tuple[int, tuple[int, ...]]] = {}
-    for choice in itertools.islice(itertools.product(*(_columns(one, asked, grid) for one in named)), _MAX_CHOICES):
-        rows = frozenset.intersection(*(one.rows[c] for one, c in zip(named, choice, strict=True)))
-        if any(rules.is_summary(grid.rows[row]) for row in rows) or (is_total and len(rows) > 1):
+    for choice, rows in asked.readings:
+        if asked.sums_up(rows) or (is_total and len(rows) > 1):
             reasons.append(rules.ARITHMETIC)
             continue
         for column in columns:
             if column in choice or {grid.values[row][column] for row in rows} != wanted:
-                reasons.append(DIFFERENT)
                 continue
-            if reason := _fault(question, asked, named, grid, column, choice, header_words):
+            if reason := _fault(asked, column):
                 reasons.append(reason)
             else:
                 options.setdefault(rows, (column, choice))
     if len(options) > 1:
         return AMBIGUOUS
     if not options:
-        return next((r for r in reasons if r != DIFFERENT), rules.words_of_question(_rest(asked, named), question) or DIFFERENT)
+        return reasons[0] if reasons else rules.words_of_question(asked.rest, asked.text) or DIFFERENT
     [(rows, (column, choice))] = options.items()
-    return _result(rows, column, choice, named, grid)
+    chosen = sorted(rows)
+    where, topics = _where(asked, choice)
+    sql = f"SELECT DISTINCT {quote(grid.header[column])} FROM table_rows WHERE {where}"
+    return Found(chosen, list(dict.fromkeys(grid.rows[row][column] for row in chosen)), sql, topics)
 
 
-def _count(question: str, wanted: Sequence[str], grid: Grid) -> Found | None:
-    """Return the rows that a question counts, if exactly one reading gives the answer, which is at least 2."""
-    if len(wanted) != 1 or not wanted[0].isdigit() or int(wanted[0]) < _MIN_COUNT or not _COUNTED.search(question.casefold()):
+def _count(asked: _Asked, wanted: Sequence[str]) -> Found | None:
+    """Return the rows that a question counts, if every reading gives the same rows, and their number is the answer.
+
+    A number below 2 is too often a coincidence.
+    """
+    number = int(wanted[0]) if len(wanted) == 1 and re.fullmatch("[1-9][0-9]{0,5}", wanted[0]) else 0
+    if number < _MIN_COUNT or not _COUNTED.search(asked.text.casefold()):
         return None
-    asked = words(question)
-    named = named_cells(asked, grid)
-    found = []
-    choices = list(itertools.islice(itertools.product(*(_columns(one, asked, grid) for one in named)), _MAX_CHOICES))
-    for choice in choices if named else ():
-        rows = frozenset.intersection(*(one.rows[c] for one, c in zip(named, choice, strict=True)))
-        if len(rows) == int(wanted[0]) and not any(rules.is_summary(grid.rows[row]) for row in rows):
-            found.append((rows, choice))
-    if len({rows for rows, _ in found}) != 1 or len(choices) > len(found):
+    options = {rows for _, rows in asked.readings}
+    if len(options) != 1 or len(next(iter(options))) != number or asked.sums_up(next(iter(options))):
         return None
-    [(rows, choice), *_] = found
-    rest = [word for word in _rest(asked, named) if word not in _COUNTING]
-    used = {word for c in choice for word in grid.names[c]}
-    general = _STOP | _GENERAL - _OUTCOMES | set(words(grid.title))
+    choice, rows = asked.readings[0]
+    rest = [word for word in asked.rest if word not in WORDS.counting]
+    general = WORDS.stop | (WORDS.general - WORDS.outcomes) | set(words(asked.grid.title))
+    used = {word for c in choice for word in asked.grid.names[c]}
     if rules.words_of_question(rest, "") or any(word not in general and not _like(word, used) for word in rest):
         return None
-    return _counted(rows, choice, named, grid)
+    where, topics = _where(asked, choice)
+    sql = f"SELECT count(*)::VARCHAR FROM table_rows WHERE {where} HAVING count(*) > 0"
+    return Found(sorted(rows), [str(number)], sql, topics)
 
 
-def _counts(question: str) -> bool:
-    return bool(rules.words_of_question(words(question), question))
-
-
-def _rest(asked: Sequence[str], named: Sequence[Named]) -> list[str]:
-    inside = {i for one in named for i in range(one.start, one.end)}
-    return [word for i, word in enumerate(asked) if i not in inside]
+def _where(asked: _Asked, choice: Sequence[int]) -> tuple[str, list[str]]:
+    """Return the conditions of a reading in SQL, and the cells that it names."""
+    conditions = []
+    topics: list[str] = []
+    for one, c in zip(asked.named, choice, strict=True):
+        cells = list(dict.fromkeys(asked.grid.rows[row][c] for row in sorted(one.rows[c])))
+        topics += cells
+        conditions.append(f"{quote(asked.grid.header[c])} IN ({', '.join(map(literal, cells))})")
+    return " AND ".join(dict.fromkeys(conditions)), list(dict.fromkeys(topics))
 
 
 # -- cells in the question --------------------------------------------------------------------------------------------
@@ -231,7 +220,7 @@ def _rest(asked: Sequence[str], named: Sequence[Named]) -> list[str]:
 def content_words(question: str, grid: Grid) -> set[str]:
     """Return the words of a question that are neither stop words, nor general ones, nor in the header."""
     headers = {word for name in grid.names for word in name}
-    return {word for word in words(question) if word not in _STOP | _GENERAL and not _like(word, headers)}
+    return {word for word in words(question) if word not in WORDS.stop | WORDS.general and not _like(word, headers)}
 
 
 def named_cells(asked: tuple[str, ...], grid: Grid) -> list[Named]:
@@ -259,10 +248,10 @@ def named_cells(asked: tuple[str, ...], grid: Grid) -> list[Named]:
 
 def _tells(part: tuple[str, ...], whole: frozenset[int], grid: Grid) -> bool:
     """Return whether words can name a cell: not only stop words, words of headers, or general ones."""
-    if all(word in _STOP or len(word) == 1 and not word.isdigit() for word in part):
+    if all(word in WORDS.stop or (len(word) == 1 and not word.isdigit()) for word in part):
         return False
     headers = {word for name in grid.names for word in name}
-    return bool(whole) or not all(word in _STOP | _GENERAL | headers for word in part)
+    return bool(whole) or not all(word in WORDS.stop | WORDS.general | headers for word in part)
 
 
 def _fits(part: tuple[str, ...], column: int, is_whole: bool, rows: set[int], grid: Grid) -> bool:
@@ -281,7 +270,7 @@ def _is_number(cell: str) -> bool:
 def _columns(one: Named, asked: Sequence[str], grid: Grid) -> list[int]:
     """Return the columns that words may belong to: those whose header the question has, else those of whole cells."""
     near = {*asked[max(0, one.start - 3) : one.start], *asked[one.end : one.end + 3]}
-    headed = [c for c in one.rows if set(grid.names[c]) & near - _STOP]
+    headed = [c for c in one.rows if set(grid.names[c]) & near - WORDS.stop]
     whole = [c for c in one.rows if c in one.whole]
     return headed or whole or list(one.rows)
 
@@ -289,82 +278,45 @@ def _columns(one: Named, asked: Sequence[str], grid: Grid) -> list[int]:
 # -- the column of the answer -----------------------------------------------------------------------------------------
 
 
-def _fault(
-    question: str,
-    asked: tuple[str, ...],
-    named: Sequence[Named],
-    grid: Grid,
-    column: int,
-    choice: Sequence[int],
-    header_words: set[str],
-) -> str:
-    """Return why a reading of the question is rejected, or ""."""
-    name = grid.names[column]
-    rest = _rest(asked, named)
-    if reason := rules.words_of_question(rest, question, name):
+def _fault(asked: _Asked, column: int) -> str:
+    """Return why a reading of the question with the answers in ``column`` is rejected, or ""."""
+    name = asked.grid.names[column]
+    if reason := rules.words_of_question(asked.rest, asked.text, name):
         return reason
-    if not _asks_for(question, rest, name, grid, column):
+    if not _asks_for(asked.text, asked.rest, name):
         return NO_COLUMN
-    used = {word for c in choice for word in grid.names[c]} | set(name)
-    title = set(words(grid.title))
-    unexplained = [
-        word for word in rest
-        if word not in _STOP and word not in _GENERAL and not _like(word, used | title) and not _like(word, header_words)
-    ]  # fmt: skip
+    known = WORDS.stop | WORDS.general
+    explained = {word for header in asked.grid.names for word in header} | set(words(asked.grid.title))
+    unexplained = [word for word in asked.rest if word not in known and not _like(word, explained)]
     return UNEXPLAINED if len(unexplained) > _MAX_UNEXPLAINED else ""
 
 
-def _asks_for(question: str, rest: Sequence[str], name: Sequence[str], grid: Grid, column: int) -> bool:
+def _asks_for(question: str, rest: Sequence[str], name: Sequence[str]) -> bool:
     """Return whether the question asks for a column: by its header, or by who, when and where."""
-    own = {word for word in name if word not in _STOP}
+    own = {word for word in name if word not in WORDS.stop}
     if any(_like(word, own) for word in rest):
         return True
-    if any(own & _SAME_HEADERS.get(word, frozenset()) for word in asked_words(question)):
+    if any(own & WORDS.headers.get(word, frozenset()) for word in asked_words(question)):
         return True
     how = re.search(r"\bhow (\w+)", question.casefold())
-    return bool(how and own & _HOW.get(how[1], frozenset()))
+    return bool(how and own & WORDS.how.get(how[1], frozenset()))
 
 
 def asked_words(question: str) -> list[str]:
     """Return the words that say what a question asks for: its first ones, up to a verb."""
     asked = list(words(question))
-    ends = [i for i, word in enumerate(asked) if i and word in _VERBS]
+    ends = [i for i, word in enumerate(asked) if i and word in WORDS.verbs]
     return asked[: ends[0]] if ends and ends[0] < 6 else asked[:4]
 
 
-def _like(word: str, others: set[str]) -> bool:
+def _like(word: str, others: set[str] | frozenset[str]) -> bool:
     """Return whether a word is among others, but for its ending."""
-    return word in others or any(
-        len(word) > 3 and len(other) > 3 and (word[:-1] == other or word == other[:-1] or word[:5] == other[:5] and abs(len(word) - len(other)) <= 3)
-        for other in others
+    return word in others or any(_same_stem(word, other) for other in others)
+
+
+def _same_stem(one: str, other: str) -> bool:
+    if min(len(one), len(other)) < _MIN_STEM - 1:
+        return False
+    return other in (one[:-1], f"{one}{other[-1]}") or (
+        one[:_MIN_STEM] == other[:_MIN_STEM] and abs(len(one) - len(other)) <= _MAX_ENDING
     )
-
-
-# -- the query --------------------------------------------------------------------------------------------------------
-
-
-def _result(
-    rows: frozenset[int], column: int, choice: Sequence[int], named: Sequence[Named], grid: Grid
-) -> Found:
-    where, topics = _where(choice, named, grid)
-    chosen = sorted(rows)
-    answers = list(dict.fromkeys(grid.rows[row][column] for row in chosen))
-    sql = f"SELECT DISTINCT {quote(grid.header[column])} FROM table_rows WHERE {where}"
-    return Found(chosen, answers, sql, topics)
-
-
-def _counted(rows: frozenset[int], choice: Sequence[int], named: Sequence[Named], grid: Grid) -> Found:
-    where, topics = _where(choice, named, grid)
-    sql = f"SELECT count(*)::VARCHAR FROM table_rows WHERE {where} HAVING count(*) > 0"
-    return Found(sorted(rows), [str(len(rows))], sql, topics)
-
-
-def _where(choice: Sequence[int], named: Sequence[Named], grid: Grid) -> tuple[str, list[str]]:
-    """Return the conditions of a reading, and the cells that it names."""
-    conditions = []
-    topics: list[str] = []
-    for one, c in zip(named, choice, strict=True):
-        cells = list(dict.fromkeys(grid.rows[row][c] for row in sorted(one.rows[c])))
-        topics += cells
-        conditions.append(f"{quote(grid.header[c])} IN ({', '.join(map(literal, cells))})")
-    return " AND ".join(dict.fromkeys(conditions)), list(dict.fromkeys(topics))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,10 +13,11 @@ import numpy as np
 from kbkit.benchmarks.ska import cells, hybrid, rules, shortest
 from kbkit.benchmarks.ska.cells import Grid
 from kbkit.benchmarks.ska.instances import PASSAGE, ROW, TRIPLE, Instance, Provenance, Unit, numbered
-from kbkit.benchmarks.ska.published_files import HYBRIDQA, OWN, ROG, STARK, TABLEBENCH, Question, read
+from kbkit.benchmarks.ska.published_files import HYBRIDQA, ROG, TABLEBENCH, Question, read
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.statements import check
 from kbkit.errors import KbError
+from kbkit.ingestion.data_tables import unique_names
 from kbkit.kb import KnowledgeBase
 
 UNKNOWN_TABLE = "the KB does not have the table"
@@ -25,6 +26,11 @@ NO_EVIDENCE = "the question has no table and no subgraph: it needs a model or pe
 _TABLEBENCH_KINDS = frozenset(("", "FactChecking", "NumericalReasoning"))
 NOT_LOOKED_UP = "the question asks for an analysis or a chart"
 
+_UNKNOWN = frozenset((
+    cells.NOTHING_NAMED, cells.AMBIGUOUS, cells.NO_COLUMN, cells.UNEXPLAINED, cells.DIFFERENT, hybrid.NOT_TOLD,
+))  # fmt: skip
+"""Reasons for which the positive units of a question are unknown, while the question is fit."""
+
 Progress = Callable[[str, int, int], None]
 
 
@@ -32,13 +38,16 @@ Progress = Callable[[str, int, int], None]
 class PublishedSettings:
     """Settings: the ``seed`` of the order of noise, the most ``count`` instances (0: all), the most noise units.
 
-    With ``counts``, questions for the number of rows that the question's cells select are used.
+    With ``counts``, questions for the number of rows that the question's cells select are used. With ``drafts``,
+    questions whose positive units are not known become instances without any, for a model
+    (:mod:`kbkit.benchmarks.ska.positive`) or people.
     """
 
     seed: int = 0
     count: int = 0
     noise_units: int = 0
     counts: bool = True
+    drafts: bool = False
 
 
 def make(
@@ -91,7 +100,6 @@ class Tables:
             for name, title, header in kb.tables.rows("SELECT table_id, title, header FROM tables")
         }
         self._known: dict[str, tuple[Grid, list[hybrid.Link]]] = {}
-        self._by_content: dict[int, str] | None = None
 
     def get(self, name: str) -> tuple[Grid, list[hybrid.Link]] | None:
         """Return a table and its passages."""
@@ -103,7 +111,7 @@ class Tables:
                 "SELECT cells FROM table_rows WHERE table_id = $name ORDER BY position", {"name": name}
             )
             links = self._kb.tables.rows(
-                'SELECT position, column_number, node, field, title, text FROM passages WHERE table_id = $name'
+                "SELECT position, column_number, node, field, title, text FROM passages WHERE table_id = $name"
                 " ORDER BY position, column_number, node, field",
                 {"name": name},
             )
@@ -122,31 +130,36 @@ class _Maker:
         """Return the instance of a question, or the reason why there is none."""
         if question.dataset == ROG:
             return self._graph(question)
-        if question.header:
-            if question.kind not in _TABLEBENCH_KINDS:
-                return NOT_LOOKED_UP
-            grid, links = _given(question), []
-        elif question.table and self._tables:
-            known = self._tables.get(question.table)
-            if known is None:
-                return UNKNOWN_TABLE
-            grid, links = known
-        else:
-            return NO_EVIDENCE
+        found = self._find_table(question)
+        if isinstance(found, str):
+            return found
+        grid, links = found
         if reason := rules.size(grid.header, grid.rows) or rules.order_of_table(grid.rows):
             return reason
         if question.dataset == HYBRIDQA:
             return self._hybrid(question, grid, links)
-        if question.sql:
-            return self._queried(question, grid, links)
-        return self._table(question, grid)
+        return self._queried(question, grid, links) if question.sql else self._table(question, grid)
+
+    def _find_table(self, question: Question) -> tuple[Grid, list[hybrid.Link]] | str:
+        """Return the table of a question with its passages, or the reason why there is none."""
+        if question.kind not in _TABLEBENCH_KINDS:
+            return NOT_LOOKED_UP
+        if question.header:
+            return _given(question), []
+        if not question.table or not self._tables:
+            return NO_EVIDENCE
+        return self._tables.get(question.table) or UNKNOWN_TABLE
 
     # -- tables -------------------------------------------------------------------------------------------------------
 
     def _table(self, question: Question, grid: Grid) -> Instance | str:
-        found = cells.find(question.text, question.answers, grid, counts=self._settings.counts)
+        answers = question.answers
+        found = cells.find(question.text, answers, grid, counts=self._settings.counts)
+        if found == rules.NO_ANSWER and len(answers) == 1 and ", " in answers[0]:  # TableBench joins several answers
+            answers = answers[0].split(", ")
+            found = cells.find(question.text, answers, grid, counts=self._settings.counts)
         if isinstance(found, str):
-            return found
+            return self._draft(question, grid, answers, [], found)
         aliases = {answer: [own] for answer, own in zip(found.answers, question.answers, strict=False) if answer != own}
         provenance = Provenance(
             question.dataset, question.id, self._kb, grid.id, "cells", sql=found.sql, topics=found.topics,
@@ -181,9 +194,18 @@ class _Maker:
     def _hybrid(self, question: Question, grid: Grid, links: Sequence[hybrid.Link]) -> Instance | str:
         found = hybrid.find(question.text, question.answers[0], grid, links, question.nodes)
         if isinstance(found, str):
-            return found
+            return self._draft(question, grid, question.answers, links, found)
         provenance = Provenance(question.dataset, question.id, self._kb, grid.id, "trace")
         return self._with_rows(question, grid, question.answers, [found.row], [found.link], links, provenance)
+
+    def _draft(
+        self, question: Question, grid: Grid, answers: Sequence[str], links: Sequence[hybrid.Link], reason: str
+    ) -> Instance | str:
+        """Return an instance without positive units if the reason is that they are not known, else the reason."""
+        if not self._settings.drafts or reason not in _UNKNOWN:
+            return reason
+        provenance = Provenance(question.dataset, question.id, self._kb, grid.id)
+        return self._with_rows(question, grid, answers, [], [], links, provenance)
 
     def _with_rows(
         self,
@@ -201,7 +223,9 @@ class _Maker:
         known = {(link.node, link.field) for link in used}
         noise = [unit for unit in units if unit.position not in set(rows)]
         noise += [_passage(link) for link in _once(links) if (link.node, link.field) not in known]
-        form = "table+text" if used or question.dataset == HYBRIDQA or any(u.kind == PASSAGE for u in noise) else "table"
+        form = (
+            "table+text" if used or question.dataset == HYBRIDQA or any(u.kind == PASSAGE for u in noise) else "table"
+        )
         return self._instance(question, form, answers, positive, noise, provenance, grid)
 
     # -- graphs -------------------------------------------------------------------------------------------------------
@@ -213,7 +237,11 @@ class _Maker:
         if reason := rules.leaked(question.text, question.answers):
             return reason
         provenance = Provenance(
-            question.dataset, question.id, self._kb, evidence="paths", topics=[f"entity#{name}" for name in question.topics]
+            question.dataset,
+            question.id,
+            self._kb,
+            evidence="paths",
+            topics=[f"entity#{name}" for name in question.topics],
         )
         chosen = set(positive)
         noise = [_triple(triple) for triple in dict.fromkeys(question.graph) if triple not in chosen]
@@ -243,8 +271,6 @@ class _Maker:
 
 def _given(question: Question) -> Grid:
     """Return the table that a question brings along, with unique names and cells in all rows."""
-    from kbkit.ingestion.data_tables import unique_names
-
     width = len(question.header)
     rows = [[*row[:width], *[""] * (width - len(row))] for row in question.rows]
     return Grid(question.id, "", unique_names(question.header), rows)
@@ -252,7 +278,7 @@ def _given(question: Question) -> Grid:
 
 def _once(links: Iterable[hybrid.Link]) -> list[hybrid.Link]:
     """Return the passages without those that another cell links to as well."""
-    found: Mapping[tuple[str, str], hybrid.Link] = {(link.node, link.field): link for link in reversed(list(links))}
+    found = {(link.node, link.field): link for link in reversed(list(links))}
     return list(reversed(list(found.values())))
 
 

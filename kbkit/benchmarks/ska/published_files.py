@@ -1,8 +1,8 @@
 """Read the question files of WikiTableQuestions, TableBench, HybridQA, WebQSP and CWQ (in RoG's form), and STaRK.
 
-Questions of your own are JSON lines with ``question``, ``answers`` (a list), and ``table`` (the id of a table of the KB)
-or ``topics`` (a list of ``type#key``); optionally ``id``, and ``sql`` (one SELECT over ``table_rows`` and ``passages``,
-see :mod:`kbkit.benchmarks.ska.solve`) or ``expression``.
+Questions of your own are JSON lines with ``question``, ``answers`` (a list), and ``table`` (the id of a table of the
+KB) or ``topics`` (a list of ``type#key``); optionally ``id``, and ``sql`` (one SELECT over ``table_rows`` and
+``passages``, see :mod:`kbkit.benchmarks.ska.solve`) or ``expression``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ WIKITABLES, TABLEBENCH, HYBRIDQA, ROG, STARK, OWN = (
     "wikitablequestions", "tablebench", "hybridqa", "rog", "stark", "own",
 )  # fmt: skip
 _WIKITABLES_HEADER = ["id", "utterance", "context", "targetValue"]
-_HINT = "Use a question file of WikiTableQuestions, TableBench, HybridQA, RoG-WebQSP, RoG-CWQ, or JSON lines of your own"
+_HINT = (
+    "Use a question file of WikiTableQuestions, TableBench, HybridQA, RoG-WebQSP, RoG-CWQ, or JSON lines of your own"
+)
 
 
 class AnswerNode(NamedTuple):
@@ -85,7 +87,9 @@ def _reader(record: JsonRecord) -> Callable[[JsonRecord, int], Question]:
     if "question" in fields and "answers" in fields and ("table" in fields or "topics" in fields):
         return _own
     if "table_id" in fields:
-        raise record.error("No field 'answer-text'", "The test questions of HybridQA have no answers; use dev.traced.json")
+        raise record.error(
+            "No field 'answer-text'", "The test questions of HybridQA have no answers; use dev.traced.json"
+        )
     raise record.error("Unknown format of questions", _HINT)
 
 
@@ -226,4 +230,6 @@ def _parquet(path: Path) -> list[JsonRecord]:
         frame = pl.read_parquet(path)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise BadInputError(f"Cannot read {path}: {error}") from None
-    return [JsonRecord(row, f"{path}, row {number}", number) for number, row in enumerate(frame.iter_rows(named=True), 1)]
+    return [
+        JsonRecord(row, f"{path}, row {number}", number) for number, row in enumerate(frame.iter_rows(named=True), 1)
+    ]

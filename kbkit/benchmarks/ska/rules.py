@@ -15,6 +15,7 @@ import re
 from collections.abc import Sequence
 
 from kbkit.benchmarks.evidence import folded, leaks
+from kbkit.benchmarks.ska.words import WORDS
 
 MIN_COLUMNS, MIN_ROWS = 6, 8
 """Size of the smallest table (section 3.2.1)."""
@@ -28,27 +29,6 @@ ONE_SOURCE = "one source is enough"
 
 _COUNTING = re.compile(r"\b(how (many|much|often|long|far|old|tall|big|large)|number of|amount of|count of|times)\b")
 _MEASURED = frozenset(("how long", "how old", "how tall", "how much", "how far", "how big", "how large"))
-_ARITHMETIC = frozenset(
- "total totals sum average mean median combined altogether together overall difference differ most least fewest "
- "highest lowest largest smallest biggest longest shortest tallest oldest youngest greatest best worst earliest latest "
- "newest maximum minimum max min majority majorities more less fewer than exceed exceeded exceeds exceeding higher "
- "lower larger smaller bigger longer shorter taller older younger greater better worse faster slower earlier later "
- "newer heavier lighter fastest slowest heaviest lightest richest poorest closest nearest farthest furthest closer "
- "over under above below between within same different equal equally identical similar every each all both neither "
- "either none nobody never not no except excluding besides aside apart other others another otherwise without "
- " least most multiple twice thrice double triple ratio "
- " half always increase increased decrease decreased "
- "frequently frequent often common "
- "unlike except".split()
-) # fmt: skip
-_ORDER = frozenset(
-    "next previous previously before after first last final finally above below beneath following follows followed follow "
-    "preceding precedes preceded precede prior subsequent subsequently immediately directly listed list chart table row "
-    "rows column top bottom end ended beginning began begin start started consecutive consecutively successive row "
-    "straight initially initial original originally ahead behind until since till later earlier came come comes second "
-    "third fourth fifth sixth seventh eighth ninth tenth succeeded succeed succeeding successor predecessor preceded "
-    "starting ending recent recently latest earliest".split()
-)
 _DITTO = frozenset(('"', "''", "″", "〃", "do.", "ditto", "same as above"))
 _SUMMARY = re.compile(r"(?:grand |sub)?totals?:?|averages?:?|sum|overall|mean|career total", re.IGNORECASE)
 _EMPTY_SHARE = 0.2
@@ -88,9 +68,9 @@ def words_of_question(words: Sequence[str], text: str, answer_header: Sequence[s
     counted = _COUNTING.search(text.casefold())
     if counted and counted[1] not in _MEASURED and not _counts_column(text, counted.end(), answer_header):
         return ARITHMETIC
-    if any(word in _ORDER for word in rest):
+    if any(word in WORDS.order for word in rest):
         return ORDER
-    if any(word in _ARITHMETIC for word in rest):
+    if any(word in WORDS.arithmetic for word in rest):
         return ARITHMETIC
     return ""
 
