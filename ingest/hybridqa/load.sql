@@ -3,9 +3,10 @@ CREATE MACRO table_id(file) AS regexp_extract(file, '([^/]+)\.json$', 1);
 CREATE TABLE document AS
 SELECT table_id(file) AS table_id, title, section, header, data,
        CASE WHEN json_type(header) = 'ARRAY' AND json_type(data) = 'ARRAY' THEN true
-            ELSE error(file || ' has no header and data') END AS is_complete
+            ELSE error('Table ''' || table_id(file) || ''' has no header and data') END AS is_complete
 FROM (SELECT file, json->>'title' AS title, json->>'section_title' AS section, json->'header' AS header, json->'data' AS data
-      FROM (SELECT file, if(json_valid(text), text::JSON, error(file || ' is not valid JSON')) AS json FROM tables_tok));
+      FROM (SELECT file, if(json_valid(text), text::JSON,
+                            error('Table ''' || table_id(file) || ''' is not valid JSON')) AS json FROM tables_tok));
 
 -- A page can have several tables, which its sections tell apart.
 CREATE TABLE source_tables AS
@@ -30,7 +31,7 @@ CREATE TABLE passage AS
 SELECT table_id, entry.key AS key, entry.value AS text
 FROM (SELECT table_id(file) AS table_id,
              unnest(map_entries(if(json_valid(text), from_json(text, '"MAP(VARCHAR, VARCHAR)"'),
-                                   error(file || ' is not valid JSON')))) AS entry
+                                   error('The passages of table ''' || table_id(file) || ''' are not valid JSON')))) AS entry
       FROM request_tok);
 
 CREATE TABLE source_links AS

@@ -1,19 +1,18 @@
-CREATE MACRO valid(json, file) AS if(json_valid(json), json::JSON, error(file || ' has an invalid record: ' || json[1:60]));
+CREATE MACRO valid(json) AS if(json_valid(json), json::JSON, error('Invalid JSON: ' || json[1:60]));
 
 CREATE TABLE record AS
 SELECT file, record, record->>'id' AS id, row_number() OVER () AS place FROM (
-  SELECT file, unnest(CASE WHEN ltrim(text) LIKE '[%' THEN from_json(valid(text, file), '["JSON"]')
+  SELECT file, unnest(CASE WHEN ltrim(text) LIKE '[%' THEN from_json(valid(text), '["JSON"]')
                            ELSE list_transform(list_filter(string_split(text, chr(10)), lambda line: trim(line) <> ''),
-                                               lambda line: valid(line, file)) END) AS record
+                                               lambda line: valid(line)) END) AS record
   FROM questions);
 
 -- The table is a JSON text in some versions and an object in others.
 CREATE TABLE given AS
 SELECT id, place,
        CASE WHEN json_type(content, '$.columns') = 'ARRAY' AND json_type(content, '$.data') = 'ARRAY' THEN content
-            ELSE error('Record ' || coalesce(id, place::VARCHAR) || ' of ' || file
-                       || ' has no table with columns and data') END AS content
-FROM (SELECT *, if(json_type(record, '$.table') = 'VARCHAR', valid(record->>'table', file), record->'table') AS content
+            ELSE error('Question ' || coalesce(id, place::VARCHAR) || ' has no table with columns and data') END AS content
+FROM (SELECT *, if(json_type(record, '$.table') = 'VARCHAR', valid(record->>'table'), record->'table') AS content
       FROM record);
 
 CREATE TABLE distinct_table AS

@@ -10,7 +10,7 @@ WHERE table_id(file) NOT IN (SELECT table_id(file) FROM tsv WHERE file IS NOT NU
 
 CREATE TABLE page AS
 SELECT table_id(file) AS table_id,
-       if(json_valid(text), text->>'title', error(file || ' is not valid JSON')) AS title FROM pages;
+       if(json_valid(text), text->>'title', error('The page of ' || table_id(file) || ' is not valid JSON')) AS title FROM pages;
 
 -- Ids are sorted by their numbers.
 CREATE TABLE source_tables AS

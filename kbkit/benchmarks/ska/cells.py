@@ -317,6 +317,6 @@ def _like(word: str, others: set[str] | frozenset[str]) -> bool:
 def _same_stem(one: str, other: str) -> bool:
     if min(len(one), len(other)) < _MIN_STEM - 1:
         return False
-    return other in (one[:-1], f"{one}{other[-1]}") or (
+    return other in (one[:-1], f"{one}{other[-1]}", f"{one[:-3]}y") or (
         one[:_MIN_STEM] == other[:_MIN_STEM] and abs(len(one) - len(other)) <= _MAX_ENDING
     )

@@ -182,7 +182,8 @@ class _Maker:
             link for link, unit in zip(_once(links), (_passage(link) for link in _once(links)), strict=True)
             if link.row in positive and not self._same_without(everything, unit, positive, texts)
         ]  # fmt: skip
-        instance = self._with_rows(question, grid, question.answers, sorted(positive), used, links, provenance)
+        offered = links if used else []  # a question that needs no passage is one over the table alone
+        instance = self._with_rows(question, grid, question.answers, sorted(positive), used, offered, provenance)
         return UNPROVED if not positive or check(instance, self._solver) else instance
 
     def _same_without(self, everything: Instance, unit: Unit, positive: set[int], texts: Sequence[Unit]) -> bool:
