@@ -1,8 +1,8 @@
 """Zip archives as sources: their members are listed like files, and extracted if a recipe reads them.
 
 A member has the path ``ARCHIVE.zip/its/name`` until :func:`unpack` extracts it to the build folder. Archives are
-untrusted: only requested members are written, under their last name to a folder of our own, and never more bytes than
-they declare or the disk has space for.
+untrusted: only requested members are written, under the last parts of their name to a folder of our own, and never more
+bytes than they declare or the disk has space for.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from kbkit.errors import BadInputError
 _SPARE_BYTES = 1 << 30
 """Disk space to leave free."""
 _MAX_MEMBERS = 100_000
+_KEPT_PARENTS = 2
+"""Folders kept above an extracted member, for recipes that read ids from them."""
 _DOWNLOAD_AGAIN = "Download the archive again"
 
 Found = dict[str, list[Path]]
@@ -67,7 +69,8 @@ def unpack(found: Mapping[str, Sequence[Path]], folder: Path) -> Found:
                 return path
             if archive not in opened:
                 opened[archive] = stack.enter_context(_open(archive))
-            return _extract(opened[archive], _infos(archive)[path], path, target)
+            kept = path.relative_to(archive).parts[-_KEPT_PARENTS - 1 : -1]
+            return _extract(opened[archive], _infos(archive)[path], path, target.joinpath(*kept))
 
         return {name: [extracted(p, folder / f"{name}-{i}") for i, p in enumerate(ps)] for name, ps in found.items()}
 

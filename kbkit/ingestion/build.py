@@ -16,7 +16,7 @@ from kbkit.directory.generations import KbDirectory, fingerprint, link_tree, now
 from kbkit.directory.manifest import STORES, Manifest, StoreRecord
 from kbkit.display.progress import Listener, Progress
 from kbkit.errors import BadInputError, Command, InterruptedBuildError, KbError, Option, UnknownNameError
-from kbkit.ingestion import archives, sources
+from kbkit.ingestion import archives, data_tables, sources
 from kbkit.ingestion import recipe as recipes
 from kbkit.ingestion.describe import describe
 from kbkit.ingestion.generation import (
@@ -217,6 +217,8 @@ def _load(
         if converted is not None:
             _create_part_views(con, recipe, converted)
         table_build.run_script(con, recipe.folder / "load.sql")
+        if recipe.tables:
+            data_tables.prepare(con, options)
         step()
         skip, merge = request.skip_dangling, request.merge_duplicates
         return stage(con, recipe, folder, skip_dangling=skip, merge_duplicates=merge, step=step)

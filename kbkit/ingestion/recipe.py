@@ -21,6 +21,7 @@ from kbkit import assets
 from kbkit.assets.validation import validate
 from kbkit.errors import BadInputError, Command, Part, UnknownNameError
 from kbkit.schema import Role, iri_escape
+from kbkit.stores.data_tables import DATA_TABLES
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,8 @@ class Recipe:
     ``infer`` gives text attributes the narrowest type that fits all values; ``single_values`` unwraps list attributes
     that never have more than one value. ``data`` is a folder in the recipe that is read by default. ``rdf_quads`` names
     the table of quads for SPARQL, or the file whose converter makes them; then a node's IRI is ``key_base`` and its
-    key. ``extra_tables`` are further tables for SQL; ``dialect`` is the SPARQL dialect of the source's users.
+    key. ``extra_tables`` are further tables for SQL; ``dialect`` is the SPARQL dialect of the source's users. With
+    ``tables``, the recipe makes tables of data (:mod:`kbkit.ingestion.data_tables`), which are extra tables too.
     """
 
     name: str
@@ -129,6 +131,7 @@ class Recipe:
     data: str = ""
     infer: bool = False
     single_values: bool = False
+    tables: bool = False
     rdf_quads: str = ""
     name_weight: float = 1.25
     files: tuple[FileSpec, ...] = ()
@@ -234,6 +237,8 @@ def _schema() -> dict[str, Any]:
 def _parse(data: dict[str, Any], folder: Path) -> Recipe:
     """Return the recipe of a validated document."""
     data = dict(data)
+    if data.get("tables"):
+        data["extra_tables"] = [*DATA_TABLES, *data.get("extra_tables", ())]
     name = data.pop("name", folder.resolve().name)
     if not (folder / data.get("data", "")).resolve().is_relative_to(folder.resolve()):
         raise BadInputError(f"data is outside the recipe: {data['data']!r}", "Name such a folder in the command")

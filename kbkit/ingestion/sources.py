@@ -54,7 +54,8 @@ def find(recipe: Recipe, paths: Sequence[Path], named: Mapping[str, Path]) -> di
             raise BadInputError(f"{path} does not exist")
     listed = [path for path in paths if path.is_file() and not archives.is_archive(path)]
     deep = any("/" in pattern for spec in recipe.files for pattern in spec.match)
-    offered = [*listed, *(p for path in paths if path not in listed for p in _inside(path, deep=deep))]
+    folders = [path for path in paths if not path.is_file() or archives.is_archive(path)]
+    offered = [*listed, *(p for path in folders for p in _inside(path, deep=deep))]
     found: dict[str, list[Path]] = {}
     taken: set[Path] = set()
     for spec in recipe.files:

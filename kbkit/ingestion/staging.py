@@ -48,6 +48,11 @@ _INFERRED = {
 }
 
 
+def conditions(value: str) -> dict[str, str]:
+    """Return for each narrower type of a text, in order of preference, the SQL condition that ``value`` fits it."""
+    return {kind: test.format(c=value) for kind, test in _INFERRED.items()}
+
+
 _TOGETHER = 50
 """Columns whose types are inferred in one query: its memory grows with the square of their number."""
 

@@ -23,7 +23,15 @@ if TYPE_CHECKING:
 
 Read = Callable[[Sequence[Path]], "pa.RecordBatchReader"]
 
-_MODULES = {"pickle": "pickles", "python_literals": "python_literals", "rdf": "rdf", "tensor": "tensors"}
+_MODULES = {
+    "delimited": "delimited",
+    "pickle": "pickles",
+    "python_literals": "python_literals",
+    "rdf": "rdf",
+    "tensor": "tensors",
+    "text": "documents",
+    "wikitables": "wikitables",
+}
 _CONVERTERS = {"wikidata": "wikidata.convert"}
 
 

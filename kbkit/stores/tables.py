@@ -22,6 +22,7 @@ import duckdb
 
 from kbkit.errors import Command, KbError, Option, QueryError, QueryTimeoutError, suggest
 from kbkit.schema import literal, quote
+from kbkit.stores import data_tables
 from kbkit.stores.table_schema import TABLES, selected
 from kbkit.stores.threads import Expired, run
 
@@ -75,6 +76,7 @@ class Tables:
         con = duckdb.connect(config={**NO_EXTENSIONS, **self._limit, "temp_directory": self._spill.name})
         try:
             con.execute(f"ATTACH {literal(str(self._path))} AS kb (READ_ONLY)")
+            self._has_data = data_tables.attach(con)
         except duckdb.Error as error:
             con.close()
             raise KbError(
@@ -114,6 +116,8 @@ class Tables:
                 _refuse_writes(cursor, text)
             if "answer_" in text.lower():
                 self._define_sets(cursor)
+            if self._has_data:
+                data_tables.define_views(cursor, text)
             return run(lambda: _result(cursor, text, params or {}), cursor.interrupt, timeout)
         except Expired:
             raise QueryTimeoutError(

@@ -1,0 +1,37 @@
+"""Lists of words by which questions over tables are read, from ``words.toml``."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+Words = frozenset[str]
+
+
+@dataclass(frozen=True)
+class QuestionWords:
+    """Words by what they do in a question; ``words.toml`` describes each list."""
+
+    stop: Words
+    general: Words
+    outcomes: Words
+    counting: Words
+    verbs: Words
+    arithmetic: Words
+    order: Words
+    headers: Mapping[str, Words]
+    how: Mapping[str, Words]
+
+
+def _load() -> QuestionWords:
+    data = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+    headers, how = (
+        {word: frozenset(text.split()) for word, text in data.pop(name).items()} for name in ("headers", "how")
+    )
+    headers |= dict.fromkeys(("whom", "whose"), headers["who"])
+    return QuestionWords(**{name: frozenset(text.split()) for name, text in data.items()}, headers=headers, how=how)
+
+
+WORDS = _load()
