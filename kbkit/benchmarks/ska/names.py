@@ -11,7 +11,11 @@ import numpy as np
 _VOWELS = "aeiouyáéíóúàèìòùäëïöüâêîôûãõåæø"
 _SYLLABLE = re.compile(rf"(?<=[{_VOWELS}])(?=[^\W\d_{_VOWELS}][{_VOWELS}])|(?<=[{_VOWELS}][^\W\d_{_VOWELS}])(?=[^\W\d_{_VOWELS}][{_VOWELS}])",
                        re.IGNORECASE)  # fmt: skip
+_CONSONANTS = "bcdfghklmnprstvw"
 _TRIES = 30
+_EARLY = 4
+"""Attempts per name after which letters are changed as well, because few further names can be put together."""
+_CODE = 7
 _MANY = 40
 """Names below which new words are also spelled, because few can be put together."""
 _LONG = 16
@@ -19,11 +23,19 @@ _SMALL = frozenset(("of", "the", "and", "de", "la", "le", "du", "von", "van", "d
                     "a", "an", "&", "del", "da", "di", "y", "et", "el", "al", "with", "by", "from"))  # fmt: skip
 
 
+def _quotes(names: Sequence[str]) -> str:
+    """Return the quotation mark around most of some names, or ""."""
+    marked = sum(len(name) > 2 and name[0] == name[-1] == '"' for name in names)
+    return '"' if marked > 0.8 * len(names) else ""
+
+
 def _is_plausible(name: str) -> bool:
     """Return whether a name has no word twice, and no long run of consonants or vowels."""
     words = [word.casefold() for word in name.split(" ") if word.casefold() not in _SMALL or word == "&"]
     if len(set(words)) < len(words) or len(name) < 3:
         return False
+    if name.isupper() and len(words) == 1:
+        return True
     letters = name.casefold()
     if re.search(rf"[^\W\d_{_VOWELS}]{{5}}|[{_VOWELS}]{{4}}|(.)\1\1|(.{{3,}})\2", letters):
         return False
@@ -34,9 +46,14 @@ class NameMaker:
     """Makes names like those of ``names`` and ``further``; none of ``names`` is made again."""
 
     def __init__(self, names: Sequence[str], further: Sequence[str] = ()) -> None:
+        self._mark = _quotes(names)
+        names, further = [name.strip(self._mark) for name in names], [name.strip('"“”') for name in further]
+        has_brackets = sum("(" in name for name in names) > len(names) / 2
+        further = [name for name in further if ("(" in name) == has_brackets]
         self._taken = {name.casefold() for name in names}
         self._further = list(dict.fromkeys(name for name in further if name and name.casefold() not in self._taken))
-        self._names = list(dict.fromkeys(name for name in (*names, *further) if name))
+        parts = (*names, *further) if len(set(names)) < _MANY // 2 else names
+        self._names = list(dict.fromkeys(name for name in parts if name))
         self._own = list(dict.fromkeys(name for name in names if name))
         self._words = [name.split(" ") for name in self._names]
         self._letters: dict[str, list[str]] = defaultdict(list)
@@ -52,11 +69,23 @@ class NameMaker:
             if len(found) >= count:
                 break
             name = self._one(rng, spells=number > 2 * count or len(self._names) < _MANY)
+            if number > _EARLY * count:
+                name = self._mutated(name, rng)
             folded = name.casefold()
             if folded not in taken and _is_plausible(name):
                 taken.add(folded)
                 found.append(name)
-        return [found[i] for i in rng.permutation(len(found)).tolist()]
+        return [self._mark + found[i] + self._mark for i in rng.permutation(len(found)).tolist()]
+
+    def _mutated(self, name: str, rng: np.random.Generator) -> str:
+        """Return a name with one or two letters changed, vowels into vowels and consonants into consonants."""
+        letters = list(name)
+        places = [i for i, letter in enumerate(letters) if letter.isascii() and letter.isalpha()]
+        for at in rng.permutation(places)[: 1 + int(rng.integers(2))].tolist():
+            pool = _VOWELS[:5] if letters[at].lower() in _VOWELS[:6] else _CONSONANTS
+            letter = pool[int(rng.integers(len(pool)))]
+            letters[at] = letter.upper() if letters[at].isupper() else letter
+        return "".join(letters)
 
     def _one(self, rng: np.random.Generator, *, spells: bool) -> str:
         words = list(self._own[int(rng.integers(len(self._own)))].split(" "))
@@ -75,6 +104,8 @@ class NameMaker:
         return " ".join(words)
 
     def _new_word(self, word: str, at: int, size: int, rng: np.random.Generator, *, spells: bool) -> str:
+        if word.isupper() and word.isascii() and word.isalpha() and 2 < len(word) < _CODE:
+            return self._mutated(word, rng)
         if spells and rng.random() < 0.5 and word[1:].islower():
             return self._spelled(word, rng) or word
         return self._blended(word, self._word(at, size, rng), rng)
@@ -98,7 +129,7 @@ class NameMaker:
                 break
             text += letter
         made = text.strip()
-        return made[:1].upper() + made[1:] if 3 < len(made) < len(like) + 4 else ""
+        return made[:1].upper() + made[1:] if min(3, len(like) - 1) < len(made) < len(like) + 4 else ""
 
     def _word(self, at: int, size: int, rng: np.random.Generator) -> str:
         """Return a word from the same place of a name with as many words, or from any name."""

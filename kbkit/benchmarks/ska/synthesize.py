@@ -28,6 +28,7 @@ from kbkit.benchmarks.ska.columns import (
     YEAR,
     Column,
     columns_of,
+    number_in,
 )
 from kbkit.benchmarks.ska.names import NameMaker
 
@@ -36,10 +37,14 @@ _MAX_RELATED = 9
 """Columns of numbers among which linear relations are looked for."""
 _FEW = 12
 """Distinct numbers up to which new ones are drawn from those of the column."""
+_AGREE = 0.85
+"""Fraction of rows in which a total must agree with its parts."""
 _SPREAD = 0.12
 """Standard deviation of a new number around an original one, relative to that of the column."""
 _MAX_GROUPS = 6
 """Groups of digits of a text whose digits change; coordinates and the like stay as they are."""
+_GEO = re.compile(r"(?:lat|lon|long|latitude|longitude)\b", re.IGNORECASE)
+_PLACE = re.compile(r"\b(?:country|state|province|region|city|county|continent|nation)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 _DIGITS = re.compile(r"\d+")
 _ROMAN = re.compile(r"[IVXLC]+")
@@ -101,6 +106,8 @@ def _cells(
             result.append(_renamed(column, key, fresh[key.position][:count], donor))
         elif column.is_numeric and len(column.counts) > 1 and not _is_grouped(column, columns, group_of):
             result.append(_numbers(column, donor, rng))
+        elif _GEO.match(column.name) and None not in column.numbers:
+            result.append(_moved(column, donor, rng))
         elif column.kind in (DATE, CODE):
             result.append(_patterns(column, donor, rng))
         else:
@@ -150,7 +157,9 @@ def _groups(columns: Sequence[Column]) -> list[int]:
     for a, b in combinations(columns, 2):
         if CONSTANT in (a.kind, b.kind) or KEY in (a.kind, b.kind):
             continue
-        if determines(a.cells, b.cells) or determines(b.cells, a.cells) or _shares_year(a, b):
+        is_place = _GEO.match(a.name) is not None and (_GEO.match(b.name) or _PLACE.search(b.name))
+        is_place = is_place or (_GEO.match(b.name) is not None and _PLACE.search(a.name) is not None)
+        if is_place or determines(a.cells, b.cells) or determines(b.cells, a.cells) or _shares_year(a, b):
             join(a.position, b.position)
     numbers = [c for c in columns if c.is_numeric]
     first = next(iter(numbers), None)
@@ -192,14 +201,14 @@ def linear_relations(columns: Sequence[Column]) -> list[tuple[int, list[int], li
     There are one to three others. Coefficients are -1, 1, 2 or 3; the constant is 0 or the value of a constant column
     (losses = games - wins - draws). A column is computed at most once, and only from columns that are not computed.
     """
-    numbers = [c for c in columns if c.kind == NUMBER and len(c.counts) > 2][:_MAX_RELATED]
+    numbers = [c for c in columns if c.kind == NUMBER and len(c.counts) > 1][-_MAX_RELATED:]
     values = {c.position: np.array([np.nan if v is None else v for v in c.numbers]) for c in numbers}
     constants = {0.0, *(c.numbers[0] for c in columns if c.kind == CONSTANT and c.numbers and c.numbers[0] is not None)}
     found: list[tuple[int, list[int], list[int], float]] = []
     fixed: set[int] = set()
     for column in reversed(numbers):
         others = [c.position for c in numbers if c is not column and c.position not in {one[0] for one in found}]
-        if column.position in fixed:
+        if column.position in fixed or len(column.counts) < 3:
             continue
         relation = _relation(values[column.position], {p: values[p] for p in others}, constants)
         if relation is not None:
@@ -217,8 +226,10 @@ def _relation(
             known = np.isfinite(target) & np.isfinite(matrix).all(axis=1)
             if known.sum() < 6 or known.sum() < 0.9 * len(target):
                 continue
+            if size > 1 and np.isclose(matrix[known].sum(axis=1), target[known]).mean() > _AGREE:
+                return list(chosen), [1] * size, 0.0
             full = np.column_stack([matrix[known], np.ones(known.sum())])
-            whole = np.round(np.linalg.lstsq(full, target[known], rcond=None)[0])
+            whole: Floats = np.round(np.linalg.lstsq(full, target[known], rcond=None)[0])
             if not set(whole[:-1].tolist()) <= {-1.0, 1.0, 2.0, 3.0} or float(whole[-1]) not in constants:
                 continue
             if np.allclose(full @ whole, target[known], atol=1e-6):
@@ -232,6 +243,7 @@ def _relate(columns: Sequence[Column], cells: list[list[str]], rng: np.random.Ge
     for position, parts, factors, constant in linear_relations(columns):
         column = columns[position]
         known = np.array([v for v in column.numbers if v is not None])
+        has_plus = any(cell.startswith("+") for cell in column.cells)
         for row in range(len(cells[0])):
             values = [_value(cells[p][row]) for p in parts]
             total = constant + sum(f * v for f, v in zip(factors, values, strict=True))
@@ -240,7 +252,9 @@ def _relate(columns: Sequence[Column], cells: list[list[str]], rng: np.random.Ge
                 for p in (position, *parts):
                     cells[p][row] = columns[p].cells[donor]
             else:
-                cells[position][row] = formatted(total, cells[position][row] or column.cells[0])
+                like = cells[position][row] or column.cells[0]
+                plus = "+" if total > 0 and has_plus and not like.startswith(("+", "-", "−", "–")) else ""
+                cells[position][row] = plus + formatted(total, like, plus=has_plus)
     _order(columns, cells, rng)
 
 
@@ -270,18 +284,18 @@ def _order(columns: Sequence[Column], cells: list[list[str]], rng: np.random.Gen
 
 
 def _value(cell: str) -> float:
-    text = re.sub(r"[^0-9.-]", "", cell.replace("−", "-"))
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")
+    number = number_in(cell)
+    return float("nan") if number is None else number
 
 
 # -- values -----------------------------------------------------------------------------------------------------------
 
 
-def formatted(value: float, like: str) -> str:
-    """Return a number in the format of a cell: its decimals, separators, sign, unit and currency."""
+def formatted(value: float, like: str, *, plus: bool = False) -> str:
+    """Return a number in the format of a cell: its decimals, separators, sign, unit and currency.
+
+    With ``plus`` positive numbers have a sign where the cell has one of any kind.
+    """
     match = _NUMBER.search(like)
     if match is None:
         return like
@@ -295,7 +309,7 @@ def formatted(value: float, like: str) -> str:
     mark = ""
     if value < 0:
         mark = "−" if sign and sign[0].strip() in "−–" else "-"
-    elif sign and sign[0].strip() == "+" and value > 0:
+    elif sign and (plus or sign[0].strip() == "+") and value > 0:
         mark = "+"
     return f"{had}{mark}{text}{after}"
 
@@ -336,30 +350,45 @@ def _as_round(value: float, like: str) -> float:
     return rounded if rounded or not value else value
 
 
+def _moved(column: Column, donor: NDArray[np.int64], rng: np.random.Generator) -> list[str]:
+    """Return latitudes or longitudes within about a degree of those of the donors."""
+    steps = rng.normal(size=len(donor)) * 0.5
+    cells = [column.cells[row] for row in donor.tolist()]
+    return [formatted((number_in(cell) or 0.0) + step, cell) for cell, step in zip(cells, steps.tolist(), strict=True)]
+
+
 def _patterns(column: Column, donor: NDArray[np.int64], rng: np.random.Generator) -> list[str]:
-    """Return dates, scores and codes with other digits: each group of digits is one from the same place elsewhere."""
+    """Return dates, scores and codes with other digits: each group of digits is one from the same place elsewhere.
+
+    Of times only the last group changes, totals are added up, and long codes and coordinates stay as they are.
+    """
     pools: dict[tuple[int, int, int], list[str]] = defaultdict(list)
     for cell in column.cells:
         groups = _DIGITS.findall(cell)
         for place, digits in enumerate(groups):
-            pools[len(groups), place, len(digits)].append(digits)
-            if len(digits) < 3 and digits[0] != "0":
-                pools[len(groups), place, 0].append(digits)
+            pools[len(groups), place, _width(digits)].append(digits)
     result = []
     for row in donor.tolist():
         cell, groups = column.cells[row], _DIGITS.findall(column.cells[row])
         if len(groups) > _MAX_GROUPS or "°" in cell:
             result.append(cell)
             continue
-        drawn = iter(
-            [
-                _drawn(pools[len(groups), place, 0 if len(g) < 3 and g[0] != "0" else len(g)], rng)
-                for place, g in enumerate(groups)
-            ]
-        )
-        new = _DIGITS.sub(lambda found, drawn=drawn: next(drawn, found[0]), cell)  # type: ignore[misc]
+        first = len(groups) - 1 if ":" in cell else 0
+        drawn = [
+            digits if place < first else _drawn(pools[len(groups), place, _width(digits)], rng)
+            for place, digits in enumerate(groups)
+        ]
+        if re.fullmatch(r"\d+(?:\s?[-–+]\s?\d+)+\s?=\s?\d+", cell):
+            drawn[-1] = str(sum(map(int, drawn[:-1])))
+        remaining = iter(drawn)
+        new = _DIGITS.sub(lambda found, left=remaining: next(left, found[0]), cell)  # type: ignore[misc]
         result.append(_mended(_real_day(new) if column.kind == DATE else new))
     return result
+
+
+def _width(digits: str) -> int:
+    """Return the number of digits; 0 for small numbers without a leading zero, which may have one digit or two."""
+    return 0 if len(digits) < 3 and digits[0] != "0" else len(digits)
 
 
 def _mended(text: str) -> str:

@@ -151,7 +151,7 @@ def _names_of(tables: Sequence[TableData]) -> dict[str, list[str]]:
     found: dict[str, dict[str, None]] = {}
     for table in tables:
         for column in table.columns:
-            if column.kind in (KEY, NAME):
+            if column.kind in (KEY, NAME) and not wording.is_vague(column.name):
                 found.setdefault(column.name.casefold(), {}).update(dict.fromkeys(column.counts))
     return {name: list(values) for name, values in found.items()}
 

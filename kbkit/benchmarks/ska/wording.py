@@ -56,6 +56,11 @@ def row_noun(table: TableData) -> str:
     return noun
 
 
+def is_vague(header: str) -> bool:
+    """Return whether a header does not say what kind of thing its names are of: *Name*, *Title*."""
+    return header.casefold() in _NO_NOUN
+
+
 def called(table: TableData, name: str) -> str:
     """Return the name of a row as it stands within a sentence."""
     if table.node_type:
