@@ -37,6 +37,7 @@ _IDENTIFIER = re.compile(
 _YEAR_WORDS = frozenset(
     ("year", "years", "season", "built", "est", "debut", "since", "until", "date", "first", "last", "start", "end")
 )
+_WORDED = re.compile(r"[^\W\d]{2}|[^\W\d]\.")
 _UNITS = {
     "m": "metres", "km": "km", "cm": "cm", "mm": "mm", "ft": "feet", "mi": "miles", "in": "inches", "km2": "km²",
     "km²": "km²", "sq mi": "square miles", "mi2": "square miles", "mi²": "square miles", "m2": "m²", "m²": "m²",
@@ -86,7 +87,7 @@ _REPEATED = 0.7
 class Column:
     """A column: its ``position``, header, kind, and values.
 
-    ``noun`` is the header in spoken words, in the singular unless it is a plural itself ("" if it cannot be worded), and
+    ``noun`` is the header in spoken words, a plural only if the header is one ("" if it cannot be worded), and
     ``unit`` what numbers are measured in. ``by`` is the participle of a header such as *Directed by*.
     """
 
@@ -106,7 +107,7 @@ class Column:
     @property
     def number_sql(self) -> str:
         """The number in a cell in SQL, NULL if there is none."""
-        return f"TRY_CAST(regexp_replace(replace({self.sql}, '−', '-'), '[^0-9.-]', '', 'g') AS DOUBLE)"
+        return f"TRY_CAST(regexp_replace(translate({self.sql}, '−–', '--'), '[^0-9.-]', '', 'g') AS DOUBLE)"
 
     @property
     def is_numeric(self) -> bool:
@@ -191,30 +192,34 @@ def kind_of(name: str, cells: Sequence[str]) -> str:
         return CONSTANT
     is_identifier = bool(_IDENTIFIER.fullmatch(_plain(name)))
     if all(_NUMBER.fullmatch(cell) for cell in known):
-        if _are_years(name, known):
-            return YEAR
         units = {_unit(cell) for cell in known}
-        return CODE if is_identifier or len(units) > 1 else NUMBER
+        return YEAR if _are_years(name, known) else CODE if is_identifier or len(units) > 1 else NUMBER
     if sum(bool(_DATE.fullmatch(cell)) for cell in known) >= 0.9 * len(known):
         return DATE
+    return TEXT if _are_long(known) else _kind_of_names(cells, known, is_identifier=is_identifier)
+
+
+def _are_long(known: Sequence[str]) -> bool:
     words = sum(len(cell.split()) for cell in known) / len(known)
-    if words > _MEAN_WORDS or any("\n" in cell for cell in known) or max(map(len, known)) > 4 * _MAX_TEXT:
-        return TEXT
-    if is_identifier or sum(bool(re.match(r"[^\W\d]{2}|[^\W\d]\.", c.lstrip("\"'“‘(@ "))) for c in known) < 0.8 * len(
-        known
-    ):
-        is_repeated = len(distinct) <= 0.3 * len(known)
-        return CATEGORY if is_repeated and not is_identifier else CODE
-    if len(distinct) == len(cells) and max(map(len, known)) <= _MAX_TEXT:
+    is_list = words > 3 and sum(", " in cell or ";" in cell for cell in known) > 0.5 * len(known)
+    is_long = words > _MEAN_WORDS or max(map(len, known)) > 4 * _MAX_TEXT
+    return is_list or is_long or any("\n" in cell for cell in known)
+
+
+def _kind_of_names(cells: Sequence[str], known: Sequence[str], *, is_identifier: bool) -> str:
+    """Return the kind of a column of short texts."""
+    distinct = len(set(known))
+    worded = sum(bool(_WORDED.match(cell.lstrip("\"'“‘(@ "))) for cell in known)
+    if is_identifier or worded < 0.8 * len(known):
+        return CATEGORY if distinct <= 0.3 * len(known) and not is_identifier else CODE
+    if distinct == len(cells) and max(map(len, known)) <= _MAX_TEXT:
         return KEY
-    if sum(", " in cell or ";" in cell for cell in known) > 0.5 * len(known) and words > 3:
-        return TEXT
-    return CATEGORY if len(distinct) <= _REPEATED * len(known) else NAME
+    return CATEGORY if distinct <= _REPEATED * len(known) else NAME
 
 
 def number_in(cell: str) -> float | None:
     """Return the number in a cell, as ``Column.number_sql`` reads it."""
-    text = re.sub(r"[^0-9.-]", "", cell.replace("−", "-"))
+    text = re.sub(r"[^0-9.-]", "", cell.replace("−", "-").replace("–", "-"))
     try:
         value = float(text)
     except ValueError:

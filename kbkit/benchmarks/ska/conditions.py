@@ -86,7 +86,7 @@ def amounts(column: Column, row: int) -> Iterator[Clause]:
 def _round_bound(value: float, other: float) -> float:
     """Return the roundest number between a value and another one, which is excluded."""
     low, high = sorted((value, other))
-    for exponent in range(int(math.floor(math.log10(max(abs(low), abs(high), 1)))) + 1, -4, -1):
+    for exponent in range(math.floor(math.log10(max(abs(low), abs(high), 1))) + 1, -4, -1):
         for step in (10.0**exponent, 5 * 10.0 ** (exponent - 1)):
             bound = math.floor(value / step) * step if value > other else math.ceil(value / step) * step
             if (value >= bound > other) or (value <= bound < other):

@@ -274,7 +274,8 @@ class Drafter:
             return None
         asked = _one_of(columns, rng)
         order = "DESC" if is_high else "ASC"
-        sql = f"SELECT {asked.sql} FROM table_rows WHERE {self.guarded(rows)} ORDER BY {column.number_sql} {order} LIMIT 1"
+        sql = f"SELECT {asked.sql} FROM table_rows WHERE {self.guarded(rows)}"
+        sql += f" ORDER BY {column.number_sql} {order} LIMIT 1"
         question = wording.lookup(asked, f"the one {self.which(column, is_high=is_high, count=count)}", rng)
         text = wording.drawn(
             "only" if count > 2 else "only_two", rng, keys=self.names(rows), question=wording.continued(question)
@@ -291,7 +292,8 @@ class Drafter:
         most = column.extremes[0 if is_high else 1]
         unit = f" in {column.unit}" if column.unit else ""
         order = "DESC" if is_high else "ASC"
-        sql = f"SELECT {column.sql} FROM table_rows WHERE {self.guarded(rows)} ORDER BY {column.number_sql} {order} LIMIT 1"
+        sql = f"SELECT {column.sql} FROM table_rows WHERE {self.guarded(rows)}"
+        sql += f" ORDER BY {column.number_sql} {order} LIMIT 1"
         name = "highest" if count > 2 else "highest_two"
         most = most if count > 2 else _COMPARED[most]
         text = wording.drawn(name, rng, most=most, noun=column.noun, keys=self.names(rows), unit=unit,

@@ -9,8 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 
 _VOWELS = "aeiouyáéíóúàèìòùäëïöüâêîôûãõåæø"
-_SYLLABLE = re.compile(rf"(?<=[{_VOWELS}])(?=[^\W\d_{_VOWELS}][{_VOWELS}])|(?<=[{_VOWELS}][^\W\d_{_VOWELS}])(?=[^\W\d_{_VOWELS}][{_VOWELS}])",
-                       re.IGNORECASE)  # fmt: skip
+_OTHER = rf"[^\W\d_{_VOWELS}]"
+_SYLLABLE = re.compile(
+    rf"(?<=[{_VOWELS}])(?={_OTHER}[{_VOWELS}])|(?<=[{_VOWELS}]{_OTHER})(?={_OTHER}[{_VOWELS}])", re.IGNORECASE
+)
+"""Places where a word can be divided."""
 _CONSONANTS = "bcdfghklmnprstvw"
 _TRIES = 30
 _EARLY = 4
@@ -19,8 +22,12 @@ _CODE = 7
 _MANY = 40
 """Names below which new words are also spelled, because few can be put together."""
 _LONG = 16
-_SMALL = frozenset(("of", "the", "and", "de", "la", "le", "du", "von", "van", "der", "den", "in", "on", "at", "to", "for",
-                    "a", "an", "&", "del", "da", "di", "y", "et", "el", "al", "with", "by", "from"))  # fmt: skip
+_SMALL = frozenset(
+    (
+        "of", "the", "and", "de", "la", "le", "du", "von", "van", "der", "den", "in", "on", "at", "to", "for", "a",
+        "an", "&", "del", "da", "di", "y", "et", "el", "al", "with", "by", "from",
+    )
+)  # fmt: skip
 
 
 def _quotes(names: Sequence[str]) -> str:

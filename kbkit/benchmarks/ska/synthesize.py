@@ -157,9 +157,13 @@ def _groups(columns: Sequence[Column]) -> list[int]:
     for a, b in combinations(columns, 2):
         if CONSTANT in (a.kind, b.kind) or KEY in (a.kind, b.kind):
             continue
-        is_place = _GEO.match(a.name) is not None and (_GEO.match(b.name) or _PLACE.search(b.name))
-        is_place = is_place or (_GEO.match(b.name) is not None and _PLACE.search(a.name) is not None)
-        if is_place or determines(a.cells, b.cells) or determines(b.cells, a.cells) or _shares_year(a, b):
+        if (
+            _locates(a, b)
+            or _locates(b, a)
+            or determines(a.cells, b.cells)
+            or determines(b.cells, a.cells)
+            or _shares_year(a, b)
+        ):
             join(a.position, b.position)
     numbers = [c for c in columns if c.is_numeric]
     first = next(iter(numbers), None)
@@ -167,6 +171,11 @@ def _groups(columns: Sequence[Column]) -> list[int]:
         if first is not None and column is not first and group[column.position] == column.position:
             join(first.position, column.position)
     return group
+
+
+def _locates(a: Column, b: Column) -> bool:
+    """Return whether a column is a latitude or a longitude, and another one as well, or a place."""
+    return bool(_GEO.match(a.name)) and bool(_GEO.match(b.name) or _PLACE.search(b.name))
 
 
 def _shares_year(a: Column, b: Column) -> bool:
@@ -229,7 +238,7 @@ def _relation(
             if size > 1 and np.isclose(matrix[known].sum(axis=1), target[known]).mean() > _AGREE:
                 return list(chosen), [1] * size, 0.0
             full = np.column_stack([matrix[known], np.ones(known.sum())])
-            whole: Floats = np.round(np.linalg.lstsq(full, target[known], rcond=None)[0])
+            whole = np.asarray(np.round(np.linalg.lstsq(full, target[known], rcond=None)[0]), np.float64)
             if not set(whole[:-1].tolist()) <= {-1.0, 1.0, 2.0, 3.0} or float(whole[-1]) not in constants:
                 continue
             if np.allclose(full @ whole, target[known], atol=1e-6):

@@ -21,6 +21,7 @@ from kbkit.benchmarks.ska import wording
 from kbkit.benchmarks.ska.columns import KEY, NAME
 from kbkit.benchmarks.ska.drafts import Draft, Drafter
 from kbkit.benchmarks.ska.instances import PASSAGE, ROW, Instance, Provenance, Unit
+from kbkit.benchmarks.ska.noise import RULE, SAFE
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.statements import check
 from kbkit.benchmarks.ska.synthesize import synthesize
@@ -33,8 +34,8 @@ NOISE_ROWS = 1_200
 """Rows of noise, enough for 24k tokens."""
 NOISE_PASSAGES = 700
 """Passages of noise (the paper has 662 on average)."""
-RULE = "rule"
-SAFE = "the condition of the question does not hold (SQL)"
+
+
 _ROWS = {1: 0.2, 2: 0.2, 3: 0.18, 4: 0.13, 5: 0.13, 6: 0.07, 7: 0.05, 8: 0.04}
 """Fractions of questions by number of positive rows: 3.4 on average, as in the paper's Table 1."""
 _KINDS: dict[str, tuple[float, int, int]] = {

@@ -273,7 +273,8 @@ class TextDrafter:
             return None
         column = numeric[int(rng.integers(len(numeric)))]
         columns = [c for c in self._drafter.asked if c is not column and c.cells[rows[0]] != c.cells[rows[1]]
-                   and all(self._drafter.has_value(c, row) and not self._told(texts, c.cells[row]) for row in rows)]  # fmt: skip
+                   and all(self._drafter.has_value(c, row) for row in rows)
+                   and not any(self._told(texts, c.cells[row]) for row in rows)]  # fmt: skip
         if not columns:
             return None
         asked = columns[int(rng.integers(len(columns)))]

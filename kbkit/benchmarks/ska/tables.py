@@ -276,7 +276,8 @@ def _values(kb: KnowledgeBase, node_type: NodeType, attribute: Attribute, wanted
     elif re.fullmatch(r"U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|DECIMAL.*", attribute.type):
         table = quote(node_type.table)
         whole, low, high = kb.tables.rows(
-            f"SELECT bool_and({name} = floor({name})), min({name}), max({name}) FROM {table} WHERE isfinite({name}::DOUBLE)"
+            f"SELECT bool_and({name} = floor({name})), min({name}), max({name}) FROM {table}"
+            f" WHERE isfinite({name}::DOUBLE)"
         )[0]
         are_years = low is not None and YEARS[0] <= low and high <= YEARS[1]
         if low is None or (not whole and high < _ROUNDED):
@@ -299,7 +300,7 @@ def _values(kb: KnowledgeBase, node_type: NodeType, attribute: Attribute, wanted
 def _related(
     kb: KnowledgeBase, node_type: NodeType, wanted: pl.DataFrame
 ) -> Iterator[tuple[str, dict[int, list[int]], str]]:
-    """Yield relations with mostly one neighbour per node: header, neighbours of each node, and their type if it is one."""
+    """Yield relations with mostly one neighbour per node: header, neighbours of each node, their type ("": several)."""
     groups: dict[tuple[str, bool], list[Join]] = {}
     for relation in kb.schema.relations:
         for join in relation.joins():
@@ -314,10 +315,10 @@ def _related(
         grouped = kb.tables.lookup(sql, frames={"kbkit_wanted": wanted}).group_by("id", maintain_order=True).all()
         values = dict(grouped.iter_rows())
         sizes = np.array([len(found) for found in values.values()])
-        if len(values) >= _COVERED * wanted.height and (sizes == 1).mean() >= _SINGLE:
-            if (sizes <= _MAX_VALUES).mean() >= _FEW:
-                targets = {join.target for join in joins}
-                yield _relation_header(joins, node_type), values, targets.pop() if len(targets) == 1 else ""
+        is_covered = len(values) >= _COVERED * wanted.height and bool(values)
+        if is_covered and (sizes == 1).mean() >= _SINGLE and (sizes <= _MAX_VALUES).mean() >= _FEW:
+            targets = {join.target for join in joins}
+            yield _relation_header(joins, node_type), values, targets.pop() if len(targets) == 1 else ""
 
 
 def _relation_header(joins: Sequence[Join], node_type: NodeType) -> str:
