@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -63,7 +64,7 @@ def test_values_keep_range_and_format(made: list[list[str]]) -> None:
     assert len(set(column(made, "Budget"))) > 40  # not only those of the table
     assert all(1899 <= int(cell) <= 1931 for cell in column(made, "Founded"))
     assert all(re.fullmatch(r"1:0\d\.\d\d", cell) for cell in column(made, "Time"))
-    assert set(column(made, "Last final")) <= {f"{i}{e}" for i, e in enumerate("th st nd rd".split() + ["th"] * 8)}
+    assert set(column(made, "Last final")) <= {f"{i}{e}" for i, e in enumerate(["th", "st", "nd", "rd"] + ["th"] * 8)}
 
 
 def test_the_same_seed_gives_the_same_rows(made: list[list[str]]) -> None:
@@ -90,7 +91,8 @@ RELATIONS = [
     ({"a": [9, 7, 3, 4, 5, 8], "b": [4, 4, 1, 0, 2, 3], "c": [5, 3, 2, 4, 3, 5]}, ("c", ["a", "b"], [1, -1], 0.0)),
     ({"a": [9, 7, 3, 4, 5, 8], "b": [1, 4, 1, 0, 2, 3], "c": [1, 1, 5, 2, 3, 7]}, None),
     # A total that is wrong in one of eight rows is one all the same.
-    ({"a": [1, 2, 3, 4, 5, 9, 4, 6], "b": [4, 4, 1, 0, 2, 2, 7, 1], "c": [5, 6, 4, 4, 7, 11, 11, 8]}, ("c", ["a", "b"], [1, 1], 0.0)),
+    ({"a": [1, 2, 3, 4, 5, 9, 4, 6], "b": [4, 4, 1, 0, 2, 2, 7, 1], "c": [5, 6, 4, 4, 7, 11, 11, 8]},
+     ("c", ["a", "b"], [1, 1], 0.0)),
 ]  # fmt: skip
 
 
@@ -206,7 +208,8 @@ OF_LYON = """SELECT "Team" FROM table_rows WHERE "City" = 'Lyon' AND TRY_CAST("F
 
 def test_rows_that_meet_the_condition_are_rejected(made: list[list[str]]) -> None:
     one = instance(OF_LYON, "Which team?", 2)
-    meeting = [city == "Lyon" and int(year) > 1910 for city, year in zip(*(column(made, n) for n in ("City", "Founded")), strict=True)]  # fmt: skip
+    pairs = zip(column(made, "City"), column(made, "Founded"), strict=True)
+    meeting = [city == "Lyon" and int(year) > 1910 for city, year in pairs]
     assert 10 < sum(meeting) < 390
     with Solver() as solver:
         assert safe(one, made, solver) == [not one for one in meeting]
@@ -226,7 +229,7 @@ def test_rows_that_meet_the_condition_are_rejected(made: list[list[str]]) -> Non
 def test_rows_that_change_the_answer_only_together_are_rejected() -> None:
     sql = """SELECT max("Team") FROM table_rows GROUP BY "City" HAVING count(*) = 2 AND "City" = 'Lyon'"""
     one = instance(sql, "?", 0, 2)
-    one = Instance(**{**one.__dict__, "answers": ["Reds"]})
+    one = replace(one, answers=["Reds"])
     rows = [["A", "Lyon", *ROWS[0][2:]], ["B", "Nice", *ROWS[0][2:]]]
     with Solver() as solver:
         assert safe(one, rows, solver) == [False, True]

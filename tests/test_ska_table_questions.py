@@ -1,4 +1,4 @@
-"""Questions over tables: the statements hold for every instance, and answers are right by an independent computation."""
+"""Questions over tables: the statements hold for every instance, and answers are those of a computation without SQL."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from kbkit.benchmarks.evidence import Matcher, leaks
-from kbkit.benchmarks.rows import to_json
 from kbkit.benchmarks.ska import row_review, table_questions
 from kbkit.benchmarks.ska.columns import number_in
 from kbkit.benchmarks.ska.drafts import Draft, Drafter
@@ -30,7 +30,6 @@ from kbkit.kb import KnowledgeBase
 from kbkit.llm.cache import Cache
 from kbkit.llm.calls import Calls
 from kbkit.llm.openai_compatible import OpenAIModel
-from kbkit.llm.recording import Replay
 from tests.llm_server import Seen, Server, by
 
 HEADER = ["Player", "Club", "Position", "Goals", "Debut year", "Trained by", "Title"]
@@ -64,7 +63,8 @@ def drafter() -> Drafter:
 def by_rows(world: KnowledgeBase) -> list[Instance]:
     """Instances of the form table: over node types, and over the players with many synthesized rows."""
     few = table_questions.from_tables([players()], 40, 2, noise_rows=150)
-    return [*table_questions.make(world, 60, 1, text=False, noise_rows=300), *few]
+    made = [*table_questions.make(world, 60, 1, text=False, noise_rows=300), *few]
+    return [replace(one, id=str(number)) for number, one in enumerate(made)]
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +126,7 @@ def test_no_synthesized_row_meets_the_condition(by_rows: list[Instance]) -> None
     with Solver() as solver:
         for one in [one for one in by_rows if one.title == "Players"]:
             rows = [unit for unit in one.noise if unit.synthesized]
-            bare = Instance(**{**one.__dict__, "noise": [u for u in one.noise if not u.synthesized]})
+            bare = replace(one, noise=[u for u in one.noise if not u.synthesized])
             assert all(safe(bare, [unit.content for unit in rows], solver))
 
 
@@ -182,6 +182,7 @@ def test_comparisons(drafter: Drafter) -> None:
         "earlier debut": ("Debut year", np.argmin),
     }  # fmt: skip
     asked = {
+        "title": "Title",
         "club": "Club",
         "position": "Position",
         "trained": "Trained by",
@@ -269,7 +270,7 @@ def test_the_same_seed_gives_the_same_bytes_in_another_process(world_kb: Path) -
 
 def test_instances_can_be_written_and_read(by_rows: list[Instance], by_text: list[Instance], tmp_path: Path) -> None:
     few = [*by_rows[:4], *by_text[:4], *[one for one in by_rows if one.title == "Players"][:3]]
-    unique = [Instance(**{**one.__dict__, "id": str(number)}) for number, one in enumerate(few)]
+    unique = [replace(one, id=str(number)) for number, one in enumerate(few)]
     write(tmp_path, unique)
     assert read(tmp_path) == unique
     with Solver() as solver:
@@ -277,7 +278,7 @@ def test_instances_can_be_written_and_read(by_rows: list[Instance], by_text: lis
 
 
 def test_tables_without_passages_have_no_questions_with_text(world: KnowledgeBase) -> None:
-    bare = TableData(**{**players().__dict__, "passages": []})
+    bare = replace(players(), passages=[])
     assert list(table_questions.from_tables([bare], 5, 1, Matcher(world))) == []
 
 
@@ -297,7 +298,7 @@ def calls(*servers: Server, path: Path | None = None) -> Calls:
 
 
 def scripted(marker: str) -> Callable[[Seen], str]:
-    """Answer the three prompts: rows with a marker, of which one is malformed, one known, and one fit to be rejected."""
+    """Answer the three prompts: rows with a marker, of which one is malformed, one known, and one to be rejected."""
     written = 0
 
     def answer(seen: Seen) -> str:
@@ -312,7 +313,8 @@ def scripted(marker: str) -> Callable[[Seen], str]:
         for _ in range(inputs["count"]):
             written += 1
             rows.append([f"{marker} {written}", "Reds", "keeper", "4", "1999", "Kim", "T"])
-        rows[0] = rows[0][:3]
+        if len(rows) > 1:
+            rows[0] = rows[0][:3]
         rows[1:1] = [["Ann Roe", *rows[-1][1:]], [f"Bad {written}", *rows[-1][1:]]]
         return json.dumps({"rows": rows})
 
@@ -408,7 +410,7 @@ def test_verdicts_that_do_not_fit(by_rows: list[Instance], tmp_path: Path) -> No
         row_review.file_of(tmp_path, "../ann")
     path = tmp_path / "bob.jsonl"
     path.write_text('{"instance": "a", "unit": "n0", "safe": 1}\n')
-    with pytest.raises(BadInputError, match="Invalid verdict in .*bob.jsonl, line 1"):
+    with pytest.raises(BadInputError, match=r"Invalid verdict in .*bob.jsonl, line 1"):
         row_review.verdicts(path)
     assert row_review.verdicts(tmp_path / "none.jsonl") == []
     assert np.isnan(row_review.apply(by_rows, [])[1].share)

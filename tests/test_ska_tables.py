@@ -201,8 +201,8 @@ CREATE TABLE nodes AS SELECT 'person' AS type, 'p' || i AS key, 'P' || i AS name
 CREATE TABLE edges (head_type VARCHAR, head VARCHAR, relation VARCHAR, tail_type VARCHAR, tail VARCHAR);
 CREATE TABLE texts AS SELECT 'person' AS type, 'p0' AS key, 'text' AS field, 'A text.' AS text;
 CREATE TABLE tables AS
-SELECT * FROM (VALUES ('b', 'Players', ['Player', 'Team', 'Goals', 'Wins', 'Losses', 'City']), ('a', 'Small', ['X', 'Y']))
-    t(table_id, title, header);
+SELECT * FROM (VALUES ('b', 'Players', ['Player', 'Team', 'Goals', 'Wins', 'Losses', 'City']),
+    ('a', 'Small', ['X', 'Y'])) t(table_id, title, header);
 CREATE TABLE table_rows AS
 SELECT 'b' AS table_id, i AS position, [['Ann', 'Bob', 'Cid', 'Dan', 'Eve', 'Flo', 'Gus', 'Hal', 'Ida'][i + 1], 'Reds',
     i::VARCHAR, '2', '', 'Lyon'] AS cells FROM range(9) t(i) ORDER BY i DESC;
