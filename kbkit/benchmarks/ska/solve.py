@@ -5,7 +5,8 @@ The query is SQL over three tables that hold nothing but the units:
 ``triples``: ``head``, ``head_type``, ``head_name``, ``relation``, ``tail``, ``tail_type``, ``tail_name``. Nodes are
 ``type#key``; for the value of an attribute, ``tail`` and ``tail_type`` are NULL and ``tail_name`` is the value.
 
-``table_rows``: ``position``, and the cells as text in one column per column of the header.
+``table_rows``: the cells as text in one column per column of the header, and ``position``, unless the table has a
+column of that name.
 
 ``passages``: ``node`` (``type#key``), ``field``, ``title``, ``text``.
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import TracebackType
+from typing import Any
 
 import polars as pl
 
@@ -23,6 +25,7 @@ from kbkit.benchmarks.ska.instances import PASSAGE, ROW, TRIPLE, Instance, Unit
 from kbkit.stores.scratch import Scratch
 
 _TRIPLES = ("head", "head_type", "head_name", "relation", "tail", "tail_type", "tail_name")
+POSITION = "position"
 _PASSAGES = ("node", "field", "title", "text")
 
 
@@ -49,9 +52,13 @@ class Solver:
 def frames(instance: Instance, units: Sequence[Unit]) -> dict[str, pl.DataFrame]:
     """Return the tables of units that queries read."""
     triples = [_triple(unit) for unit in units if unit.kind == TRIPLE]
-    rows = [(unit.position, *unit.content) for unit in units if unit.kind == ROW]
+    rows: list[tuple[Any, ...]] = [(*unit.content, unit.position) for unit in units if unit.kind == ROW]
     passages = [(*unit.source[:2], *unit.content) for unit in units if unit.kind == PASSAGE]
-    header = {"position": pl.Int64, **dict.fromkeys(instance.header, pl.String)}
+    header: dict[str, Any] = dict.fromkeys(instance.header, pl.String)
+    if any(name.casefold() == POSITION for name in header):  # a column of the table has this name
+        rows = [row[:-1] for row in rows]
+    else:
+        header[POSITION] = pl.Int64
     return {
         "triples": pl.DataFrame(triples, dict.fromkeys(_TRIPLES, pl.String), orient="row"),
         "table_rows": pl.DataFrame(rows, header, orient="row"),

@@ -1,0 +1,377 @@
+"""Questions over the rows of a table as SQL, with the rows that they use: the form *table*."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+
+from kbkit.answers import english
+from kbkit.benchmarks.ska import wording
+from kbkit.benchmarks.ska.columns import CATEGORY, NUMBER, YEAR, Column
+from kbkit.benchmarks.ska.conditions import amounts, equal, literal
+from kbkit.benchmarks.ska.tables import TableData
+from kbkit.benchmarks.ska.wording import Clause
+
+_T = TypeVar("_T")
+_MAX_KEY = 60
+_MAX_ANSWERS = 6
+_COMPARED = {
+    "most": "more", "fewest": "fewer", "largest": "larger", "smallest": "smaller", "highest": "higher",
+    "lowest": "lower", "longest": "longer", "shortest": "shorter", "latest": "later", "earliest": "earlier",
+    "greatest": "greater",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A question with its query.
+
+    ``uses`` is a condition in SQL that holds for the rows that the query reads, ``rows`` are these rows of the table,
+    ``passages`` the positive passages. ``hard`` are rows and ``hard_passages`` passages of the noise that meet a part
+    of the conditions, so that they must not be left out. ``topics`` are the cells that the question names.
+    """
+
+    kind: str
+    question: str
+    sql: str
+    uses: str
+    rows: tuple[int, ...]
+    topics: tuple[str, ...]
+    passages: tuple[int, ...] = ()
+    hard: tuple[int, ...] = ()
+    hard_passages: tuple[int, ...] = field(default=())
+
+
+class Drafter:
+    """Drafts questions over one table that has a key."""
+
+    def __init__(self, table: TableData) -> None:
+        assert table.key is not None
+        self.table = table
+        self.key: Column = table.key
+        self.noun = wording.row_noun(table)
+        self.nouns = english.plural(self.noun) if self.noun else ""
+        self.makers: dict[str, Callable[[int, np.random.Generator], Draft | None]] = {
+            "lookup": self.lookup,
+            "lookup by conditions": self.lookup_by_conditions,
+            "filter": self.filter,
+            "compare": self.compare,
+            "highest": self.highest,
+            "sum": self.sum,
+            "difference": self.difference,
+            "same": self.same,
+            "count among": self.count_among,
+        }
+
+    @cached_property
+    def rows(self) -> list[int]:
+        """The rows that questions can name."""
+        return [row for row, name in enumerate(self.key.cells) if self._can_name(name)]
+
+    def _can_name(self, name: str) -> bool:
+        is_long = len(name) > _MAX_KEY or "\n" in name
+        return (
+            not is_long and not (self.table.node_type and name.endswith(")")) and name.casefold() not in wording.EMPTY
+        )
+
+    @cached_property
+    def asked(self) -> list[Column]:
+        """The columns whose cells questions ask for."""
+        rng = np.random.default_rng(0)
+        return [c for c in self.table.columns if c is not self.key and wording.lookup(c, "X", rng)]
+
+    @cached_property
+    def numeric(self) -> list[Column]:
+        """The columns that can be compared."""
+        return [c for c in self.table.columns if c.is_numeric and len(c.counts) > 3 and c.noun and not c.by
+                and (wording.can_ask(c) or c.kind == YEAR) and " of the " not in c.noun]  # fmt: skip
+
+    def name(self, row: int) -> str:
+        """Return the name of a row in a sentence."""
+        return wording.called(self.table, self.key.cells[row])
+
+    def names(self, rows: Sequence[int]) -> str:
+        """Return the names of rows in a sentence."""
+        return wording.listed([self.name(row) for row in rows])
+
+    def named(self, rows: Sequence[int]) -> str:
+        """Return the condition in SQL that a row is one of some rows."""
+        values = [literal(self.key.cells[row]) for row in rows]
+        return f"{self.key.sql} = {values[0]}" if len(values) == 1 else f"{self.key.sql} IN ({', '.join(values)})"
+
+    def guarded(self, rows: Sequence[int]) -> str:
+        """Return the condition that a row is one of some rows, all of which exist."""
+        where = self.named(rows)
+        return f"{where} AND (SELECT count(*) FROM table_rows WHERE {where}) = {len(rows)}"
+
+    def topics(self, rows: Sequence[int]) -> tuple[str, ...]:
+        """Return the names of rows as cells."""
+        return tuple(self.key.cells[row] for row in rows)
+
+    def some(self, count: int, rng: np.random.Generator, fit: Callable[[int], bool] = lambda _: True) -> list[int]:
+        """Return ``count`` random rows that can be named and fit, or none if there are fewer."""
+        rows = [row for row in self.rows if fit(row)]
+        return rng.choice(rows, count, replace=False).tolist() if len(rows) >= count else []
+
+    @staticmethod
+    def has_value(column: Column, row: int) -> bool:
+        """Return whether the cell of a row says something."""
+        cell = column.cells[row]
+        return cell.strip().casefold() not in wording.EMPTY and len(cell) <= 2 * _MAX_KEY and "\n" not in cell
+
+    # -- one row ------------------------------------------------------------------------------------------------------
+
+    def lookup(self, count: int, rng: np.random.Generator) -> Draft | None:
+        """Ask for a cell of a named row."""
+        if count != 1 or not self.asked:
+            return None
+        column = _one_of(self.asked, rng)
+        rows = self.some(1, rng, lambda row: self.has_value(column, row))
+        if not rows:
+            return None
+        where = self.named(rows)
+        text = wording.lookup(column, self.name(rows[0]), rng)
+        return Draft(
+            "lookup", text, f"SELECT {column.sql} FROM table_rows WHERE {where}", where, tuple(rows), self.topics(rows)
+        )
+
+    def lookup_by_conditions(self, count: int, rng: np.random.Generator) -> Draft | None:
+        """Ask for a cell of the one row that meets two conditions."""
+        columns = [c for c in self.asked if c.noun]
+        found = self._conditions(1, rng, size=2) if count == 1 and self.noun and columns else None
+        if found is None:
+            return None
+        clauses, rows = found
+        columns = [c for c in columns if c not in [clause.column for clause in clauses] and self.has_value(c, rows[0])]
+        if not columns:
+            return None
+        column = _one_of(columns, rng)
+        where = " AND ".join(clause.sql for clause in clauses)
+        text = wording.lookup(column, f"the {wording.noun_phrase(self.noun, clauses)}", rng)
+        sql = f"SELECT {column.sql} FROM table_rows WHERE {where}"
+        return Draft("lookup by conditions", text, sql, where, tuple(rows), _topics(clauses))
+
+    # -- conditions ---------------------------------------------------------------------------------------------------
+
+    def filter(self, count: int, rng: np.random.Generator) -> Draft | None:
+        """Ask which rows meet one or two conditions."""
+        found = self._conditions(count, rng, size=1 + int(rng.random() < 0.7)) if self.noun else None
+        if found is None or count > _MAX_ANSWERS:
+            return None
+        clauses, rows = found
+        if not all(self._can_name(self.key.cells[row]) for row in rows):
+            return None
+        where = " AND ".join(clause.sql for clause in clauses)
+        is_many = count > 1
+        verb = wording.predicate(clauses, is_plural=is_many)
+        phrase = wording.noun_phrase(self.nouns if is_many else self.noun, clauses)
+        if not verb:
+            verb = f"are {phrase}"
+            text = wording.drawn("several_np" if is_many else "one_np", rng, things=phrase, thing=phrase)
+        elif is_many:
+            text = wording.drawn("several", rng, nouns=self.nouns, predicate=verb, things=phrase)
+        else:
+            text = wording.drawn(
+                "one", rng, noun=self.noun, predicate=verb, thing=phrase, a_thing=english.with_article(phrase)
+            )
+        sql = f"SELECT {self.key.sql} FROM table_rows WHERE {where}"
+        return Draft("filter", text, sql, where, tuple(rows), _topics(clauses))
+
+    def clauses(self, row: int) -> list[Clause]:
+        """Return the conditions that a row meets."""
+        found = [equal(column, row, self.noun) for column in self.table.columns if column is not self.key]
+        several = [clause for column in self.numeric for clause in amounts(column, row)]
+        return [clause for clause in (*found, *several) if clause is not None]
+
+    def _conditions(self, count: int, rng: np.random.Generator, size: int) -> tuple[list[Clause], list[int]] | None:
+        """Return ``size`` conditions on different columns that ``count`` rows meet; each leaves out some rows."""
+        row = int(rng.integers(len(self.table.rows)))
+        clauses = [c for c in self.clauses(row) if count <= c.mask.sum() < len(self.table.rows)]
+        if not clauses:
+            return None
+        order = [clauses[i] for i in rng.permutation(len(clauses)).tolist()]
+        if size == 1:
+            fit = [[clause] for clause in order if clause.mask.sum() == count]
+        else:
+            fit = [
+                [a, b]
+                for i, a in enumerate(order[:12])
+                for b in order[i + 1 : 16]
+                if a.column is not b.column
+                and min(a.mask.sum(), b.mask.sum()) > count
+                and (a.mask & b.mask).sum() == count
+            ]
+        if not fit:
+            return None
+        chosen = sorted(fit[0], key=lambda clause: (clause.column.is_numeric, clause.column.position))
+        rows = np.flatnonzero(np.logical_and.reduce([clause.mask for clause in chosen])).tolist()
+        return chosen, rows
+
+    def same(self, count: int, rng: np.random.Generator) -> Draft | None:
+        """Ask which rows share a value with a named row."""
+        columns = [
+            c
+            for c in self.asked
+            if c.kind == CATEGORY and wording.can_ask(c) and not c.is_plural and " of the " not in c.noun
+        ]
+        if count < 2 or count > _MAX_ANSWERS or not columns or not self.noun:
+            return None
+        column = _one_of(columns, rng)
+        rows = self.some(1, rng, lambda row: self.has_value(column, row) and column.counts[column.cells[row]] == count)
+        if not rows:
+            return None
+        key, cell = self.key.cells[rows[0]], column.cells[rows[0]]
+        given = self.named(rows)
+        sql = (
+            f"SELECT {self.key.sql} FROM table_rows WHERE {column.sql} = (SELECT {column.sql} FROM table_rows"
+            f" WHERE {given}) AND {self.key.sql} <> {literal(key)}"
+        )
+        uses = f"{given} OR {column.sql} = {literal(cell)}"
+        used = tuple(row for row, other in enumerate(column.cells) if other == cell)
+        name = "same" if count > 2 else "same_one"
+        text = wording.drawn(name, rng, rows=self.nouns, row=self.noun, noun=column.noun, key=self.name(rows[0]))
+        return Draft("same", text, sql, uses, used, self.topics(rows))
+
+    # -- named rows ---------------------------------------------------------------------------------------------------
+
+    def _extreme(self, column: Column, rows: Sequence[int], *, is_high: bool) -> bool:
+        """Return whether one of the rows has the largest (smallest) number alone."""
+        values = sorted((column.numbers[row] or 0 for row in rows), reverse=is_high)
+        return values[0] != values[1]
+
+    def _numbered(
+        self, count: int, rng: np.random.Generator, columns: Sequence[Column]
+    ) -> tuple[Column, list[int]] | None:
+        if count < 2 or not columns:
+            return None
+        column = _one_of(columns, rng)
+        rows = self.some(count, rng, lambda row: column.numbers[row] is not None and self.has_value(column, row))
+        return (column, rows) if rows else None
+
+    def which(self, column: Column, *, is_high: bool, count: int) -> str:
+        """Return *with the largest area*, or *that was founded first*."""
+        most = column.extremes[0 if is_high else 1]
+        most = _COMPARED[most] if count == 2 else most
+        last = column.noun.rpartition(" ")[2]
+        if column.kind == YEAR and english.is_participle(last):
+            return f"that was {column.noun} {('later' if count == 2 else 'last') if is_high else 'first'}"
+        return f"with {'' if most in ('more', 'fewer') else 'the '}{most} {column.noun}"
+
+    def compare(self, count: int, rng: np.random.Generator) -> Draft | None:
+        """Ask for a cell of that named row whose number is the largest or the smallest."""
+        found = self._numbered(count, rng, self.numeric)
+        is_high = bool(rng.random() < 0.65)
+        if found is None or not self._extreme(found[0], found[1], is_high=is_high):
+            return None
+        column, rows = found
+        columns = [c for c in self.asked if c is not column and all(self.has_value(c, row) for row in rows)
+                   and len({c.cells[row] for row in rows}) > 1 and len(c.counts) > 2]  # fmt: skip
+        if not columns:
+            return None
+        asked = _one_of(columns, rng)
+        order = "DESC" if is_high else "ASC"
+        sql = f"SELECT {asked.sql} FROM table_rows WHERE {self.guarded(rows)}"
+        sql += f" ORDER BY {column.number_sql} {order} LIMIT 1"
+        question = wording.lookup(asked, f"the one {self.which(column, is_high=is_high, count=count)}", rng)
+        text = wording.drawn(
+            "only" if count > 2 else "only_two", rng, keys=self.names(rows), question=wording.continued(question)
+        )
+        return Draft("compare", text, sql, self.named(rows), tuple(sorted(rows)), self.topics(rows))
+
+    def highest(self, count: int, rng: np.random.Generator) -> Draft | None:
+        """Ask for the largest or the smallest number of named rows."""
+        found = self._numbered(count, rng, [c for c in self.numeric if wording.can_ask(c) and not c.is_count])
+        is_high = bool(rng.random() < 0.65)
+        if found is None or not self._extreme(found[0], found[1], is_high=is_high):
+            return None
+        column, rows = found
+        most = column.extremes[0 if is_high else 1]
+        unit = f" in {column.unit}" if column.unit else ""
+        order = "DESC" if is_high else "ASC"
+        sql = f"SELECT {column.sql} FROM table_rows WHERE {self.guarded(rows)}"
+        sql += f" ORDER BY {column.number_sql} {order} LIMIT 1"
+        name = "highest" if count > 2 else "highest_two"
+        most = most if count > 2 else _COMPARED[most]
+        text = wording.drawn(name, rng, most=most, noun=column.noun, keys=self.names(rows), unit=unit,
+                             a=self.name(rows[0]), b=self.name(rows[1]))  # fmt: skip
+        return Draft("highest", text, sql, self.named(rows), tuple(sorted(rows)), self.topics(rows))
+
+    def sum(self, count: int, rng: np.random.Generator) -> Draft | None:
+        """Ask for the sum of two to five named rows."""
+        found = self._numbered(count, rng, [c for c in self.numeric if c.adds_up]) if count <= 5 else None
+        if found is None:
+            return None
+        column, rows = found
+        unit = f" in {column.unit}" if column.unit else ""
+        name = "sum_count" if column.is_count else "sum"
+        text = wording.drawn(name, rng, noun=column.noun, keys=self.names(rows), unit=unit)
+        sql = f"SELECT {_number_text(column, f'sum({column.number_sql})')} FROM table_rows WHERE {self.named(rows)}"
+        sql += f" HAVING count({column.number_sql}) = {count}"
+        return Draft("sum", text, sql, self.named(rows), tuple(sorted(rows)), self.topics(rows))
+
+    def difference(self, count: int, rng: np.random.Generator) -> Draft | None:
+        """Ask for the difference of the numbers of two named rows."""
+        columns = [c for c in self.numeric if c.kind == NUMBER or english.is_participle(c.noun.rpartition(" ")[2])]
+        found = self._numbered(count, rng, columns) if count == 2 else None
+        if found is None or not self._extreme(found[0], found[1], is_high=True):
+            return None
+        column, rows = found
+        low, high = sorted(rows, key=lambda row: column.numbers[row] or 0)
+        name = "difference_year" if column.kind == YEAR else "difference_count" if column.is_count else "difference"
+        name, unit = ("difference_unit", column.unit) if column.unit and name == "difference" else (name, "")
+        more = _COMPARED[column.extremes[0]]
+        text = wording.drawn(
+            name, rng, noun=column.noun, high=self.name(high), low=self.name(low), unit=unit, more=more
+        )
+        number = column.number_sql
+        sql = (
+            f"SELECT {_number_text(column, f'max({number}) - min({number})')} FROM table_rows WHERE {self.named(rows)}"
+        )
+        sql += f" HAVING count({number}) = 2"
+        return Draft("difference", text, sql, self.named(rows), tuple(sorted(rows)), self.topics(rows))
+
+    def count_among(self, count: int, rng: np.random.Generator) -> Draft | None:
+        """Ask how many of three or more named rows meet a condition; some do, and some do not."""
+        rows = self.some(count, rng) if count > 2 else []
+        if not rows:
+            return None
+        found = [
+            clause
+            for clause in self.clauses(rows[0])
+            if clause.several
+            and clause.mask.sum() > 2
+            and 0 < clause.mask[rows].sum() < count
+            and all(self.has_value(clause.column, r) for r in rows)
+        ]
+        if not found:
+            return None
+        clause = _one_of(found, rng)
+        text = wording.drawn("among", rng, keys=self.names(rows), predicate=clause.several)
+        sql = (
+            f"SELECT CAST(count(*) FILTER (WHERE {clause.sql}) AS VARCHAR) FROM table_rows WHERE {self.named(rows)}"
+            f" HAVING count(*) = {count}"
+        )
+        return Draft(
+            "count among", text, sql, self.named(rows), tuple(sorted(rows)), (*self.topics(rows), *clause.values)
+        )
+
+
+def _one_of(options: Sequence[_T], rng: np.random.Generator) -> _T:
+    return options[int(rng.integers(len(options)))]
+
+
+def _topics(clauses: Sequence[Clause]) -> tuple[str, ...]:
+    return tuple(value for clause in clauses for value in clause.values)
+
+
+def _number_text(column: Column, sql: str) -> str:
+    """Return a number as text in SQL, with the decimals of a column."""
+    if column.decimals:
+        return f"format('{{:.{column.decimals}f}}', {sql})"
+    if any("," in cell for cell in column.counts):
+        return f"format('{{:,}}', CAST({sql} AS BIGINT))"
+    return f"CAST(CAST({sql} AS BIGINT) AS VARCHAR)"

@@ -1,0 +1,280 @@
+"""Instances over tables, from SQL templates: the forms *table* and *table+text* (section 3.2 of the paper).
+
+Positive units are the rows (and passages) that the query of a question reads. Noise are the other rows of the table,
+synthesized rows, and for *table+text* the other passages.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from kbkit.benchmarks.evidence import Matcher, leaks
+from kbkit.benchmarks.pipeline import Progress
+from kbkit.benchmarks.ska import tables as sources
+from kbkit.benchmarks.ska import wording
+from kbkit.benchmarks.ska.columns import KEY, NAME
+from kbkit.benchmarks.ska.drafts import Draft, Drafter
+from kbkit.benchmarks.ska.instances import PASSAGE, ROW, Instance, Provenance, Unit
+from kbkit.benchmarks.ska.noise import RULE, SAFE
+from kbkit.benchmarks.ska.solve import Solver
+from kbkit.benchmarks.ska.statements import check
+from kbkit.benchmarks.ska.synthesize import synthesize
+from kbkit.benchmarks.ska.table_text import TextDrafter
+from kbkit.benchmarks.ska.tables import TableData
+from kbkit.kb import KnowledgeBase
+from kbkit.stores.scratch import Scratch
+
+NOISE_ROWS = 1_200
+"""Rows of noise, enough for 24k tokens."""
+NOISE_PASSAGES = 700
+"""Passages of noise (the paper has 662 on average)."""
+
+
+_ROWS = {1: 0.2, 2: 0.2, 3: 0.18, 4: 0.13, 5: 0.13, 6: 0.07, 7: 0.05, 8: 0.04}
+"""Fractions of questions by number of positive rows: 3.4 on average, as in the paper's Table 1."""
+_KINDS: dict[str, tuple[float, int, int]] = {
+    "lookup": (1.0, 1, 1),
+    "lookup by conditions": (0.7, 1, 1),
+    "filter": (0.35, 1, 6),
+    "compare": (1.0, 2, 8),
+    "highest": (0.5, 2, 8),
+    "sum": (1.0, 2, 5),
+    "difference": (1.0, 2, 2),
+    "same": (0.3, 2, 5),
+    "count among": (0.6, 3, 8),
+}
+"""Kinds of questions: weight, and numbers of positive rows."""
+_KIND_TRIES = 6
+_TRIES = 40
+"""Attempts at one question, per table."""
+
+
+class Extended:
+    """A table with its synthesized rows, spread at random among the original ones.
+
+    ``order`` has, for each position, the number of an original row, or -1 - the number of a synthesized one.
+    """
+
+    def __init__(self, table: TableData, rows: Sequence[list[str]], seed: int) -> None:
+        self.table, self.synthesized = table, rows
+        total = len(table.rows) + len(rows)
+        rng = np.random.default_rng((seed, total))
+        at = np.sort(rng.choice(total, len(rows), replace=False)) if rows else np.empty(0, np.int64)
+        self.order = np.full(total, 0)
+        free = np.ones(total, bool)
+        free[at] = False
+        self.order[free] = np.arange(len(table.rows))
+        self.order[at] = -1 - np.arange(len(rows))
+        self.position = {int(row): place for place, row in enumerate(self.order.tolist())}
+
+    def cells(self, row: int) -> list[str]:
+        """Return the cells of an original row, or of a synthesized one by its negative number."""
+        return self.table.rows[row] if row >= 0 else self.synthesized[-1 - row]
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """All rows with their cells, and ``kbkit_row``, the number in ``order``."""
+        columns = list(zip(*(self.cells(row) for row in self.order.tolist()), strict=True))
+        data = {name: pl.Series(cells, dtype=pl.String) for name, cells in zip(self.table.header, columns, strict=True)}
+        return pl.DataFrame({**data, "kbkit_row": pl.Series(self.order, dtype=pl.Int64)})
+
+    def meeting(self, condition: str, scratch: Scratch) -> set[int]:
+        """Return the rows for which a condition in SQL holds."""
+        sql = f"SELECT kbkit_row FROM table_rows WHERE {condition}"
+        return {row for (row,) in scratch.rows(sql, {"table_rows": self.frame})}
+
+
+def make(
+    kb: KnowledgeBase,
+    count: int,
+    seed: int,
+    *,
+    text: bool,
+    noise_rows: int = NOISE_ROWS,
+    noise_passages: int = NOISE_PASSAGES,
+    reasons: Counter[str] | None = None,
+    progress: Progress = lambda *_: None,
+) -> list[Instance]:
+    """Return up to ``count`` instances over the tables of a KB; the same seed gives the same bytes.
+
+    ``text`` makes instances of the form *table+text*. ``reasons`` counts why tables and drafts were left out.
+    """
+    reasons = Counter() if reasons is None else reasons
+    found = list(sources.tables(kb, reasons))
+    matcher = Matcher(kb) if text else None
+    made = from_tables(found, count, seed, matcher, kb.schema.name, noise_rows, noise_passages, reasons)
+    result = []
+    for instance in made:
+        result.append(instance)
+        progress("instances", len(result), count)
+    return result
+
+
+def from_tables(
+    tables: Sequence[TableData],
+    count: int,
+    seed: int,
+    matcher: Matcher | None = None,
+    source: str = "",
+    noise_rows: int = NOISE_ROWS,
+    noise_passages: int = NOISE_PASSAGES,
+    reasons: Counter[str] | None = None,
+) -> Iterator[Instance]:
+    """Yield instances over tables in turn; with a ``matcher`` of the form *table+text*, else of the form *table*."""
+    reasons = Counter() if reasons is None else reasons
+    makers = [
+        _Maker(table, seed, matcher, source, (noise_rows, noise_passages), _names_of(tables), reasons)
+        for table in tables
+        if matcher is None or table.passages
+    ]
+    done, waiting = 0, list(makers)
+    with Solver() as solver, Scratch() as scratch:
+        while waiting and done < count:
+            for maker in list(waiting):
+                instance = maker.next(done, solver, scratch)
+                if instance is None:
+                    waiting.remove(maker)
+                    continue
+                done += 1
+                yield instance
+                if done == count:
+                    return
+
+
+def _names_of(tables: Sequence[TableData]) -> dict[str, list[str]]:
+    """Return the names in all tables by header."""
+    found: dict[str, dict[str, None]] = {}
+    for table in tables:
+        for column in table.columns:
+            if column.kind in (KEY, NAME) and not wording.is_vague(column.name):
+                found.setdefault(column.name.casefold(), {}).update(dict.fromkeys(column.counts))
+    return {name: list(values) for name, values in found.items()}
+
+
+class _Maker:
+    """Makes the instances of one table."""
+
+    def __init__(
+        self,
+        table: TableData,
+        seed: int,
+        matcher: Matcher | None,
+        source: str,
+        noise: tuple[int, int],
+        names: dict[str, list[str]],
+        reasons: Counter[str],
+    ) -> None:
+        self._table, self._seed, self._source, self._names, self._reasons = table, seed, source, names, reasons
+        self._noise_rows, self._noise_passages = noise
+        self._form = "table+text" if matcher else "table"
+        self._rng = np.random.default_rng((seed, *table.id.encode()))
+        drafter = Drafter(table)
+        self._draft: Callable[[], Draft | None]
+        if matcher:
+            by_text = TextDrafter(drafter, matcher)
+            self._draft = lambda: by_text.draft(self._rng)
+        else:
+            self._draft = lambda: self._by_rows(drafter)
+        self._asked: set[str] = set()
+
+    @cached_property
+    def extended(self) -> Extended:
+        """The table with its synthesized rows: somewhat more than are needed, because some are left out."""
+        missing = self._noise_rows - len(self._table.rows)
+        wanted = int(missing * 1.02) + 10 if missing > 0 else 0
+        rows = synthesize(self._table.header, self._table.rows, wanted, self._seed, self._names)
+        return Extended(self._table, rows, self._seed)
+
+    def _by_rows(self, drafter: Drafter) -> Draft | None:
+        counts, weights = list(_ROWS), np.array(list(_ROWS.values()))
+        count = counts[int(self._rng.choice(len(counts), p=weights / weights.sum()))]
+        kinds = [name for name, (_, low, high) in _KINDS.items() if low <= count <= high]
+        weight = np.array([_KINDS[name][0] for name in kinds])
+        order = self._rng.choice(len(kinds), len(kinds), replace=False, p=weight / weight.sum())
+        for kind in order.tolist():
+            for _ in range(_KIND_TRIES):
+                draft = drafter.makers[kinds[kind]](count, self._rng)
+                if draft is not None:
+                    return draft
+        return None
+
+    def next(self, number: int, solver: Solver, scratch: Scratch) -> Instance | None:
+        """Return another instance; None if there seems to be none."""
+        for _ in range(_TRIES):
+            draft = self._draft()
+            if draft is None or draft.question in self._asked:
+                continue
+            self._asked.add(draft.question)
+            instance, reason = self._instance(draft, number, solver, scratch)
+            if instance is not None:
+                return instance
+            self._reasons[reason] += 1
+        return None
+
+    def _instance(self, draft: Draft, number: int, solver: Solver, scratch: Scratch) -> tuple[Instance | None, str]:
+        """Return the instance of a draft, or the reason why there is none."""
+        meeting = self.extended.meeting(draft.uses, scratch)
+        if {row for row in meeting if row >= 0} != set(draft.rows):
+            return None, "the query uses other rows than those intended"
+        used = set(draft.passages)
+        positive = [self._row(row, "p", i) for i, row in enumerate(draft.rows)]
+        positive += [self._passage(p, "p", len(draft.rows) + i) for i, p in enumerate(draft.passages)]
+        instance = Instance(
+            f"{self._form}-{number}",
+            self._form,
+            draft.question,
+            [],
+            positive,
+            self._noise(draft, meeting, used),
+            Provenance(
+                self._source, draft.kind, self._source, self._table.id, "sql", sql=draft.sql, topics=list(draft.topics)
+            ),
+            self._table.title,
+            self._table.header,
+        )
+        answers = sorted(solver.answers(instance, instance.positive))
+        instance = replace(instance, answers=answers)
+        if not answers or any(answer.strip().casefold() in wording.EMPTY for answer in answers):
+            return None, "no answer"
+        if leaks(draft.question, answers):
+            return None, "the question names its answer"
+        failed = check(instance, solver)
+        return (None, failed[0]) if failed else (instance, "")
+
+    def _row(self, row: int, letter: str, number: int) -> Unit:
+        position = self.extended.position[row]
+        if row >= 0:
+            source = [self._table.id, str(self._table.places[row])]
+            return Unit(f"{letter}{number}", ROW, self._table.rows[row], source, position)
+        return Unit(f"{letter}{number}", ROW, self.extended.cells(row), [self._table.id, ""], position, RULE, SAFE)
+
+    def _passage(self, passage: int, letter: str, number: int) -> Unit:
+        link = self._table.texts[passage]
+        return Unit(f"{letter}{number}", PASSAGE, [link.title, link.text], [link.node, link.field, ""])
+
+    def _noise(self, draft: Draft, meeting: set[int], used: set[int]) -> list[Unit]:
+        """Return the noise in random order: all original rows or a sample, synthesized rows, and passages."""
+        rng = np.random.default_rng((self._seed, *draft.question.encode()))
+        original = [row for row in range(len(self._table.rows)) if row not in meeting]
+        if len(original) > self._noise_rows:
+            kept = rng.choice(original, self._noise_rows, replace=False).tolist()
+            original = list(dict.fromkeys((*draft.hard, *kept)))[: self._noise_rows]
+        free = [-1 - i for i in range(len(self.extended.synthesized)) if -1 - i not in meeting]
+        rows = [*original, *free[: max(0, self._noise_rows - len(original))]]
+        units = [(True, row) for row in rows]
+        if self._form != "table":
+            others = [p for p in range(len(self._table.texts)) if p not in used]
+            if len(others) > self._noise_passages:
+                others = rng.choice(others, self._noise_passages, replace=False).tolist()
+            units += [(False, p) for p in dict.fromkeys((*draft.hard_passages, *others))]
+        order: Iterable[int] = rng.permutation(len(units)).tolist()
+        return [
+            self._row(units[i][1], "n", n) if units[i][0] else self._passage(units[i][1], "n", n)
+            for n, i in enumerate(order)
+        ]

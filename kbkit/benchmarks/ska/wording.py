@@ -1,0 +1,173 @@
+"""English for questions over tables: what a cell is called, conditions as clauses, and frames."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from kbkit.answers import articles, english
+from kbkit.benchmarks.ska.columns import CATEGORY, CODE, DATE, NAME, NUMBER, YEAR, Column
+from kbkit.benchmarks.ska.tables import TableData
+from kbkit.benchmarks.stark.sentences import entity_name
+
+_NO_NOUN = frozenset(("name", "title", "full name", "term", "item", "property", "names", "titles", "common name"))
+_NOUNS = frozenset(("cast", "cost", "cut", "head", "lead", "read", "record", "set", "spread", "run", "result", "score"))
+"""Nouns that are participles as well."""
+_MANY_WORDS = 5
+EMPTY = frozenset(
+    ("", "-", "–", "—", "?", "n/a", "na", "none", "unknown", "tba", "tbd", "no", "yes", "nil", "null", "x")
+)
+"""Cells that say nothing, in lower case; no question asks for them."""
+
+
+@cache
+def frames() -> dict[str, list[str]]:
+    """Return the frames that ship with kbkit."""
+    return tomllib.loads(Path(__file__).with_name("frames.toml").read_text(encoding="utf-8"))
+
+
+def drawn(name: str, rng: np.random.Generator, **values: str) -> str:
+    """Return a frame with its values, chosen at random."""
+    pool = frames()[name]
+    text = pool[int(rng.integers(len(pool)))].format(**values)
+    return text[:1].upper() + text[1:]
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Return *a*, *a and b*, or *a, b and c*."""
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+
+
+def row_noun(table: TableData) -> str:
+    """Return what a row is about, in the singular: *country*; "" if the table does not say."""
+    if table.noun or table.key is None:
+        return table.noun
+    noun = re.sub(r" (?:name|title)$", "", table.key.noun)
+    if not noun or noun.casefold() in _NO_NOUN or " or " in noun:
+        return ""
+    if english.is_plural(noun):
+        return noun[:-3] + "y" if noun.endswith("ies") else noun[:-1] if not noun.endswith("ss") else noun
+    return noun
+
+
+def is_vague(header: str) -> bool:
+    """Return whether a header does not say what kind of thing its names are of: *Name*, *Title*."""
+    return header.casefold() in _NO_NOUN
+
+
+def called(table: TableData, name: str) -> str:
+    """Return the name of a row as it stands within a sentence."""
+    if table.node_type:
+        return entity_name(name, table.node_type, table.article)
+    is_title = "title" in (table.key.noun if table.key else "") or name[:1] in "\"'“‘"
+    bare = name.strip('"“”')
+    is_odd = bool(re.match(r"[\W\d]|[a-z]", bare)) or len(bare.split()) > _MANY_WORDS or bare[-1:] in "?!:,"
+    if is_title or is_odd or "," in bare or " and " in bare:
+        return english.quoted(bare)
+    noun = row_noun(table)
+    return articles.named(bare, "country" if noun in ("nation", "team", "territory") else noun)
+
+
+def value(text: str) -> str:
+    """Return a value of a column as it stands within a sentence."""
+    return english.quoted(text) if re.match(r"[\W\d]|[a-z]", text) or len(text.split()) > _MANY_WORDS else text
+
+
+def thing(column: Column, key: str) -> str:
+    """Return *the area of Chad in km²*, or *the number of votes of X*."""
+    if column.is_count:
+        return f"the number of {column.noun} of {key}"
+    unit = f" in {column.unit}" if column.unit else ""
+    return f"the {column.noun}{unit} of {key}" if _is_long(key) else f"the {column.noun} of {key}{unit}"
+
+
+def _is_long(key: str) -> bool:
+    """Return whether a row is described by a clause, which words after it would seem to belong to."""
+    return bool(re.match(r"the .* (?:whose|with|that|from|by|in) ", key))
+
+
+def lookup(column: Column, key: str, rng: np.random.Generator) -> str:
+    """Return a question for a cell of a row; "" if the column cannot be worded."""
+    short = "" if _is_long(key) else "_short"
+    last = column.noun.rpartition(" ")[2]
+    values = {"key": key, "noun": column.noun, "by": column.by, "thing": thing(column, key)}
+    if column.by:
+        name = "by"
+    elif english.is_participle(last) and column.kind in (YEAR, DATE):
+        name = "year_by" if column.kind == YEAR else "date_by"
+    elif not can_ask(column):
+        return ""
+    elif column.kind == YEAR and column.noun == "year":
+        name = "year"
+    elif column.is_count:
+        name = "count"
+    elif english.is_person(column.noun):
+        name = "who"
+    else:
+        name = "plural" if column.is_plural else "lookup"
+    return drawn(name + short if name + short in frames() else name, rng, **values)
+
+
+def can_ask(column: Column) -> bool:
+    """Return whether *the NOUN of X* reads well for a column."""
+    if not column.noun or column.by or column.kind not in (NAME, CATEGORY, NUMBER, YEAR, DATE, CODE):
+        return False
+    last = column.noun.rpartition(" ")[2]
+    return not english.is_participle(last) or last in _NOUNS
+
+
+def continued(question: str) -> str:
+    """Return a question as it stands after a phrase: with a small letter, unless it begins with *I*."""
+    return question if question.startswith("I ") else question[:1].lower() + question[1:]
+
+
+# -- conditions -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A condition on rows: SQL over ``table_rows``, the rows that meet it, and its wording.
+
+    ``one`` and ``several`` are predicates ("" if there is none), ``after`` follows a noun (*directed by X*), ``whose``
+    follows *whose*.
+    """
+
+    column: Column
+    sql: str
+    mask: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    one: str = ""
+    several: str = ""
+    after: str = ""
+    whose: str = ""
+    values: tuple[str, ...] = ()
+
+
+def noun_phrase(noun: str, clauses: Sequence[Clause]) -> str:
+    """Return a noun (singular or plural) with conditions."""
+    after = [clause.after for clause in clauses if clause.after]
+    whose = [clause.whose for clause in clauses if not clause.after]
+    amounts = [text for text in after if text.startswith("with ")]
+    others = [text for text in after if not text.startswith("with ")]
+    joined = ["with " + listed([text.removeprefix("with ") for text in amounts])] if amounts else []
+    ends = ["whose " + " and whose ".join(whose)] if whose else []
+    if ends and joined:  # X with a score of 8 whose country is Y: the score would seem to have a country
+        return " ".join([noun, *others, *ends, "and that have" if noun_is_plural(noun) else "and that has",
+                         joined[0].removeprefix("with ")])  # fmt: skip
+    return " ".join([noun, *others, *joined, *ends])
+
+
+def noun_is_plural(noun: str) -> bool:
+    """Return whether a noun phrase is plural."""
+    return english.is_plural(noun)
+
+
+def predicate(clauses: Sequence[Clause], *, is_plural: bool) -> str:
+    """Return conditions as one predicate; "" if one has none."""
+    parts = [clause.several if is_plural else clause.one for clause in clauses]
+    return " and ".join(parts) if all(parts) else ""
