@@ -1,9 +1,8 @@
-"""Commands for SKA-Bench that need people: ska annotate, agreement, revise."""
+"""Commands for SKA-Bench that need people: ska annotate, review, agreement, revise."""
 
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,12 +10,12 @@ import typer
 from kbkit.cli.asking import choice
 from kbkit.cli.commands import add
 from kbkit.cli.options import DatasetOutput, Format, Output, Seed, counted, note
+from kbkit.cli.ska_scores import Data
 
 if TYPE_CHECKING:
     from kbkit.benchmarks.ska.annotate import Annotation
     from kbkit.benchmarks.ska.instances import Instance, Unit
 
-Data = Annotated[Path, typer.Argument(metavar="DATASET", help="Folder with instances.jsonl.")]
 Rater = Annotated[str, typer.Option("--rater", metavar="NAME", help="Name of the person who rates.")]
 Raters = Annotated[
     list[str] | None, typer.Option("--raters", metavar="NAME", help="Rater to use (default: all); repeatable.")
@@ -26,6 +25,7 @@ Raters = Annotated[
 def register(ska: typer.Typer) -> None:
     """Add the commands of this file to those for SKA-Bench."""
     add(ska, annotate)
+    add(ska, review)
     add(ska, agreement)
     add(ska, revise)
 
@@ -101,6 +101,60 @@ def _numbers(text: str, largest: int) -> list[int]:
     return sorted({int(word) for word in words})
 
 
+def review(
+    context: typer.Context,
+    dataset: Data,
+    rater: Rater,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Number of instances (0: all).")] = 20,
+    rows: Annotated[int, typer.Option("--rows", metavar="N", min=1, help="Synthesized rows per instance.")] = 10,
+    seed: Seed = 0,
+) -> None:
+    """Judge synthesized rows, in the terminal.
+
+    Shows a question, its answers, its positive units and rows that were synthesized as noise (section 3.2.3 of the
+    paper). Enter the numbers of rows that are unsafe: with them, the answers would change. Verdicts are saved in
+    review/NAME.jsonl after each instance; the next run continues there.
+    """
+    from kbkit.benchmarks.ska import instances
+    from kbkit.benchmarks.ska import review as module
+
+    files = module.files(dataset)
+    done = files.of(rater)
+    waiting = module.sampled(instances.read(dataset), limit, rows, seed)
+    left = [(one, units) for one, units in waiting if any((one.id, unit.id) not in done for unit in units)]
+    finished = len(waiting) - len(left)
+    note(context, [f"{counted(finished, 'instance')} of {len(waiting):,} reviewed; q ends the session"])
+    saved = unsafe = 0
+    for position, (instance, units) in enumerate(left, finished + 1):
+        marked = _ask_unsafe(instance, units, f"{position} of {len(waiting)}")
+        if marked is None:
+            break
+        for number, unit in enumerate(units, 1):
+            files.append(rater, module.Verdict(instance.id, unit.id, number not in marked))
+        saved += len(units)
+        unsafe += len(marked)
+    note(context, [f"{files.path(rater)}: {counted(saved, 'verdict')} added, {unsafe:,} unsafe"])
+
+
+def _ask_unsafe(instance: Instance, units: list[Unit], place: str) -> list[int] | None:
+    """Show an instance and synthesized rows, and ask for those that are unsafe; None to end the session."""
+    from kbkit.display.render import clean
+
+    typer.secho(f"\n{place}: {clean(instance.question)}", bold=True)
+    typer.echo(clean(f"answers: {'; '.join(instance.answers)}"))
+    typer.echo(clean(f"{instance.title}\n      {' | '.join(instance.header)}"))
+    for unit in instance.positive:
+        typer.echo(f"   +  {clean(' | '.join(unit.content))}")
+    for number, unit in enumerate(units, 1):
+        typer.echo(f"{number:>4}  {clean(' | '.join(unit.content))}")
+    answer = choice(
+        "unsafe rows (0: none)",
+        lambda text: text == "0" or _numbers(text, len(units)) != [],
+        f"Enter 0, or numbers from 1 to {len(units)}, such as 2 5",
+    )
+    return None if answer is None else _numbers(answer, len(units))
+
+
 def agreement(
     context: typer.Context, dataset: Data, raters: Raters = None, format: Format = None, output: Output = None
 ) -> None:
@@ -126,11 +180,18 @@ def revise(context: typer.Context, dataset: Data, output: DatasetOutput, raters:
     Writes a new dataset whose positive units are those that most annotators marked, without questions that most of them
     rejected and without rows that were reviewed as unsafe.
     """
-    from kbkit.benchmarks.ska import annotate as module
+    from kbkit.benchmarks.ska import annotate as annotations
     from kbkit.benchmarks.ska import instances
+    from kbkit.benchmarks.ska import review as reviews
 
-    found = module.files(dataset).all(raters or ())
-    kept, left_out = module.apply(instances.read(dataset), found)
+    loaded = instances.read(dataset)
+    chosen = set(raters or ())
+    by_rater = {name: own for name, own in annotations.files(dataset).all().items() if not chosen or name in chosen}
+    verdicts = reviews.judged(loaded, (one for own in reviews.files(dataset).all().values() for one in own.values()))
+    kept, left_out = annotations.apply(reviews.without_unsafe(loaded, verdicts), by_rater)
     path = instances.write(output, kept)
-    reasons = [f"{count} left out: {reason}" for reason, count in left_out.items()]
-    note(context, [f"{path}: {counted(len(kept), 'instance')}", *reasons])
+    lines = [f"{path}: {counted(len(kept), 'instance')}"]
+    if verdicts:
+        safe = sum(verdicts.values())
+        lines.append(f"Safe rows: {safe / len(verdicts):.1%} of {len(verdicts):,} reviewed (the paper: 92.5%)")
+    note(context, [*lines, *(f"{count} left out: {reason}" for reason, count in left_out.items())])

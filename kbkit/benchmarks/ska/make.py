@@ -1,0 +1,250 @@
+"""Make SKA-Bench instances from KBs (section 3.2 of the paper), one table of rows for each form of knowledge.
+
+Instances come from the graph, from tables, or from published questions; each has been checked when it arrives here. An
+interrupted run continues with the first form that it had not finished.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from kbkit.benchmarks.dataset import ABOUT, QUERIES, check_at_least, check_seed
+from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, Row, Stage, generation, models, origin
+from kbkit.benchmarks.ska import graph, instances, noise, positive, published, synthesize_model, table_questions
+from kbkit.benchmarks.ska.instances import FORMS, Instance
+from kbkit.benchmarks.ska.published import PublishedSettings
+from kbkit.benchmarks.ska.solve import Solver
+from kbkit.directory.files import write_files
+from kbkit.errors import BadInputError, KbError, Option, UnknownNameError
+from kbkit.kb import KnowledgeBase
+from kbkit.llm.calls import Calls
+
+TOKENS = 24_000
+"""Tokens that the noise of an instance should fill: the paper's largest testbed."""
+PROMPTS = (*synthesize_model.PROMPTS, positive.CHECK, positive.CHOOSE)
+_GRAPH_FORMS = {"kg": False, "kg+text": True}
+"""The forms of graphs, and whether they have texts; those of tables are the others."""
+
+
+@dataclass(frozen=True)
+class SkaSettings:
+    """Settings of a dataset.
+
+    ``count`` is the number of instances of each of the ``forms`` (empty: all that the KBs allow), ``tokens`` what the
+    noise of an instance should fill. ``questions`` are files of published questions, or folders of ``stark make`` and
+    ``quest make``, used instead of new questions. With models, ``model_rows`` of the synthesized rows of each table are
+    theirs.
+    """
+
+    count: int
+    seed: int = 0
+    forms: tuple[str, ...] = ()
+    tokens: int = TOKENS
+    questions: tuple[Path, ...] = ()
+    model_rows: int = 40
+
+    def __post_init__(self) -> None:
+        check_at_least("number of instances", self.count)
+        check_at_least("number of tokens", self.tokens, 1_000)
+        check_at_least("number of rows", self.model_rows, 0)
+        check_seed(self.seed)
+        for form in self.forms:
+            if form not in FORMS:
+                raise UnknownNameError("form", form, FORMS)
+        for path in self.questions:
+            if not path.exists():
+                raise BadInputError(f"{path} does not exist")
+
+    def units(self, number: int) -> int:
+        """Return the number of units of noise, given that for the paper's largest testbed."""
+        return max(1, number * self.tokens // TOKENS)
+
+
+@dataclass(frozen=True)
+class Made(Row):
+    """An instance, or, ``dropped`` for a reason, the ``count`` of questions that were left out for it."""
+
+    instance: Instance | None = None
+    count: int = 1
+
+
+STAGES = {form: Stage(f"{number}_{form.replace('+', '_')}", Made) for number, form in enumerate(FORMS, 1)}
+"""The table of each form."""
+
+
+def make(
+    kbs: Sequence[KnowledgeBase],
+    out: Path,
+    settings: SkaSettings,
+    calls: Calls | None = None,
+    progress: Progress = lambda *_: None,
+    *,
+    replace: bool = False,
+) -> Output:
+    """Make a dataset in the folder ``out`` from one or several KBs, with the models of ``calls`` or without.
+
+    The instances of each form are shared between the KBs. Equal settings give equal bytes. An interrupted run
+    continues; with ``replace`` it starts over. Raises :class:`KbError` if a form that ``settings`` name has no
+    instance, or no form has any.
+    """
+    run = _Run(kbs, settings, calls, progress)
+    pipeline = Pipeline(out, run.about(), progress)
+    with pipeline.started((instances.FILE, ABOUT), replace=replace):
+        made: list[Instance] = []
+        left_out: dict[str, dict[str, int]] = {}
+        for form in settings.forms or FORMS:
+            rows = pipeline.rows(STAGES[form], lambda form=form: run.rows(form))  # type: ignore[misc]
+            found = [row.instance for row in rows if row.instance is not None]
+            if form in settings.forms and not found:
+                raise KbError(f"No instance of the form {form}: {_reasons(rows)}", *_HINT)
+            left_out[form] = {row.dropped: row.count for row in rows if row.dropped}
+            made += found
+        if not made:
+            first = next((reason for reasons in left_out.values() for reason in reasons), "no question was drawn")
+            raise KbError(f"No instance: {first}", *_HINT)
+        counts = Counter(one.form for one in made)
+        report = {"wanted": settings.count, "instances": dict(counts), "left_out": left_out}
+        instances.write(out, made)
+        about = json.dumps({**run.about(), "report": report}, ensure_ascii=False, indent=1)
+        write_files({out / ABOUT: about + "\n"})
+        return Output(out, [], report)
+
+
+_HINT = ("Use another KB, or ", Option("form"), " for other forms")
+
+
+def _reasons(rows: Sequence[Made]) -> str:
+    reasons = [f"{row.dropped} ({row.count:,})" for row in rows if row.dropped]
+    return "; ".join(reasons[:5]) or "no question was drawn"
+
+
+@dataclass
+class _Run:
+    """The inputs of all stages."""
+
+    kbs: Sequence[KnowledgeBase]
+    settings: SkaSettings
+    calls: Calls | None
+    progress: Progress
+    _left_out: Counter[str] = field(default_factory=Counter)
+
+    def about(self) -> dict[str, Any]:
+        """Return everything that the rows depend on."""
+        s = self.settings
+        return {
+            "kbs": [{**origin(kb), **generation(kb)} for kb in self.kbs],
+            "count": s.count,
+            "seed": s.seed,
+            "tokens": s.tokens,
+            "questions": [str(path) for path in s.questions],
+            "model_rows": s.model_rows if self.calls else 0,
+            **models(self.calls, PROMPTS),
+        }
+
+    def rows(self, form: str) -> list[Made]:
+        """Return the rows of a form: its instances, and the reasons for which questions were left out."""
+        reasons: Counter[str] = Counter()
+        found: list[Instance] = []
+        for number, kb in enumerate(self.kbs):
+            wanted = -(-(self.settings.count - len(found)) // (len(self.kbs) - number))
+            if wanted:
+                try:
+                    found += self._instances(kb, form, wanted, reasons)
+                except KbError as error:
+                    reasons[error.message] += 1
+        if form not in _GRAPH_FORMS and self.calls:
+            with Solver() as solver:
+                found = synthesize_model.with_models(found, self.calls, self.settings.model_rows, solver)
+        rows = [Made(one.id, instance=one) for one in _distinct(found)]
+        left_out = sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
+        return rows + [Made(f"left out {n}", count=c, dropped=reason) for n, (reason, c) in enumerate(left_out, 1)]
+
+    def _instances(self, kb: KnowledgeBase, form: str, wanted: int, reasons: Counter[str]) -> list[Instance]:
+        files = [path for path in self.settings.questions if path.is_file()]
+        datasets = tuple(path for path in self.settings.questions if path.is_dir())
+        for path in datasets:
+            if not (path / QUERIES).is_file():
+                raise BadInputError(f"{path} has no {QUERIES}", "Use a folder of kbkit stark make or quest make")
+        if files and not datasets:
+            return self._published(kb, files, form, wanted, reasons)
+        units, seed = self.settings.units, self.settings.seed
+        if form in _GRAPH_FORMS:
+            if not datasets and not self.settings.forms and "table_rows" in kb.schema.extra_tables:
+                return []  # its nodes are rows and pages of tables
+            return graph.make(
+                kb,
+                wanted,
+                seed,
+                text=_GRAPH_FORMS[form],
+                noise_units=units(graph.NOISE_UNITS),
+                files=datasets,
+                progress=self.progress,
+                left_out=reasons,
+            )
+        if datasets:
+            return []  # their questions are about the graph
+        return table_questions.make(
+            kb,
+            wanted,
+            seed,
+            text=form == "table+text",
+            noise_rows=units(table_questions.NOISE_ROWS),
+            noise_passages=units(table_questions.NOISE_PASSAGES),
+            reasons=reasons,
+            progress=self.progress,
+        )
+
+    def _published(
+        self, kb: KnowledgeBase, files: Sequence[Path], form: str, wanted: int, reasons: Counter[str]
+    ) -> list[Instance]:
+        """Return instances of published questions, with synthesized rows where they are about tables."""
+        made, left_out = self._of_files(kb, tuple(files))
+        reasons.update(left_out)
+        found = [one for one in made if one.form == form][:wanted]
+        if form in _GRAPH_FORMS:
+            return found
+        rows = self.settings.units(table_questions.NOISE_ROWS)
+        with Solver() as solver:
+            extended = []
+            for number, one in enumerate(found):
+                self.progress(f"noise of {form}", number, len(found))
+                extended.append(noise.extended(one, rows, self.settings.seed, solver))
+        self.progress(f"noise of {form}", len(found), len(found))
+        return extended
+
+    def _of_files(self, kb: KnowledgeBase, files: tuple[Path, ...]) -> tuple[list[Instance], Counter[str]]:
+        """Return the instances of all forms that question files give, and why others were left out; made once."""
+        key = (kb.directory.path, files)
+        if key not in self._made:
+            reasons: Counter[str] = Counter()
+            settings = PublishedSettings(self.settings.seed, drafts=self.calls is not None)
+            found = [
+                one for path in files for one in published.make(kb, path, settings, self.progress, left_out=reasons)
+            ]
+            if self.calls:
+                found, rounds = positive.annotate(self.calls, found)
+                reasons["the positive units do not derive all answers, as a model says"] += (
+                    rounds[-1].none + rounds[-1].some + rounds[-1].invalid
+                )
+            self._made[key] = found, +reasons
+        return self._made[key]
+
+    @cached_property
+    def _made(self) -> dict[tuple[Path, tuple[Path, ...]], tuple[list[Instance], Counter[str]]]:
+        return {}
+
+
+def _distinct(found: Sequence[Instance]) -> list[Instance]:
+    """Return the instances with a number added to ids that occur several times: two KBs can have one name."""
+    seen: Counter[str] = Counter()
+    result = []
+    for one in found:
+        seen[one.id] += 1
+        result.append(one if seen[one.id] == 1 else replace(one, id=f"{one.id}-{seen[one.id]}"))
+    return result

@@ -1,0 +1,71 @@
+"""Review of synthesized rows by people (section 3.2.3 of the paper): rows that are unsafe are deleted.
+
+A verdict says of a synthesized row whether it is safe: whether the answers of the question stay the same with it. The
+file of a reviewer is ``review/NAME.jsonl`` in the folder of the dataset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from kbkit.benchmarks.dataset import check_seed
+from kbkit.benchmarks.raters import RaterFiles
+from kbkit.benchmarks.ska.instances import Instance, Unit
+from kbkit.errors import KbError
+
+FOLDER = "review"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a reviewer says of a synthesized row: the instance, the id of the unit, and whether it is safe."""
+
+    instance: str
+    unit: str
+    safe: bool
+
+
+def files(folder: Path) -> RaterFiles[Verdict]:
+    """Return the files of the reviewers of a dataset."""
+    return RaterFiles(folder / FOLDER, Verdict, lambda one: (one.instance, one.unit))
+
+
+def sampled(instances: Sequence[Instance], count: int, rows: int, seed: int) -> list[tuple[Instance, list[Unit]]]:
+    """Return ``count`` instances with synthesized rows at random (0: all), each with up to ``rows`` of these rows."""
+    check_seed(seed)
+    fit = [one for one in instances if any(unit.synthesized for unit in one.noise)]
+    rng = np.random.default_rng(seed)
+    chosen = rng.permutation(len(fit)).tolist()[: count or len(fit)]
+    result = []
+    for at in chosen:
+        units = [unit for unit in fit[at].noise if unit.synthesized]
+        kept = sorted(rng.choice(len(units), min(rows, len(units)), replace=False).tolist())
+        result.append((fit[at], [units[i] for i in kept]))
+    return result
+
+
+def judged(instances: Sequence[Instance], given: Iterable[Verdict]) -> dict[tuple[str, str], bool]:
+    """Return whether each judged row, by instance and unit, is safe: whether no reviewer marked it as unsafe.
+
+    Raises :class:`KbError` for a row that no instance has, or that is not synthesized.
+    """
+    known = {(one.id, unit.id) for one in instances for unit in one.noise if unit.synthesized}
+    result: dict[tuple[str, str], bool] = {}
+    for verdict in given:
+        key = (verdict.instance, verdict.unit)
+        if key not in known:
+            message = f"Instance {verdict.instance!r} has no synthesized row {verdict.unit!r}"
+            raise KbError(message, "The rows were reviewed in another version of the dataset: review them again")
+        result[key] = result.get(key, True) and verdict.safe
+    return result
+
+
+def without_unsafe(instances: Sequence[Instance], verdicts: dict[tuple[str, str], bool]) -> list[Instance]:
+    """Return the instances without the rows that are unsafe; the ids of other units stay the same."""
+    return [
+        replace(one, noise=[unit for unit in one.noise if verdicts.get((one.id, unit.id), True)]) for one in instances
+    ]
