@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,6 +20,9 @@ from kbkit.benchmarks.ska.wording import Clause
 _T = TypeVar("_T")
 _MAX_KEY = 60
 _MAX_ANSWERS = 6
+_COMMON = 0.03
+"""Fraction of the rows that must have a value so that questions count named rows that have it."""
+_DECIMALS = re.compile(r"\.(\d+)")
 _COMPARED = {
     "most": "more", "fewest": "fewer", "largest": "larger", "smallest": "smaller", "highest": "higher",
     "lowest": "lower", "longest": "longer", "shortest": "shorter", "latest": "later", "earliest": "earlier",
@@ -309,7 +313,9 @@ class Drafter:
         unit = f" in {column.unit}" if column.unit else ""
         name = "sum_count" if column.is_count else "sum"
         text = wording.drawn(name, rng, noun=column.noun, keys=self.names(rows), unit=unit)
-        sql = f"SELECT {_number_text(column, f'sum({column.number_sql})')} FROM table_rows WHERE {self.named(rows)}"
+        sql = (
+            f"SELECT {_number_text(column, rows, f'sum({column.number_sql})')} FROM table_rows WHERE {self.named(rows)}"
+        )
         sql += f" HAVING count({column.number_sql}) = {count}"
         return Draft("sum", text, sql, self.named(rows), tuple(sorted(rows)), self.topics(rows))
 
@@ -328,10 +334,8 @@ class Drafter:
             name, rng, noun=column.noun, high=self.name(high), low=self.name(low), unit=unit, more=more
         )
         number = column.number_sql
-        sql = (
-            f"SELECT {_number_text(column, f'max({number}) - min({number})')} FROM table_rows WHERE {self.named(rows)}"
-        )
-        sql += f" HAVING count({number}) = 2"
+        result = _number_text(column, rows, f"max({number}) - min({number})")
+        sql = f"SELECT {result} FROM table_rows WHERE {self.named(rows)} HAVING count({number}) = 2"
         return Draft("difference", text, sql, self.named(rows), tuple(sorted(rows)), self.topics(rows))
 
     def count_among(self, count: int, rng: np.random.Generator) -> Draft | None:
@@ -339,11 +343,12 @@ class Drafter:
         rows = self.some(count, rng) if count > 2 else []
         if not rows:
             return None
+        least = max(2, _COMMON * len(self.table.rows))
         found = [
             clause
             for clause in self.clauses(rows[0])
             if clause.several
-            and clause.mask.sum() > 2
+            and clause.mask.sum() > least
             and 0 < clause.mask[rows].sum() < count
             and all(self.has_value(clause.column, r) for r in rows)
         ]
@@ -368,10 +373,8 @@ def _topics(clauses: Sequence[Clause]) -> tuple[str, ...]:
     return tuple(value for clause in clauses for value in clause.values)
 
 
-def _number_text(column: Column, sql: str) -> str:
-    """Return a number as text in SQL, with the decimals of a column."""
-    if column.decimals:
-        return f"format('{{:.{column.decimals}f}}', {sql})"
-    if any("," in cell for cell in column.counts):
-        return f"format('{{:,}}', CAST({sql} AS BIGINT))"
-    return f"CAST(CAST({sql} AS BIGINT) AS VARCHAR)"
+def _number_text(column: Column, rows: Sequence[int], sql: str) -> str:
+    """Return a number as text in SQL, with the decimals of the cells that it is computed of, and with separators."""
+    decimals = max(len("".join(_DECIMALS.findall(column.cells[row]))) for row in rows)
+    separator = "," if any("," in cell for cell in column.counts) else ""
+    return f"format('{{:{separator}.{decimals}f}}', {sql})"

@@ -41,12 +41,12 @@ _ROWS = {1: 0.2, 2: 0.2, 3: 0.18, 4: 0.13, 5: 0.13, 6: 0.07, 7: 0.05, 8: 0.04}
 _KINDS: dict[str, tuple[float, int, int]] = {
     "lookup": (1.0, 1, 1),
     "lookup by conditions": (0.7, 1, 1),
-    "filter": (0.35, 1, 6),
+    "filter": (0.25, 1, 6),
     "compare": (1.0, 2, 8),
     "highest": (0.5, 2, 8),
     "sum": (1.0, 2, 5),
     "difference": (1.0, 2, 2),
-    "same": (0.3, 2, 5),
+    "same": (0.35, 2, 5),
     "count among": (0.6, 3, 8),
 }
 """Kinds of questions: weight, and numbers of positive rows."""

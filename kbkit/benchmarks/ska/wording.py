@@ -157,8 +157,11 @@ def noun_phrase(noun: str, clauses: Sequence[Clause]) -> str:
     joined = ["with " + listed([text.removeprefix("with ") for text in amounts])] if amounts else []
     ends = ["whose " + " and whose ".join(whose)] if whose else []
     if ends and joined:  # X with a score of 8 whose country is Y: the score would seem to have a country
-        return " ".join([noun, *others, *ends, "and that have" if noun_is_plural(noun) else "and that has",
-                         joined[0].removeprefix("with ")])  # fmt: skip
+        is_plural = noun_is_plural(noun)
+        singular = noun[:-1] if is_plural else noun
+        pronoun = "who" if english.is_person(noun) or english.is_person(singular) else "that"
+        joined = [f"and {pronoun} {'have' if is_plural else 'has'} {joined[0].removeprefix('with ')}"]
+        return " ".join([noun, *others, *ends, *joined])
     return " ".join([noun, *others, *joined, *ends])
 
 
