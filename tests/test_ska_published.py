@@ -151,6 +151,7 @@ GRID = Grid("ferries", "Ferries of Orland", HEADER, ROWS)
         ("Which ferry of Ravik is from 1931?", ["Eider"], [4]),
         ("Which water is the ferry with home port Holm on?", ["Lake Tamm"], [2, 3]),
         ("how many ferries are on the River Sull?", ["2"], [4, 5]),
+        ("how many home ports are on Lake Orn?", ["3"], rules.ARITHMETIC),
         ("what is the total number of passengers of the Birk?", ["80"], [1]),
         ("Which ferries are on Lake Orn?", ["Aster", "Birk"], cells.DIFFERENT),
         ("Which ferry has the most passengers?", ["Aster"], rules.ARITHMETIC),
@@ -196,9 +197,9 @@ def test_instances_of_wikitablequestions(published_tables: KnowledgeBase, shared
     reasons: Counter[str] = Counter()
     path = shared_data / QUESTIONS
     made = published.make(published_tables, path, left_out=reasons)
-    assert len(made) == 84
+    assert len(made) == 82
     assert len(made) + reasons.total() == 1_149
-    assert reasons.most_common(2) == [(rules.ARITHMETIC, 676), (rules.ORDER, 256)]
+    assert reasons.most_common(2) == [(rules.ARITHMETIC, 678), (rules.ORDER, 256)]
     with Solver() as solver:
         assert [check(instance, solver) for instance in made] == [[]] * len(made)
     assert {len(instance.units) for instance in made if instance.provenance.table == "csv/204-csv/253.csv"} <= {26}

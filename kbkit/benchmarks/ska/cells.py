@@ -198,9 +198,20 @@ def _count(asked: _Asked, wanted: Sequence[str]) -> Found | None:
     used = {word for c in choice for word in asked.grid.names[c]}
     if rules.words_of_question(rest, "") or any(word not in general and not _like(word, used) for word in rest):
         return None
+    if _repeats(asked, rows):
+        return None
     where, topics = _where(asked, choice)
     sql = f"SELECT count(*)::VARCHAR FROM table_rows WHERE {where} HAVING count(*) > 0"
     return Found(sorted(rows), [str(number)], sql, topics)
+
+
+def _repeats(asked: _Asked, rows: Iterable[int]) -> bool:
+    """Return whether things are counted that occur in several of the rows: *how many players*, with a player twice."""
+    match = _COUNTED.search(asked.text.casefold())
+    counted = words(asked.text[match.end() :])[:2] if match else ()
+    columns = [c for c, name in enumerate(asked.grid.names) if any(_like(word, set(name)) for word in counted)]
+    values = [[asked.grid.values[row][column] for row in rows] for column in columns]
+    return any(len(set(of_column)) < len(of_column) for of_column in values)
 
 
 def _where(asked: _Asked, choice: Sequence[int]) -> tuple[str, list[str]]:
