@@ -14,10 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kbkit
-from kbkit.benchmarks.ska import cells, hybrid, positive, published, published_files, rules, shortest
-from kbkit.benchmarks.ska.cells import Found, Grid
 from kbkit.benchmarks.ska.instances import Instance, Provenance, Unit, numbered, read, write
-from kbkit.benchmarks.ska.published import PublishedSettings
+from kbkit.benchmarks.ska.published import cells, hybrid, positive, rules, shortest
+from kbkit.benchmarks.ska.published import files as published_files
+from kbkit.benchmarks.ska.published import make as published
+from kbkit.benchmarks.ska.published.cells import Found, Grid
+from kbkit.benchmarks.ska.published.make import PublishedSettings
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.statements import check
 from kbkit.errors import BadInputError, KbError

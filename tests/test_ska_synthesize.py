@@ -11,15 +11,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kbkit.benchmarks.ska import noise
-from kbkit.benchmarks.ska.columns import columns_of, number_in
-from kbkit.benchmarks.ska.dependencies import determines, linear_relations
 from kbkit.benchmarks.ska.instances import PASSAGE, ROW, Instance, Provenance, Unit
-from kbkit.benchmarks.ska.names import NameMaker
-from kbkit.benchmarks.ska.noise import extended, safe
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.statements import check
-from kbkit.benchmarks.ska.synthesize import formatted, synthesize
+from kbkit.benchmarks.ska.tables import noise
+from kbkit.benchmarks.ska.tables.columns import columns_of, number_in
+from kbkit.benchmarks.ska.tables.dependencies import determines, linear_relations
+from kbkit.benchmarks.ska.tables.names import NameMaker
+from kbkit.benchmarks.ska.tables.noise import extended, safe
+from kbkit.benchmarks.ska.tables.synthesize import formatted, synthesize
 
 HEADER = ["Team", "City", "Country", "Won", "Lost", "Played", "Budget", "Founded", "Time", "Last final"]
 ROWS = [

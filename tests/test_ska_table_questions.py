@@ -15,16 +15,15 @@ import numpy as np
 import pytest
 
 from kbkit.benchmarks.evidence import Matcher, leaks
-from kbkit.benchmarks.ska import row_review, table_questions
-from kbkit.benchmarks.ska.columns import number_in
-from kbkit.benchmarks.ska.drafts import Draft, Drafter
 from kbkit.benchmarks.ska.instances import PASSAGE, ROW, Instance, Unit, read, write
-from kbkit.benchmarks.ska.noise import safe
-from kbkit.benchmarks.ska.row_review import Verdict
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.statements import check, redundant
-from kbkit.benchmarks.ska.synthesize_model import with_models
-from kbkit.benchmarks.ska.tables import Linked, TableData
+from kbkit.benchmarks.ska.tables import make as table_questions
+from kbkit.benchmarks.ska.tables.by_models import with_models
+from kbkit.benchmarks.ska.tables.columns import number_in
+from kbkit.benchmarks.ska.tables.data import Linked, TableData
+from kbkit.benchmarks.ska.tables.drafts import Draft, Drafter
+from kbkit.benchmarks.ska.tables.noise import safe
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.cache import Cache
@@ -244,7 +243,7 @@ def test_rows_that_share_a_value(drafter: Drafter) -> None:
 SCRIPT = """
 import sys
 from kbkit.benchmarks.rows import to_json
-from kbkit.benchmarks.ska import table_questions
+from kbkit.benchmarks.ska.tables import make as table_questions
 from kbkit.kb import KnowledgeBase
 import json
 with KnowledgeBase(sys.argv[1]) as kb:
@@ -377,29 +376,6 @@ def test_rows_that_a_model_lets_pass_are_checked_by_the_query(lookups: list[Inst
 
 
 # -- review -----------------------------------------------------------------------------------------------------------
-
-
-def test_unsafe_rows_are_deleted_and_the_share_is_reported(by_rows: list[Instance], tmp_path: Path) -> None:
-    given = [one for one in by_rows if one.title == "Players"][:8]
-    chosen = row_review.sampled(given, 5, 4, seed=1)
-    assert row_review.sampled(given, 5, 4, seed=1) == chosen
-    assert [len(rows) for _, rows in chosen] == [4] * 5
-    assert all(unit.synthesized for _, rows in chosen for unit in rows)
-    path = row_review.file_of(tmp_path, "ann")
-    for one, rows in chosen:
-        for number, unit in enumerate(rows):
-            row_review.mark(path, Verdict(one.id, unit.id, number > 0))
-    row_review.mark(path, Verdict(chosen[0][0].id, chosen[0][1][0].id, True))  # changed their mind
-    with path.open("a") as file:
-        file.write('{"instance": "tab')  # killed while writing
-    kept, outcome = row_review.apply(given, row_review.verdicts(path))
-    assert (outcome.judged, outcome.unsafe) == (20, 4)
-    assert outcome.share == pytest.approx(0.8)
-    deleted = {(one.id, rows[0].id) for one, rows in chosen[1:]}
-    left = {(one.id, unit.id) for one in kept for unit in one.noise}
-    assert {(one.id, unit.id) for one in given for unit in one.noise} - left == deleted
-    with Solver() as solver:
-        assert all(check(one, solver) == [] for one in kept)
 
 
 def test_verdicts_that_do_not_fit(by_rows: list[Instance], tmp_path: Path) -> None:

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
-from kbkit.benchmarks.ska import columns, tables
-from kbkit.benchmarks.ska.columns import columns_of, kind_of, number_in, spoken
-from kbkit.benchmarks.ska.tables import TableData, problem, without_numbering
+from kbkit.benchmarks.ska.tables import columns
+from kbkit.benchmarks.ska.tables import data as tables
+from kbkit.benchmarks.ska.tables.columns import columns_of, kind_of, number_in, spoken
+from kbkit.benchmarks.ska.tables.data import TableData, problem, without_numbering
 from kbkit.kb import KnowledgeBase
 
 # -- columns ----------------------------------------------------------------------------------------------------------

@@ -16,10 +16,15 @@ from typing import Any
 
 from kbkit.benchmarks.dataset import ABOUT, QUERIES, check_at_least, check_seed
 from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, Row, Stage, generation, models, origin
-from kbkit.benchmarks.ska import graph, instances, noise, positive, published, synthesize_model, table_questions
+from kbkit.benchmarks.ska import instances
+from kbkit.benchmarks.ska.graphs import make as graph_maker
 from kbkit.benchmarks.ska.instances import FORMS, Instance
-from kbkit.benchmarks.ska.published import PublishedSettings
+from kbkit.benchmarks.ska.published import make as published
+from kbkit.benchmarks.ska.published import positive
+from kbkit.benchmarks.ska.published.make import PublishedSettings
 from kbkit.benchmarks.ska.solve import Solver
+from kbkit.benchmarks.ska.tables import by_models, noise
+from kbkit.benchmarks.ska.tables import make as table_maker
 from kbkit.directory.files import write_files
 from kbkit.errors import BadInputError, KbError, Option, UnknownNameError
 from kbkit.kb import KnowledgeBase
@@ -27,7 +32,7 @@ from kbkit.llm.calls import Calls
 
 TOKENS = 24_000
 """Tokens that the noise of an instance should fill: the paper's largest testbed."""
-PROMPTS = (*synthesize_model.PROMPTS, positive.CHECK, positive.CHOOSE)
+PROMPTS = (*by_models.PROMPTS, positive.CHECK, positive.CHOOSE)
 _GRAPH_FORMS = {"kg": False, "kg+text": True}
 """The forms of graphs, and whether they have texts; those of tables are the others."""
 
@@ -160,7 +165,7 @@ class _Run:
                     reasons[error.message] += 1
         if form not in _GRAPH_FORMS and self.calls:
             with Solver() as solver:
-                found = synthesize_model.with_models(found, self.calls, self.settings.model_rows, solver)
+                found = by_models.with_models(found, self.calls, self.settings.model_rows, solver)
         rows = [Made(one.id, instance=one) for one in _distinct(found)]
         left_out = sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
         return rows + [Made(f"left out {n}", count=c, dropped=reason) for n, (reason, c) in enumerate(left_out, 1)]
@@ -177,25 +182,25 @@ class _Run:
         if form in _GRAPH_FORMS:
             if not datasets and not self.settings.forms and "table_rows" in kb.schema.extra_tables:
                 return []  # its nodes are rows and pages of tables
-            return graph.make(
+            return graph_maker.make(
                 kb,
                 wanted,
                 seed,
                 text=_GRAPH_FORMS[form],
-                noise_units=units(graph.NOISE_UNITS),
+                noise_units=units(graph_maker.NOISE_UNITS),
                 files=datasets,
                 progress=self.progress,
                 left_out=reasons,
             )
         if datasets:
             return []  # their questions are about the graph
-        return table_questions.make(
+        return table_maker.make(
             kb,
             wanted,
             seed,
             text=form == "table+text",
-            noise_rows=units(table_questions.NOISE_ROWS),
-            noise_passages=units(table_questions.NOISE_PASSAGES),
+            noise_rows=units(table_maker.NOISE_ROWS),
+            noise_passages=units(table_maker.NOISE_PASSAGES),
             reasons=reasons,
             progress=self.progress,
         )
@@ -209,7 +214,7 @@ class _Run:
         found = [one for one in made if one.form == form][:wanted]
         if form in _GRAPH_FORMS:
             return found
-        rows = self.settings.units(table_questions.NOISE_ROWS)
+        rows = self.settings.units(table_maker.NOISE_ROWS)
         with Solver() as solver:
             extended = []
             for number, one in enumerate(found):

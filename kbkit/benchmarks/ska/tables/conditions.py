@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from kbkit.answers import english
-from kbkit.benchmarks.ska import wording
-from kbkit.benchmarks.ska.columns import CATEGORY, NAME, NUMBER, YEAR, Column
-from kbkit.benchmarks.ska.wording import Clause
+from kbkit.benchmarks.ska.tables import wording
+from kbkit.benchmarks.ska.tables.columns import CATEGORY, NAME, NUMBER, YEAR, Column
+from kbkit.benchmarks.ska.tables.wording import Clause
 
 _MAX_VALUE = 50
 

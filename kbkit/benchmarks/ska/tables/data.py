@@ -14,7 +14,7 @@ import polars as pl
 
 from kbkit.answers import english
 from kbkit.answers.english import YEARS
-from kbkit.benchmarks.ska.columns import KEY, Column, columns_of
+from kbkit.benchmarks.ska.tables.columns import KEY, Column, columns_of
 from kbkit.benchmarks.stark.sentences import text_noun
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, Join, NodeType, quote

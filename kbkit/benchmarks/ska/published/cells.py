@@ -15,8 +15,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from kbkit.benchmarks.evidence import folded
-from kbkit.benchmarks.ska import rules
-from kbkit.benchmarks.ska.words import WORDS
+from kbkit.benchmarks.ska.published import rules
+from kbkit.benchmarks.ska.published.words import WORDS
 from kbkit.measures.lists import normalize
 from kbkit.schema import literal, quote
 

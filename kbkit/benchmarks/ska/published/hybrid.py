@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from kbkit.benchmarks.evidence import leaks
-from kbkit.benchmarks.ska import rules
-from kbkit.benchmarks.ska.cells import Grid, Named, content_words, named_cells, words
-from kbkit.benchmarks.ska.published_files import AnswerNode
+from kbkit.benchmarks.ska.published import rules
+from kbkit.benchmarks.ska.published.cells import Grid, Named, content_words, named_cells, words
+from kbkit.benchmarks.ska.published.files import AnswerNode
 
 NO_PLACE = "no cell or passage has the answer"
 NOT_TOLD = "nothing in the question tells which place of the answer is meant"

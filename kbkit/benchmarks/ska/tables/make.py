@@ -16,17 +16,17 @@ import polars as pl
 
 from kbkit.benchmarks.evidence import Matcher, leaks
 from kbkit.benchmarks.pipeline import Progress
-from kbkit.benchmarks.ska import tables as sources
-from kbkit.benchmarks.ska import wording
-from kbkit.benchmarks.ska.columns import KEY, NAME
-from kbkit.benchmarks.ska.drafts import Draft, Drafter
 from kbkit.benchmarks.ska.instances import PASSAGE, ROW, Instance, Provenance, Unit
-from kbkit.benchmarks.ska.noise import RULE, SAFE
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.statements import check
-from kbkit.benchmarks.ska.synthesize import synthesize
-from kbkit.benchmarks.ska.table_text import TextDrafter
-from kbkit.benchmarks.ska.tables import TableData
+from kbkit.benchmarks.ska.tables import data as sources
+from kbkit.benchmarks.ska.tables import wording
+from kbkit.benchmarks.ska.tables.columns import KEY, NAME
+from kbkit.benchmarks.ska.tables.data import TableData
+from kbkit.benchmarks.ska.tables.drafts import Draft, Drafter
+from kbkit.benchmarks.ska.tables.noise import RULE, SAFE
+from kbkit.benchmarks.ska.tables.synthesize import synthesize
+from kbkit.benchmarks.ska.tables.texts import TextDrafter
 from kbkit.kb import KnowledgeBase
 from kbkit.stores.scratch import Scratch
 

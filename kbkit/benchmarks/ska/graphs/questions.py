@@ -22,7 +22,7 @@ from kbkit.answers.templates import Template
 from kbkit.benchmarks.dataset import QUERIES
 from kbkit.benchmarks.evidence import Matcher
 from kbkit.benchmarks.pipeline import Item
-from kbkit.benchmarks.ska.subgraphs import two_way
+from kbkit.benchmarks.ska.graphs.subgraphs import two_way
 from kbkit.benchmarks.stark import relational
 from kbkit.benchmarks.stark.answer_counts import Target
 from kbkit.benchmarks.stark.fuse import Wording

@@ -14,7 +14,7 @@ import numpy as np
 from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.ska.instances import ROW, Instance, Unit, numbered
 from kbkit.benchmarks.ska.solve import Solver
-from kbkit.benchmarks.ska.synthesize import synthesize
+from kbkit.benchmarks.ska.tables.synthesize import synthesize
 from kbkit.measures.lists import normalize
 
 RULE = "rule"

@@ -11,11 +11,11 @@ from typing import TypeVar
 import numpy as np
 
 from kbkit.answers import english
-from kbkit.benchmarks.ska import wording
-from kbkit.benchmarks.ska.columns import CATEGORY, NUMBER, YEAR, Column
-from kbkit.benchmarks.ska.conditions import amounts, equal, literal
-from kbkit.benchmarks.ska.tables import TableData
-from kbkit.benchmarks.ska.wording import Clause
+from kbkit.benchmarks.ska.tables import wording
+from kbkit.benchmarks.ska.tables.columns import CATEGORY, NUMBER, YEAR, Column
+from kbkit.benchmarks.ska.tables.conditions import amounts, equal, literal
+from kbkit.benchmarks.ska.tables.data import TableData
+from kbkit.benchmarks.ska.tables.wording import Clause
 
 _T = TypeVar("_T")
 _MAX_KEY = 60

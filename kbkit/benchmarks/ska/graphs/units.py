@@ -15,10 +15,10 @@ from kbkit.answers.bind import Bindings, Constant, bind
 from kbkit.answers.derivations import derivations
 from kbkit.answers.evaluate import evaluate
 from kbkit.benchmarks.evidence import leaks
-from kbkit.benchmarks.ska.graph_questions import Question
+from kbkit.benchmarks.ska.graphs.questions import Question
+from kbkit.benchmarks.ska.graphs.subgraphs import TRIPLES, VALUES, Subgraphs
+from kbkit.benchmarks.ska.graphs.triples_sql import SEPARATOR, triples_sql, unsupported
 from kbkit.benchmarks.ska.instances import PASSAGE, TRIPLE, Unit
-from kbkit.benchmarks.ska.subgraphs import TRIPLES, VALUES, Subgraphs
-from kbkit.benchmarks.ska.triples_sql import SEPARATOR, triples_sql, unsupported
 from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.stores.adjacency import Ids

@@ -16,7 +16,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.benchmarks.ska.columns import (
+from kbkit.benchmarks.ska.tables.columns import (
     CATEGORY,
     CODE,
     CONSTANT,
@@ -29,8 +29,8 @@ from kbkit.benchmarks.ska.columns import (
     columns_of,
     number_in,
 )
-from kbkit.benchmarks.ska.dependencies import determines, linear_relations
-from kbkit.benchmarks.ska.names import NameMaker
+from kbkit.benchmarks.ska.tables.dependencies import determines, linear_relations
+from kbkit.benchmarks.ska.tables.names import NameMaker
 
 Floats = NDArray[np.float64]
 _FEW = 12

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.benchmarks.ska.columns import CONSTANT, NUMBER, Column
+from kbkit.benchmarks.ska.tables.columns import CONSTANT, NUMBER, Column
 
 Floats = NDArray[np.float64]
 _MAX_RELATED = 9

@@ -15,7 +15,7 @@ import re
 from collections.abc import Sequence
 
 from kbkit.benchmarks.evidence import folded, leaks
-from kbkit.benchmarks.ska.words import WORDS
+from kbkit.benchmarks.ska.published.words import WORDS
 
 MIN_COLUMNS, MIN_ROWS = 6, 8
 """Size of the smallest table (section 3.2.1)."""

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from kbkit.benchmarks.ska import cells, hybrid, rules, shortest
-from kbkit.benchmarks.ska.cells import Grid
 from kbkit.benchmarks.ska.instances import PASSAGE, ROW, TRIPLE, Instance, Provenance, Unit, numbered
-from kbkit.benchmarks.ska.published_files import HYBRIDQA, ROG, TABLEBENCH, Question, read
+from kbkit.benchmarks.ska.published import cells, hybrid, rules, shortest
+from kbkit.benchmarks.ska.published.cells import Grid
+from kbkit.benchmarks.ska.published.files import HYBRIDQA, ROG, TABLEBENCH, Question, read
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.statements import check
 from kbkit.errors import KbError
@@ -40,7 +40,7 @@ class PublishedSettings:
 
     With ``counts``, questions for the number of rows that the question's cells select are used. With ``drafts``,
     questions whose positive units are not known become instances without any, for a model
-    (:mod:`kbkit.benchmarks.ska.positive`) or people.
+    (:mod:`kbkit.benchmarks.ska.published.positive`) or people.
     """
 
     seed: int = 0

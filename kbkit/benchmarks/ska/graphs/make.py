@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from kbkit.benchmarks.pipeline import Progress
-from kbkit.benchmarks.ska import graph_questions as questions
-from kbkit.benchmarks.ska.graph_questions import Question
-from kbkit.benchmarks.ska.graph_units import Draft, Drafts
+from kbkit.benchmarks.ska.graphs import questions
+from kbkit.benchmarks.ska.graphs.questions import Question
+from kbkit.benchmarks.ska.graphs.units import Draft, Drafts
 from kbkit.benchmarks.ska.instances import TRIPLE, Instance, Provenance, numbered
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.statements import check

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kbkit.benchmarks.ska.instances import PASSAGE, ROW, Instance, Unit
-from kbkit.benchmarks.ska.noise import safe
 from kbkit.benchmarks.ska.solve import Solver
+from kbkit.benchmarks.ska.tables.noise import safe
 from kbkit.llm.calls import Calls
 
 PROMPTS = ("ska_rows", "ska_conditions", "ska_check")
