@@ -78,7 +78,7 @@ def answer(question: str, header: Sequence[str], units: Sequence[Fact], title: s
     answers; a question that names something by such words is asked again with its name. Otherwise the best unit by
     BM25 answers by rule, or none does.
     """
-    phrases = _phrases(question) if any(unit.kind == PASSAGE for unit in units) else []
+    phrases = _phrases(question, units)
     with small_kb(units, header, title) as small:
         if small is None:
             return Prediction([], reading="no units")
@@ -97,9 +97,22 @@ def answer(question: str, header: Sequence[str], units: Sequence[Fact], title: s
 _QUOTED = re.compile(r"""(?<!\w)(?:'([^'\n]+)'|"([^"\n]+)"|[‘“]([^’”\n]+)[’”])(?!\w)""")
 
 
-def _phrases(question: str) -> list[str]:
-    """Return the texts in quotation marks."""
-    return [next(filter(None, found.groups())) for found in _QUOTED.finditer(question)]
+def _phrases(question: str, units: Sequence[Fact]) -> list[str]:
+    """Return the texts in quotation marks that passages may have: none without passages, and no names of nodes."""
+    if not any(unit.kind == PASSAGE for unit in units):
+        return []
+    names = {words(name) for unit in units if unit.kind != PASSAGE for name in unit.content}
+    quoted = (next(filter(None, found.groups())) for found in _QUOTED.finditer(question))
+    return [phrase for phrase in quoted if words(phrase) not in names]
+
+
+def _replaced(question: str, phrases: Sequence[str], name: str = "") -> str:
+    """Return the question with a name, or nothing, in the place of the phrases and their quotation marks."""
+
+    def one(found: re.Match[str]) -> str:
+        return name if next(filter(None, found.groups())) in phrases else found[0]
+
+    return _QUOTED.sub(one, question)
 
 
 def _read(small: SmallKb, question: str) -> Prediction | None:
@@ -141,7 +154,7 @@ def _with_phrases(small: SmallKb, question: str, phrases: Sequence[str], units: 
     titles = [u.content[0] for u in units if u.kind == PASSAGE and _has(u.content[1:], wanted)]
     if not titles:
         return Prediction([], reading="rejected: no passage has the words in quotation marks")
-    asked = _asked(small, _QUOTED.sub("", question))
+    asked = _asked(small, _replaced(question, phrases))
     if asked is not None and asked.value is None and len(asked):
         nodes = list(asked.nodes().select("type", "key", "name").iter_rows())
         texts = [small.texts.get((type_, key), []) for type_, key, _ in nodes]
@@ -149,9 +162,7 @@ def _with_phrases(small: SmallKb, question: str, phrases: Sequence[str], units: 
         is_row = any(unit.kind == ROW for unit in units)  # whose answer can be a cell, while the row has the text
         if found or (any(texts) and not is_row):
             return Prediction(list(dict.fromkeys(found)), reading=f"ask: {asked.expression}, with the words in texts")
-    results = [
-        _read(small, _QUOTED.sub(title.replace("\\", r"\\"), question)) for title in sorted(set(titles))[:_TITLES]
-    ]
+    results = [_read(small, _replaced(question, phrases, title)) for title in sorted(set(titles))[:_TITLES]]
     named = [result for result in results if result is not None and result.predicted]
     if not named:
         return None
