@@ -11,8 +11,10 @@ import functools
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
+
+import polars as pl
 
 from kbkit.benchmarks.ska.instances import PASSAGE, ROW, TRIPLE, Unit
 from kbkit.benchmarks.ska.run import BASELINE, Asked, Prediction
@@ -78,7 +80,7 @@ def answer(question: str, header: Sequence[str], units: Sequence[Fact], title: s
     answers; a question that names something by such words is asked again with its name. Otherwise the best unit by
     BM25 answers by rule, or none does.
     """
-    phrases = _phrases(question) if any(unit.kind == PASSAGE for unit in units) else []
+    phrases = _phrases(question, units)
     with small_kb(units, header, title) as small:
         if small is None:
             return Prediction([], reading="no units")
@@ -97,9 +99,22 @@ def answer(question: str, header: Sequence[str], units: Sequence[Fact], title: s
 _QUOTED = re.compile(r"""(?<!\w)(?:'([^'\n]+)'|"([^"\n]+)"|[‘“]([^’”\n]+)[’”])(?!\w)""")
 
 
-def _phrases(question: str) -> list[str]:
-    """Return the texts in quotation marks."""
-    return [next(filter(None, found.groups())) for found in _QUOTED.finditer(question)]
+def _phrases(question: str, units: Sequence[Fact]) -> list[str]:
+    """Return the texts in quotation marks that passages may have: none without passages, and no names of nodes."""
+    if not any(unit.kind == PASSAGE for unit in units):
+        return []
+    names = {words(name) for unit in units if unit.kind != PASSAGE for name in unit.content}
+    quoted = (next(filter(None, found.groups())) for found in _QUOTED.finditer(question))
+    return [phrase for phrase in quoted if words(phrase) not in names]
+
+
+def _replaced(question: str, phrases: Sequence[str], name: str = "") -> str:
+    """Return the question with a name, or nothing, in the place of the phrases and their quotation marks."""
+
+    def one(found: re.Match[str]) -> str:
+        return name if next(filter(None, found.groups())) in phrases else found[0]
+
+    return _QUOTED.sub(one, question)
 
 
 def _read(small: SmallKb, question: str) -> Prediction | None:
@@ -141,22 +156,35 @@ def _with_phrases(small: SmallKb, question: str, phrases: Sequence[str], units: 
     titles = [u.content[0] for u in units if u.kind == PASSAGE and _has(u.content[1:], wanted)]
     if not titles:
         return Prediction([], reading="rejected: no passage has the words in quotation marks")
-    asked = _asked(small, _QUOTED.sub("", question))
-    if asked is not None and asked.value is None and len(asked):
-        nodes = list(asked.nodes().select("type", "key", "name").iter_rows())
+    has_texts = False
+    for expression, answers in _readings(small, _asked(small, _replaced(question, phrases))):
+        nodes = list(answers.select("type", "key", "name").iter_rows())
         texts = [small.texts.get((type_, key), []) for type_, key, _ in nodes]
+        has_texts = has_texts or any(texts)
         found = [node[-1] for node, own in zip(nodes, texts, strict=True) if _has(own, wanted)]
-        is_row = any(unit.kind == ROW for unit in units)  # whose answer can be a cell, while the row has the text
-        if found or (any(texts) and not is_row):
-            return Prediction(list(dict.fromkeys(found)), reading=f"ask: {asked.expression}, with the words in texts")
-    results = [
-        _read(small, _QUOTED.sub(title.replace("\\", r"\\"), question)) for title in sorted(set(titles))[:_TITLES]
-    ]
+        if found:
+            return Prediction(list(dict.fromkeys(found)), reading=f"ask: {expression}, with the words in texts")
+    # The answer can be a cell, while its row has the text.
+    if has_texts and not any(unit.kind == ROW for unit in units):
+        return Prediction([], reading="rejected: no answer has the words in quotation marks in its texts")
+    results = [_read(small, _replaced(question, phrases, title)) for title in sorted(set(titles))[:_TITLES]]
     named = [result for result in results if result is not None and result.predicted]
     if not named:
         return None
     every = [one for result in named for one in result.predicted or ()]
     return Prediction(list(dict.fromkeys(every)), reading=f"{named[0].reading}, with titles")
+
+
+def _readings(small: SmallKb, asked: AskResult | None) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yield the expressions of a question, best first, that have nodes as answers, with these."""
+    if asked is None or asked.answers is None:
+        return
+    if asked.value is None:
+        yield asked.expression, asked.nodes()
+    for expression in asked.alternatives["expression"].to_list():
+        answers = small.kb.answers(expression)
+        if answers.value is None:
+            yield expression, answers.nodes()
 
 
 def _has(texts: Sequence[str], wanted: Sequence[str]) -> bool:
