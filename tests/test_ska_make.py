@@ -84,7 +84,7 @@ def test_check_finds_what_an_edit_broke(here: Run, copy: Path) -> None:
     path = copy / instances.FILE
     first, *rest = path.read_text(encoding="utf-8").splitlines()
     broken = json.loads(first)
-    broken["positive"] = broken["positive"][1:]
+    broken["positive"] = []
     path.write_text("\n".join([json.dumps(broken), *rest]) + "\n", encoding="utf-8")
     done = here("ska", "check", copy, "-f", "ndjson")
     assert done.returncode == 1
@@ -93,7 +93,34 @@ def test_check_finds_what_an_edit_broke(here: Run, copy: Path) -> None:
     assert "Statements fail in 1 instance" in done.stderr
 
 
-def test_people_delete_unsafe_rows(here: Run, copy: Path, tmp_path: Path) -> None:
+PLAYERS = """Player,Team,Born,Goals,Caps,Position
+Anna Berg,Lyon,1990,12,40,Forward
+Ben Cole,Porto,1988,3,22,Defender
+Carla Diaz,Lyon,1994,7,31,Midfielder
+Dan Evans,Celtic,1991,0,18,Keeper
+Eva Frank,Porto,1996,15,27,Forward
+Finn Gray,Celtic,1985,1,64,Defender
+Gina Holt,Basel,1993,4,12,Midfielder
+Hugo Ibsen,Basel,1989,9,55,Forward
+Ida Jonas,Lyon,1997,2,9,Defender
+"""
+
+
+@pytest.fixture(scope="module")
+def players(here: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset over a small table, so that most of its noise is synthesized."""
+    folder = tmp_path_factory.mktemp("players")
+    (folder / "players.csv").write_text(PLAYERS, encoding="utf-8")
+    done = here("ingest", "csv", folder / "players.csv", "-o", folder / "players.kb")
+    assert done.returncode == 0, done.stderr
+    done = here("ska", "make", folder / "players.kb", "-o", folder / "out", "-n", 3, "--tokens", 2000)
+    assert done.returncode == 0, done.stderr
+    return folder / "out"
+
+
+def test_people_delete_unsafe_rows(here: Run, players: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(players, copy)
     made = instances.read(copy)
     tasks = review.sampled(made, 0, 2, 0)
     assert tasks
@@ -117,8 +144,8 @@ def test_people_delete_unsafe_rows(here: Run, copy: Path, tmp_path: Path) -> Non
         assert statements.check(revised[first.id], solver) == []
 
 
-def test_verdicts_of_other_instances(copy: Path) -> None:
-    made = instances.read(copy)
+def test_verdicts_of_other_instances(players: Path) -> None:
+    made = instances.read(players)
     for unit in ("n99999", next(unit.id for one in made for unit in one.noise if not unit.synthesized)):
         with pytest.raises(KbError, match="has no synthesized row"):
             review.judged(made, [review.Verdict(made[0].id, unit, False)])
@@ -142,7 +169,7 @@ def test_invalid_settings(settings: dict[str, object], error: type[KbError], mes
 def test_forms_that_a_kb_does_not_allow(here: Run, tiny_kb: Path, tmp_path: Path) -> None:
     done = here("ska", "make", tiny_kb, "-o", tmp_path / "out", "--form", "table")
     assert done.returncode == 1
-    assert "No instance of the form table: fewer than 6 columns or 8 rows" in done.stderr
+    assert "No instance of the form table: tables of fewer than 6 columns or 8 rows" in done.stderr
     assert not (tmp_path / "out" / instances.FILE).exists()
     done = here("ska", "make", tiny_kb, "-o", tmp_path / "other", "--questions", tmp_path)
     assert f"{tmp_path} has no queries.jsonl" in done.stderr

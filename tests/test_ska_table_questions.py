@@ -24,7 +24,6 @@ from kbkit.benchmarks.ska.tables.columns import number_in
 from kbkit.benchmarks.ska.tables.data import Linked, TableData
 from kbkit.benchmarks.ska.tables.drafts import Draft, Drafter
 from kbkit.benchmarks.ska.tables.noise import safe
-from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.cache import Cache
 from kbkit.llm.calls import Calls
@@ -376,17 +375,3 @@ def test_rows_that_a_model_lets_pass_are_checked_by_the_query(lookups: list[Inst
 
 
 # -- review -----------------------------------------------------------------------------------------------------------
-
-
-def test_verdicts_that_do_not_fit(by_rows: list[Instance], tmp_path: Path) -> None:
-    original = next(unit for unit in by_rows[0].noise if not unit.synthesized)
-    with pytest.raises(KbError, match="has no synthesized row"):
-        row_review.apply(by_rows, [Verdict(by_rows[0].id, original.id, False)])
-    with pytest.raises(KbError, match="Invalid reviewer"):
-        row_review.file_of(tmp_path, "../ann")
-    path = tmp_path / "bob.jsonl"
-    path.write_text('{"instance": "a", "unit": "n0", "safe": 1}\n')
-    with pytest.raises(BadInputError, match=r"Invalid verdict in .*bob.jsonl, line 1"):
-        row_review.verdicts(path)
-    assert row_review.verdicts(tmp_path / "none.jsonl") == []
-    assert np.isnan(row_review.apply(by_rows, [])[1].share)

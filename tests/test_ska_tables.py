@@ -118,12 +118,12 @@ def rows(count: int, width: int = 6) -> list[list[str]]:
 
 def test_tables_that_are_left_out() -> None:
     assert not problem(table(WIDE, rows(9)))
-    assert problem(table(WIDE[:5], rows(9, 5))) == "fewer than 6 columns or 8 rows"
-    assert problem(table(WIDE, rows(7))) == "fewer than 6 columns or 8 rows"
-    assert problem(table([*WIDE, "Record"], rows(9, 7))) == "the order of the rows matters"
+    assert problem(table(WIDE[:5], rows(9, 5))) == "tables of fewer than 6 columns or 8 rows"
+    assert problem(table(WIDE, rows(7))) == "tables of fewer than 6 columns or 8 rows"
+    assert problem(table([*WIDE, "Record"], rows(9, 7))) == "tables in which the order of the rows matters"
     ditto = [*rows(8), ["Ida Foe", '"', "1", "2", "3", "Lyon"]]
-    assert problem(table(WIDE, ditto)) == "cells repeat the row above"
-    assert problem(table(WIDE, [*rows(8), rows(1)[0]])) == "no column names the rows"
+    assert problem(table(WIDE, ditto)) == "tables whose cells repeat the row above"
+    assert problem(table(WIDE, [*rows(8), rows(1)[0]])) == "tables without a column that names the rows"
     assert problem(table([*WIDE[:5], "goals"], rows(9))) == "two headers differ only in case"
 
 
@@ -192,7 +192,7 @@ def test_types_that_are_too_small_are_counted(world: KnowledgeBase) -> None:
     reasons: Counter[str] = Counter()
     found = list(tables.tables(world, reasons))
     assert [one.id for one in found] == ["type/country", "type/city", "type/mountain"]
-    assert reasons["fewer than 6 columns or 8 rows"] == 6
+    assert reasons["tables of fewer than 6 columns or 8 rows"] == 6
 
 
 # -- tables of a KB ---------------------------------------------------------------------------------------------------
@@ -226,7 +226,7 @@ def test_the_tables_of_a_kb(tmp_path: Path) -> None:
     ) as kb:
         reasons: Counter[str] = Counter()
         [found] = tables.tables(kb, reasons)
-    assert reasons == {"fewer than 6 columns or 8 rows": 1}
+    assert reasons == {"tables of fewer than 6 columns or 8 rows": 1}
     assert (found.id, found.title, found.header) == ("b", "Players", WIDE)
     assert [row[0] for row in found.rows] == ["Ann", "Bob", "Cid", "Dan", "Eve", "Flo", "Gus", "Hal", "Ida"]
     assert found.places == list(range(9))

@@ -30,6 +30,8 @@ NOISE_UNITS = 1_300
 MAX_POSITIVE = 40
 _MIN_TRIPLES = 200
 """Least number of triples of an instance with texts (section 3.2.1 of the paper)."""
+_MIN_UNITS = 2 * _MIN_TRIPLES
+"""Least size of the noise with texts, for as many triples."""
 _SPARE = {False: 2.5, True: 3.0}
 """Questions drawn for each instance, so that the numbers of positive units can be chosen."""
 _SIZES = {False: (0.05, 0.27, 0.24, 0.16, 0.28), True: (0.0, 0.2, 0.26, 0.24, 0.3)}
@@ -60,11 +62,13 @@ def make(
 ) -> list[Instance]:
     """Return up to ``count`` instances of the form kg, or with ``text`` kg+text; equal arguments give equal instances.
 
-    ``noise_units`` is the greatest size of the noise, ``max_positive`` that of the positive units. ``files`` are
-    datasets of ``stark make`` and ``quest make`` whose questions are used instead of new ones. ``left_out`` counts the
-    reasons for which questions were left out. Raises :class:`KbError` if the KB has no texts for kg+text, if no
-    template fits, or if no instance is left.
+    ``noise_units`` is the greatest size of the noise (with texts at least 400), ``max_positive`` that of the positive
+    units. ``files`` are datasets of ``stark make`` and ``quest make`` whose questions are used instead of new ones.
+    ``left_out`` counts the reasons for which questions were left out. Raises :class:`KbError` if the KB has no texts for
+    kg+text, if no template fits, or if no instance is left.
     """
+    if text:
+        noise_units = max(noise_units, _MIN_UNITS)
     settings = _Settings(count, seed, text, noise_units, max_positive, tuple(files))
     reasons: Counter[str] = Counter() if left_out is None else left_out
     form = "kg+text" if settings.text else "kg"
@@ -128,7 +132,7 @@ def _instance(
         return None, units
     positive, noise, answers = units
     if settings.text and sum(unit.kind == TRIPLE for unit in (*positive, *noise)) < _MIN_TRIPLES:
-        return None, f"less than {_MIN_TRIPLES} triples"
+        return None, f"subgraphs of fewer than {_MIN_TRIPLES} triples"
     order = rng.permutation(len(positive)).tolist()
     instance = Instance(
         "",

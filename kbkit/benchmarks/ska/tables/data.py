@@ -21,6 +21,7 @@ from kbkit.schema import Attribute, Join, NodeType, quote
 
 MIN_COLUMNS, MIN_ROWS = 6, 8
 """Size of the smallest table (section 3.2.1 of the paper)."""
+_SMALL = f"tables of fewer than {MIN_COLUMNS} columns or {MIN_ROWS} rows"
 SAMPLE = 1_500
 """Rows of a node type; of larger types a sample is taken."""
 _COVERED, _SINGLE, _FEW = 0.5, 0.75, 0.97
@@ -99,12 +100,14 @@ def tables(kb: KnowledgeBase, reasons: Counter[str] | None = None) -> Iterator[T
                 reasons[reason] += 1
         return
     for node_type in kb.schema.node_types:
-        if node_type.count >= MIN_ROWS:
-            table = of_type(kb, node_type)
-            if not (reason := problem(table)):
-                yield table
-            else:
-                reasons[reason] += 1
+        if node_type.count < MIN_ROWS:
+            reasons[_SMALL] += 1
+            continue
+        table = of_type(kb, node_type)
+        if not (reason := problem(table)):
+            yield table
+        else:
+            reasons[reason] += 1
 
 
 def problem(table: TableData) -> str:
@@ -112,16 +115,16 @@ def problem(table: TableData) -> str:
     is_small = len(table.header) < MIN_COLUMNS
     table = without_numbering(table)
     if is_small or len(table.rows) < MIN_ROWS:
-        return f"fewer than {MIN_COLUMNS} columns or {MIN_ROWS} rows"
+        return _SMALL
     folded = [name.casefold() for name in table.header]
     if len(set(folded)) < len(folded):
-        return "two headers differ only in case"
+        return "tables in which two headers differ only in case"
     if any(_ORDERED.fullmatch(name.strip()) for name in table.header):
-        return "the order of the rows matters"
+        return "tables in which the order of the rows matters"
     if any(cell.strip() in ('"', "″", "''", "〃", "do.", "ditto") for row in table.rows for cell in row):
-        return "cells repeat the row above"
+        return "tables whose cells repeat the row above"
     if table.key is None:
-        return "no column names the rows"
+        return "tables without a column that names the rows"
     return ""
 
 
