@@ -124,7 +124,7 @@ def test_tables_that_are_left_out() -> None:
     ditto = [*rows(8), ["Ida Foe", '"', "1", "2", "3", "Lyon"]]
     assert problem(table(WIDE, ditto)) == "tables whose cells repeat the row above"
     assert problem(table(WIDE, [*rows(8), rows(1)[0]])) == "tables without a column that names the rows"
-    assert problem(table([*WIDE[:5], "goals"], rows(9))) == "two headers differ only in case"
+    assert problem(table([*WIDE[:5], "goals"], rows(9))) == "tables in which two headers differ only in case"
 
 
 def test_columns_that_number_the_rows_and_totals_are_left_out() -> None:
@@ -192,7 +192,7 @@ def test_types_that_are_too_small_are_counted(world: KnowledgeBase) -> None:
     reasons: Counter[str] = Counter()
     found = list(tables.tables(world, reasons))
     assert [one.id for one in found] == ["type/country", "type/city", "type/mountain"]
-    assert reasons["tables of fewer than 6 columns or 8 rows"] == 6
+    assert reasons["tables of fewer than 6 columns or 8 rows"] == 8
 
 
 # -- tables of a KB ---------------------------------------------------------------------------------------------------

@@ -64,8 +64,8 @@ def make(
 
     ``noise_units`` is the greatest size of the noise (with texts at least 400), ``max_positive`` that of the positive
     units. ``files`` are datasets of ``stark make`` and ``quest make`` whose questions are used instead of new ones.
-    ``left_out`` counts the reasons for which questions were left out. Raises :class:`KbError` if the KB has no texts for
-    kg+text, if no template fits, or if no instance is left.
+    ``left_out`` counts the reasons for which questions were left out. Raises :class:`KbError` if the KB has no texts
+    for kg+text, if no template fits, or if no instance is left.
     """
     if text:
         noise_units = max(noise_units, _MIN_UNITS)
