@@ -91,7 +91,7 @@ def read_all(paths: Sequence[Path]) -> list[Run]:
 def _files(path: Path) -> list[Path]:
     """Return a file, the files of a folder, or those of the runs of a dataset."""
     folder = path / FOLDER_OF_RUNS if (path / FILE).is_file() else path
-    return sorted(folder.glob("*.jsonl")) if folder.is_dir() else [path]
+    return sorted(folder.glob("*.jsonl")) if path.is_dir() else [path]
 
 
 def _read(path: Path) -> tuple[Mapping[str, Any], tuple[Answered, ...]]:
