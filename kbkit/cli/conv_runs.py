@@ -155,9 +155,7 @@ def evaluate(
         _print_table(scoring.table(turns))
         found = scoring.differences(turns, seed)
         if found.height:
-            typer.echo(
-                "\nPaired differences of the mean per conversation if one property changes, with 95 % intervals\n"
-            )
+            typer.secho("\nPaired differences of means per conversation when one property changes", bold=True)
             _print_differences(found)
 
 

@@ -238,10 +238,10 @@ def breakdown(turns: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 def differences(turns: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
     """Compare configurations that differ in one property, and systems, on the same facts.
 
-    A row for each pair: compared (deixis, disfluency, typo, interaction or system), system, set, first and second (the
-    two configurations, or systems), groups (with both), mean_first, mean_second, difference (second - first), low,
-    high (its 95 % interval, paired bootstrap over groups), p (two-sided, paired randomization test). Scores are those
-    of conversations; see :func:`kbkit.measures.scores.compare`.
+    A row for each pair: compared (deixis, disfluency, typo, interaction or system), system (two systems as ``A / B``),
+    set, first and second (the two configurations), groups (with both), mean_first, mean_second, difference (second -
+    first), low, high (its 95 % interval, paired bootstrap over groups), p (two-sided, paired randomization test).
+    Scores are those of conversations; see :func:`kbkit.measures.scores.compare`.
     """
     scores = turns.group_by("system", "set", *SETTING, "group", maintain_order=True).agg(pl.col("score").mean())
     rows = []
@@ -267,9 +267,8 @@ def _pairs(scores: pl.DataFrame) -> Iterator[Pair]:
                 continue
             both = _same_groups(parts[first], parts[second])
             if both[0].height:
-                names = (first[0], second[0]) if compared == "system" else (_shown(first[2:]), _shown(second[2:]))
-                shown = f"all, {_shown(first[2:])}" if compared == "system" else first[0]
-                yield compared, shown, first[1], *names, both
+                system = f"{first[0]} / {second[0]}" if compared == "system" else first[0]
+                yield compared, system, first[1], _shown(first[2:]), _shown(second[2:]), both
 
 
 def _order(key: tuple[Any, ...], scores: pl.DataFrame) -> tuple[Any, ...]:
