@@ -21,6 +21,7 @@ from kbkit.cli import (
     ask,
     build,
     completion,
+    demo,
     docs,
     explore,
     llm,
@@ -60,7 +61,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for module in (
-    build, recipes, query, answers, search, ask, explore, docs, measure, stark, quest, spinach, llm, completion
+    demo, build, recipes, query, answers, search, ask, explore, docs, measure, stark, quest, spinach, llm,
+    completion
 ):  # fmt: skip
     module.register(app)
 

@@ -1,4 +1,4 @@
-"""Commands that explore a KB: info, check, show, path, around."""
+"""Commands that explore a KB: info, check, show, related, path, around."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file to the program."""
-    for command in (info, check, show, path, around):
+    for command in (info, check, show, related, path, around):
         add(app, command)
 
 
@@ -117,6 +117,38 @@ def show(
         print_lines(page.lines(width_of(sys.stdout), full=full), sys.stdout)
     else:
         typer.echo(json.dumps(page.data, indent=None if format != "json" else 1, ensure_ascii=False, default=str))
+
+
+def related(
+    kb: Kb,
+    node: Node,
+    k: Annotated[int, typer.Option("-k", metavar="N", help="Number of results.")] = 10,
+    type: Annotated[
+        str | None,
+        typer.Option("--type", "-t", metavar="TYPE", help="Node type of the results (default: that of the node)."),
+    ] = None,
+    min_degree: Annotated[
+        int, typer.Option("--min-degree", metavar="N", help="Minimum number of neighbours of a result.")
+    ] = 0,
+    format: Format = None,
+    output: Output = None,
+) -> None:
+    """List the nodes most similar to a node.
+
+    Compares graph embeddings, which kbkit build KB embeddings computes. The score is their inner product.
+    """
+    import polars as pl
+
+    from kbkit.display.render import check, write
+    from kbkit.kb import KnowledgeBase
+    from kbkit.stores.nodes import typed
+
+    check(format, output)
+    with KnowledgeBase(kb) as opened:
+        found = opened.related(typed(node), k, type, min_degree)
+    if on_screen(format, output):
+        found = found.drop("id").with_columns(pl.col("score").round(3))
+    write(found, format, output)
 
 
 def path(
