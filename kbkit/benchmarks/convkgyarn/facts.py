@@ -163,7 +163,7 @@ def _parts(v: str, kind: str) -> str:
     number = f"TRY_CAST({v}.value AS DOUBLE)"
     whole = f"CASE WHEN {number} = round({number}) AND abs({number}) < 1e15 THEN format('{{:,}}', {number}::BIGINT) ELSE {v}.value END"
     short = f"CASE {v}.unit" + "".join(f" WHEN {literal(a)} THEN {literal(b)}" for a, b in _LONG_UNITS.items()) + f" ELSE coalesce({v}.unit, '') END"
-    node = f"{{'text': n.name, 'aliases': n.aliases, 'node': concat(n.type::VARCHAR, '#', n.key), 'value': ''}}"
+    node = f"{{'text': n.name, 'aliases': coalesce(n.aliases, []::VARCHAR[]), 'node': concat(n.type::VARCHAR, '#', n.key), 'value': ''}}"
     if kind == "entity":
         other = f"{{'text': {v}.value, 'aliases': []::VARCHAR[], 'node': '', 'value': ''}}"
         return f"CASE WHEN n.id IS NULL THEN {other} ELSE {node} END AS answer, coalesce(n.name <> '' AND NOT {_UNNAMED.replace('name', 'n.name')}, {v}.value IS NOT NULL, false) AS named"
