@@ -21,6 +21,7 @@ from kbkit.cli import (
     ask,
     build,
     completion,
+    conv,
     demo,
     docs,
     explore,
@@ -61,7 +62,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for module in (
-    demo, build, recipes, query, answers, search, ask, explore, docs, measure, stark, quest, spinach, llm,
+    demo, build, recipes, query, answers, search, ask, explore, docs, measure, stark, quest, spinach, conv, llm,
     completion
 ):  # fmt: skip
     module.register(app)

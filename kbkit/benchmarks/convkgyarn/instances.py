@@ -24,10 +24,11 @@ _FOLLOW_UP = {"voice": COLUMNS.index("voice.follow_up"), "text": COLUMNS.index("
 
 
 class Filler:
-    """Makes the conversations of blocks of groups."""
+    """Makes the conversations of blocks of groups; ``untyped`` counts questions that could not have a typo."""
 
     def __init__(self, rendered: Rendered, themes: Mapping[tuple[str, str], str], settings: ConvSettings) -> None:
         self._rendered, self._settings = rendered, settings
+        self.untyped = 0
         listed = sorted(set(themes.values()))
         keys = [(name, predicate, listed.index(theme)) for (name, predicate), theme in themes.items()]
         themed = pl.DataFrame(keys, schema=["type", "predicate", "theme"], orient="row")
@@ -134,7 +135,9 @@ class Filler:
         ]  # fmt: skip
         questions, spans = self._filled(turns, number, interaction)
         if typo:
-            questions = with_typos(questions, spans, rng)
+            right = questions
+            questions = with_typos(right, spans, rng)
+            self.untyped += int((right == questions).sum())
         shown = np.array([column.split(".")[1] for column in COLUMNS], object)[form]
         if typo:
             shown = np.where(follows, "follow_up_typos", shown)

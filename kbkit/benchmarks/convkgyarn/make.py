@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -213,7 +214,19 @@ class _Run:
                     f"No entity has {self.settings.min_turns} facts to ask for", f"See {pipeline.out / 'stages'}"
                 )
         pipeline.progress("conversations", self.settings.count, self.settings.count)
-        return {"conversations": writer.count, **numbers.report()}
+        dropped = Counter(_reason(row) for row in pipeline.table(SELECTION).read() if row.dropped)
+        return {
+            "conversations": writer.count,
+            "wanted": self.settings.count,
+            **numbers.report(),
+            "untyped": filler.untyped,
+            "dropped": dict(dropped.most_common()),
+        }
+
+
+def _reason(row: Selection) -> str:
+    """Return why a predicate was dropped, without its own numbers."""
+    return row.dropped.partition(" (")[0].partition(":")[0]
 
 
 class _Numbers:

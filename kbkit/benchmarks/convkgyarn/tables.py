@@ -101,3 +101,17 @@ class FrameTable:
 def folder_of(path: Path) -> Path:
     """Return the dataset's folder of a stage's table."""
     return path.parent.parent
+
+
+def read_table(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of any stage's table as JSON data."""
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except OSError as error:
+        raise BadInputError(f"Cannot read {path}: {error.strerror or error}") from None
+    for number, line in enumerate(lines[1:], 2):
+        if line.strip():
+            try:
+                yield json.loads(line)
+            except ValueError as error:
+                raise BadInputError(f"Invalid JSON in {path}, line {number}: {error}") from None
