@@ -123,11 +123,11 @@ class Facts:
                 f" NULL::INTEGER AS q_precision FROM ({rows}) WHERE {column} IS NOT NULL"
             )
         if asked.given == "object":
-            inner = "SELECT entity, q_node AS node, q_value AS value, q_precision AS precision, '' AS unit, node AS o_node, value AS o_value FROM ({})"
-            given = "coalesce(o.name, v.o_value)"
+            inner = f"SELECT entity, q_node AS node, q_value AS value, q_precision AS precision, '' AS unit, node AS o_node, value AS o_value FROM ({{}})"
+            given = f"coalesce(o.name, v.o_value)"
             extra = "LEFT JOIN nodes o ON o.id = v.o_node WHERE o.id IS NULL OR NOT " + _UNNAMED.replace("name", "o.name")
             if q.kind == "text" and not self._wikidata:  # the role of an only capital says nothing
-                joined += " QUALIFY count(DISTINCT q_value) OVER (PARTITION BY entity) > 1"
+                joined += f" QUALIFY count(DISTINCT q_value) OVER (PARTITION BY entity) > 1"
             inner = inner.format(joined)
             return f"SELECT entity, {_parts('v', q.kind)}, {given} AS given FROM ({inner}) v {_JOIN} {extra}"
         year = "regexp_extract(v.q_value, '^[0-9]{4}')" if q.kind == "date" else "coalesce(o.name, v.q_value)"
@@ -163,7 +163,7 @@ def _parts(v: str, kind: str) -> str:
     number = f"TRY_CAST({v}.value AS DOUBLE)"
     whole = f"CASE WHEN {number} = round({number}) AND abs({number}) < 1e15 THEN format('{{:,}}', {number}::BIGINT) ELSE {v}.value END"
     short = f"CASE {v}.unit" + "".join(f" WHEN {literal(a)} THEN {literal(b)}" for a, b in _LONG_UNITS.items()) + f" ELSE coalesce({v}.unit, '') END"
-    node = "{'text': n.name, 'aliases': coalesce(n.aliases, []::VARCHAR[]), 'node': concat(n.type::VARCHAR, '#', n.key), 'value': ''}"
+    node = f"{{'text': n.name, 'aliases': coalesce(n.aliases, []::VARCHAR[]), 'node': concat(n.type::VARCHAR, '#', n.key), 'value': ''}}"
     if kind == "entity":
         other = f"{{'text': {v}.value, 'aliases': []::VARCHAR[], 'node': '', 'value': ''}}"
         return f"CASE WHEN n.id IS NULL THEN {other} ELSE {node} END AS answer, coalesce(n.name <> '' AND NOT {_UNNAMED.replace('name', 'n.name')}, {v}.value IS NOT NULL, false) AS named"

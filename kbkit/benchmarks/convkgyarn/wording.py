@@ -96,7 +96,7 @@ def _since(one: Predicate, qualifier: Qualifier, schema: Schema) -> Wording | No
     theme = _theme(one)
     if _START.fullmatch(qualifier.label) and not past:
         if membership:
-            cores = ("when; did; join [object]", f"since when; has; been {thing}", f"what year; did; become {thing}")
+            cores = (f"when; did; join [object]", f"since when; has; been {thing}", f"what year; did; become {thing}")
             keys = ("year {S} joined [object]", "date {S} joined [object]", "{S's} entry into [object]")
             return Wording(tuple(map(Core.parse, cores)), keys, theme, "object")
         perfect = f"been {thing}" if verb == "is" else f"{_participle(base)} {thing}"
