@@ -17,7 +17,7 @@ PREDICATES = (
     ("speaks", "entity", "", "Which languages does {} speak?", "{} languages"),
     ("area_km2", "number", "km2", "How large is {}?", "{} area"),
 )
-COUNTRIES = ("France", "Japan", "Brazil", "Kenya", "Germany", "Austria", "Chile", "Norway", "India", "Egypt")
+COUNTRIES = ("France", "Spain", "Brazil", "Kenya", "Germany", "Austria", "Chile", "Norway", "India", "Egypt")
 
 
 def conversations(kb: KnowledgeBase, groups: int = 10, *, related: bool = True) -> Iterator[Conversation]:

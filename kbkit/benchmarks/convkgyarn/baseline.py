@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from kbkit.benchmarks.convkgyarn.conversations import Conversation, Entity
+from kbkit.errors import KbError
 from kbkit.stores.folding import words
 
 if TYPE_CHECKING:
@@ -57,13 +58,11 @@ class Baseline:
         return [self._ask(text) for text in completed(questions, entities)]
 
     def _ask(self, question: str) -> Found:
-        from kbkit.errors import KbError
-
         try:
             result = self._kb.ask(question, 0)
-        except KbError:  # a question without words
+            answers = _texts(result)
+        except KbError:  # a question without words, or a reading that cannot be evaluated
             return Found([], "")
-        answers = _texts(result)
         return Found(answers if len(answers) <= MAX_ANSWERS else [], result.expression)
 
 

@@ -9,7 +9,7 @@ The paper has a model judge this (:mod:`kbkit.benchmarks.convkgyarn.judge`); her
 * Dates have the same day, month and year as far as the correct date gives them, or are one day apart. A year alone does
   not match a full date.
 
-One matching item of a list is enough, as in the paper. An item that does not match as a whole is also split at commas,
+One matching item of a list is enough, as in the paper. An item that does not match as a whole is also split at commas, bars,
 semicolons and "and".
 """
 
@@ -29,7 +29,7 @@ TOLERANCE = 0.01
 _SMALL, _YEARS = 100, range(1000, 2101)
 _ARTICLE = re.compile(r"^(?:the|an?) (?=.)")
 _PARENTHESES = re.compile(r"\s*\([^()]*\)")
-_SPLIT = re.compile(r"\s*(?:,|;|\band\b|&)\s*", re.IGNORECASE)
+_SPLIT = re.compile(r"\s*(?:,|;|\||\band\b|&)\s*", re.IGNORECASE)
 _GROUPING = ",\u00a0\u2009\u202f "
 """Characters that separate groups of three digits."""
 _NUMBER = re.compile(
