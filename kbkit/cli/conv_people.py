@@ -210,7 +210,8 @@ class _Task:
             return
         missing = [name for name in self._gold if name not in items]
         if missing:
-            raise KbError(f"{counted(len(missing), 'item')} of the entrance test not found, for example {missing[0]!r}")
+            message = f"{counted(len(missing), 'item')} of the entrance test not found, for example {missing[0]!r}"
+            raise KbError(message, "Use the dataset, and for pairs the seed, that the expert used")
         left = {name: item for name, item in items.items() if (name, True) not in self._known}
         if left:
             typer.secho(f"Entrance test: {counted(len(items), 'item')}", bold=True)

@@ -50,7 +50,7 @@ def parts_of_references(name: str, references: Iterable[Reference]) -> list[tupl
 
 def measure(questions: Sequence[str]) -> tuple[float | None, ...]:
     """Return ``MEASURES`` of the questions of a conversation."""
-    tokens = [words(question).split() for question in questions]
+    tokens = [[word for word in words(question).split() if word[0].isalnum()] for question in questions]
     tokens = [found for found in tokens if found]
     every = [token for found in tokens for token in found]
     if not every:
