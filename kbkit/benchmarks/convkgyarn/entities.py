@@ -114,6 +114,7 @@ def described(kb: KnowledgeBase, chosen: pl.DataFrame, people: frozenset[str]) -
         groups=pl.lit(0, dtype=pl.Int64),
         related_to=pl.lit(""),
         aliases=pl.col("aliases").cast(pl.List(pl.String)),
+        node=pl.col("node").cast(pl.Int64),
     )
 
 
