@@ -116,6 +116,7 @@ def _lines(made: NewDataset) -> Iterator[str]:
         yield f"Fewer than {report['wanted']:,} groups: name more types, or lower --min-turns"
     if report["untyped"]:
         yield f"Questions without a typo, as none of their words could have one: {report['untyped']:,}"
+    yield from (f"No templates of {line}" for line in report["invalid"])
     for reason, count in report["dropped"].items():
         yield f"Predicates not asked for: {count:,}, {reason}"
 

@@ -12,9 +12,11 @@ from kbkit.benchmarks.convkgyarn.settings import ConvSettings
 from kbkit.benchmarks.convkgyarn.tables import FrameTable
 from kbkit.schema import Schema
 
-BLOCK = 4_000
+BLOCK = 2_000
 """Groups that are filled at once."""
 _KEY = ["type", "key"]
+_WORDS = pl.col("answer").str.to_lowercase().str.replace_all(r"[^\pL\pN]+", " ").str.strip_chars()
+"""Answers as :func:`kbkit.benchmarks.convkgyarn.rendering.padded` writes words."""
 
 
 class Blocks:
@@ -31,7 +33,9 @@ class Blocks:
         self._settings, self._schema, self._table = settings, schema, table
         rows = [(*key, targets[key], labels[key]) for key in targets]
         self._words = pl.DataFrame(rows, schema=["type", "predicate", "target", "label"], orient="row")
-        self._sets = rendered.sets.drop("set")
+        self._sets, self._said = rendered.sets.drop("set"), rendered.said
+        words = rendered.said.with_columns(word=pl.col("said").str.strip_chars().str.split(" ")).drop("said")
+        self._first = words.explode("word").unique()
         self._main = described.filter(pl.col("related_to") == "")
         self._related = described.filter(pl.col("related_to") != "")
 
@@ -53,11 +57,24 @@ class Blocks:
                 number += part.height
                 yield frame, self._worded(pl.concat([facts, further]) if further.height else facts)
 
+    def _read(self) -> Iterator[pl.DataFrame]:
+        """Yield the facts, without those whose answers are words of their own templates: *what kind of sea*, a sea."""
+        keys = ["type", "predicate", "asks"]
+        for facts in self._table.read():
+            answers = facts.select("id", *keys, answer=pl.col("answers").list.eval(
+                pl.concat_list(pl.element().struct.field("text"), pl.element().struct.field("aliases"))
+            ).list.eval(pl.element().explode()))  # fmt: skip
+            words = answers.explode("answer").with_columns(answer=_WORDS).filter(pl.col("answer") != "")
+            words = words.with_columns(word=pl.col("answer").str.split(" ").list.first())
+            possible = words.join(self._first, on=[*keys, "word"], how="semi").join(self._said, on=keys)
+            leaks = pl.col("said").str.contains(" " + pl.col("answer") + " ", literal=True)
+            yield facts.join(possible.filter(leaks).select("id"), on="id", how="anti", maintain_order="left")
+
     def _counted(self) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the entities with enough facts in the order of stage 3, and the facts of related entities."""
         counts, kept = [], []
         wanted = self._related.select(_KEY).unique(maintain_order=True)
-        for facts in self._table.read():
+        for facts in self._read():
             known = facts.join(self._sets, on=["type", "predicate", "asks"], how="semi")
             counts.append(known.group_by(*_KEY, "predicate", "asks").len())
             if wanted.height:
@@ -70,7 +87,7 @@ class Blocks:
     def _whole_entities(self) -> Iterator[pl.DataFrame]:
         """Yield blocks of facts in which the facts of no entity are cut."""
         rest: pl.DataFrame | None = None
-        for facts in self._table.read():
+        for facts in self._read():
             frame = facts if rest is None else pl.concat([rest, facts])
             last = (pl.col("type") == frame["type"][-1]) & (pl.col("key") == frame["key"][-1])
             rest = frame.filter(last)

@@ -20,6 +20,7 @@ _WRONG = {
 }  # fmt: skip
 """Interrogatives that a speaker may begin with by mistake."""
 _STARTS = tuple(_WRONG)
+_PRONOUNS = frozenset(("it", "its", "there", "[they]", "[them]", "[their]", "this", "that"))
 
 
 def _filled_pause(words: list[str], rng: random.Random) -> list[str]:
@@ -114,6 +115,7 @@ def _inner(words: Sequence[str], rng: random.Random) -> int:
         i
         for i in range(1, len(words))
         if (words[i].startswith("[") or words[i - 1].casefold() in ("is", "was", "does", "did", "of", "know", "me", "up", "out", "the"))
+        and words[i].strip("?.,").casefold() not in _PRONOUNS
         and not words[i - 1].endswith((",", ".", "...", "-"))
         and not re.search(r"\]$|'s$", words[i - 1])
     ]

@@ -64,21 +64,29 @@ def _shares(sizes: dict[str, int], wanted: int) -> dict[str, int]:
 
 def _candidates(kb: KnowledgeBase, asked: Sequence[Asked], minimum: int) -> pl.DataFrame:
     """Return node and type of entities with a name of their own and facts of enough kinds."""
-    reader = Facts(kb, asked, 0)
-    parts = [
-        f"SELECT DISTINCT v.entity AS node, {literal(one.predicate.type)} AS type, {number} AS fact"
-        f" FROM ({reader.source(one.predicate, qualified=one.qualifier is not None)}) v"
-        for number, one in enumerate(asked)
-    ]
+    if values.is_wikidata(kb):
+        rows = [(one.predicate.type, one.predicate.predicate, number) for number, one in enumerate(asked)]
+        frames = {"kbkit_asked": pl.DataFrame(rows, schema=["type", "property", "fact"], orient="row")}
+        present = (
+            f"SELECT DISTINCT v.entity AS node, a.type, a.fact FROM ({values.statements()}) v"
+            f" JOIN ({MEMBERSHIP}) m ON m.id = v.entity JOIN kbkit_asked a ON a.property = v.property AND a.type = m.type"
+        )
+    else:
+        reader, frames = Facts(kb, asked, 0), {}
+        present = " UNION ALL ".join(
+            f"SELECT DISTINCT v.entity AS node, {literal(one.predicate.type)} AS type, {number} AS fact"
+            f" FROM ({reader.source(one.predicate)}) v"
+            for number, one in enumerate(asked)
+        )
     sql = f"""
-    WITH present AS ({" UNION ALL ".join(parts)}),
+    WITH present AS ({present}),
     enough AS (SELECT p.node, p.type FROM present p JOIN ({MEMBERSHIP}) m ON m.id = p.node AND m.type = p.type
                GROUP BY p.node, p.type HAVING count(*) >= {minimum}),
     alone AS (SELECT min(id) AS node FROM nodes GROUP BY type, lower(name) HAVING count(*) = 1)
     SELECT e.node, e.type FROM enough e JOIN alone USING (node) JOIN nodes n ON n.id = e.node
     WHERE trim(n.name) <> '' AND NOT regexp_full_match(n.name, '{_UNNAMED}') ORDER BY e.type, e.node
     """
-    return kb.tables.lookup(sql)
+    return kb.tables.lookup(sql, frames=frames)
 
 
 def described(kb: KnowledgeBase, chosen: pl.DataFrame, people: frozenset[str]) -> pl.DataFrame:
@@ -91,7 +99,7 @@ def described(kb: KnowledgeBase, chosen: pl.DataFrame, people: frozenset[str]) -
                GROUP BY 1 HAVING count(DISTINCT id) > 1),
     good AS (SELECT id, list(alias ORDER BY alias) AS aliases FROM own
              WHERE length(alias) > 3 AND lower(alias) NOT IN (SELECT alias FROM shared)
-               AND regexp_full_match(alias, '[\\pL][\\pL ''’-]+') AND NOT regexp_full_match(alias, '[A-Z ]+') GROUP BY id)
+               AND regexp_full_match(alias, '\\p{Lu}[\\pL ''’-]+') AND NOT regexp_full_match(alias, '[A-Z ]+') GROUP BY id)
     SELECT c.node, concat(n.type::VARCHAR, '#', n.key) AS id, c.type, n.key, n.name, coalesce(g.aliases, []) AS aliases
     FROM c JOIN nodes n ON n.id = c.node LEFT JOIN good g ON g.id = c.node ORDER BY c.place
     """
@@ -106,6 +114,7 @@ def described(kb: KnowledgeBase, chosen: pl.DataFrame, people: frozenset[str]) -
         groups=pl.lit(0, dtype=pl.Int64),
         related_to=pl.lit(""),
         aliases=pl.col("aliases").cast(pl.List(pl.String)),
+        node=pl.col("node").cast(pl.Int64),
     )
 
 

@@ -48,6 +48,7 @@ class Facts:
     def __init__(self, kb: KnowledgeBase, asked: Sequence[Asked], max_answers: int) -> None:
         self._kb, self._asked, self._limit = kb, asked, max_answers
         self._wikidata = values.is_wikidata(kb)
+        self._loaded: dict[str, pl.DataFrame] = {}
         self._sources = {} if self._wikidata else {(s.name, s.types): s for s in values.sources(kb)}
 
     def read(self, entities: pl.DataFrame) -> pl.DataFrame:
@@ -56,20 +57,44 @@ class Facts:
         The type decides which predicates are asked for.
         """
         parts = []
-        for one in self._asked:
-            own = entities.filter(pl.col("type") == one.predicate.type)
+        self._load(entities)
+        for alike in self._alike():
+            own = entities.filter(pl.col("type").is_in([one.predicate.type for one in alike]))
             if own.height:
-                parts.append(self._facts(one, own))
+                parts.append(self._facts(alike[0], own))
         if not parts:
             return pl.DataFrame(schema=COLUMNS)
         order = entities.select("type", "key").unique(maintain_order=True).with_row_index("row")
         frame = pl.concat(parts).join(order, on=["type", "key"], maintain_order="left")
         return frame.sort("row", maintain_order=True).select(list(COLUMNS))
 
-    def source(self, one: Predicate, *, qualified: bool = False) -> str:
-        """Return the SQL of a predicate's values; of Wikidata those of best rank, or with ``qualified`` all."""
+    def _alike(self) -> list[list[Asked]]:
+        """Return what is asked for, of several types at once if these differ in nothing else."""
+        groups: dict[tuple[str, ...], list[Asked]] = {}
+        for one in self._asked:
+            p, q = one.predicate, one.qualifier
+            own = p.type if p.origin == "attribute" else ""
+            key = (p.predicate, p.origin, p.kind, p.unit, own, one.given, *((q.name, q.kind) if q else ()))
+            groups.setdefault(key, []).append(one)
+        return list(groups.values())
+
+    def _load(self, entities: pl.DataFrame) -> None:
+        """Read the statements of entities once: those of all types and predicates are in one table."""
         if self._wikidata:
-            rows = f"SELECT * FROM ({values.statements()}) WHERE property = {literal(one.predicate)}"
+            frames = {"kbkit_entities": entities.select("id")}
+            own = "IN (SELECT id FROM kbkit_entities)"
+            rows = f"SELECT * FROM ({values.statements()}) WHERE entity {own}"
+            self._loaded["kbkit_values"] = self._kb.tables.lookup(rows, frames=frames)
+            rows = f"SELECT * FROM ({values.qualifiers()}) WHERE statement IN (SELECT statement FROM kbkit_values)"
+            self._loaded["kbkit_qualifiers"] = self._kb.tables.lookup(rows, frames=self._loaded)
+
+    def source(self, one: Predicate, *, qualified: bool = False) -> str:
+        """Return the SQL of a predicate's values; of Wikidata those of best rank, or with ``qualified`` all.
+
+        For Wikidata the table ``kbkit_values`` holds the statements.
+        """
+        if self._wikidata:
+            rows = f"SELECT * FROM kbkit_values WHERE property = {literal(one.predicate)}"
             return rows + ("" if qualified else " AND best") + (f" AND precision >= {_MIN_PRECISION}" if one.kind == "date" else "")
         source: Source = next(
             s for (name, types), s in self._sources.items()
@@ -82,21 +107,22 @@ class Facts:
 
     def _facts(self, asked: Asked, entities: pl.DataFrame) -> pl.DataFrame:
         one = asked.predicate
-        frames = {"kbkit_entities": entities.select("id", "key", "name", "aliases")}
+        frames = {"kbkit_entities": entities.select("id", "name", "aliases").unique("id", maintain_order=True)}
         rows = f"SELECT v.* FROM ({self.source(one, qualified=asked.qualifier is not None)}) v WHERE v.entity IN (SELECT id FROM kbkit_entities)"
         if asked.qualifier is None:
             sql = f"SELECT entity, {_parts('v', one.kind)}, NULL::VARCHAR AS given FROM ({rows}) v {_JOIN}"
         else:
             sql = self._qualified(asked, rows)
-        frame = self._kb.tables.lookup(self._grouped(asked, sql), frames=frames)
+        frame = self._kb.tables.lookup(self._grouped(asked, sql), frames={**frames, **self._loaded})
         own = asked.qualifier
         about = own is not None and asked.given == "object"
         simple = pl.when(pl.col("answers").list.len() > 1).then(pl.lit("complex")).otherwise(pl.lit("simple"))
         empty = pl.lit([], dtype=pl.List(pl.String))
+        frame = frame.join(entities.select("type", "key", entity="id"), on="entity", how="inner", maintain_order="left")
         return frame.select(
+            "type",
             "key",
             pl.col("answers").cast(pl.List(ANSWER)),
-            type=pl.lit(one.type),
             predicate=pl.lit(one.predicate),
             asks=pl.lit(own.name if own else ""),
             given=pl.when(pl.col("given").is_null()).then(empty).otherwise(pl.concat_list("given")),
@@ -112,7 +138,7 @@ class Facts:
         if self._wikidata:
             joined = (
                 f"SELECT v.entity, v.node, v.value, v.precision, v.unit, q.node AS q_node, q.value AS q_value,"
-                f" q.precision AS q_precision FROM ({rows}) v JOIN ({values.qualifiers()}) q ON q.statement = v.statement"
+                f" q.precision AS q_precision FROM ({rows}) v JOIN kbkit_qualifiers q ON q.statement = v.statement"
                 f" AND q.qualifier = {literal(q.name)}"
                 + (f" WHERE q.precision >= {_MIN_PRECISION}" if q.kind == "date" else "")
             )
@@ -143,7 +169,7 @@ class Facts:
         WITH v AS ({sql}),
         facts AS (SELECT entity, given, list(answer ORDER BY answer.text, answer.node) AS answers, bool_and(named) AS named
                   FROM (SELECT DISTINCT entity, given, answer, named FROM v) GROUP BY entity, given)
-        SELECT e.key, f.given, f.answers FROM facts f JOIN kbkit_entities e ON e.id = f.entity
+        SELECT e.id AS entity, f.given, f.answers FROM facts f JOIN kbkit_entities e ON e.id = f.entity
         WHERE f.named AND len(f.answers) <= {self._limit} AND {"f.given <> ''" if own else "true"}
           AND NOT list_bool_or(list_transform(
             list_distinct(flatten(list_transform(f.answers, lambda a: list_concat([a.text], a.aliases)))),

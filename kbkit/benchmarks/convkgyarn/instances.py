@@ -68,7 +68,7 @@ class Filler:
             return self._enough(alone, rng)
         half = -(-self._settings.turns // 2)
         about = self._picked(both, "entity", known, rng, half, 0)
-        last = about.group_by("g", maintain_order=True).last().select("g", last="predicate")
+        last = about.group_by("g", maintain_order=True).last().select("g", last="set")
         second = self._picked(both, "related", known, rng, self._settings.turns - half, 1, last)
         joined = pl.concat([about, second.select(about.columns)])
         joined = joined.filter(pl.col("subject").n_unique().over("g") == 2)
@@ -85,7 +85,7 @@ class Filler:
         rows = rows.with_columns(pl.Series("draw", rng.random(rows.height)), subject=pl.lit(subject))
         if last is not None:  # the last question about the entity is the first one about the related entity
             rows = rows.join(last, on="g", how="left", maintain_order="left").with_columns(
-                draw=pl.when((pl.col("predicate") == pl.col("last")) & (pl.col("asks") == "")).then(-1.0).otherwise("draw")
+                draw=pl.when((pl.col("set") == pl.col("last")) & (pl.col("asks") == "")).then(-1.0).otherwise("draw")
             ).drop("last")  # fmt: skip
         rows = rows.filter(pl.col("draw").rank("ordinal").over("g", "set") == 1)
         rows = rows.filter(pl.col("draw").rank("ordinal").over("g") <= limit)
@@ -122,8 +122,8 @@ class Filler:
         points = deixis & (turns["of_subject"].to_numpy() > 0)
         # A follow-up repeats the question before it, about the related entity.
         follows = turns["is_follow_up"].to_numpy() & deixis & (not disfluency) & (turns["of_subject"].to_numpy() == 0)
-        before = np.concatenate(([""], turns["predicate"].to_numpy()[:-1]))
-        follows &= (before == turns["predicate"].to_numpy()) & (turns["position"].to_numpy() > 0)
+        asked = turns["set"].to_numpy()
+        follows &= (np.concatenate(([-1], asked[:-1])) == asked) & (turns["position"].to_numpy() > 0)
         phenomenon = "disfluencies" if disfluency else "typos" if typo else ""
         names = [f"deixis_{phenomenon}".strip("_") if on else phenomenon or "original" for on in (False, True)]
         form = np.where(points, COLUMNS.index(f"{interaction}.{names[1]}"), COLUMNS.index(f"{interaction}.{names[0]}"))

@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from kbkit.benchmarks.convkgyarn import entities, facts, names, predicates, select, templates, wording
+from kbkit.benchmarks.convkgyarn import entities, facts, names, predicates, rules, select, templates, wording, written
 from kbkit.benchmarks.convkgyarn.blocks import Blocks
 from kbkit.benchmarks.convkgyarn.conversations import CONVERSATIONS, Writer, check_suffix
 from kbkit.benchmarks.convkgyarn.facts import Asked, Facts
@@ -32,7 +32,9 @@ from kbkit.kb import KnowledgeBase
 from kbkit.llm.calls import Calls
 from kbkit.schema import UNTYPED
 
-PROMPTS: tuple[str, ...] = (select.PROMPT,)
+Way = tuple[Asked, Wording | None]
+"""What is asked for, and the grammar's wording, if it has one."""
+PROMPTS = (select.PROMPT, *written.PROMPTS)
 _ENTITIES = 20_000
 """Entities whose facts are read at once."""
 _NOT_ASKED = frozenset((UNTYPED, "property", "lexeme", "form", "sense", "unit_of_measurement"))
@@ -97,19 +99,32 @@ class _Run:
 
     # -- stages 1 and 2 -----------------------------------------------------------------------------------------------
 
-    def asked(self, pipeline: Pipeline) -> list[tuple[Asked, Wording]]:
+    def asked(self, pipeline: Pipeline) -> list[Way]:
         """Return the predicates and qualifiers that are asked for."""
         found = pipeline.rows(PREDICATES, lambda: predicates.extract(self.kb, self.types))
         selected = {row.id: row for row in pipeline.rows(SELECTION, lambda: self._selected(found))}
-        asked: list[tuple[Asked, Wording]] = []
+        asked: list[Way] = []
         for one in found:
             row = selected.get(one.id)
             if row is None or row.dropped:
                 continue
-            asked += [(Asked(one, q, w.given), w) for q, w in self._wordings(one, row.qualifiers)]
+            asked += self._ways(one, row.qualifiers)
         if not asked:
             raise KbError("No predicate is asked for", f"See {pipeline.out / 'stages'}")
         return asked
+
+    def _ways(self, one: Predicate, qualifiers: Sequence[str]) -> list[Way]:
+        """Return what is asked for of a predicate; a model can also ask where the grammar cannot."""
+        known = {q.name if q else "": w for q, w in self._wordings(one, qualifiers)}
+        wanted = [None, *(q for q in one.qualifiers if q.name in qualifiers)]
+        ways: list[Way] = []
+        for q in wanted:
+            found = known.get(q.name if q else "")
+            if found is None and (self.calls is None or (q is None and one.mean > self.settings.max_answers)):
+                continue
+            given = found.given if found else "" if q is None else "object" if one.kind == "entity" else "qualifier"
+            ways.append((Asked(one, q, given), found))
+        return ways
 
     def _wordings(self, one: Predicate, qualifiers: Sequence[str]) -> Iterator[tuple[Any, Wording]]:
         """Yield the ways to ask for a predicate: for its values, then for each qualifier."""
@@ -136,7 +151,7 @@ class _Run:
 
     # -- stages 3 and 4 -----------------------------------------------------------------------------------------------
 
-    def entities(self, pipeline: Pipeline, asked: Sequence[tuple[Asked, Wording]]) -> pl.DataFrame:
+    def entities(self, pipeline: Pipeline, asked: Sequence[Way]) -> pl.DataFrame:
         """Return the drawn entities and their related ones."""
         table = FrameTable(pipeline, "3_entities", entities.COLUMNS)
         pipeline.progress(table.label, 0, 1)
@@ -150,7 +165,7 @@ class _Run:
         pipeline.progress(table.label, 1, 1)
         return found
 
-    def facts(self, pipeline: Pipeline, asked: Sequence[tuple[Asked, Wording]], chosen: pl.DataFrame) -> FrameTable:
+    def facts(self, pipeline: Pipeline, asked: Sequence[Way], chosen: pl.DataFrame) -> FrameTable:
         """Make the table of facts, by entity in the order of ``chosen``."""
         table = FrameTable(pipeline, "4_facts", facts.COLUMNS)
         if not table.path.exists():
@@ -175,9 +190,18 @@ class _Run:
 
     # -- stage 5 ------------------------------------------------------------------------------------------------------
 
-    def templates(self, pipeline: Pipeline, asked: Sequence[tuple[Asked, Wording]]) -> list[Template]:
+    def templates(self, pipeline: Pipeline, asked: Sequence[Way]) -> list[Template]:
         """Return the templates."""
-        return pipeline.rows(TEMPLATES, lambda: [row for one, w in asked for row in self._templates(one, w)])
+        related = self.settings.related
+
+        def write() -> list[Template]:
+            if self.calls:
+                return written.by_model(self.calls, [one for one, _ in asked], related)
+            return [row for one, w in asked if w is not None for row in self._templates(one, w)]
+
+        rows = pipeline.rows(TEMPLATES, write)
+        rules.check(pipeline.table(TEMPLATES).path, rows, related)
+        return [row for row in rows if not row.dropped]
 
     def _templates(self, asked: Asked, own: Wording) -> Iterator[Template]:
         one = asked.predicate
@@ -214,12 +238,15 @@ class _Run:
                     f"No entity has {self.settings.min_turns} facts to ask for", f"See {pipeline.out / 'stages'}"
                 )
         pipeline.progress("conversations", self.settings.count, self.settings.count)
+        rows = pipeline.table(TEMPLATES).read()
         dropped = Counter(_reason(row) for row in pipeline.table(SELECTION).read() if row.dropped)
         return {
             "conversations": writer.count,
             "wanted": self.settings.count,
             **numbers.report(),
             "untyped": filler.untyped,
+            "templates": len(made),
+            "invalid": [f"{row.id}: {row.dropped}" for row in rows if row.dropped],
             "dropped": dict(dropped.most_common()),
         }
 

@@ -7,7 +7,7 @@ import re
 import polars as pl
 
 from kbkit.answers.articles import named
-from kbkit.answers.english import is_person, spoken
+from kbkit.answers.english import is_person
 from kbkit.benchmarks.convkgyarn.wording import type_noun
 from kbkit.schema import Schema
 
@@ -64,7 +64,8 @@ def said_in_voice(kind: str, name: str, schema: Schema) -> str:
     """Return a name as it is said in a question: *the Rhine*, or a title in quotes."""
     noun = type_noun(kind)
     article = schema.type(kind).article if kind else ""
-    said = named(name, kind, article)
+    head = noun.rpartition(" ")[2]
+    said = named(name, "place" if head == "thing" else head, article)
     if said != name or is_person(noun):
         return said
     is_title = noun.rpartition(" ")[2] in _TITLES and " " in name
@@ -77,8 +78,3 @@ def given(texts: pl.Series, kind: str, schema: Schema) -> pl.DataFrame:
     return pl.DataFrame(
         {"given_voice": pl.Series(shown, dtype=pl.String), "given_text": texts.str.to_lowercase()}
     )
-
-
-def noun_of(kind: str) -> str:
-    """Return the words of a type."""
-    return spoken(kind)

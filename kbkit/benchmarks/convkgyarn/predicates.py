@@ -47,7 +47,8 @@ class Predicate(Row):
 
     * ``predicate``: an attribute, a relation, ``^relation`` from tail to head, or a property of Wikidata
     * ``origin``: attribute, forward, backward or statement; ``label``: its words; ``kind``: of values, ``unit`` of
-      numbers; ``target``: the type of most values, ``people``: whether they are people
+      numbers; ``target``: the type of most values, ``people``: whether they are people;
+      ``relation``: the name of the relation, if it is one
     * ``entities`` of the ``members`` of the type have it; ``mean`` and ``most`` values each; ``distinct`` values;
       ``top``: fraction of the most common value; ``shape``: simple, complex or qualified
     """
@@ -68,6 +69,7 @@ class Predicate(Row):
     target: str = ""
     targets: int = 0
     people: bool = False
+    relation: str = ""
     qualifiers: list[Qualifier] = field(default_factory=list)
 
     @property
@@ -122,7 +124,9 @@ def _of_source(
         kind = _year_or(source, counts)
         own = [one for one in qualified.get(counts["type"], ())]
         if counts["type"] in members:
-            result.append(_row(counts, source.name, source.label, source.origin, kind, source.unit, members, people, own))
+            relation = source.relation.name if source.relation else ""
+            words = (source.name, source.label, source.origin, kind, source.unit)
+            result.append(_row(counts, *words, members, people, own, relation))
     return result
 
 
@@ -148,6 +152,7 @@ def _counts(kb: KnowledgeBase, rows: str, kind: str, by: str = "type") -> pl.Dat
 def _row(
     counts: Mapping[str, Any], name: str, label: str, origin: str, kind: str, unit: str,
     members: Mapping[str, int], people: frozenset[str], qualifiers: list[Qualifier],
+    relation: str = "",
 ) -> Predicate:  # fmt: skip
     distinguishing = any(one.distinguishes for one in qualifiers)
     shape = "qualified" if distinguishing else "complex" if counts["most"] > 1 else "simple"
@@ -155,7 +160,7 @@ def _row(
     return Predicate(
         f"{counts['type']}.{name}", counts["type"], name, label, origin, kind, counts["entities"],
         members[counts["type"]], round(counts["mean"], 3), counts["most"], counts["distinct"], round(counts["top"], 4),
-        shape, unit, target, counts["targets"] or 0, target in people, qualifiers,
+        shape, unit, target, counts["targets"] or 0, target in people, relation, qualifiers,
     )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ _FORMS = {
 COLUMNS = ("voice.original", "voice.deixis", "voice.disfluencies", "voice.deixis_disfluencies", "text.original",
            "text.deixis", "text.typos", "text.deixis_typos", "voice.follow_up", "text.follow_up")  # fmt: skip
 """The forms of templates, by their number here."""
+_WORD = re.compile(r"[^\W_]+|\|")
 NONE, SUBJECT, POSSESSIVE, GIVEN = range(4)
 """Kinds of placeholders."""
 
@@ -31,7 +32,7 @@ NONE, SUBJECT, POSSESSIVE, GIVEN = range(4)
 class Rendered:
     """All renderings: three pieces of text around up to two placeholders each.
 
-    ``sets`` numbers (type, predicate, asks). ``index`` has the number of a rendering by set, related, form, variant,
+    ``sets`` numbers (type, predicate, asks), ``said`` has all their words in lower case. ``index`` has the number of a rendering by set, related, form, variant,
     pronoun, past and many, or -1. ``plain``: whether a set's variant has no possessive name, so that long names fit.
     """
 
@@ -41,6 +42,7 @@ class Rendered:
     kinds: NDArray[np.int8]
     ids: pl.Series
     plain: NDArray[np.bool_]
+    said: pl.DataFrame
 
 
 def render(templates: Sequence[Template]) -> Rendered:
@@ -53,6 +55,7 @@ def render(templates: Sequence[Template]) -> Rendered:
     rows: list[tuple[str, str, str]] = []
     kinds: list[tuple[int, int]] = []
     names: list[str] = []
+    said: list[list[str]] = [[] for _ in sets]
     for one in templates:
         number = sets[one.type, one.predicate, one.asks]
         place = (number, int(one.related), COLUMNS.index(f"{one.interaction}.{one.form}"), one.variant - 1)
@@ -67,13 +70,15 @@ def render(templates: Sequence[Template]) -> Rendered:
                         known[text] = len(rows)
                         pieces, kind = _divided(text, placeholder(one.type))
                         rows.append(pieces)
+                        said[number].append(" | ".join(pieces))
                         kinds.append(kind)
                         names.append(one.id)
                     index[*place, p, int(past), int(many)] = known[text]
     plain[~plain.any(axis=1)] = True
     frame = pl.DataFrame(list(sets), schema=["type", "predicate", "asks"], orient="row").with_row_index("set")
+    words = frame.drop("set").with_columns(said=pl.Series([padded(" | ".join(texts)) for texts in said], dtype=pl.String))
     columns = tuple(pl.Series([row[i] for row in rows], dtype=pl.String) for i in range(3))
-    return Rendered(frame, index, columns, np.array(kinds, np.int8).reshape(-1, 2), pl.Series(names, dtype=pl.String), plain)  # type: ignore[arg-type] # three
+    return Rendered(frame, index, columns, np.array(kinds, np.int8).reshape(-1, 2), pl.Series(names, dtype=pl.String), plain, words)  # type: ignore[arg-type] # three
 
 
 def rendering(one: Template, pronoun: str, *, past: bool, many: bool) -> str:
@@ -99,3 +104,8 @@ def _divided(text: str, slot: str) -> tuple[tuple[str, str, str], tuple[int, int
     pieces += [""] * (3 - len(pieces))
     kinds += [NONE] * (2 - len(kinds))
     return (pieces[0], pieces[1], pieces[2]), (kinds[0], kinds[1])
+
+
+def padded(text: str) -> str:
+    """Return the words of a text in lower case, with a space around each."""
+    return f" {' '.join(_WORD.findall(text.lower()))} "

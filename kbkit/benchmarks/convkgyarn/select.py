@@ -31,7 +31,7 @@ _NAME = re.compile(r"(?i)(?:.* )?(?:name|title|label|alias|pseudonym|demonym|abb
 _STRUCTURE = re.compile(
     r"(?i)(?:instance|subclass|subproperty|different|type|kind|class|example|opposite) (?:of|from)|inverse property"
     r"|related property|wikidata .*|described (?:by|at).*|topic.*category|equivalent .*|.*\bitem\b.*|sourcing .*"
-    r"|external .*|commons .*|is ?a"
+    r"|external .*|commons .*|is ?a|sex or gender|gender|sex"
 )
 _ORDINAL = re.compile(r"(?i)(?:series )?ordinal|billing|order|rank|position|index|number|sourcing .*|reason .*|of")
 

@@ -15,7 +15,7 @@ from kbkit.benchmarks.pipeline import Pipeline, Row, Stage
 from kbkit.directory import systems
 from kbkit.errors import BadInputError
 
-_BLOCK = 16 << 20
+_BLOCK = 8 << 20
 """Bytes of a table that are parsed at once."""
 _RECOMPUTE = "Delete the file to recompute the stage"
 

@@ -28,7 +28,7 @@ FORMS = tuple([("voice", form) for form in VOICE] + [("text", form) for form in 
 PER_FACT = len(FORMS) * VARIANTS
 RELATED_PER_FACT = PER_FACT + 2 * VARIANTS
 """Further questions if the fact is about a related entity: the eight forms, and follow-ups in voice and text."""
-_OF_SUBJECT = re.compile(r"\bthe ((?:(?! of )(?:[^\[\]]|\[[^\[\]]*\]))+) of \{S\}")
+_OF_SUBJECT = re.compile(r"\bthe ((?:[^\[\]]|\[[^\[\]]*\])+?) of \{S\}")
 _THERE = re.compile(r"(\b(?:have|has|lived?|lie|lies|lying|used|located|spoken|official|status)|\[object\]|[a-z]\]) in it\b")
 _LONG_NOUN = 2
 """Words of a type's noun up to which *this NOUN* reads well."""
@@ -99,7 +99,7 @@ class _Maker:
         self.slot = placeholder(one.type)
         self._wording, self._rng = wording, rng
         self._name = Reference.noun(self.slot)
-        noun = type_noun(one.type)
+        self._noun = noun = type_noun(one.type)
         short = len(noun.split()) <= _LONG_NOUN and noun not in ("thing", "node")
         if person:
             self._deictic = (THEY, THEY, Reference.noun(f"this {noun}") if short else THEY)
@@ -113,7 +113,8 @@ class _Maker:
         cores = self._cores()
         kinds = self._rng.sample(list(disfluencies.TYPES), VARIANTS)
         result: dict[tuple[str, str], list[str]] = {("voice", form): [] for form in VOICE}
-        for frame, core, deictic, kind in zip(frames, cores, self._deictic, kinds, strict=True):
+        for frame, core, pointer, kind in zip(frames, cores, self._deictic, kinds, strict=True):
+            deictic = self._other(pointer, core.direct(IT))
             original = _sentence(frame, core, self._name)
             pointing = _there(_sentence(frame, _for_pronoun(core, deictic), deictic))
             state = self._rng.getrandbits(32)
@@ -128,13 +129,18 @@ class _Maker:
         frames = self._frames("related_text" if is_related else "text", "{key}")
         keys = self._three(self._wording.keys)
         result: dict[tuple[str, str], list[str]] = {("text", form): [] for form in TEXT}
-        for frame, key, deictic in zip(frames, keys, self._deictic, strict=True):
+        for frame, key, pointer in zip(frames, keys, self._deictic, strict=True):
+            deictic = self._other(pointer, key)
             bare = Reference(self.slot, self.slot, self.slot)
             original = frame.replace("{key}", bare.in_place(key)).lower()
             pointing = _there(frame.replace("{key}", _key_deixis(key, deictic)).lower())
             for form in TEXT:
                 result["text", form].append(pointing if "deixis" in form else original)
         return result
+
+    def _other(self, pointer: Reference, text: str) -> Reference:
+        """Return a pronoun if the question has the type's noun already: *its mountain range*."""
+        return self._deictic[0] if re.search(rf"\b{re.escape(self._noun)}\b", text) else pointer
 
     def _frames(self, name: str, first: str) -> list[str]:
         """Return three frames; the plain one comes first where there is one."""
@@ -181,7 +187,7 @@ def _for_pronoun(core: Core, reference: Reference) -> Core:
 def _key_deixis(key: str, reference: Reference) -> str:
     """Return a search query with a deictic expression; after the words of a relation it is the subject."""
     if not reference.possessive.endswith("'s"):
-        key = re.sub(r"^((?:(?! of |\[object\]).)+) of \{S\}", r"{S's} \1", key)
+        key = re.sub(r"^((?:(?! (?:on|in|by|for|to|that|with) |\[object\]).)+) of \{S\}", r"{S's} \1", key)
     subject = re.compile(r"\{S\}(?= [a-z\[])").search(key)
     if subject and not key.endswith("{S}"):
         text = reference.in_place(key, nominative=True)

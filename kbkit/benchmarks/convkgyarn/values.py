@@ -28,7 +28,8 @@ COLUMNS = "entity, node, value, precision, unit, statement"
 class Source:
     """Where a predicate's values are.
 
-    ``name``: an attribute, a relation, ``^relation`` from tail to head, or a property; ``sql`` yields ``COLUMNS`` and
+    ``name``: an attribute, a relation, ``^relation`` from tail to head (with ``:type``
+    for heads of one type), or a property; ``sql`` yields ``COLUMNS`` and
     one column per edge attribute. ``types``: the types that may have it (empty: any).
     """
 
@@ -54,8 +55,11 @@ def sources(kb: KnowledgeBase) -> Iterator[Source]:
         yield from (_attribute(node_type, one) for one in node_type.attributes)
     for relation in kb.schema.relations:
         yield _relation(relation, forward=True)
-        if not relation.symmetric:
-            yield _relation(relation, forward=False)
+        if relation.symmetric:
+            continue
+        heads = list(dict.fromkeys(s.head for s in relation.signatures))
+        for head in heads:  # which mountains, and which lakes, lie in a country are two questions
+            yield _relation(relation, forward=False, head=kb.schema.type(head) if len(heads) > 1 else None)
 
 
 def _attribute(node_type: NodeType, attribute: Attribute) -> Source:
@@ -99,16 +103,18 @@ def words_of(name: str) -> tuple[str, str]:
     return " ".join(_EXPANDED.get(word, word) for word in words), unit
 
 
-def _relation(relation: Relation, *, forward: bool) -> Source:
+def _relation(relation: Relation, *, forward: bool, head: NodeType | None = None) -> Source:
     near, far = ("head", "tail") if forward else ("tail", "head")
     extra = "".join(f", {value_sql(a.type, quote(a.name))} AS {quote(a.name)}" for a in relation.attributes)
     sql = (
         f"SELECT {near} AS entity, {far} AS node, NULL::VARCHAR AS value, NULL::INTEGER AS precision, '' AS unit,"
         f" NULL::VARCHAR AS statement{extra} FROM {quote(relation.table)}"
+        + ("" if head is None else f" WHERE head BETWEEN {head.first} AND {head.last}")
     )
-    types = tuple(dict.fromkeys(s.head if forward else s.tail for s in relation.signatures))
+    own = [s for s in relation.signatures if head is None or s.head == head.name]
+    types = tuple(dict.fromkeys(s.head if forward else s.tail for s in own))
     label = spoken(relation.label or relation.name)
-    name = relation.name if forward else f"^{relation.name}"
+    name = relation.name if forward else f"^{relation.name}" + (f":{head.name}" if head else "")
     origin = "forward" if forward else "backward"
     return Source(name, label, "entity", sql, origin, "", types, relation.attributes, relation)
 

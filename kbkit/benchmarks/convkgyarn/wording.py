@@ -31,6 +31,12 @@ _POINT = re.compile(r"(?i)point in time|year|date|when|time")
 _SO_MANY = re.compile(r"(?:had|has) so many (\w+) in (?:the )?(\w+)")
 _ROLE = re.compile(r"(?i)role|status|kind|type|function|capacity|rank|grade|position")
 
+_NOUNS = {
+    "human": "person", "entity": "thing", "big city": "city", "U S state": "state", "sovereign state": "country",
+    "capital city": "city", "natural satellite": "moon", "educational institution": "school",
+}  # fmt: skip
+"""Nouns of types that are terms of Wikidata."""
+
 
 @dataclass(frozen=True)
 class Wording:
@@ -54,7 +60,7 @@ def lexicon() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
 def type_noun(name: str) -> str:
     """Return the noun of a type: *river*, *person* for Wikidata's humans; "thing" for nodes without a type."""
     noun = spoken(name)
-    noun = {"human": "person", "entity": "thing", "big city": "city", "U S state": "state"}.get(noun, noun)
+    noun = _NOUNS.get(noun, noun)
     return noun[:1].lower() + noun[1:] if not noun.isupper() and not noun[1:2].isupper() else noun
 
 
@@ -86,7 +92,7 @@ def qualified(one: Predicate, qualifier: Qualifier, schema: Schema, *, person: b
 
 def _since(one: Predicate, qualifier: Qualifier, schema: Schema) -> Wording | None:
     """Return questions for when a relation began, ended or held, from its verb."""
-    phrase = dict(schema.relation(one.predicate).phrases).get(one.type) or getattr(verb_phrase(one.label), "singular", "")
+    phrase = dict(schema.relation(one.relation).phrases).get(one.type) or getattr(verb_phrase(one.label), "singular", "")
     if not phrase or "{}" in phrase or qualifier.kind != "date":
         return None
     verb, _, rest = phrase.partition(" ")
@@ -134,7 +140,7 @@ def _filled(text: str, one: Predicate) -> str:
 
 
 def _theme(one: Predicate) -> str:
-    return one.target or one.predicate.removeprefix("^")
+    return one.target or one.predicate
 
 
 # -- nouns ------------------------------------------------------------------------------------------------------------
@@ -187,7 +193,7 @@ def _numbered(noun: str, one: Predicate) -> str:
 
 
 def _of_relation(one: Predicate, schema: Schema, *, person: bool) -> Wording | None:
-    relation = schema.relation(one.predicate.removeprefix("^"))
+    relation = schema.relation(one.relation)
     if _SO_MANY.fullmatch(one.label):
         return None
     forward = one.origin == "forward"
@@ -206,7 +212,7 @@ def _answers(one: Predicate) -> str:
     if one.people:
         return "who"
     noun = type_noun(one.target)
-    if one.targets > 2 or noun == "thing":
+    if one.targets > 1 or noun == "thing":
         return "what"
     return f"which [{noun}+{plural(noun)}]" if one.most > 1 else f"which {noun}"
 
