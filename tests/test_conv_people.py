@@ -1,4 +1,4 @@
-"""People's judgements of conversations: rate and compare in a terminal's place, their tables, ConvQuestions, proxies."""
+"""People judge conversations: rate and compare in a terminal's place, their tables, ConvQuestions, proxies."""
 
 from __future__ import annotations
 
@@ -296,7 +296,7 @@ def test_errors_say_what_is_wrong(here: Run, dataset: Path, tmp_path: Path, word
         ("conv", "ratings", file("task.jsonl", json.dumps({**row, "task": "guess", "values": {}}) + "\n")),
         ("conv", "ratings", file("none.jsonl", json.dumps({**row, "values": {}}) + "\n")),
         ("conv", "compare", dataset, file("odd.json", '[{"question": 1}]'), "-o", out, "--rater", "ann"),
-        ("conv", "compare", dataset, reference, "-o", out, "--rater", "ann", "--type", "places=river"),
+        ("conv", "compare", dataset, reference, "-o", out, "--rater", "ann", "--domain", "places=river"),
         (
             "conv",
             "compare",
@@ -306,7 +306,7 @@ def test_errors_say_what_is_wrong(here: Run, dataset: Path, tmp_path: Path, word
             out,
             "--rater",
             "ann",
-            "--pass",
+            "--threshold",
             "7",
             "--entrance",
             tmp_path / "pairs.jsonl",

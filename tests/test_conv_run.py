@@ -305,7 +305,7 @@ def test_errors_say_what_is_wrong(
     commands = [
         *(("conv", "eval", dataset, path) for path in (broken, short, other, empty, tmp_path / "none.jsonl")),
         ("conv", "eval", dataset, good, "--by", "colour"),
-        ("conv", "eval", dataset, good, "--by", "kind", "--per-turn"),
+        ("conv", "eval", dataset, good, "--by", "kind", "--per-query"),
         ("conv", "run", kb_path, dataset, "-o", dataset),
         ("conv", "run", kb_path, dataset, "-o", tmp_path / "no" / "run.jsonl"),
         ("conv", "run", kb_path, tmp_path, "-o", tmp_path / "run.jsonl"),

@@ -33,7 +33,7 @@ Parse = Callable[[str, Any], Any]
 RatingsFile = Annotated[
     Path, typer.Option("--output", "-o", metavar="FILE", help="File of the judgements (JSON lines).")
 ]
-Rater = Annotated[str, typer.Option("--rater", metavar="NAME", help="Name of the person who judges.")]
+Rater = Annotated[str, typer.Option("--rater", metavar="NAME", help="Name of the person who rates.")]
 Entrance = Annotated[
     Path | None,
     typer.Option(
@@ -42,10 +42,10 @@ Entrance = Annotated[
         help="Judgements of an expert: raters must pass a test on these items first, which are not asked again.",
     ),
 ]
-Pass = Annotated[
-    float, typer.Option("--pass", metavar="P", help="Share of the test that must agree with the expert, 0 to 1.")
+Threshold = Annotated[
+    float, typer.Option("--threshold", metavar="FRACTION", help="Fraction of the test that must agree with the expert.")
 ]
-References = Annotated[Path, typer.Argument(metavar="REFERENCE", help="File of ConvQuestions (JSON).")]
+References = Annotated[Path, typer.Argument(metavar="FILE", help="File of ConvQuestions (JSON).")]
 
 
 def register(conv: typer.Typer) -> None:
@@ -63,17 +63,17 @@ def rate(
     output: RatingsFile,
     rater: Rater,
     count: Annotated[
-        int, typer.Option("--conversations", "-n", metavar="N", help="Number of conversations per configuration.")
+        int, typer.Option("--limit", "-n", metavar="N", help="Maximum number of conversations per configuration.")
     ] = 5,
     entrance: Entrance = None,
-    threshold: Pass = 0.7,
+    threshold: Threshold = 0.7,
     seed: Seed = 0,
 ) -> None:
     """Rate conversations.
 
     For each conversation shown, you rate fluency, relevance, diversity and grammar from 1 (Poor) to 5 (Excellent), or
     opt out with o (appendix B.1 of the paper). Each conversation is saved when it is rated; q or end of input quits,
-    and the same command continues. All raters with the same --conversations and --seed rate the same conversations.
+    and the same command continues. All raters with the same --limit and --seed rate the same conversations.
     """
     from kbkit.benchmarks.convkgyarn import conversations as files
     from kbkit.benchmarks.convkgyarn import ratings as module
@@ -115,20 +115,20 @@ def compare(
     reference: References,
     output: RatingsFile,
     rater: Rater,
-    count: Annotated[int, typer.Option("--pairs", "-n", metavar="N", help="Maximum number of pairs.")] = 500,
-    type: Annotated[
+    count: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Maximum number of pairs.")] = 500,
+    domain: Annotated[
         list[str] | None,
         typer.Option(
-            "--type",
-            metavar="DOMAIN=TYPE",
-            help="Pair references of a domain with entities of a type, if none is about the same one; repeatable.",
+            "--domain",
+            metavar="NAME=VALUE",
+            help="Type of a domain (movies=movie): pair its references by type if no entity is the same; repeatable.",
         ),
     ] = None,
     deixis: Annotated[
         bool, typer.Option("--deixis/--no-deixis", help="Use conversations with or without deixis.")
     ] = True,
     entrance: Entrance = None,
-    threshold: Pass = 0.7,
+    threshold: Threshold = 0.7,
     seed: Seed = 0,
 ) -> None:
     """Compare conversations with those of ConvQuestions.
@@ -144,7 +144,7 @@ def compare(
 
     _check(output, rater)
     gold = module.expected(entrance, module.COMPARE) if entrance is not None else {}
-    types = pairs(type, "type", "movies=movie")
+    types = pairs(domain, "domain", "movies=movie")
     check_at_least("number of pairs", count)
     drawn = references.match(files.read(dataset), references.read(reference), seed, types, deixis=deixis)
     matches = {one.id: one for one in drawn}
@@ -326,7 +326,7 @@ def _rounded(frame: pl.DataFrame, screen: bool) -> pl.DataFrame:
 def proxies(
     dataset: Conversations,
     reference: Annotated[
-        Path | None, typer.Argument(metavar="REFERENCE", help="File of ConvQuestions (JSON) to show beside.")
+        Path | None, typer.Argument(metavar="FILE", help="File of ConvQuestions (JSON) to show beside.")
     ] = None,
     format: Format = None,
     output: Output = None,

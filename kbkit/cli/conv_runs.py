@@ -12,7 +12,7 @@ import typer
 
 from kbkit.cli.commands import add
 from kbkit.cli.models import Budget, Llm, Price, Prompts, Workers
-from kbkit.cli.options import Format, Kb, Output, Plot, Restart, Seed, counted, draw, note, on_screen
+from kbkit.cli.options import Format, Kb, Output, PerQuery, Plot, Restart, Seed, counted, draw, note, on_screen
 from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def evaluate(
             help="Show means by a column instead: set, interaction, deixis, kind, predicate, turn, ...; repeatable.",
         ),
     ] = None,
-    per_turn: Annotated[bool, typer.Option("--per-turn", help="Show the scores of each turn instead.")] = False,
+    per_query: PerQuery = False,
     groups: Groups = None,
     seed: Seed = 0,
     plot: Plot = None,
@@ -131,8 +131,8 @@ def evaluate(
     from kbkit.display.render import check, write
 
     check(format, output)
-    if sum((compare, bool(by), per_turn)) > 1:
-        raise KbError("Options --compare, --by and --per-turn cannot be combined", "Use one of them")
+    if sum((compare, bool(by), per_query)) > 1:
+        raise KbError("Options --compare, --by and --per-query cannot be combined", "Use one of them")
     runs = scoring.read_runs(run)
     conversations = chosen(dataset, groups)
     digest = fingerprint(dataset_file(dataset))["sha256"]
@@ -141,7 +141,7 @@ def evaluate(
         turns, remarks = scoring.per_turn(conversations, runs, calls)
     note(context, remarks)
     draw(context, plot, lambda: scoring.charts(turns))
-    if per_turn:
+    if per_query:
         write(turns, format, output)
     elif by:
         write(_rounded(scoring.breakdown(turns, by), format, output), format, output)

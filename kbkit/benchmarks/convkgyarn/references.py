@@ -117,7 +117,7 @@ def match(
         _cut(ours, one, bool(drawn.integers(2))) for ours, one in zip(paired, shuffled, strict=True) if ours is not None
     ]
     if not found:
-        hint = ("Make conversations about their entities, or pair by type with ", Option("type", "movies=movie"))
+        hint = ("Make conversations about their entities, or pair by type with ", Option("domain", "movies=movie"))
         raise KbError("No conversation is about an entity of the references", *hint)
     return found
 
