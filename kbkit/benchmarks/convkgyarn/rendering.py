@@ -32,8 +32,9 @@ NONE, SUBJECT, POSSESSIVE, GIVEN = range(4)
 class Rendered:
     """All renderings: three pieces of text around up to two placeholders each.
 
-    ``sets`` numbers (type, predicate, asks), ``said`` has all their words in lower case. ``index`` has the
-    number of a rendering by set, related, form, variant, pronoun, past and many, or -1. ``plain``: whether a set's variant has no possessive name, so that long names fit.
+    ``sets`` numbers (type, predicate, asks), ``said`` has all their words in lower case. ``index`` has the number of a
+    rendering by set, related, form, variant, pronoun, past and many, or -1. ``plain``: whether a set's variant has no
+    possessive name, so that long names fit.
     """
 
     sets: pl.DataFrame

@@ -118,7 +118,7 @@ def _counts(folder: Path) -> Counter[tuple[str, int, int]]:
     counts: Counter[tuple[str, int, int]] = Counter()
     frame = pl.scan_parquet(file) if file.suffix == ".parquet" else pl.scan_ndjson(file)
     grouped = frame.select(
-        "interaction", "deixis", "disfluency", "typo", related=pl.col("related").is_not_null(), 
+        "interaction", "deixis", "disfluency", "typo", related=pl.col("related").is_not_null(),
         turns=pl.col("turns").list.len(),
     ).group_by(pl.all()).len().collect()  # fmt: skip
     for interaction, deixis, disfluency, typo, related, turns, number in grouped.iter_rows():

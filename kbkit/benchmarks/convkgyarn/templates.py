@@ -41,8 +41,8 @@ class Template(Row):
     """A template of a question.
 
     ``asks``: "" for the values of the predicate, else the qualifier that the fact is about; ``given``: what the
-    question names of a qualified fact (``object`` or ``qualifier``). ``related``: for a related entity. ``variant``: 1 to 3;
-    variants of equal number differ only in their phenomena.
+    question names of a qualified fact (``object`` or ``qualifier``). ``related``: for a related entity. ``variant``: 1
+    to 3; variants of equal number differ only in their phenomena.
     """
 
     type: str

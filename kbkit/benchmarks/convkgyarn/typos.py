@@ -1,8 +1,8 @@
 """One typo in each of many questions at once: a deleted letter, two swapped neighbours, or a neighbour on the keyboard.
 
 These are the three transformations of TextAttack (Morris et al. 2020) that the paper uses:
-``WordSwapRandomCharacterDeletion``, ``WordSwapNeighboringCharacterSwap`` and ``WordSwapQWERTY``. The first letter of a word is kept, and words of fewer than
-four letters only change in questions without longer ones.
+``WordSwapRandomCharacterDeletion``, ``WordSwapNeighboringCharacterSwap`` and ``WordSwapQWERTY``. The first letter of a
+word is kept, and words of fewer than four letters only change in questions without longer ones.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The values of predicates as SQL, one row per entity and value: from attributes, relations or Wikidata's statements."""
+"""The values of predicates as SQL, one row each: from attributes, relations or Wikidata's statements."""
 
 from __future__ import annotations
 
@@ -150,7 +150,8 @@ def qualifiers() -> str:
     return (
         "SELECT q.statement, q.property AS qualifier, t.id AS node, CASE q.datatype WHEN 'time' THEN"
         f" split_part(q.value, 'T', 1) WHEN 'quantity' THEN {value_sql('DOUBLE', 'q.amount')}"
-        " WHEN 'wikibase-item' THEN NULL ELSE q.value END AS value, q.precision, q.datatype FROM qualifiers q LEFT JOIN nodes t ON t.key = q.target"
+        " WHEN 'wikibase-item' THEN NULL ELSE q.value END AS value, q.precision, q.datatype FROM qualifiers q"
+        " LEFT JOIN nodes t ON t.key = q.target"
         f" WHERE q.snak = 'value' AND q.datatype IN ({listed})"
     )
 
