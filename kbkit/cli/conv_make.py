@@ -49,9 +49,7 @@ def make(
     min_turns: Annotated[int, typer.Option("--min-turns", metavar="N", help="Minimum number of turns.")] = 2,
     related: Annotated[
         list[str] | None,
-        typer.Option(
-            "--related", metavar="TYPE", help="Type whose popular entities get a related entity; repeatable."
-        ),
+        typer.Option("--related", metavar="TYPE", help="Type whose popular entities get a related entity; repeatable."),
     ] = None,
     min_degree: Annotated[
         int, typer.Option("--min-degree", metavar="N", help="Minimum number of edges of a popular entity.")
@@ -137,6 +135,9 @@ def stats(
 
     check_table(table, (0, 1), format, output)
     numbers = statistics.Statistics.of(dataset)
-    tables = [(1, "dataset statistics", numbers.table()), (0, "conversations by configuration", numbers.conversations())]
+    tables = [
+        (1, "dataset statistics", numbers.table()),
+        (0, "conversations by configuration", numbers.conversations()),
+    ]
     write_tables(tables, table, format, output)
     note(context, numbers.remarks())

@@ -49,7 +49,9 @@ class Blocks:
         enough = enough.with_columns(groups=base + (pl.int_range(pl.len()) < more).cast(pl.Int64))
         number = 0
         for facts in self._whole_entities():
-            own = facts.select(_KEY).unique(maintain_order=True).join(enough, on=_KEY, how="inner", maintain_order="left")
+            own = (
+                facts.select(_KEY).unique(maintain_order=True).join(enough, on=_KEY, how="inner", maintain_order="left")
+            )
             groups = own.select(*_KEY, pl.int_ranges(0, "groups").alias("turn")).explode("turn", empty_as_null=False)
             for start in range(0, groups.height, BLOCK):
                 part = groups.slice(start, BLOCK)
@@ -100,7 +102,7 @@ class Blocks:
     def _described(self, part: pl.DataFrame, number: int) -> pl.DataFrame:
         """Return groups with their entities; those with a related entity are there twice, alone and with it."""
         width = max(6, len(str(self._settings.count)))
-        fields = [name for name in self._main.columns if name not in ("groups", "related_to", "id")]
+        fields = [name for name in self._main.columns if name not in ("related_to", "id")]
         own = part.join(self._main, on=_KEY, how="left", maintain_order="left").select(
             "id",
             group=pl.format("g{}", (pl.int_range(pl.len()) + number + 1).cast(pl.String).str.zfill(width)),
@@ -122,6 +124,8 @@ class Blocks:
             texts = group["first"].unique(maintain_order=True)
             called = names.given(texts, str(target), self._schema)
             parts.append(called.with_columns(first=texts, target=pl.lit(str(target))))
-        empty = pl.DataFrame(schema={"given_voice": pl.String, "given_text": pl.String, "first": pl.String, "target": pl.String})
+        empty = pl.DataFrame(
+            schema={"given_voice": pl.String, "given_text": pl.String, "first": pl.String, "target": pl.String}
+        )
         known = pl.concat([empty, *parts])
         return frame.join(known, on=["first", "target"], how="left", maintain_order="left").drop("first", "target")

@@ -8,10 +8,11 @@ order of precedence is ``~``, ``+``, ``/``: ``[is/are~was/were]``.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kbkit.answers.english import VerbPhrase, _inflections, _lemmas
+from kbkit.answers.english import VerbPhrase, inflections, lemmas_of
 
 SUBJECT, POSSESSIVE = "{S}", "{S's}"
 _BRACKETS = re.compile(r"\[([^\[\]]*[~+/][^\[\]]*)\]")
@@ -117,14 +118,14 @@ def _finite(aux: str, rest: str) -> str:
 def _form(verb: str, tag: str) -> str:
     if verb in ("have", "do"):
         return {"VBZ": {"have": "has", "do": "does"}, "VBD": {"have": "had", "do": "did"}}[tag][verb]
-    return next(iter(_inflections(verb, tag)), verb)
+    return next(iter(inflections(verb, tag)), verb)
 
 
 def base_form(verb: str) -> str:
     """Return the infinitive of a finite verb: *flows*, *flowed* become *flow*."""
     if verb in ("has", "had"):
         return "have"
-    return next(iter(_lemmas(verb).get("VERB", ())), verb)
+    return next(iter(lemmas_of(verb).get("VERB", ())), verb)
 
 
 def is_past_form(verb: str) -> bool:
@@ -132,7 +133,7 @@ def is_past_form(verb: str) -> bool:
     if verb in ("was", "were", "had", "did"):
         return True
     lemma = base_form(verb)
-    return verb != lemma and verb in _inflections(lemma, "VBD") and verb not in _inflections(lemma, "VBZ")
+    return verb != lemma and verb in inflections(lemma, "VBD") and verb not in inflections(lemma, "VBZ")
 
 
 @lru_cache(10_000)
@@ -145,16 +146,17 @@ def both_numbers(text: str) -> str:
 
     if text.startswith("["):
         inner, _, after = text[1:].partition("]")
-        return f"[{'~'.join('+'.join(_first(part, agreed) for part in tense.split('+')) for tense in inner.split('~'))}]{after}"
+        tenses = ["+".join(_first(part, agreed) for part in tense.split("+")) for tense in inner.split("~")]
+        return f"[{'~'.join(tenses)}]{after}"
     first, space, rest = text.partition(" ")
     new = agreed(first)
     return f"[{new}]{space}{rest}" if "/" in new else text
 
 
-def _first(text: str, agreed: object) -> str:
+def _first(text: str, agreed: Callable[[str], str]) -> str:
     """Return an alternative with its first word in both numbers, the rest repeated."""
     first, space, rest = text.partition(" ")
-    forms = agreed(first).split("/")  # type: ignore[operator] # a function
+    forms = agreed(first).split("/")
     return "/".join(form + space + rest for form in forms)
 
 

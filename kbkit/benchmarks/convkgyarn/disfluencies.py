@@ -30,7 +30,14 @@ def _filled_pause(words: list[str], rng: random.Random) -> list[str]:
 
 
 def _repeated_word(words: list[str], rng: random.Random) -> list[str]:
-    position = next((i for i, word in enumerate(words) if re.fullmatch(r"(?i)the|is|was|does|did|of|which|what|how|who|when|where", word)), -1)
+    position = next(
+        (
+            i
+            for i, word in enumerate(words)
+            if re.fullmatch(r"(?i)the|is|was|does|did|of|which|what|how|who|when|where", word)
+        ),
+        -1,
+    )
     if position < 0:
         return _abandoned(words, rng)
     return [*words[:position], f"{words[position]},", _lowered(words[position]), *words[position + 1 :]]
@@ -114,7 +121,10 @@ def _inner(words: Sequence[str], rng: random.Random) -> int:
     good = [
         i
         for i in range(1, len(words))
-        if (words[i].startswith("[") or words[i - 1].casefold() in ("is", "was", "does", "did", "of", "know", "me", "up", "out", "the"))
+        if (
+            words[i].startswith("[")
+            or words[i - 1].casefold() in ("is", "was", "does", "did", "of", "know", "me", "up", "out", "the")
+        )
         and words[i].strip("?.,").casefold() not in _PRONOUNS
         and not words[i - 1].endswith((",", ".", "...", "-"))
         and not re.search(r"\]$|'s$", words[i - 1])

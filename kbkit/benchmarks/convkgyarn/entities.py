@@ -21,10 +21,10 @@ from kbkit.schema import literal
 
 COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "id": pl.String, "type": pl.String, "key": pl.String, "name": pl.String, "aliases": pl.List(pl.String),
-    "pronoun": pl.String, "past": pl.Boolean, "groups": pl.Int64, "related_to": pl.String,
+    "pronoun": pl.String, "past": pl.Boolean, "related_to": pl.String,
 }  # fmt: skip
-"""``id``: type#key; ``pronoun``: he, she, they or it; ``past``: whether the present tense would be wrong; ``groups``: the
-number of groups of conversations about it; ``related_to``: the entity (type#key) to which it is related, or ""."""
+"""``id``: type#key; ``pronoun``: he, she, they or it; ``past``: whether the present tense would be wrong;
+``related_to``: the entity (type#key) to which it is related, or ""."""
 _RESERVE = 1.3
 """Entities drawn for each one that is needed: some have too few facts."""
 _ENDED = "(?i)date of death|died|death|death date|date of dissolution|dissolved"
@@ -69,7 +69,8 @@ def _candidates(kb: KnowledgeBase, asked: Sequence[Asked], minimum: int) -> pl.D
         frames = {"kbkit_asked": pl.DataFrame(rows, schema=["type", "property", "fact"], orient="row")}
         present = (
             f"SELECT DISTINCT v.entity AS node, a.type, a.fact FROM ({values.statements()}) v"
-            f" JOIN ({MEMBERSHIP}) m ON m.id = v.entity JOIN kbkit_asked a ON a.property = v.property AND a.type = m.type"
+            f" JOIN ({MEMBERSHIP}) m ON m.id = v.entity"
+            " JOIN kbkit_asked a ON a.property = v.property AND a.type = m.type"
         )
     else:
         reader, frames = Facts(kb, asked, 0), {}
@@ -99,7 +100,8 @@ def described(kb: KnowledgeBase, chosen: pl.DataFrame, people: frozenset[str]) -
                GROUP BY 1 HAVING count(DISTINCT id) > 1),
     good AS (SELECT id, list(alias ORDER BY alias) AS aliases FROM own
              WHERE length(alias) > 3 AND lower(alias) NOT IN (SELECT alias FROM shared)
-               AND regexp_full_match(alias, '\\p{Lu}[\\pL ''’-]+') AND NOT regexp_full_match(alias, '[A-Z ]+') GROUP BY id)
+               AND regexp_full_match(alias, '\\p{Lu}[\\pL ''’-]+') AND NOT regexp_full_match(alias, '[A-Z ]+')
+             GROUP BY id)
     SELECT c.node, concat(n.type::VARCHAR, '#', n.key) AS id, c.type, n.key, n.name, coalesce(g.aliases, []) AS aliases
     FROM c JOIN nodes n ON n.id = c.node LEFT JOIN good g ON g.id = c.node ORDER BY c.place
     """
@@ -111,7 +113,6 @@ def described(kb: KnowledgeBase, chosen: pl.DataFrame, people: frozenset[str]) -
     return frame.with_columns(
         pronoun=pronoun.otherwise(pl.lit("it")),
         past=pl.col("node").is_in(sorted(ended)),
-        groups=pl.lit(0, dtype=pl.Int64),
         related_to=pl.lit(""),
         aliases=pl.col("aliases").cast(pl.List(pl.String)),
         node=pl.col("node").cast(pl.Int64),
@@ -130,14 +131,19 @@ def _people_facts(kb: KnowledgeBase, nodes: pl.DataFrame) -> tuple[dict[int, str
         gendered, over = [], []
         for source in values.sources(kb):
             if re.fullmatch(_GENDER, source.label) and source.origin in ("attribute", "forward"):
-                gendered.append(f"SELECT v.entity, coalesce(v.value, t.name) AS name FROM ({source.sql}) v LEFT JOIN nodes t ON t.id = v.node")
+                gendered.append(
+                    f"SELECT v.entity, coalesce(v.value, t.name) AS name FROM ({source.sql}) v"
+                    " LEFT JOIN nodes t ON t.id = v.node"
+                )
             elif re.fullmatch(_ENDED, source.label) and source.origin == "attribute":
                 over.append(f"SELECT entity FROM ({source.sql})")
         none = "SELECT 0 AS entity, '' AS name WHERE false"
         genders, ended = " UNION ALL ".join(gendered) or none, " UNION ALL ".join(over) or none
     within = "entity IN (SELECT node FROM kbkit_nodes)"
     said = {"male": "he", "man": "he", "m": "he", "female": "she", "woman": "she", "f": "she"}
-    found = kb.tables.lookup(f"SELECT entity, lower(name) AS name FROM ({genders}) WHERE {within}", frames={"kbkit_nodes": nodes})
+    found = kb.tables.lookup(
+        f"SELECT entity, lower(name) AS name FROM ({genders}) WHERE {within}", frames={"kbkit_nodes": nodes}
+    )
     past = kb.tables.lookup(f"SELECT DISTINCT entity FROM ({ended}) WHERE {within}", frames={"kbkit_nodes": nodes})
     return (
         {node: said[name] for node, name in found.iter_rows() if name in said},
@@ -151,7 +157,8 @@ def related(kb: KnowledgeBase, chosen: pl.DataFrame, people: frozenset[str], set
         raise KbError("The KB has no graph embeddings", "Run ", Command("build KB embeddings"))
     candidates = kb.tables.lookup(
         f"""
-        WITH degree AS (SELECT id, count(*) AS n FROM (SELECT head AS id FROM edges UNION ALL SELECT tail FROM edges) GROUP BY id)
+        WITH ends AS (SELECT head AS id FROM edges UNION ALL SELECT tail FROM edges),
+        degree AS (SELECT id, count(*) AS n FROM ends GROUP BY id)
         SELECT m.id AS node, m.type FROM ({MEMBERSHIP}) m JOIN degree d USING (id) JOIN nodes n USING (id)
         WHERE d.n >= {settings.min_degree} AND trim(n.name) <> '' AND NOT regexp_full_match(n.name, '{_UNNAMED}')
         ORDER BY node

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from kbkit.benchmarks.convkgyarn import values
+from kbkit.benchmarks.convkgyarn.answer_sql import NODE, UNITS, columns, is_unnamed
 from kbkit.benchmarks.convkgyarn.predicates import Predicate, Qualifier
 from kbkit.benchmarks.convkgyarn.values import Source
 from kbkit.kb import KnowledgeBase
@@ -23,12 +24,6 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "given": pl.List(pl.String), "shape": pl.String, "kind": pl.String, "unit": pl.String, "answers": pl.List(ANSWER),
 }  # fmt: skip
 """``asks``: the qualifier that a fact is about, or ""; ``given``: the object or qualifier that its question names."""
-_LONG_UNITS = {
-    "kilometre": "km", "square kilometre": "km²", "metre": "m", "kilogram": "kg", "minute": "minutes",
-    "second": "seconds", "hour": "hours", "year": "years", "degree Celsius": "°C", "United States dollar": "US dollars",
-    "1": "",
-}  # fmt: skip
-_UNNAMED = "regexp_full_match(name, '[QPLE][0-9]+(-[FS][0-9]+)?')"
 _MIN_PRECISION = 9
 """Wikidata's precision of a year; less precise dates are not asked for."""
 
@@ -95,7 +90,11 @@ class Facts:
         """
         if self._wikidata:
             rows = f"SELECT * FROM kbkit_values WHERE property = {literal(one.predicate)}"
-            return rows + ("" if qualified else " AND best") + (f" AND precision >= {_MIN_PRECISION}" if one.kind == "date" else "")
+            return (
+                rows
+                + ("" if qualified else " AND best")
+                + (f" AND precision >= {_MIN_PRECISION}" if one.kind == "date" else "")
+            )
         source: Source = next(
             s for (name, types), s in self._sources.items()
             if name == one.predicate and s.origin == one.origin and (s.origin != "attribute" or self._fits(types, one))
@@ -108,9 +107,10 @@ class Facts:
     def _facts(self, asked: Asked, entities: pl.DataFrame) -> pl.DataFrame:
         one = asked.predicate
         frames = {"kbkit_entities": entities.select("id", "name", "aliases").unique("id", maintain_order=True)}
-        rows = f"SELECT v.* FROM ({self.source(one, qualified=asked.qualifier is not None)}) v WHERE v.entity IN (SELECT id FROM kbkit_entities)"
+        source = self.source(one, qualified=asked.qualifier is not None)
+        rows = f"SELECT v.* FROM ({source}) v WHERE v.entity IN (SELECT id FROM kbkit_entities)"
         if asked.qualifier is None:
-            sql = f"SELECT entity, {_parts('v', one.kind)}, NULL::VARCHAR AS given FROM ({rows}) v {_JOIN}"
+            sql = f"SELECT entity, {columns(one.kind)}, NULL::VARCHAR AS given FROM ({rows}) v {NODE}"
         else:
             sql = self._qualified(asked, rows)
         frame = self._kb.tables.lookup(self._grouped(asked, sql), frames={**frames, **self._loaded})
@@ -128,7 +128,7 @@ class Facts:
             given=pl.when(pl.col("given").is_null()).then(empty).otherwise(pl.concat_list("given")),
             shape=pl.lit("qualified") if own else simple,
             kind=pl.lit(own.kind if own and about else one.kind),
-            unit=pl.lit("" if about else _LONG_UNITS.get(one.unit, one.unit)),
+            unit=pl.lit("" if about else UNITS.get(one.unit, one.unit)),
         ).pipe(_identified)
 
     def _qualified(self, asked: Asked, rows: str) -> str:
@@ -149,65 +149,43 @@ class Facts:
                 f" NULL::INTEGER AS q_precision FROM ({rows}) WHERE {column} IS NOT NULL"
             )
         if asked.given == "object":
-            inner = f"SELECT entity, q_node AS node, q_value AS value, q_precision AS precision, '' AS unit, node AS o_node, value AS o_value FROM ({{}})"
-            given = f"coalesce(o.name, v.o_value)"
-            extra = "LEFT JOIN nodes o ON o.id = v.o_node WHERE o.id IS NULL OR NOT " + _UNNAMED.replace("name", "o.name")
             if q.kind == "text" and not self._wikidata:  # the role of an only capital says nothing
-                joined += f" QUALIFY count(DISTINCT q_value) OVER (PARTITION BY entity) > 1"
-            inner = inner.format(joined)
-            return f"SELECT entity, {_parts('v', q.kind)}, {given} AS given FROM ({inner}) v {_JOIN} {extra}"
+                joined += " QUALIFY count(DISTINCT q_value) OVER (PARTITION BY entity) > 1"
+            inner = (
+                "SELECT entity, q_node AS node, q_value AS value, q_precision AS precision, '' AS unit, node AS o_node,"
+                f" value AS o_value FROM ({joined})"
+            )
+            return (
+                f"SELECT entity, {columns(q.kind)}, coalesce(o.name, v.o_value) AS given FROM ({inner}) v {NODE}"
+                f" LEFT JOIN nodes o ON o.id = v.o_node WHERE o.id IS NULL OR NOT {is_unnamed('o.name')}"
+            )
         year = "regexp_extract(v.q_value, '^[0-9]{4}')" if q.kind == "date" else "coalesce(o.name, v.q_value)"
         return (
-            f"SELECT entity, {_parts('v', one.kind)}, nullif({year}, '') AS given FROM ({joined}) v {_JOIN}"
+            f"SELECT entity, {columns(one.kind)}, nullif({year}, '') AS given FROM ({joined}) v {NODE}"
             f" LEFT JOIN nodes o ON o.id = v.q_node WHERE nullif({year}, '') IS NOT NULL"
         )
 
     def _grouped(self, asked: Asked, sql: str) -> str:
         """Return SQL that gathers the answers of each fact, and leaves out facts that their question would answer."""
         own = asked.qualifier is not None
+        said = _padded("concat_ws(' ', e.name, f.given, array_to_string(e.aliases, ' '))")
+        texts = "flatten(list_transform(f.answers, lambda a: list_concat([a.text], a.aliases)))"
         return f"""
         WITH v AS ({sql}),
-        facts AS (SELECT entity, given, list(answer ORDER BY answer.text, answer.node) AS answers, bool_and(named) AS named
+        facts AS (SELECT entity, given, list(answer ORDER BY answer.text, answer.node) AS answers,
+                         bool_and(named) AS named
                   FROM (SELECT DISTINCT entity, given, answer, named FROM v) GROUP BY entity, given)
         SELECT e.id AS entity, f.given, f.answers FROM facts f JOIN kbkit_entities e ON e.id = f.entity
         WHERE f.named AND len(f.answers) <= {self._limit} AND {"f.given <> ''" if own else "true"}
-          AND NOT list_bool_or(list_transform(
-            list_distinct(flatten(list_transform(f.answers, lambda a: list_concat([a.text], a.aliases)))),
-            lambda text: contains({_PADDED.format("concat_ws(' ', e.name, f.given, array_to_string(e.aliases, ' '))")}, {_PADDED.format("text")})))
+          AND NOT coalesce(list_bool_or(list_transform(
+            {texts}, lambda text: contains({said}, {_padded("text")}) AND {_padded("text")} <> '  ')), false)
         ORDER BY f.entity, f.given
         """
 
 
-_PADDED = "concat(' ', regexp_replace(lower({}), '[^\\pL\\pN]+', ' ', 'g'), ' ')"
-_JOIN = "LEFT JOIN nodes n ON n.id = v.node"
-
-
-def _parts(v: str, kind: str) -> str:
-    """Return SQL for the columns ``answer`` and ``named`` of values of a kind."""
-    year = f"regexp_full_match({v}.value, '-?[0-9]{{1,4}}')"
-    date = f"TRY_CAST({v}.value AS DATE)"
-    number = f"TRY_CAST({v}.value AS DOUBLE)"
-    whole = f"CASE WHEN {number} = round({number}) AND abs({number}) < 1e15 THEN format('{{:,}}', {number}::BIGINT) ELSE {v}.value END"
-    short = f"CASE {v}.unit" + "".join(f" WHEN {literal(a)} THEN {literal(b)}" for a, b in _LONG_UNITS.items()) + f" ELSE coalesce({v}.unit, '') END"
-    node = f"{{'text': n.name, 'aliases': coalesce(n.aliases, []::VARCHAR[]), 'node': concat(n.type::VARCHAR, '#', n.key), 'value': ''}}"
-    if kind == "entity":
-        other = f"{{'text': {v}.value, 'aliases': []::VARCHAR[], 'node': '', 'value': ''}}"
-        return f"CASE WHEN n.id IS NULL THEN {other} ELSE {node} END AS answer, coalesce(n.name <> '' AND NOT {_UNNAMED.replace('name', 'n.name')}, {v}.value IS NOT NULL, false) AS named"
-    if kind == "date":
-        text = (
-            f"CASE WHEN {year} THEN {v}.value WHEN {v}.value[1] = '-' THEN concat(ltrim(split_part({v}.value[2:], '-', 1), '0')::BIGINT + 1, ' BC')"
-            f" WHEN coalesce({v}.precision, 11) >= 11 THEN strftime({date}, '%-d %B %Y')"
-            f" WHEN {v}.precision = 10 THEN strftime({date}, '%B %Y') ELSE strftime({date}, '%Y') END"
-        )
-        iso = f"CASE WHEN {year} OR {v}.value[1] = '-' OR coalesce({v}.precision, 11) >= 11 THEN {v}.value WHEN {v}.precision = 10 THEN left({v}.value, 7) ELSE left({v}.value, 4) END"
-        answer = f"{{'text': {text}, 'aliases': CASE WHEN {year} THEN []::VARCHAR[] ELSE [{iso}] END, 'node': '', 'value': {iso}}}"
-        return f"{answer} AS answer, coalesce({text} <> '', false) AS named"
-    if kind == "number":
-        unit = f"CASE WHEN {short} = '' THEN '' ELSE concat(' ', {short}) END"
-        answer = f"{{'text': concat({whole}, {unit}), 'aliases': list_distinct([{whole}, {v}.value]), 'node': '', 'value': {v}.value}}"
-        return f"{answer} AS answer, {v}.value IS NOT NULL AS named"
-    answer = f"{{'text': coalesce({v}.value, n.name), 'aliases': coalesce(n.aliases, []::VARCHAR[]), 'node': '', 'value': ''}}"
-    return f"{answer} AS answer, coalesce({v}.value, n.name, '') <> '' AS named"
+def _padded(text: str) -> str:
+    """Return SQL for the words of a text in lower case, with a space around each."""
+    return f"concat(' ', trim(regexp_replace(lower({text}), '[^\\pL\\pN]+', ' ', 'g')), ' ')"
 
 
 def _identified(frame: pl.DataFrame) -> pl.DataFrame:

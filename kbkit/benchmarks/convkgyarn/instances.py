@@ -111,7 +111,8 @@ class Filler:
         plain = self._rendered.plain[turns["set"].to_numpy()]
         allowed = plain | ~turns["is_long"].to_numpy()[:, None]
         weights = rng.random((turns.height, VARIANTS)) * allowed
-        return np.argmax(weights, axis=1)
+        best: NDArray[np.int64] = np.argmax(weights, axis=1)
+        return best
 
     def _questions(
         self, turns: pl.DataFrame, variants: NDArray[np.int64], name: str, rng: np.random.Generator
@@ -128,7 +129,9 @@ class Filler:
         names = [f"deixis_{phenomenon}".strip("_") if on else phenomenon or "original" for on in (False, True)]
         form = np.where(points, COLUMNS.index(f"{interaction}.{names[1]}"), COLUMNS.index(f"{interaction}.{names[0]}"))
         form = np.where(follows, _FOLLOW_UP[interaction], form)
-        pronoun = turns["pronoun"].replace_strict(list(PRONOUNS), range(len(PRONOUNS)), return_dtype=pl.Int64).to_numpy()
+        pronoun = (
+            turns["pronoun"].replace_strict(list(PRONOUNS), range(len(PRONOUNS)), return_dtype=pl.Int64).to_numpy()
+        )
         number = self._rendered.index[
             turns["set"].to_numpy(), subject, form, variants, pronoun,
             turns["past"].to_numpy().astype(int), turns["many"].to_numpy().astype(int),
@@ -154,7 +157,9 @@ class Filler:
             pl.when("use_alias").then(f"alias_{interaction}").otherwise(interaction).alias("name"),
             pl.col(f"given_{interaction}").fill_null("").alias("given"),
         ).with_columns(p0=first, p1=second, p2=third, k0=pl.Series(kinds[:, 0]), k1=pl.Series(kinds[:, 1]))
-        possessive = pl.when(pl.col("name").str.ends_with("s")).then(pl.col("name") + "'").otherwise(pl.col("name") + "'s")
+        possessive = (
+            pl.when(pl.col("name").str.ends_with("s")).then(pl.col("name") + "'").otherwise(pl.col("name") + "'s")
+        )
 
         def value(kind: str) -> pl.Expr:
             of = pl.col(kind)
@@ -181,7 +186,9 @@ class Filler:
         """Return conversations as an Arrow table: by group, then by configuration."""
         names, rows = self._settings.configurations, turns.height
         g = turns["g"].to_numpy()
-        order = np.lexsort((np.tile(np.arange(rows), len(names)), np.repeat(np.arange(len(names)), rows), np.tile(g, len(names))))
+        order = np.lexsort(
+            (np.tile(np.arange(rows), len(names)), np.repeat(np.arange(len(names)), rows), np.tile(g, len(names)))
+        )
         said = pl.concat(parts)[order]
         at = np.tile(np.arange(rows), len(names))[order]
         about = facts[turns["fact"].to_numpy()].select("answers", "kind", "predicate", "label", "unit", "asks", "given")

@@ -94,7 +94,9 @@ class _Run:
         """The types whose entities have conversations."""
         schema = self.kb.schema
         if self.settings.types:
-            return tuple(dict.fromkeys(schema.type(name).name for name in (*self.settings.types, *self.settings.related)))
+            return tuple(
+                dict.fromkeys(schema.type(name).name for name in (*self.settings.types, *self.settings.related))
+            )
         return tuple(t.name for t in schema.node_types if t.name not in _NOT_ASKED and t.members)
 
     # -- stages 1 and 2 -----------------------------------------------------------------------------------------------

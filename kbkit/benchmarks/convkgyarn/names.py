@@ -75,6 +75,4 @@ def said_in_voice(kind: str, name: str, schema: Schema) -> str:
 def given(texts: pl.Series, kind: str, schema: Schema) -> pl.DataFrame:
     """Return how the objects of qualified facts are called in voice and text; ``kind`` is their type, or ""."""
     shown = [said_in_voice(kind, text, schema) if kind and text else text for text in texts]
-    return pl.DataFrame(
-        {"given_voice": pl.Series(shown, dtype=pl.String), "given_text": texts.str.to_lowercase()}
-    )
+    return pl.DataFrame({"given_voice": pl.Series(shown, dtype=pl.String), "given_text": texts.str.to_lowercase()})

@@ -20,10 +20,10 @@ from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import quote
 
-_YEAR_WORDS = re.compile(r"(?i)\b(?:year|since|until|founded|established|opened|closed|built|born|died|released|from)\b")
-MEMBERSHIP = (
-    "SELECT id, type::VARCHAR AS type FROM nodes UNION ALL SELECT id, type::VARCHAR FROM node_types"
+_YEAR_WORDS = re.compile(
+    r"(?i)\b(?:year|since|until|founded|established|opened|closed|built|born|died|released|from)\b"
 )
+MEMBERSHIP = "SELECT id, type::VARCHAR AS type FROM nodes UNION ALL SELECT id, type::VARCHAR FROM node_types"
 """SQL for the types of each node, primary and secondary."""
 
 
@@ -85,7 +85,10 @@ def extract(kb: KnowledgeBase, types: Iterable[str]) -> list[Predicate]:
     """Return the predicates of some types, by type and coverage."""
     wanted = list(types)
     members = dict(
-        kb.tables.rows(f"SELECT type, count(*) FROM ({MEMBERSHIP}) WHERE list_contains($types, type) GROUP BY type", {"types": wanted})
+        kb.tables.rows(
+            f"SELECT type, count(*) FROM ({MEMBERSHIP}) WHERE list_contains($types, type) GROUP BY type",
+            {"types": wanted},
+        )
     )
     people = people_types(kb)
     found = (
@@ -122,7 +125,7 @@ def _of_source(
     result = []
     for counts in _counts(kb, rows, source.kind).iter_rows(named=True):
         kind = _year_or(source, counts)
-        own = [one for one in qualified.get(counts["type"], ())]
+        own = list(qualified.get(counts["type"], ()))
         if counts["type"] in members:
             relation = source.relation.name if source.relation else ""
             words = (source.name, source.label, source.origin, kind, source.unit)
@@ -182,7 +185,8 @@ def _edge_qualifiers(kb: KnowledgeBase, source: Source, rows: str) -> dict[str, 
         sql = (
             f"SELECT type, count(*), count(*) FILTER (distinguishes), min(low), max(high) FROM (SELECT type, entity,"
             f" count(DISTINCT {column}) > 1 AS distinguishes, min(TRY_CAST({column} AS DOUBLE)) AS low,"
-            f" max(TRY_CAST({column} AS DOUBLE)) AS high FROM ({rows}) WHERE {column} IS NOT NULL GROUP BY type, entity)"
+            f" max(TRY_CAST({column} AS DOUBLE)) AS high FROM ({rows}) WHERE {column} IS NOT NULL"
+            " GROUP BY type, entity)"
             " GROUP BY type"
         )
         label, _ = values.words_of(attribute.label or attribute.name)
@@ -201,7 +205,9 @@ def _of_statements(kb: KnowledgeBase, members: Mapping[str, int], people: frozen
     labels = dict(kb.tables.rows("SELECT key, name FROM nodes WHERE type::VARCHAR = 'property'"))
     kinds = dict(kb.tables.rows(f"SELECT property, mode(datatype) FROM ({values.statements()}) GROUP BY property"))
     units = dict(
-        kb.tables.rows(f"SELECT property, mode(unit) FROM ({values.statements()}) WHERE unit NOT IN ('', '1') GROUP BY property")
+        kb.tables.rows(
+            f"SELECT property, mode(unit) FROM ({values.statements()}) WHERE unit NOT IN ('', '1') GROUP BY property"
+        )
     )
     qualified: dict[tuple[str, str], list[Qualifier]] = {}
     sql = f"""

@@ -32,8 +32,9 @@ NONE, SUBJECT, POSSESSIVE, GIVEN = range(4)
 class Rendered:
     """All renderings: three pieces of text around up to two placeholders each.
 
-    ``sets`` numbers (type, predicate, asks), ``said`` has all their words in lower case. ``index`` has the number of a rendering by set, related, form, variant,
-    pronoun, past and many, or -1. ``plain``: whether a set's variant has no possessive name, so that long names fit.
+    ``sets`` numbers (type, predicate, asks), ``said`` has all their words in lower case. ``index`` has the number of a
+    rendering by set, related, form, variant, pronoun, past and many, or -1. ``plain``: whether a set's variant has no
+    possessive name, so that long names fit.
     """
 
     sets: pl.DataFrame
@@ -76,9 +77,19 @@ def render(templates: Sequence[Template]) -> Rendered:
                     index[*place, p, int(past), int(many)] = known[text]
     plain[~plain.any(axis=1)] = True
     frame = pl.DataFrame(list(sets), schema=["type", "predicate", "asks"], orient="row").with_row_index("set")
-    words = frame.drop("set").with_columns(said=pl.Series([padded(" | ".join(texts)) for texts in said], dtype=pl.String))
-    columns = tuple(pl.Series([row[i] for row in rows], dtype=pl.String) for i in range(3))
-    return Rendered(frame, index, columns, np.array(kinds, np.int8).reshape(-1, 2), pl.Series(names, dtype=pl.String), plain, words)  # type: ignore[arg-type] # three
+    words = frame.drop("set").with_columns(
+        said=pl.Series([padded(" | ".join(texts)) for texts in said], dtype=pl.String)
+    )
+    first, second, third = (pl.Series([row[i] for row in rows], dtype=pl.String) for i in range(3))
+    return Rendered(
+        frame,
+        index,
+        (first, second, third),
+        np.array(kinds, np.int8).reshape(-1, 2),
+        pl.Series(names, dtype=pl.String),
+        plain,
+        words,
+    )
 
 
 def rendering(one: Template, pronoun: str, *, past: bool, many: bool) -> str:
@@ -87,8 +98,7 @@ def rendering(one: Template, pronoun: str, *, past: bool, many: bool) -> str:
     text = resolved(one.text, past=past, many=many, they=they)
     for mark, word in _FORMS[pronoun].items():
         text = text.replace(mark, word)
-    text = text if one.interaction == "text" else text[:1].upper() + text[1:]
-    return text
+    return text if one.interaction == "text" else text[:1].upper() + text[1:]
 
 
 def _divided(text: str, slot: str) -> tuple[tuple[str, str, str], tuple[int, int]]:

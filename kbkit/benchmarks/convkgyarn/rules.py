@@ -29,16 +29,14 @@ def problem(one: Template) -> str:
 
 def _of_placeholders(one: Template) -> str:
     text, slot = one.text, placeholder(one.type)
-    if not text.strip() or "\n" in text:
-        return "the text is empty or has several lines"
-    if re.search(r"[\[\]]", _BRACKETS.sub("", text)):
-        return "unbalanced brackets"
+    if not text.strip() or "\n" in text or re.search(r"[\[\]]", _BRACKETS.sub("", text)):
+        return "unbalanced brackets" if text.strip() and "\n" not in text else "the text is empty or has several lines"
     points = "deixis" in one.form
     counts = Counter(f"[{inner}]" for inner in _BRACKETS.findall(text))
     own = {slot, "[object]", "[qualifier]", *(_PRONOUNS if points else ())}
-    for name in counts:
-        if name not in own and not re.search(r"[~+/]", name):
-            return f"unknown placeholder {name}; the subject is {slot}"
+    unknown = [name for name in counts if name not in own and not re.search(r"[~+/]", name)]
+    if unknown:
+        return f"unknown placeholder {unknown[0]}; the subject is {slot}"
     if counts[slot] != (0 if points else 1):
         return f"{slot} must not occur, as a deictic word takes its place" if points else f"{slot} must occur once"
     if one.form != "follow_up":
@@ -47,11 +45,10 @@ def _of_placeholders(one: Template) -> str:
             if counts[f"[{name}]"] != wanted:
                 return f"[{name}] must occur once" if wanted else f"[{name}] must not occur"
     said = _BRACKETS.sub(lambda m: " " if f"[{m[1]}]" in (slot, "[object]", "[qualifier]") else m[1], text)
-    if points and not _DEICTIC.search(said):
-        return "no deictic word such as it, this or they"
-    if not points and not one.related and (found := _PERSONAL.search(said)):
-        return f"{found[0]!r} refers to the history, which this form does not need"
-    return ""
+    if points:
+        return "" if _DEICTIC.search(said) else "no deictic word such as it, this or they"
+    found = None if one.related else _PERSONAL.search(said)
+    return f"{found[0]!r} refers to the history, which this form does not need" if found else ""
 
 
 def _of_query(text: str) -> str:

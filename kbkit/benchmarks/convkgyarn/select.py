@@ -62,24 +62,19 @@ def by_rule(rows: Sequence[Predicate], *, max_answers: int, min_coverage: float)
 
 def reason(row: Predicate, *, max_answers: int, min_coverage: float) -> str:
     """Return why a predicate is not asked for, or ""."""
-    label = row.label
-    if _STRUCTURE.fullmatch(label):
-        return "structure of the KB"
-    if _MEDIA.search(label):
-        return "media or position"
-    if _NAME.fullmatch(label) and label != "birth name":
-        return "a name"
-    if _IDENTIFIER.search(label) and row.kind in ("text", "number"):
-        return "an identifier"
-    if row.coverage < min_coverage:
-        return f"low coverage ({row.coverage:.1%})"
-    if row.mean > max_answers and not row.qualifiers:
-        return f"too many values ({row.mean:.0f} on average)"
-    if row.entities >= _ENOUGH and row.top >= _CONSTANT and row.shape != "qualified":
-        return f"nearly constant ({row.top:.0%})"
-    if row.kind == "text" and row.entities >= _ENOUGH and row.distinct > _UNIQUE * row.entities * row.mean:
-        return "nearly unique texts"
-    return ""
+    label, is_common = row.label, row.entities >= _ENOUGH
+    is_text = row.kind == "text"
+    reasons = {
+        "structure of the KB": bool(_STRUCTURE.fullmatch(label)),
+        "media or position": bool(_MEDIA.search(label)),
+        "a name": bool(_NAME.fullmatch(label)) and label != "birth name",
+        "an identifier": bool(_IDENTIFIER.search(label)) and (is_text or row.kind == "number"),
+        f"low coverage ({row.coverage:.1%})": row.coverage < min_coverage,
+        f"too many values ({row.mean:.0f} on average)": row.mean > max_answers and not row.qualifiers,
+        f"nearly constant ({row.top:.0%})": is_common and row.top >= _CONSTANT and row.shape != "qualified",
+        "nearly unique texts": is_common and is_text and row.distinct > _UNIQUE * row.entities * row.mean,
+    }
+    return next((text for text, holds in reasons.items() if holds), "")
 
 
 # -- by a model -------------------------------------------------------------------------------------------------------
@@ -138,7 +133,8 @@ def _listed(batch: Sequence[Predicate]) -> list[dict[str, str]]:
     for row in batch:
         listed.append({"id": row.predicate, "name": row.label})
         listed += [
-            {"id": f"{row.predicate}/{one.name}", "name": row.label, "relationship": one.label} for one in row.qualifiers
+            {"id": f"{row.predicate}/{one.name}", "name": row.label, "relationship": one.label}
+            for one in row.qualifiers
         ]
     return listed[:MAX_PREDICATES]
 

@@ -18,7 +18,10 @@ from kbkit.benchmarks.convkgyarn.templates import TEMPLATES
 from kbkit.benchmarks.dataset import ABOUT
 from kbkit.errors import BadInputError, KbError
 
-PAPER = (("paper, general", 29_000_000, 196_000_000, 274, 1252, 24.0), ("paper, related", 210_000, 6_100_000, 95, 265, 54.0))
+PAPER = (
+    ("paper, general", 29_000_000, 196_000_000, 274, 1252, 24.0),
+    ("paper, related", 210_000, 6_100_000, 95, 265, 54.0),
+)
 """Table 1 of the paper: dataset, entities, facts, unique types, unique predicates, questions per fact."""
 COLUMNS = ("dataset", "entities", "facts", "types", "predicates", "questions_per_fact")
 _BATCH = 5_000
@@ -81,7 +84,11 @@ def _rows(folder: Path) -> Iterator[tuple[str, int, int, int, int, float]]:
     table = _frame(stages / "4_facts.jsonl", facts.COLUMNS, ["type", "key", "predicate", "asks"])
     table = table.join(known, on=["type", "predicate", "asks"], how="inner")
     pairs = chosen.filter(pl.col("related_to") != "")
-    both = pl.concat([chosen.filter(pl.col("id").is_in(pairs["related_to"].implode())), pairs]).select("type", "key").unique()
+    both = (
+        pl.concat([chosen.filter(pl.col("id").is_in(pairs["related_to"].implode())), pairs])
+        .select("type", "key")
+        .unique()
+    )
     main = chosen.filter(pl.col("related_to") == "").select("type", "key").unique()
     yield _row("general", table.join(main, on=["type", "key"], how="semi"), "own")
     if pairs.height:
@@ -90,7 +97,9 @@ def _rows(folder: Path) -> Iterator[tuple[str, int, int, int, int, float]]:
 
 def _row(name: str, table: pl.DataFrame, column: str) -> tuple[str, int, int, int, int, float]:
     counts = table.select(
-        entities=pl.struct("type", "key").n_unique(), types=pl.col("type").n_unique(), predicates=pl.col("predicate").n_unique()
+        entities=pl.struct("type", "key").n_unique(),
+        types=pl.col("type").n_unique(),
+        predicates=pl.col("predicate").n_unique(),
     )
     entity, types, predicates = counts.row(0)
     mean = table[column].mean()
@@ -107,12 +116,10 @@ def _counts(folder: Path) -> Counter[tuple[str, int, int]]:
     """Count conversations by configuration and number of turns."""
     file = conversations.dataset_file(folder)
     counts: Counter[tuple[str, int, int]] = Counter()
-    if file.suffix == ".parquet":
-        frame = pl.scan_parquet(file)
-    else:
-        frame = pl.scan_ndjson(file)
+    frame = pl.scan_parquet(file) if file.suffix == ".parquet" else pl.scan_ndjson(file)
     grouped = frame.select(
-        "interaction", "deixis", "disfluency", "typo", related=pl.col("related").is_not_null(), turns=pl.col("turns").list.len()
+        "interaction", "deixis", "disfluency", "typo", related=pl.col("related").is_not_null(),
+        turns=pl.col("turns").list.len(),
     ).group_by(pl.all()).len().collect()  # fmt: skip
     for interaction, deixis, disfluency, typo, related, turns, number in grouped.iter_rows():
         entity = conversations.Entity("", "", "") if related else None

@@ -29,7 +29,9 @@ PER_FACT = len(FORMS) * VARIANTS
 RELATED_PER_FACT = PER_FACT + 2 * VARIANTS
 """Further questions if the fact is about a related entity: the eight forms, and follow-ups in voice and text."""
 _OF_SUBJECT = re.compile(r"\bthe ((?:[^\[\]]|\[[^\[\]]*\])+?) of \{S\}")
-_THERE = re.compile(r"(\b(?:have|has|lived?|lie|lies|lying|used|located|spoken|official|status)|\[object\]|[a-z]\]) in it\b")
+_THERE = re.compile(
+    r"(\b(?:have|has|lived?|lie|lies|lying|used|located|spoken|official|status)|\[object\]|[a-z]\]) in it\b"
+)
 _LONG_NOUN = 2
 """Words of a type's noun up to which *this NOUN* reads well."""
 
@@ -38,9 +40,9 @@ _LONG_NOUN = 2
 class Template(Row):
     """A template of a question.
 
-    ``asks``: "" for the values of the predicate, else the qualifier that the fact is about; ``given``: what the question
-    names of a qualified fact (``object`` or ``qualifier``). ``related``: for a related entity. ``variant``: 1 to 3;
-    variants of equal number differ only in their phenomena.
+    ``asks``: "" for the values of the predicate, else the qualifier that the fact is about; ``given``: what the
+    question names of a qualified fact (``object`` or ``qualifier``). ``related``: for a related entity. ``variant``: 1
+    to 3; variants of equal number differ only in their phenomena.
     """
 
     type: str
@@ -78,7 +80,9 @@ def by_grammar(
 
     def row(interaction: str, form: str, number: int, text: str, *, is_related: bool = False) -> Template:
         name = f"{base}:{'related.' if is_related else ''}{interaction}.{form}.{number}"
-        return Template(name, **about, interaction=interaction, form=form, variant=number, text=text, related=is_related)
+        return Template(
+            name, **about, interaction=interaction, form=form, variant=number, text=text, related=is_related
+        )
 
     for is_related in (False, True) if related else (False,):
         texts = maker.voice(is_related=is_related) | maker.text(is_related=is_related)
@@ -171,7 +175,9 @@ def _sentence(frame: str, core: Core, reference: Reference) -> str:
 def _capital(text: str) -> str:
     """Return a text with a capital at its start, also inside alternatives."""
     if text.startswith("["):
-        return re.sub(r"(?:^\[|[+~/])[a-z]", lambda m: m[0].upper(), text.partition("]")[0]) + "]" + text.partition("]")[2]
+        return (
+            re.sub(r"(?:^\[|[+~/])[a-z]", lambda m: m[0].upper(), text.partition("]")[0]) + "]" + text.partition("]")[2]
+        )
     return text[0].upper() + text[1:]
 
 

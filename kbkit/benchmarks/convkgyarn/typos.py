@@ -1,8 +1,8 @@
 """One typo in each of many questions at once: a deleted letter, two swapped neighbours, or a neighbour on the keyboard.
 
-These are three transformations of TextAttack (Morris et al. 2020), which the paper uses: ``WordSwapRandomCharacterDeletion``,
-``WordSwapNeighboringCharacterSwap`` and ``WordSwapQWERTY``. The first letter of a word is kept, and words of fewer than
-four letters only change in questions without longer ones.
+These are the three transformations of TextAttack (Morris et al. 2020) that the paper uses:
+``WordSwapRandomCharacterDeletion``, ``WordSwapNeighboringCharacterSwap`` and ``WordSwapQWERTY``. The first letter of a
+word is kept, and words of fewer than four letters only change in questions without longer ones.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ def _edited(
     new[:, 1] = np.where(operation == 1, chars[at], 0)
     written = pl.Series(new.copy().view("U2").ravel().astype(object), dtype=pl.String)
     size = np.where(operation == 1, 2, 1)
-    frame = pl.DataFrame(
-        {"q": questions, "at": position[at], "after": position[at] + size, "new": written, "has": has}
+    frame = pl.DataFrame({"q": questions, "at": position[at], "after": position[at] + size, "new": written, "has": has})
+    changed = pl.concat_str(
+        pl.col("q").str.slice(0, pl.col("at")), pl.col("new"), pl.col("q").str.slice(pl.col("after"))
     )
-    changed = pl.concat_str(pl.col("q").str.slice(0, pl.col("at")), pl.col("new"), pl.col("q").str.slice(pl.col("after")))
     return frame.select(pl.when("has").then(changed).otherwise("q").alias("q"))["q"]

@@ -1,4 +1,4 @@
-"""The values of predicates as SQL: one row per entity and value, from attributes, relations or Wikidata's statements."""
+"""The values of predicates as SQL, one row each: from attributes, relations or Wikidata's statements."""
 
 from __future__ import annotations
 
@@ -70,8 +70,9 @@ def _attribute(node_type: NodeType, attribute: Attribute) -> Source:
     value = f"unnest({listed})" if is_list or kind == "VARCHAR" else column
     rows = f"SELECT id AS entity, {value} AS v FROM {quote(node_type.table)} WHERE {column} IS NOT NULL"
     shown = value_sql(kind, "v")
+    precision = "11" if kind == "DATE" else "NULL"
     sql = (
-        f"SELECT entity, NULL::INTEGER AS node, {shown} AS value, {11 if kind == 'DATE' else 'NULL'}::INTEGER AS precision,"
+        f"SELECT entity, NULL::INTEGER AS node, {shown} AS value, {precision}::INTEGER AS precision,"
         f" {literal(unit)} AS unit, NULL::VARCHAR AS statement FROM ({rows}) WHERE v IS NOT NULL"
     )
     return Source(attribute.name, label, kind_of(kind), sql, "attribute", unit, (node_type.name,))
@@ -80,7 +81,8 @@ def _attribute(node_type: NodeType, attribute: Attribute) -> Source:
 def value_sql(kind: str, column: str) -> str:
     """Return SQL for a value as text: dates as ISO, whole numbers without a fraction."""
     if kind in ("DOUBLE", "FLOAT", "REAL") or kind.startswith("DECIMAL"):
-        return f"CASE WHEN {column} = round({column}) AND abs({column}) < 1e15 THEN {column}::BIGINT::VARCHAR ELSE {column}::VARCHAR END"
+        is_whole = f"{column} = round({column}) AND abs({column}) < 1e15"
+        return f"CASE WHEN {is_whole} THEN {column}::BIGINT::VARCHAR ELSE {column}::VARCHAR END"
     if kind.startswith("TIMESTAMP"):
         return f"{column}::DATE::VARCHAR"
     return f"{column}::VARCHAR"
@@ -132,7 +134,8 @@ def statements() -> str:
     listed = ", ".join(map(literal, _DATATYPES))
     return (
         "SELECT n.id AS entity, t.id AS node, CASE s.datatype WHEN 'time' THEN split_part(s.value, 'T', 1)"
-        f" WHEN 'quantity' THEN {value_sql('DOUBLE', 's.amount')} WHEN 'wikibase-item' THEN NULL ELSE s.value END AS value,"
+        f" WHEN 'quantity' THEN {value_sql('DOUBLE', 's.amount')} WHEN 'wikibase-item' THEN NULL"
+        " ELSE s.value END AS value,"
         " s.precision, coalesce(u.name, '') AS unit, s.id AS statement, s.property, s.datatype, s.best, s.language"
         " FROM statements s JOIN nodes n ON n.key = s.subject LEFT JOIN nodes t ON t.key = s.target"
         " LEFT JOIN nodes u ON u.key = regexp_extract(s.unit, '[^/]*$')"
@@ -146,8 +149,9 @@ def qualifiers() -> str:
     listed = ", ".join(map(literal, _DATATYPES))
     return (
         "SELECT q.statement, q.property AS qualifier, t.id AS node, CASE q.datatype WHEN 'time' THEN"
-        f" split_part(q.value, 'T', 1) WHEN 'quantity' THEN {value_sql('DOUBLE', 'q.amount')} WHEN 'wikibase-item' THEN NULL"
-        " ELSE q.value END AS value, q.precision, q.datatype FROM qualifiers q LEFT JOIN nodes t ON t.key = q.target"
+        f" split_part(q.value, 'T', 1) WHEN 'quantity' THEN {value_sql('DOUBLE', 'q.amount')}"
+        " WHEN 'wikibase-item' THEN NULL ELSE q.value END AS value, q.precision, q.datatype FROM qualifiers q"
+        " LEFT JOIN nodes t ON t.key = q.target"
         f" WHERE q.snak = 'value' AND q.datatype IN ({listed})"
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 from kbkit.answers.english import (
     PREPOSITIONS,
     VerbPhrase,
-    _inflections,
+    inflections,
     is_participle,
     is_plural,
     plural,
@@ -76,15 +76,16 @@ def qualified(one: Predicate, qualifier: Qualifier, schema: Schema, *, person: b
     many = _SO_MANY.fullmatch(one.label)
     if many and one.origin == "forward" and many[1] == qualifier.label:
         noun = "in the year [object]" if many[2] == "year" else "in [object]"
-        lived = "lived in {S} " + noun if many[1] == "people" else ""
-        cores = [Core.parse(f"how many {many[1]}; did; have {noun}"), *([Core.parse(f"how many people {lived}")] if lived else [])]
-        word = "population" if many[1] == "people" else many[1]
-        more = (Core.parse(f"what; was; {{S's}} {word} {noun};"), Core.parse(f"what; was; the {word} of {{S}} {noun};"))
-        return Wording((*cores, *more), (f"{{S's}} {word} [object]", f"{word} of {{S}} in [object]"), word, "object")
+        of_people = many[1] == "people"
+        word = "population" if of_people else many[1]
+        cores = [f"how many {many[1]}; did; have {noun}", f"what; was; {{S's}} {word} {noun};"]
+        cores += [f"what; was; the {word} of {{S}} {noun};"]
+        cores += [f"how many people lived in {{S}} {noun}"] if of_people else []
+        return _worded(cores, (f"{{S's}} {word} in [object]", f"{word} of {{S}} in [object]"), word, "object")
     entry = _entry("qualified", one, person=person, suffix=f"/{qualifier.label}")
     if entry and one.origin in ("forward", "attribute", "statement"):
-        cores = tuple(Core.parse(_filled(text, one)) for text in entry["ask"])
-        return Wording(cores, tuple(_filled(text, one) for text in entry["key"]), entry["theme"], entry["given"])
+        asked, keys = ([_filled(text, one) for text in entry[name]] for name in ("ask", "key"))
+        return _worded(asked, keys, entry["theme"], entry["given"])
     if one.origin != "forward":
         return None
     return _since(one, qualifier, schema)
@@ -92,7 +93,9 @@ def qualified(one: Predicate, qualifier: Qualifier, schema: Schema, *, person: b
 
 def _since(one: Predicate, qualifier: Qualifier, schema: Schema) -> Wording | None:
     """Return questions for when a relation began, ended or held, from its verb."""
-    phrase = dict(schema.relation(one.relation).phrases).get(one.type) or getattr(verb_phrase(one.label), "singular", "")
+    phrase = dict(schema.relation(one.relation).phrases).get(one.type) or getattr(
+        verb_phrase(one.label), "singular", ""
+    )
     if not phrase or "{}" in phrase or qualifier.kind != "date":
         return None
     verb, _, rest = phrase.partition(" ")
@@ -102,21 +105,24 @@ def _since(one: Predicate, qualifier: Qualifier, schema: Schema) -> Wording | No
     theme = _theme(one)
     if _START.fullmatch(qualifier.label) and not past:
         if membership:
-            cores = (f"when; did; join [object]", f"since when; has; been {thing}", f"what year; did; become {thing}")
-            keys = ("year {S} joined [object]", "date {S} joined [object]", "{S's} entry into [object]")
-            return Wording(tuple(map(Core.parse, cores)), keys, theme, "object")
-        perfect = f"been {thing}" if verb == "is" else f"{_participle(base)} {thing}"
-        cores = (f"since when; has; {perfect}", f"since which year; has; {perfect}")
-        keys = (f"since when {{S}} {phrase} [object]", f"year since which {{S}} {phrase} [object]")
-        return Wording(tuple(map(Core.parse, cores)), keys, theme, "object")
+            cores = ["when; did; join [object]", f"since when; has; been {thing}", f"what year; did; become {thing}"]
+            keys = ["year {S} joined [object]", "date {S} joined [object]", "{S's} entry into [object]"]
+        else:
+            perfect = f"been {thing}" if verb == "is" else f"{_participle(base)} {thing}"
+            cores = [f"since when; has; {perfect}", f"since which year; has; {perfect}"]
+            keys = [f"year since {{S}} {phrase} [object]"]
+        return _worded(cores, keys, theme, "object")
     aux, after = ("was", thing) if verb in ("is", "was") else ("did", f"{base} {thing}")
     if _END.fullmatch(qualifier.label):
-        cores, keys = (f"until when; {aux}; {after}",), (f"last year {{S}} {phrase} [object]",)
-    elif _POINT.fullmatch(qualifier.label):
-        cores, keys = (f"when; {aux}; {after}", f"in which year; {aux}; {after}"), (f"year {{S}} {phrase} [object]",)
-    else:
-        return None
-    return Wording(tuple(map(Core.parse, cores)), keys, theme, "object")
+        return _worded([f"until when; {aux}; {after}"], [f"last year {{S}} {phrase} [object]"], theme, "object")
+    if _POINT.fullmatch(qualifier.label):
+        cores = [f"when; {aux}; {after}", f"in which year; {aux}; {after}"]
+        return _worded(cores, [f"year {{S}} {phrase} [object]"], theme, "object")
+    return None
+
+
+def _worded(cores: Iterable[str], keys: Iterable[str], theme: str, given: str = "") -> Wording:
+    return Wording(tuple(map(Core.parse, cores)), tuple(keys), theme, given)
 
 
 # -- entries ----------------------------------------------------------------------------------------------------------
@@ -126,7 +132,12 @@ def _entry(part: str, one: Predicate, *, person: bool, suffix: str = "") -> Mapp
     """Return the entry of a predicate: for its type, for people, or for all."""
     known = lexicon().get(part, {})
     noun = spoken(one.type)
-    for name in (f"{noun}/{one.label}", f"{type_noun(one.type)}/{one.label}", *([f"person/{one.label}"] * person), one.label):
+    for name in (
+        f"{noun}/{one.label}",
+        f"{type_noun(one.type)}/{one.label}",
+        *([f"person/{one.label}"] * person),
+        one.label,
+    ):
         if name + suffix in known:
             return known[name + suffix]
     return None
@@ -150,8 +161,7 @@ def _of_noun(one: Predicate, entry: Mapping[str, Any] | None) -> Wording | None:
     """Return the wording of a predicate whose words are a noun: *length*, *director*."""
     label = one.label
     if entry is None and is_participle(label) and one.kind == "date":
-        cores = (f"when; was; {label}", f"what year; was; {label}")
-        return Wording(tuple(map(Core.parse, cores)), (f"year {{S}} was {label}",), "time")
+        return _worded((f"when; was; {label}", f"what year; was; {label}"), (f"year {{S}} was {label}",), "time")
     noun = entry.get("noun", label) if entry else label
     cores = [Core.parse(_filled(text, one)) for text in (entry or {}).get("ask", ())]
     keys = [_filled(text, one) for text in (entry or {}).get("key", ())]
@@ -250,7 +260,10 @@ def _subject_question(one: Predicate, own: str) -> Wording | None:
     if not singular:
         return None
     several = VerbPhrase(singular).plural
-    thing = (lambda text: text.replace("{}", "{S}") if "{}" in text else f"{text} {{S}}")
+
+    def thing(text: str) -> str:
+        return text.replace("{}", "{S}") if "{}" in text else f"{text} {{S}}"
+
     noun = type_noun(one.target)
     if one.people:
         cores = [Core(f"who {thing(singular)}")]
@@ -277,8 +290,8 @@ def _split(one: str, several: str) -> tuple[str, str, str]:
 
 
 def _gerund(verb: str) -> str:
-    return next(iter(_inflections(verb, "VBG")), verb + "ing")
+    return next(iter(inflections(verb, "VBG")), verb + "ing")
 
 
 def _participle(verb: str) -> str:
-    return "had" if verb == "have" else next(iter(_inflections(verb, "VBN")), verb + "ed")
+    return "had" if verb == "have" else next(iter(inflections(verb, "VBN")), verb + "ed")

@@ -64,7 +64,9 @@ def by_model(calls: Calls, asked: Sequence[Asked], related: Sequence[str]) -> li
             own = [number for number in left if batches[number].prompt == prompt]
             answers = calls.ask(prompt, [batches[n].inputs(problems[n]) for n in own], sample=attempt)
             for number, answer in zip(own, answers, strict=True):
-                rows, problems[number] = ([], answer.problem) if answer.problem else _read(batches[number], answer.value)
+                rows, problems[number] = (
+                    ([], answer.problem) if answer.problem else _read(batches[number], answer.value)
+                )
                 if not problems[number]:
                     done[number] = rows
     result: list[Template] = []
