@@ -328,6 +328,34 @@ def test_duplicate_conversations_are_refused(known: list[Conversation], tmp_path
         evaluate.read_runs([tmp_path / "r.jsonl"])
 
 
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+def test_groups_and_ids_select_conversations_without_reading_the_others(
+    known: list[Conversation], tmp_path: Path, suffix: str
+) -> None:
+    from kbkit.benchmarks.convkgyarn.conversations import write
+
+    path = tmp_path / f"c{suffix}"
+    write(path, known)
+    assert chosen(path, None) == known
+    assert chosen(path, 1) == [one for one in known if one.group in ("g0", "g1")]  # g1 and g3 have related entities
+    assert chosen(path, 5) == known
+    ids = {known[3].id, known[9].id, "nobody"}
+    assert chosen(path, None, ids) == [known[3], known[9]]
+    with pytest.raises(KbError, match="none of the conversations"):
+        chosen(path, None, {"nobody"})
+
+
+def test_a_line_that_does_not_fit_is_named(known: list[Conversation], dataset: Path, tmp_path: Path) -> None:
+    text = dataset.read_text(encoding="utf-8").splitlines(keepends=True)
+    path = tmp_path / "c.jsonl"
+    path.write_text(
+        "".join([*text[:2], text[2].replace('"kind":"entity"', '"kind":"thing"', 1), *text[3:]]), encoding="utf-8"
+    )
+    for groups in (None, 1):
+        with pytest.raises(BadInputError, match=r"Unknown kind 'thing' in .*c.jsonl, line 3, turn 1"):
+            chosen(path, groups)
+
+
 def test_charts(here: Run, dataset: Path, known: list[Conversation], tmp_path: Path) -> None:
     run = predictions(tmp_path / "c.jsonl", known, lambda one, n: n > 1)
     done = here("conv", "eval", dataset, run, "--plot", tmp_path / "c.svg")

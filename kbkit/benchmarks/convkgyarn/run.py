@@ -6,13 +6,20 @@ lines: the settings, then one line per conversation with the answers to its turn
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kbkit.benchmarks.convkgyarn.baseline import METHOD, Baseline
-from kbkit.benchmarks.convkgyarn.conversations import Conversation, Turn, dataset_file, read
+from kbkit.benchmarks.convkgyarn.conversations import (
+    Conversation,
+    Turn,
+    arrow_schema,
+    dataset_file,
+    from_record,
+    read,
+)
 from kbkit.benchmarks.dataset import check_at_least
 from kbkit.benchmarks.pipeline import Row, Table, busy, generation, models, origin
 from kbkit.directory import systems
@@ -21,6 +28,8 @@ from kbkit.directory.systems import exclusive
 from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from kbkit.kb import KnowledgeBase
     from kbkit.llm.calls import Calls
 
@@ -54,26 +63,58 @@ class Attempt(Row):
     turns: list[Prediction]
 
 
-def chosen(path: Path, groups: int | None) -> list[Conversation]:
+def chosen(path: Path, groups: int | None, ids: Container[str] | None = None) -> list[Conversation]:
     """Return the conversations of the first ``groups`` groups without and with a related entity (None: all).
 
-    A group has the same facts in all configurations. Raises :class:`KbError` for duplicate ids.
+    A group has the same facts in all configurations. ``ids`` are the only conversations to return (None: all); the
+    others are skipped without being parsed. Raises :class:`KbError` for duplicate ids.
     """
     if groups is not None:
         check_at_least("number of groups", groups)
-    kept: dict[bool, set[str]] = {False: set(), True: set()}
+    file = dataset_file(path)
     found: dict[str, Conversation] = {}
-    for one in read(path):
-        known = kept[one.related is not None]
-        if groups is not None and one.group not in known and len(known) >= groups:
-            continue
-        known.add(one.group)
+    for one in read(path) if groups is None and ids is None else _selected(file, groups, ids):
         if one.id in found:
-            raise KbError(f"Duplicate conversation {one.id!r} in {dataset_file(path)}", "Each needs its own id")
+            raise KbError(f"Duplicate conversation {one.id!r} in {file}", "Each needs its own id")
         found[one.id] = one
+    if not found and ids is not None:
+        raise KbError(f"{file} has none of the conversations of the run", "Use the dataset that it was made with")
     if not found:
-        raise KbError(f"No conversations in {dataset_file(path)}")
+        raise KbError(f"No conversations in {file}")
     return list(found.values())
+
+
+def _selected(file: Path, groups: int | None, ids: Container[str] | None) -> Iterator[Conversation]:
+    """Yield the conversations of some groups or ids. Only these are parsed, which takes a millisecond each."""
+    import polars as pl
+
+    if not file.exists():
+        raise KbError(f"{file} does not exist")
+    rows = scan(file)
+    try:
+        names = rows.select("id", "group", related=pl.col("related").is_not_null()).collect()
+        if ids is not None:
+            names = names.filter(pl.Series([name in ids for name in names["id"]], dtype=pl.Boolean))
+        if groups is not None:
+            first = names.unique(["group", "related"], maintain_order=True).group_by("related", maintain_order=True)
+            names = names.join(first.head(groups), on=["group", "related"], how="semi", maintain_order="left")
+        records = rows.filter(pl.col("id").is_in(names["id"].implode())).collect().to_dicts()
+    except pl.exceptions.PolarsError:  # a record that does not fit, which this names
+        return (yield from (one for one in read(file) if ids is None or one.id in ids))
+    unit = "conversation" if file.suffix == ".parquet" else "line"
+    for record in records:
+        number = record.pop("number")
+        yield from_record(record, f"{file}, {unit} {number}")
+
+
+def scan(file: Path) -> pl.LazyFrame:
+    """Return the conversations of a file as a lazy frame, with their ``number`` from 1."""
+    import polars as pl
+
+    empty = pl.from_arrow(arrow_schema().empty_table())
+    assert isinstance(empty, pl.DataFrame)
+    frame = pl.scan_parquet(file) if file.suffix == ".parquet" else pl.scan_ndjson(file, schema=empty.schema)
+    return frame.with_row_index("number", 1)
 
 
 def run(
