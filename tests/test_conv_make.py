@@ -23,7 +23,8 @@ from tests.conftest import Run
 KEYBOARD = {
     "a": "qwsz", "b": "ghvn", "c": "dfxv", "d": "erfcxs", "e": "rdsw", "f": "rtgvcd", "g": "tyhbvf", "h": "yujnbg",
     "i": "uojk", "j": "uikmnh", "k": "iolmj", "l": "opk", "m": "jkn", "n": "hjbm", "o": "ipkl", "p": "ol", "q": "aw",
-    "r": "tfde", "s": "wedxza", "t": "ygfr", "u": "yihj", "v": "fgcb", "w": "qeas", "x": "sdzc", "y": "tugh", "z": "asx",
+    "r": "tfde", "s": "wedxza", "t": "ygfr", "u": "yihj", "v": "fgcb", "w": "qeas", "x": "sdzc", "y": "tugh",
+    "z": "asx",
 }  # fmt: skip
 """The letters that touch each letter of a QWERTY keyboard, written down by hand."""
 PERSONAL = re.compile(r"\b(?:it|its|they|them|their|he|him|his|she|her)\b(?!-)", re.IGNORECASE)
@@ -68,8 +69,9 @@ def expected(kb: KnowledgeBase, one: Conversation, turn: Turn) -> set[str]:
         near, far = ("tail", "head") if turn.predicate.startswith("^") else ("head", "tail")
         kind = turn.predicate.partition(":")[2]
         rows = kb.tables.rows(
-            f"SELECT n.type::VARCHAR || '#' || n.key, n.name, {column or 'NULL'} FROM \"{name}\" e JOIN nodes n ON n.id ="
-            f" e.{far} WHERE e.{near} = {node}" + (f" AND n.type::VARCHAR = '{kind}'" if kind else "")
+            f"SELECT n.type::VARCHAR || '#' || n.key, n.name, {column or 'NULL'} FROM \"{name}\" e"
+            f" JOIN nodes n ON n.id = e.{far} WHERE e.{near} = {node}"
+            + (f" AND n.type::VARCHAR = '{kind}'" if kind else "")
         )
         if turn.qualifier:
             return {str(value) for _, title, value in rows if title in turn.given and value is not None}
@@ -162,7 +164,7 @@ def test_configurations_of_a_group_share_their_facts(made: list[Conversation]) -
     related = [c for c in made if c.related]
     assert len(related) >= 8 * 5
     for one in related:
-        assert [t.subject for t in one.turns] == sorted((t.subject for t in one.turns))
+        assert [t.subject for t in one.turns] == sorted(t.subject for t in one.turns)
         assert one.turns[-1].subject == "related"
         first = next(t for t in one.turns if t.subject == "related")
         assert one.related is not None
@@ -316,7 +318,8 @@ def test_other_damage_of_tables_is_named(world: KnowledgeBase, tmp_path: Path) -
 
 
 def small_kb(tmp_path: Path) -> Path:
-    nodes = "id,type,name,height_m\n1,person,Анна Каренина,\n2,person,Лев Толстой,\n3,city,東京,\n4,tower,Пик,\n5,mountain,K2,8611\n"
+    nodes = "id,type,name,height_m\n1,person,Анна Каренина,\n2,person,Лев Толстой,\n3,city,東京,\n"
+    nodes += "4,tower,Пик,\n5,mountain,K2,8611\n"
     edges = "head,relation,tail\n1,born in,3\n2,born in,3\n1,knows,2\n2,knows,1\n5,lies in,3\n"
     (tmp_path / "nodes.csv").write_text(nodes, encoding="utf-8")
     (tmp_path / "edges.csv").write_text(edges, encoding="utf-8")
