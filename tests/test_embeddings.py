@@ -106,7 +106,7 @@ def test_build_adds_embeddings_to_the_next_generation(here: Run, embedded: Path)
 
 
 def test_related_nodes_of_the_sample(here: Run, embedded: Path) -> None:
-    done = here("related", embedded, "country:France", "-k", 5, "-f", "json")
+    done = here("show", embedded, "country:France", "--similar", "-n", 5, "-f", "json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
     assert {"Belgium", "Luxembourg", "Monaco"} <= {row["name"] for row in rows}

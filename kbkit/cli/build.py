@@ -214,13 +214,13 @@ def build(
         int | None, typer.Option("--epochs", metavar="N", help="Epochs of training with PyKEEN (default: 20).")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", help="Random seed of graph embeddings (default: 0).")
+        int | None, typer.Option("--seed", metavar="N", help="Random seed, for reproducible output.")
     ] = None,
 ) -> None:
     """Build or rebuild one store, without the source.
 
     The result is a new generation of the KB. Options default to the values of the last build. The store embeddings
-    (graph embeddings, for kbkit related) is built only on request.
+    (graph embeddings, for kbkit show --similar) is built only on request.
     """
     from kbkit.cli.progress import bars
     from kbkit.ingestion.build import Change, rebuild

@@ -51,7 +51,7 @@ COMMANDS = ("recipes", "queries", "templates", "sample", "generate")
 PANELS = {
     "Build": ("demo", "fetch", "ingest", "build", "update", "export", "recipe"),
     "Query": ("shell", "sql", "sparql", "answers", "search", "ask", "query", "template", "sets", "mcp"),
-    "Explore": ("info", "show", "related", "path", "around", "docs"),
+    "Explore": ("info", "show", "path", "around", "docs"),
     "Evaluate": ("run", "measure", "stark", "quest", "spinach", "conv"),
     "Maintain": ("check", "gc", "llm", "completion"),
 }

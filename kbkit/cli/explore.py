@@ -1,4 +1,4 @@
-"""Commands that explore a KB: info, check, show, related, path, around."""
+"""Commands that explore a KB: info, check, show, path, around."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.commands import add
-from kbkit.cli.options import Format, Kb, Node, Output, Plot, Relations, counted, draw, note, on_screen
+from kbkit.cli.options import Format, Kb, Node, Output, Plot, Relations, Type, counted, draw, note, on_screen
 from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file to the program."""
-    for command in (info, check, show, related, path, around):
+    for command in (info, check, show, path, around):
         add(app, command)
 
 
@@ -95,12 +95,17 @@ def show(
         ),
     ] = 5,
     full: Annotated[bool, typer.Option("--full", help="Show texts in full.")] = False,
+    similar: Annotated[
+        bool, typer.Option("--similar", help="List the nodes with the most similar graph embeddings.")
+    ] = False,
+    type: Type = None,
     format: Format = None,
     output: Output = None,
 ) -> None:
     """Show a node with its texts and neighbours.
 
-    csv, markdown, parquet and -o list the neighbours only.
+    csv, markdown, parquet and -o list the neighbours only. --similar compares the graph embeddings that kbkit build KB
+    embeddings computes; the score is their inner product, the type by default that of the node.
     """
     from kbkit.display.render import width_of, write
     from kbkit.graph.pages import print_lines
@@ -108,7 +113,12 @@ def show(
     from kbkit.stores.nodes import typed
 
     reference = typed(node)
+    if type is not None and not similar:
+        raise KbError("Option --type needs --similar", "Use ", Option("similar"))
     with KnowledgeBase(kb) as opened:
+        if similar:
+            write(opened.related(reference, limit, type), format, output)
+            return
         if relation is not None or format in ("csv", "markdown", "parquet") or output is not None:
             write(opened.neighbors(reference, relation), format, output)
             return
@@ -117,38 +127,6 @@ def show(
         print_lines(page.lines(width_of(sys.stdout), full=full), sys.stdout)
     else:
         typer.echo(json.dumps(page.data, indent=None if format != "json" else 1, ensure_ascii=False, default=str))
-
-
-def related(
-    kb: Kb,
-    node: Node,
-    k: Annotated[int, typer.Option("-k", metavar="N", help="Number of results.")] = 10,
-    type: Annotated[
-        str | None,
-        typer.Option("--type", "-t", metavar="TYPE", help="Node type of the results (default: that of the node)."),
-    ] = None,
-    min_degree: Annotated[
-        int, typer.Option("--min-degree", metavar="N", help="Minimum number of neighbours of a result.")
-    ] = 0,
-    format: Format = None,
-    output: Output = None,
-) -> None:
-    """List the nodes most similar to a node.
-
-    Compares graph embeddings, which kbkit build KB embeddings computes. The score is their inner product.
-    """
-    import polars as pl
-
-    from kbkit.display.render import check, write
-    from kbkit.kb import KnowledgeBase
-    from kbkit.stores.nodes import typed
-
-    check(format, output)
-    with KnowledgeBase(kb) as opened:
-        found = opened.related(typed(node), k, type, min_degree)
-    if on_screen(format, output):
-        found = found.drop("id").with_columns(pl.col("score").round(3))
-    write(found, format, output)
 
 
 def path(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kbkit.cli.asking import read_line
 from kbkit.cli.commands import add
 from kbkit.cli.options import DatasetOutput, Format, Kb, Output, Seed, Types, counted, note, on_screen
 from kbkit.errors import KbError
@@ -89,31 +90,13 @@ def _query(node: Node) -> str | None:
     """Read a query that does not contain the name of the node; empty to skip the entity, None to end."""
     from kbkit.benchmarks.stark.human import leak
 
-    while line := _line("query"):
+    while line := read_line("query"):
         if line == "q":
             return None
         name = leak(line, node)
         if not name:
             return line
         typer.echo(f"The query contains the name {name}; rewrite it without the name (empty line: skip, q: end)")
-    return line
-
-
-def _line(prompt: str) -> str | None:
-    """Read a line of the input without surrounding white space; None at its end."""
-    from kbkit.display.render import clean
-
-    typer.echo(f"{prompt}> ", nl=False)
-    try:
-        line = input().strip()
-        line.encode()  # some locales decode invalid bytes as surrogates
-    except EOFError:
-        typer.echo("")
-        return None
-    except UnicodeError:
-        raise KbError("Invalid UTF-8 in standard input", "Convert it to UTF-8, for example with iconv") from None
-    if not sys.stdin.isatty():
-        typer.echo(clean(line))  # as a terminal would
     return line
 
 
@@ -175,7 +158,7 @@ def _ask(drawn: Samples, asked: list[Question], output: Path, rater: str) -> int
 
 def _rating(aspect: str) -> int | None:
     """Read a rating; None to end."""
-    while (line := _line(aspect)) is not None and line != "q":
+    while (line := read_line(aspect)) is not None and line != "q":
         if line in ("1", "2", "3", "4", "5"):
             return int(line)
         typer.echo("Enter a number from 1 to 5 (q: end)")

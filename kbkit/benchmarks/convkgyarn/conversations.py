@@ -257,9 +257,14 @@ def read(path: Path) -> Iterator[Conversation]:
     if not file.exists():
         raise KbError(f"{file} does not exist")
     for where, record in _parquet_records(file) if file.suffix == ".parquet" else _line_records(file):
-        one: Conversation = from_json(Conversation, {"related": None, **record}, where)
-        _check(one, where)
-        yield one
+        yield from_record(record, where)
+
+
+def from_record(record: dict[str, Any], where: str) -> Conversation:
+    """Return a conversation from its JSON data; ``where`` names it in errors (:class:`BadInputError`)."""
+    one: Conversation = from_json(Conversation, {"related": None, **record}, where)
+    _check(one, where)
+    return one
 
 
 def _line_records(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
