@@ -59,7 +59,9 @@ def make(
         float,
         typer.Option("--min-coverage", metavar="FRACTION", help="Minimum fraction of a type that has a predicate."),
     ] = 0.02,
-    parquet: Annotated[bool, typer.Option("--parquet", help="Write Parquet instead of JSON Lines.")] = False,
+    output_format: Annotated[
+        str, typer.Option("--output-format", metavar="NAME", help="Format of the conversations: jsonl or parquet.")
+    ] = "jsonl",
     replace: Restart = False,
     llm: Llm = None,
     budget: Budget = None,
@@ -94,9 +96,7 @@ def make(
         opened(context, base, llm, budget, price, prompt, workers) as calls,
         stages(context, calls) as progress,
     ):
-        made = make_conversations(
-            base, output, settings, calls, progress, format="parquet" if parquet else "jsonl", replace=replace
-        )
+        made = make_conversations(base, output, settings, calls, progress, format=output_format, replace=replace)
     if not context.obj.quiet:
         for line in _lines(made):
             typer.echo(line)

@@ -113,7 +113,8 @@ TYPES: dict[str, Callable[[list[str], random.Random], list[str]]] = {
 
 def disfluent(question: str, kind: str, rng: random.Random) -> str:
     """Return a question with a disfluency of a type (see ``TYPES``)."""
-    return " ".join(TYPES[kind](_TOKEN.findall(question), rng))
+    words = _TOKEN.findall(question)
+    return " ".join(TYPES[kind](words, rng) if len(words) > 2 else _abandoned(words, rng))
 
 
 def _inner(words: Sequence[str], rng: random.Random) -> int:

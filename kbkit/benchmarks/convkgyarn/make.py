@@ -203,7 +203,12 @@ class _Run:
 
         rows = pipeline.rows(TEMPLATES, write)
         rules.check(pipeline.table(TEMPLATES).path, rows, related)
-        return [row for row in rows if not row.dropped]
+        valid = [row for row in rows if not row.dropped]
+        if not valid:
+            raise KbError(
+                f"No templates: {rows[0].dropped if rows else 'the table is empty'}", f"See {pipeline.out / 'stages'}"
+            )
+        return valid
 
     def _templates(self, asked: Asked, own: Wording) -> Iterator[Template]:
         one = asked.predicate

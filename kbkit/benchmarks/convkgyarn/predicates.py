@@ -77,6 +77,11 @@ class Predicate(Row):
         """Fraction of the type's entities that have the predicate."""
         return self.entities / self.members
 
+    @property
+    def described(self) -> str:
+        """The words for a model, which must see the direction of a relation."""
+        return f"inverse of: {self.label} (asks for each {self.target})" if self.origin == "backward" else self.label
+
 
 PREDICATES = Stage("1_predicates", Predicate)
 

@@ -131,9 +131,9 @@ def _listed(batch: Sequence[Predicate]) -> list[dict[str, str]]:
     """Return ids and names; a qualifier follows its predicate, whose relationship it is."""
     listed = []
     for row in batch:
-        listed.append({"id": row.predicate, "name": row.label})
+        listed.append({"id": row.predicate, "name": row.described})
         listed += [
-            {"id": f"{row.predicate}/{one.name}", "name": row.label, "relationship": one.label}
+            {"id": f"{row.predicate}/{one.name}", "name": row.described, "relationship": one.label}
             for one in row.qualifiers
         ]
     return listed[:MAX_PREDICATES]

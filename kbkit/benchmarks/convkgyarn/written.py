@@ -41,7 +41,7 @@ class _Batch:
         subject = placeholder(self.asked[0].predicate.type)
         turns = []
         for number, one in enumerate(self.asked):
-            turn = {"turn": number + 1, "subject": subject, "predicate": one.predicate.label}
+            turn = {"turn": number + 1, "subject": subject, "predicate": one.predicate.described}
             if one.qualifier:
                 about = one.given == "object"
                 turn["relationship_predicate"] = one.qualifier.label if about else f"value at {one.qualifier.label}"
