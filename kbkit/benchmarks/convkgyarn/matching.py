@@ -9,8 +9,8 @@ The paper has a model judge this (:mod:`kbkit.benchmarks.convkgyarn.judge`); her
 * Dates have the same day, month and year as far as the correct date gives them, or are one day apart. A year alone does
   not match a full date.
 
-One matching item of a list is enough, as in the paper. An item that does not match as a whole is also split at commas, bars,
-semicolons and "and".
+One matching item of a list is enough, as in the paper. An item that does not match as a whole is also split at commas,
+semicolons, bars and "and".
 """
 
 from __future__ import annotations
