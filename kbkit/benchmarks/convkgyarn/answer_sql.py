@@ -65,7 +65,9 @@ def _number() -> Parts:
     """Return numbers with separators of thousands and their unit."""
     number = "TRY_CAST(v.value AS DOUBLE)"
     whole = f"{number} = round({number}) AND abs({number}) < 1e15"
-    shown = f"CASE WHEN {whole} THEN format('{{:,}}', {number}::BIGINT) ELSE v.value END"
+    decimal = "regexp_full_match(v.value, '-?[0-9]{4,15}\\.[0-9]+')"
+    split = "concat(format('{:,}', split_part(v.value, '.', 1)::BIGINT), '.', split_part(v.value, '.', 2))"
+    shown = f"CASE WHEN {whole} THEN format('{{:,}}', {number}::BIGINT) WHEN {decimal} THEN {split} ELSE v.value END"
     cases = "".join(f" WHEN {literal(long)} THEN {literal(short)}" for long, short in UNITS.items())
     unit = f"CASE coalesce(v.unit, ''){cases} ELSE coalesce(v.unit, '') END"
     text = f"trim(concat({shown}, ' ', {unit}))"

@@ -68,7 +68,7 @@ def wording(one: Predicate, schema: Schema, *, person: bool) -> Wording | None:
     """Return the wording of a predicate; ``person``: its subjects are people. None if no wording reads well."""
     if one.origin in ("forward", "backward"):
         return _of_relation(one, schema, person=person)
-    return _of_noun(one, _entry("ask", one, person=person))
+    return _of_noun(one, _entry("ask", one, person=person), person=person)
 
 
 def qualified(one: Predicate, qualifier: Qualifier, schema: Schema, *, person: bool) -> Wording | None:
@@ -157,7 +157,7 @@ def _theme(one: Predicate) -> str:
 # -- nouns ------------------------------------------------------------------------------------------------------------
 
 
-def _of_noun(one: Predicate, entry: Mapping[str, Any] | None) -> Wording | None:
+def _of_noun(one: Predicate, entry: Mapping[str, Any] | None, *, person: bool) -> Wording | None:
     """Return the wording of a predicate whose words are a noun: *length*, *director*."""
     label = one.label
     if entry is None and is_participle(label) and one.kind == "date":
@@ -170,7 +170,7 @@ def _of_noun(one: Predicate, entry: Mapping[str, Any] | None) -> Wording | None:
         noun = ""
     if noun:
         shown = _numbered(noun, one)
-        be = "[is+are]" if "+" in shown else "are" if is_plural(noun) else "is"
+        be = _be(several="+" in shown, plural_noun=is_plural(noun), person=person)
         if one.kind == "number" and is_plural(noun):
             cores += [Core.parse(f"how many {noun}; does; have")]
         else:
@@ -180,6 +180,14 @@ def _of_noun(one: Predicate, entry: Mapping[str, Any] | None) -> Wording | None:
     if not cores:
         return None
     return Wording(tuple(cores), tuple(keys), str((entry or {}).get("theme", _theme(one))))
+
+
+def _be(*, several: bool, plural_noun: bool = False, person: bool = False) -> str:
+    """Return the verb of a noun: in the past for people who are no more."""
+    if several:
+        return "[is+are~was+were]" if person else "[is+are]"
+    now, then = ("are", "were") if plural_noun else ("is", "was")
+    return f"[{now}~{then}]" if person else now
 
 
 def _is_noun(noun: str) -> bool:
@@ -209,7 +217,7 @@ def _of_relation(one: Predicate, schema: Schema, *, person: bool) -> Wording | N
     forward = one.origin == "forward"
     entry = _entry("forward" if forward else "inverse", one, person=person)
     if entry:
-        return _of_noun(one, entry)
+        return _of_noun(one, entry, person=person)
     own = dict(relation.phrases).get(one.type, "") or ("" if forward else relation.inverse)
     verb = own or (getattr(verb_phrase(one.label), "singular", "") if forward else "")
     if verb:
