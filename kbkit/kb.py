@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from kbkit.sparql.rewrite import Rewritten
     from kbkit.stores.adjacency import Adjacency
     from kbkit.stores.embedders import Embedder
+    from kbkit.stores.embeddings import Embeddings
     from kbkit.stores.tables import Tables
     from kbkit.stores.text import Text
     from kbkit.stores.triples import Triples
@@ -135,6 +136,11 @@ class KnowledgeBase:
     def vectors(self) -> Vectors:
         """The embeddings of the nodes' documents."""
         return self.stores.vectors
+
+    @property
+    def embeddings(self) -> Embeddings:
+        """The graph embeddings."""
+        return self.stores.embeddings
 
     @property
     def embedder(self) -> Embedder:
@@ -246,6 +252,23 @@ class KnowledgeBase:
         from kbkit.graph.neighbourhoods import neighbourhood
 
         return neighbourhood(self.stores, node, hops, limit, relations, types)
+
+    def related(
+        self,
+        reference: str | int,
+        k: int = 10,
+        type: str | None = None,  # noqa: A002
+        min_degree: int = 0,
+    ) -> pl.DataFrame:
+        """Return the nodes with the most similar graph embeddings: rank, id, key, type, name, degree, score.
+
+        ``score`` is the inner product of the embeddings (a cosine); only nodes with a positive score are returned.
+        ``type`` is the type of the results (default: that of the node), ``min_degree`` their minimum number of
+        neighbours. Needs the store ``embeddings``, which ``kbkit build KB embeddings`` adds.
+        """
+        from kbkit.graph.related import related
+
+        return related(self.stores, reference, k, type, min_degree)
 
     def degrees(self, reference: str | int) -> list[tuple[Relation, str, int]]:
         """Return (relation, direction, number of neighbours) for every relation the node has."""

@@ -59,6 +59,7 @@ SEVERAL_WORDINGS = {
     "--rerank": "kinds of rerankers",
     "--rerank-depth": "with or without a default",
     "--kb": "the purpose of the KB",
+    "--by": "beside the means, or instead of the table",
     "--tag": "with or without a default",
     "-c": "one query, or several statements",
     "--template": "templates, or whole catalogues",

@@ -113,7 +113,7 @@ def test_candidates_match_the_code() -> None:
     assert listed("mode") == [settings.AUTO, *settings.MODES]
     assert listed("shell language") == [languages.AUTO, *languages.LANGUAGES]
     assert listed("export format") == list(export.FORMATS)
-    assert sorted(listed("stores")) == sorted(manifest.STORES)
+    assert sorted(listed("stores")) == sorted(manifest.ALL_STORES)
     assert listed("ingest source") == recipe.names()
     assert listed("generate shape") == list(SHAPES)
     assert sorted(listed("template")) == sorted(template.id for template in catalogue.shipped())

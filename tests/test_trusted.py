@@ -96,7 +96,7 @@ def test_queries_on_wn18rr(shared_data: Path, tmp_path: Path) -> None:
 
 
 def test_the_query_of_the_demo_finds_a_himalayan_country(world: KnowledgeBase) -> None:
-    from kbkit.cli.build import _SEARCH
+    from kbkit.cli.demo import _SEARCH
 
     assert {"NPL", "BTN", "IND", "CHN", "PAK"} & set(world.search(_SEARCH, k=3, type="country")["key"])
 

@@ -94,7 +94,7 @@ def plural(noun: str) -> str:
 
 
 def _plural_noun(word: str) -> str:
-    found = [form for form in _inflections(word, "NNS") if form != word]
+    found = [form for form in inflections(word, "NNS") if form != word]
     if found:
         return found[0]
     if re.search(r"[^aeiou]y$", word):
@@ -105,7 +105,7 @@ def _plural_noun(word: str) -> str:
 def is_plural(noun: str) -> bool:
     """Return whether the last word of a noun phrase is a plural: *keywords*, *reviews*."""
     last = noun.rpartition(" ")[2].casefold()
-    return any(last != lemma for lemma in _lemmas(last).get("NOUN", ())) and last.endswith("s")
+    return any(last != lemma for lemma in lemmas_of(last).get("NOUN", ())) and last.endswith("s")
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class VerbPhrase:
         if verb in _PLURAL:
             return _PLURAL[verb]
         prefix, hyphen, form = verb.rpartition("-")
-        found = (lemma for lemma in _lemmas(form).get("VERB", ()) if form in _inflections(lemma, "VBZ"))
+        found = (lemma for lemma in lemmas_of(form).get("VERB", ()) if form in inflections(lemma, "VBZ"))
         return prefix + hyphen + next(found, form)
 
     @property
@@ -149,9 +149,9 @@ class VerbPhrase:
             return f"{first} not{space}{rest}"
         if first in _MODAL - {"had"}:
             return f"{'cannot' if first == 'can' else first + ' not'}{space}{rest}"
-        verbs = _lemmas(first).get("VERB", (first,))
+        verbs = lemmas_of(first).get("VERB", (first,))
         lemma = {"has": "have", "had": "have", "does": "do"}.get(first, verbs[0])
-        is_past = first == "had" or (first != lemma and first not in _inflections(lemma, "VBZ") and first != "has")
+        is_past = first == "had" or (first != lemma and first not in inflections(lemma, "VBZ") and first != "has")
         return f"{'did' if is_past else 'do' if is_plural else 'does'} not {lemma}{space}{rest}"
 
     @property
@@ -176,10 +176,10 @@ class VerbPhrase:
             return VerbPhrase(f"is {has[1]} {has[2]} of")
         if rest or first in _PLURAL or first in _MODAL:
             return None
-        for lemma in _lemmas(first).get("VERB", ()):
-            participle = next(iter(_inflections(lemma, "VBN")), "")
+        for lemma in lemmas_of(first).get("VERB", ()):
+            participle = next(iter(inflections(lemma, "VBN")), "")
             if participle:
-                return VerbPhrase(f"{'is' if first in _inflections(lemma, 'VBZ') else 'was'} {participle} by")
+                return VerbPhrase(f"{'is' if first in inflections(lemma, 'VBZ') else 'was'} {participle} by")
         return None
 
 
@@ -212,7 +212,7 @@ def of_noun(label: str) -> bool:
 def _finite(first: str, rest: list[str]) -> str:
     """Return a label that starts with a verb, an adjective or a noun with a verb in the third person, or ""."""
     joined = " ".join([first, *rest])
-    lemmas = _lemmas(first.rpartition("-")[2])
+    lemmas = lemmas_of(first.rpartition("-")[2])
     has_preposition = bool(rest) and rest[0] in PREPOSITIONS
     for lemma in lemmas.get("VERB", ()):
         verb = _with_prefix(first, joined, rest, lemma, is_noun="NOUN" in lemmas)
@@ -239,17 +239,17 @@ def _with_prefix(first: str, joined: str, rest: list[str], lemma: str, *, is_nou
     prefix, hyphen, form = first.rpartition("-")
     has_preposition = bool(rest) and rest[0] in PREPOSITIONS
     is_state = bool(rest) and (rest[0] in ("by", "together") or (has_preposition and form in _STATES))
-    if is_state and form in _inflections(lemma, "VBN") and form != lemma:
+    if is_state and form in inflections(lemma, "VBN") and form != lemma:
         return f"is {joined}"
-    if (form in _inflections(lemma, "VBD") and form != lemma) or form in _inflections(lemma, "VBZ"):
+    if (form in inflections(lemma, "VBD") and form != lemma) or form in inflections(lemma, "VBZ"):
         return joined
     if form == lemma and (not is_noun or (has_preposition and rest[0] not in ("of", "in", "for"))):
-        return " ".join([prefix + hyphen + next(iter(_inflections(lemma, "VBZ")), form), *rest])
+        return " ".join([prefix + hyphen + next(iter(inflections(lemma, "VBZ")), form), *rest])
     return ""
 
 
 @lru_cache(50_000)
-def _lemmas(word: str) -> dict[str, tuple[str, ...]]:
+def lemmas_of(word: str) -> dict[str, tuple[str, ...]]:
     """Return the lemmas of a word by part of speech: VERB, NOUN, ADJ, ADV."""
     import lemminflect
 
@@ -258,7 +258,7 @@ def _lemmas(word: str) -> dict[str, tuple[str, ...]]:
 
 
 @lru_cache(50_000)
-def _inflections(lemma: str, tag: str) -> tuple[str, ...]:
+def inflections(lemma: str, tag: str) -> tuple[str, ...]:
     """Return the forms of a lemma for a tag of the Penn Treebank: VBZ, VBD, VBN, NNS."""
     import lemminflect
 
@@ -268,7 +268,7 @@ def _inflections(lemma: str, tag: str) -> tuple[str, ...]:
 
 def is_nominal(word: str) -> bool:
     """Return whether a word may end a noun phrase: a noun, a name, or a number."""
-    kinds = _lemmas(word.casefold())
+    kinds = lemmas_of(word.casefold())
     if word[:1].isupper() or word[:1].isdigit() or "NOUN" in kinds:
         return True
     return not kinds and not _ADJECTIVE.fullmatch(word)
@@ -276,16 +276,16 @@ def is_nominal(word: str) -> bool:
 
 def is_verbal(word: str) -> bool:
     """Return whether a word is an inflected verb or an adverb, and nothing else."""
-    kinds = set(_lemmas(word.casefold()))
+    kinds = set(lemmas_of(word.casefold()))
     return bool(kinds) and word[:1].islower() and kinds <= {"VERB", "ADV", "AUX"}
 
 
 def is_common(word: str) -> bool:
     """Return whether a word is in the dictionary, in lower case."""
-    return bool(_lemmas(word.casefold()))
+    return bool(lemmas_of(word.casefold()))
 
 
 def is_participle(word: str) -> bool:
     """Return whether a word is the past participle of a verb: *founded*, *born*."""
-    verbs = _lemmas(word.casefold()).get("VERB", ())
-    return any(word.casefold() in _inflections(lemma, "VBN") and word.casefold() != lemma for lemma in verbs)
+    verbs = lemmas_of(word.casefold()).get("VERB", ())
+    return any(word.casefold() in inflections(lemma, "VBN") and word.casefold() != lemma for lemma in verbs)

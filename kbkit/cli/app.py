@@ -21,6 +21,8 @@ from kbkit.cli import (
     ask,
     build,
     completion,
+    conv,
+    demo,
     docs,
     explore,
     llm,
@@ -61,7 +63,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for module in (
-    build, recipes, query, answers, search, ask, explore, docs, measure, stark, quest, ska, spinach, llm, completion
+    demo, build, recipes, query, answers, search, ask, explore, docs, measure, stark, quest, ska, spinach, conv, llm,
+    completion
 ):  # fmt: skip
     module.register(app)
 

@@ -1,8 +1,7 @@
-"""Commands that build KBs: demo, ingest, build, update, export, gc."""
+"""Commands that build KBs: ingest, build, update, export, gc."""
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,7 +14,6 @@ from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
     from kbkit.ingestion.build import Request
-    from kbkit.kb import KnowledgeBase
     from kbkit.stores.embedders import Prefixes
 
 KbOutput = Annotated[Path, typer.Option("--output", "-o", metavar="KB", help="Directory of the new KB.")]
@@ -68,69 +66,14 @@ SkipDangling = Annotated[
     bool, typer.Option("--skip-dangling", help="Skip edges and texts of unknown nodes instead of failing.")
 ]
 
-_SQL = "SELECT name, area_km2 FROM lake ORDER BY area_km2 DESC LIMIT 5"
-_SPARQL = """SELECT ?name ?since {
-  country:FRA rel:borders ?c . ?c rdfs:label ?name .
-  ?membership rdf:subject ?c ; rdf:object organisation:nato ; attr:since ?since
-} ORDER BY ?since"""
-_ANSWERS = '(country:"France" -> [borders] -> country) & (language:"German" -> country)'
-_SEARCH = "landlocked country in the high mountains"
-
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file to the program."""
-    add(app, demo)
     add(app, ingest, context_settings={"ignore_unknown_options": True})  # a recipe has options of its own
     add(app, build)
     add(app, update)
     add(app, export)
     add(app, gc)
-
-
-# -- demo -------------------------------------------------------------------------------------------------------------
-
-
-def demo(context: typer.Context, output: KbOutput = Path("world.kb")) -> None:
-    """Build the sample KB and show example queries."""
-    from kbkit.cli.progress import bars
-    from kbkit.directory.generations import KbDirectory
-    from kbkit.ingestion.build import Request
-    from kbkit.ingestion.build import ingest as run
-    from kbkit.kb import KnowledgeBase
-
-    started = time.perf_counter()
-    if KbDirectory(output).exists():
-        with KnowledgeBase(output) as kb:
-            known = kb.manifest.recipe["name"] == "world"
-        if not known:
-            raise KbError(f"{output} holds another KB", "Choose a new directory with ", Option("output", "KB"))
-    with bars(context.obj.quiet) as listener:
-        run(Request("world", replace=True), output, listener)
-    _summarize(context, output, started)
-    with KnowledgeBase(output) as kb:
-        _tour(kb, output)
-
-
-def _tour(kb: KnowledgeBase, path: Path) -> None:
-    """Print one query in each language, with its results."""
-    from kbkit.display.render import print_table
-
-    _head("The largest lakes, in SQL", f'kbkit sql {path} "{_SQL}"')
-    print_table(kb.sql(_SQL), sys.stdout)
-    _head("Neighbours of France that joined NATO, and when, in SPARQL", f"kbkit sparql {path} '{_SPARQL}'")
-    print_table(kb.sparql(_SPARQL), sys.stdout)
-    _head("Neighbours of France that speak German, with proofs", f"kbkit answers {path} '{_ANSWERS}' --why")
-    found = kb.answers(_ANSWERS)
-    typer.echo("\n".join(map(str, found.proofs(list(found)))))
-    _head("Search by words and meaning", f'kbkit search {path} "{_SEARCH}" --type country -k 5')
-    print_table(kb.search(_SEARCH, k=5, type="country").select("rank", "name", "score", "snippet"), sys.stdout)
-    more = (f"kbkit shell {path}", f"kbkit show {path} France", "kbkit query list", "kbkit docs start", "kbkit --help")
-    _head("More", "\n$ ".join(more))
-
-
-def _head(title: str, command: str) -> None:
-    typer.secho(f"\n{title}", bold=True)
-    typer.echo(f"$ {command}")
 
 
 # -- ingest, build, update --------------------------------------------------------------------------------------------
@@ -212,7 +155,7 @@ def ingest(
         raise KbError("No directory for the KB", "Use ", Option("output", "my.kb"))
     with bars(context.obj.quiet) as listener:
         run(request, output, listener)
-    _summarize(context, output, started)
+    summarize(context, output, started)
 
 
 def _recipe_options(context: typer.Context, source: str, arguments: list[str]) -> tuple[list[Path], dict[str, str]]:
@@ -243,7 +186,10 @@ def build(
     context: typer.Context,
     kb: Kb,
     store: Annotated[
-        str, typer.Argument(metavar="STORE", help="Store to rebuild: nodes, adjacency, triples, text or vectors.")
+        str,
+        typer.Argument(
+            metavar="STORE", help="Store to rebuild: nodes, adjacency, triples, text, vectors or embeddings."
+        ),
     ],
     embedder: Embedder = None,
     query_prefix: QueryPrefix = None,
@@ -252,20 +198,41 @@ def build(
     chunk_overlap: ChunkOverlap = None,
     analyzer: Analyzer = None,
     relations: WithRelations = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            "--method",
+            metavar="METHOD",
+            help="Method of graph embeddings: spectral or pykeen:MODEL (default: spectral).",
+        ),
+    ] = None,
+    dimension: Annotated[
+        int | None,
+        typer.Option("--dimension", metavar="N", help="Dimension of graph embeddings (default: 64)."),
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option("--epochs", metavar="N", help="Epochs of training with PyKEEN (default: 20).")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="N", help="Random seed, for reproducible output.")
+    ] = None,
 ) -> None:
-    """Rebuild one store, without the source.
+    """Build or rebuild one store, without the source.
 
-    The result is a new generation of the KB. Options default to the values of the last build.
+    The result is a new generation of the KB. Options default to the values of the last build. The store embeddings
+    (graph embeddings, for kbkit show --similar) is built only on request.
     """
     from kbkit.cli.progress import bars
     from kbkit.ingestion.build import Change, rebuild
 
     started = time.perf_counter()
     prefixes = _prefixes(query_prefix, document_prefix)
-    change = Change(analyzer, relations, embedder, prefixes, chunk_words, chunk_overlap)
+    change = Change(
+        analyzer, relations, embedder, prefixes, chunk_words, chunk_overlap, method, dimension, seed, epochs
+    )
     with bars(context.obj.quiet) as listener:
         rebuild(kb, store, change, listener)
-    _summarize(context, kb, started)
+    summarize(context, kb, started)
 
 
 def update(
@@ -309,10 +276,10 @@ def update(
     delta = Delta(nodes or (), edges or (), texts or (), delete or (), columns, skip_dangling)
     with bars(context.obj.quiet) as listener:
         run(kb, delta, listener)
-    _summarize(context, kb, started)
+    summarize(context, kb, started)
 
 
-def _summarize(context: typer.Context, path: Path, started: float) -> None:
+def summarize(context: typer.Context, path: Path, started: float) -> None:
     """Print one line about the KB, and one for each kind of row that was merged, dropped or skipped."""
     if context.obj.quiet:
         return

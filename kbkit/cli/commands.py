@@ -52,7 +52,7 @@ PANELS = {
     "Build": ("demo", "fetch", "ingest", "build", "update", "export", "recipe"),
     "Query": ("shell", "sql", "sparql", "answers", "search", "ask", "query", "template", "sets", "mcp"),
     "Explore": ("info", "show", "path", "around", "docs"),
-    "Evaluate": ("run", "measure", "stark", "quest", "ska", "spinach"),
+    "Evaluate": ("run", "measure", "stark", "quest", "ska", "spinach", "conv"),
     "Maintain": ("check", "gc", "llm", "completion"),
 }
 """The commands in the order of the help."""

@@ -114,7 +114,7 @@ def _values(*names: str) -> Callable[[str], Iterable[str]]:
 
 
 _SEARCHES = _values("auto", "bm25", "dense", "multivector", "hybrid", "relational")
-_STORES = ("nodes", "adjacency", "triples", "text", "vectors")
+_STORES = ("nodes", "adjacency", "triples", "text", "vectors", "embeddings")
 _CANDIDATES: dict[str, Callable[[str], Iterable[str]]] = {
     "kb": _knowledge_bases,
     "false_positives": _knowledge_bases,

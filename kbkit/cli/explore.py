@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.commands import add
-from kbkit.cli.options import Format, Kb, Node, Output, Plot, Relations, counted, draw, note, on_screen
+from kbkit.cli.options import Format, Kb, Node, Output, Plot, Relations, Type, counted, draw, note, on_screen
 from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
@@ -95,12 +95,17 @@ def show(
         ),
     ] = 5,
     full: Annotated[bool, typer.Option("--full", help="Show texts in full.")] = False,
+    similar: Annotated[
+        bool, typer.Option("--similar", help="List the nodes with the most similar graph embeddings.")
+    ] = False,
+    type: Type = None,
     format: Format = None,
     output: Output = None,
 ) -> None:
     """Show a node with its texts and neighbours.
 
-    csv, markdown, parquet and -o list the neighbours only.
+    csv, markdown, parquet and -o list the neighbours only. --similar compares the graph embeddings that kbkit build KB
+    embeddings computes; the score is their inner product, the type by default that of the node.
     """
     from kbkit.display.render import width_of, write
     from kbkit.graph.pages import print_lines
@@ -108,7 +113,12 @@ def show(
     from kbkit.stores.nodes import typed
 
     reference = typed(node)
+    if type is not None and not similar:
+        raise KbError("Option --type needs --similar", "Use ", Option("similar"))
     with KnowledgeBase(kb) as opened:
+        if similar:
+            write(opened.related(reference, limit, type), format, output)
+            return
         if relation is not None or format in ("csv", "markdown", "parquet") or output is not None:
             write(opened.neighbors(reference, relation), format, output)
             return

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 BYTES = "bytes"
 UNITS = {
     "read": BYTES, "files": BYTES, "checksums": BYTES, "adjacency": "edges", "triples": "triples",
-    "nodes": "nodes", "text": "nodes", "vectors": "nodes", "queries": "queries", "questions": "questions",
+    "nodes": "nodes", "text": "nodes", "vectors": "nodes", "embeddings": "products",
+    "queries": "queries", "questions": "questions",
 }  # fmt: skip
 """Units of stages whose events have none; other stages count items without a unit."""
 

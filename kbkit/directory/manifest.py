@@ -15,6 +15,8 @@ FORMAT = 3
 """Version of the directory format; incremented by every incompatible change."""
 
 STORES = ("tables", "nodes", "adjacency", "triples", "text", "vectors")
+"""The stores that an ingest builds by default."""
+ALL_STORES = (*STORES, "embeddings")
 
 
 @dataclass
@@ -26,7 +28,8 @@ class StoreRecord:
     seconds: float
     """Build time."""
     settings: dict[str, Any] = field(default_factory=dict)
-    """Build settings: the analyzer; the embedder with its dimension and prefixes, and chunks."""
+    """Build settings: the analyzer; the embedder with its dimension and prefixes, and chunks; the method of graph
+    embeddings."""
 
 
 @dataclass

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kbkit.directory import systems
 from kbkit.directory.generations import KbDirectory, fingerprint, link_tree, now
-from kbkit.directory.manifest import STORES, Manifest, StoreRecord
+from kbkit.directory.manifest import ALL_STORES, STORES, Manifest, StoreRecord
 from kbkit.display.progress import Listener, Progress
 from kbkit.errors import BadInputError, Command, InterruptedBuildError, KbError, Option, UnknownNameError
 from kbkit.ingestion import archives, data_tables, sources
@@ -21,6 +21,7 @@ from kbkit.ingestion import recipe as recipes
 from kbkit.ingestion.describe import describe
 from kbkit.ingestion.generation import (
     StoreBuilder,
+    StoreSettings,
     one_line_errors,
     publish,
     recorded_settings,
@@ -34,6 +35,7 @@ from kbkit.schema import Schema, literal, quote
 from kbkit.stores import embedders as embed
 from kbkit.stores import table_build, tables, threads, triples
 from kbkit.stores.embedders import Prefixes
+from kbkit.stores.embedding_build import EmbeddingSettings
 from kbkit.stores.text import TextSettings, check_analyzer
 from kbkit.stores.vector_build import VectorSettings
 
@@ -44,14 +46,14 @@ if TYPE_CHECKING:
 
     Connection = duckdb.DuckDBPyConnection
 
-BUILT_FROM_TABLES = ("nodes", "adjacency", "triples", "vectors", "text")
+BUILT_FROM_TABLES = ("nodes", "adjacency", "triples", "embeddings", "vectors", "text")
 """The stores that are built from the tables: first those that most features need, then the slowest first."""
 
 _LOAD_STEPS = 6
 """The recipe's SQL, nodes, edges, texts, the schema, and the tables written."""
 _RESUME = "What was converted is kept: run the same command again to resume"
 
-S = TypeVar("S", TextSettings, VectorSettings)
+S = TypeVar("S", TextSettings, VectorSettings, EmbeddingSettings)
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,9 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
             stores={"tables": StoreRecord(counts, round(time.perf_counter() - started, 3))},
         )
         with _keeping_parts(parts):
-            StoreBuilder(folder, manifest, quads, embedder, request.text, request.vectors, progress).run(stores)
+            StoreBuilder(folder, manifest, quads, embedder, StoreSettings(request.text, request.vectors), progress).run(
+                stores
+            )
         final = publish(directory, folder, manifest, progress)
         systems.remove_tree(directory.partial)
         return final
@@ -276,10 +280,15 @@ class Change:
     prefixes: Prefixes | None = None
     chunk_words: int | None = None
     chunk_overlap: int | None = None
+    method: str | None = None
+    dimension: int | None = None
+    seed: int | None = None
+    epochs: int | None = None
 
     def check(self, store: str) -> None:
         """Raise for settings that the store does not have."""
-        stores = {"analyzer": ("text",), "relations": ("text", "vectors")}
+        own = dict.fromkeys(("method", "dimension", "seed", "epochs"), ("embeddings",))
+        stores = {"analyzer": ("text",), "relations": ("text", "vectors"), **own}
         for name, value in vars(self).items():
             valid = stores.get(name, ("vectors",))
             if value is not None and store not in valid:
@@ -297,8 +306,8 @@ class Change:
 def rebuild(out: Path, store: str, change: Change | None = None, listener: Listener | None = None) -> Path:
     """Rebuild one store from the tables, as a new generation that shares the files of the other stores."""
     change = change or Change()
-    if store not in STORES:
-        raise UnknownNameError("store", store, STORES)
+    if store not in ALL_STORES:
+        raise UnknownNameError("store", store, ALL_STORES)
     if store == "tables":
         hint = ("Use ", Command("ingest"), " with ", Option("replace"), " to rebuild all stores")
         raise KbError("Cannot rebuild the tables: the other stores are built from them", *hint)
@@ -311,8 +320,9 @@ def rebuild(out: Path, store: str, change: Change | None = None, listener: Liste
     with one_line_errors(), directory.building(f"kbkit build {store}", replace=True) as folder:
         live = directory.generation(directory.current())  # under the lock, so that no other build interferes
         manifest = Manifest.read(live)
-        text, vectors = recorded_settings(manifest)
-        text, vectors = change.apply(text), change.apply(vectors)
+        known = recorded_settings(manifest)
+        parts = (change.apply(known.text), change.apply(known.vectors), change.apply(known.embeddings))
+        settings = StoreSettings(*parts)
         model = _model(change, manifest) if store == "vectors" else None
         for path in sorted(live.iterdir()):
             if path.name not in (store, "lock", "manifest.json"):
@@ -320,7 +330,8 @@ def rebuild(out: Path, store: str, change: Change | None = None, listener: Liste
         manifest.files = {n: f for n, f in manifest.files.items() if n.split("/")[0] != store}
         manifest.created = now()
         quads = folder / triples.QUADS
-        StoreBuilder(folder, manifest, quads if quads.exists() else None, model, text, vectors, progress).run([store])
+        builder = StoreBuilder(folder, manifest, quads if quads.exists() else None, model, settings, progress)
+        builder.run([store])
         manifest.versions = {**manifest.versions, **versions()}
         return publish(directory, folder, manifest, progress)
 
@@ -328,8 +339,8 @@ def rebuild(out: Path, store: str, change: Change | None = None, listener: Liste
 def _stores_to_build(stores: Sequence[str]) -> list[str]:
     """Return the stores to build from the tables, in build order: ``stores``, and always the node directory."""
     for name in stores:
-        if name not in STORES:
-            raise UnknownNameError("store", name, STORES)
+        if name not in ALL_STORES:
+            raise UnknownNameError("store", name, ALL_STORES)
     return [name for name in BUILT_FROM_TABLES if name in stores or name == "nodes"]
 
 

@@ -9,7 +9,7 @@ import importlib.metadata
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from kbkit.ingestion.archives import Found
 from kbkit.stores import embedders as embed
 from kbkit.stores import table_build, tables, threads, triples
 from kbkit.stores.embedders import Embedder
+from kbkit.stores.embedding_build import EmbeddingSettings
 from kbkit.stores.tables import first_line
 from kbkit.stores.text import TextSettings
 from kbkit.stores.vector_build import VectorSettings
@@ -30,7 +31,7 @@ from kbkit.stores.vector_build import VectorSettings
 if TYPE_CHECKING:
     import duckdb
 
-_LIBRARIES = ("duckdb", "pyoxigraph", "tantivy", "lancedb", "numpy", "model2vec")
+_LIBRARIES = ("duckdb", "pyoxigraph", "tantivy", "lancedb", "numpy", "scipy", "model2vec")
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -61,12 +62,22 @@ def staging_database(
             systems.remove_tree(path) if path.is_dir() else systems.remove(path)
 
 
-def recorded_settings(manifest: Manifest) -> tuple[TextSettings, VectorSettings]:
-    """Return the settings that text and vectors were built with; defaults for a store that was not built."""
-    text, vectors = manifest.stores.get("text"), manifest.stores.get("vectors")
-    return (
+@dataclass(frozen=True)
+class StoreSettings:
+    """The settings of the stores that have any."""
+
+    text: TextSettings = field(default_factory=TextSettings)
+    vectors: VectorSettings = field(default_factory=VectorSettings)
+    embeddings: EmbeddingSettings = field(default_factory=EmbeddingSettings)
+
+
+def recorded_settings(manifest: Manifest) -> StoreSettings:
+    """Return the settings that the stores were built with; defaults for a store that was not built."""
+    text, vectors, embeddings = (manifest.stores.get(name) for name in ("text", "vectors", "embeddings"))
+    return StoreSettings(
         TextSettings.recorded(text.settings) if text else TextSettings(),
         VectorSettings.recorded(vectors.settings) if vectors else VectorSettings(),
+        EmbeddingSettings.recorded(embeddings.settings) if embeddings else EmbeddingSettings(),
     )
 
 
@@ -125,8 +136,7 @@ class StoreBuilder:
     manifest: Manifest
     quads: Path | None
     embedder: Embedder | None
-    text: TextSettings
-    vectors: VectorSettings
+    settings: StoreSettings
     progress: Progress
     known_vectors: Path | None = None
 
@@ -166,6 +176,7 @@ class StoreBuilder:
             "triples": self._triples,
             "text": self._text,
             "vectors": self._vectors,
+            "embeddings": self._embeddings,
         }
         self.progress.report(name)
         started = time.perf_counter()
@@ -186,6 +197,7 @@ class StoreBuilder:
             "adjacency": ("pairs", sum(r.pairs for r in schema.relations)),
             "text": ("documents", schema.nodes),
             "vectors": ("vectors", schema.nodes),
+            "embeddings": ("embeddings", schema.nodes),
             "triples": ("triples", counts.get("written", 0)),
         }[name]
         if counts[unit] != expected:
@@ -224,8 +236,8 @@ class StoreBuilder:
         from kbkit.stores import text
 
         folder, schema = self.folder / text.FOLDER, self.manifest.schema
-        result = text.build(source.batches, folder, schema, self.text, self._reporter("text"))
-        return StoreRecord(result, 0, asdict(self.text))
+        result = text.build(source.batches, folder, schema, self.settings.text, self._reporter("text"))
+        return StoreRecord(result, 0, asdict(self.settings.text))
 
     def _vectors(self, source: tables.Tables) -> StoreRecord:
         from kbkit.stores import vector_build, vectors
@@ -238,10 +250,21 @@ class StoreBuilder:
             self.manifest.schema,
             lambda texts: embed.documents(model, texts),
             model.dimension,
-            self.vectors,
+            self.settings.vectors,
             self._reporter("vectors"),
             self.known_vectors,
         )
         prefixes = {"query_prefix": model.prefixes.query, "document_prefix": model.prefixes.document}
         named = {"embedder": model.name, "dimension": model.dimension}
-        return StoreRecord(result, 0, {**named, **prefixes, **asdict(self.vectors)})
+        return StoreRecord(result, 0, {**named, **prefixes, **asdict(self.settings.vectors)})
+
+    def _embeddings(self, source: tables.Tables) -> StoreRecord:
+        from kbkit.stores import embedding_build, embeddings
+
+        schema, settings = self.manifest.schema, self.settings.embeddings
+        symmetric = [relation.symmetric for relation in schema.relations]
+        folder = self.folder / embeddings.FOLDER
+        result = embedding_build.build(
+            source.batches, folder, schema.nodes, symmetric, settings, self._reporter("embeddings")
+        )
+        return StoreRecord(result, 0, asdict(settings))

@@ -175,18 +175,17 @@ def _recipe(old: Manifest) -> Recipe:
 
 
 def _rebuild(folder: Path, live: Path, old: Manifest, manifest: Manifest, delta: Delta, progress: Progress) -> None:
-    """Build the stores that the KB had; reuse the node directory and adjacency if only texts changed."""
+    """Build the stores that the KB had; reuse those of the graph alone if only texts changed."""
     stores = list(dict.fromkeys(["nodes", *(name for name in old.stores if name != "tables")]))
     if _same_graph(old.schema, manifest.schema, delta):
-        for name in (name for name in ("nodes", "adjacency") if name in old.stores):
+        for name in (name for name in ("nodes", "adjacency", "embeddings") if name in old.stores):
             link_tree(live / name, folder / name)
             manifest.stores[name] = old.stores[name]
             stores.remove(name)
-    text, vectors = recorded_settings(old)
     embedder, known = None, None
     if "vectors" in stores:
         embedder, known = embed.recorded(old.stores["vectors"].settings, download=True), live / "vectors"
-    StoreBuilder(folder, manifest, None, embedder, text, vectors, progress, known).run(stores)
+    StoreBuilder(folder, manifest, None, embedder, recorded_settings(old), progress, known).run(stores)
 
 
 def _same_graph(old: Schema, new: Schema, delta: Delta) -> bool:

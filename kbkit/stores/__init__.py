@@ -7,6 +7,7 @@
 ``triples``    Oxigraph: RDF, queried through a worker  ``triples/``
 ``text``       Tantivy: full text                       ``text/``
 ``vectors``    LanceDB and a memory-mapped matrix       ``vectors/``
+``embeddings`` graph embeddings, memory-mapped          ``embeddings/``
 ============== ======================================== =======================
 """
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from kbkit.directory.workspace import Workspace
     from kbkit.stores.adjacency import Adjacency
     from kbkit.stores.embedders import Embedder
+    from kbkit.stores.embeddings import Embeddings
     from kbkit.stores.nodes import Nodes
     from kbkit.stores.tables import Tables
     from kbkit.stores.text import Text
@@ -71,7 +73,7 @@ class Stores:
             store.close()
         self._open.clear()
         self._shared.clear()
-        for name in ("nodes", "tables", "adjacency", "triples", "text", "vectors", "embedder"):
+        for name in ("nodes", "tables", "adjacency", "triples", "text", "vectors", "embedder", "embeddings"):
             self.__dict__.pop(name, None)
         self._pin.close()
 
@@ -142,6 +144,14 @@ class Stores:
 
         self.manifest.store("vectors")
         return self._opened(vectors.Vectors(self.folder / vectors.FOLDER))
+
+    @cached_property
+    def embeddings(self) -> Embeddings:
+        """The graph embeddings."""
+        from kbkit.stores import embeddings
+
+        self.manifest.store("embeddings")
+        return self._opened(embeddings.Embeddings(self.folder / embeddings.FOLDER))
 
     @cached_property
     def embedder(self) -> Embedder:

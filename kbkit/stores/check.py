@@ -33,6 +33,7 @@ def check(stores: Stores, progress: Progress | None = None) -> list[tuple[str, s
         "triples": _triples,
         "text": _text,
         "vectors": _vectors,
+        "embeddings": _embeddings,
     }
     present = [name for name in steps if name in stores.manifest.stores or name == "nodes"]  # which all KBs need
     for number, name in enumerate(present):
@@ -128,6 +129,13 @@ def _vectors(stores: Stores) -> list[str]:
     return problems + _differences(
         "shape of", expected, {"matrix": stores.vectors.matrix.shape, "LanceDB rows": stores.vectors.rows()}
     )
+
+
+def _embeddings(stores: Stores) -> list[str]:
+    matrix = stores.embeddings.matrix
+    rows, columns = matrix.shape
+    problems = _recorded(stores, "embeddings", {"embeddings": rows, "dimension": columns})
+    return problems + _differences("number of", {"embeddings": stores.schema.nodes}, {"embeddings": rows})
 
 
 def _recorded(stores: Stores, store: str, found: Mapping[str, object]) -> list[str]:

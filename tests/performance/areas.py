@@ -107,11 +107,15 @@ AREAS: dict[str, tuple[Job, ...]] = {
     "measures": _small("measures"),
     "known_items": _small("known_items"),
     "questions": (Job("kbkit", "questions:kbkit", scaled=False), Job("kbkit", "questions:mag", GRAPH)),
+    "embeddings": (
+        Job("kbkit", "embeddings:build", ("data:graph_kb",)),
+        Job("kbkit", "embeddings:quality", scaled=False),
+    ),
     "benchmarks": (Job("kbkit", "benchmarks:small", scaled=False),),
     "benchmarks_mag": (Job("kbkit", "benchmarks:mag", ("data:whole_kb",)),),
 }
 
-LONG = ("ingest_amazon", "ingest_prime", "known_items", "questions", "benchmarks", "benchmarks_mag")
+LONG = ("ingest_amazon", "ingest_prime", "known_items", "questions", "embeddings", "benchmarks", "benchmarks_mag")
 """Run only when named."""
 
 GROWTH = ("open", "ingest", "answers", "groundings", "search", "evaluation")

@@ -1,0 +1,234 @@
+"""Stage 6: conversations (section 2.7 of the paper): facts are chosen and ordered, templates filled, typos made.
+
+All of it works on columns, a block of groups at a time, so that millions of conversations stream to a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from kbkit.benchmarks.convkgyarn.conversations import arrow_schema
+from kbkit.benchmarks.convkgyarn.rendering import COLUMNS, GIVEN, NONE, POSSESSIVE, PRONOUNS, SUBJECT, Rendered
+from kbkit.benchmarks.convkgyarn.settings import CONFIGURATIONS, ConvSettings
+from kbkit.benchmarks.convkgyarn.templates import VARIANTS
+from kbkit.benchmarks.convkgyarn.typos import with_typos
+
+_ALIAS = 0.2
+"""Fraction of further turns that call the entity by an alias, if it has one."""
+_FOLLOW_UP = {"voice": COLUMNS.index("voice.follow_up"), "text": COLUMNS.index("text.follow_up")}
+
+
+class Filler:
+    """Makes the conversations of blocks of groups; ``untyped`` counts questions that could not have a typo."""
+
+    def __init__(self, rendered: Rendered, themes: Mapping[tuple[str, str], str], settings: ConvSettings) -> None:
+        self._rendered, self._settings = rendered, settings
+        self.untyped = 0
+        listed = sorted(set(themes.values()))
+        keys = [(name, predicate, listed.index(theme)) for (name, predicate), theme in themes.items()]
+        themed = pl.DataFrame(keys, schema=["type", "predicate", "theme"], orient="row")
+        self._sets = rendered.sets.join(themed, on=["type", "predicate"], how="left").with_columns(
+            pl.col("theme").fill_null(-1), pl.col("set").cast(pl.Int64)
+        )
+
+    def fill(self, groups: pl.DataFrame, facts: pl.DataFrame, number: int) -> pa.Table:
+        """Return the conversations of a block of groups.
+
+        ``groups``: group (its id), entity and related (ids of entities or null), and their described columns as
+        structs; ``facts``: those of these entities. ``number`` is the number of the block, for its random numbers.
+        """
+        rng = np.random.default_rng([self._settings.seed, 6, number])
+        turns = self._turns(groups, facts, rng)
+        if turns.is_empty():
+            return arrow_schema().empty_table()
+        chosen = self._variants(turns, rng)
+        parts = [self._questions(turns, chosen, name, rng) for name in self._settings.configurations]
+        return self._assembled(groups, turns, facts, parts)
+
+    # -- which facts, in which order ----------------------------------------------------------------------------------
+
+    def _turns(self, groups: pl.DataFrame, facts: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
+        """Return the turns of each group in order: group, subject (0 or 1), fact and what filling needs."""
+        known = facts.with_row_index("fact").with_columns(pl.col("fact").cast(pl.Int64)).join(
+            self._sets, on=["type", "predicate", "asks"], how="inner", maintain_order="left"
+        ).select(
+            "fact", "set", "theme", "predicate", "asks", "given_voice", "given_text",
+            entity=pl.col("type") + "\x00" + pl.col("key"), many=pl.col("answers").list.len() > 1,
+        )  # fmt: skip
+        own = groups.with_row_index("g").with_columns(pl.col("g").cast(pl.Int64))
+        first = self._picked(own, "entity", known, rng, self._settings.turns, 0)
+        alone = first.filter(~pl.col("g").is_in(own.filter(pl.col("related").is_not_null())["g"].implode()))
+        both = own.filter(pl.col("related").is_not_null())
+        if both.is_empty():
+            return self._enough(alone, rng)
+        half = -(-self._settings.turns // 2)
+        about = self._picked(both, "entity", known, rng, half, 0)
+        last = about.group_by("g", maintain_order=True).last().select("g", last="set")
+        second = self._picked(both, "related", known, rng, self._settings.turns - half, 1, last)
+        joined = pl.concat([about, second.select(about.columns)])
+        joined = joined.filter(pl.col("subject").n_unique().over("g") == 2)
+        return self._enough(pl.concat([alone, joined]).sort("g", "subject", maintain_order=True), rng)
+
+    def _picked(
+        self, own: pl.DataFrame, column: str, known: pl.DataFrame, rng: np.random.Generator, limit: int, subject: int,
+        last: pl.DataFrame | None = None,
+    ) -> pl.DataFrame:  # fmt: skip
+        """Return up to ``limit`` facts of each group, of one per predicate and qualifier, with themes together."""
+        described = own.select("g", pl.col(column).struct.unnest())
+        rows = described.with_columns(entity=pl.col("type") + "\x00" + pl.col("key")).join(known, on="entity")
+        rows = rows.sort("g", "fact")
+        rows = rows.with_columns(pl.Series("draw", rng.random(rows.height)), subject=pl.lit(subject))
+        if last is not None:  # the last question about the entity is the first one about the related entity
+            rows = rows.join(last, on="g", how="left", maintain_order="left").with_columns(
+                draw=pl.when((pl.col("set") == pl.col("last")) & (pl.col("asks") == "")).then(-1.0).otherwise("draw")
+            ).drop("last")  # fmt: skip
+        rows = rows.filter(pl.col("draw").rank("ordinal").over("g", "set") == 1)
+        rows = rows.filter(pl.col("draw").rank("ordinal").over("g") <= limit)
+        theme = pl.col("draw").min().over("g", "theme")
+        return rows.with_columns(theme=theme).sort("g", "theme", "predicate", "asks", "draw").with_columns(
+            is_follow_up=pl.col("draw") == -1.0
+        ).drop("draw", "theme")  # fmt: skip
+
+    def _enough(self, turns: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
+        """Return the turns of groups with enough of them, with their positions."""
+        turns = turns.filter(pl.len().over("g") >= self._settings.min_turns)
+        turns = turns.with_columns(
+            position=pl.int_range(pl.len()).over("g"), of_subject=pl.int_range(pl.len()).over("g", "subject")
+        )
+        drawn = pl.Series("use_alias", rng.random(turns.height) < _ALIAS)
+        has_alias = pl.col("alias_voice").is_not_null()
+        return turns.with_columns(drawn).with_columns(pl.col("use_alias") & has_alias & (pl.col("of_subject") > 0))
+
+    # -- questions ----------------------------------------------------------------------------------------------------
+
+    def _variants(self, turns: pl.DataFrame, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return a variant for each turn, the same in all configurations; long names get no possessive."""
+        plain = self._rendered.plain[turns["set"].to_numpy()]
+        allowed = plain | ~turns["is_long"].to_numpy()[:, None]
+        weights = rng.random((turns.height, VARIANTS)) * allowed
+        best: NDArray[np.int64] = np.argmax(weights, axis=1)
+        return best
+
+    def _questions(
+        self, turns: pl.DataFrame, variants: NDArray[np.int64], name: str, rng: np.random.Generator
+    ) -> pl.DataFrame:
+        """Return question, form and template of each turn in a configuration."""
+        interaction, deixis, disfluency, typo = CONFIGURATIONS[name]
+        subject = turns["subject"].to_numpy()
+        points = deixis & (turns["of_subject"].to_numpy() > 0)
+        # A follow-up repeats the question before it, about the related entity.
+        follows = turns["is_follow_up"].to_numpy() & deixis & (not disfluency) & (turns["of_subject"].to_numpy() == 0)
+        asked = turns["set"].to_numpy()
+        follows &= (np.concatenate(([-1], asked[:-1])) == asked) & (turns["position"].to_numpy() > 0)
+        phenomenon = "disfluencies" if disfluency else "typos" if typo else ""
+        names = [f"deixis_{phenomenon}".strip("_") if on else phenomenon or "original" for on in (False, True)]
+        form = np.where(points, COLUMNS.index(f"{interaction}.{names[1]}"), COLUMNS.index(f"{interaction}.{names[0]}"))
+        form = np.where(follows, _FOLLOW_UP[interaction], form)
+        pronoun = (
+            turns["pronoun"].replace_strict(list(PRONOUNS), range(len(PRONOUNS)), return_dtype=pl.Int64).to_numpy()
+        )
+        number = self._rendered.index[
+            turns["set"].to_numpy(), subject, form, variants, pronoun,
+            turns["past"].to_numpy().astype(int), turns["many"].to_numpy().astype(int),
+        ]  # fmt: skip
+        questions, spans = self._filled(turns, number, interaction)
+        if typo:
+            right = questions
+            questions = with_typos(right, spans, rng)
+            self.untyped += int((right == questions).sum())
+        shown = np.array([column.split(".")[1] for column in COLUMNS], object)[form]
+        if typo:
+            shown = np.where(follows, "follow_up_typos", shown)
+        template = self._rendered.ids.gather(number)
+        return pl.DataFrame({"question": questions, "form": pl.Series(shown, dtype=pl.String), "template": template})
+
+    def _filled(
+        self, turns: pl.DataFrame, number: NDArray[np.int32], interaction: str
+    ) -> tuple[pl.Series, list[tuple[NDArray[np.int64], NDArray[np.int64]]]]:
+        """Return the filled texts, and the spans of words that must keep their letters."""
+        first, second, third = (piece.gather(number) for piece in self._rendered.pieces)
+        kinds = self._rendered.kinds[number]
+        frame = turns.select(
+            pl.when("use_alias").then(f"alias_{interaction}").otherwise(interaction).alias("name"),
+            pl.col(f"given_{interaction}").fill_null("").alias("given"),
+        ).with_columns(p0=first, p1=second, p2=third, k0=pl.Series(kinds[:, 0]), k1=pl.Series(kinds[:, 1]))
+        possessive = (
+            pl.when(pl.col("name").str.ends_with("s")).then(pl.col("name") + "'").otherwise(pl.col("name") + "'s")
+        )
+
+        def value(kind: str) -> pl.Expr:
+            of = pl.col(kind)
+            return (
+                pl.when(of == SUBJECT).then("name").when(of == POSSESSIVE).then(possessive)
+                .when(of == GIVEN).then("given").otherwise(pl.lit(""))
+            )  # fmt: skip
+
+        frame = frame.with_columns(v0=value("k0"), v1=value("k1"))
+        size = frame.select(pl.col("p0", "v0", "p1", "v1").str.len_chars().cast(pl.Int64))
+        p0, v0, p1, v1 = (size[column].to_numpy() for column in size.columns)
+        single = turns["is_single"].to_numpy()
+        spans = []
+        for start, length, kind in ((p0, v0, kinds[:, 0]), (p0 + v0 + p1, v1, kinds[:, 1])):
+            protects = (kind == GIVEN) | ((kind != NONE) & single)
+            spans.append((start, start + np.where(protects, length, 0)))
+        return frame.select(pl.concat_str("p0", "v0", "p1", "v1", "p2").alias("q"))["q"], spans
+
+    # -- records ------------------------------------------------------------------------------------------------------
+
+    def _assembled(
+        self, groups: pl.DataFrame, turns: pl.DataFrame, facts: pl.DataFrame, parts: Sequence[pl.DataFrame]
+    ) -> pa.Table:
+        """Return conversations as an Arrow table: by group, then by configuration."""
+        names, rows = self._settings.configurations, turns.height
+        g = turns["g"].to_numpy()
+        order = np.lexsort(
+            (np.tile(np.arange(rows), len(names)), np.repeat(np.arange(len(names)), rows), np.tile(g, len(names)))
+        )
+        said = pl.concat(parts)[order]
+        at = np.tile(np.arange(rows), len(names))[order]
+        about = facts[turns["fact"].to_numpy()].select("answers", "kind", "predicate", "label", "unit", "asks", "given")
+        subject = pl.Series(np.where(turns["subject"].to_numpy() == 0, "entity", "related"), dtype=pl.String)
+        fields = about.with_columns(subject=subject)[at]
+        frame = pl.concat([said, fields.rename({"asks": "qualifier"})], how="horizontal")
+        schema = arrow_schema()
+        inner = schema.field("turns").type.value_type
+        table = frame.select([field.name for field in inner]).to_arrow()
+        structs = pa.StructArray.from_arrays(
+            [_cast(table.column(field.name), field.type) for field in inner], fields=list(inner)
+        )
+        ids, counts = np.unique(g, return_counts=True)
+        sizes = np.repeat(counts, len(names))
+        offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
+        listed = pa.ListArray.from_arrays(pa.array(offsets), structs, type=schema.field("turns").type)
+        return self._conversations(groups, np.repeat(ids, len(names)), listed)
+
+    def _conversations(self, groups: pl.DataFrame, ids: NDArray[np.int64], listed: pa.Array) -> pa.Table:
+        """Return the columns of conversations, given the group of each one."""
+        names = self._settings.configurations
+        repeats = len(ids) // len(names)
+        flags = [CONFIGURATIONS[name] for name in names] * repeats
+        own = groups[ids]
+        entity = ["type", "key", "name", "aliases"]
+        shown = [pl.col(column).struct.field(entity) for column in ("entity", "related")]
+        head = own.select(
+            id=pl.col("group") + "." + pl.Series(list(names) * repeats),
+            group="group",
+            entity=pl.struct(shown[0]),
+            related=pl.when(pl.col("related").is_null()).then(None).otherwise(pl.struct(shown[1])),
+            interaction=pl.Series([f[0] for f in flags]),
+            deixis=pl.Series([f[1] for f in flags]),
+            disfluency=pl.Series([f[2] for f in flags]),
+            typo=pl.Series([f[3] for f in flags]),
+        ).to_arrow()
+        schema = arrow_schema()
+        columns = [listed if f.name == "turns" else _cast(head.column(f.name), f.type) for f in schema]
+        return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
+    return column.cast(kind).combine_chunks() if column.num_chunks != 1 else column.chunk(0).cast(kind)

@@ -1,0 +1,280 @@
+"""Generate conversations: six stages, each with its own table, then the file of conversations and a report."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from kbkit.benchmarks.convkgyarn import entities, facts, names, predicates, rules, select, templates, wording, written
+from kbkit.benchmarks.convkgyarn.blocks import Blocks
+from kbkit.benchmarks.convkgyarn.conversations import CONVERSATIONS, Writer, check_suffix
+from kbkit.benchmarks.convkgyarn.facts import Asked, Facts
+from kbkit.benchmarks.convkgyarn.instances import Filler
+from kbkit.benchmarks.convkgyarn.predicates import PREDICATES, Predicate
+from kbkit.benchmarks.convkgyarn.rendering import render
+from kbkit.benchmarks.convkgyarn.select import SELECTION, Selection
+from kbkit.benchmarks.convkgyarn.settings import ConvSettings
+from kbkit.benchmarks.convkgyarn.tables import FrameTable
+from kbkit.benchmarks.convkgyarn.templates import TEMPLATES, Template
+from kbkit.benchmarks.convkgyarn.wording import Wording
+from kbkit.benchmarks.dataset import ABOUT
+from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, generation, models, origin
+from kbkit.directory.files import write_files
+from kbkit.errors import KbError
+from kbkit.kb import KnowledgeBase
+from kbkit.llm.calls import Calls
+from kbkit.schema import UNTYPED
+
+Way = tuple[Asked, Wording | None]
+"""What is asked for, and the grammar's wording, if it has one."""
+PROMPTS = (select.PROMPT, *written.PROMPTS)
+_ENTITIES = 20_000
+"""Entities whose facts are read at once."""
+_NOT_ASKED = frozenset((UNTYPED, "property", "lexeme", "form", "sense", "unit_of_measurement"))
+"""Types without conversations unless they are named: untyped nodes, and Wikidata's own parts."""
+
+
+def make(
+    kb: KnowledgeBase,
+    out: Path,
+    settings: ConvSettings,
+    calls: Calls | None = None,
+    progress: Progress = lambda *_: None,
+    *,
+    format: str = "jsonl",  # noqa: A002
+    replace: bool = False,
+) -> Output:
+    """Generate conversations in the folder ``out``, with the models of ``calls`` or by rule and grammar.
+
+    ``format`` is jsonl or parquet. Equal settings give equal bytes. An interrupted run continues at the first stage
+    without a table; with ``replace`` it starts over. Raises :class:`KbError` if there is nothing to ask for.
+    """
+    settings.check()
+    path = out / f"{CONVERSATIONS}.{format}"
+    check_suffix(path)
+    run = _Run(kb, settings, calls)
+    pipeline = Pipeline(out, {**run.about(), **generation(kb)}, progress)
+    with pipeline.started((f"{CONVERSATIONS}.jsonl", f"{CONVERSATIONS}.parquet"), replace=replace):
+        asked = run.asked(pipeline)
+        chosen = run.entities(pipeline, asked)
+        table = run.facts(pipeline, asked, chosen)
+        made = run.templates(pipeline, asked)
+        report = run.conversations(pipeline, path, chosen, table, made)
+        about = {**run.about(), "file": path.name, "report": report}
+        write_files({out / ABOUT: json.dumps(about, ensure_ascii=False, indent=2) + "\n"})
+    return Output(out, [], report)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """The inputs of all stages."""
+
+    kb: KnowledgeBase
+    settings: ConvSettings
+    calls: Calls | None
+
+    def about(self) -> dict[str, Any]:
+        """Return everything that the rows depend on."""
+        return {**origin(self.kb), **self.settings.about(), **(models(self.calls, PROMPTS) if self.calls else {})}
+
+    @cached_property
+    def people(self) -> frozenset[str]:
+        """The types of people."""
+        return predicates.people_types(self.kb)
+
+    @cached_property
+    def types(self) -> tuple[str, ...]:
+        """The types whose entities have conversations."""
+        schema = self.kb.schema
+        if self.settings.types:
+            return tuple(
+                dict.fromkeys(schema.type(name).name for name in (*self.settings.types, *self.settings.related))
+            )
+        return tuple(t.name for t in schema.node_types if t.name not in _NOT_ASKED and t.members)
+
+    # -- stages 1 and 2 -----------------------------------------------------------------------------------------------
+
+    def asked(self, pipeline: Pipeline) -> list[Way]:
+        """Return the predicates and qualifiers that are asked for."""
+        found = pipeline.rows(PREDICATES, lambda: predicates.extract(self.kb, self.types))
+        selected = {row.id: row for row in pipeline.rows(SELECTION, lambda: self._selected(found))}
+        asked: list[Way] = []
+        for one in found:
+            row = selected.get(one.id)
+            if row is None or row.dropped:
+                continue
+            asked += self._ways(one, row.qualifiers)
+        if not asked:
+            raise KbError("No predicate is asked for", f"See {pipeline.out / 'stages'}")
+        return asked
+
+    def _ways(self, one: Predicate, qualifiers: Sequence[str]) -> list[Way]:
+        """Return what is asked for of a predicate; a model can also ask where the grammar cannot."""
+        known = {q.name if q else "": w for q, w in self._wordings(one, qualifiers)}
+        wanted = [None, *(q for q in one.qualifiers if q.name in qualifiers)]
+        ways: list[Way] = []
+        for q in wanted:
+            found = known.get(q.name if q else "")
+            if found is None and (self.calls is None or (q is None and one.mean > self.settings.max_answers)):
+                continue
+            given = found.given if found else "" if q is None else "object" if one.kind == "entity" else "qualifier"
+            ways.append((Asked(one, q, given), found))
+        return ways
+
+    def _wordings(self, one: Predicate, qualifiers: Sequence[str]) -> Iterator[tuple[Any, Wording]]:
+        """Yield the ways to ask for a predicate: for its values, then for each qualifier."""
+        person = one.type in self.people
+        plain = wording.wording(one, self.kb.schema, person=person)
+        if plain is not None and one.mean <= self.settings.max_answers:
+            yield None, plain
+        for qualifier in one.qualifiers:
+            if qualifier.name in qualifiers:
+                found = wording.qualified(one, qualifier, self.kb.schema, person=person)
+                if found is not None:
+                    yield qualifier, found
+
+    def _selected(self, found: Sequence[Predicate]) -> list[Selection]:
+        if self.calls:
+            return select.by_model(self.calls, found)
+        s = self.settings
+        rows = select.by_rule(found, max_answers=s.max_answers, min_coverage=s.min_coverage)
+        return [
+            row if row.dropped or any(True for _ in self._wordings(one, row.qualifiers))
+            else replace(row, dropped="no wording that reads well")
+            for one, row in zip(found, rows, strict=True)
+        ]  # fmt: skip
+
+    # -- stages 3 and 4 -----------------------------------------------------------------------------------------------
+
+    def entities(self, pipeline: Pipeline, asked: Sequence[Way]) -> pl.DataFrame:
+        """Return the drawn entities and their related ones."""
+        table = FrameTable(pipeline, "3_entities", entities.COLUMNS)
+        pipeline.progress(table.label, 0, 1)
+        if not table.path.exists():
+            drawn = entities.draw(self.kb, [one for one, _ in asked], self.people, self.settings)
+            if self.settings.related:
+                more = entities.related(self.kb, drawn, self.people, self.settings)
+                drawn = pl.concat([drawn, more.select(drawn.columns)])
+            table.write([drawn])
+        found = pl.concat(list(table.read()))
+        pipeline.progress(table.label, 1, 1)
+        return found
+
+    def facts(self, pipeline: Pipeline, asked: Sequence[Way], chosen: pl.DataFrame) -> FrameTable:
+        """Make the table of facts, by entity in the order of ``chosen``."""
+        table = FrameTable(pipeline, "4_facts", facts.COLUMNS)
+        if not table.path.exists():
+            reader = Facts(self.kb, [one for one, _ in asked], self.settings.max_answers)
+            distinct = chosen.unique(["type", "id"], maintain_order=True)
+            ids = self.kb.tables.lookup(
+                "SELECT n.id AS node, concat(n.type::VARCHAR, '#', n.key) AS id FROM nodes n WHERE"
+                " concat(n.type::VARCHAR, '#', n.key) IN (SELECT id FROM kbkit_chosen)",
+                frames={"kbkit_chosen": distinct.select("id")},
+            )
+            known = distinct.join(ids, on="id", how="inner", maintain_order="left")
+            known = known.select("type", "key", "name", "aliases", id=pl.col("node"))
+
+            def blocks() -> Iterator[pl.DataFrame]:
+                for start in range(0, known.height, _ENTITIES):
+                    pipeline.progress(table.label, start, known.height)
+                    yield reader.read(known.slice(start, _ENTITIES))
+
+            table.write(blocks())
+        pipeline.progress(table.label, chosen.height, chosen.height)
+        return table
+
+    # -- stage 5 ------------------------------------------------------------------------------------------------------
+
+    def templates(self, pipeline: Pipeline, asked: Sequence[Way]) -> list[Template]:
+        """Return the templates."""
+        related = self.settings.related
+
+        def write() -> list[Template]:
+            if self.calls:
+                return written.by_model(self.calls, [one for one, _ in asked], related)
+            return [row for one, w in asked if w is not None for row in self._templates(one, w)]
+
+        rows = pipeline.rows(TEMPLATES, write)
+        rules.check(pipeline.table(TEMPLATES).path, rows, related)
+        valid = [row for row in rows if not row.dropped]
+        if not valid:
+            raise KbError(
+                f"No templates: {rows[0].dropped if rows else 'the table is empty'}", f"See {pipeline.out / 'stages'}"
+            )
+        return valid
+
+    def _templates(self, asked: Asked, own: Wording) -> Iterator[Template]:
+        one = asked.predicate
+        name = asked.qualifier.name if asked.qualifier else ""
+        is_related = one.type in self.settings.related
+        yield from templates.by_grammar(
+            one, name, own, person=one.type in self.people, related=is_related, seed=self.settings.seed
+        )
+
+    # -- stage 6 ------------------------------------------------------------------------------------------------------
+
+    def conversations(
+        self, pipeline: Pipeline, path: Path, chosen: pl.DataFrame, table: FrameTable, made: Sequence[Template]
+    ) -> dict[str, Any]:
+        """Write the conversations; return a report."""
+        themes, targets, labels = {}, {}, {}
+        for one in pipeline.table(PREDICATES).read():
+            found = wording.wording(one, self.kb.schema, person=one.type in self.people)
+            key = one.type, one.predicate
+            themes[key], targets[key], labels[key] = found.theme if found else one.target, one.target, one.label
+        rendered = render(made)
+        filler = Filler(rendered, themes, self.settings)
+        described = names.called(chosen, self.kb.schema)
+        blocks = Blocks(described, table, rendered, self.settings, self.kb.schema, targets, labels)
+        numbers = _Numbers()
+        with Writer(path) as writer:
+            for number, (groups, own) in enumerate(blocks):
+                pipeline.progress("conversations", numbers.groups, self.settings.count)
+                conversations = filler.fill(groups, own, number)
+                writer.add(conversations)
+                numbers.add(groups, conversations.num_rows)
+            if not writer.count:
+                raise KbError(
+                    f"No entity has {self.settings.min_turns} facts to ask for", f"See {pipeline.out / 'stages'}"
+                )
+        pipeline.progress("conversations", self.settings.count, self.settings.count)
+        rows = pipeline.table(TEMPLATES).read()
+        dropped = Counter(_reason(row) for row in pipeline.table(SELECTION).read() if row.dropped)
+        return {
+            "conversations": writer.count,
+            "wanted": self.settings.count,
+            **numbers.report(),
+            "untyped": filler.untyped,
+            "templates": len(made),
+            "invalid": [f"{row.id}: {row.dropped}" for row in rows if row.dropped],
+            "dropped": dict(dropped.most_common()),
+        }
+
+
+def _reason(row: Selection) -> str:
+    """Return why a predicate was dropped, without its own numbers."""
+    return row.dropped.partition(" (")[0].partition(":")[0]
+
+
+class _Numbers:
+    """Counts for a report."""
+
+    def __init__(self) -> None:
+        self.groups = self.related = 0
+
+    def add(self, groups: pl.DataFrame, conversations: int) -> None:
+        """Count the groups of a block."""
+        self.groups += groups["related"].null_count()
+        self.related += groups["related"].len() - groups["related"].null_count()
+        self.conversations = conversations
+
+    def report(self) -> dict[str, Any]:
+        """Return the counts."""
+        return {"groups": self.groups, "related": self.related}

@@ -1,0 +1,78 @@
+"""How questions call entities: with their article in voice, in lower case in search queries."""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+from kbkit.answers.articles import named
+from kbkit.answers.english import is_person
+from kbkit.benchmarks.convkgyarn.wording import type_noun
+from kbkit.schema import Schema
+
+_TITLES = frozenset(("article", "book", "document", "paper", "publication", "report", "thesis"))
+"""Types of works whose titles are quoted, as they read like sentences."""
+_LONG = 4
+"""Words of a name from which it is quoted or gets no possessive."""
+_GENERIC = frozenset(
+    (
+        "the", "of", "and", "de", "la", "le", "el", "al", "mount", "lake", "river", "sea", "gulf", "bay", "strait",
+        "saint", "san", "santa", "republic", "kingdom", "state", "states", "united", "democratic", "people", "peoples",
+        "islamic", "federal", "north", "south", "east", "west", "northern", "southern", "eastern", "western", "great",
+        "new", "old", "grand", "island", "islands", "university", "college", "organization", "organisation", "union",
+        "for", "in", "on", "st", "mt", "upper", "lower", "central", "peak", "ocean", "language",
+    )
+)  # fmt: skip
+"""Words that do not identify an entity on their own."""
+_WORD = re.compile(r"[^\W_]+")
+
+
+def called(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+    """Add to entities (type, name, aliases) how they are called.
+
+    Columns: voice and text, alias_voice and alias_text (null without an alias), is_long (no possessive), is_single (one
+    word identifies the entity, so that it must not have a typo).
+    """
+    distinct = frame.select("type", "name", alias=pl.col("aliases").list.first()).unique(maintain_order=True)
+    rows = [
+        (kind, name, alias, *_forms(kind, name, schema), *(_forms(kind, alias, schema)[:2] if alias else (None, None)))
+        for kind, name, alias in distinct.iter_rows()
+    ]
+    names = ["type", "name", "alias", "voice", "text", "is_long", "is_single", "alias_voice", "alias_text"]
+    types = {n: pl.Boolean if n.startswith("is_") else pl.String for n in names}
+    known = pl.DataFrame(rows, schema=types, orient="row")
+    return (
+        frame.with_columns(alias=pl.col("aliases").list.first())
+        .join(known, on=["type", "name", "alias"], how="left", nulls_equal=True, maintain_order="left")
+        .drop("alias")
+    )
+
+
+def _forms(kind: str, name: str, schema: Schema) -> tuple[str, str, bool, bool]:
+    """Return a name in voice and in text, whether it is long, and whether one word identifies it."""
+    words = _WORD.findall(name.casefold())
+    noun = type_noun(kind)
+    said = said_in_voice(kind, name, schema)
+    nouns = {*_GENERIC, *noun.split()}
+    telling = [word for word in words if word not in nouns and len(word) > 1]
+    is_long = len(words) > _LONG or said.startswith('"') or "," in name
+    return said, " ".join(name.lower().split()), is_long, len(telling) <= 1
+
+
+def said_in_voice(kind: str, name: str, schema: Schema) -> str:
+    """Return a name as it is said in a question: *the Rhine*, or a title in quotes."""
+    noun = type_noun(kind)
+    article = schema.type(kind).article if kind else ""
+    head = noun.rpartition(" ")[2]
+    said = named(name, "place" if head == "thing" else head, article)
+    if said != name or is_person(noun):
+        return said
+    is_title = noun.rpartition(" ")[2] in _TITLES and " " in name
+    return f'"{name}"' if is_title and '"' not in name else name
+
+
+def given(texts: pl.Series, kind: str, schema: Schema) -> pl.DataFrame:
+    """Return how the objects of qualified facts are called in voice and text; ``kind`` is their type, or ""."""
+    shown = [said_in_voice(kind, text, schema) if kind and text else text for text in texts]
+    return pl.DataFrame({"given_voice": pl.Series(shown, dtype=pl.String), "given_text": texts.str.to_lowercase()})

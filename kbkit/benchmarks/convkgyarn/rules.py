@@ -1,0 +1,107 @@
+"""The rules of templates, for those that a model wrote and those that a person edited."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from kbkit.benchmarks.convkgyarn.templates import FORMS, VARIANTS, Template, placeholder
+from kbkit.errors import BadInputError
+
+QUESTION_WORDS = ("who", "whom", "what", "when", "which", "how")
+"""Words with which no search query starts (Figure 4 of the paper)."""
+_PRONOUNS = ("[they]", "[them]", "[their]")
+_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+_DEICTIC = re.compile(
+    r"(?i)\b(?:it|its|this|that|these|those|they|them|their|theirs|he|him|his|she|her|hers|there|here|one)\b"
+)
+_PERSONAL = re.compile(r"(?i)\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers)\b(?!-)")
+_HINT = "Correct the line, or delete the file to recompute the stage"
+
+
+def problem(one: Template) -> str:
+    """Return what is wrong with a template, or ""."""
+    return _of_placeholders(one) or (_of_query(one.text) if one.interaction == "text" else _of_question(one))
+
+
+def _of_placeholders(one: Template) -> str:
+    text, slot = one.text, placeholder(one.type)
+    if not text.strip() or "\n" in text or re.search(r"[\[\]]", _BRACKETS.sub("", text)):
+        return "unbalanced brackets" if text.strip() and "\n" not in text else "the text is empty or has several lines"
+    points = "deixis" in one.form
+    counts = Counter(f"[{inner}]" for inner in _BRACKETS.findall(text))
+    own = {slot, "[object]", "[qualifier]", *(_PRONOUNS if points else ())}
+    unknown = [name for name in counts if name not in own and not re.search(r"[~+/]", name)]
+    if unknown:
+        return f"unknown placeholder {unknown[0]}; the subject is {slot}"
+    if counts[slot] != (0 if points else 1):
+        return f"{slot} must not occur, as a deictic word takes its place" if points else f"{slot} must occur once"
+    if one.form != "follow_up":
+        for name in ("object", "qualifier"):
+            wanted = int(one.given == name)
+            if counts[f"[{name}]"] != wanted:
+                return f"[{name}] must occur once" if wanted else f"[{name}] must not occur"
+    said = _BRACKETS.sub(lambda m: " " if f"[{m[1]}]" in (slot, "[object]", "[qualifier]") else m[1], text)
+    if points:
+        return "" if _DEICTIC.search(said) else "no deictic word such as it, this or they"
+    found = None if one.related else _PERSONAL.search(said)
+    return f"{found[0]!r} refers to the history, which this form does not need" if found else ""
+
+
+def _of_query(text: str) -> str:
+    plain = _BRACKETS.sub("", text)
+    if plain != plain.lower():
+        return "a search query is in lower case"
+    first = re.match(r"\W*(\w+)", text)
+    if first and first[1] in QUESTION_WORDS:
+        return f"a search query does not start with {first[1]!r}"
+    return ""
+
+
+def _of_question(one: Template) -> str:
+    if not one.text.rstrip().endswith(("?", ".")):
+        return "a question ends in a question mark or a full stop"
+    return ""
+
+
+def expected(related: bool) -> list[tuple[bool, str, str, int]]:
+    """Return related, interaction, form and variant of the 24 or 54 templates of a fact."""
+    forms = [(False, *form) for form in FORMS]
+    if related:
+        forms += [(True, *form) for form in FORMS] + [(True, "voice", "follow_up"), (True, "text", "follow_up")]
+    return [(*form, number) for form in forms for number in range(1, VARIANTS + 1)]
+
+
+def check(path: Path, templates: Sequence[Template], related: Iterable[str]) -> None:
+    """Check the templates of a table that a person may have edited.
+
+    Raises :class:`BadInputError` with file, line and what is wrong: a rule that is broken, or a missing template.
+    """
+    for one in templates:
+        if not one.dropped and (wrong := problem(one)):
+            raise BadInputError(f"Invalid template in {path}, line {_line(path, one.id)}: {wrong}", _HINT)
+    types = set(related)
+    sets: dict[tuple[str, str, str], list[Template]] = {}
+    for one in templates:
+        if not one.dropped:
+            sets.setdefault((one.type, one.predicate, one.asks), []).append(one)
+    for rows in sets.values():
+        known = {(row.related, row.interaction, row.form, row.variant) for row in rows}
+        if len({row.given for row in rows}) > 1:
+            line = _line(path, rows[-1].id)
+            raise BadInputError(f"Invalid template in {path}, line {line}: given differs from that of others", _HINT)
+        for is_related, interaction, form, variant in expected(rows[0].type in types):
+            if (is_related, interaction, form, variant) not in known:
+                name = f"{'related ' * is_related}{interaction} {form} {variant}"
+                where = f"{path}, near line {_line(path, rows[0].id)}"
+                raise BadInputError(f"Missing template {name} of {rows[0].type}.{rows[0].predicate} in {where}", _HINT)
+
+
+def _line(path: Path, name: str) -> int:
+    """Return the last line of a table with a row of this id."""
+    wanted = json.dumps(name, ensure_ascii=False)
+    lines = path.read_text(encoding="utf-8").split("\n")
+    return max((n for n, line in enumerate(lines, 1) if f'"id": {wanted}' in line), default=1)

@@ -1,0 +1,143 @@
+"""Stage 2: which predicates are asked for (section 2.3 of the paper), by a model or by rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from kbkit.benchmarks.convkgyarn.predicates import Predicate
+from kbkit.benchmarks.pipeline import Row, Stage
+
+if TYPE_CHECKING:
+    from kbkit.llm.calls import Calls
+
+PROMPT = "conv_predicates"
+MAX_PREDICATES = 50
+"""Predicates in one call, as in section 3 of the paper."""
+ATTEMPTS = 3
+_CONSTANT, _UNIQUE, _ENOUGH = 0.95, 0.9, 10
+_IDENTIFIER = re.compile(
+    r"(?i)\b(?:ids?|identifier|code|index|key|tag|url|uri|website|e-?mail|phone|isbn|doi|hash|expression|formula|schema"
+    r"|formatter|hashtag|username|statement|number of (?:edges|rows))\b"
+)
+_MEDIA = re.compile(
+    r"(?i)\b(?:image|photo|picture|logo|icon|audio|video|sound|map|banner|geoshape|coordinates?|latitude|longitude"
+    r"|category|pronunciation|signature|motif|thumbnail)\b"
+)
+_NAME = re.compile(r"(?i)(?:.* )?(?:name|title|label|alias|pseudonym|demonym|abbreviation|name in native language)")
+_STRUCTURE = re.compile(
+    r"(?i)(?:instance|subclass|subproperty|different|type|kind|class|example|opposite) (?:of|from)|inverse property"
+    r"|related property|wikidata .*|described (?:by|at).*|topic.*category|equivalent .*|.*\bitem\b.*|sourcing .*"
+    r"|external .*|commons .*|is ?a|sex or gender|gender|sex"
+)
+_ORDINAL = re.compile(r"(?i)(?:series )?ordinal|billing|order|rank|position|index|number|sourcing .*|reason .*|of")
+
+
+@dataclass(frozen=True)
+class Selection(Row):
+    """Whether a predicate is asked for: ``dropped`` has the reason if not. ``qualifiers`` that are asked for."""
+
+    label: str
+    qualifiers: list[str] = field(default_factory=list)
+
+
+SELECTION = Stage("2_selection", Selection)
+
+
+def by_rule(rows: Sequence[Predicate], *, max_answers: int, min_coverage: float) -> list[Selection]:
+    """Select predicates by rule."""
+    return [
+        Selection(
+            row.id,
+            row.label,
+            [one.name for one in row.qualifiers if not _ORDINAL.fullmatch(one.label)],
+            dropped=reason(row, max_answers=max_answers, min_coverage=min_coverage),
+        )
+        for row in rows
+    ]
+
+
+def reason(row: Predicate, *, max_answers: int, min_coverage: float) -> str:
+    """Return why a predicate is not asked for, or ""."""
+    label, is_common = row.label, row.entities >= _ENOUGH
+    is_text = row.kind == "text"
+    reasons = {
+        "structure of the KB": bool(_STRUCTURE.fullmatch(label)),
+        "media or position": bool(_MEDIA.search(label)),
+        "a name": bool(_NAME.fullmatch(label)) and label != "birth name",
+        "an identifier": bool(_IDENTIFIER.search(label)) and (is_text or row.kind == "number"),
+        f"low coverage ({row.coverage:.1%})": row.coverage < min_coverage,
+        f"too many values ({row.mean:.0f} on average)": row.mean > max_answers and not row.qualifiers,
+        f"nearly constant ({row.top:.0%})": is_common and row.top >= _CONSTANT and row.shape != "qualified",
+        "nearly unique texts": is_common and is_text and row.distinct > _UNIQUE * row.entities * row.mean,
+    }
+    return next((text for text, holds in reasons.items() if holds), "")
+
+
+# -- by a model -------------------------------------------------------------------------------------------------------
+
+
+def by_model(calls: Calls, rows: Sequence[Predicate]) -> list[Selection]:
+    """Let a model select predicates, at most ``MAX_PREDICATES`` of a type a call.
+
+    Ids that were not given are reported to the model, which is asked again; after ``ATTEMPTS`` calls its predicates are
+    dropped.
+    """
+    batches = list(_batches(rows))
+    chosen: dict[int, set[str]] = {}
+    problems = dict.fromkeys(range(len(batches)), "")
+    for attempt in range(ATTEMPTS):
+        asked = [number for number in range(len(batches)) if number not in chosen]
+        answers = calls.ask(PROMPT, [_inputs(batches[n], problems[n]) for n in asked], sample=attempt)
+        for number, answer in zip(asked, answers, strict=True):
+            known = {one["id"] for one in _listed(batches[number])}
+            selected = [] if answer.value is None else list(answer.value["selected"])
+            unknown = [one for one in selected if one not in known]
+            problems[number] = answer.problem or (f"{unknown[0]!r} is not one of the ids" if unknown else "")
+            if not problems[number]:
+                chosen[number] = set(selected)
+    result = []
+    for number, batch in enumerate(batches):
+        for row in batch:
+            names = chosen.get(number)
+            invalid = f"the model's selection is invalid: {problems[number]}"
+            dropped = invalid if names is None else "" if row.predicate in names else "not selected by the model"
+            own = [q.name for q in row.qualifiers if names is not None and f"{row.predicate}/{q.name}" in names]
+            if own and dropped == "not selected by the model":
+                dropped = ""
+            result.append(Selection(row.id, row.label, own, dropped=dropped))
+    return result
+
+
+def _batches(rows: Sequence[Predicate]) -> Iterator[list[Predicate]]:
+    """Yield the predicates of one type, as many as fit in a call, with their qualifiers."""
+    for _, group in groupby(rows, key=lambda row: row.type):
+        batch: list[Predicate] = []
+        size = 0
+        for row in group:
+            need = 1 + len(row.qualifiers)
+            if batch and size + need > MAX_PREDICATES:
+                yield batch
+                batch, size = [], 0
+            batch.append(row)
+            size += need
+        yield batch
+
+
+def _listed(batch: Sequence[Predicate]) -> list[dict[str, str]]:
+    """Return ids and names; a qualifier follows its predicate, whose relationship it is."""
+    listed = []
+    for row in batch:
+        listed.append({"id": row.predicate, "name": row.described})
+        listed += [
+            {"id": f"{row.predicate}/{one.name}", "name": row.described, "relationship": one.label}
+            for one in row.qualifiers
+        ]
+    return listed[:MAX_PREDICATES]
+
+
+def _inputs(batch: Sequence[Predicate], problem: str) -> Mapping[str, Any]:
+    return {"type": batch[0].type, "predicates": _listed(batch), "problem": problem}

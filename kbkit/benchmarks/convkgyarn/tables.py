@@ -1,0 +1,117 @@
+"""Tables of stages with many rows: JSON lines as in :mod:`kbkit.benchmarks.pipeline`, read and written as frames."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from kbkit.benchmarks.dataset import writing
+from kbkit.benchmarks.pipeline import Pipeline, Row, Stage
+from kbkit.directory import systems
+from kbkit.errors import BadInputError
+
+_BLOCK = 8 << 20
+"""Bytes of a table that are parsed at once."""
+_RECOMPUTE = "Delete the file to recompute the stage"
+
+
+class FrameTable:
+    """A stage's table of columns; the first line has the settings and the number of rows."""
+
+    def __init__(self, pipeline: Pipeline, name: str, columns: Mapping[str, Any]) -> None:
+        stage: Stage[Row] = Stage(name, Row)
+        self.label, self._table = stage.label, pipeline.table(stage)
+        self.path, self.columns = self._table.path, dict(columns)
+
+    def write(self, frames: Iterable[pl.DataFrame]) -> int:
+        """Write frames one after another, all or none; return the number of rows."""
+        aside = self.path.with_name(f".{self.path.name}.new")
+        count = 0
+        with writing(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with aside.open("wb") as file:
+                head = self._head()
+                file.write(head)
+                for frame in frames:
+                    frame.select(list(self.columns)).write_ndjson(file)
+                    count += frame.height
+                file.seek(0)
+                file.write(self._head(count))
+                file.flush()
+                systems.sync(file.fileno())
+            systems.replace(aside, self.path)
+        return count
+
+    def _head(self, rows: int = 0) -> bytes:
+        """Return the first line, of the same length for any number of rows."""
+        settings = self._table._settings
+        return (json.dumps({"settings": settings, "rows": rows}, ensure_ascii=False).replace(
+            f'"rows": {rows}}}', f'"rows": {rows:>12}}}') + "\n").encode()  # fmt: skip
+
+    def read(self) -> Iterator[pl.DataFrame]:
+        """Yield the table in blocks of whole lines. Raises :class:`BadInputError` with the line that does not fit."""
+        with self.path.open("rb") as file:
+            self._table._parsed(file.readline())
+            line, rest = 2, b""
+            while block := file.read(_BLOCK):
+                block = rest + block
+                cut = block.rfind(b"\n") + 1
+                rest = block[cut:]
+                if cut:
+                    yield self._parsed(block[:cut], line)
+                    line += block.count(b"\n", 0, cut)
+            if rest.strip():
+                yield self._parsed(rest, line)
+
+    def _parsed(self, block: bytes, line: int) -> pl.DataFrame:
+        try:
+            frame = pl.read_ndjson(BytesIO(block), schema=self.columns)
+        except (pl.exceptions.PolarsError, ValueError):
+            frame = None
+        if frame is None or frame.select(pl.any_horizontal(pl.all().is_null().any())).item():
+            self._explain(block, line)
+        assert frame is not None
+        return frame
+
+    def _explain(self, block: bytes, first: int) -> None:
+        """Raise an error for the first line that does not fit."""
+        for number, text in enumerate(block.splitlines(), first):
+            where = f"{self.path}, line {number}"
+            try:
+                record = json.loads(text)
+            except ValueError as error:
+                raise BadInputError(f"Invalid JSON in {where}: {error}", _RECOMPUTE) from None
+            if not isinstance(record, dict):
+                raise BadInputError(f"Expected an object in {where}", _RECOMPUTE)
+            for name in self.columns:
+                if record.get(name) is None:
+                    raise BadInputError(f"Missing field {name!r} in {where}", _RECOMPUTE)
+            try:
+                pl.read_ndjson(BytesIO(text), schema=self.columns)
+            except (pl.exceptions.PolarsError, ValueError) as error:
+                raise BadInputError(f"Invalid row in {where}: {error}", _RECOMPUTE) from None
+        raise BadInputError(f"Invalid rows in {self.path}, lines {first} and after", _RECOMPUTE)
+
+
+def folder_of(path: Path) -> Path:
+    """Return the dataset's folder of a stage's table."""
+    return path.parent.parent
+
+
+def read_table(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of any stage's table as JSON data."""
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except OSError as error:
+        raise BadInputError(f"Cannot read {path}: {error.strerror or error}") from None
+    for number, line in enumerate(lines[1:], 2):
+        if line.strip():
+            try:
+                yield json.loads(line)
+            except ValueError as error:
+                raise BadInputError(f"Invalid JSON in {path}, line {number}: {error}") from None

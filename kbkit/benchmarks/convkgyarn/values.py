@@ -1,0 +1,160 @@
+"""The values of predicates as SQL, one row each: from attributes, relations or Wikidata's statements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kbkit.answers.english import spoken
+from kbkit.kb import KnowledgeBase
+from kbkit.schema import Attribute, NodeType, Relation, literal, quote
+
+UNITS = {
+    "km": "km", "km2": "km²", "km3": "km³", "m": "m", "m2": "m²", "m3": "m³", "cm": "cm", "mm": "mm", "kg": "kg",
+    "g": "g", "t": "t", "mi": "mi", "ft": "ft", "ha": "ha", "s": "s", "seconds": "seconds", "minutes": "minutes",
+    "hours": "hours", "days": "days", "years": "years", "usd": "US dollars", "eur": "euros", "percent": "percent",
+    "c": "°C", "mw": "MW", "kmh": "km/h",
+}  # fmt: skip
+"""Last words of attributes' names that are units, as written after a number."""
+_DIGITS = {"km2": "km²", "m2": "m²"}
+_EXPANDED = {"max": "maximum", "min": "minimum", "avg": "average", "num": "number of", "un": "UN", "gdp": "GDP"}
+_NUMBERS = re.compile(r"(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DOUBLE|FLOAT|REAL|DECIMAL.*)")
+COLUMNS = "entity, node, value, precision, unit, statement"
+"""The columns of every query here: ids of nodes; value as text; the precision of a date as in Wikidata (9: a year)."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a predicate's values are.
+
+    ``name``: an attribute, a relation, ``^relation`` from tail to head (with ``:type``
+    for heads of one type), or a property; ``sql`` yields ``COLUMNS`` and
+    one column per edge attribute. ``types``: the types that may have it (empty: any).
+    """
+
+    name: str
+    label: str
+    kind: str
+    sql: str
+    origin: str
+    unit: str = ""
+    types: tuple[str, ...] = ()
+    qualifiers: tuple[Attribute, ...] = ()
+    relation: Relation | None = None
+
+
+def is_wikidata(kb: KnowledgeBase) -> bool:
+    """Return whether a KB has Wikidata's statements and their qualifiers."""
+    return {"statements", "qualifiers"} <= set(kb.schema.extra_tables)
+
+
+def sources(kb: KnowledgeBase) -> Iterator[Source]:
+    """Yield the predicates of a KB, except those of Wikidata's statements (see :func:`statements`)."""
+    for node_type in kb.schema.node_types:
+        yield from (_attribute(node_type, one) for one in node_type.attributes)
+    for relation in kb.schema.relations:
+        yield _relation(relation, forward=True)
+        if relation.symmetric:
+            continue
+        heads = list(dict.fromkeys(s.head for s in relation.signatures))
+        for head in heads:  # which mountains, and which lakes, lie in a country are two questions
+            yield _relation(relation, forward=False, head=kb.schema.type(head) if len(heads) > 1 else None)
+
+
+def _attribute(node_type: NodeType, attribute: Attribute) -> Source:
+    label, unit = words_of(attribute.label or attribute.name)
+    kind, is_list = attribute.type.removesuffix("[]"), attribute.type.endswith("[]")
+    column = quote(attribute.name)
+    listed = column if is_list else f"string_split({column}, '|')"  # some sources join several values
+    value = f"unnest({listed})" if is_list or kind == "VARCHAR" else column
+    rows = f"SELECT id AS entity, {value} AS v FROM {quote(node_type.table)} WHERE {column} IS NOT NULL"
+    shown = value_sql(kind, "v")
+    precision = "11" if kind == "DATE" else "NULL"
+    sql = (
+        f"SELECT entity, NULL::INTEGER AS node, {shown} AS value, {precision}::INTEGER AS precision,"
+        f" {literal(unit)} AS unit, NULL::VARCHAR AS statement FROM ({rows}) WHERE v IS NOT NULL"
+    )
+    return Source(attribute.name, label, kind_of(kind), sql, "attribute", unit, (node_type.name,))
+
+
+def value_sql(kind: str, column: str) -> str:
+    """Return SQL for a value as text: dates as ISO, whole numbers without a fraction."""
+    if kind in ("DOUBLE", "FLOAT", "REAL") or kind.startswith("DECIMAL"):
+        is_whole = f"{column} = round({column}) AND abs({column}) < 1e15"
+        return f"CASE WHEN {is_whole} THEN {column}::BIGINT::VARCHAR ELSE {column}::VARCHAR END"
+    if kind.startswith("TIMESTAMP"):
+        return f"{column}::DATE::VARCHAR"
+    return f"{column}::VARCHAR"
+
+
+def kind_of(sql_type: str) -> str:
+    """Return the kind of values of an SQL type; "" for types that are no answers (BOOLEAN, BLOB, structures)."""
+    if sql_type in ("DATE",) or sql_type.startswith("TIMESTAMP"):
+        return "date"
+    if _NUMBERS.fullmatch(sql_type):
+        return "number"
+    return "text" if sql_type == "VARCHAR" else ""
+
+
+def words_of(name: str) -> tuple[str, str]:
+    """Return an attribute's name in words and its unit: ``max_depth_m`` is *maximum depth*, m."""
+    words = spoken(name).split(" ")
+    unit = UNITS.get(words[-1].casefold(), "") if len(words) > 1 else ""
+    words = words[:-1] if unit else words
+    return " ".join(_EXPANDED.get(word, word) for word in words), unit
+
+
+def _relation(relation: Relation, *, forward: bool, head: NodeType | None = None) -> Source:
+    near, far = ("head", "tail") if forward else ("tail", "head")
+    extra = "".join(f", {value_sql(a.type, quote(a.name))} AS {quote(a.name)}" for a in relation.attributes)
+    sql = (
+        f"SELECT {near} AS entity, {far} AS node, NULL::VARCHAR AS value, NULL::INTEGER AS precision, '' AS unit,"
+        f" NULL::VARCHAR AS statement{extra} FROM {quote(relation.table)}"
+        + ("" if head is None else f" WHERE head BETWEEN {head.first} AND {head.last}")
+    )
+    own = [s for s in relation.signatures if head is None or s.head == head.name]
+    types = tuple(dict.fromkeys(s.head if forward else s.tail for s in own))
+    label = spoken(relation.label or relation.name)
+    name = relation.name if forward else f"^{relation.name}" + (f":{head.name}" if head else "")
+    origin = "forward" if forward else "backward"
+    return Source(name, label, "entity", sql, origin, "", types, relation.attributes, relation)
+
+
+# -- Wikidata ---------------------------------------------------------------------------------------------------------
+
+_DATATYPES = ("wikibase-item", "time", "quantity", "string", "monolingualtext")
+
+
+def statements() -> str:
+    """Return SQL for all values of Wikidata's statements: ``COLUMNS``, property and datatype.
+
+    Deprecated statements and other datatypes (identifiers, media, links, coordinates) are left out.
+    """
+    listed = ", ".join(map(literal, _DATATYPES))
+    return (
+        "SELECT n.id AS entity, t.id AS node, CASE s.datatype WHEN 'time' THEN split_part(s.value, 'T', 1)"
+        f" WHEN 'quantity' THEN {value_sql('DOUBLE', 's.amount')} WHEN 'wikibase-item' THEN NULL"
+        " ELSE s.value END AS value,"
+        " s.precision, coalesce(u.name, '') AS unit, s.id AS statement, s.property, s.datatype, s.best, s.language"
+        " FROM statements s JOIN nodes n ON n.key = s.subject LEFT JOIN nodes t ON t.key = s.target"
+        " LEFT JOIN nodes u ON u.key = regexp_extract(s.unit, '[^/]*$')"
+        f" WHERE s.snak = 'value' AND s.rank <> 'deprecated' AND s.datatype IN ({listed})"
+        " AND (s.target IS NULL OR t.name <> '')"
+    )
+
+
+def qualifiers() -> str:
+    """Return SQL for the qualifiers of statements: statement, qualifier, node, value, precision, datatype."""
+    listed = ", ".join(map(literal, _DATATYPES))
+    return (
+        "SELECT q.statement, q.property AS qualifier, t.id AS node, CASE q.datatype WHEN 'time' THEN"
+        f" split_part(q.value, 'T', 1) WHEN 'quantity' THEN {value_sql('DOUBLE', 'q.amount')}"
+        " WHEN 'wikibase-item' THEN NULL ELSE q.value END AS value, q.precision, q.datatype FROM qualifiers q"
+        " LEFT JOIN nodes t ON t.key = q.target"
+        f" WHERE q.snak = 'value' AND q.datatype IN ({listed})"
+    )
+
+
+KINDS = {"wikibase-item": "entity", "time": "date", "quantity": "number"}
+"""Kinds of values by datatype; others are texts."""

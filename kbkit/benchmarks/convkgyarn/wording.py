@@ -1,0 +1,305 @@
+"""How to ask for a predicate: cores of questions and search queries, from ``lexicon.toml`` or from its words."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from kbkit.answers.english import (
+    PREPOSITIONS,
+    VerbPhrase,
+    inflections,
+    is_participle,
+    is_plural,
+    plural,
+    spoken,
+    verb_phrase,
+)
+from kbkit.benchmarks.convkgyarn.cores import Core, base_form, is_past_form
+from kbkit.benchmarks.convkgyarn.predicates import Predicate, Qualifier
+from kbkit.schema import Schema
+
+LEXICON = Path(__file__).with_name("lexicon.toml")
+_START = re.compile(r"(?i)start time|since|from|joined|begin.*|start.*")
+_END = re.compile(r"(?i)end time|until|to|left|end.*")
+_POINT = re.compile(r"(?i)point in time|year|date|when|time")
+_SO_MANY = re.compile(r"(?:had|has) so many (\w+) in (?:the )?(\w+)")
+_ROLE = re.compile(r"(?i)role|status|kind|type|function|capacity|rank|grade|position")
+
+_NOUNS = {
+    "human": "person", "entity": "thing", "big city": "city", "U S state": "state", "sovereign state": "country",
+    "capital city": "city", "natural satellite": "moon", "educational institution": "school",
+}  # fmt: skip
+"""Nouns of types that are terms of Wikidata."""
+
+
+@dataclass(frozen=True)
+class Wording:
+    """How to ask for a predicate: ``cores`` of questions, ``keys`` of search queries, with ``{S}`` for the subject.
+
+    ``given``: the placeholder of a qualified fact in each question, ``object`` or ``qualifier``, or "".
+    """
+
+    cores: tuple[Core, ...]
+    keys: tuple[str, ...]
+    theme: str
+    given: str = ""
+
+
+@cache
+def lexicon() -> Mapping[str, Mapping[str, Mapping[str, Any]]]:
+    """Return the entries of ``lexicon.toml``."""
+    return tomllib.loads(LEXICON.read_text(encoding="utf-8"))
+
+
+def type_noun(name: str) -> str:
+    """Return the noun of a type: *river*, *person* for Wikidata's humans; "thing" for nodes without a type."""
+    noun = spoken(name)
+    noun = _NOUNS.get(noun, noun)
+    return noun[:1].lower() + noun[1:] if not noun.isupper() and not noun[1:2].isupper() else noun
+
+
+def wording(one: Predicate, schema: Schema, *, person: bool) -> Wording | None:
+    """Return the wording of a predicate; ``person``: its subjects are people. None if no wording reads well."""
+    if one.origin in ("forward", "backward"):
+        return _of_relation(one, schema, person=person)
+    return _of_noun(one, _entry("ask", one, person=person), person=person)
+
+
+def qualified(one: Predicate, qualifier: Qualifier, schema: Schema, *, person: bool) -> Wording | None:
+    """Return the wording of questions about a qualifier's value, or about the value that it qualifies; None if none."""
+    many = _SO_MANY.fullmatch(one.label)
+    if many and one.origin == "forward" and many[1] == qualifier.label:
+        noun = "in the year [object]" if many[2] == "year" else "in [object]"
+        of_people = many[1] == "people"
+        word = "population" if of_people else many[1]
+        cores = [f"how many {many[1]}; did; have {noun}", f"what; was; {{S's}} {word} {noun};"]
+        cores += [f"what; was; the {word} of {{S}} {noun};"]
+        cores += [f"how many people lived in {{S}} {noun}"] if of_people else []
+        return _worded(cores, (f"{{S's}} {word} in [object]", f"{word} of {{S}} in [object]"), word, "object")
+    entry = _entry("qualified", one, person=person, suffix=f"/{qualifier.label}")
+    if entry and one.origin in ("forward", "attribute", "statement"):
+        asked, keys = ([_filled(text, one) for text in entry[name]] for name in ("ask", "key"))
+        return _worded(asked, keys, entry["theme"], entry["given"])
+    if one.origin != "forward":
+        return None
+    return _since(one, qualifier, schema)
+
+
+def _since(one: Predicate, qualifier: Qualifier, schema: Schema) -> Wording | None:
+    """Return questions for when a relation began, ended or held, from its verb."""
+    phrase = dict(schema.relation(one.relation).phrases).get(one.type) or getattr(
+        verb_phrase(one.label), "singular", ""
+    )
+    if not phrase or "{}" in phrase or qualifier.kind != "date":
+        return None
+    verb, _, rest = phrase.partition(" ")
+    thing = f"{rest} [object]".strip()
+    base, past = base_form(verb), is_past_form(verb)
+    membership = re.fullmatch(r"an? member of \[object\]", thing)
+    theme = _theme(one)
+    if _START.fullmatch(qualifier.label) and not past:
+        if membership:
+            cores = ["when; did; join [object]", f"since when; has; been {thing}", f"what year; did; become {thing}"]
+            keys = ["year {S} joined [object]", "date {S} joined [object]", "{S's} entry into [object]"]
+        else:
+            perfect = f"been {thing}" if verb == "is" else f"{_participle(base)} {thing}"
+            cores = [f"since when; has; {perfect}", f"since which year; has; {perfect}"]
+            keys = [f"year since {{S}} {phrase} [object]"]
+        return _worded(cores, keys, theme, "object")
+    aux, after = ("was", thing) if verb in ("is", "was") else ("did", f"{base} {thing}")
+    if _END.fullmatch(qualifier.label):
+        return _worded([f"until when; {aux}; {after}"], [f"last year {{S}} {phrase} [object]"], theme, "object")
+    if _POINT.fullmatch(qualifier.label):
+        cores = [f"when; {aux}; {after}", f"in which year; {aux}; {after}"]
+        return _worded(cores, [f"year {{S}} {phrase} [object]"], theme, "object")
+    return None
+
+
+def _worded(cores: Iterable[str], keys: Iterable[str], theme: str, given: str = "") -> Wording:
+    return Wording(tuple(map(Core.parse, cores)), tuple(keys), theme, given)
+
+
+# -- entries ----------------------------------------------------------------------------------------------------------
+
+
+def _entry(part: str, one: Predicate, *, person: bool, suffix: str = "") -> Mapping[str, Any] | None:
+    """Return the entry of a predicate: for its type, for people, or for all."""
+    known = lexicon().get(part, {})
+    noun = spoken(one.type)
+    for name in (
+        f"{noun}/{one.label}",
+        f"{type_noun(one.type)}/{one.label}",
+        *([f"person/{one.label}"] * person),
+        one.label,
+    ):
+        if name + suffix in known:
+            return known[name + suffix]
+    return None
+
+
+def _filled(text: str, one: Predicate) -> str:
+    """Return a text of the lexicon with the nouns of the subject and of the answers."""
+    target = type_noun(one.target) if one.target else "thing"
+    text = text.replace("{type}", type_noun(one.type))
+    return text.replace("{targets}", plural(target)).replace("{target}", target)
+
+
+def _theme(one: Predicate) -> str:
+    return one.target or one.predicate
+
+
+# -- nouns ------------------------------------------------------------------------------------------------------------
+
+
+def _of_noun(one: Predicate, entry: Mapping[str, Any] | None, *, person: bool) -> Wording | None:
+    """Return the wording of a predicate whose words are a noun: *length*, *director*."""
+    label = one.label
+    if entry is None and is_participle(label) and one.kind == "date":
+        return _worded((f"when; was; {label}", f"what year; was; {label}"), (f"year {{S}} was {label}",), "time")
+    noun = entry.get("noun", label) if entry else label
+    cores = [Core.parse(_filled(text, one)) for text in (entry or {}).get("ask", ())]
+    keys = [_filled(text, one) for text in (entry or {}).get("key", ())]
+    noun = _lowered(noun)
+    if noun and not _is_noun(noun):
+        noun = ""
+    if noun:
+        shown = _numbered(noun, one)
+        be = _be(several="+" in shown, plural_noun=is_plural(noun), person=person)
+        if one.kind == "number" and is_plural(noun):
+            cores += [Core.parse(f"how many {noun}; does; have")]
+        else:
+            who = "who" if one.people else "what"
+            cores += [Core(who, be, f"the {shown} of {{S}}"), Core(who, be, f"{{S's}} {shown}")]
+        keys = keys or [f"{{S's}} {shown}", f"{shown} of {{S}}"]
+    if not cores:
+        return None
+    return Wording(tuple(cores), tuple(keys), str((entry or {}).get("theme", _theme(one))))
+
+
+def _be(*, several: bool, plural_noun: bool = False, person: bool = False) -> str:
+    """Return the verb of a noun: in the past for people who are no more."""
+    if several:
+        return "[is+are~was+were]" if person else "[is+are]"
+    now, then = ("are", "were") if plural_noun else ("is", "was")
+    return f"[{now}~{then}]" if person else now
+
+
+def _is_noun(noun: str) -> bool:
+    """Return whether a label reads as a noun: no preposition at its end, no verb at its start."""
+    words = noun.split(" ")
+    return words[-1] not in PREPOSITIONS and words[0] not in ("is", "has", "was", "are", "does", "did", *PREPOSITIONS)
+
+
+def _lowered(noun: str) -> str:
+    return noun if noun[1:2].isupper() else noun[:1].lower() + noun[1:]
+
+
+def _numbered(noun: str, one: Predicate) -> str:
+    """Return a noun in the number of the answers: ``[capital+capitals]`` if entities may have several."""
+    if "[" in noun or one.most <= 1 or is_plural(noun) or one.kind in ("number", "date"):
+        return noun
+    return f"[{noun}+{plural(noun)}]"
+
+
+# -- relations --------------------------------------------------------------------------------------------------------
+
+
+def _of_relation(one: Predicate, schema: Schema, *, person: bool) -> Wording | None:
+    relation = schema.relation(one.relation)
+    if _SO_MANY.fullmatch(one.label):
+        return None
+    forward = one.origin == "forward"
+    entry = _entry("forward" if forward else "inverse", one, person=person)
+    if entry:
+        return _of_noun(one, entry, person=person)
+    own = dict(relation.phrases).get(one.type, "") or ("" if forward else relation.inverse)
+    verb = own or (getattr(verb_phrase(one.label), "singular", "") if forward else "")
+    if verb:
+        return _object_question(one, verb)
+    return _subject_question(one, dict(relation.phrases).get(one.target, ""))
+
+
+def _answers(one: Predicate) -> str:
+    """Return the interrogative for the answers: *who*, *which river(s)*, or *what* if their types differ."""
+    if one.people:
+        return "who"
+    noun = type_noun(one.target)
+    if one.targets > 1 or noun == "thing":
+        return "what"
+    return f"which [{noun}+{plural(noun)}]" if one.most > 1 else f"which {noun}"
+
+
+def _object_question(one: Predicate, phrase: str) -> Wording | None:
+    """Return the wording of a verb phrase with the entity as its subject: *which sea does the Rhine flow into*."""
+    as_noun = re.fullmatch(r"(?:has \{\} as|has) an? (.+)|has the (.+)", phrase)
+    if as_noun and (as_noun[1] or as_noun[2]).rpartition(" ")[2] not in PREPOSITIONS:
+        noun = as_noun[1] or as_noun[2]
+        who = "who" if one.people else "what"
+        shown = _numbered(noun, one)
+        be = "[is+are]" if "+" in shown else "is"
+        cores = [Core(who, be, f"the {shown} of {{S}}"), Core(who, be, f"{{S's}} {shown}")]
+        return Wording(tuple(cores), (f"{{S's}} {shown}", f"{shown} of {{S}}"), _theme(one))
+    if "{}" in phrase:
+        return None
+    noun = type_noun(one.target)
+    phrase = re.sub(rf" (?:the )?{re.escape(noun)}$", "", phrase)
+    verb, _, rest = phrase.partition(" ")
+    wh = _answers(one)
+    aux, after = (verb, rest) if verb in ("is", "was", "has") and not (verb == "has" and rest[:1] == "a") else (
+        "did" if is_past_form(verb) else "does", f"{base_form(verb)} {rest}".strip())  # fmt: skip
+    cores = [Core.parse(f"{wh}; {aux}; {after}")]
+    if wh.startswith("which"):
+        cores.append(Core.parse(f"what{wh[5:]}; {aux}; {after}"))
+    shown = wh.removeprefix("which ").replace("who", "people").replace("what", "things")
+    key = f"{shown} {{S}} {phrase}"
+    return Wording(tuple(cores), (key,), _theme(one))
+
+
+def _subject_question(one: Predicate, own: str) -> Wording | None:
+    """Return the wording of a verb phrase with the answers as its subject: *which rivers flow through France*."""
+    phrase = verb_phrase(one.label) if not own else None
+    singular = own or (phrase.singular if phrase else "")
+    if not singular:
+        return None
+    several = VerbPhrase(singular).plural
+
+    def thing(text: str) -> str:
+        return text.replace("{}", "{S}") if "{}" in text else f"{text} {{S}}"
+
+    noun = type_noun(one.target)
+    if one.people:
+        cores = [Core(f"who {thing(singular)}")]
+        key = f"people who {thing(several)}"
+    elif one.most > 1:
+        cores = [Core(f"{wh} [{noun} {first}+{plural(noun)} {second}]{rest}") for wh in ("which", "what")
+                 for first, second, rest in [_split(thing(singular), thing(several))]]  # fmt: skip
+        key = f"{plural(noun)} that {thing(several)}"
+    else:
+        cores = [Core(f"{wh} {noun} {thing(singular)}") for wh in ("which", "what")]
+        key = f"{noun} that {thing(singular)}"
+    keys = [key]
+    verb = several.partition(" ")[0]
+    if verb not in ("are", "have", "were", "is", "was", "has") and "{}" not in singular and not is_past_form(verb):
+        keys.append(f"{plural(noun)} {_gerund(verb)} {several.partition(' ')[2]} {{S}}".replace("  ", " "))
+    return Wording(tuple(cores), tuple(keys), _theme(one))
+
+
+def _split(one: str, several: str) -> tuple[str, str, str]:
+    """Return the first words of two phrases and their common rest."""
+    first, _, rest = one.partition(" ")
+    second, _, other = several.partition(" ")
+    return (first, second, f" {rest}") if rest == other else (one, several, "")
+
+
+def _gerund(verb: str) -> str:
+    return next(iter(inflections(verb, "VBG")), verb + "ing")
+
+
+def _participle(verb: str) -> str:
+    return "had" if verb == "have" else next(iter(inflections(verb, "VBN")), verb + "ed")

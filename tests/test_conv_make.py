@@ -1,0 +1,369 @@
+"""Conversations made of the samples that ship with kbkit: answers recomputed by SQL, wording, typos, files."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import kbkit
+from kbkit.benchmarks.convkgyarn import templates
+from kbkit.benchmarks.convkgyarn.conversations import Conversation, Turn, read
+from kbkit.benchmarks.convkgyarn.make import make
+from kbkit.benchmarks.convkgyarn.settings import CONFIGURATIONS, ConvSettings
+from kbkit.errors import BadInputError, KbError, UnknownNameError
+from kbkit.kb import KnowledgeBase
+from tests.conftest import Run
+
+KEYBOARD = {
+    "a": "qwsz", "b": "ghvn", "c": "dfxv", "d": "erfcxs", "e": "rdsw", "f": "rtgvcd", "g": "tyhbvf", "h": "yujnbg",
+    "i": "uojk", "j": "uikmnh", "k": "iolmj", "l": "opk", "m": "jkn", "n": "hjbm", "o": "ipkl", "p": "ol", "q": "aw",
+    "r": "tfde", "s": "wedxza", "t": "ygfr", "u": "yihj", "v": "fgcb", "w": "qeas", "x": "sdzc", "y": "tugh",
+    "z": "asx",
+}  # fmt: skip
+"""The letters that touch each letter of a QWERTY keyboard, written down by hand."""
+PERSONAL = re.compile(r"\b(?:it|its|they|them|their|he|him|his|she|her)\b(?!-)", re.IGNORECASE)
+
+
+@pytest.fixture(scope="module")
+def embedded(world_kb: Path, here: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    copy = shutil.copytree(world_kb, tmp_path_factory.mktemp("conv") / "world.kb")
+    assert here("-q", "build", copy, "embeddings").returncode == 0
+    return copy
+
+
+@pytest.fixture(scope="module")
+def folder(embedded: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Conversations about all types of the world, related entities for countries."""
+    out = tmp_path_factory.mktemp("conv") / "out"
+    with kbkit.open(embedded) as kb:
+        make(kb, out, ConvSettings(count=250, related=("country",)))
+    return out
+
+
+@pytest.fixture(scope="module")
+def made(folder: Path) -> list[Conversation]:
+    return list(read(folder))
+
+
+def words(text: str) -> str:
+    return " " + " ".join(re.findall(r"[^\W_]+", text.lower())) + " "
+
+
+# -- answers ----------------------------------------------------------------------------------------------------------
+
+
+def expected(kb: KnowledgeBase, one: Conversation, turn: Turn) -> set[str]:
+    """Return the answers that the tables of the KB have: references of nodes, or values."""
+    entity = one.related if turn.subject == "related" else one.entity
+    assert entity is not None
+    node = kb.find(entity.reference)
+    name = turn.predicate.removeprefix("^").partition(":")[0]
+    column = f'"{turn.qualifier}"' if turn.qualifier else ""
+    if name in kb.schema._relations:
+        near, far = ("tail", "head") if turn.predicate.startswith("^") else ("head", "tail")
+        kind = turn.predicate.partition(":")[2]
+        rows = kb.tables.rows(
+            f"SELECT n.type::VARCHAR || '#' || n.key, n.name, {column or 'NULL'} FROM \"{name}\" e"
+            f" JOIN nodes n ON n.id = e.{far} WHERE e.{near} = {node}"
+            + (f" AND n.type::VARCHAR = '{kind}'" if kind else "")
+        )
+        if turn.qualifier:
+            return {str(value) for _, title, value in rows if title in turn.given and value is not None}
+        return {reference for reference, _, _ in rows}
+    [(value,)] = kb.tables.rows(f'SELECT "{name}" FROM "{entity.type}" WHERE id = {node}')
+    return set(value.split("|")) if isinstance(value, str) else {f"{value:.10g}"}
+
+
+def test_every_answer_is_in_the_kb(embedded: Path, made: list[Conversation]) -> None:
+    seen = Counter[str]()
+    with kbkit.open(embedded) as kb:
+        for one in made:
+            for turn in one.turns if one.id.endswith(".voice") else ():
+                given = {a.node or a.value or a.text for a in turn.answers}
+                assert given == expected(kb, one, turn), (one.id, turn.question)
+                seen[turn.kind + "?" * bool(turn.qualifier)] += 1
+    assert min(seen.values()) > 5
+    assert set(seen) == {"entity", "number", "date", "text", "date?", "number?", "text?"}
+
+
+def test_qualified_facts_of_wikidata_are_statements(wikidata_kb: Path, tmp_path: Path) -> None:
+    with kbkit.open(wikidata_kb) as kb:
+        make(kb, tmp_path, ConvSettings(count=150, types=("human", "film", "big_city", "sovereign_state"), turns=8))
+        seen = set()
+        for one in read(tmp_path):
+            for turn in one.turns if one.id.endswith(".voice") and turn_is_qualified(one) else ():
+                if not turn.qualifier:
+                    continue
+                rows = kb.tables.rows(
+                    "SELECT coalesce(o.name, s.amount::BIGINT::VARCHAR), q.value, t.name FROM statements s"
+                    " JOIN qualifiers q ON q.statement = s.id LEFT JOIN nodes o ON o.key = s.target"
+                    " LEFT JOIN nodes t ON t.key = q.target"
+                    " WHERE s.subject = $key AND s.property = $p AND q.property = $q AND s.rank <> 'deprecated'",
+                    {"key": one.entity.key, "p": turn.predicate, "q": turn.qualifier},
+                )
+                seen.add((turn.predicate, turn.qualifier))
+                [given] = turn.given
+                for answer in turn.answers:
+                    said = answer.value or answer.text
+                    assert any(
+                        (value == given and (qualifier.startswith(said) or said == name))
+                        or (value == said and qualifier.startswith(given))
+                        for value, qualifier, name in rows
+                    ), (turn, rows)
+    assert {("P26", "P580"), ("P39", "P580"), ("P39", "P1366"), ("P161", "P4633"), ("P1082", "P585")} <= seen
+
+
+def turn_is_qualified(one: Conversation) -> bool:
+    return any(turn.qualifier for turn in one.turns)
+
+
+# -- questions --------------------------------------------------------------------------------------------------------
+
+
+def test_questions_are_complete_and_do_not_name_their_answers(made: list[Conversation]) -> None:
+    for one in made:
+        names = [one.entity.name, *one.entity.aliases]
+        for number, turn in enumerate(one.turns):
+            assert not re.search(r"[\[\]{}~+/|]|  |^ | $", turn.question), turn.question
+            said = words(turn.question)
+            for answer in turn.answers:
+                for text in (answer.text, *answer.aliases):
+                    assert words(text) not in said, (turn.question, text)
+            if one.interaction == "text":
+                assert turn.question == turn.question.lower()
+                assert turn.question.split()[0] not in ("who", "whom", "what", "when", "which", "how")
+            else:
+                assert re.fullmatch(r"[^a-z].*[?.]", turn.question), turn.question
+            if number == 0:
+                assert not PERSONAL.search(turn.question)
+                assert one.typo or any(name.lower() in turn.question.lower() for name in names)
+            elif turn.form.startswith("deixis") and turn.subject == "entity":
+                assert words(one.entity.name) not in said or one.entity.name in " ".join(turn.given), turn.question
+
+
+def test_configurations_of_a_group_share_their_facts(made: list[Conversation]) -> None:
+    groups = defaultdict(list)
+    for one in made:
+        groups[one.group].append(one)
+    for conversations in groups.values():
+        assert {c.id.partition(".")[2] for c in conversations} == set(CONFIGURATIONS)
+        facts = {
+            json.dumps([[t.predicate, t.qualifier, t.given, t.subject, [vars(a) for a in t.answers]] for t in c.turns])
+            for c in conversations
+        }
+        assert len(facts) == 1
+        for turns in zip(*(c.turns for c in conversations), strict=True):
+            # The phenomena differ, the question behind them does not: follow-ups apart, one variant is used.
+            assert len({t.template[-1] for t in turns}) == 1
+    related = [c for c in made if c.related]
+    assert len(related) >= 8 * 5
+    for one in related:
+        assert [t.subject for t in one.turns] == sorted(t.subject for t in one.turns)
+        assert one.turns[-1].subject == "related"
+        first = next(t for t in one.turns if t.subject == "related")
+        assert one.related is not None
+        named = [one.related.name, *one.related.aliases]
+        assert one.typo or any(name.lower() in first.question.lower() for name in named)
+    follow_ups = [(c.turns[i - 1], t) for c in related for i, t in enumerate(c.turns) if t.form.startswith("follow_up")]
+    assert follow_ups
+    for before, turn in follow_ups:
+        assert (before.predicate, before.qualifier, before.subject) == (turn.predicate, "", "entity")
+
+
+def test_each_typo_is_one_edit_outside_of_names_of_one_word(made: list[Conversation]) -> None:
+    plain = {c.id: c for c in made}
+    kinds = Counter[str]()
+    for one in made:
+        if not one.typo:
+            continue
+        right = plain[one.id.replace("-typos", "")]
+        for typed, correct in zip(one.turns, right.turns, strict=True):
+            kinds[edit(correct.question, typed.question)] += 1
+            assert typed.template[-1] == correct.template[-1]
+            entity = one.related if typed.subject == "related" else one.entity
+            assert entity is not None
+            if " " not in entity.name and entity.name.lower() in correct.question:
+                assert entity.name.lower() in typed.question
+            for given in typed.given:
+                assert given.lower() in typed.question
+    assert set(kinds) == {"deletion", "swap", "qwerty"}
+    assert min(kinds.values()) > sum(kinds.values()) / 5
+
+
+def edit(right: str, typed: str) -> str:
+    """Return which one edit turns a text into another, by trying all."""
+    for i in range(len(right)):
+        if right[:i] + right[i + 1 :] == typed:
+            return "deletion"
+        if right[:i] + right[i + 1 : i + 2] + right[i] + right[i + 2 :] == typed:
+            return "swap"
+        if any(right[:i] + near + right[i + 1 :] == typed for near in KEYBOARD.get(right[i], "")):
+            return "qwerty"
+    raise AssertionError((right, typed))
+
+
+def test_each_fact_has_24_questions_or_54_with_a_related_entity(folder: Path, here: Run) -> None:
+    lines = (folder / "stages" / f"{templates.TEMPLATES.name}.jsonl").read_text(encoding="utf-8").splitlines()[1:]
+    sizes = Counter((r["type"], r["predicate"], r["asks"]) for r in map(json.loads, lines))
+    assert {n for (kind, *_), n in sizes.items() if kind == "country"} == {54}
+    assert {n for (kind, *_), n in sizes.items() if kind != "country"} == {24}
+    rows = json.loads(here("-q", "conv", "stats", folder, "--table", "1", "-f", "json").stdout)
+    by = {row["dataset"]: row for row in rows}
+    assert by["general"]["questions_per_fact"] == by["paper, general"]["questions_per_fact"] == 24
+    assert by["related"]["questions_per_fact"] == by["paper, related"]["questions_per_fact"] == 54
+    counts = json.loads(here("-q", "conv", "stats", folder, "--table", "0", "-f", "json").stdout)
+    assert {row["conversations"] for row in counts if row["configuration"].endswith("general")} == {250}
+    assert len(counts) == 16
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
+
+SMALL = ConvSettings(count=30, types=("river", "mountain"), turns=3)
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file() and p.name != "lock"}
+
+
+def test_the_same_seed_gives_the_same_bytes(world: KnowledgeBase, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        make(world, tmp_path / name, SMALL)
+    assert content(tmp_path / "one") == content(tmp_path / "two")
+    make(world, tmp_path / "parquet", SMALL, format="parquet")
+    assert list(read(tmp_path / "parquet")) == list(read(tmp_path / "one"))
+    make(world, tmp_path / "other", ConvSettings(count=30, types=("river", "mountain"), turns=3, seed=1))
+    assert list(read(tmp_path / "other")) != list(read(tmp_path / "one"))
+
+
+def test_more_groups_than_entities_and_chosen_configurations(world: KnowledgeBase, tmp_path: Path) -> None:
+    settings = ConvSettings(count=450, types=("lake",), configurations=("text", "voice-deixis"), turns=2)
+    made = make(world, tmp_path, settings)
+    assert made.report["groups"] == 450
+    conversations = list(read(tmp_path))
+    assert len({c.group for c in conversations}) == 450 > len({c.entity.reference for c in conversations})
+    assert {c.id.partition(".")[2] for c in conversations} == {"text", "voice-deixis"}
+    assert {len(c.turns) for c in conversations} == {2}
+
+
+def edited(tmp_path: Path, world: KnowledgeBase, change: Callable[[list[str]], object], stage: str) -> Path:
+    """Make a dataset, change the lines of a table, and return the table."""
+    make(world, tmp_path, SMALL)
+    path = tmp_path / "stages" / f"{stage}.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    change(lines)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_an_edited_template_is_used(world: KnowledgeBase, tmp_path: Path) -> None:
+    def change(lines: list[str]) -> None:
+        lines[:] = [re.sub(r'"text": "[^"]*\[river\][^"]*\?"', '"text": "Tell me more of [river]?"', x) for x in lines]
+
+    edited(tmp_path, world, change, "5_templates")
+    make(world, tmp_path, SMALL)
+    assert any(t.question.startswith("Tell me more of the ") for c in read(tmp_path) for t in c.turns)
+
+
+MISTAKES = [
+    ("voice.original.1", "How long is [sea]?", r"unknown placeholder \[sea\]; the subject is \[river\]"),
+    ("voice.original.1", "How long is it?", r"\[river\] must occur once"),
+    ("voice.original.1", "How long is [river?", "unbalanced brackets"),
+    ("voice.original.2", "How long is [river] and its mouth?", "'its' refers to the history"),
+    ("voice.deixis.1", "How long is [river]?", r"\[river\] must not occur"),
+    ("voice.deixis.2", "How long are rivers?", "no deictic word"),
+    ("voice.disfluencies.3", "How, um, long is [river]", "a question ends in"),
+    ("text.original.1", "Length of [river]", "lower case"),
+    ("text.typos.1", "how long [river]", "does not start with 'how'"),
+    ("text.original.3", "length of [object] in [river]", r"\[object\] must not occur"),
+    ("text.deixis.1", "", "the text is empty"),
+]
+
+
+@pytest.mark.parametrize(("template", "text", "problem"), MISTAKES)
+def test_a_mistake_in_an_edited_template_is_named(
+    world: KnowledgeBase, tmp_path: Path, template: str, text: str, problem: str
+) -> None:
+    where = 0
+
+    def change(lines: list[str]) -> None:
+        nonlocal where
+        where = next(n for n, line in enumerate(lines) if f'"river.length_km:{template}"' in line)
+        lines[where] = json.dumps({**json.loads(lines[where]), "text": text})
+
+    edited(tmp_path, world, change, "5_templates")
+    with pytest.raises(BadInputError, match=rf"5_templates.jsonl, line {where + 1}: .*{problem}"):
+        make(world, tmp_path, SMALL)
+
+
+def test_other_damage_of_tables_is_named(world: KnowledgeBase, tmp_path: Path) -> None:
+    path = edited(tmp_path, world, lambda lines: lines.__setitem__(3, lines[3].replace('"kind"', '"sort"')), "4_facts")
+    with pytest.raises(BadInputError, match=r"'kind' in .*4_facts.jsonl, line 4"):
+        make(world, tmp_path, SMALL)
+    path.unlink()
+    path = tmp_path / "stages" / "5_templates.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    lines[0] = lines[0].replace(f'"rows": {len(lines) - 1}', f'"rows": {len(lines) - 2}')
+    path.write_text("\n".join([lines[0], *lines[2:]]) + "\n", encoding="utf-8")
+    with pytest.raises(BadInputError, match=r"Missing template .* in .*5_templates.jsonl, near line \d+"):
+        make(world, tmp_path, SMALL)
+
+
+# -- invalid input ----------------------------------------------------------------------------------------------------
+
+
+def small_kb(tmp_path: Path) -> Path:
+    nodes = "id,type,name,height_m\n1,person,Анна Каренина,\n2,person,Лев Толстой,\n3,city,東京,\n"
+    nodes += "4,tower,Пик,\n5,mountain,K2,8611\n"
+    edges = "head,relation,tail\n1,born in,3\n2,born in,3\n1,knows,2\n2,knows,1\n5,lies in,3\n"
+    (tmp_path / "nodes.csv").write_text(nodes, encoding="utf-8")
+    (tmp_path / "edges.csv").write_text(edges, encoding="utf-8")
+    out = tmp_path / "small.kb"
+    kbkit.ingest("table", out=out, files={n: tmp_path / f"{n}.csv" for n in ("nodes", "edges")}).close()
+    return out
+
+
+def test_other_scripts_and_types_of_one_entity(tmp_path: Path) -> None:
+    with kbkit.open(small_kb(tmp_path)) as kb:
+        made = make(kb, tmp_path / "out", ConvSettings(count=6, min_turns=2))
+        said = [t.question for c in read(tmp_path / "out") for t in c.turns]
+        assert made.report["groups"] == 6
+        assert any("Анна Каренина" in q for q in said)
+        assert any("анна каренина" in q for q in said)
+        assert any("K2" in q for q in said)
+        with pytest.raises(KbError, match="No predicate is asked for"):
+            make(kb, tmp_path / "none", ConvSettings(types=("tower",)))
+        with pytest.raises(KbError, match="No entity has 5 facts"):
+            make(kb, tmp_path / "five", ConvSettings(types=("mountain",), turns=5, min_turns=5))
+        with pytest.raises(UnknownNameError, match="Unknown type 'castle'"):
+            make(kb, tmp_path / "type", ConvSettings(types=("castle",)))
+        with pytest.raises(UnknownNameError, match="Unknown configuration 'sign'"):
+            make(kb, tmp_path / "sign", ConvSettings(configurations=("sign",)))
+        with pytest.raises(KbError, match="no graph embeddings"):
+            make(kb, tmp_path / "related", ConvSettings(related=("person",)))
+        with pytest.raises(KbError, match="Invalid turns: 1"):
+            make(kb, tmp_path / "turns", ConvSettings(turns=1))
+
+
+def test_the_command_resumes_and_protects_other_datasets(world_kb: Path, tmp_path: Path, here: Run) -> None:
+    arguments = ("conv", "make", world_kb, "-o", tmp_path / "out", "-n", "10", "-t", "lake")
+    done = here(*arguments)
+    assert done.returncode == 0
+    assert "80 conversations, 10 groups with the same facts" in done.stdout
+    before = content(tmp_path / "out")
+    (tmp_path / "out" / "conversations.jsonl").unlink()
+    assert here(*arguments).returncode == 0
+    assert content(tmp_path / "out") == before
+    done = here(*arguments, "--seed", "1")
+    assert done.returncode == 1
+    assert "made with other settings: seed was 0, now 1" in done.stderr
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "conversations.jsonl").write_text("{}\n")
+    done = here("conv", "make", world_kb, "-o", tmp_path / "mine")
+    assert done.returncode == 1
+    assert "holds a dataset that kbkit did not generate" in done.stderr

@@ -1,0 +1,64 @@
+"""ConvKGYarn: the files of conversations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kbkit.benchmarks.convkgyarn.conversations import Answer, Conversation, Entity, Turn, read, write
+from kbkit.errors import BadInputError
+
+RHINE = Entity("river", "Rhine", "Rhine", ["Rhein"])
+TURNS = [
+    Turn(
+        "How long is the Rhine?",
+        [Answer("1,230 km", ["1230"], value="1230")],
+        "number",
+        "length_km",
+        "length",
+        "t1",
+        "original",
+        unit="km",
+    ),
+    Turn(
+        "And the Rhône?",
+        [Answer("Mediterranean Sea", node="sea#med")],
+        "entity",
+        "flows_into",
+        "flows into",
+        "t2",
+        "follow_up",
+        given=["Alps"],
+        subject="related",
+    ),
+]
+ONE = Conversation("g1.voice", "g1", RHINE, Entity("river", "Rhône", "Rhône"), "voice", True, False, False, TURNS)
+TWO = Conversation("g2.text", "g2", RHINE, None, "text", False, False, True, TURNS[:1])
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
+def test_files_keep_every_field(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"conversations{suffix}"
+    assert write(path, [ONE, TWO]) == 2
+    assert list(read(path)) == list(read(tmp_path)) == [ONE, TWO]
+    assert ONE.configuration == "voice, deixis, related"
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"voice"', '"sign"', "Unknown interaction 'sign'"),
+        ('"number"', '"colour"', "Unknown kind 'colour'"),
+        ('"question"', '"query"', "Unknown field 'query'"),
+        ('"related":{', '"related":[', "Invalid JSON"),
+    ],
+)
+def test_a_damaged_line_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    path = tmp_path / "conversations.jsonl"
+    write(path, [TWO, ONE])
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([lines[0], lines[1].replace(old, new)]) + "\n")
+    with pytest.raises(BadInputError, match=rf"{message}.*conversations.jsonl, line 2"):
+        list(read(path))
