@@ -53,6 +53,7 @@ SEVERAL_WORDINGS = {
     "--type": "node types of results, or to pass through",
     "--relation": "one relation, or several to follow",
     "--mode": "one mode, or several with a default",
+    "--all": "results that are weak, or triples of all proofs",
     "--explain": "the scores of results, or the words of a question",
     "--split": "splits that the dataset has",
     "--embedder": "any embedder to build with, or another address of the same",

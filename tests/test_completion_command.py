@@ -56,7 +56,7 @@ def test_knowledge_bases(run: Run, place: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "some"),
     [
-        ("kbkit ingest w", {"wikidata", "world"}),
+        ("kbkit ingest w", {"webqsp", "wikidata", "wikitablequestions", "world"}),
         ("kbkit fetch hetio", {"hetionet"}),
         ("kbkit sql my.kb stark/mag_a", {"stark/mag_author"}),
         ("kbkit sparql my.kb stark/mag_a", {"stark/mag_author"}),

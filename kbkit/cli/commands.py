@@ -173,7 +173,8 @@ class Program(Group):
             for name in names
             if name in self.commands
         ]
-        options = [param.get_help_record(ctx) for param in self.get_params(ctx)]
+        # Whoever reads this knows --help, and the list fits one screen without it.
+        options = [param.get_help_record(ctx) for param in self.get_params(ctx) if "--help" not in param.opts]
         rows += [("Options" * (not place), *record) for place, record in enumerate(filter(None, options))]
         width = max(len(name) for _, name, _ in rows) + 2
         formatter.write_paragraph()

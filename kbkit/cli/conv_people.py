@@ -11,7 +11,7 @@ import typer
 from kbkit.cli.asking import choice
 from kbkit.cli.commands import add
 from kbkit.cli.conv_runs import Conversations
-from kbkit.cli.options import Format, Output, Seed, counted, note, on_screen, pairs
+from kbkit.cli.options import Format, Output, Rater, Seed, counted, note, on_screen, pairs
 from kbkit.cli.tables import Table, check_table, write_tables
 from kbkit.errors import KbError
 
@@ -35,7 +35,6 @@ _OPT_OUT = "o"
 RatingsFile = Annotated[
     Path, typer.Option("--output", "-o", metavar="FILE", help="File of the judgements (JSON lines).")
 ]
-Rater = Annotated[str, typer.Option("--rater", metavar="NAME", help="Name of the person who rates.")]
 Entrance = Annotated[
     Path | None,
     typer.Option(

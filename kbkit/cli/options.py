@@ -70,6 +70,10 @@ Constraints = Annotated[
 Sampling = Annotated[
     str, typer.Option("--sampling", metavar="HOW", help="Sampling: uniform, or popular to prefer nodes of high degree.")
 ]
+Rater = Annotated[str, typer.Option("--rater", metavar="NAME", help="Name of the person who rates.")]
+Raters = Annotated[
+    list[str] | None, typer.Option("--raters", metavar="NAME", help="Rater to use (default: all); repeatable.")
+]
 MaxAnswers = Annotated[int, typer.Option("--max-answers", metavar="N", help="Maximum number of answers per query.")]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.asking import choice
-from kbkit.cli.options import Format, Output, Seed, counted, note
+from kbkit.cli.options import Format, Output, Rater, Raters, Seed, counted, note
 
 if TYPE_CHECKING:
     from kbkit.benchmarks.quest.annotate import Judgement, Pair
@@ -20,7 +20,7 @@ Data = Annotated[Path, typer.Argument(metavar="DATASET", help="Folder with train
 def annotate(
     context: typer.Context,
     dataset: Data,
-    rater: Annotated[str, typer.Option("--rater", metavar="NAME", help="Name of the person who rates.")],
+    rater: Rater,
     split: Annotated[str, typer.Option("--split", metavar="NAME", help="Split: train, val or test.")] = "test",
     limit: Annotated[
         int, typer.Option("--limit", "-n", metavar="N", help="Number of query and document pairs (0: all).")
@@ -88,9 +88,7 @@ def _ask(pair: Pair, place: str) -> Judgement | None:
 def agreement(
     context: typer.Context,
     dataset: Data,
-    raters: Annotated[
-        list[str] | None, typer.Option("--raters", metavar="NAME", help="Rater to compare (default: all); repeatable.")
-    ] = None,
+    raters: Raters = None,
     format: Format = None,
     output: Output = None,
 ) -> None:

@@ -12,6 +12,7 @@ import typer
 from kbkit.cli.commands import add
 from kbkit.cli.models import Budget, Llm, Price, Prompts, Workers, opened, stages
 from kbkit.cli.options import DatasetOutput, Format, Output, Restart, Seed, counted, note
+from kbkit.cli.ska_runs import Form
 from kbkit.cli.ska_scores import Data
 from kbkit.errors import KbError, Option
 
@@ -30,18 +31,11 @@ def register(ska: typer.Typer) -> None:
 
 def make(
     context: typer.Context,
-    kbs: Annotated[list[Path], typer.Argument(metavar="KB...", help="Directories of KBs.")],
+    kbs: Annotated[list[Path], typer.Argument(metavar="KB", help="Directory of a KB; several share the instances.")],
     output: DatasetOutput,
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Number of instances of each form.")] = 50,
     seed: Seed = 0,
-    form: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--form",
-            metavar="NAME",
-            help="Form: kg, table, kg+text or table+text (default: all that the KBs allow); repeatable.",
-        ),
-    ] = None,
+    form: Form = None,
     questions: Annotated[
         list[Path] | None,
         typer.Option(

@@ -9,17 +9,12 @@ import typer
 
 from kbkit.cli.asking import choice
 from kbkit.cli.commands import add
-from kbkit.cli.options import DatasetOutput, Format, Output, Seed, counted, note
+from kbkit.cli.options import DatasetOutput, Format, Output, Rater, Raters, Seed, counted, note
 from kbkit.cli.ska_scores import Data
 
 if TYPE_CHECKING:
     from kbkit.benchmarks.ska.annotate import Annotation
     from kbkit.benchmarks.ska.instances import Instance, Unit
-
-Rater = Annotated[str, typer.Option("--rater", metavar="NAME", help="Name of the person who rates.")]
-Raters = Annotated[
-    list[str] | None, typer.Option("--raters", metavar="NAME", help="Rater to use (default: all); repeatable.")
-]
 
 
 def register(ska: typer.Typer) -> None:

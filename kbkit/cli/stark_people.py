@@ -10,7 +10,7 @@ import typer
 
 from kbkit.cli.asking import QUIT, choice, line
 from kbkit.cli.commands import add
-from kbkit.cli.options import DatasetOutput, Format, Kb, Output, Seed, Types, counted, note, on_screen
+from kbkit.cli.options import DatasetOutput, Format, Kb, Output, Rater, Seed, Types, counted, note, on_screen
 from kbkit.errors import KbError
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def rate(
     context: typer.Context,
     dataset: Annotated[Path, typer.Argument(metavar="DATASET", help="Folder with stark_qa/, or a csv file.")],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="File of the ratings (JSON lines).")],
-    rater: Annotated[str, typer.Option("--rater", metavar="NAME", help="Name of the person who rates.")],
+    rater: Rater,
     split: Annotated[
         str,
         typer.Option("--split", metavar="NAME", help="Split of the dataset, or human_generated_eval (default: all)."),
