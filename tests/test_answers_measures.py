@@ -253,3 +253,13 @@ def test_a_graph_with_these_names(tmp_path: Path) -> None:
                 assert kb.answers(text, engine).nodes()["key"].to_list() == keys, (text, engine)
         assert kb.answers("values(count, count)").value == [1, 3]
         assert kb.answers("sum(count, max)").value == 14
+
+
+def test_dates_before_christ_are_text(wikidata_kb: Path) -> None:
+    with kbkit.open(wikidata_kb) as kb:
+        [(key, died)] = kb.tables.rows("SELECT key, P570::VARCHAR FROM human WHERE P570 < DATE '0001-01-01' LIMIT 1")
+        assert kb.answers(f"values(human#{key}, P570)").value == [died]
+        assert died.endswith("(BC)")
+        later = kb.answers("values(human{P570 > '1900-01-01'}, P570)").value
+        assert later == sorted(later)
+        assert {type(day).__name__ for day in later} == {"date"}

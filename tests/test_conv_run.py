@@ -77,7 +77,8 @@ def test_questions_are_completed_with_the_entity_that_was_named_last() -> None:
         ("what about the rhine?", "How long is Rhine"),
         ("the length of her", "the length of Rhine"),
         ("her length", "Rhine's length"),
-        ("that river's mouth", "Rhine's mouth"),
+        ("same for danube", "Danube's length"),
+        ("that river's mouth", "Danube's mouth"),
     ]
     questions, expected = zip(*pairs, strict=True)
     assert completed(questions, [RHINE, DANUBE]) == list(expected)

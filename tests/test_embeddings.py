@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -152,3 +153,27 @@ def test_an_update_rebuilds_embeddings_and_keeps_them_if_the_graph_is_unchanged(
         assert len(kb.embeddings.matrix) == nodes + 1
         assert not kb.embeddings.matrix[kb.find(f"{kind}#new")].any()
         assert [problem for _, problem in kb.check() if problem] == []
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda rows: rows[:-1], "number of embeddings"),
+        (lambda rows: rows[:, :-1], "embeddings: dimension: 63 instead of 64"),
+        (None, "Cannot open"),
+    ],
+)
+def test_check_reports_damaged_embeddings(embedded: Path, tmp_path: Path, damage: Any, said: str) -> None:
+    out = tmp_path / "damaged.kb"
+    shutil.copytree(embedded, out)
+    with kbkit.open(out) as kb:
+        path = kb.folder / "embeddings" / "matrix.npy"
+    if damage is None:
+        path.write_bytes(path.read_bytes()[:1000])
+    else:
+        np.save(path, damage(np.load(path)))
+    with kbkit.open(out) as kb:
+        problems = dict(kb.check())
+    assert said in problems["embeddings"]
+    assert "embeddings/matrix.npy" in problems["files"]
+    assert not problems["adjacency"]

@@ -32,7 +32,9 @@ def value_of(plan: Plan, session: Session, ids: Ids) -> Any:
         sql = f"SELECT DISTINCT value FROM (SELECT {each} AS value {among}) ORDER BY value"
     else:
         sql = f"SELECT {total.op}({column}) AS value {among}"
-    found = session.stores.tables.lookup(sql, frames={"kbkit_batch": pl.DataFrame({"member": ids})})
+    tables, frames = session.stores.tables, {"kbkit_batch": pl.DataFrame({"member": ids})}
+    dates = total.sql_type.startswith(("DATE", "TIMESTAMP"))  # Python has none before Christ: these become text
+    found = tables.frame(sql, frames=frames) if dates else tables.lookup(sql, frames=frames)
     values = [_plain(value) for value in found["value"].to_list()]
     if total.op == "values":
         return [v for v in values if v is not None and not (isinstance(v, float) and math.isnan(v))]

@@ -145,18 +145,23 @@ def evaluate(
         write(turns, format, output)
     elif by:
         write(_rounded(scoring.breakdown(turns, by), format, output), format, output)
-    elif compare and not on_screen(format, output):
-        write(scoring.differences(turns, seed), format, output)
-    elif compare:
-        _print_differences(scoring.differences(turns, seed))
-    elif not on_screen(format, output):
-        write(scoring.table(turns), format, output)
+    elif on_screen(format, output):
+        _print(turns, seed, table=not compare)
     else:
+        write(scoring.differences(turns, seed) if compare else scoring.table(turns), format, output)
+
+
+def _print(turns: pl.DataFrame, seed: int, *, table: bool) -> None:
+    """Print Table 4, unless it is not wanted, and the paired differences."""
+    from kbkit.benchmarks.convkgyarn import evaluate as scoring
+
+    if table:
         _print_table(scoring.table(turns))
-        found = scoring.differences(turns, seed)
-        if found.height:
-            typer.secho("\nPaired differences of means per conversation when one property changes", bold=True)
-            _print_differences(found)
+    found = scoring.differences(turns, seed)
+    if found.height or not table:
+        title = "Paired differences of means per conversation when one property changes"
+        typer.secho(f"\n{title}" if table else title, bold=True)
+        _print_differences(found)
 
 
 @contextlib.contextmanager

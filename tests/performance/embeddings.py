@@ -44,7 +44,7 @@ def quality(scale: float, engine: str) -> Iterator[Figure]:
             kbkit.ingest(name, *source, out=Path(folder) / "k.kb", stores=["adjacency"]) as kb,
         ):
             for way, share in hits(kb).items():
-                yield Figure(f"{name}: hits@10, {way}", share)
+                yield Figure(f"{name}: hits@10, {way}", 100 * share, "%")
 
 
 def build(scale: float, engine: str) -> Iterator[Figure]:

@@ -9,8 +9,8 @@ The paper has a model judge this (:mod:`kbkit.benchmarks.convkgyarn.judge`); her
 * Dates have the same day, month and year as far as the correct date gives them, or are one day apart. A year alone does
   not match a full date.
 
-One matching item of a list is enough, as in the paper. An item that does not match as a whole is also split at commas, bars,
-semicolons and "and".
+One matching item of a list is enough, as in the paper. An item that does not match as a whole is also split at commas,
+semicolons, bars and "and".
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ _AREA = {"m2": 1.0, "km2": 1e6, "ha": 1e4, "hectare": 1e4, "mi2": 2589988.110336
 _SQUARES = ("sq", "square")
 _MONTHS = {name: number for number, name in enumerate(
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"], 1)}  # fmt: skip
-_ISO = re.compile(r"^([-+]?\d{1,6})(?:-(\d{2}))?(?:-(\d{2}))?(?:T.*)?$")
+_ISO = re.compile(r"^([-+]?\d{1,6})(?:-(\d{2}))?(?:-(\d{2}))?(?:T.*)?( \(BC\))?$")
+"""A date of ISO 8601, or DuckDB's text of one before Christ."""
 
 
 def matches(candidates: Sequence[str], turn: Turn) -> bool:
@@ -153,7 +154,8 @@ def parse_date(text: str) -> Day | None:
     iso = _ISO.match(text)
     if iso:
         month, day = (int(part) if part and int(part) else None for part in (iso[2], iso[3]))
-        return Day(int(iso[1]), month, day if month else None)
+        year = -int(iso[1]) if iso[4] else int(iso[1]) - (int(iso[1]) < 1)  # in ISO 8601, 1 BC is the year 0
+        return Day(year, month, day if month else None)
     before = bool(re.search(r"\bb\.?\s?c", text, re.IGNORECASE))
     found = [word.casefold() for word in re.findall(r"[^\W\d_]+|\d+", re.sub(r"(\d)(?:st|nd|rd|th)\b", r"\1", text))]
     month = next((_MONTHS[word[:3]] for word in found if _is_month(word)), None)
