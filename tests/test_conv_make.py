@@ -367,3 +367,18 @@ def test_the_command_resumes_and_protects_other_datasets(world_kb: Path, tmp_pat
     done = here("conv", "make", world_kb, "-o", tmp_path / "mine")
     assert done.returncode == 1
     assert "holds a dataset that kbkit did not generate" in done.stderr
+
+
+def test_no_typo_in_an_alias_of_one_word(wikidata_kb: Path, tmp_path: Path) -> None:
+    with kbkit.open(wikidata_kb) as kb:
+        settings = ConvSettings(count=120, types=("human",), configurations=("text", "text-typos"))
+        make(kb, tmp_path, settings)
+    conversations = {one.id: one for one in read(tmp_path)}
+    seen = 0
+    for one in conversations.values():
+        names = [name.lower() for name in (one.entity.name, *one.entity.aliases)]
+        for typed, right in zip(one.turns, conversations[f"{one.group}.text"].turns, strict=True):
+            used = max((name for name in names if name in right.question), key=len, default=" ")
+            seen += " " not in used and used != names[0]
+            assert " " in used or used in typed.question, (right.question, typed.question, used)
+    assert seen > 5

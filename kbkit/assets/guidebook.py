@@ -21,7 +21,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("getting started", ("start", "shell", "look")),
     ("your data", ("data", "wikidata", "export")),
     ("querying", ("answers", "search", "engines", "notebook", "ask", "llm")),
-    ("benchmarks", ("measures", "stark", "quest", "ska", "spinach", "convkgyarn", "reproduce")),
+    ("benchmarks", ("measures", "stark", "quest", "ska", "spinach", "conv", "reproduce")),
     ("reference", ("commands", "schema", "performance", "architecture", "troubleshooting")),
 )
 """Guides in reading order. Guides without an entry come last."""

@@ -102,7 +102,12 @@ class Filler:
         )
         drawn = pl.Series("use_alias", rng.random(turns.height) < _ALIAS)
         has_alias = pl.col("alias_voice").is_not_null()
-        return turns.with_columns(drawn).with_columns(pl.col("use_alias") & has_alias & (pl.col("of_subject") > 0))
+        turns = turns.with_columns(drawn).with_columns(pl.col("use_alias") & has_alias & (pl.col("of_subject") > 0))
+        own, alias = pl.col("is_single"), pl.col("alias_is_single").fill_null(value=False)
+        return turns.with_columns(  # of the name that the question uses; an alias may contain the name
+            is_single=own | (pl.col("use_alias") & alias),
+            is_long=pl.when("use_alias").then("alias_is_long").otherwise("is_long"),
+        )
 
     # -- questions ----------------------------------------------------------------------------------------------------
 

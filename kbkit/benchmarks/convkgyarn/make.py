@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from dataclasses import replace as replace_fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,8 @@ def make(
     without a table; with ``replace`` it starts over. Raises :class:`KbError` if there is nothing to ask for.
     """
     settings.check()
+    types, related = (tuple(kb.schema.type(n).name for n in names) for names in (settings.types, settings.related))
+    settings = replace_fields(settings, types=types, related=related)
     path = out / f"{CONVERSATIONS}.{format}"
     check_suffix(path)
     run = _Run(kb, settings, calls)
@@ -92,12 +95,10 @@ class _Run:
     @cached_property
     def types(self) -> tuple[str, ...]:
         """The types whose entities have conversations."""
-        schema = self.kb.schema
         if self.settings.types:
-            return tuple(
-                dict.fromkeys(schema.type(name).name for name in (*self.settings.types, *self.settings.related))
-            )
-        return tuple(t.name for t in schema.node_types if t.name not in _NOT_ASKED and t.members)
+            return tuple(dict.fromkeys((*self.settings.types, *self.settings.related)))
+        known = [t.name for t in self.kb.schema.node_types if t.members]
+        return tuple(name for name in known if name not in _NOT_ASKED) or tuple(known)
 
     # -- stages 1 and 2 -----------------------------------------------------------------------------------------------
 
@@ -147,7 +148,7 @@ class _Run:
         rows = select.by_rule(found, max_answers=s.max_answers, min_coverage=s.min_coverage)
         return [
             row if row.dropped or any(True for _ in self._wordings(one, row.qualifiers))
-            else replace(row, dropped="no wording that reads well")
+            else replace_fields(row, dropped="no wording that reads well")
             for one, row in zip(found, rows, strict=True)
         ]  # fmt: skip
 
@@ -237,9 +238,8 @@ class _Run:
         with Writer(path) as writer:
             for number, (groups, own) in enumerate(blocks):
                 pipeline.progress("conversations", numbers.groups, self.settings.count)
-                conversations = filler.fill(groups, own, number)
-                writer.add(conversations)
-                numbers.add(groups, conversations.num_rows)
+                writer.add(filler.fill(groups, own, number))
+                numbers.add(groups)
             if not writer.count:
                 raise KbError(
                     f"No entity has {self.settings.min_turns} facts to ask for", f"See {pipeline.out / 'stages'}"
@@ -269,11 +269,10 @@ class _Numbers:
     def __init__(self) -> None:
         self.groups = self.related = 0
 
-    def add(self, groups: pl.DataFrame, conversations: int) -> None:
+    def add(self, groups: pl.DataFrame) -> None:
         """Count the groups of a block."""
         self.groups += groups["related"].null_count()
         self.related += groups["related"].len() - groups["related"].null_count()
-        self.conversations = conversations
 
     def report(self) -> dict[str, Any]:
         """Return the counts."""

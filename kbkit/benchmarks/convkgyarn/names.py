@@ -25,22 +25,24 @@ _GENERIC = frozenset(
     )
 )  # fmt: skip
 """Words that do not identify an entity on their own."""
+_COLUMNS = ("voice", "text", "is_long", "is_single")
+_NO_ALIAS = (None, None, None, None)
 _WORD = re.compile(r"[^\W_]+")
 
 
 def called(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     """Add to entities (type, name, aliases) how they are called.
 
-    Columns: voice and text, alias_voice and alias_text (null without an alias), is_long (no possessive), is_single (one
-    word identifies the entity, so that it must not have a typo).
+    Columns: voice, text, is_long (no possessive), is_single (one word identifies the entity, so that it must not have
+    a typo); and the same with the prefix ``alias_`` for its first alias, null without one.
     """
     distinct = frame.select("type", "name", alias=pl.col("aliases").list.first()).unique(maintain_order=True)
     rows = [
-        (kind, name, alias, *_forms(kind, name, schema), *(_forms(kind, alias, schema)[:2] if alias else (None, None)))
+        (kind, name, alias, *_forms(kind, name, schema), *(_forms(kind, alias, schema) if alias else _NO_ALIAS))
         for kind, name, alias in distinct.iter_rows()
     ]
-    names = ["type", "name", "alias", "voice", "text", "is_long", "is_single", "alias_voice", "alias_text"]
-    types = {n: pl.Boolean if n.startswith("is_") else pl.String for n in names}
+    names = ["type", "name", "alias", *_COLUMNS, *(f"alias_{column}" for column in _COLUMNS)]
+    types = {name: pl.Boolean if "is_" in name else pl.String for name in names}
     known = pl.DataFrame(rows, schema=types, orient="row")
     return (
         frame.with_columns(alias=pl.col("aliases").list.first())

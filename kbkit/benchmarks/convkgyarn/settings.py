@@ -6,7 +6,6 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from kbkit.benchmarks.convkgyarn.conversations import INTERACTIONS
 from kbkit.benchmarks.dataset import check_at_least, check_seed
 from kbkit.errors import KbError, UnknownNameError
 
@@ -60,7 +59,6 @@ class ConvSettings:
             raise KbError("Configurations must be distinct", "Name each one once")
         if not 0 <= self.min_coverage <= 1:
             raise KbError(f"Invalid min_coverage: {self.min_coverage:g}", "Use a fraction from 0 to 1")
-        assert INTERACTIONS
 
     def about(self) -> dict[str, Any]:
         """Return the settings as JSON data."""

@@ -98,11 +98,6 @@ class FrameTable:
         raise BadInputError(f"Invalid rows in {self.path}, lines {first} and after", _RECOMPUTE)
 
 
-def folder_of(path: Path) -> Path:
-    """Return the dataset's folder of a stage's table."""
-    return path.parent.parent
-
-
 def read_table(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the rows of any stage's table as JSON data."""
     try:

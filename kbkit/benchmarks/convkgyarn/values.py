@@ -55,11 +55,18 @@ def sources(kb: KnowledgeBase) -> Iterator[Source]:
         yield from (_attribute(node_type, one) for one in node_type.attributes)
     for relation in kb.schema.relations:
         yield _relation(relation, forward=True)
-        if relation.symmetric:
+        if is_mutual(relation):
             continue
         heads = list(dict.fromkeys(s.head for s in relation.signatures))
         for head in heads:  # which mountains, and which lakes, lie in a country are two questions
             yield _relation(relation, forward=False, head=kb.schema.type(head) if len(heads) > 1 else None)
+
+
+def is_mutual(relation: Relation) -> bool:
+    """Return whether a relation has its pairs in both directions, so that tails are heads too."""
+    edges = {(s.head, s.tail): s.edges for s in relation.signatures}
+    between = any(head != tail for head, tail in edges)
+    return relation.symmetric or (between and all(edges.get((t, h)) == n for (h, t), n in edges.items()))
 
 
 def _attribute(node_type: NodeType, attribute: Attribute) -> Source:

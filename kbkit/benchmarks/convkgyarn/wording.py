@@ -16,12 +16,15 @@ from kbkit.answers.english import (
     inflections,
     is_participle,
     is_plural,
+    of_noun,
     plural,
     spoken,
     verb_phrase,
+    with_article,
 )
 from kbkit.benchmarks.convkgyarn.cores import Core, base_form, is_past_form
 from kbkit.benchmarks.convkgyarn.predicates import Predicate, Qualifier
+from kbkit.benchmarks.convkgyarn.values import is_mutual
 from kbkit.schema import Schema
 
 LEXICON = Path(__file__).with_name("lexicon.toml")
@@ -215,6 +218,8 @@ def _of_relation(one: Predicate, schema: Schema, *, person: bool) -> Wording | N
     if _SO_MANY.fullmatch(one.label):
         return None
     forward = one.origin == "forward"
+    if not relation.symmetric and is_mutual(relation) and of_noun(relation.label or relation.name):
+        return _linked(one)
     entry = _entry("forward" if forward else "inverse", one, person=person)
     if entry:
         return _of_noun(one, entry, person=person)
@@ -223,6 +228,14 @@ def _of_relation(one: Predicate, schema: Schema, *, person: bool) -> Wording | N
     if verb:
         return _object_question(one, verb)
     return _subject_question(one, dict(relation.phrases).get(one.target, ""))
+
+
+def _linked(one: Predicate) -> Wording:
+    """Return the wording of a noun without direction: either end may be the *side effect* of the other."""
+    noun, wh = with_article(one.label), _answers(one)
+    shown = wh.removeprefix("which ").replace("who", "people").replace("what", "things")
+    cores = [f"{wh}; is; linked to as {noun}", f"what{wh[5:]}; is; linked to as {noun}" if wh[:5] == "which" else ""]
+    return _worded(filter(None, cores), [f"{shown} linked to {{S}} as {noun}"], _theme(one))
 
 
 def _answers(one: Predicate) -> str:
@@ -291,10 +304,13 @@ def _subject_question(one: Predicate, own: str) -> Wording | None:
 
 
 def _split(one: str, several: str) -> tuple[str, str, str]:
-    """Return the first words of two phrases and their common rest."""
-    first, _, rest = one.partition(" ")
-    second, _, other = several.partition(" ")
-    return (first, second, f" {rest}") if rest == other else (one, several, "")
+    """Return the first words of two phrases, and their common rest: *is a member*, *are members*, *of*."""
+    first, second = one.split(" "), several.split(" ")
+    same = 0
+    while same < min(len(first), len(second)) - 1 and first[-1 - same] == second[-1 - same]:
+        same += 1
+    rest = first[len(first) - same :]
+    return " ".join(first[: len(first) - same]), " ".join(second[: len(second) - same]), "".join(f" {w}" for w in rest)
 
 
 def _gerund(verb: str) -> str:
