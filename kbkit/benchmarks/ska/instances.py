@@ -28,11 +28,11 @@ class Unit:
     """A unit of knowledge: a ``triple``, a ``row`` or a ``passage``.
 
     ``content`` is what a model reads: head, relation and tail; the cells of a row, in the order of the header; the
-    title and the text of a passage. ``source`` says where it comes from: for a triple the head (``type#key``), the
+    title and the text of a passage. ``source`` is where it comes from: for a triple the head (``type#key``), the
     relation and the tail (``type#key``; empty for the value of an attribute); for a row the table and the position in
-    it; for a passage the node (``type#key``), the field and its position. ``position`` is the place of a row in the
-    full table, synthesized rows included. ``synthesized`` names what made a row (a model, or ``rule``), and ``check``
-    the result of its check.
+    it; for a passage the node (``type#key``), the field and its position (empty for texts that cells link to).
+    ``position`` is the place of a row in the full table, synthesized rows included. ``synthesized`` names what made a
+    row (a model, or ``rule``), and ``check`` the result of its check.
     """
 
     id: str
@@ -54,9 +54,10 @@ class Provenance:
     """Where an instance comes from.
 
     ``dataset`` and ``question_id`` name the source of the question, ``kb`` the KB, ``table`` the table. ``evidence``
-    says how the positive units were found: ``derivations`` of an ``expression``, the rows that a ``sql`` query uses, a
-    published ``trace``, ``cells`` that match, a ``model``, or ``people``. ``sql`` is the question as a query over the
-    units (empty if there is none). ``topics`` are the nodes (``type#key``) or cells that the question names.
+    is how the positive units were found: ``derivations`` of an ``expression``, the rows that a ``sql`` query uses, a
+    published ``trace``, ``cells`` that match, the shortest ``paths`` from topics to answers, a ``model``, or
+    ``people``. ``sql`` is the question as a query over the units (empty if there is none). ``topics`` are the nodes
+    (``type#key``) or cells that the question names. ``aliases`` are other names of answers, by answer.
     """
 
     dataset: str

@@ -25,6 +25,7 @@ from kbkit.benchmarks.ska.published.make import PublishedSettings
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.tables import by_models, noise
 from kbkit.benchmarks.ska.tables import make as table_maker
+from kbkit.benchmarks.ska.tables.data import holds_tables
 from kbkit.directory.files import write_files
 from kbkit.errors import BadInputError, KbError, Option, UnknownNameError
 from kbkit.kb import KnowledgeBase
@@ -180,7 +181,7 @@ class _Run:
             return self._published(kb, files, form, wanted, reasons)
         units, seed = self.settings.units, self.settings.seed
         if form in _GRAPH_FORMS:
-            if not datasets and not self.settings.forms and "table_rows" in kb.schema.extra_tables:
+            if not datasets and not self.settings.forms and holds_tables(kb):
                 return []  # its nodes are rows and pages of tables
             return graph_maker.make(
                 kb,
