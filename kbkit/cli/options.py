@@ -51,6 +51,9 @@ Without = Annotated[
     list[str] | None,
     typer.Option("--without", metavar="ACTION", help="Disable search, entry or examples; repeatable."),
 ]
+Raters = Annotated[
+    list[str] | None, typer.Option("--raters", metavar="NAME", help="Rater to use (default: all); repeatable.")
+]
 Template = Annotated[
     str | None, typer.Option("--template", metavar="ID", help="Template to use (see kbkit template list).")
 ]

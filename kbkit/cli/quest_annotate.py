@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.asking import choice
-from kbkit.cli.options import Format, Output, Seed, counted, note
+from kbkit.cli.options import Format, Output, Raters, Seed, counted, note
 
 if TYPE_CHECKING:
     from kbkit.benchmarks.quest.annotate import Judgement, Pair
@@ -88,9 +88,7 @@ def _ask(pair: Pair, place: str) -> Judgement | None:
 def agreement(
     context: typer.Context,
     dataset: Data,
-    raters: Annotated[
-        list[str] | None, typer.Option("--raters", metavar="NAME", help="Rater to compare (default: all); repeatable.")
-    ] = None,
+    raters: Raters = None,
     format: Format = None,
     output: Output = None,
 ) -> None:
