@@ -14,7 +14,7 @@ from kbkit.cli.models import Budget, Llm, Price, Prompts, Workers, opened, stage
 from kbkit.cli.options import DatasetOutput, Format, Output, Restart, Seed, counted, note
 from kbkit.cli.ska_options import Data, Form
 from kbkit.cli.ska_scores import counting
-from kbkit.errors import Command, KbError, Option
+from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
     from kbkit.benchmarks.pipeline import Output as NewDataset
@@ -123,8 +123,6 @@ def check(
             problems = statements.check(one, solver)
             failed += [(one.id, one.form, problem) for problem in problems]
             spare += len(statements.redundant(one, solver)) if redundant and not problems else 0
-    if not checked and not without:
-        raise KbError(f"No instances in {dataset}", "Run ", Command("ska make"), " to make a dataset")
     names = {name for name, _, _ in failed}
     lines = [f"{counted(checked, 'instance')} checked, {len(names):,} with failures"]
     lines += [f"{counted(without, 'instance')} without a query"] if without else []

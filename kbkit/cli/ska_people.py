@@ -11,7 +11,7 @@ from kbkit.cli.asking import choice
 from kbkit.cli.commands import add
 from kbkit.cli.options import DatasetOutput, Format, Output, Raters, Seed, counted, note
 from kbkit.cli.ska_options import Data, Instances, Rater
-from kbkit.errors import KbError, Option, UnknownNameError
+from kbkit.errors import Command, KbError, Option, UnknownNameError
 
 if TYPE_CHECKING:
     from kbkit.benchmarks.ska.annotate import Annotation
@@ -117,6 +117,8 @@ def review(
     files = module.files(dataset)
     done = files.of(rater)
     waiting = module.sampled(instances.read(dataset), limit, rows, seed)
+    if not waiting:
+        raise KbError(f"No synthesized rows in {dataset}", "Run ", Command("ska make"), " with a form that has tables")
     left = [(one, units) for one, units in waiting if any((one.id, unit.id) not in done for unit in units)]
     finished = len(waiting) - len(left)
     note(context, [f"{counted(finished, 'instance')} of {len(waiting):,} reviewed; q ends the session"])
@@ -192,6 +194,8 @@ def revise(context: typer.Context, dataset: Data, output: DatasetOutput, raters:
     given = {name: own for name, own in given.items() if name in chosen}
     verdicts = reviews.judged(loaded, (one for name in chosen for one in marks.get(name, {}).values()))
     kept, left_out = annotations.apply(reviews.without_unsafe(loaded, verdicts), given)
+    if not kept:
+        raise KbError("All instances are left out by their annotations", "Use other ", Option("raters"))
     path = instances.write(output, kept)
     lines = [f"{path}: {counted(len(kept), 'instance')}"]
     if verdicts:

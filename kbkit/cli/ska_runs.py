@@ -69,8 +69,6 @@ def testbed(
     digest = running.digest(dataset)
     with counting(context, "testbeds") as progress:
         made, report = testbeds.make(scan(dataset), digest, further=size or (), seed=seed, progress=progress)
-    if not made:
-        raise KbError(f"No instances in {dataset}", "The file has no lines")
     target = folder or dataset / running.FOLDER
     files = testbeds.write(target, made, report)
     note(context, _testbed_lines(report))

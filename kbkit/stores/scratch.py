@@ -19,7 +19,7 @@ from kbkit.stores.threads import Expired, run
 if TYPE_CHECKING:
     import polars as pl
 
-_SETTINGS = {
+_SETTINGS: dict[str, Any] = {
     **NO_EXTENSIONS,
     "memory_limit": "1GB",
     "temp_directory": "",

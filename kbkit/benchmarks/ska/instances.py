@@ -15,11 +15,12 @@ from typing import Any
 from kbkit.benchmarks.dataset import json_lines
 from kbkit.benchmarks.rows import from_json, to_json
 from kbkit.directory.files import write_files
-from kbkit.errors import BadInputError, KbError
+from kbkit.errors import BadInputError, Command, KbError
 
 FILE = "instances.jsonl"
 FORMS = ("kg", "table", "kg+text", "table+text")
 """The forms of structured knowledge, in the order of the paper's tables."""
+_MAKE = "Run ", Command("ska make"), " to make a dataset"
 TRIPLE, ROW, PASSAGE = KINDS = ("triple", "row", "passage")
 
 
@@ -101,7 +102,9 @@ class Instance:
             return [known[name] for name in ids]
         except KeyError as error:
             message = f"Instance {self.id} has no unit {error.args[0]!r}"
-            raise KbError(message, "The testbeds were made of other instances: make them again") from None
+            raise KbError(
+                message, "The testbeds were made from other instances: run ", Command("ska testbed DATASET"), " again"
+            ) from None
 
 
 def numbered(units: Sequence[Unit], letter: str) -> list[Unit]:
@@ -124,11 +127,17 @@ def read(path: Path) -> list[Instance]:
     return list(scan(path))
 
 
+def file_of(dataset: Path) -> Path:
+    """Return the file of instances of a folder, or the file itself. Raises :class:`KbError` if it does not exist."""
+    path = dataset / FILE if dataset.is_dir() else dataset
+    if not path.is_file():
+        raise KbError(f"{path} does not exist", *_MAKE)
+    return path
+
+
 def scan(path: Path) -> Iterator[Instance]:
-    """Read instances one at a time; see :func:`read`."""
-    path = path / FILE if path.is_dir() else path
-    if not path.exists():
-        raise KbError(f"{path} does not exist", "Use a folder that holds instances.jsonl")
+    """Read instances one at a time; see :func:`read`. Raises :class:`KbError` if there are none."""
+    path = file_of(path)
     seen: set[str] = set()
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
@@ -138,18 +147,27 @@ def scan(path: Path) -> Iterator[Instance]:
                     raise BadInputError(f"Duplicate instance {instance.id!r} in {path}, line {number}")
                 seen.add(instance.id)
                 yield instance
+    if not seen:
+        raise KbError(f"No instances in {path}", *_MAKE)
 
 
 def _instance(line: bytes, where: str) -> Instance:
-    """Read one instance and check its form, the kinds of its units and its unit ids."""
+    """Read one instance and check its form, its header, and the ids, kinds and parts of its units."""
     try:
         value = json.loads(line)
+        if b"\\ud" in line.lower():
+            json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise BadInputError(f"Unpaired surrogate (invalid Unicode) in {where}") from None
     except (ValueError, RecursionError):
         raise BadInputError(f"Invalid JSON in {where}") from None
     instance = _from_json(value, where)
     if instance.form not in FORMS:
         raise BadInputError(f"Unknown form {instance.form!r} in {where}", f"Use {', '.join(FORMS)}")
+    if len({name.casefold() for name in instance.header}) < len(instance.header):
+        raise BadInputError(f"Duplicate column in the header in {where}", "Names must differ regardless of case")
     ids: set[str] = set()
+    sources = {TRIPLE: 3, ROW: 0, PASSAGE: 2} if instance.provenance.sql else dict.fromkeys(KINDS, 0)
     lengths = {TRIPLE: 3, ROW: len(instance.header), PASSAGE: 2}
     for unit in instance.units:
         if unit.kind not in KINDS:
@@ -159,6 +177,8 @@ def _instance(line: bytes, where: str) -> Instance:
         if len(unit.content) != lengths[unit.kind]:
             message = f"Unit {unit.id} in {where} has {len(unit.content)} parts instead of {lengths[unit.kind]}"
             raise BadInputError(message)
+        if len(unit.source) < sources[unit.kind]:
+            raise BadInputError(f"Unit {unit.id} in {where} has no source", "The query of the instance needs it")
         ids.add(unit.id)
     return instance
 

@@ -160,10 +160,13 @@ class _Run:
         for number, kb in enumerate(self.kbs):
             wanted = -(-(self.settings.count - len(found)) // (len(self.kbs) - number))
             if wanted:
+                known = reasons.total()
                 try:
                     found += self._instances(kb, form, wanted, reasons)
+                except BadInputError:
+                    raise  # of a file of questions, not of the KB
                 except KbError as error:
-                    reasons[error.message] += 1
+                    reasons.update([error.message] if reasons.total() == known else [])
         if form not in _GRAPH_FORMS and self.calls:
             with Solver() as solver:
                 found = by_models.with_models(found, self.calls, self.settings.model_rows, solver)
