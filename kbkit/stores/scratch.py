@@ -34,7 +34,7 @@ SECONDS = 10.0
 
 
 class Scratch:
-    """An empty database in memory; ``with`` closes it. Opening one takes about 10 ms, a query over frames 1 ms."""
+    """An empty database in memory; ``with`` closes it. Opening one takes about 10 ms, a query over frames 1 to 2 ms."""
 
     def __init__(self, seconds: float = SECONDS) -> None:
         self._seconds = seconds
