@@ -238,7 +238,7 @@ class _Run:
             ]
             if self.calls:
                 found, rounds = positive.annotate(self.calls, found)
-                reasons["the positive units do not derive all answers, as a model says"] += (
+                reasons["the positive units do not derive all answers, according to the model"] += (
                     rounds[-1].none + rounds[-1].some + rounds[-1].invalid
                 )
             self._made[key] = found, +reasons

@@ -55,7 +55,7 @@ class Answered(Row):
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a system says about a record; see :class:`Answered`."""
+    """The prediction of a system for a record; see :class:`Answered`."""
 
     predicted: list[str] | None
     reply: str = ""

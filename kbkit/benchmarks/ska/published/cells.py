@@ -35,7 +35,7 @@ _MIN_STEM, _MAX_ENDING = 5, 3
 
 _COUNTED = re.compile(r"\b(how many|number of|amount of|count of)\b")
 _TOTAL = re.compile(r"\b(in total|total(?= (number|amount|count)\b))", re.IGNORECASE)
-"""Says nothing where one row is meant: *the total number of helipads at Hama*."""
+"""Without meaning where one row is meant: *the total number of helipads at Hama*."""
 
 
 class Named(NamedTuple):
@@ -236,7 +236,7 @@ def named_cells(asked: tuple[str, ...], grid: Grid) -> list[Named]:
             continue
         whole = frozenset(c for c, rows in by_column.items() if all(grid.words[r][c] == part for r in rows))
         has_whole = frozenset(c for c, rows in by_column.items() if any(grid.words[r][c] == part for r in rows))
-        if not _tells(part, has_whole, grid):
+        if not _identifies(part, has_whole, grid):
             continue
         rows = {
             c: frozenset(r for r in rows if grid.words[r][c] == part) if c in has_whole else frozenset(rows)
@@ -249,7 +249,7 @@ def named_cells(asked: tuple[str, ...], grid: Grid) -> list[Named]:
     return sorted(found)
 
 
-def _tells(part: tuple[str, ...], whole: frozenset[int], grid: Grid) -> bool:
+def _identifies(part: tuple[str, ...], whole: frozenset[int], grid: Grid) -> bool:
     """Return whether words can name a cell: not only stop words, words of headers, or general ones."""
     if all(word in WORDS.stop or (len(word) == 1 and not word.isdigit()) for word in part):
         return False
@@ -306,7 +306,7 @@ def _asks_for(question: str, rest: Sequence[str], name: Sequence[str]) -> bool:
 
 
 def asked_words(question: str) -> list[str]:
-    """Return the words that say what a question asks for: its first ones, up to a verb."""
+    """Return the words for what a question asks: its first ones, up to a verb."""
     asked = list(words(question))
     ends = [i for i, word in enumerate(asked) if i and word in WORDS.verbs]
     return asked[: ends[0]] if ends and ends[0] < 6 else asked[:4]

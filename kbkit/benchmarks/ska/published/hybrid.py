@@ -1,6 +1,6 @@
 """Positive row and passage of a question over a table and its passages (HybridQA).
 
-HybridQA's answer nodes are all places where the answer occurs; most are coincidences. Two readings tell which is meant:
+HybridQA's answer nodes are all places where the answer occurs; most are coincidences. There are two readings:
 
 * the answer is in a passage, and the question names a cell of the row that links to it ("the driver in position 4"), or
 * the answer is in a cell, and the passage of the row has the words of the question ("born on 15 February 1968").
@@ -97,7 +97,7 @@ def _by_cell(answer: str, places: Sequence[AnswerNode], named: Sequence[Named], 
 def _by_text(question: str, places: Sequence[AnswerNode], grid: Grid) -> set[Traced]:
     """Return the rows with the answer whose passage has clearly more of the question's words than other rows' passages.
 
-    Words that half of the passages have tell nothing.
+    Words that half of the passages have are ignored.
     """
     links = grid.table.passages
     rows = {place.row for place in places if not place.link}
