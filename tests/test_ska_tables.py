@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kbkit
-from kbkit.benchmarks.ska.tables import columns
-from kbkit.benchmarks.ska.tables import data as tables
+from kbkit.benchmarks.ska.tables import columns, fit
+from kbkit.benchmarks.ska.tables import sources as tables
 from kbkit.benchmarks.ska.tables.columns import columns_of, kind_of, number_in, spoken
-from kbkit.benchmarks.ska.tables.data import TableData, problem, without_numbering
+from kbkit.benchmarks.ska.tables.data import TableData
+from kbkit.benchmarks.ska.tables.fit import problem, without_numbering
 from kbkit.kb import KnowledgeBase
 
 # -- columns ----------------------------------------------------------------------------------------------------------
@@ -118,13 +119,13 @@ def rows(count: int, width: int = 6) -> list[list[str]]:
 
 def test_tables_that_are_left_out() -> None:
     assert not problem(table(WIDE, rows(9)))
-    assert problem(table(WIDE[:5], rows(9, 5))) == "tables of fewer than 6 columns or 8 rows"
-    assert problem(table(WIDE, rows(7))) == "tables of fewer than 6 columns or 8 rows"
-    assert problem(table([*WIDE, "Record"], rows(9, 7))) == "tables in which the order of the rows matters"
+    assert problem(table(WIDE[:5], rows(9, 5))) == fit.SMALL
+    assert problem(table(WIDE, rows(7))) == fit.SMALL
+    assert problem(table([*WIDE, "Record"], rows(9, 7))) == fit.ORDERED
     ditto = [*rows(8), ["Ida Foe", '"', "1", "2", "3", "Lyon"]]
-    assert problem(table(WIDE, ditto)) == "tables whose cells repeat the row above"
-    assert problem(table(WIDE, [*rows(8), rows(1)[0]])) == "tables without a column that names the rows"
-    assert problem(table([*WIDE[:5], "goals"], rows(9))) == "tables in which two headers differ only in case"
+    assert problem(table(WIDE, ditto)) == fit.DITTO
+    assert problem(table(WIDE, [*rows(8), rows(1)[0]])) == fit.NO_KEY
+    assert problem(table([*WIDE[:5], "goals"], rows(9))) == fit.CASE
 
 
 def test_columns_that_number_the_rows_and_totals_are_left_out() -> None:
@@ -192,7 +193,7 @@ def test_types_that_are_too_small_are_counted(world: KnowledgeBase) -> None:
     reasons: Counter[str] = Counter()
     found = list(tables.tables(world, reasons))
     assert [one.id for one in found] == ["type/country", "type/city", "type/mountain"]
-    assert reasons["tables of fewer than 6 columns or 8 rows"] == 8
+    assert reasons[fit.SMALL] == 8
 
 
 # -- tables of a KB ---------------------------------------------------------------------------------------------------
@@ -226,7 +227,7 @@ def test_the_tables_of_a_kb(tmp_path: Path) -> None:
     ) as kb:
         reasons: Counter[str] = Counter()
         [found] = tables.tables(kb, reasons)
-    assert reasons == {"tables of fewer than 6 columns or 8 rows": 1}
+    assert reasons == {fit.SMALL: 1}
     assert (found.id, found.title, found.header) == ("b", "Players", WIDE)
     assert [row[0] for row in found.rows] == ["Ann", "Bob", "Cid", "Dan", "Eve", "Flo", "Gus", "Hal", "Ida"]
     assert found.places == list(range(9))

@@ -16,14 +16,24 @@ _HINT = "Correct the value, or delete the line to recompute it"
 
 def to_json(value: Any) -> Any:
     """Return a row as JSON data, without the fields that have their default value."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        changed = (
-            (f.name, getattr(value, f.name)) for f in _fields(type(value)) if getattr(value, f.name) != _default(f)
-        )
-        return {name: to_json(content) for name, content in changed}
+    kind = type(value)
+    if kind in _SCALARS:
+        return value
+    if kind is not type and dataclasses.is_dataclass(kind):
+        changed = ((name, getattr(value, name), default) for name, default in _defaults(kind))
+        return {name: to_json(content) for name, content, default in changed if content != default}
     if isinstance(value, list | tuple):
-        return [to_json(one) for one in value]
+        return [one if type(one) is str else to_json(one) for one in value]
     return {key: to_json(one) for key, one in value.items()} if isinstance(value, dict) else value
+
+
+_SCALARS = frozenset((str, int, float, bool, type(None)))
+
+
+@cache
+def _defaults(kind: type) -> list[tuple[str, Any]]:
+    """Return the names of the fields of a dataclass with their default values."""
+    return [(field.name, _default(field)) for field in _fields(kind)]
 
 
 def from_json(kind: Any, value: Any, where: str) -> Any:

@@ -12,8 +12,8 @@ import typer
 from kbkit.cli.commands import add
 from kbkit.cli.models import Budget, Llm, Price, Prompts, Workers, opened, stages
 from kbkit.cli.options import DatasetOutput, Format, Output, Restart, Seed, counted, note
-from kbkit.cli.ska_runs import Form
-from kbkit.cli.ska_scores import Data
+from kbkit.cli.ska_options import Data, Form
+from kbkit.cli.ska_scores import counting
 from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
@@ -88,7 +88,16 @@ def _report(made: NewDataset) -> Sequence[str]:
     return [*lines, f"Left out: {len(most) - _LISTED:,} further reasons in dataset.json"] if most[_LISTED:] else lines
 
 
-def check(context: typer.Context, dataset: Data, format: Format = None, output: Output = None) -> None:
+def check(
+    context: typer.Context,
+    dataset: Data,
+    redundant: Annotated[
+        bool,
+        typer.Option("--redundant", help="Count the positive units of which each could be missing (takes longer)."),
+    ] = False,
+    format: Format = None,
+    output: Output = None,
+) -> None:
     """Check instances on their own units.
 
     Runs the query of each instance on its units: the positive units give exactly the answers, also with all noise; the
@@ -99,25 +108,30 @@ def check(context: typer.Context, dataset: Data, format: Format = None, output: 
 
     from kbkit.benchmarks.ska import instances, statements
     from kbkit.benchmarks.ska.solve import Solver
-    from kbkit.display.render import write
+    from kbkit.display import render
 
+    render.check(format, output)
     failed: list[tuple[str, str, str]] = []
-    checked = without = redundant = 0
-    with Solver() as solver:
-        for one in instances.scan(dataset):
+    checked = without = spare = 0
+    with Solver() as solver, counting(context, "instances") as progress:
+        for number, one in enumerate(instances.scan(dataset), 1):
+            progress(number)
             if not one.provenance.sql:
                 without += 1
                 continue
             checked += 1
-            failed += [(one.id, one.form, problem) for problem in statements.check(one, solver)]
-            redundant += len(statements.redundant(one, solver))
-    lines = [f"{counted(checked, 'instance')} checked, {len({name for name, _, _ in failed}):,} with failures"]
+            problems = statements.check(one, solver)
+            failed += [(one.id, one.form, problem) for problem in problems]
+            spare += len(statements.redundant(one, solver)) if redundant and not problems else 0
+    names = {name for name, _, _ in failed}
+    lines = [f"{counted(checked, 'instance')} checked, {len(names):,} with failures"]
     lines += [f"{counted(without, 'instance')} without a query"] if without else []
-    lines += [f"{counted(redundant, 'positive unit')} of which each could be missing: answers with several derivations"]
+    if redundant:
+        lines += [f"{counted(spare, 'positive unit')} of which each could be missing: answers with several derivations"]
     if failed or format or output:
         columns = {"instance": pl.String, "form": pl.String, "problem": pl.String}
-        write(pl.DataFrame(failed, schema=columns, orient="row"), format, output)
+        render.write(pl.DataFrame(failed, schema=columns, orient="row"), format, output)
     note(context, lines)
     if failed:
-        hint = ("Delete their lines in instances.jsonl, or run ", Option("replace"), " of ska make")
-        raise KbError(f"Statements fail in {counted(len({name for name, _, _ in failed}), 'instance')}", *hint)
+        hint = ("Delete their lines in instances.jsonl, or make the dataset again with ", Option("replace"))
+        raise KbError(f"Statements fail in {counted(len(names), 'instance')}", *hint)

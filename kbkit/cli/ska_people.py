@@ -10,7 +10,8 @@ import typer
 from kbkit.cli.asking import choice
 from kbkit.cli.commands import add
 from kbkit.cli.options import DatasetOutput, Format, Output, Rater, Raters, Seed, counted, note
-from kbkit.cli.ska_scores import Data
+from kbkit.cli.ska_options import Data, Instances
+from kbkit.errors import Command, KbError, Option, UnknownNameError
 
 if TYPE_CHECKING:
     from kbkit.benchmarks.ska.annotate import Annotation
@@ -29,7 +30,7 @@ def annotate(
     context: typer.Context,
     dataset: Data,
     rater: Rater,
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Number of instances (0: all).")] = 0,
+    limit: Instances = 0,
     seed: Seed = 0,
 ) -> None:
     """Mark the units that answers need, in the terminal.
@@ -100,7 +101,7 @@ def review(
     context: typer.Context,
     dataset: Data,
     rater: Rater,
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Number of instances (0: all).")] = 20,
+    limit: Instances = 20,
     rows: Annotated[int, typer.Option("--rows", metavar="N", min=1, help="Synthesized rows per instance.")] = 10,
     seed: Seed = 0,
 ) -> None:
@@ -116,6 +117,8 @@ def review(
     files = module.files(dataset)
     done = files.of(rater)
     waiting = module.sampled(instances.read(dataset), limit, rows, seed)
+    if not waiting:
+        raise KbError(f"No synthesized rows in {dataset}", "Run ", Command("ska make"), " with a form that has tables")
     left = [(one, units) for one, units in waiting if any((one.id, unit.id) not in done for unit in units)]
     finished = len(waiting) - len(left)
     note(context, [f"{counted(finished, 'instance')} of {len(waiting):,} reviewed; q ends the session"])
@@ -179,11 +182,20 @@ def revise(context: typer.Context, dataset: Data, output: DatasetOutput, raters:
     from kbkit.benchmarks.ska import instances
     from kbkit.benchmarks.ska import review as reviews
 
+    if output.resolve() == dataset.resolve():
+        raise KbError(f"{output} is the dataset itself", "Choose another folder with ", Option("output"))
     loaded = instances.read(dataset)
-    chosen = set(raters or ())
-    by_rater = {name: own for name, own in annotations.files(dataset).all().items() if not chosen or name in chosen}
-    verdicts = reviews.judged(loaded, (one for own in reviews.files(dataset).all().values() for one in own.values()))
-    kept, left_out = annotations.apply(reviews.without_unsafe(loaded, verdicts), by_rater)
+    given, marks = annotations.files(dataset).all(), reviews.files(dataset).all()
+    if unknown := set(raters or ()) - given.keys() - marks.keys():
+        raise UnknownNameError("rater", min(unknown), sorted({*given, *marks}))
+    if not given and not marks:
+        raise KbError(f"No annotations or reviews in {dataset}", "Run kbkit ska annotate or kbkit ska review first")
+    chosen = set(raters or {*given, *marks})
+    given = {name: own for name, own in given.items() if name in chosen}
+    verdicts = reviews.judged(loaded, (one for name in chosen for one in marks.get(name, {}).values()))
+    kept, left_out = annotations.apply(reviews.without_unsafe(loaded, verdicts), given)
+    if not kept:
+        raise KbError("All instances are left out by their annotations", "Use other ", Option("raters"))
     path = instances.write(output, kept)
     lines = [f"{path}: {counted(len(kept), 'instance')}"]
     if verdicts:

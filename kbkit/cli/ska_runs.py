@@ -14,7 +14,8 @@ from kbkit.cli import ska_scores
 from kbkit.cli.commands import add
 from kbkit.cli.models import Budget, Llm, Price, Prompts, Workers, opened
 from kbkit.cli.options import Format, Restart, Seed, counted, note
-from kbkit.cli.ska_scores import Data, check_tables, counting, show
+from kbkit.cli.ska_options import Data, Form, Setting, Testbed, Testbeds
+from kbkit.cli.ska_scores import check_tables, counting, show
 from kbkit.cli.tables import Table
 from kbkit.errors import KbError, Option
 
@@ -25,26 +26,6 @@ if TYPE_CHECKING:
     from kbkit.benchmarks.ska.testbeds import Record, Report
     from kbkit.llm.calls import Calls
 
-Testbeds = Annotated[
-    Path | None,
-    typer.Option("--testbeds", metavar="FOLDER", help="Folder of the testbeds (default: DATASET/testbeds)."),
-]
-Testbed = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--testbed", metavar="NAME", help="Testbed: noise, order, integration or rejection (default: all); repeatable."
-    ),
-]
-Setting = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--setting", metavar="NAME", help="Setting of a testbed: 4k, prefix, 2, ... (default: all); repeatable."
-    ),
-]
-Form = Annotated[
-    list[str] | None,
-    typer.Option("--form", metavar="NAME", help="Form: kg, table, kg+text or table+text (default: all); repeatable."),
-]
 _LISTED = 3
 
 
@@ -88,8 +69,6 @@ def testbed(
     digest = running.digest(dataset)
     with counting(context, "testbeds") as progress:
         made, report = testbeds.make(scan(dataset), digest, further=size or (), seed=seed, progress=progress)
-    if not made:
-        raise KbError(f"No instances in {dataset}", "The file has no lines")
     target = folder or dataset / running.FOLDER
     files = testbeds.write(target, made, report)
     note(context, _testbed_lines(report))

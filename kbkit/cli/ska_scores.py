@@ -12,6 +12,7 @@ import typer
 
 from kbkit.cli.commands import add
 from kbkit.cli.options import Format, Output, PerQuery, Plot, draw, note, on_screen
+from kbkit.cli.ska_options import Data
 from kbkit.cli.tables import Table
 from kbkit.errors import KbError
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
     from kbkit.benchmarks.ska.evaluate import Run
     from kbkit.benchmarks.ska.stats import Statistics
-
-Data = Annotated[Path, typer.Argument(metavar="DATASET", help="Folder of the dataset, with instances.jsonl.")]
 
 
 def register(ska: typer.Typer) -> None:

@@ -14,7 +14,8 @@ import json
 import re
 import tempfile
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -177,7 +178,8 @@ class Tables:
         cursor = self._cursor()
         try:
             _register(cursor, frames or {})
-            return to_frame(cursor.sql(text, params=dict(params or {})).to_arrow_table())
+            with _interrupts():
+                return to_frame(cursor.sql(text, params=dict(params or {})).to_arrow_table())
         finally:
             cursor.close()
 
@@ -185,7 +187,8 @@ class Tables:
         """Run one of kbkit's own queries and return its rows as tuples."""
         cursor = self._cursor()
         try:
-            return cursor.execute(text, dict(params or {})).fetchall()
+            with _interrupts():
+                return cursor.execute(text, dict(params or {})).fetchall()
         finally:
             cursor.close()
 
@@ -212,6 +215,17 @@ class Tables:
             cursor = self._con.cursor()
         cursor.execute("USE kb")
         return cursor
+
+
+@contextmanager
+def _interrupts() -> Iterator[None]:
+    """Raise ``KeyboardInterrupt`` for the error that DuckDB raises in the main thread on Ctrl-C."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":
+            raise KeyboardInterrupt from None
+        raise
 
 
 def _register(cursor: duckdb.DuckDBPyConnection, frames: Mapping[str, pl.DataFrame]) -> None:

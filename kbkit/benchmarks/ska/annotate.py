@@ -40,7 +40,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Annotation:
-    """What a person says of an instance: a verdict, the ids of the ``units`` that the answers need, the time taken."""
+    """An annotation of an instance: a verdict, the ids of the ``units`` that the answers need, the time taken."""
 
     instance: str
     verdict: str
@@ -160,7 +160,7 @@ def apply(
 
 
 def _with_positive(instance: Instance, chosen: set[str]) -> Instance:
-    """Return an instance with other positive units; the query stays, as it says what the question means."""
+    """Return an instance with other positive units; the query stays, because the question has the same meaning."""
     positive = [unit for unit in instance.units if unit.id in chosen]
     noise = [unit for unit in instance.units if unit.id not in chosen]
     provenance = replace(instance.provenance, evidence="people")

@@ -61,10 +61,10 @@ class Baseline:
 
 
 def facts(units: Sequence[Unit]) -> list[Fact]:
-    """Return units as the baseline may see them, in an order that says nothing."""
+    """Return units as the baseline may see them, in an order without information."""
     shown = []
     for unit in units:
-        ends = [unit.content[0], unit.content[-1]]  # names, where a source says nothing of nodes
+        ends = [unit.content[0], unit.content[-1]]  # names, where a source names no nodes
         if unit.kind == TRIPLE:
             ends = [unit.source[0], unit.source[-1]] if len(unit.source) == 3 else ends
         elif unit.kind == PASSAGE:

@@ -15,11 +15,12 @@ from typing import Any
 from kbkit.benchmarks.dataset import json_lines
 from kbkit.benchmarks.rows import from_json, to_json
 from kbkit.directory.files import write_files
-from kbkit.errors import BadInputError, KbError
+from kbkit.errors import BadInputError, Command, KbError
 
 FILE = "instances.jsonl"
 FORMS = ("kg", "table", "kg+text", "table+text")
 """The forms of structured knowledge, in the order of the paper's tables."""
+_MAKE = "Run ", Command("ska make"), " to make a dataset"
 TRIPLE, ROW, PASSAGE = KINDS = ("triple", "row", "passage")
 
 
@@ -28,11 +29,11 @@ class Unit:
     """A unit of knowledge: a ``triple``, a ``row`` or a ``passage``.
 
     ``content`` is what a model reads: head, relation and tail; the cells of a row, in the order of the header; the
-    title and the text of a passage. ``source`` says where it comes from: for a triple the head (``type#key``), the
+    title and the text of a passage. ``source`` is where it comes from: for a triple the head (``type#key``), the
     relation and the tail (``type#key``; empty for the value of an attribute); for a row the table and the position in
-    it; for a passage the node (``type#key``), the field and its position. ``position`` is the place of a row in the
-    full table, synthesized rows included. ``synthesized`` names what made a row (a model, or ``rule``), and ``check``
-    the result of its check.
+    it; for a passage the node (``type#key``), the field and its position (empty for texts that cells link to).
+    ``position`` is the place of a row in the full table, synthesized rows included. ``synthesized`` names what made a
+    row (a model, or ``rule``), and ``check`` the result of its check.
     """
 
     id: str
@@ -54,9 +55,10 @@ class Provenance:
     """Where an instance comes from.
 
     ``dataset`` and ``question_id`` name the source of the question, ``kb`` the KB, ``table`` the table. ``evidence``
-    says how the positive units were found: ``derivations`` of an ``expression``, the rows that a ``sql`` query uses, a
-    published ``trace``, ``cells`` that match, a ``model``, or ``people``. ``sql`` is the question as a query over the
-    units (empty if there is none). ``topics`` are the nodes (``type#key``) or cells that the question names.
+    is how the positive units were found: ``derivations`` of an ``expression``, the rows that a ``sql`` query uses, a
+    published ``trace``, ``cells`` that match, the shortest ``paths`` from topics to answers, a ``model``, or
+    ``people``. ``sql`` is the question as a query over the units (empty if there is none). ``topics`` are the nodes
+    (``type#key``) or cells that the question names. ``aliases`` are other names of answers, by answer.
     """
 
     dataset: str
@@ -100,7 +102,9 @@ class Instance:
             return [known[name] for name in ids]
         except KeyError as error:
             message = f"Instance {self.id} has no unit {error.args[0]!r}"
-            raise KbError(message, "The testbeds were made of other instances: make them again") from None
+            raise KbError(
+                message, "The testbeds were made from other instances: run ", Command("ska testbed DATASET"), " again"
+            ) from None
 
 
 def numbered(units: Sequence[Unit], letter: str) -> list[Unit]:
@@ -123,11 +127,17 @@ def read(path: Path) -> list[Instance]:
     return list(scan(path))
 
 
+def file_of(dataset: Path) -> Path:
+    """Return the file of instances of a folder, or the file itself. Raises :class:`KbError` if it does not exist."""
+    path = dataset / FILE if dataset.is_dir() else dataset
+    if not path.is_file():
+        raise KbError(f"{path} does not exist", *_MAKE)
+    return path
+
+
 def scan(path: Path) -> Iterator[Instance]:
-    """Read instances one at a time; see :func:`read`."""
-    path = path / FILE if path.is_dir() else path
-    if not path.exists():
-        raise KbError(f"{path} does not exist", "Use a folder that holds instances.jsonl")
+    """Read instances one at a time; see :func:`read`. Raises :class:`KbError` if there are none."""
+    path = file_of(path)
     seen: set[str] = set()
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
@@ -137,18 +147,27 @@ def scan(path: Path) -> Iterator[Instance]:
                     raise BadInputError(f"Duplicate instance {instance.id!r} in {path}, line {number}")
                 seen.add(instance.id)
                 yield instance
+    if not seen:
+        raise KbError(f"No instances in {path}", *_MAKE)
 
 
 def _instance(line: bytes, where: str) -> Instance:
-    """Read one instance and check its form, the kinds of its units and its unit ids."""
+    """Read one instance and check its form, its header, and the ids, kinds and parts of its units."""
     try:
         value = json.loads(line)
+        if b"\\ud" in line.lower():
+            json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise BadInputError(f"Unpaired surrogate (invalid Unicode) in {where}") from None
     except (ValueError, RecursionError):
         raise BadInputError(f"Invalid JSON in {where}") from None
     instance = _from_json(value, where)
     if instance.form not in FORMS:
         raise BadInputError(f"Unknown form {instance.form!r} in {where}", f"Use {', '.join(FORMS)}")
+    if len({name.casefold() for name in instance.header}) < len(instance.header):
+        raise BadInputError(f"Duplicate column in the header in {where}", "Names must differ regardless of case")
     ids: set[str] = set()
+    sources = {TRIPLE: 3, ROW: 0, PASSAGE: 2} if instance.provenance.sql else dict.fromkeys(KINDS, 0)
     lengths = {TRIPLE: 3, ROW: len(instance.header), PASSAGE: 2}
     for unit in instance.units:
         if unit.kind not in KINDS:
@@ -158,6 +177,8 @@ def _instance(line: bytes, where: str) -> Instance:
         if len(unit.content) != lengths[unit.kind]:
             message = f"Unit {unit.id} in {where} has {len(unit.content)} parts instead of {lengths[unit.kind]}"
             raise BadInputError(message)
+        if len(unit.source) < sources[unit.kind]:
+            raise BadInputError(f"Unit {unit.id} in {where} has no source", "The query of the instance needs it")
         ids.add(unit.id)
     return instance
 

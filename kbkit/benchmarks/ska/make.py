@@ -25,6 +25,7 @@ from kbkit.benchmarks.ska.published.make import PublishedSettings
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.tables import by_models, noise
 from kbkit.benchmarks.ska.tables import make as table_maker
+from kbkit.benchmarks.ska.tables.data import holds_tables
 from kbkit.directory.files import write_files
 from kbkit.errors import BadInputError, KbError, Option, UnknownNameError
 from kbkit.kb import KnowledgeBase
@@ -159,10 +160,13 @@ class _Run:
         for number, kb in enumerate(self.kbs):
             wanted = -(-(self.settings.count - len(found)) // (len(self.kbs) - number))
             if wanted:
+                known = reasons.total()
                 try:
                     found += self._instances(kb, form, wanted, reasons)
+                except BadInputError:
+                    raise  # of a file of questions, not of the KB
                 except KbError as error:
-                    reasons[error.message] += 1
+                    reasons.update([error.message] if reasons.total() == known else [])
         if form not in _GRAPH_FORMS and self.calls:
             with Solver() as solver:
                 found = by_models.with_models(found, self.calls, self.settings.model_rows, solver)
@@ -180,7 +184,7 @@ class _Run:
             return self._published(kb, files, form, wanted, reasons)
         units, seed = self.settings.units, self.settings.seed
         if form in _GRAPH_FORMS:
-            if not datasets and not self.settings.forms and "table_rows" in kb.schema.extra_tables:
+            if not datasets and not self.settings.forms and holds_tables(kb):
                 return []  # its nodes are rows and pages of tables
             return graph_maker.make(
                 kb,
@@ -234,7 +238,7 @@ class _Run:
             ]
             if self.calls:
                 found, rounds = positive.annotate(self.calls, found)
-                reasons["the positive units do not derive all answers, as a model says"] += (
+                reasons["the positive units do not derive all answers, according to the model"] += (
                     rounds[-1].none + rounds[-1].some + rounds[-1].invalid
                 )
             self._made[key] = found, +reasons

@@ -1,6 +1,6 @@
 """Review of synthesized rows by people (section 3.2.3 of the paper): rows that are unsafe are deleted.
 
-A verdict says of a synthesized row whether it is safe: whether the answers of the question stay the same with it. The
+A verdict is whether a synthesized row is safe: whether the answers of the question stay the same with it. The
 file of a reviewer is ``review/NAME.jsonl`` in the folder of the dataset.
 """
 
@@ -22,7 +22,7 @@ FOLDER = "review"
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a reviewer says of a synthesized row: the instance, the id of the unit, and whether it is safe."""
+    """A reviewer's verdict on a synthesized row: the instance, the id of the unit, and whether it is safe."""
 
     instance: str
     unit: str

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from kbkit.benchmarks.dataset import writing
 from kbkit.benchmarks.pipeline import Row, Table, busy
 from kbkit.benchmarks.ska import prompts
-from kbkit.benchmarks.ska.instances import FILE, Instance, Unit, scan
+from kbkit.benchmarks.ska.instances import Instance, Unit, file_of, scan
 from kbkit.benchmarks.ska.rendering import inputs
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.testbeds import REJECTION, Record, Report
@@ -55,7 +55,7 @@ class Answered(Row):
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a system says about a record; see :class:`Answered`."""
+    """The prediction of a system for a record; see :class:`Answered`."""
 
     predicted: list[str] | None
     reply: str = ""
@@ -157,24 +157,21 @@ class Instances:
 
 
 def _other_instances(what: str) -> KbError:
-    return KbError(f"The testbeds were made of other instances: {what}", *_MAKE)
+    return KbError(f"The testbeds were made from other instances: {what}", *_MAKE)
 
 
 _MAKE = "Run ", Command("ska testbed DATASET"), " again"
 
 
 def check(dataset: Path, report: Report) -> None:
-    """Raise :class:`KbError` if the instances of a dataset are not those that the testbeds were made of."""
+    """Raise :class:`KbError` if the instances of a dataset are not those that the testbeds were made from."""
     if report.dataset and report.dataset != digest(dataset):
         raise _other_instances(f"{dataset} has changed")
 
 
 def digest(dataset: Path) -> str:
     """Return a hash of the instances of a dataset. Raises :class:`KbError` if there are none."""
-    path = dataset / FILE if dataset.is_dir() else dataset
-    if not path.is_file():
-        raise KbError(f"{path} does not exist", "Run ", Command("ska make"), " to make a dataset")
-    return str(fingerprint(path)["sha256"])
+    return str(fingerprint(file_of(dataset))["sha256"])
 
 
 def path_of(folder: Path, name: str) -> Path:

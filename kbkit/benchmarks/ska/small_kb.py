@@ -29,7 +29,7 @@ _KIND = "row"
 """Node type of rows whose key column has no usable name."""
 _GENERAL = frozenset({"", "name", "names", "title", "label", "item", "entity"})
 _SHORT = 3
-"""Number of words up to which the title of a table says what its rows are."""
+"""Number of words up to which the title of a table names its rows."""
 _MAX_LINK = 60
 """Characters of a cell up to which it can be the name of a node."""
 

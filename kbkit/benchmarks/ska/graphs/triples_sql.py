@@ -31,7 +31,7 @@ from kbkit.answers.to_sql import constant_sql
 from kbkit.schema import Schema, literal
 
 SEPARATOR = r"[^\pL\pN]+"
-"""What stands between words (a regular expression)."""
+"""The characters between words (a regular expression)."""
 _WORDS = f"' ' || regexp_replace(lower(text), '{SEPARATOR}', ' ', 'g') || ' '"
 _NUMBERS = ("BIGINT", "INTEGER", "DOUBLE", "FLOAT")
 

@@ -31,7 +31,7 @@ _VALUE_SHARE, _PASSAGE_SHARE = 0.25, 0.2
 """Shares of the noise that are values of attributes and, with texts, passages."""
 _WORD = re.compile(r"[^\W_]+")
 _CODE = re.compile(r"[A-Z]\d+")
-"""Names of relations that say nothing (``P31``), for which the label is shown."""
+"""Names of relations without meaning (``P31``), for which the label is shown."""
 
 PASSAGES = {"node": pl.Int32, "field": pl.String, "position": pl.Int64, "text": pl.String}
 
@@ -144,7 +144,7 @@ class Drafts:
         near = self._near(draft, rng)
         triples = pl.concat([near, *self._around(draft, near, noise_units, rng)]).unique(maintain_order=True)
         triples = triples.join(draft.triples, on=list(TRIPLES), how="anti", maintain_order="left")
-        # A triple between the same nodes the other way round may say the same: hypernym and hyponym.
+        # A triple between the same nodes in the other direction may have the same meaning: hypernym and hyponym.
         turned = draft.triples.select(head="tail", tail="head")
         triples = triples.join(turned, on=["head", "tail"], how="anti", maintain_order="left")
         nodes = np.array(list(dict.fromkeys((*draft.nodes, *_ends(near), *_ends(triples[:noise_units])))), np.int32)
@@ -198,10 +198,10 @@ class Drafts:
     def _without_phrases(
         self, draft: Draft, triples: pl.DataFrame, values: pl.DataFrame, names: pl.DataFrame
     ) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Leave out the noise that repeats what the texts say: triples with a phrase of the question."""
+        """Leave out the noise that repeats the texts: triples with a phrase of the question."""
         phrases = [_WORD.findall(phrase) for phrase in draft.question.phrases]
-        says = names.filter(pl.any_horizontal(_mentions("name", words) for words in phrases))["id"].implode()
-        kept = triples.filter(~(pl.col("head").is_in(says) | pl.col("tail").is_in(says)))
+        mentioned = names.filter(pl.any_horizontal(_mentions("name", words) for words in phrases))["id"].implode()
+        kept = triples.filter(~(pl.col("head").is_in(mentioned) | pl.col("tail").is_in(mentioned)))
         return kept, values.filter(~pl.any_horizontal(_mentions("value", words) for words in phrases))
 
     # -- names --------------------------------------------------------------------------------------------------------
@@ -229,7 +229,7 @@ class Drafts:
         return frame.with_columns(shown.alias("shown"), pl.format("{}#{}", "type", "key").alias("reference"))
 
     def _ambiguous(self, draft: Draft, names: pl.DataFrame) -> str:
-        """Return whose name stands for several nodes: a named node's or an answer's; "" if none."""
+        """Return whether the name of a named node or of an answer is that of several nodes, as a phrase; "" if not."""
         shared = set(names.filter("is_shared")["id"].to_list())
         if shared.intersection(draft.named):
             return "the name of a named node is ambiguous"

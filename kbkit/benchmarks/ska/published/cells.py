@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from kbkit.benchmarks.evidence import folded
 from kbkit.benchmarks.ska.published import rules
-from kbkit.benchmarks.ska.published.words import WORDS
+from kbkit.benchmarks.ska.published.words import WORDS, words
+from kbkit.benchmarks.ska.tables import fit
+from kbkit.benchmarks.ska.tables.data import TableData
 from kbkit.measures.lists import normalize
 from kbkit.schema import literal, quote
 
@@ -34,7 +35,7 @@ _MIN_STEM, _MAX_ENDING = 5, 3
 
 _COUNTED = re.compile(r"\b(how many|number of|amount of|count of)\b")
 _TOTAL = re.compile(r"\b(in total|total(?= (number|amount|count)\b))", re.IGNORECASE)
-"""Says nothing where one row is meant: *the total number of helipads at Hama*."""
+"""Without meaning where one row is meant: *the total number of helipads at Hama*."""
 
 
 class Named(NamedTuple):
@@ -58,27 +59,24 @@ class Found:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table of text with its id; ``rows`` have as many cells as the header."""
+    """The words of the header and the cells of a ``table``."""
 
-    id: str
-    title: str
-    header: list[str]
-    rows: list[list[str]]
+    table: TableData
 
     @cached_property
     def words(self) -> list[list[tuple[str, ...]]]:
         """The words of each cell, by row."""
-        return [[words(cell) for cell in row] for row in self.rows]
+        return [[words(cell) for cell in row] for row in self.table.rows]
 
     @cached_property
     def names(self) -> list[tuple[str, ...]]:
         """The words of the header."""
-        return [words(name) for name in self.header]
+        return [words(name) for name in self.table.header]
 
     @cached_property
     def values(self) -> list[list[str]]:
         """The cells in normal form, by row."""
-        return [[normalize(cell) for cell in row] for row in self.rows]
+        return [[normalize(cell) for cell in row] for row in self.table.rows]
 
     @cached_property
     def spans(self) -> dict[tuple[str, ...], dict[int, set[int]]]:
@@ -89,12 +87,6 @@ class Grid:
                 for start, end in _ranges(len(cell)):
                     found.setdefault(cell[start:end], {}).setdefault(column, set()).add(number)
         return found
-
-
-def words(text: str) -> tuple[str, ...]:
-    """Return the words of a text without case, accents, punctuation and thousands separators."""
-    text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
-    return tuple(" ".join(folded([text])).split())
 
 
 def _ranges(count: int) -> Iterator[tuple[int, int]]:
@@ -131,7 +123,7 @@ class _Asked:
 
     def sums_up(self, rows: Iterable[int]) -> bool:
         """Return whether one of the rows sums up the others."""
-        return any(rules.is_summary(self.grid.rows[row]) for row in rows)
+        return any(fit.is_summary(self.grid.table.rows[row]) for row in rows)
 
 
 def find(question: str, answers: Sequence[str], grid: Grid, *, counts: bool = True) -> Found | str:
@@ -145,7 +137,7 @@ def find(question: str, answers: Sequence[str], grid: Grid, *, counts: bool = Tr
     wanted = {normalize(answer) for answer in answers} - {""}
     if counts and (counted := _count(asked, sorted(wanted))):
         return counted
-    columns = [c for c in range(len(grid.header)) if wanted <= {row[c] for row in grid.values}]
+    columns = [c for c in range(len(grid.table.header)) if wanted <= {row[c] for row in grid.values}]
     if not wanted or not columns:
         is_computed = bool(rules.words_of_question(asked.words, question))
         return rules.ARITHMETIC if is_computed else rules.NO_ANSWER
@@ -177,8 +169,8 @@ def _look_up(asked: _Asked, wanted: set[str], columns: Sequence[int], *, is_tota
     [(rows, (column, choice))] = options.items()
     chosen = sorted(rows)
     where, topics = _where(asked, choice)
-    sql = f"SELECT DISTINCT {quote(grid.header[column])} FROM table_rows WHERE {where}"
-    return Found(chosen, list(dict.fromkeys(grid.rows[row][column] for row in chosen)), sql, topics)
+    sql = f"SELECT DISTINCT {quote(grid.table.header[column])} FROM table_rows WHERE {where}"
+    return Found(chosen, list(dict.fromkeys(grid.table.rows[row][column] for row in chosen)), sql, topics)
 
 
 def _count(asked: _Asked, wanted: Sequence[str]) -> Found | None:
@@ -194,7 +186,7 @@ def _count(asked: _Asked, wanted: Sequence[str]) -> Found | None:
         return None
     choice, rows = asked.readings[0]
     rest = [word for word in asked.rest if word not in WORDS.counting]
-    general = WORDS.stop | (WORDS.general - WORDS.outcomes) | set(words(asked.grid.title))
+    general = WORDS.stop | (WORDS.general - WORDS.outcomes) | set(words(asked.grid.table.title))
     used = {word for c in choice for word in asked.grid.names[c]}
     if rules.words_of_question(rest, "") or any(word not in general and not _like(word, used) for word in rest):
         return None
@@ -219,9 +211,9 @@ def _where(asked: _Asked, choice: Sequence[int]) -> tuple[str, list[str]]:
     conditions = []
     topics: list[str] = []
     for one, c in zip(asked.named, choice, strict=True):
-        cells = list(dict.fromkeys(asked.grid.rows[row][c] for row in sorted(one.rows[c])))
+        cells = list(dict.fromkeys(asked.grid.table.rows[row][c] for row in sorted(one.rows[c])))
         topics += cells
-        conditions.append(f"{quote(asked.grid.header[c])} IN ({', '.join(map(literal, cells))})")
+        conditions.append(f"{quote(asked.grid.table.header[c])} IN ({', '.join(map(literal, cells))})")
     return " AND ".join(dict.fromkeys(conditions)), list(dict.fromkeys(topics))
 
 
@@ -244,20 +236,20 @@ def named_cells(asked: tuple[str, ...], grid: Grid) -> list[Named]:
             continue
         whole = frozenset(c for c, rows in by_column.items() if all(grid.words[r][c] == part for r in rows))
         has_whole = frozenset(c for c, rows in by_column.items() if any(grid.words[r][c] == part for r in rows))
-        if not _tells(part, has_whole, grid):
+        if not _identifies(part, has_whole, grid):
             continue
         rows = {
             c: frozenset(r for r in rows if grid.words[r][c] == part) if c in has_whole else frozenset(rows)
             for c, rows in by_column.items()
             if _fits(part, c, c in has_whole, rows, grid)
         }
-        rows = {c: r for c, r in rows.items() if len(r) < len(grid.rows)}
+        rows = {c: r for c, r in rows.items() if len(r) < len(grid.table.rows)}
         if rows:
             found.append(Named(start, end, rows, whole))
     return sorted(found)
 
 
-def _tells(part: tuple[str, ...], whole: frozenset[int], grid: Grid) -> bool:
+def _identifies(part: tuple[str, ...], whole: frozenset[int], grid: Grid) -> bool:
     """Return whether words can name a cell: not only stop words, words of headers, or general ones."""
     if all(word in WORDS.stop or (len(word) == 1 and not word.isdigit()) for word in part):
         return False
@@ -270,7 +262,7 @@ def _fits(part: tuple[str, ...], column: int, is_whole: bool, rows: set[int], gr
     if is_whole:
         return True
     if all(word.isdigit() for word in part):
-        return len(part) == 1 and len(part[0]) == 4 and not any(_is_number(grid.rows[r][column]) for r in rows)
+        return len(part) == 1 and len(part[0]) == 4 and not any(_is_number(grid.table.rows[r][column]) for r in rows)
     return True
 
 
@@ -297,7 +289,7 @@ def _fault(asked: _Asked, column: int) -> str:
     if not _asks_for(asked.text, asked.rest, name):
         return NO_COLUMN
     known = WORDS.stop | WORDS.general
-    explained = {word for header in asked.grid.names for word in header} | set(words(asked.grid.title))
+    explained = {word for header in asked.grid.names for word in header} | set(words(asked.grid.table.title))
     unexplained = [word for word in asked.rest if word not in known and not _like(word, explained)]
     return UNEXPLAINED if len(unexplained) > _MAX_UNEXPLAINED else ""
 
@@ -314,7 +306,7 @@ def _asks_for(question: str, rest: Sequence[str], name: Sequence[str]) -> bool:
 
 
 def asked_words(question: str) -> list[str]:
-    """Return the words that say what a question asks for: its first ones, up to a verb."""
+    """Return the words for what a question asks: its first ones, up to a verb."""
     asked = list(words(question))
     ends = [i for i, word in enumerate(asked) if i and word in WORDS.verbs]
     return asked[: ends[0]] if ends and ends[0] < 6 else asked[:4]

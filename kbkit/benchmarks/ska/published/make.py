@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from kbkit.benchmarks.ska.instances import PASSAGE, ROW, TRIPLE, Instance, Provenance, Unit, numbered
+from kbkit.benchmarks.pipeline import Progress
+from kbkit.benchmarks.ska.instances import ROW, TRIPLE, Instance, Provenance, Unit, numbered
 from kbkit.benchmarks.ska.published import cells, hybrid, rules, shortest
 from kbkit.benchmarks.ska.published.cells import Grid
 from kbkit.benchmarks.ska.published.files import HYBRIDQA, ROG, TABLEBENCH, Question, read
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.statements import check
-from kbkit.errors import KbError
+from kbkit.benchmarks.ska.tables import fit
+from kbkit.benchmarks.ska.tables.data import Linked, TableData, holds_tables, stored
+from kbkit.errors import KbError, QueryError
 from kbkit.ingestion.data_tables import unique_names
 from kbkit.kb import KnowledgeBase
 
@@ -27,11 +30,9 @@ _TABLEBENCH_KINDS = frozenset(("", "FactChecking", "NumericalReasoning"))
 NOT_LOOKED_UP = "the question asks for an analysis or a chart"
 
 _UNKNOWN = frozenset((
-    cells.NOTHING_NAMED, cells.AMBIGUOUS, cells.NO_COLUMN, cells.UNEXPLAINED, cells.DIFFERENT, hybrid.NOT_TOLD,
+    cells.NOTHING_NAMED, cells.AMBIGUOUS, cells.NO_COLUMN, cells.UNEXPLAINED, cells.DIFFERENT, hybrid.UNCLEAR,
 ))  # fmt: skip
 """Reasons for which the positive units of a question are unknown, while the question is fit."""
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -65,9 +66,7 @@ def make(
     settings = settings or PublishedSettings()
     reasons: Counter[str] = Counter() if left_out is None else left_out
     questions = read(path)
-    tables = Tables(kb) if kb else None
-    if tables is None and any(question.dataset not in (ROG, TABLEBENCH) for question in questions):
-        raise KbError(f"The questions of {path} need a KB with their tables", "Ingest the tables, and use that KB")
+    tables = _tables(kb, path, questions)
     found: list[Instance] = []
     with Solver() as solver:
         maker = _Maker(tables, settings, solver, kb.directory.path.name if kb else "")
@@ -84,69 +83,46 @@ def make(
     return found
 
 
-class Tables:
-    """The tables of a KB by id, with the passages of their cells; read once.
-
-    Raises :class:`KbError` if the KB holds no tables.
-    """
-
-    def __init__(self, kb: KnowledgeBase) -> None:
-        if "table_rows" not in kb.schema.extra_tables:
-            message = f"{kb.directory.path} holds no tables"
-            raise KbError(message, "Build it with a recipe for tables, such as wikitablequestions, hybridqa or csv")
-        self._kb = kb
-        self._heads = {
-            name: (title, list(header))
-            for name, title, header in kb.tables.rows("SELECT table_id, title, header FROM tables")
-        }
-        self._known: dict[str, tuple[Grid, list[hybrid.Link]]] = {}
-
-    def get(self, name: str) -> tuple[Grid, list[hybrid.Link]] | None:
-        """Return a table and its passages."""
-        if name not in self._heads:
-            return None
-        if name not in self._known:
-            title, header = self._heads[name]
-            rows = self._kb.tables.rows(
-                "SELECT cells FROM table_rows WHERE table_id = $name ORDER BY position", {"name": name}
-            )
-            links = self._kb.tables.rows(
-                "SELECT position, column_number, node, field, title, text FROM passages WHERE table_id = $name"
-                " ORDER BY position, column_number, node, field",
-                {"name": name},
-            )
-            found = [hybrid.Link(*link) for link in links]
-            self._known[name] = Grid(name, title, header, [row for (row,) in rows]), found
-        return self._known[name]
+def _tables(kb: KnowledgeBase | None, path: Path, questions: Sequence[Question]) -> dict[str, Grid]:
+    """Return the tables of a KB that questions are about, by id."""
+    wanted = {question.table for question in questions if question.dataset not in (ROG, TABLEBENCH)}
+    if not wanted:
+        return {}
+    if kb is None:
+        raise KbError(f"The questions of {path} need a KB with their tables", "Ingest the tables, and use that KB")
+    if not holds_tables(kb):
+        message = f"{kb.directory.path} holds no tables"
+        raise KbError(message, "Build it with a recipe for tables, such as wikitablequestions, hybridqa or csv")
+    return {table.id: Grid(table) for table in stored(kb, wanted)}
 
 
 class _Maker:
     """Makes instances of questions."""
 
-    def __init__(self, tables: Tables | None, settings: PublishedSettings, solver: Solver, kb: str) -> None:
+    def __init__(self, tables: Mapping[str, Grid], settings: PublishedSettings, solver: Solver, kb: str) -> None:
         self._tables, self._settings, self._solver, self._kb = tables, settings, solver, kb
 
     def instance(self, question: Question) -> Instance | str:
         """Return the instance of a question, or the reason why there is none."""
         if question.dataset == ROG:
             return self._graph(question)
-        found = self._find_table(question)
-        if isinstance(found, str):
-            return found
-        grid, links = found
-        if reason := rules.size(grid.header, grid.rows) or rules.order_of_table(grid.rows):
+        grid = self._find_table(question)
+        if isinstance(grid, str):
+            return grid
+        table = grid.table
+        if reason := fit.size(table.header, table.rows) or fit.order(table.header, table.rows):
             return reason
         if question.dataset == HYBRIDQA:
-            return self._hybrid(question, grid, links)
-        return self._queried(question, grid, links) if question.sql else self._table(question, grid)
+            return self._hybrid(question, grid)
+        return self._queried(question, table) if question.sql else self._table(question, grid)
 
-    def _find_table(self, question: Question) -> tuple[Grid, list[hybrid.Link]] | str:
-        """Return the table of a question with its passages, or the reason why there is none."""
+    def _find_table(self, question: Question) -> Grid | str:
+        """Return the table of a question, or the reason why there is none."""
         if question.kind not in _TABLEBENCH_KINDS:
             return NOT_LOOKED_UP
         if question.header:
-            return _given(question), []
-        if not question.table or not self._tables:
+            return Grid(_given(question))
+        if not question.table:
             return NO_EVIDENCE
         return self._tables.get(question.table) or UNKNOWN_TABLE
 
@@ -159,75 +135,72 @@ class _Maker:
             answers = answers[0].split(", ")
             found = cells.find(question.text, answers, grid, counts=self._settings.counts)
         if isinstance(found, str):
-            return self._draft(question, grid, answers, [], found)
+            return self._draft(question, grid.table, answers, found)
         aliases = {answer: [own] for answer, own in zip(found.answers, question.answers, strict=False) if answer != own}
         provenance = Provenance(
-            question.dataset, question.id, self._kb, grid.id, "cells", sql=found.sql, topics=found.topics,
+            question.dataset, question.id, self._kb, grid.table.id, "cells", sql=found.sql, topics=found.topics,
             aliases=aliases if len(found.answers) == len(question.answers) == 1 else {},
         )  # fmt: skip
-        instance = self._with_rows(question, grid, found.answers, found.rows, [], [], provenance)
+        table = replace(grid.table, passages=[])  # the question is answered by the rows
+        instance = self._of_table(question, table, found.answers, provenance, rows=found.rows)
         return UNPROVED if check(instance, self._solver) else instance
 
-    def _queried(self, question: Question, grid: Grid, links: Sequence[hybrid.Link]) -> Instance | str:
+    def _queried(self, question: Question, table: TableData) -> Instance | str:
         """Make an instance of a question with a query: a unit is positive if the query finds an answer in it alone."""
-        provenance = Provenance(question.dataset, question.id, self._kb, grid.id, "sql", sql=question.sql)
-        everything = self._with_rows(question, grid, question.answers, [], [], links, provenance)
-        texts = [unit for unit in everything.noise if unit.kind == PASSAGE]
-        positive = {
-            unit.position
-            for unit in everything.noise
-            if unit.kind == ROW and self._solver.answers(everything, [unit, *texts]) & set(question.answers)
-        }
-        used = [
-            link for link, unit in zip(_once(links), (_passage(link) for link in _once(links)), strict=True)
-            if link.row in positive and not self._same_without(everything, unit, positive, texts)
-        ]  # fmt: skip
-        offered = links if used else []  # a question that needs no passage is one over the table alone
-        instance = self._with_rows(question, grid, question.answers, sorted(positive), used, offered, provenance)
+        provenance = Provenance(question.dataset, question.id, self._kb, table.id, "sql", sql=question.sql)
+        answers = set(question.answers)
+        everything = self._of_table(question, table, question.answers, provenance)
+        texts = {(link.node, link.field): link.unit() for link in table.texts}
+        rows = {unit.position: unit for unit in everything.noise if unit.kind == ROW}
+
+        def found(chosen: Iterable[int], without: tuple[str, str] | None = None) -> set[str]:
+            units = [*(rows[row] for row in chosen), *(unit for key, unit in texts.items() if key != without)]
+            return self._solver.answers(everything, units)
+
+        try:
+            positive = [row for row in sorted(rows) if found([row]) & answers]
+            linked = {(link.node, link.field) for link in table.passages if link.row in set(positive)}
+            used = [
+                link for link in table.texts
+                if (link.node, link.field) in linked and found(positive, (link.node, link.field)) != answers
+            ]  # fmt: skip
+        except QueryError as error:
+            return f"the query of question {question.id} fails: {error.message}"
+        if not used:
+            table = replace(table, passages=[])  # a question that needs no passage is one over the table alone
+        instance = self._of_table(question, table, question.answers, provenance, positive, used)
         return UNPROVED if not positive or check(instance, self._solver) else instance
 
-    def _same_without(self, everything: Instance, unit: Unit, positive: set[int], texts: Sequence[Unit]) -> bool:
-        """Return whether the positive rows give the same answers without a passage."""
-        rows = [one for one in everything.noise if one.kind == ROW and one.position in positive]
-        rest = [one for one in texts if one.source != unit.source]
-        return self._solver.answers(everything, [*rows, *rest]) == set(everything.answers)
-
-    def _hybrid(self, question: Question, grid: Grid, links: Sequence[hybrid.Link]) -> Instance | str:
-        found = hybrid.find(question.text, question.answers[0], grid, links, question.nodes)
+    def _hybrid(self, question: Question, grid: Grid) -> Instance | str:
+        found = hybrid.find(question.text, question.answers[0], grid, question.nodes)
         if isinstance(found, str):
-            return self._draft(question, grid, question.answers, links, found)
-        provenance = Provenance(question.dataset, question.id, self._kb, grid.id, "trace")
-        return self._with_rows(question, grid, question.answers, [found.row], [found.link], links, provenance)
+            return self._draft(question, grid.table, question.answers, found)
+        provenance = Provenance(question.dataset, question.id, self._kb, grid.table.id, "trace")
+        return self._of_table(question, grid.table, question.answers, provenance, [found.row], [found.link])
 
-    def _draft(
-        self, question: Question, grid: Grid, answers: Sequence[str], links: Sequence[hybrid.Link], reason: str
-    ) -> Instance | str:
+    def _draft(self, question: Question, table: TableData, answers: Sequence[str], reason: str) -> Instance | str:
         """Return an instance without positive units if the reason is that they are not known, else the reason."""
         if not self._settings.drafts or reason not in _UNKNOWN:
             return reason
-        provenance = Provenance(question.dataset, question.id, self._kb, grid.id)
-        return self._with_rows(question, grid, answers, [], [], links, provenance)
+        return self._of_table(question, table, answers, Provenance(question.dataset, question.id, self._kb, table.id))
 
-    def _with_rows(
+    def _of_table(
         self,
         question: Question,
-        grid: Grid,
+        table: TableData,
         answers: Sequence[str],
-        rows: Sequence[int],
-        used: Sequence[hybrid.Link],
-        links: Iterable[hybrid.Link],
         provenance: Provenance,
+        rows: Sequence[int] = (),
+        used: Sequence[Linked] = (),
     ) -> Instance:
-        """Return the instance with the positive rows and passages; the other rows and passages are noise."""
-        units = [Unit("", ROW, list(cells), [grid.id, str(n)], n) for n, cells in enumerate(grid.rows)]
-        positive = [units[row] for row in rows] + [_passage(link) for link in used]
-        known = {(link.node, link.field) for link in used}
-        noise = [unit for unit in units if unit.position not in set(rows)]
-        noise += [_passage(link) for link in _once(links) if (link.node, link.field) not in known]
-        form = (
-            "table+text" if used or question.dataset == HYBRIDQA or any(u.kind == PASSAGE for u in noise) else "table"
-        )
-        return self._instance(question, form, answers, positive, noise, provenance, grid)
+        """Return the instance with some positive rows and passages; the table's other rows and passages are noise."""
+        units = [Unit("", ROW, row, [table.id, str(n)], n) for n, row in enumerate(table.rows)]
+        positive = [units[row] for row in rows] + [link.unit() for link in used]
+        known, chosen = {(link.node, link.field) for link in used}, set(rows)
+        noise = [unit for unit in units if unit.position not in chosen]
+        noise += [link.unit() for link in table.texts if (link.node, link.field) not in known]
+        form = "table+text" if table.passages or question.dataset == HYBRIDQA else "table"
+        return self._instance(question, form, answers, positive, noise, provenance, table)
 
     # -- graphs -------------------------------------------------------------------------------------------------------
 
@@ -259,32 +232,22 @@ class _Maker:
         positive: Sequence[Unit],
         noise: Sequence[Unit],
         provenance: Provenance,
-        grid: Grid | None = None,
+        table: TableData | None = None,
     ) -> Instance:
         name = f"{question.dataset}-{question.id}"
         order = np.random.default_rng((self._settings.seed, zlib.crc32(name.encode()))).permutation(len(noise))
         kept = order[: self._settings.noise_units] if self._settings.noise_units else order
         return Instance(
             name, form, question.text, list(answers), numbered(positive, "p"), numbered([noise[i] for i in kept], "n"),
-            provenance, grid.title if grid else "", list(grid.header) if grid else [],
+            provenance, table.title if table else "", list(table.header) if table else [],
         )  # fmt: skip
 
 
-def _given(question: Question) -> Grid:
+def _given(question: Question) -> TableData:
     """Return the table that a question brings along, with unique names and cells in all rows."""
     width = len(question.header)
     rows = [[*row[:width], *[""] * (width - len(row))] for row in question.rows]
-    return Grid(question.id, "", unique_names(question.header), rows)
-
-
-def _once(links: Iterable[hybrid.Link]) -> list[hybrid.Link]:
-    """Return the passages without those that another cell links to as well."""
-    found = {(link.node, link.field): link for link in reversed(list(links))}
-    return list(reversed(list(found.values())))
-
-
-def _passage(link: hybrid.Link) -> Unit:
-    return Unit("", PASSAGE, [link.title, link.text], [link.node, link.field, "0"])
+    return TableData(question.id, "", unique_names(question.header), rows, list(range(len(rows))))
 
 
 def _triple(triple: tuple[str, str, str]) -> Unit:

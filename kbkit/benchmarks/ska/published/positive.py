@@ -61,7 +61,7 @@ def check(calls: Calls, instances: Sequence[Instance]) -> list[str]:
 def choose(calls: Calls, instances: Sequence[Instance], derived: Sequence[str]) -> list[Instance]:
     """Return the instances with the positive units that a model chooses; unchanged where its answer is not valid.
 
-    ``derived`` says what the present positive units give.
+    ``derived`` is what the present positive units derive: ``none``, ``some`` or ``all``.
     """
     inputs = []
     for instance, verdict in zip(instances, derived, strict=True):

@@ -14,55 +14,27 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from kbkit.benchmarks.evidence import folded, leaks
-from kbkit.benchmarks.ska.published.words import WORDS
+from kbkit.benchmarks.evidence import leaks
+from kbkit.benchmarks.ska.published.words import WORDS, words
 
-MIN_COLUMNS, MIN_ROWS = 6, 8
-"""Size of the smallest table (section 3.2.1)."""
 NO_ANSWER = "the data do not contain the answer"
 ARITHMETIC = "arithmetic over the table"
 ORDER = "the order of the rows matters"
-ORDERED_TABLE = "the rows of the table depend on each other"
-SMALL = f"the table has fewer than {MIN_COLUMNS} columns or {MIN_ROWS} rows"
 LEAK = "the question contains its answer"
 ONE_SOURCE = "one source is enough"
 
 _COUNTING = re.compile(r"\b(how (many|much|often|long|far|old|tall|big|large)|number of|amount of|count of|times)\b")
 _MEASURED = frozenset(("how long", "how old", "how tall", "how much", "how far", "how big", "how large"))
-_DITTO = frozenset(('"', "''", "″", "〃", "do.", "ditto", "same as above"))
-_SUMMARY = re.compile(r"(?:grand |sub)?totals?:?|averages?:?|sum|overall|mean|career total", re.IGNORECASE)
-_EMPTY_SHARE = 0.2
 _YES_NO = re.compile(r"(is|are|was|were|do|does|did|has|have|had|can|could|will|would) ")
 
 
-def size(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return why a table is too small, or ""."""
-    return SMALL if len(header) < MIN_COLUMNS or len(rows) < MIN_ROWS else ""
-
-
-def is_summary(row: Sequence[str]) -> bool:
-    """Return whether a row sums up the others, which give its values too."""
-    return any(_SUMMARY.fullmatch(cell.strip()) for cell in row[:2])
-
-
-def order_of_table(rows: Sequence[Sequence[str]]) -> str:
-    """Return why the rows of a table depend on each other, or "": cells that stand for the cell above, or are left out.
-
-    A column with running ranks or dates does not make a table dependent, because each row has its own value.
-    """
-    if any(cell.strip().casefold() in _DITTO for row in rows for cell in row):
-        return ORDERED_TABLE
-    names = [row[0].strip() for row in rows if row]
-    return ORDERED_TABLE if names and names.count("") > _EMPTY_SHARE * len(names) else ""
-
-
-def words_of_question(words: Sequence[str], text: str, answer_header: Sequence[str] = ()) -> str:
+def words_of_question(rest: Sequence[str], text: str, answer_header: Sequence[str] = ()) -> str:
     """Return whether the words that a question has beside the cells it names ask for arithmetic or for an order, or "".
 
-    ``words`` are lower-case and without the cells' words; ``text`` is the question. ``answer_header`` are the words of
+    ``rest`` are lower-case and without the cells' words; ``text`` is the question. ``answer_header`` are the words of
     the column of the answer: "how many laps" is no count where the column is called Laps.
     """
-    rest = [word for word in words if word not in answer_header]
+    rest = [word for word in rest if word not in answer_header]
     if _YES_NO.match(text.casefold()):
         return ARITHMETIC
     counted = _COUNTING.search(text.casefold())
@@ -95,16 +67,5 @@ def both_sources(question: str, answers: Sequence[str], cells: Sequence[str], te
     in_texts = all(any(leaks(text, [answer]) for text in texts) for answer in answers)
     if in_cells and in_texts:
         return ONE_SOURCE
-    asked = question_words(question)
-    shown = folded_words(texts if in_cells else cells)
-    return "" if asked & shown else ONE_SOURCE
-
-
-def question_words(text: str) -> set[str]:
-    """Return the words of a text without accents and case."""
-    return {word for name in folded([text]) for word in name.split()}
-
-
-def folded_words(texts: Sequence[str]) -> set[str]:
-    """Return the words of several texts."""
-    return {word for text in texts for word in question_words(text)}
+    shown = {word for text in (texts if in_cells else cells) for word in words(text)}
+    return "" if shown & set(words(question)) else ONE_SOURCE

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from kbkit.benchmarks.evidence import folded
 
 Words = frozenset[str]
 
@@ -35,3 +38,9 @@ def _load() -> QuestionWords:
 
 
 WORDS = _load()
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Return the words of a text without case, accents, punctuation and thousands separators."""
+    text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
+    return tuple(" ".join(folded([text])).split())

@@ -273,7 +273,7 @@ def spoken(name: str) -> tuple[str, str]:
 
 
 def _word(word: str) -> str:
-    """Return a word of a header as it stands within a sentence."""
+    """Return a word of a header as it is written within a sentence."""
     if word.casefold() in _WORDS and word.casefold() not in ("draw", "won", "lost", "played", "d", "w", "l"):
         return _WORDS[word.casefold()] or word
     if word.isupper() and len(word) > 1:

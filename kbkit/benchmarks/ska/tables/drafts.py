@@ -123,7 +123,7 @@ class Drafter:
 
     @staticmethod
     def has_value(column: Column, row: int) -> bool:
-        """Return whether the cell of a row says something."""
+        """Return whether the cell of a row has information."""
         cell = column.cells[row]
         return cell.strip().casefold() not in wording.EMPTY and len(cell) <= 2 * _MAX_KEY and "\n" not in cell
 

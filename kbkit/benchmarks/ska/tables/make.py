@@ -16,11 +16,10 @@ import polars as pl
 
 from kbkit.benchmarks.evidence import Matcher, leaks
 from kbkit.benchmarks.pipeline import Progress
-from kbkit.benchmarks.ska.instances import PASSAGE, ROW, Instance, Provenance, Unit
+from kbkit.benchmarks.ska.instances import ROW, Instance, Provenance, Unit
 from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.statements import check
-from kbkit.benchmarks.ska.tables import data as sources
-from kbkit.benchmarks.ska.tables import wording
+from kbkit.benchmarks.ska.tables import sources, wording
 from kbkit.benchmarks.ska.tables.columns import KEY, NAME
 from kbkit.benchmarks.ska.tables.data import TableData
 from kbkit.benchmarks.ska.tables.drafts import Draft, Drafter
@@ -255,8 +254,7 @@ class _Maker:
         return Unit(f"{letter}{number}", ROW, self.extended.cells(row), [self._table.id, ""], position, RULE, SAFE)
 
     def _passage(self, passage: int, letter: str, number: int) -> Unit:
-        link = self._table.texts[passage]
-        return Unit(f"{letter}{number}", PASSAGE, [link.title, link.text], [link.node, link.field, ""])
+        return self._table.texts[passage].unit(f"{letter}{number}")
 
     def _noise(self, draft: Draft, meeting: set[int], used: set[int]) -> list[Unit]:
         """Return the noise in random order: all original rows or a sample, synthesized rows, and passages."""

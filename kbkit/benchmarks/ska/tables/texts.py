@@ -25,7 +25,7 @@ from kbkit.benchmarks.stark.textual import READER
 _VERBS = ("mentions {}", "mentions {}", "contains the phrase {}", "speaks of {}")
 _PLURAL_VERBS = ("include {}", "contain {}")
 _ROW = "entry"
-"""What a row is called if the table does not say what it is about."""
+"""What a row is called if the subject of the table is unknown."""
 _KINDS = {"cell": 0.45, "narrowed": 0.25, "linked": 0.15, "compared": 0.15}
 _PLACES = frozenset(("country", "continent", "region", "state", "province", "county", "city", "district", "range"))
 _PHRASES = 25
@@ -59,7 +59,7 @@ class TextDrafter:
 
     @cached_property
     def _links(self) -> list[_Links]:
-        """The columns with texts; a title that stands for several nodes is left out."""
+        """The columns with texts; a title of several nodes is left out."""
         nodes: dict[str, set[str]] = {}
         texts: dict[str, list[int]] = {}
         for number, text in enumerate(self._table.texts):
@@ -162,7 +162,7 @@ class TextDrafter:
                 return at, phrases[number]
         return None
 
-    def _told(self, text: tuple[int, ...], answer: str) -> bool:
+    def _gives(self, text: tuple[int, ...], answer: str) -> bool:
         """Return whether passages give the answer."""
         return any(leaks(self._table.texts[t].text, [answer]) for t in text)
 
@@ -177,7 +177,7 @@ class TextDrafter:
         at, phrase = found
         row, texts = links.rows[at], self._passages(links, at, phrase)
         columns = [
-            c for c in self._drafter.asked if self._drafter.has_value(c, row) and not self._told(texts, c.cells[row])
+            c for c in self._drafter.asked if self._drafter.has_value(c, row) and not self._gives(texts, c.cells[row])
         ]
         if not columns:
             return None
@@ -202,7 +202,7 @@ class TextDrafter:
         key = self._drafter.key
         columns = [key, *self._drafter.asked]
         columns = [c for c in columns if c is not links.column and self._drafter.has_value(c, row)
-                   and not self._told(texts, c.cells[row])]  # fmt: skip
+                   and not self._gives(texts, c.cells[row])]  # fmt: skip
         if not columns:
             return None
         column = columns[0] if columns[0] is key and rng.random() < 0.5 else columns[int(rng.integers(len(columns)))]
@@ -235,12 +235,12 @@ class TextDrafter:
                 continue
             useful = [c for c in known if c.mask[[links.rows[one] for one in fit]].sum() == 1]
             texts = self._passages(links, at, phrase)
-            useful = [c for c in useful if not self._told(texts, c.column.cells[row])]
+            useful = [c for c in useful if not self._gives(texts, c.column.cells[row])]
             if not useful:
                 continue
             clause = useful[int(rng.integers(len(useful)))]
             columns = [c for c in self._drafter.asked if c is not clause.column and self._drafter.has_value(c, row)
-                       and not self._told(texts, c.cells[row])]  # fmt: skip
+                       and not self._gives(texts, c.cells[row])]  # fmt: skip
             if not columns:
                 continue
             column = columns[int(rng.integers(len(columns)))]
@@ -274,7 +274,7 @@ class TextDrafter:
         column = numeric[int(rng.integers(len(numeric)))]
         columns = [c for c in self._drafter.asked if c is not column and c.cells[rows[0]] != c.cells[rows[1]]
                    and all(self._drafter.has_value(c, row) for row in rows)
-                   and not any(self._told(texts, c.cells[row]) for row in rows)]  # fmt: skip
+                   and not any(self._gives(texts, c.cells[row]) for row in rows)]  # fmt: skip
         if not columns:
             return None
         asked = columns[int(rng.integers(len(columns)))]

@@ -23,7 +23,7 @@ _MANY_WORDS = 5
 EMPTY = frozenset(
     ("", "-", "–", "—", "?", "n/a", "na", "none", "unknown", "tba", "tbd", "no", "yes", "nil", "null", "x")
 )
-"""Cells that say nothing, in lower case; no question asks for them."""
+"""Cells without information, in lower case; no question asks for them."""
 
 
 @cache
@@ -45,7 +45,7 @@ def listed(parts: Sequence[str]) -> str:
 
 
 def row_noun(table: TableData) -> str:
-    """Return what a row is about, in the singular: *country*; "" if the table does not say."""
+    """Return what a row is about, in the singular: *country*; "" if unknown."""
     if table.noun or table.key is None:
         return table.noun
     noun = re.sub(r" (?:name|title)$", "", table.key.noun)
@@ -57,12 +57,12 @@ def row_noun(table: TableData) -> str:
 
 
 def is_vague(header: str) -> bool:
-    """Return whether a header does not say what kind of thing its names are of: *Name*, *Title*."""
+    """Return whether a header does not show what kind of thing its names are of: *Name*, *Title*."""
     return header.casefold() in _NO_NOUN
 
 
 def called(table: TableData, name: str) -> str:
-    """Return the name of a row as it stands within a sentence."""
+    """Return the name of a row as it is written within a sentence."""
     if table.node_type:
         return entity_name(name, table.node_type, table.article)
     is_title = "title" in (table.key.noun if table.key else "") or name[:1] in "\"'“‘"
@@ -75,7 +75,7 @@ def called(table: TableData, name: str) -> str:
 
 
 def value(text: str) -> str:
-    """Return a value of a column as it stands within a sentence."""
+    """Return a value of a column as it is written within a sentence."""
     return english.quoted(text) if re.match(r"[\W\d]|[a-z]", text) or len(text.split()) > _MANY_WORDS else text
 
 
@@ -123,7 +123,7 @@ def can_ask(column: Column) -> bool:
 
 
 def continued(question: str) -> str:
-    """Return a question as it stands after a phrase: with a small letter, unless it begins with *I*."""
+    """Return a question as it is written after a phrase: with a small letter, unless it begins with *I*."""
     return question if question.startswith("I ") else question[:1].lower() + question[1:]
 
 
