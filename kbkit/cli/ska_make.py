@@ -91,7 +91,7 @@ def _report(made: NewDataset) -> Sequence[str]:
             reasons[reason] = reasons.get(reason, 0) + count
     most = sorted(reasons.items(), key=lambda pair: -pair[1])
     lines += [f"Left out: {count:,}, {reason}" for reason, count in most[:_LISTED]]
-    return [*lines, f"Left out: {len(most) - _LISTED:,} further reasons in dataset.json"] if most[_LISTED:] else lines
+    return [*lines, f"{counted(len(most) - _LISTED, 'further reason')} in dataset.json"] if most[_LISTED:] else lines
 
 
 def check(context: typer.Context, dataset: Data, format: Format = None, output: Output = None) -> None:
@@ -119,7 +119,8 @@ def check(context: typer.Context, dataset: Data, format: Format = None, output: 
             redundant += len(statements.redundant(one, solver))
     lines = [f"{counted(checked, 'instance')} checked, {len({name for name, _, _ in failed}):,} with failures"]
     lines += [f"{counted(without, 'instance')} without a query"] if without else []
-    lines += [f"{counted(redundant, 'positive unit')} of which each could be missing: answers with several derivations"]
+    if redundant:
+        lines.append(f"{counted(redundant, 'positive unit')} not needed alone: their answers have several derivations")
     if failed or format or output:
         columns = {"instance": pl.String, "form": pl.String, "problem": pl.String}
         write(pl.DataFrame(failed, schema=columns, orient="row"), format, output)
