@@ -45,7 +45,9 @@ def counting(context: typer.Context, name: str) -> Iterator[Callable[[int], None
 
 def evaluate(
     context: typer.Context,
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Runs of ska run: files, or folders of them.")],
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN", help="Runs of ska run: files, folders of them, or datasets.")
+    ],
     table: Table = None,
     no_paper: Annotated[bool, typer.Option("--no-paper", help="Leave out the paper's models.")] = False,
     per_query: PerQuery = False,

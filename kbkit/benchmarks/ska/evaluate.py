@@ -14,8 +14,8 @@ import polars as pl
 from kbkit.benchmarks.dataset import run_names
 from kbkit.benchmarks.rows import from_json
 from kbkit.benchmarks.ska import paper
-from kbkit.benchmarks.ska.instances import FORMS
-from kbkit.benchmarks.ska.run import Answered
+from kbkit.benchmarks.ska.instances import FILE, FORMS
+from kbkit.benchmarks.ska.run import FOLDER_OF_RUNS, Answered
 from kbkit.benchmarks.ska.testbeds import (
     GROUPS,
     INTEGRATION,
@@ -74,8 +74,8 @@ class Run:
 
 
 def read_all(paths: Sequence[Path]) -> list[Run]:
-    """Read runs: files, and all files of folders. Systems with the same name are named by paths."""
-    files = [file for path in paths for file in (sorted(path.glob("*.jsonl")) if path.is_dir() else [path])]
+    """Read runs: files, folders of files, and the runs of datasets. Systems with the same name are named by paths."""
+    files = [file for path in paths for file in _files(path)]
     if not files:
         raise KbError(f"No runs in {paths[0]}", "Run ", Command("ska run DATASET"), " to write runs")
     read = [_read(path) for path in dict.fromkeys(files)]
@@ -86,6 +86,12 @@ def read_all(paths: Sequence[Path]) -> list[Run]:
         Run(name, path, settings, rows)
         for name, path, (settings, rows) in zip(names, dict.fromkeys(files), read, strict=True)
     ]
+
+
+def _files(path: Path) -> list[Path]:
+    """Return a file, the files of a folder, or those of the runs of a dataset."""
+    folder = path / FOLDER_OF_RUNS if (path / FILE).is_file() else path
+    return sorted(folder.glob("*.jsonl")) if path.is_dir() else [path]
 
 
 def _read(path: Path) -> tuple[Mapping[str, Any], tuple[Answered, ...]]:
