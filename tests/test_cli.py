@@ -65,7 +65,6 @@ SEVERAL_WORDINGS = {
     "-c": "one query, or several statements",
     "--template": "templates, or whole catalogues",
     "--min-answers": "with or without a default",
-    "--all": "what is left out by default",
 }
 """Options of one meaning whose help differs from command to command, and in which respect."""
 

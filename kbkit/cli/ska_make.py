@@ -85,7 +85,7 @@ def _report(made: NewDataset) -> Sequence[str]:
             reasons[reason] = reasons.get(reason, 0) + count
     most = sorted(reasons.items(), key=lambda pair: -pair[1])
     lines += [f"Left out: {count:,}, {reason}" for reason, count in most[:_LISTED]]
-    return [*lines, f"Left out: {len(most) - _LISTED:,} further reasons in dataset.json"] if most[_LISTED:] else lines
+    return [*lines, f"{counted(len(most) - _LISTED, 'further reason')} in dataset.json"] if most[_LISTED:] else lines
 
 
 def check(
@@ -127,7 +127,7 @@ def check(
     lines = [f"{counted(checked, 'instance')} checked, {len(names):,} with failures"]
     lines += [f"{counted(without, 'instance')} without a query"] if without else []
     if redundant:
-        lines += [f"{counted(spare, 'positive unit')} of which each could be missing: answers with several derivations"]
+        lines.append(f"{counted(spare, 'positive unit')} not needed alone: their answers have several derivations")
     if failed or format or output:
         columns = {"instance": pl.String, "form": pl.String, "problem": pl.String}
         render.write(pl.DataFrame(failed, schema=columns, orient="row"), format, output)

@@ -48,7 +48,7 @@ def annotate(
     waiting = module.tasks(instances.read(dataset), limit, seed)
     left = [one for one in waiting if one.id not in done]
     note(
-        context, [f"{counted(len(waiting) - len(left), 'instance')} of {len(waiting):,} annotated; q ends the session"]
+        context, [f"{len(waiting) - len(left):,} of {counted(len(waiting), 'instance')} annotated; q ends the session"]
     )
     saved = 0
     for position, instance in enumerate(left, len(waiting) - len(left) + 1):
@@ -121,7 +121,7 @@ def review(
         raise KbError(f"No synthesized rows in {dataset}", "Run ", Command("ska make"), " with a form that has tables")
     left = [(one, units) for one, units in waiting if any((one.id, unit.id) not in done for unit in units)]
     finished = len(waiting) - len(left)
-    note(context, [f"{counted(finished, 'instance')} of {len(waiting):,} reviewed; q ends the session"])
+    note(context, [f"{finished:,} of {counted(len(waiting), 'instance')} reviewed; q ends the session"])
     saved = unsafe = 0
     for position, (instance, units) in enumerate(left, finished + 1):
         marked = _ask_unsafe(instance, units, f"{position} of {len(waiting)}")

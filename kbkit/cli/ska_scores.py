@@ -138,8 +138,8 @@ def _sections(found: pl.DataFrame, scored: pl.DataFrame, table: int | None) -> I
     if groups.height:
         yield "Figure 9: F1 by number of positive units, in percent", groups
     for first, testbed in ((5, NOISE), (7, ORDER)):
-        if ours.filter(pl.col("testbed") == testbed).height:
-            spread = scoring.spread(found, testbed)
+        spread = scoring.spread(found, testbed)
+        if spread.filter(pl.col("figures") == scoring.HERE).height:  # of systems with all settings
             yield f"Figure {first}: mean (variance) over the settings, {titles[testbed]}", _wide(spread)
             yield f"Figure {first + 1}: rank correlation of forms across systems", scoring.correlations(spread)
 

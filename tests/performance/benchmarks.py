@@ -1,4 +1,4 @@
-"""Datasets made without a model, as whole commands: STaRK's on the sample, imdb and MAG's shape, QUEST's on imdb."""
+"""Datasets made without a model, as whole commands: STaRK's, QUEST's and SKA-Bench's."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from tests.performance.timing import KBKIT, seconds, watched_command
 
 
 def small(scale: float, engine: str) -> Iterator[Figure]:
-    """200 STaRK queries on the sample, 350 QUEST queries on imdb."""
+    """200 STaRK queries and 200 SKA-Bench instances on the sample, 350 QUEST queries on imdb."""
     with tempfile.TemporaryDirectory() as folder:
         seconds([KBKIT, "demo", "-o", f"{folder}/w.kb"])
         yield _made("stark", f"{folder}/w.kb", f"{folder}/stark", 200, 10.0, "the sample")
+        yield _made("ska", f"{folder}/w.kb", f"{folder}/ska", 50, 40.0, "the sample, for each of four forms")
         if not (SHARED / "imdb").is_dir():
             yield Figure("350 QUEST queries on imdb", note="no data")
             return

@@ -214,7 +214,10 @@ class _Run:
     ) -> list[Instance]:
         """Return instances of published questions, with synthesized rows where they are about tables."""
         made, left_out = self._of_files(kb, tuple(files))
-        reasons.update(left_out)
+        forms = self.settings.forms or FORMS
+        known = {one.form for one in made}
+        if form == next((one for one in forms if one in known), forms[0]):
+            reasons.update(left_out)  # once, not for each form
         found = [one for one in made if one.form == form][:wanted]
         if form in _GRAPH_FORMS:
             return found

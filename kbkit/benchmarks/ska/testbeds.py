@@ -184,13 +184,14 @@ def records(one: Sized, further: Sequence[str] = (), seed: int = SEED) -> Iterat
         if group:
             yield _record(instance, INTEGRATION, group, arranged(instance, fits[0], ORIGINAL, seed), fits[1]), ""
         else:
-            yield None, f"{form}: fewer than 2 {'heterogeneous' if 'text' in form else 'positive'} units"
+            kind = "heterogeneous" if "text" in form else "positive"
+            yield None, f"{form}, {INTEGRATION}: fewer than 2 {kind} units"
     alone = fitting(one, budget(standard), positive=False)
     if alone is not None and alone[0]:
         units = arranged(instance, alone[0], ORIGINAL, seed, positive=False)
         yield _record(instance, REJECTION, ONLY, units, alone[1]), ""
     else:
-        yield None, f"{form}: no noise fits into {standard}"
+        yield None, f"{form}, {REJECTION}: no noise fits into {standard}"
 
 
 def _record(instance: Instance, testbed: str, setting: str, units: list[str], tokens: int) -> Record:
