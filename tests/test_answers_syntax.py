@@ -81,7 +81,7 @@ POSITIONS = {
     "`a": "Column 1",
     "``": "Column 1",
     "@": "Column 2",
-    "x": "Column 2",
+    "@@x": "Column 2",
     # sets
     "a b": "Column 3",
     "a &": "Column 4",

@@ -174,7 +174,7 @@ def test_shapes(kg: list[Instance], text: list[Instance]) -> None:
     assert len(text) == TEXT
     for one in kg:
         assert {unit.kind for unit in one.units} == {TRIPLE}
-        assert len(one.noise) == graph.NOISE_UNITS
+        assert 1_500 < len(one.noise) <= graph.NOISE_UNITS  # the subgraph of some topics is smaller
     for one in text:
         assert sum(unit.kind == TRIPLE for unit in one.units) >= 200
         assert {unit.kind for unit in one.positive} == {TRIPLE, PASSAGE}

@@ -169,7 +169,7 @@ def test_invalid_settings(settings: dict[str, object], error: type[KbError], mes
 def test_forms_that_a_kb_does_not_allow(here: Run, tiny_kb: Path, tmp_path: Path) -> None:
     done = here("ska", "make", tiny_kb, "-o", tmp_path / "out", "--form", "table")
     assert done.returncode == 1
-    assert "No instance of the form table: tables of fewer than 6 columns or 8 rows" in done.stderr
+    assert "No instance of the form table: the table has fewer than 6 columns or 8 rows" in done.stderr
     assert not (tmp_path / "out" / instances.FILE).exists()
     done = here("ska", "make", tiny_kb, "-o", tmp_path / "other", "--questions", tmp_path)
     assert f"{tmp_path} has no queries.jsonl" in done.stderr

@@ -191,12 +191,12 @@ def _print_table(found: pl.DataFrame) -> None:
     from kbkit.benchmarks.convkgyarn.evaluate import as_printed
     from kbkit.display.render import print_table
 
-    names = {
+    shown = as_printed(found).rename({
         "turns": "mean (turn)", "conversations": "mean (conv.)", "na": "NA ratio",
         "interaction": "mode", "disfluency": "disfl.",
-    }  # fmt: skip
+    })  # fmt: skip
     typer.secho("Table 4: means of scores and ratio of NA, general / related", bold=True)
-    print_table(as_printed(found).rename(names), sys.stdout, count=False)
+    print_table(shown, sys.stdout, count=False)
 
 
 def _print_differences(found: pl.DataFrame) -> None:

@@ -130,7 +130,7 @@ def _sections(found: pl.DataFrame, scored: pl.DataFrame, table: int | None) -> I
                 shown = scoring.table(found, testbed, forms)  # long names are broken after the sign
                 yield (
                     f"Table {number}: {titles[testbed]}, in percent{names}",
-                    shown.rename(lambda one: one.replace(" ", "_")),
+                    shown.select(pl.all().name.replace(" ", "_", literal=True)),
                 )
     if table is not None:
         return

@@ -225,7 +225,7 @@ class _Maker:
         positive = [self._row(row, "p", i) for i, row in enumerate(draft.rows)]
         positive += [self._passage(p, "p", len(draft.rows) + i) for i, p in enumerate(draft.passages)]
         instance = Instance(
-            f"{self._form}-{number}",
+            "-".join(filter(None, (self._source, self._form, str(number)))),
             self._form,
             draft.question,
             [],

@@ -17,6 +17,8 @@ from kbkit.benchmarks.ska.solve import Solver
 from kbkit.benchmarks.ska.tables.synthesize import synthesize
 from kbkit.measures.lists import normalize
 
+_QUERIES = 1_000
+"""Queries to find the rows that change the answers, for each instance; rows that are not decided then are rejected."""
 RULE = "rule"
 SAFE = "the condition of the question does not hold (SQL)"
 NO_TERMS = "no answer, and not all terms of the question"
@@ -58,43 +60,58 @@ def extended(
 
 
 def safe(instance: Instance, rows: Sequence[Sequence[str]], solver: Solver) -> list[bool]:
-    """Return for each row whether it can be added to an instance as noise."""
+    """Return for each row whether it can be added to an instance as noise.
+
+    Where the question is a query, rows are rejected that change its answers, or give any in the noise alone. Batches
+    that do are split until the offending rows are found. Rows with all terms of the question come last, because they
+    offend most often: those that are not decided after ``_QUERIES`` queries are rejected.
+    """
     if not instance.provenance.sql:
         return safe_by_terms(instance, rows)
-    units = [Unit(f"s{number}", ROW, list(row)) for number, row in enumerate(rows)]
+    named = _named(instance)
+    order = sorted(range(len(rows)), key=lambda i: any(terms <= set(rows[i]) for terms in named))
+    units = [Unit(f"s{i}", ROW, list(rows[i])) for i in order]
     expected = set(instance.answers)
+    left = _QUERIES
 
     def is_safe(batch: Sequence[Unit]) -> bool:
+        nonlocal left
+        left -= 1
         with_all = solver.answers(instance, [*instance.units, *batch])
-        alone = solver.answers(instance, [*instance.noise, *batch])
-        return with_all == expected and not alone
+        return with_all == expected and not solver.answers(instance, [*instance.noise, *batch])
 
     def search(first: int, last: int) -> list[bool]:
-        """Split a batch that changes the answers until the offending rows are found."""
-        if first == last or is_safe(units[first:last]):
+        if first == last or (left > 0 and is_safe(units[first:last])):
             return [True] * (last - first)
-        if last - first == 1:
-            return [False]
+        if last - first == 1 or left <= 0:
+            return [False] * (last - first)
         middle = (first + last) // 2
         return [*search(first, middle), *search(middle, last)]
 
     found = search(0, len(units))
     kept = [unit for unit, fit in zip(units, found, strict=True) if fit]
-    # Rows that are safe one by one can change the answers together; then none of them is taken.
-    return found if is_safe(kept) else [False] * len(found)
+    if not is_safe(kept):  # rows that are safe one by one can change the answers together
+        return [False] * len(rows)
+    by_row = dict(zip(order, found, strict=True))
+    return [by_row[i] for i in range(len(rows))]
 
 
 def safe_by_terms(instance: Instance, rows: Sequence[Sequence[str]]) -> list[bool]:
     """Return which rows hold neither an answer nor, together, the cells of a positive row that the question names."""
     answers = {normalize(answer) for answer in instance.answers}
-    named = [
-        {cell for cell in unit.content if cell.strip() and leaks(instance.question, [cell])}
-        for unit in instance.positive
-        if unit.kind == ROW
-    ]
-    named = [terms for terms in named if terms]
+    named = _named(instance)
     return [
         not any(normalize(cell) in answers for cell in row if cell.strip())
         and not any(terms <= set(row) for terms in named)
         for row in rows
     ]
+
+
+def _named(instance: Instance) -> list[set[str]]:
+    """Return the cells of each positive row that the question names, for rows with any."""
+    found = (
+        {cell for cell in unit.content if cell.strip() and leaks(instance.question, [cell])}
+        for unit in instance.positive
+        if unit.kind == ROW
+    )
+    return [terms for terms in found if terms]
