@@ -196,6 +196,23 @@ def test_each_typo_is_one_edit_outside_of_names_of_one_word(made: list[Conversat
     assert min(kinds.values()) > sum(kinds.values()) / 5
 
 
+def test_no_typo_writes_the_answer(tmp_path: Path, here: Run) -> None:
+    """Without its n, "armenian dram" would name Armenia."""
+    (tmp_path / "nodes.csv").write_text("id,type,name\n1,currency,Armenian dram\n2,country,Armenia\n", "utf-8")
+    (tmp_path / "edges.csv").write_text("head,relation,tail\n2,pays in,1\n", "utf-8")
+    out = tmp_path / "x.kb"
+    assert here("-q", "ingest", tmp_path, "-o", out).returncode == 0
+    settings = ConvSettings(
+        count=2_000, types=("currency",), turns=1, min_turns=1, configurations=("text", "text-typos"), min_coverage=0.0
+    )
+    with kbkit.open(out) as kb:
+        make(kb, tmp_path / "made", settings)
+    asked = [one.turns[0].question for one in read(tmp_path / "made") if one.typo]
+    assert len(asked) == 2_000
+    assert any("armenain" in question for question in asked)
+    assert not any(" armenia " in words(question) for question in asked)
+
+
 def edit(right: str, typed: str) -> str:
     """Return which one edit turns a text into another, by trying all."""
     for i in range(len(right)):

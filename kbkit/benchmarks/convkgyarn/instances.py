@@ -13,13 +13,24 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kbkit.benchmarks.convkgyarn.conversations import arrow_schema
-from kbkit.benchmarks.convkgyarn.rendering import COLUMNS, GIVEN, NONE, POSSESSIVE, PRONOUNS, SUBJECT, Rendered
+from kbkit.benchmarks.convkgyarn.rendering import (
+    COLUMNS,
+    GIVEN,
+    NONE,
+    POSSESSIVE,
+    PRONOUNS,
+    SUBJECT,
+    Rendered,
+    padded_words,
+)
 from kbkit.benchmarks.convkgyarn.settings import CONFIGURATIONS, ConvSettings
 from kbkit.benchmarks.convkgyarn.templates import VARIANTS
-from kbkit.benchmarks.convkgyarn.typos import with_typos
+from kbkit.benchmarks.convkgyarn.typos import Spans, with_typos
 
 _ALIAS = 0.2
 """Fraction of further turns that call the entity by an alias, if it has one."""
+_ATTEMPTS = 8
+"""Draws of a typo until it does not write the answer: *armenian dram* as *armenia dram*."""
 _FOLLOW_UP = {"voice": COLUMNS.index("voice.follow_up"), "text": COLUMNS.index("text.follow_up")}
 
 
@@ -47,7 +58,8 @@ class Filler:
         if turns.is_empty():
             return arrow_schema().empty_table()
         chosen = self._variants(turns, rng)
-        parts = [self._questions(turns, chosen, name, rng) for name in self._settings.configurations]
+        words = _answer_words(facts, turns)
+        parts = [self._questions(turns, chosen, name, words, rng) for name in self._settings.configurations]
         return self._assembled(groups, turns, facts, parts)
 
     # -- which facts, in which order ----------------------------------------------------------------------------------
@@ -120,7 +132,7 @@ class Filler:
         return best
 
     def _questions(
-        self, turns: pl.DataFrame, variants: NDArray[np.int64], name: str, rng: np.random.Generator
+        self, turns: pl.DataFrame, variants: NDArray[np.int64], name: str, words: pl.DataFrame, rng: np.random.Generator
     ) -> pl.DataFrame:
         """Return question, form and template of each turn in a configuration."""
         interaction, deixis, disfluency, typo = CONFIGURATIONS[name]
@@ -144,7 +156,7 @@ class Filler:
         questions, spans = self._filled(turns, number, interaction)
         if typo:
             right = questions
-            questions = with_typos(right, spans, rng)
+            questions = _with_typos(right, spans, turns["fact"], words, rng)
             self.untyped += int((right == questions).sum())
         shown = np.array([column.split(".")[1] for column in COLUMNS], object)[form]
         if typo:
@@ -152,9 +164,7 @@ class Filler:
         template = self._rendered.ids.gather(number)
         return pl.DataFrame({"question": questions, "form": pl.Series(shown, dtype=pl.String), "template": template})
 
-    def _filled(
-        self, turns: pl.DataFrame, number: NDArray[np.int32], interaction: str
-    ) -> tuple[pl.Series, list[tuple[NDArray[np.int64], NDArray[np.int64]]]]:
+    def _filled(self, turns: pl.DataFrame, number: NDArray[np.int32], interaction: str) -> tuple[pl.Series, Spans]:
         """Return the filled texts, and the spans of words that must keep their letters."""
         first, second, third = (piece.gather(number) for piece in self._rendered.pieces)
         kinds = self._rendered.kinds[number]
@@ -233,6 +243,31 @@ class Filler:
         schema = arrow_schema()
         columns = [listed if f.name == "turns" else _cast(head.column(f.name), f.type) for f in schema]
         return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _answer_words(facts: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
+    """Return the words of the answers of the facts of turns: fact, answer, one row for each text and alias."""
+    used = turns["fact"].unique()
+    one = pl.element().struct
+    texts = pl.col("answers").list.eval(pl.concat_list(one.field("text"), one.field("aliases")))
+    answers = facts[used].select(fact=used, answer=texts.list.eval(pl.element().explode()))
+    return answers.explode("answer").with_columns(padded_words("answer")).filter(pl.col("answer") != "  ").unique()
+
+
+def _with_typos(
+    right: pl.Series, spans: Spans, facts: pl.Series, words: pl.DataFrame, rng: np.random.Generator
+) -> pl.Series:
+    """Return questions with one typo each that does not write an answer; one that always would is left as it is."""
+    typed = with_typos(right, spans, rng)
+    for attempt in range(_ATTEMPTS + 1):
+        asked = pl.DataFrame({"q": typed, "fact": facts}).with_row_index("row").with_columns(padded_words("q"))
+        is_said = pl.col("q").str.contains(pl.col("answer"), literal=True)
+        rows = asked.join(words, on="fact").filter(is_said)["row"].unique().sort().to_numpy()
+        if not len(rows):
+            break
+        own = [(start[rows], end[rows]) for start, end in spans]
+        typed = typed.scatter(rows, right[rows] if attempt == _ATTEMPTS else with_typos(right[rows], own, rng))
+    return typed
 
 
 def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:

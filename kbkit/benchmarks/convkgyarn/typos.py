@@ -11,6 +11,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+Spans = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
+"""Starts and ends of texts, one pair of arrays for each text of a question."""
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _MIN_LETTERS = 4
 _END = 0x0A
@@ -41,9 +43,7 @@ def _table() -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     return table, counts
 
 
-def with_typos(
-    questions: pl.Series, spans: list[tuple[NDArray[np.int64], NDArray[np.int64]]], rng: np.random.Generator
-) -> pl.Series:
+def with_typos(questions: pl.Series, spans: Spans, rng: np.random.Generator) -> pl.Series:
     """Return lower-case questions with one typo each.
 
     ``spans`` are starts and ends (in characters, per question) of texts that must not change. A question without any
