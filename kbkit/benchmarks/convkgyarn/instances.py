@@ -25,12 +25,10 @@ from kbkit.benchmarks.convkgyarn.rendering import (
 )
 from kbkit.benchmarks.convkgyarn.settings import CONFIGURATIONS, ConvSettings
 from kbkit.benchmarks.convkgyarn.templates import VARIANTS
-from kbkit.benchmarks.convkgyarn.typos import Spans, with_typos
+from kbkit.benchmarks.convkgyarn.typos import Spans, with_safe_typos
 
 _ALIAS = 0.2
 """Fraction of further turns that call the entity by an alias, if it has one."""
-_ATTEMPTS = 8
-"""Draws of a typo until it does not write the answer: *armenian dram* as *armenia dram*."""
 _FOLLOW_UP = {"voice": COLUMNS.index("voice.follow_up"), "text": COLUMNS.index("text.follow_up")}
 
 
@@ -156,7 +154,7 @@ class Filler:
         questions, spans = self._filled(turns, number, interaction)
         if typo:
             right = questions
-            questions = _with_typos(right, spans, turns["fact"], words, rng)
+            questions = with_safe_typos(right, spans, turns["fact"], words, rng)
             self.untyped += int((right == questions).sum())
         shown = np.array([column.split(".")[1] for column in COLUMNS], object)[form]
         if typo:
@@ -252,22 +250,6 @@ def _answer_words(facts: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
     texts = pl.col("answers").list.eval(pl.concat_list(one.field("text"), one.field("aliases")))
     answers = facts[used].select(fact=used, answer=texts.list.eval(pl.element().explode()))
     return answers.explode("answer").with_columns(padded_words("answer")).filter(pl.col("answer") != "  ").unique()
-
-
-def _with_typos(
-    right: pl.Series, spans: Spans, facts: pl.Series, words: pl.DataFrame, rng: np.random.Generator
-) -> pl.Series:
-    """Return questions with one typo each that does not write an answer; one that always would is left as it is."""
-    typed = with_typos(right, spans, rng)
-    for attempt in range(_ATTEMPTS + 1):
-        asked = pl.DataFrame({"q": typed, "fact": facts}).with_row_index("row").with_columns(padded_words("q"))
-        is_said = pl.col("q").str.contains(pl.col("answer"), literal=True)
-        rows = asked.join(words, on="fact").filter(is_said)["row"].unique().sort().to_numpy()
-        if not len(rows):
-            break
-        own = [(start[rows], end[rows]) for start, end in spans]
-        typed = typed.scatter(rows, right[rows] if attempt == _ATTEMPTS else with_typos(right[rows], own, rng))
-    return typed
 
 
 def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:
