@@ -130,7 +130,8 @@ def _inner(words: Sequence[str], rng: random.Random) -> int:
     good = [
         i
         for i in range(1, len(words))
-        if (
+        if (i < len(words) - 1 or words[i].startswith("["))
+        and (
             words[i].startswith("[")
             or words[i - 1].casefold() in ("is", "was", "does", "did", "of", "know", "me", "up", "out", "the")
         )
@@ -138,7 +139,7 @@ def _inner(words: Sequence[str], rng: random.Random) -> int:
         and not words[i - 1].endswith((",", ".", "...", "-"))
         and not re.search(r"\]$|'s$|^year$", words[i - 1])
     ]
-    before_verb = (i for i in range(1, len(words)) if words[i] in _AUXILIARIES)
+    before_verb = (i for i in range(1, len(words) - 1) if words[i] in _AUXILIARIES)
     return rng.choice(good) if good else next(before_verb, 1)
 
 
