@@ -20,8 +20,8 @@ _WRONG = {
 }  # fmt: skip
 """Interrogatives that a speaker may begin with by mistake."""
 _STARTS = tuple(_WRONG)
-_PRONOUNS = frozenset(("it", "there", "[they]", "[them]"))
-"""Words without stress, before which a speaker does not pause."""
+_NO_PAUSE = frozenset(("it", "there", "[they]", "[them]", "birth", "death"))
+"""Words before which a speaker does not pause: without stress, or the end of *date of birth*."""
 _AUXILIARIES = frozenset(("is", "are", "was", "were", "does", "do", "did", "has", "have"))
 _CONNECTIVE = re.compile(r"(?:OK, and|Now,|Next,|Also,|Moving on,|And) ")
 _AFTER_CONNECTIVE = frozenset(("repeated word", "repeated phrase", "abandoned start", "self-correction"))
@@ -130,12 +130,12 @@ def _inner(words: Sequence[str], rng: random.Random) -> int:
     good = [
         i
         for i in range(1, len(words))
-        if (i < len(words) - 1 or words[i].startswith("["))
+        if (i < len(words) - 1 or re.match(r"\[[^~+/]*\]", words[i]))
         and (
             words[i].startswith("[")
             or words[i - 1].casefold() in ("is", "was", "does", "did", "of", "know", "me", "up", "out", "the")
         )
-        and words[i].strip("?.,").casefold() not in _PRONOUNS
+        and words[i].strip("?.,").casefold() not in _NO_PAUSE
         and not words[i - 1].endswith((",", ".", "...", "-"))
         and not re.search(r"\]$|'s$|^year$", words[i - 1])
     ]

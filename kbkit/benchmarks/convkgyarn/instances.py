@@ -29,6 +29,7 @@ from kbkit.benchmarks.convkgyarn.typos import Spans, with_safe_typos
 
 _ALIAS = 0.2
 """Fraction of further turns that call the entity by an alias, if it has one."""
+_INTERROGATIVE = r"^(?:who|whom|what|when|which|how)\b"
 _FOLLOW_UP = {"voice": COLUMNS.index("voice.follow_up"), "text": COLUMNS.index("text.follow_up")}
 
 
@@ -182,6 +183,9 @@ class Filler:
             )  # fmt: skip
 
         frame = frame.with_columns(v0=value("k0"), v1=value("k1"))
+        if interaction == "text":  # a title may begin with an interrogative, but no search query
+            is_bare = (pl.col("p0") == "") & pl.col("v0").str.contains(_INTERROGATIVE)
+            frame = frame.with_columns(p0=pl.when(is_bare).then(pl.lit("find ")).otherwise("p0"))
         size = frame.select(pl.col("p0", "v0", "p1", "v1").str.len_chars().cast(pl.Int64))
         p0, v0, p1, v1 = (size[column].to_numpy() for column in size.columns)
         single = turns["is_single"].to_numpy()
