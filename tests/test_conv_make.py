@@ -9,6 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
 import kbkit
@@ -16,6 +18,7 @@ from kbkit.benchmarks.convkgyarn import templates
 from kbkit.benchmarks.convkgyarn.conversations import Conversation, Turn, read
 from kbkit.benchmarks.convkgyarn.make import make
 from kbkit.benchmarks.convkgyarn.settings import CONFIGURATIONS, ConvSettings
+from kbkit.benchmarks.convkgyarn.typos import with_safe_typos, with_typos
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from tests.conftest import Run
@@ -194,6 +197,18 @@ def test_each_typo_is_one_edit_outside_of_names_of_one_word(made: list[Conversat
                 assert given.lower() in typed.question
     assert set(kinds) == {"deletion", "swap", "qwerty"}
     assert min(kinds.values()) > sum(kinds.values()) / 5
+
+
+def test_no_typo_writes_the_answer() -> None:
+    """Without its n, "armenian dram" would name Armenia."""
+    right = pl.Series(["armenian dram"] * 3_000)
+    spans = [(np.full(3_000, 9), np.full(3_000, 13))]
+    answers = pl.DataFrame({"fact": [7, 8], "answer": [" armenia ", " dram "]})
+    typed = with_safe_typos(right, spans, pl.Series([7] * 3_000), answers, np.random.default_rng(1))
+    assert "armenain dram" in typed
+    assert "armenia dram" not in typed
+    assert {edit("armenian dram", one) for one in typed} == {"deletion", "swap", "qwerty"}
+    assert "armenia dram" in with_typos(right, spans, np.random.default_rng(1))
 
 
 def edit(right: str, typed: str) -> str:

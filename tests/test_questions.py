@@ -98,6 +98,14 @@ def test_alternatives_are_other_expressions_by_score(world: KnowledgeBase) -> No
     assert world.ask("What is the longest river in Africa?", alternatives=0).alternatives.is_empty()
 
 
+def test_means_are_of_numbers_only(world: KnowledgeBase) -> None:
+    for question in ("Tell me who, sorry, I mean, what the symbol of the krone is.", "mean symbol of the krone"):
+        result = world.ask(question)
+        assert result.expression.startswith("values(")
+        assert result.value == ["kr"]
+    assert world.ask("mean length of the rivers in France").expression.startswith("avg(")
+
+
 def test_a_question_is_read_once_and_the_same_way(world: KnowledgeBase) -> None:
     question = "Which currency is used in Japan?"
     reader = Reader.of(world.stores)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _ALWAYS = {"currency", "ocean", "river", "sea", "strait"}
-"""Types all of whose names have the article. Lakes and mountains have none."""
+"""Types all of whose names have the article. Lakes have none, mountains rarely."""
 _PLACES = {"area", "continent", "country", "county", "island", "lake", "location", "place", "region", "state"}
 _BODIES = {"agency", "association", "company", "institution", "organisation", "organization", "party", "university"}
 _ARTICLE = re.compile(r"(?:the|al|el|la|le|les|los) ", re.IGNORECASE)
@@ -21,6 +21,8 @@ _ALONE = re.compile(
     "Arctic|Antarctic|Bahamas|Balkans|Caribbean|Comoros|Congo|EU|Eurozone|Far East|Gambia|Levant|Maldives|Middle East"
     "|Netherlands|Philippines|Soviet Union|UAE|UK|UN|US|USA|USSR"
 )
+_PEAKS = re.compile(r".*(?:horn|spitze?|glockner| Massif)|Brandberg|Brocken|Dom|Eiger|Feldberg|Jungfrau|Mönch")
+"""Mountains with the article: mostly German names."""
 _BODY = re.compile(
     r".*\b(?:Accord|Agency|Agreement|Alliance|Area|Assembly|Association|Authority|Bank|Commission|Commonwealth"
     r"|Community|Confederation|Convention|Council|Federation|Forum|Fund|Group|Initiative|Institute|League|Market"
@@ -48,6 +50,6 @@ def named(name: str, node_type: str, article: str = "") -> str:
     if always and re.search(r"(?<! of) (?:Bay|Creek|Sound|Harbour)$", name):
         return name
     wanted = always or ((place or body) and bool(_ALONE.fullmatch(name) or _STARTS.fullmatch(name)))
-    wanted = wanted or (place and bool(_ENDS.fullmatch(name)))
+    wanted = wanted or (place and bool(_ENDS.fullmatch(name))) or (kind == "mountain" and bool(_PEAKS.fullmatch(name)))
     wanted = wanted or (body and bool(_BODY.fullmatch(name) or _BEFORE_OF.fullmatch(name)))
     return f"the {name}" if wanted else name

@@ -40,6 +40,11 @@ OWN_ATTRIBUTES = {"name": "VARCHAR", "key": "VARCHAR"}
 _NUMERIC = re.compile(r"(?:(?:U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?)|DOUBLE|FLOAT|DECIMAL[^\[]*)$")
 
 
+def is_number(sql_type: str) -> bool:
+    """Return whether a DuckDB type is one of numbers, which have a sum and an average."""
+    return bool(_NUMERIC.match(sql_type))
+
+
 def resolve(
     tree: syntax.Expression, schema: Schema, saved: Mapping[str, str | None] | None = None, text: str = ""
 ) -> Plan:
@@ -144,7 +149,7 @@ class _Resolver:
         if tree.attribute is None:
             return Total(tree.op)
         name, sql_type = self.attribute(node_type, tree.attribute, tree.attribute_at)
-        if tree.op != "values" and not _NUMERIC.match(sql_type):
+        if tree.op != "values" and not is_number(sql_type):
             message = f"{tree.op} needs an attribute with numbers, but {name} is {sql_type}"
             raise self.error(message, tree.attribute_at, f"values(..., {syntax.identifier(name)}) lists its values")
         return Total(tree.op, name, sql_type)

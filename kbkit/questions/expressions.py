@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
+from kbkit.answers.resolve import is_number
 from kbkit.answers.syntax import (
     Aggregate,
     Combine,
@@ -44,8 +45,15 @@ def expression(
         tree = sets[0]
     last_element = arms[0][-1] if arms[0] else None
     if last_element is not None and last_element.kind == VALUE:
-        return Aggregate(question.total or "values", tree, last_element.name)
+        has_total = question.total and is_number(_type_of(elements, last_element))
+        return Aggregate(question.total if has_total else "values", tree, last_element.name)
     return Aggregate("count", tree) if question.is_count else tree
+
+
+def _type_of(elements: Elements, value: Element) -> str:
+    """Return the DuckDB type of an attribute."""
+    attributes = elements.types[value.source].attributes
+    return next((attribute.type for attribute in attributes if attribute.name == value.name), "")
 
 
 def _arm(elements: Elements, question: Question, topic: Topic, arm: list[Element]) -> Expression:

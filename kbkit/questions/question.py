@@ -95,6 +95,7 @@ class Question:
         is_count, asked, used = _how(plain)
         totals = [at for at, word in enumerate(plain) if word in TOTALS]
         used |= {*totals}
+        totals = [at for at in totals if plain[at] != "mean" or not at or plain[at - 1] not in ("i", "you")]
         if superlative:
             used |= set(range(superlative.first, superlative.last + 1))
         if comparison:

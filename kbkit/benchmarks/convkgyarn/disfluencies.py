@@ -20,7 +20,12 @@ _WRONG = {
 }  # fmt: skip
 """Interrogatives that a speaker may begin with by mistake."""
 _STARTS = tuple(_WRONG)
-_PRONOUNS = frozenset(("it", "its", "there", "[they]", "[them]", "[their]", "this", "that"))
+_NO_PAUSE = frozenset(("it", "there", "[they]", "[them]", "birth", "death"))
+"""Words before which a speaker does not pause: without stress, or the end of *date of birth*."""
+_AUXILIARIES = frozenset(("is", "are", "was", "were", "does", "do", "did", "has", "have"))
+_CONNECTIVE = re.compile(r"(?:OK, and|Now,|Next,|Also,|Moving on,|And) ")
+_AFTER_CONNECTIVE = frozenset(("repeated word", "repeated phrase", "abandoned start", "self-correction"))
+"""Types that concern the start of a question, which follows the connective."""
 
 
 def _filled_pause(words: list[str], rng: random.Random) -> list[str]:
@@ -113,8 +118,11 @@ TYPES: dict[str, Callable[[list[str], random.Random], list[str]]] = {
 
 def disfluent(question: str, kind: str, rng: random.Random) -> str:
     """Return a question with a disfluency of a type (see ``TYPES``)."""
-    words = _TOKEN.findall(question)
-    return " ".join(TYPES[kind](words, rng) if len(words) > 2 else _abandoned(words, rng))
+    found = _CONNECTIVE.match(question) if kind in _AFTER_CONNECTIVE else None
+    connective = found[0] if found else ""
+    words = _TOKEN.findall(question[len(connective) :])
+    said = " ".join(TYPES[kind](words, rng) if len(words) > 2 else _abandoned(words, rng))
+    return connective + _lowered(said) if connective else said
 
 
 def _inner(words: Sequence[str], rng: random.Random) -> int:
@@ -122,15 +130,17 @@ def _inner(words: Sequence[str], rng: random.Random) -> int:
     good = [
         i
         for i in range(1, len(words))
-        if (
+        if (i < len(words) - 1 or re.match(r"\[[^~+/]*\]", words[i]))
+        and (
             words[i].startswith("[")
             or words[i - 1].casefold() in ("is", "was", "does", "did", "of", "know", "me", "up", "out", "the")
         )
-        and words[i].strip("?.,").casefold() not in _PRONOUNS
+        and words[i].strip("?.,").casefold() not in _NO_PAUSE
         and not words[i - 1].endswith((",", ".", "...", "-"))
-        and not re.search(r"\]$|'s$", words[i - 1])
+        and not re.search(r"\]$|'s$|^year$", words[i - 1])
     ]
-    return rng.choice(good) if good else max(1, len(words) - 1)
+    before_verb = (i for i in range(1, len(words) - 1) if words[i] in _AUXILIARIES)
+    return rng.choice(good) if good else next(before_verb, 1)
 
 
 def _lowered(word: str) -> str:

@@ -13,13 +13,23 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from kbkit.benchmarks.convkgyarn.conversations import arrow_schema
-from kbkit.benchmarks.convkgyarn.rendering import COLUMNS, GIVEN, NONE, POSSESSIVE, PRONOUNS, SUBJECT, Rendered
+from kbkit.benchmarks.convkgyarn.rendering import (
+    COLUMNS,
+    GIVEN,
+    NONE,
+    POSSESSIVE,
+    PRONOUNS,
+    SUBJECT,
+    Rendered,
+    padded_words,
+)
 from kbkit.benchmarks.convkgyarn.settings import CONFIGURATIONS, ConvSettings
 from kbkit.benchmarks.convkgyarn.templates import VARIANTS
-from kbkit.benchmarks.convkgyarn.typos import with_typos
+from kbkit.benchmarks.convkgyarn.typos import Spans, with_safe_typos
 
 _ALIAS = 0.2
 """Fraction of further turns that call the entity by an alias, if it has one."""
+_INTERROGATIVE = r"^(?:who|whom|what|when|which|how)\b"
 _FOLLOW_UP = {"voice": COLUMNS.index("voice.follow_up"), "text": COLUMNS.index("text.follow_up")}
 
 
@@ -47,7 +57,8 @@ class Filler:
         if turns.is_empty():
             return arrow_schema().empty_table()
         chosen = self._variants(turns, rng)
-        parts = [self._questions(turns, chosen, name, rng) for name in self._settings.configurations]
+        words = _answer_words(facts, turns)
+        parts = [self._questions(turns, chosen, name, words, rng) for name in self._settings.configurations]
         return self._assembled(groups, turns, facts, parts)
 
     # -- which facts, in which order ----------------------------------------------------------------------------------
@@ -120,7 +131,7 @@ class Filler:
         return best
 
     def _questions(
-        self, turns: pl.DataFrame, variants: NDArray[np.int64], name: str, rng: np.random.Generator
+        self, turns: pl.DataFrame, variants: NDArray[np.int64], name: str, words: pl.DataFrame, rng: np.random.Generator
     ) -> pl.DataFrame:
         """Return question, form and template of each turn in a configuration."""
         interaction, deixis, disfluency, typo = CONFIGURATIONS[name]
@@ -144,7 +155,7 @@ class Filler:
         questions, spans = self._filled(turns, number, interaction)
         if typo:
             right = questions
-            questions = with_typos(right, spans, rng)
+            questions = with_safe_typos(right, spans, turns["fact"], words, rng)
             self.untyped += int((right == questions).sum())
         shown = np.array([column.split(".")[1] for column in COLUMNS], object)[form]
         if typo:
@@ -152,9 +163,7 @@ class Filler:
         template = self._rendered.ids.gather(number)
         return pl.DataFrame({"question": questions, "form": pl.Series(shown, dtype=pl.String), "template": template})
 
-    def _filled(
-        self, turns: pl.DataFrame, number: NDArray[np.int32], interaction: str
-    ) -> tuple[pl.Series, list[tuple[NDArray[np.int64], NDArray[np.int64]]]]:
+    def _filled(self, turns: pl.DataFrame, number: NDArray[np.int32], interaction: str) -> tuple[pl.Series, Spans]:
         """Return the filled texts, and the spans of words that must keep their letters."""
         first, second, third = (piece.gather(number) for piece in self._rendered.pieces)
         kinds = self._rendered.kinds[number]
@@ -174,6 +183,9 @@ class Filler:
             )  # fmt: skip
 
         frame = frame.with_columns(v0=value("k0"), v1=value("k1"))
+        if interaction == "text":  # a title may begin with an interrogative, but no search query
+            is_bare = (pl.col("p0") == "") & pl.col("v0").str.contains(_INTERROGATIVE)
+            frame = frame.with_columns(p0=pl.when(is_bare).then(pl.lit("find ")).otherwise("p0"))
         size = frame.select(pl.col("p0", "v0", "p1", "v1").str.len_chars().cast(pl.Int64))
         p0, v0, p1, v1 = (size[column].to_numpy() for column in size.columns)
         single = turns["is_single"].to_numpy()
@@ -233,6 +245,15 @@ class Filler:
         schema = arrow_schema()
         columns = [listed if f.name == "turns" else _cast(head.column(f.name), f.type) for f in schema]
         return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _answer_words(facts: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
+    """Return the words of the answers of the facts of turns: fact, answer, one row for each text and alias."""
+    used = turns["fact"].unique()
+    one = pl.element().struct
+    texts = pl.col("answers").list.eval(pl.concat_list(one.field("text"), one.field("aliases")))
+    answers = facts[used].select(fact=used, answer=texts.list.eval(pl.element().explode()))
+    return answers.explode("answer").with_columns(padded_words("answer")).filter(pl.col("answer") != "  ").unique()
 
 
 def _cast(column: pa.ChunkedArray, kind: pa.DataType) -> pa.Array:

@@ -21,7 +21,7 @@ _GENERIC = frozenset(
         "saint", "san", "santa", "republic", "kingdom", "state", "states", "united", "democratic", "people", "peoples",
         "islamic", "federal", "north", "south", "east", "west", "northern", "southern", "eastern", "western", "great",
         "new", "old", "grand", "island", "islands", "university", "college", "organization", "organisation", "union",
-        "for", "in", "on", "st", "mt", "upper", "lower", "central", "peak", "ocean", "language",
+        "for", "in", "on", "st", "mt", "upper", "lower", "central", "peak", "ocean", "language", "city",
     )
 )  # fmt: skip
 """Words that do not identify an entity on their own."""

@@ -119,3 +119,9 @@ def _divided(text: str, slot: str) -> tuple[tuple[str, str, str], tuple[int, int
 def padded(text: str) -> str:
     """Return the words of a text in lower case, with a space around each."""
     return f" {' '.join(_WORD.findall(text.lower()))} "
+
+
+def padded_words(column: str) -> pl.Expr:
+    """Return a column of texts as :func:`padded` writes them."""
+    words = pl.col(column).str.to_lowercase().str.replace_all(r"[^\pL\pN]+", " ").str.strip_chars()
+    return pl.concat_str(pl.lit(" "), words, pl.lit(" ")).alias(column)

@@ -11,9 +11,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from kbkit.benchmarks.convkgyarn.rendering import padded_words
+
+Spans = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
+"""Starts and ends of texts, one pair of arrays for each text of a question."""
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _MIN_LETTERS = 4
 _END = 0x0A
+_ATTEMPTS = 8
+"""Draws of a typo until it does not write the answer: *armenian dram* as *armenia dram*."""
 OPERATIONS = ("deletion", "swap", "qwerty")
 
 
@@ -41,9 +47,7 @@ def _table() -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     return table, counts
 
 
-def with_typos(
-    questions: pl.Series, spans: list[tuple[NDArray[np.int64], NDArray[np.int64]]], rng: np.random.Generator
-) -> pl.Series:
+def with_typos(questions: pl.Series, spans: Spans, rng: np.random.Generator) -> pl.Series:
     """Return lower-case questions with one typo each.
 
     ``spans`` are starts and ends (in characters, per question) of texts that must not change. A question without any
@@ -75,6 +79,26 @@ def with_typos(
     has = counts > 0
     at = order[np.minimum(offset + draws, max(len(order) - 1, 0))] if len(order) else np.zeros(len(starts), np.int64)
     return _edited(questions, chars, at, position, free, has, rng)
+
+
+def with_safe_typos(
+    right: pl.Series, spans: Spans, facts: pl.Series, words: pl.DataFrame, rng: np.random.Generator
+) -> pl.Series:
+    """Return questions with one typo each that does not write an answer; one that always would is left as it is.
+
+    ``facts`` has the number of the fact that each question asks for, ``words`` the answers of facts: fact, answer (as
+    by :func:`padded_words`).
+    """
+    typed = with_typos(right, spans, rng)
+    for attempt in range(_ATTEMPTS + 1):
+        asked = pl.DataFrame({"q": typed, "fact": facts}).with_row_index("row").with_columns(padded_words("q"))
+        is_said = pl.col("q").str.contains(pl.col("answer"), literal=True)
+        rows = asked.join(words, on="fact").filter(is_said)["row"].unique().sort().to_numpy()
+        if not len(rows):
+            break
+        own = [(start[rows], end[rows]) for start, end in spans]
+        typed = typed.scatter(rows, right[rows] if attempt == _ATTEMPTS else with_typos(right[rows], own, rng))
+    return typed
 
 
 def _edited(
