@@ -292,7 +292,7 @@ def test_positive_units_that_exceed_the_limit(world: KnowledgeBase) -> None:
         ("country", "it asks for all nodes"),
         ("country{missing(area_km2)}", "it asks for missing values"),
         ("country -> [nonsense] -> river", "its expression does not fit the KB"),
-        ("country#NIC -> [capital] -> city", "the question names an answer"),
+        ("country#NIC -> [capital] -> city", "the question names its answer"),
     ],
 )
 def test_questions_that_cannot_be_used(world: KnowledgeBase, tmp_path: Path, record: str, reason: str) -> None:

@@ -132,7 +132,7 @@ def _instance(
         return None, units
     positive, noise, answers = units
     if settings.text and sum(unit.kind == TRIPLE for unit in (*positive, *noise)) < _MIN_TRIPLES:
-        return None, f"subgraphs of fewer than {_MIN_TRIPLES} triples"
+        return None, f"the subgraph has fewer than {_MIN_TRIPLES} triples"
     order = rng.permutation(len(positive)).tolist()
     instance = Instance(
         "",

@@ -115,7 +115,7 @@ class Drafts:
         if question.answers and {row.reference for row in rows} != question.answers:
             return "its answers are not those of its expression"
         names = [row.name or row.key for row in rows]
-        return "the question names an answer" if leaks(question.text, names) else ""
+        return "the question names its answer" if leaks(question.text, names) else ""
 
     def _positive(self, found: AnswerSet, ids: Ids) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the triples and values of all derivations of the answers and of the excluded candidates."""

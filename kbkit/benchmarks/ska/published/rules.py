@@ -20,7 +20,7 @@ from kbkit.benchmarks.ska.published.words import WORDS, words
 NO_ANSWER = "the data do not contain the answer"
 ARITHMETIC = "arithmetic over the table"
 ORDER = "the order of the rows matters"
-LEAK = "the question contains its answer"
+LEAK = "the question names its answer"
 ONE_SOURCE = "one source is enough"
 
 _COUNTING = re.compile(r"\b(how (many|much|often|long|far|old|tall|big|large)|number of|amount of|count of|times)\b")

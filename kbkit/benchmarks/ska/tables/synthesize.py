@@ -41,6 +41,8 @@ _MAX_GROUPS = 6
 """Groups of digits of a text whose digits change; coordinates and the like stay as they are."""
 _GEO = re.compile(r"(?:lat|lon|long|latitude|longitude)\b", re.IGNORECASE)
 _PLACE = re.compile(r"\b(?:country|state|province|region|city|county|continent|nation)\b", re.IGNORECASE)
+_CLOSED = re.compile(rf"{_PLACE.pattern}|\b(?:capital|currency|language|nationality)\b", re.IGNORECASE)
+"""Headers of things of which readers know all: a new row has one of the column's, unless it names the row."""
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 _DIGITS = re.compile(r"\d+")
 _ROMAN = re.compile(r"[IVXLC]+")
@@ -77,8 +79,8 @@ def _cells(
     """Return new cells by column."""
     size = len(columns[0].cells)
     unique = [c for c in columns if len(set(c.cells)) == size > 1 and c.kind in (KEY, NAME, CODE, CATEGORY, TEXT)]
-    named = [c for c in unique if c.kind in (KEY, NAME)]
     key = next((c for c in columns if c.kind == KEY), None)
+    named = [c for c in unique if c.kind in (KEY, NAME) and (c is key or not _CLOSED.search(c.name))]
     fresh: dict[int, list[str]] = {}
     for column in sorted(named, key=lambda one: one is not key):
         if column is key or not _follows(column, key):
