@@ -77,6 +77,23 @@ def test_the_questions_of_other_benchmarks(here: Run, world_kb: Path, tmp_path: 
     assert {one.question for one in made} <= asked
 
 
+def test_questions_of_files_and_of_datasets_together(here: Run, world_kb: Path, tmp_path: Path) -> None:
+    """Neither takes the place of the other; a changed file is another run."""
+    stark, own, out = tmp_path / "stark", tmp_path / "own.jsonl", tmp_path / "out"
+    done = here("stark", "make", world_kb, "-o", stark, "-n", 12, "--relations-only", 1)
+    assert done.returncode == 0, done.stderr
+    graph = [["Rhine", "flows into", "North Sea"], ["Rhine", "crosses", "Basel"], ["Elbe", "flows into", "North Sea"]]
+    asked = {"id": "1", "question": "What does the Rhine flow into?", "answer": ["North Sea"], "q_entity": ["Rhine"]}
+    own.write_text(json.dumps({**asked, "a_entity": ["North Sea"], "graph": graph}) + "\n", encoding="utf-8")
+    command = ("ska", "make", world_kb, "-o", out, "--questions", own, "--questions", stark, "--form", "kg", "-n", 4)
+    done = here(*command)
+    assert done.returncode == 0, done.stderr
+    made = instances.read(out)
+    assert [one.question == asked["question"] for one in made] == [True, False, False, False]
+    own.write_text(own.read_text(encoding="utf-8").replace("Rhine", "Main"), encoding="utf-8")
+    assert "was made with other settings: questions was" in here(*command).stderr
+
+
 def test_check_finds_what_an_edit_broke(here: Run, copy: Path) -> None:
     done = here("ska", "check", copy)
     assert (done.returncode, done.stdout) == (0, "")

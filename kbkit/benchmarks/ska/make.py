@@ -10,7 +10,6 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,8 @@ from kbkit.benchmarks.ska.tables import by_models, noise
 from kbkit.benchmarks.ska.tables import make as table_maker
 from kbkit.benchmarks.ska.tables.data import holds_tables
 from kbkit.directory.files import write_files
-from kbkit.errors import BadInputError, KbError, Option, UnknownNameError
+from kbkit.directory.generations import fingerprint
+from kbkit.errors import BadInputError, Command, KbError, Option, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.calls import Calls
 
@@ -138,7 +138,8 @@ class _Run:
     settings: SkaSettings
     calls: Calls | None
     progress: Progress
-    _left_out: Counter[str] = field(default_factory=Counter)
+    _of_kb: dict[Path, tuple[list[Instance], Counter[str]]] = field(default_factory=dict)
+    """What the files of questions give for a KB, and why others were left out."""
 
     def about(self) -> dict[str, Any]:
         """Return everything that the rows depend on."""
@@ -148,7 +149,7 @@ class _Run:
             "count": s.count,
             "seed": s.seed,
             "tokens": s.tokens,
-            "questions": [str(path) for path in s.questions],
+            "questions": [{"name": path.name, **fingerprint(_file_of(path))} for path in s.questions],
             "model_rows": s.model_rows if self.calls else 0,
             **models(self.calls, PROMPTS),
         }
@@ -158,11 +159,11 @@ class _Run:
         reasons: Counter[str] = Counter()
         found: list[Instance] = []
         for number, kb in enumerate(self.kbs):
-            wanted = -(-(self.settings.count - len(found)) // (len(self.kbs) - number))
-            if wanted:
+            share = len(found) + -(-(self.settings.count - len(found)) // (len(self.kbs) - number))
+            for source in (self._published, self._new):
                 known = reasons.total()
                 try:
-                    found += self._instances(kb, form, wanted, reasons)
+                    found += source(kb, form, share - len(found), reasons) if len(found) < share else []
                 except BadInputError:
                     raise  # of a file of questions, not of the KB
                 except KbError as error:
@@ -174,14 +175,11 @@ class _Run:
         left_out = sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
         return rows + [Made(f"left out {n}", count=c, dropped=reason) for n, (reason, c) in enumerate(left_out, 1)]
 
-    def _instances(self, kb: KnowledgeBase, form: str, wanted: int, reasons: Counter[str]) -> list[Instance]:
-        files = [path for path in self.settings.questions if path.is_file()]
+    def _new(self, kb: KnowledgeBase, form: str, wanted: int, reasons: Counter[str]) -> list[Instance]:
+        """Return instances of the questions of datasets, or of new questions if no questions are given."""
         datasets = tuple(path for path in self.settings.questions if path.is_dir())
-        for path in datasets:
-            if not (path / QUERIES).is_file():
-                raise BadInputError(f"{path} has no {QUERIES}", "Use a folder of kbkit stark make or quest make")
-        if files and not datasets:
-            return self._published(kb, files, form, wanted, reasons)
+        if self.settings.questions and not datasets:
+            return []
         units, seed = self.settings.units, self.settings.seed
         if form in _GRAPH_FORMS:
             if not datasets and not self.settings.forms and holds_tables(kb):
@@ -209,11 +207,12 @@ class _Run:
             progress=self.progress,
         )
 
-    def _published(
-        self, kb: KnowledgeBase, files: Sequence[Path], form: str, wanted: int, reasons: Counter[str]
-    ) -> list[Instance]:
+    def _published(self, kb: KnowledgeBase, form: str, wanted: int, reasons: Counter[str]) -> list[Instance]:
         """Return instances of published questions, with synthesized rows where they are about tables."""
-        made, left_out = self._of_files(kb, tuple(files))
+        files = [path for path in self.settings.questions if path.is_file()]
+        if not files:
+            return []
+        made, left_out = self._of_files(kb, files)
         forms = self.settings.forms or FORMS
         known = {one.form for one in made}
         if form == next((one for one in forms if one in known), forms[0]):
@@ -230,10 +229,9 @@ class _Run:
         self.progress(f"noise of {form}", len(found), len(found))
         return extended
 
-    def _of_files(self, kb: KnowledgeBase, files: tuple[Path, ...]) -> tuple[list[Instance], Counter[str]]:
+    def _of_files(self, kb: KnowledgeBase, files: Sequence[Path]) -> tuple[list[Instance], Counter[str]]:
         """Return the instances of all forms that question files give, and why others were left out; made once."""
-        key = (kb.directory.path, files)
-        if key not in self._made:
+        if kb.directory.path not in self._of_kb:
             reasons: Counter[str] = Counter()
             settings = PublishedSettings(self.settings.seed, drafts=self.calls is not None)
             found = [
@@ -244,12 +242,18 @@ class _Run:
                 reasons["the positive units do not derive all answers, according to the model"] += (
                     rounds[-1].none + rounds[-1].some + rounds[-1].invalid
                 )
-            self._made[key] = found, +reasons
-        return self._made[key]
+            self._of_kb[kb.directory.path] = found, +reasons
+        return self._of_kb[kb.directory.path]
 
-    @cached_property
-    def _made(self) -> dict[tuple[Path, tuple[Path, ...]], tuple[list[Instance], Counter[str]]]:
-        return {}
+
+def _file_of(questions: Path) -> Path:
+    """Return a file of questions, or that of a dataset. Raises :class:`BadInputError` for another folder."""
+    if not questions.is_dir():
+        return questions
+    if not (questions / QUERIES).is_file():
+        hint = ("Use a folder of ", Command("stark make"), " or ", Command("quest make"))
+        raise BadInputError(f"{questions} has no {QUERIES}", *hint)
+    return questions / QUERIES
 
 
 def _distinct(found: Sequence[Instance]) -> list[Instance]:
