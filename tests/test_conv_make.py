@@ -329,6 +329,13 @@ def test_other_damage_of_tables_is_named(world: KnowledgeBase, tmp_path: Path) -
         make(world, tmp_path, SMALL)
 
 
+def test_a_deleted_fact_is_noticed(world: KnowledgeBase, tmp_path: Path) -> None:
+    """As in every table of a stage, the first line has the number of rows."""
+    count = len(edited(tmp_path, world, lambda lines: lines.pop(3), "4_facts").read_text(encoding="utf-8").splitlines())
+    with pytest.raises(BadInputError, match=rf"4_facts.jsonl has {count - 1} rows instead of {count}"):
+        make(world, tmp_path, SMALL)
+
+
 # -- invalid input ----------------------------------------------------------------------------------------------------
 
 

@@ -22,9 +22,11 @@ from kbkit import __version__
 from kbkit.benchmarks.dataset import writing
 from kbkit.benchmarks.rows import from_json, shortened, to_json
 from kbkit.directory import systems
+from kbkit.directory.files import whole_lines
 from kbkit.directory.systems import exclusive
-from kbkit.errors import BadInputError, KbError, Option
+from kbkit.errors import BadInputError, Command, KbError, Option
 from kbkit.llm import threads
+from kbkit.measures.records import content, load
 
 if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
@@ -279,20 +281,33 @@ class Table(Generic[R]):
         with writing(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with aside.open("w", encoding="utf-8", newline="\n") as file:
-                file.write(_line({"settings": self._settings, "rows": len(rows)}) + "\n")
+                file.write(self.head(len(rows)))
                 file.writelines(_line(to_json(row)) + "\n" for row in rows)
                 file.flush()
                 systems.sync(file.fileno())
             systems.replace(aside, self.path)
         return rows
 
+    def head(self, rows: int, width: int = 0) -> str:
+        """Return the first line of a table that is written at once; ``width`` is that of the number of rows."""
+        settings = _line(self._settings)
+        return f'{{"settings": {settings}, "rows": {rows:>{width}}}}\n'
+
+    def expected_rows(self, head: bytes) -> Any:
+        """Return the number of rows in a first line. Raises :class:`KbError` if it was made with other settings."""
+        return self._parsed(head)[0].get("rows")
+
     def read(self) -> list[R]:
         """Return the rows of a table that was written at once. Raises :class:`BadInputError` if rows are missing."""
         first, rows = self._parsed(self.path.read_bytes())
-        if first.get("rows") != len(rows):
-            hint = f'Delete the file to recompute the stage, or set "rows" in its first line to {len(rows)}'
-            raise BadInputError(f"{self.path} has {len(rows)} rows instead of {first.get('rows')}", hint)
+        self.check_rows(len(rows), first.get("rows"))
         return list(rows.values())
+
+    def check_rows(self, count: int, expected: Any) -> None:
+        """Raise :class:`BadInputError` unless a table has the number of rows in its first line."""
+        if count != expected:
+            hint = f'{_RECOMPUTE}, or set "rows" in its first line to {count}'
+            raise BadInputError(f"{self.path} has {count} rows instead of {expected}", hint)
 
     @contextlib.contextmanager
     def _resumed(
@@ -345,6 +360,34 @@ class Table(Generic[R]):
         names = (name for name in {**old, **self._settings} if old.get(name) != self._settings.get(name))
         name = next(names, "")
         return f"{name} was {shortened(old.get(name))}, now {shortened(self._settings.get(name))}"
+
+
+def read_run(path: Path, row: type[R], command: str) -> tuple[dict[str, Any], dict[str, R]]:
+    """Return the settings and the rows by id of a run: a table, or rows of another program without settings.
+
+    An incomplete last line, of a run that is active, is skipped; of duplicate ids, the last row counts. ``command``
+    writes such runs. Raises :class:`BadInputError` that names the line, or if there are no rows.
+    """
+    hint = ("Run ", Command(command), " to write runs")
+    if not path.is_file():
+        raise BadInputError(f"{path} does not exist", *hint)
+    settings: dict[str, Any] = {}
+    rows: dict[str, R] = {}
+    for number, line in enumerate(whole_lines(content(path)).decode("utf-8", "replace").split("\n"), 1):
+        if line.strip():
+            where = f"{path}, line {number}"
+            value = load(line, where)
+            if number == 1 and isinstance(value, dict) and isinstance(value.get("settings"), dict):
+                settings = value["settings"]
+                continue
+            try:
+                one: R = from_json(row, value, where)
+            except BadInputError as error:
+                raise error if rows or settings else BadInputError(f"Not a run: {error.message}", *hint) from None
+            rows[one.id] = one
+    if not rows:
+        raise BadInputError(f"No predictions in {path}", *hint)
+    return settings, rows
 
 
 def _line(value: Any) -> str:

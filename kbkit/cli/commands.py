@@ -173,7 +173,7 @@ class Program(Group):
             for name in names
             if name in self.commands
         ]
-        # Whoever reads this knows --help, and the list fits one screen without it.
+        # Without --help, which readers of this text have just used, the list fits one screen.
         options = [param.get_help_record(ctx) for param in self.get_params(ctx) if "--help" not in param.opts]
         rows += [("Options" * (not place), *record) for place, record in enumerate(filter(None, options))]
         width = max(len(name) for _, name, _ in rows) + 2

@@ -21,11 +21,10 @@ from kbkit.benchmarks.convkgyarn.judge import judge
 from kbkit.benchmarks.convkgyarn.matching import matches
 from kbkit.benchmarks.convkgyarn.run import Attempt
 from kbkit.benchmarks.dataset import run_names
-from kbkit.benchmarks.rows import from_json
+from kbkit.benchmarks.pipeline import read_run
 from kbkit.display.charts import Chart
-from kbkit.errors import BadInputError, Command, KbError, UnknownNameError, plural
+from kbkit.errors import KbError, UnknownNameError, plural
 from kbkit.measures import scores as tests
-from kbkit.measures.records import content, load
 
 if TYPE_CHECKING:
     from kbkit.llm.calls import Calls
@@ -57,28 +56,10 @@ def read_runs(paths: Sequence[Path]) -> list[Run]:
     A line is ``{"id": conversation, "turns": [{"answers": [...]}, ...]}``. An incomplete last line of an active run is
     skipped. If files have the same stem, their runs are named by paths. Raises :class:`BadInputError` with the line.
     """
-    return [_read(path, name) for path, name in zip(paths, run_names(paths), strict=True)]
-
-
-def _read(path: Path, name: str) -> Run:
-    if not path.is_file():
-        raise BadInputError(f"{path} does not exist", "Run ", Command("conv run"), " to write runs")
-    settings: dict[str, Any] = {}
-    attempts: dict[str, Attempt] = {}
-    lines = content(path).decode("utf-8", "replace").split("\n")
-    for number, line in enumerate(lines, 1):
-        if not line.strip() or (number == len(lines) and settings):
-            continue
-        where = f"{path}, line {number}"
-        value = load(line, where)
-        if number == 1 and isinstance(value, dict) and isinstance(value.get("settings"), dict):
-            settings = value["settings"]
-            continue
-        attempt: Attempt = from_json(Attempt, value, where)
-        attempts[attempt.id] = attempt
-    if not attempts:
-        raise BadInputError(f"No predictions in {path}", "Run ", Command("conv run"), " to write runs")
-    return Run(name, path, settings, attempts)
+    return [
+        Run(name, path, *read_run(path, Attempt, "conv run"))
+        for path, name in zip(paths, run_names(paths), strict=True)
+    ]
 
 
 # -- scores -----------------------------------------------------------------------------------------------------------

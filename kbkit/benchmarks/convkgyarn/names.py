@@ -63,7 +63,7 @@ def _forms(kind: str, name: str, schema: Schema) -> tuple[str, str, bool, bool]:
 
 
 def said_in_voice(kind: str, name: str, schema: Schema) -> str:
-    """Return a name as it is said in a question: *the Rhine*, or a title in quotes."""
+    """Return a name in the form that questions use: *the Rhine*, or a title in quotes."""
     noun = type_noun(kind)
     article = schema.type(kind).article if kind else ""
     head = noun.rpartition(" ")[2]

@@ -17,6 +17,8 @@ from kbkit.errors import BadInputError
 
 _BLOCK = 8 << 20
 """Bytes of a table that are parsed at once."""
+_WIDTH = 12
+"""Width of the number of rows, which is known at the end."""
 _RECOMPUTE = "Delete the file to recompute the stage"
 
 
@@ -35,38 +37,36 @@ class FrameTable:
         with writing(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with aside.open("wb") as file:
-                head = self._head()
-                file.write(head)
+                file.write(self._table.head(0, _WIDTH).encode())
                 for frame in frames:
                     frame.select(list(self.columns)).write_ndjson(file)
                     count += frame.height
                 file.seek(0)
-                file.write(self._head(count))
+                file.write(self._table.head(count, _WIDTH).encode())
                 file.flush()
                 systems.sync(file.fileno())
             systems.replace(aside, self.path)
         return count
 
-    def _head(self, rows: int = 0) -> bytes:
-        """Return the first line, of the same length for any number of rows."""
-        settings = self._table._settings
-        return (json.dumps({"settings": settings, "rows": rows}, ensure_ascii=False).replace(
-            f'"rows": {rows}}}', f'"rows": {rows:>12}}}') + "\n").encode()  # fmt: skip
-
     def read(self) -> Iterator[pl.DataFrame]:
         """Yield the table in blocks of whole lines. Raises :class:`BadInputError` with the line that does not fit."""
+        count = 0
         with self.path.open("rb") as file:
-            self._table._parsed(file.readline())
+            expected = self._table.expected_rows(file.readline())
             line, rest = 2, b""
             while block := file.read(_BLOCK):
                 block = rest + block
                 cut = block.rfind(b"\n") + 1
                 rest = block[cut:]
                 if cut:
-                    yield self._parsed(block[:cut], line)
-                    line += block.count(b"\n", 0, cut)
+                    frame = self._parsed(block[:cut], line)
+                    line, count = line + block.count(b"\n", 0, cut), count + frame.height
+                    yield frame
             if rest.strip():
-                yield self._parsed(rest, line)
+                frame = self._parsed(rest, line)
+                count += frame.height
+                yield frame
+        self._table.check_rows(count, expected)
 
     def _parsed(self, block: bytes, line: int) -> pl.DataFrame:
         try:

@@ -2,7 +2,7 @@
 
 Each of three people reads the question, its answers and a list of units, and names the units that the answers need, or
 one of the paper's reasons to leave the question out. The list holds the present positive units and the noise that
-shares most words with the question, in random order, so that nobody sees which units are positive now.
+shares most words with the question, in random order, so that the list does not reveal which units are positive.
 """
 
 from __future__ import annotations

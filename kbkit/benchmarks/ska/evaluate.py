@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -12,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from kbkit.benchmarks.dataset import run_names
-from kbkit.benchmarks.rows import from_json
+from kbkit.benchmarks.pipeline import read_run
 from kbkit.benchmarks.ska import paper
 from kbkit.benchmarks.ska.instances import FILE, FORMS
 from kbkit.benchmarks.ska.run import FOLDER_OF_RUNS, Answered
@@ -27,7 +26,7 @@ from kbkit.benchmarks.ska.testbeds import (
     orders_of,
     sizes_of,
 )
-from kbkit.errors import BadInputError, Command, KbError
+from kbkit.errors import Command, KbError
 from kbkit.measures import lists
 
 HERE, PAPER = "here", "paper"
@@ -78,12 +77,12 @@ def read_all(paths: Sequence[Path]) -> list[Run]:
     files = [file for path in paths for file in _files(path)]
     if not files:
         raise KbError(f"No runs in {paths[0]}", "Run ", Command("ska run DATASET"), " to write runs")
-    read = [_read(path) for path in dict.fromkeys(files)]
+    read = [read_run(path, Answered, "ska run DATASET") for path in dict.fromkeys(files)]
     names = [str(settings.get("system") or "") for settings, _ in read]
     if len(set(names)) < len(names) or not all(names):
         names = run_names(list(dict.fromkeys(files)))
     return [
-        Run(name, path, settings, rows)
+        Run(name, path, settings, tuple(rows.values()))
         for name, path, (settings, rows) in zip(names, dict.fromkeys(files), read, strict=True)
     ]
 
@@ -92,27 +91,6 @@ def _files(path: Path) -> list[Path]:
     """Return a file, the files of a folder, or those of the runs of a dataset."""
     folder = path / FOLDER_OF_RUNS if (path / FILE).is_file() else path
     return sorted(folder.glob("*.jsonl")) if path.is_dir() else [path]
-
-
-def _read(path: Path) -> tuple[Mapping[str, Any], tuple[Answered, ...]]:
-    """Read the settings and the records of a file; the last line of an active run can be incomplete."""
-    hint = ("Run ", Command("ska run DATASET"), " to write runs")
-    try:
-        text = path.read_bytes()
-        lines = text[: text.rfind(b"\n") + 1].decode().split("\n")
-        values = [(number, json.loads(line)) for number, line in enumerate(lines, 1) if line.strip()]
-        settings = values[0][1]["settings"]
-    except OSError as error:
-        raise KbError(f"Cannot read {path}: {error.strerror}", *hint) from None
-    except (ValueError, LookupError, TypeError, RecursionError):
-        raise BadInputError(f"{path} is not a run of SKA-Bench", *hint) from None
-    rows: dict[str, Answered] = {}
-    for number, value in values[1:]:
-        row: Answered = from_json(Answered, value, f"{path}, line {number}")
-        rows[row.id] = row
-    if not rows:
-        raise BadInputError(f"No records in {path}", *hint)
-    return settings, tuple(rows.values())
 
 
 def remarks(runs: Sequence[Run]) -> list[str]:
