@@ -28,7 +28,7 @@ from kbkit.ingestion.generation import (
     staging_database,
     versions,
 )
-from kbkit.ingestion.recipe import Recipe
+from kbkit.ingestion.recipe import Identity, Recipe
 from kbkit.ingestion.staging import Report, stage
 from kbkit.readers import converter
 from kbkit.schema import Schema, literal, quote
@@ -60,7 +60,8 @@ S = TypeVar("S", TextSettings, VectorSettings, EmbeddingSettings)
 class Request:
     """A source to ingest, with settings. ``options`` and ``columns`` are the recipe's; ``named`` assigns single files.
 
-    ``stores`` are the stores to build in addition to the tables and the node directory.
+    ``identity`` replaces the recipe's name, title, licence and base. ``stores`` are the stores to build in addition to
+    the tables and the node directory.
     """
 
     source: str
@@ -68,6 +69,7 @@ class Request:
     options: Mapping[str, str] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
     named: Mapping[str, Path] = field(default_factory=dict)
+    identity: Identity = field(default_factory=Identity)
     embedder: str = "static"
     prefixes: Prefixes | None = None
     text: TextSettings = field(default_factory=TextSettings)
@@ -89,7 +91,7 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
         raise KbError(f"{out} is already a KB", *hint)
     check_analyzer(request.text.analyzer)
     stores = _stores_to_build(request.stores)
-    recipe = recipes.load(request.source)
+    recipe = request.identity.applied(recipes.load(request.source))
     options = recipes.settings(recipe, request.options)
     found = _find_files(recipe, request)
     embedder = embed.load(request.embedder, request.prefixes, download=True) if "vectors" in stores else None
