@@ -15,7 +15,7 @@ from kbkit.directory import generations as layout
 from kbkit.directory import systems
 from kbkit.directory.files import replacing, write_files
 from kbkit.directory.generations import KbDirectory
-from kbkit.directory.manifest import FORMAT, Manifest, StoreRecord
+from kbkit.directory.manifest import FORMAT, Manifest, RecipeRecord, StoreRecord
 from kbkit.errors import KbError, LockedError, NotAKbError
 from kbkit.schema import NodeType, Schema
 from tests.wording import Wording
@@ -23,8 +23,9 @@ from tests.wording import Wording
 
 def manifest() -> Manifest:
     node_type = NodeType(name="thing", first=0, count=1, others=0, table="thing", iri="urn:thing")
+    recipe: RecipeRecord = {"name": "small", "title": "Small", "licence": "CC0-1.0", "options": {}}
     schema = Schema("small", "urn:x:", (node_type,), (), ())
-    return Manifest(schema, "", layout.now(), {}, [], {}, {})
+    return Manifest(schema, "", layout.now(), recipe, [], {}, {})
 
 
 def publish(directory: KbDirectory, text: str = "x") -> Path:

@@ -22,10 +22,10 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from kbkit.directory import systems
-from kbkit.directory.manifest import Manifest
+from kbkit.directory.manifest import FileRecord, Manifest, SourceRecord
 from kbkit.errors import Command, KbError, LockedError, NotAKbError, Option
 
 VOLATILE = {"LOCK", "LOG", "lock", ".tantivy-meta.lock", ".tantivy-writer.lock", "manifest.json"}
@@ -246,7 +246,7 @@ def now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-def fingerprint(path: Path) -> dict[str, Any]:
+def fingerprint(path: Path) -> FileRecord:
     """Return size and SHA-256 of a file; raise :class:`KbError` if it cannot be read."""
     try:
         with path.open("rb") as handle:
@@ -254,6 +254,13 @@ def fingerprint(path: Path) -> dict[str, Any]:
             return {"bytes": os.fstat(handle.fileno()).st_size, "sha256": digest}
     except OSError as error:
         raise KbError(f"Cannot read {path}: {error.strerror}") from error
+
+
+def source_record(path: Path, *, update: bool = False) -> SourceRecord:
+    """Return the manifest's record of a source file, or of a file of an update."""
+    found = fingerprint(path)
+    record: SourceRecord = {"name": path.name, "bytes": found["bytes"], "sha256": found["sha256"]}
+    return {**record, "update": True} if update else record
 
 
 def tree_bytes(folder: Path) -> int:
@@ -280,7 +287,7 @@ def _files(folder: Path) -> list[str]:
     return sorted(p.relative_to(folder).as_posix() for p in files)
 
 
-def _fingerprints(folder: Path, names: Sequence[str], progress: Progress) -> dict[str, dict[str, Any]]:
+def _fingerprints(folder: Path, names: Sequence[str], progress: Progress) -> dict[str, FileRecord]:
     """Return size and SHA-256 of files of a folder; ``progress`` reports bytes."""
     total, done, found = sum((folder / name).stat().st_size for name in names), 0, {}
     for name in names:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kbkit.directory.generations import KbDirectory, fingerprint, link_tree, now
+from kbkit.directory.generations import KbDirectory, link_tree, now, source_record
 from kbkit.directory.manifest import Manifest, StoreRecord
 from kbkit.display.progress import Listener, Progress
 from kbkit.errors import BadInputError, KbError, Option
@@ -91,7 +91,7 @@ def update(out: Path, delta: Delta, listener: Listener | None = None) -> Path:
             schema=schema,
             generation=folder.name,
             created=now(),
-            sources=[*old.sources, *({"name": p.name, **fingerprint(p), "update": True} for p in paths)],
+            sources=[*old.sources, *(source_record(p, update=True) for p in paths)],
             report=report.to_json(),
             versions={**old.versions, **versions()},
             stores={"tables": StoreRecord(counts, round(time.perf_counter() - started, 3))},
@@ -184,7 +184,7 @@ def _rebuild(folder: Path, live: Path, old: Manifest, manifest: Manifest, delta:
             stores.remove(name)
     embedder, known = None, None
     if "vectors" in stores:
-        embedder, known = embed.recorded(old.stores["vectors"].settings, download=True), live / "vectors"
+        embedder, known = embed.recorded(old.settings("vectors", embed.ModelRecord), download=True), live / "vectors"
     StoreBuilder(folder, manifest, None, embedder, recorded_settings(old), progress, known).run(stores)
 
 

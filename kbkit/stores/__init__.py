@@ -26,6 +26,7 @@ from kbkit.schema import Schema
 
 if TYPE_CHECKING:
     from kbkit.directory.workspace import Workspace
+    from kbkit.stores import embedders
     from kbkit.stores.adjacency import Adjacency
     from kbkit.stores.embedders import Embedder
     from kbkit.stores.embeddings import Embeddings
@@ -134,7 +135,7 @@ class Stores:
         """The Tantivy index."""
         from kbkit.stores import text
 
-        settings = text.TextSettings.recorded(self.manifest.store("text").settings)
+        settings = self.manifest.settings("text", text.TextSettings)
         return self._opened(text.Text(self.folder / text.FOLDER, self.schema, settings))
 
     @cached_property
@@ -158,7 +159,7 @@ class Stores:
         """The model that computed the vectors."""
         from kbkit.stores import embedders
 
-        return self._checked(embedders.recorded(self.manifest.store("vectors").settings))
+        return self._checked(embedders.recorded(self._model))
 
     def use_embedder(self, name: str) -> None:
         """Use the recorded model under another name, such as a new endpoint.
@@ -167,17 +168,23 @@ class Stores:
         """
         from kbkit.stores import embedders
 
-        settings = self.manifest.store("vectors").settings
-        if not embedders.same_model(name, settings["embedder"]):
+        model = self._model
+        if not embedders.same_model(name, model.embedder):
             raise KbError(
-                f"The vectors of this KB were built with {settings['embedder']}, not with {name}",
+                f"The vectors of this KB were built with {model.embedder}, not with {name}",
                 *("Run ", Command("build KB vectors"), " with ", Option("embedder", name), " to rebuild them"),
             )
         if name != getattr(self.__dict__.get("embedder"), "name", ""):
-            self.__dict__["embedder"] = self._checked(embedders.recorded(settings, name=name))
+            self.__dict__["embedder"] = self._checked(embedders.recorded(model, name=name))
+
+    @property
+    def _model(self) -> embedders.ModelRecord:
+        from kbkit.stores import embedders
+
+        return self.manifest.settings("vectors", embedders.ModelRecord)
 
     def _checked(self, model: Embedder) -> Embedder:
-        dimension = self.manifest.store("vectors").settings["dimension"]
+        dimension = self._model.dimension
         if model.dimension != dimension:
             raise KbError(
                 f"Embedder {model.name} returns {model.dimension} dimensions, but the KB was built with {dimension}",

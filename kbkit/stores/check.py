@@ -121,7 +121,7 @@ def _text(stores: Stores) -> list[str]:
 
 
 def _vectors(stores: Stores) -> list[str]:
-    shape = (stores.schema.nodes, stores.manifest.stores["vectors"].settings["dimension"])
+    shape = (stores.schema.nodes, stores.manifest.stores["vectors"].settings.get("dimension"))
     expected = {"matrix": shape, "LanceDB rows": stores.schema.nodes}
     problems = _recorded(stores, "vectors", {"vectors": stores.vectors.rows(), "chunks": len(stores.vectors.chunks)})
     if len(stores.vectors.chunk_nodes) != len(stores.vectors.chunks):

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import tantivy
@@ -81,11 +81,6 @@ class TextSettings:
 
     analyzer: str = "english"
     relations: bool = False
-
-    @staticmethod
-    def recorded(record: Mapping[str, Any]) -> TextSettings:
-        """Return the settings from a manifest's record of the store."""
-        return TextSettings(**{field.name: record[field.name] for field in fields(TextSettings)})
 
 
 def build(

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -41,11 +41,6 @@ class VectorSettings:
     relations: bool = False
     chunk_words: int = 256
     chunk_overlap: int | None = None
-
-    @staticmethod
-    def recorded(record: Mapping[str, Any]) -> VectorSettings:
-        """Return the settings from a manifest's record of the store."""
-        return VectorSettings(**{field.name: record[field.name] for field in fields(VectorSettings)})
 
     def __post_init__(self) -> None:
         if self.chunk_overlap is None:
