@@ -373,23 +373,22 @@ class Schema:
         return dataclasses.asdict(self)
 
     def problem(self) -> str:
-        """Return what is inconsistent in a schema that was read from a file; empty if nothing is.
+        """Return why no KB can have this schema, which was read from a file; empty if one can.
 
-        Names of extra tables are checked because exports use them as names of files.
+        Whether its numbers are those of the stores is left to ``kbkit check``. Names of extra tables are checked
+        because exports use them as names of files.
         """
         types = {t.name for t in self.node_types}
         if len(types) < len(self.node_types) or len(self._relations) < len(self.relations):
             return "a type or a relation occurs twice"
-        following = 0
         for t in self.node_types:
-            if t.count < 0 or not 0 <= t.others <= _MAX_NODES or (t.count and t.first != following) or not types.issuperset(t.overlaps):
-                return f"invalid numbers of nodes of type {t.name!r}"
-            following += t.count
-        if not 0 < following <= _MAX_NODES:
-            return f"invalid number of nodes: {following}"
+            if not all(0 <= n <= _MAX_NODES for n in (t.first, t.count, t.others)) or not types.issuperset(t.overlaps):
+                return f"invalid number of nodes or overlap of type {t.name!r}"
+        if not 0 < self.nodes <= _MAX_NODES:
+            return f"invalid number of nodes: {self.nodes}"
         for r in self.relations:
-            known = all(s.head in types and s.tail in types and 0 <= s.edges <= r.edges for s in r.signatures)
-            if not known or not 0 <= r.pairs <= r.edges < _MAX_ROWS:
+            known = all(s.head in types and s.tail in types and 0 <= s.edges < _MAX_ROWS for s in r.signatures)
+            if not known or not (0 <= r.pairs < _MAX_ROWS and 0 <= r.edges < _MAX_ROWS):
                 return f"invalid signatures or numbers of edges of relation {r.name!r}"
         for field in self.text_fields:
             if not (0 <= field.texts < _MAX_ROWS and 0 <= field.tokens < _MAX_ROWS):

@@ -149,6 +149,7 @@ class Manifest:
 
 _RESTORE = ("Restore it, or ingest the source again",)
 
+
 def _number(text: str) -> float:
     """Read a finite number."""
     value = float(text)

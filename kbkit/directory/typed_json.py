@@ -160,7 +160,9 @@ def _object_reader(kinds: Mapping[str, Any], required: Collection[str], make: Ca
             parts = plan(value)
             if len(plans) < _MAX_PLANS:
                 plans[shape] = parts
-        return make(**(value | {name: _within(name, reader, value[name]) for name, reader in parts} if parts else value))
+        if not parts:
+            return make(**value)
+        return make(**(value | {name: _within(name, reader, value[name]) for name, reader in parts}))
 
     return read
 

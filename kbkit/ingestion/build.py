@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kbkit.directory import systems
+from kbkit.directory.damage import check_sizes, check_tree
 from kbkit.directory.generations import KbDirectory, link_tree, now, source_record
 from kbkit.directory.manifest import ALL_STORES, STORES, Manifest, RecipeRecord, StoreRecord
 from kbkit.display.progress import Listener, Progress
@@ -320,6 +321,8 @@ def rebuild(out: Path, store: str, change: Change | None = None, listener: Liste
     with one_line_errors(), directory.building(f"kbkit build {store}", replace=True) as folder:
         live = directory.generation(directory.current())  # under the lock, so that no other build interferes
         manifest = Manifest.read(live)
+        check_tree(live)
+        check_sizes(live, tables.FILE, manifest.files)
         known = recorded_settings(manifest)
         parts = (change.apply(known.text), change.apply(known.vectors), change.apply(known.embeddings))
         settings = StoreSettings(*parts)

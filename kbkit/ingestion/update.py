@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kbkit.directory.damage import check_sizes, check_tree
 from kbkit.directory.generations import KbDirectory, link_tree, now, source_record
 from kbkit.directory.manifest import Manifest, StoreRecord
 from kbkit.display.progress import Listener, Progress
@@ -79,6 +80,8 @@ def update(out: Path, delta: Delta, listener: Listener | None = None) -> Path:
     with one_line_errors(), directory.building("kbkit update", replace=True) as folder:
         live = directory.generation(directory.current())
         old = Manifest.read(live)
+        check_tree(live)
+        check_sizes(live, tables.FILE, old.files)
         if old.schema.rdf_source:
             raise KbError("Cannot update a KB that was built from RDF", "Change the source and ingest it again")
         progress.report("load")

@@ -16,9 +16,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import cached_property
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from kbkit.directory.damage import check_plain, check_sizes, reading
 from kbkit.directory.generations import KbDirectory
 from kbkit.directory.manifest import Manifest
 from kbkit.errors import Command, KbError, Option
@@ -102,7 +104,7 @@ class Stores:
         """The DuckDB store."""
         from kbkit.stores import tables
 
-        return self._opened(tables.Tables(self.folder / tables.FILE, sets=self.workspace.frame))
+        return self._opened(tables.FILE, lambda path: tables.Tables(path, sets=self.workspace.frame))
 
     @cached_property
     def nodes(self) -> Nodes:
@@ -110,7 +112,7 @@ class Stores:
         from kbkit.stores import node_directory, nodes
 
         self.manifest.store("nodes")
-        return self._opened(nodes.Nodes(self.folder / node_directory.FOLDER, self.schema, lambda: self.tables))
+        return self._opened(node_directory.FOLDER, lambda path: nodes.Nodes(path, self.schema, lambda: self.tables))
 
     @cached_property
     def adjacency(self) -> Adjacency:
@@ -118,9 +120,8 @@ class Stores:
         from kbkit.stores import adjacency
 
         self.manifest.store("adjacency")
-        return self._opened(
-            adjacency.Adjacency(self.folder / adjacency.FOLDER, [r.name for r in self.schema.relations])
-        )
+        relations = [r.name for r in self.schema.relations]
+        return self._opened(adjacency.FOLDER, lambda path: adjacency.Adjacency(path, relations, self.schema.nodes))
 
     @cached_property
     def triples(self) -> Triples:
@@ -128,7 +129,7 @@ class Stores:
         from kbkit.stores import triples
 
         self.manifest.store("triples")
-        return self._opened(triples.Triples(self.folder / triples.FOLDER, self.schema.prefixes()))
+        return self._opened(triples.FOLDER, lambda path: triples.Triples(path, self.schema.prefixes()))
 
     @cached_property
     def text(self) -> Text:
@@ -136,7 +137,7 @@ class Stores:
         from kbkit.stores import text
 
         settings = self.manifest.settings("text", text.TextSettings)
-        return self._opened(text.Text(self.folder / text.FOLDER, self.schema, settings))
+        return self._opened(text.FOLDER, lambda path: text.Text(path, self.schema, settings))
 
     @cached_property
     def vectors(self) -> Vectors:
@@ -144,7 +145,7 @@ class Stores:
         from kbkit.stores import vectors
 
         self.manifest.store("vectors")
-        return self._opened(vectors.Vectors(self.folder / vectors.FOLDER))
+        return self._opened(vectors.FOLDER, vectors.Vectors)
 
     @cached_property
     def embeddings(self) -> Embeddings:
@@ -152,7 +153,7 @@ class Stores:
         from kbkit.stores import embeddings
 
         self.manifest.store("embeddings")
-        return self._opened(embeddings.Embeddings(self.folder / embeddings.FOLDER))
+        return self._opened(embeddings.FOLDER, embeddings.Embeddings)
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -197,8 +198,14 @@ class Stores:
         """The user's saved sets."""
         from kbkit.directory.workspace import Workspace
 
-        return Workspace(self.directory.path / "workspace")
+        folder = self.directory.path / "workspace"
+        check_plain(folder, *folder.glob("*"))
+        return Workspace(folder)
 
-    def _opened(self, store: T) -> T:
+    def _opened(self, name: str, open_store: Callable[[Path], T]) -> T:
+        """Open a store, by its file or folder, if its files are those that the manifest lists."""
+        check_sizes(self.folder, name, self.manifest.files)
+        with reading(name.partition(".")[0], self.folder / name):
+            store = open_store(self.folder / name)
         self._open.append(store)
         return store
