@@ -13,7 +13,7 @@ import os
 import pkgutil
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
@@ -30,6 +30,9 @@ SECONDS = 30.0
 KBKIT = Path(kbkit.__file__).parent
 PYTHON = "python"
 """First word of a line that opens the KB in Python: ``python METHOD KB ARGUMENT...``."""
+
+TERMINAL = "terminal"
+"""First word of a command whose standard output claims to be a terminal."""
 
 _ENGINES = ("duckdb", "tantivy", "lancedb", "polars", "pyarrow.parquet", "pytest", "tests.console", "kbkit.cli.app")
 
@@ -59,11 +62,11 @@ class Ended:
         return f"printed beside the result: {self.beside}" if self.beside else ""
 
 
-def run(lines: Sequence[Sequence[object]], folder: Path) -> list[Ended]:
+def run(lines: Sequence[Sequence[object]], folder: Path, environment: Mapping[str, str] | None = None) -> list[Ended]:
     """Run commands one after another; ``folder`` is for what they print. Those after a dead process are not run."""
     folder.mkdir()
     given = [[str(word) for word in line] for line in lines]
-    process = _server().Process(target=_work, args=(given, str(folder), dict(os.environ)))
+    process = _server().Process(target=_work, args=(given, str(folder), {**os.environ, **(environment or {})}))
     process.start()
     results, begun = folder / "results", time.monotonic()
     known = 0
@@ -115,8 +118,9 @@ def _work(lines: Sequence[Sequence[str]], folder: str, environment: dict[str, st
 def _command(line: Sequence[str]) -> Ended:
     from tests.console import here
 
+    terminal = line[0] == TERMINAL
     try:
-        done = here(*line)
+        done = here(*line[terminal:], terminal=terminal)
     except BaseException as error:  # noqa: BLE001 - the exceptions of engines derive from anything
         return Ended(line, 70, raised=f"{type(error).__name__}: {error}")
     return Ended(line, done.returncode, done.stdout, done.stderr)
