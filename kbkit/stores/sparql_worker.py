@@ -1,8 +1,8 @@
 """The process that runs SPARQL. It reads requests from standard input and ends with its parent.
 
 A request is its length (8 bytes, little-endian) and JSON ``{"query", "prefixes"}``. A response, on standard output, is
-a length, a status of 8 characters (``select``, ``ask``, ``triples`` or ``error``) and the result in a format of
-Oxigraph.
+a length, a status of 8 characters (``select``, ``ask``, ``triples``, ``error`` or ``damaged``) and the result in a
+format of Oxigraph.
 
 Queries may call the functions of the Wikidata Query Service (:data:`FUNCTIONS`).
 """
@@ -37,7 +37,9 @@ def main(folder: str) -> None:
     """Process requests until standard input closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the process group; the parent decides
     out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.dup2(null, 2)  # where panics of the engine would be printed; they are reported
     requests: queue.Queue[bytes] = queue.Queue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
     store = None
@@ -46,8 +48,11 @@ def main(folder: str) -> None:
         try:
             store = store or ox.Store.read_only(folder)
             status, body = answer(store, **request)
-        except (SyntaxError, ValueError, RuntimeError, OSError) as error:
-            status, body = "error", (error.msg if isinstance(error, SyntaxError) else str(error)).encode()
+        except (SyntaxError, ValueError, RuntimeError) as error:
+            status = "damaged" if store is None or "corrupt" in str(error).lower() else "error"
+            body = (error.msg if isinstance(error, SyntaxError) else str(error)).encode()
+        except BaseException as error:  # noqa: BLE001 - a panic, too
+            status, body = "damaged", str(error).encode()
         out.write(len(body).to_bytes(8, "little") + status.ljust(8).encode() + body)
         out.flush()
 

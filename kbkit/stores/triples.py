@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from kbkit.errors import Command, KbError, Option, QueryError, QueryTimeoutError
+from kbkit.directory.damage import damaged
+from kbkit.errors import Command, Option, QueryError, QueryTimeoutError
 from kbkit.schema import Schema
 from kbkit.stores import ntriples
 from kbkit.stores.sparql_text import bind, is_update, refuse_service
@@ -115,7 +116,7 @@ class Triples:
 
     def __init__(self, folder: Path, prefixes: Mapping[str, str]) -> None:
         if not folder.is_dir():
-            raise KbError(f"{folder} does not exist", "Run ", Command("build KB triples"), " to rebuild it")
+            raise damaged(folder, "it does not exist", FOLDER)
         self._folder, self._prefixes = folder, dict(prefixes)
         self._worker: subprocess.Popen[bytes] | None = None
         self._guard = threading.Lock()
@@ -153,10 +154,11 @@ class Triples:
                         f"SPARQL query cancelled after {timeout:g} s", "Use ", Option("timeout"), " to raise the limit"
                     ) from None
                 if isinstance(error, (EOFError, OSError)):
-                    raise QueryError(
-                        "The SPARQL process ended unexpectedly", "It may have run out of memory"
-                    ) from error
+                    hint = ("It may have run out of memory, or ", Command("check KB"), " finds a damaged file")
+                    raise QueryError("The SPARQL process ended unexpectedly", *hint) from error
                 raise
+        if status == "damaged":
+            raise damaged(self._folder, body.decode(), FOLDER)
         if status == "error":
             if is_update(text):
                 raise QueryError("Updates are not allowed: a KB is read-only", "Change the source and ingest it again")
