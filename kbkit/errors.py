@@ -120,6 +120,10 @@ class LockedError(KbError):
     """Another process holds the lock; the message names it."""
 
 
+class ForkedError(KbError):
+    """A forked process that cannot use the libraries of its parent."""
+
+
 class QueryError(KbError):
     """A query that the engine rejected, at ``line`` and ``column`` (from 1; 0 if unknown)."""
 

@@ -24,7 +24,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from kbkit.directory import systems
+from kbkit.directory import forks, systems, temporary
+from kbkit.directory.files import remove_unfinished
 from kbkit.directory.manifest import Manifest
 from kbkit.errors import Command, KbError, LockedError, NotAKbError, Option
 
@@ -110,13 +111,18 @@ class KbDirectory:
         names = (p.name for p in folder.iterdir() if p.name.isdecimal() and p.is_dir()) if folder.is_dir() else ()
         return sorted(names, key=int)
 
-    def pin(self) -> Pin:
-        """Lock the live generation for reading. Retries if a build replaces and deletes it meanwhile."""
+    def pin(self, generation: str = "") -> Pin:
+        """Lock a generation for reading, by default the live one. Retries if a build replaces and deletes it."""
         for _ in range(_RETRIES):
-            folder = self.generation(self.current())
+            folder = self.generation(generation or self.current())
             try:
                 handle = (folder / "lock").open("rb")
             except FileNotFoundError:
+                if generation and not folder.exists():
+                    raise NotAKbError(
+                        f"{self.path} has no generation {generation} any more",
+                        "Keep the KB open in the process that pickled it, or pickle it again",
+                    ) from None
                 if folder.name == self.current() and folder.exists():
                     raise NotAKbError(f"{folder / 'lock'} is missing", "Create an empty file of that name") from None
                 if folder.name == self.current():
@@ -134,6 +140,7 @@ class KbDirectory:
         Raises :class:`KbError` if the KB exists, unless ``replace`` is set, or if the folder contains other files.
         Leftovers of interrupted builds are deleted first. If the block fails, everything it created is deleted.
         """
+        forks.check()
         created = self._create_directory()
         try:
             with self._build_lock(command):
@@ -180,6 +187,7 @@ class KbDirectory:
         """Delete unused generations and leftovers of interrupted builds; return the (name, bytes) of each."""
         self.current()
         with self._build_lock("gc"):
+            self._delete_temporary()
             partial = [(_PARTIAL, _remove_measured(self.partial))] if self.partial.exists() else []
             return partial + self._delete_leftovers() + self._delete_generations(keep=1)
 
@@ -230,6 +238,13 @@ class KbDirectory:
         found = ((p, _LEFT.fullmatch(p.name)) for p in folder.iterdir()) if folder.is_dir() else ()
         stale = [p for p, name in found if name and p.is_dir() and (name[2] or int(name[1]) > live)]
         return [(path.name, _remove_measured(path)) for path in sorted(stale)]
+
+    def _delete_temporary(self) -> None:
+        """Delete temporary files of killed processes: of the user's data, and of queries that spilled."""
+        workspace = self.path / "workspace"
+        for folder in (workspace, *(path for path in workspace.rglob("*") if path.is_dir())):
+            remove_unfinished(folder)
+        temporary.remove_abandoned()
 
     def _delete_generations(self, keep: int) -> list[tuple[str, int]]:
         return [(name, _remove_measured(old)) for name in self.generations()[:-keep] if (old := self._retire(name))]
