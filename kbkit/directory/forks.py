@@ -9,15 +9,13 @@ most operations on frames would hang, so that :func:`check` refuses.
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import os
 import re
 import sys
 import weakref
-from pathlib import Path
 from typing import Protocol
 
+from kbkit.directory import systems
 from kbkit.errors import ForkedError
 
 
@@ -48,26 +46,14 @@ def check() -> None:
         )
 
 
-def leak(*engines: object) -> None:
-    """Keep objects for ever: their destructors would wait for threads that do not exist."""
-    for engine in engines:
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(engine))
-
-
 def _threads_of_polars() -> bool:
     """Return whether polars has started threads; on a system that does not list them, whether it was imported."""
     if "polars" not in sys.modules:
         return False
     pool = os.environ.get("POLARS_THREAD_NAME", "polars")
     ours = re.compile(rf"{re.escape(pool[:13])}-\d+|async-executor-\d*|tokio-rt-worker")
-    threads = Path("/proc/self/task")
-    if not threads.is_dir():
-        return True
-    for thread in threads.iterdir():
-        with contextlib.suppress(OSError):  # it has ended
-            if ours.fullmatch((thread / "comm").read_text(encoding="utf-8").strip()):
-                return True
-    return False
+    threads = systems.thread_names()
+    return threads is None or any(map(ours.fullmatch, threads))
 
 
 _before = [False]

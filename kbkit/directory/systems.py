@@ -236,6 +236,32 @@ def is_running(process: int) -> bool:
     return True
 
 
+def process_namespace() -> str:
+    """Return the namespace in which the numbers of processes are valid, such as a container's; '' if there is one."""
+    try:
+        return str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        return ""
+
+
+def thread_names() -> list[str] | None:
+    """Return the names of this process's threads, native ones too; None if the system does not list them."""
+    threads = Path("/proc/self/task")
+    if not threads.is_dir():
+        return None
+    names = []
+    for thread in threads.iterdir():
+        with contextlib.suppress(OSError):  # it has ended
+            names.append((thread / "comm").read_text(encoding="utf-8", errors="replace").strip())
+    return names
+
+
+def never_destroy(*objects: object) -> None:
+    """Keep objects for ever, until the process ends and even then without calling their destructors."""
+    for one in objects:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(one))
+
+
 def remove(path: Path) -> None:
     """Delete a file if it exists."""
     retry(lambda: path.unlink(missing_ok=True))

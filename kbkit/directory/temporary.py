@@ -43,11 +43,7 @@ def abandoned(folder: Path, prefix: str, suffix: str = "") -> Iterator[Path]:
 @functools.cache
 def _machine() -> str:
     """Return digits for the machine, or for the container, in which the numbers of processes are valid."""
-    try:
-        processes = str(Path("/proc/self/ns/pid").readlink())
-    except OSError:
-        processes = ""
-    return f"{zlib.crc32(f'{socket.gethostname()} {processes}'.encode()):08x}"
+    return f"{zlib.crc32(f'{socket.gethostname()} {systems.process_namespace()}'.encode()):08x}"
 
 
 # -- folders ----------------------------------------------------------------------------------------------------------

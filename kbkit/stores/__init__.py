@@ -19,7 +19,7 @@ from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from kbkit.directory import forks
+from kbkit.directory import forks, systems
 from kbkit.directory.generations import KbDirectory
 from kbkit.directory.manifest import Manifest
 from kbkit.errors import Command, KbError, Option
@@ -88,7 +88,7 @@ class Stores:
         """
         if "triples" in self.__dict__:
             self.triples.leave()
-        forks.leak(*self._open, self.__dict__.get("embedder"))
+        systems.never_destroy(*self._open, self.__dict__.get("embedder"))
         self._forget()
 
     def _forget(self) -> None:
