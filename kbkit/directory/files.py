@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kbkit.directory import systems, temporary
-from kbkit.errors import KbError
+from kbkit.errors import system_error
 
 _SUFFIX = ".new"
 
@@ -20,10 +20,14 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path next to ``path``, and rename it to ``path`` when the block succeeds.
 
     The block creates a file or folder there, so that readers see the old version or the new one, never a part. If it
-    fails, the temporary file is removed and ``path`` is unchanged. Parent folders are created, links are followed.
-    What killed processes left in the folder is deleted. Raises :class:`KbError` if a file cannot be written.
+    fails, the temporary file is removed and ``path`` is unchanged. Parent folders are created, links are followed, and
+    a pipe or a device is written directly. What killed processes left in the folder is deleted.
+    Raises :class:`KbError` if a file cannot be written.
     """
     target = path.resolve() if path.is_symlink() else path
+    if target.exists() and not (target.is_file() or target.is_dir()):  # a pipe or a device
+        yield target
+        return
     aside = target.with_name(temporary.unique_name(".", _SUFFIX))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -34,7 +38,7 @@ def replacing(path: Path) -> Iterator[Path]:
         else:
             systems.replace(aside, target)
     except OSError as error:
-        raise KbError(f"Cannot write {path}: {error.strerror or error}") from None
+        raise system_error(error, f"Cannot write {path}") from None
     finally:
         with contextlib.suppress(OSError):
             systems.remove_tree(aside)

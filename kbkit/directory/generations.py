@@ -27,7 +27,7 @@ from typing import IO, Any
 from kbkit.directory import forks, systems, temporary
 from kbkit.directory.files import remove_unfinished
 from kbkit.directory.manifest import Manifest
-from kbkit.errors import Command, KbError, LockedError, NotAKbError, Option
+from kbkit.errors import Command, KbError, LockedError, NotAKbError, Option, reason, system_error
 
 VOLATILE = {"LOCK", "LOG", "lock", ".tantivy-meta.lock", ".tantivy-writer.lock", "manifest.json"}
 """Lock files, the manifest, and files that engines write when they open a store; they have no checksums."""
@@ -84,7 +84,7 @@ class KbDirectory:
             ) from None
         except (OSError, UnicodeDecodeError) as error:
             raise NotAKbError(
-                f"{self.path} is not a KB: {error}", "Use a directory built by ", Command("ingest")
+                f"{self.path} is not a KB: {reason(error)}", "Use a directory built by ", Command("ingest")
             ) from None
         if not name.isdecimal():
             raise NotAKbError(
@@ -268,7 +268,7 @@ def fingerprint(path: Path) -> dict[str, Any]:
             digest = hashlib.file_digest(handle, "sha256").hexdigest()
             return {"bytes": os.fstat(handle.fileno()).st_size, "sha256": digest}
     except OSError as error:
-        raise KbError(f"Cannot read {path}: {error.strerror}") from error
+        raise system_error(error, f"Cannot read {path}") from error
 
 
 def tree_bytes(folder: Path) -> int:

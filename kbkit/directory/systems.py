@@ -402,6 +402,20 @@ def is_closed_pipe(error: OSError) -> bool:
     return isinstance(error, BrokenPipeError) or (WINDOWS and error.errno == errno.EINVAL)
 
 
+def open_closed_streams() -> None:
+    """Give a process its three standard streams if it was started without some (``>&-``).
+
+    Otherwise, the next file to be opened, such as that of a database, would get their numbers, and what any library
+    prints. Standard input is then empty, standard output fails, and standard error is discarded.
+    """
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)  # the lowest number that is free
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
 def discard_output() -> None:
     """Redirect standard output to the null device, because Python flushes it on exit even if the reader is gone."""
     null = os.open(os.devnull, os.O_WRONLY)
