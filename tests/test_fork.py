@@ -131,6 +131,7 @@ POLARS = """
         except kbkit.KbError as error:
             os.write(sender, str(error).encode())
         os._exit(0)
+    os.close(sender)
     print(os.read(receiver, 10_000).decode())
     found = before
 """

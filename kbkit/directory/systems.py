@@ -245,15 +245,26 @@ def process_namespace() -> str:
 
 
 def thread_names() -> list[str] | None:
-    """Return the names of this process's threads, native ones too; None if the system does not list them."""
+    """Return the names of this process's threads, native ones too; None if the system does not list them.
+
+    A thread names itself when it first runs: those that have not are waited for, for a moment.
+    """
     threads = Path("/proc/self/task")
     if not threads.is_dir():
         return None
-    names = []
-    for thread in threads.iterdir():
-        with contextlib.suppress(OSError):  # it has ended
-            names.append((thread / "comm").read_text(encoding="utf-8", errors="replace").strip())
-    return names
+    for _ in range(_TRIES):
+        if all(_proc(thread / "schedstat") != "0" for thread in threads.iterdir()):
+            break
+        time.sleep(0.001)
+    return [_proc(thread / "comm") for thread in threads.iterdir()]
+
+
+def _proc(file: Path) -> str:
+    """Return the first word of a file of a thread; '' if the thread has ended."""
+    try:
+        return file.read_text(encoding="utf-8", errors="replace").partition(" ")[0].strip()
+    except OSError:
+        return ""
 
 
 def never_destroy(*objects: object) -> None:
