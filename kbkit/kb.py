@@ -54,11 +54,16 @@ class KnowledgeBase:
     """A KB opened for reading.
 
     Stores open on first use; ``close`` (or ``with``) closes them. The generation that was live at opening stays in use,
-    even after a build publishes a newer one.
+    even after a build publishes a newer one. Threads can share the object. Pickling saves the path and the generation,
+    which are opened again; a forked process opens its own stores.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.stores = Stores(path)
+
+    def __reduce__(self) -> tuple[Callable[[Stores], KnowledgeBase], tuple[Stores]]:
+        """Pickle as the stores, which are pickled as path and generation."""
+        return _of_stores, (self.stores,)
 
     def __enter__(self) -> KnowledgeBase:
         return self
@@ -582,3 +587,9 @@ class KnowledgeBase:
         from kbkit.stores.check import check
 
         return check(self.stores, progress)
+
+
+def _of_stores(stores: Stores) -> KnowledgeBase:
+    kb = KnowledgeBase.__new__(KnowledgeBase)
+    kb.stores = stores
+    return kb

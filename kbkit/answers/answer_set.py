@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from kbkit.answers.engines import Engine
     from kbkit.answers.templates import Template
     from kbkit.answers.why import Why
+
+_MAX_UNPICKLED = 4
+"""Number of KBs that a process keeps open for the sets it has unpickled."""
 
 ENGINES = ("walk", "sql", "sparql")
 """Engines of a KB: the adjacency arrays, DuckDB and Oxigraph."""
@@ -80,11 +83,21 @@ def answers_many(session: Session, plan: Plan, bindings: pl.DataFrame | Mapping[
     return pl.DataFrame({"binding": found.rows.astype(np.uint32), "node": found.nodes})
 
 
+@lru_cache(_MAX_UNPICKLED)
+def _opened(path: str, generation: str) -> Stores:
+    return Stores(path, generation)
+
+
+def _unpickled(opening: tuple[str, str], *arguments: Any) -> AnswerSet:
+    return AnswerSet(Session.of(_opened(*opening)), *arguments)
+
+
 class AnswerSet:
     """The nodes that an expression describes; evaluated lazily, on first use of ``ids``, ``len``, ``in`` and so on.
 
     ``& | -`` combine two sets of one KB, ``==`` compares members, iterating yields ids. ``count(EXPR)`` and the like
-    are the set EXPR with a ``value``; their ``sql`` and ``sparql`` return the set.
+    are the set EXPR with a ``value``; their ``sql`` and ``sparql`` return the set. Pickling saves the expression, and
+    the path and generation of the KB; all sets of one KB that a process unpickles share its stores.
     """
 
     def __init__(
@@ -99,10 +112,15 @@ class AnswerSet:
         if isinstance(engine, str) and engine not in ENGINES:
             raise UnknownNameError("engine", engine, ENGINES)
         self._session, self.engine, self._timeout = session, engine, timeout
-        self._slots = dict(slots or {})
+        self._slots, self._text = dict(slots or {}), text
         self.plan: Plan = session.resolved(tree, text)
         self._bound: Bindings = bind(self.plan, session, self._slots)
         self._tree = tree
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as the expression, and the path and generation of the KB."""
+        opening = self._session.stores.__reduce__()[1]
+        return _unpickled, (opening, self._tree, self._slots, self.engine, self._text, self._timeout)
 
     @cached_property
     def tree(self) -> Expression:

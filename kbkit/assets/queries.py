@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kbkit import assets
-from kbkit.errors import BadInputError, Command, KbError, Option, UnknownNameError, suggest
+from kbkit.errors import BadInputError, Command, KbError, Option, UnknownNameError, reason, suggest
 
 if TYPE_CHECKING:
     import polars as pl
@@ -177,4 +177,4 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInputError(f"Cannot read {path}: {error}") from None
+        raise BadInputError(f"Cannot read {path}: {reason(error)}") from None

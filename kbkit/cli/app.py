@@ -39,7 +39,7 @@ from kbkit.cli.commands import Program, branch
 from kbkit.cli.progress import watch
 from kbkit.cli.spelling import SPELLER
 from kbkit.directory import systems
-from kbkit.errors import KbError, sentence, suggest
+from kbkit.errors import KbError, sentence, suggest, system_error
 
 _UNKNOWN_COMMAND = re.compile(r"No such command '(.*?)'\.(.*)", re.S)
 
@@ -130,6 +130,7 @@ def main() -> None:
     if completion.wanted():
         completion.prepare(app)(prog_name="kbkit")
     state = State()
+    systems.open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(newline="\n")  # the same bytes on every system
@@ -197,8 +198,8 @@ def _explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, KbError):
         return error.text_for(SPELLER), error.exit_code
     if isinstance(error, OSError):
-        where = f"{error.filename}: " if error.filename else ""
-        return sentence(f"{where}{error.strerror or error}"), 1
+        found = system_error(error)
+        return found.text_for(SPELLER), found.exit_code
     what = " ".join(str(error).split())
     return f"Internal error: {type(error).__name__}: {what}. Please report it; kbkit --debug shows the traceback.", 70
 

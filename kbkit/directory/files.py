@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from kbkit.directory import systems
-from kbkit.errors import KbError
+from kbkit.directory import systems, temporary
+from kbkit.errors import system_error
+
+_SUFFIX = ".new"
 
 
 @contextlib.contextmanager
@@ -18,23 +20,42 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path next to ``path``, and rename it to ``path`` when the block succeeds.
 
     The block creates a file or folder there, so that readers see the old version or the new one, never a part. If it
-    fails, the temporary file is removed and ``path`` is unchanged. Parent folders are created, links are followed.
+    fails, the temporary file is removed and ``path`` is unchanged. Parent folders are created, links are followed, and
+    a pipe or a device is written directly. What killed processes left in the folder is deleted.
     Raises :class:`KbError` if a file cannot be written.
     """
     target = path.resolve() if path.is_symlink() else path
-    temporary = target.with_name(f".{os.urandom(6).hex()}.new")
+    if target.exists() and not (target.is_file() or target.is_dir()):  # a pipe or a device
+        yield target
+        return
+    aside = target.with_name(temporary.unique_name(".", _SUFFIX))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        yield temporary
-        if temporary.is_dir() and target.is_dir():
-            systems.swap(temporary, target)
+        _tidy(target.parent.resolve())
+        yield aside
+        if aside.is_dir() and target.is_dir():
+            systems.swap(aside, target)
         else:
-            systems.replace(temporary, target)
+            systems.replace(aside, target)
     except OSError as error:
-        raise KbError(f"Cannot write {path}: {error.strerror or error}") from None
+        raise system_error(error, f"Cannot write {path}") from None
     finally:
         with contextlib.suppress(OSError):
-            systems.remove_tree(temporary)
+            systems.remove_tree(aside)
+
+
+@functools.lru_cache(1024)  # once for each folder, because a process may write many files to it
+def _tidy(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        remove_unfinished(folder)
+
+
+def remove_unfinished(folder: Path) -> list[Path]:
+    """Delete the temporary files that killed processes left in a folder; return their paths."""
+    left = list(temporary.abandoned(folder, ".", _SUFFIX))
+    for path in left:
+        systems.remove_tree(path)
+    return left
 
 
 def write_files(files: Mapping[Path, str | bytes]) -> None:

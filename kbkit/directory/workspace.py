@@ -6,9 +6,7 @@ several processes can read and write them.
 
 from __future__ import annotations
 
-import contextlib
 import io
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
 
 SETS = "sets"
 _MAX_NAME_LENGTH = 100
-_STALE_SECONDS = 3600
 
 COLUMNS = {
     "name": "name of the set, as in @NAME",
@@ -137,10 +134,6 @@ class Workspace:
         return former if not path.exists() and former.is_file() else path
 
     def _write(self, frame: pl.DataFrame, path: Path) -> None:
-        for temporary in path.parent.glob(".*.new"):  # of an interrupted process
-            with contextlib.suppress(OSError):  # deleted meanwhile, or read-only
-                if time.time() - temporary.stat().st_mtime > _STALE_SECONDS:
-                    temporary.unlink()
         buffer = io.BytesIO()
         frame.write_parquet(buffer)
         write_files({path: buffer.getvalue()})

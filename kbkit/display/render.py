@@ -5,6 +5,7 @@ Text of a KB is data: control characters (such as terminal escapes) never reach 
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -13,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from kbkit.directory.files import replacing
 from kbkit.errors import KbError, Option, UnknownNameError
 
 if TYPE_CHECKING:
@@ -50,14 +52,17 @@ def write(frame: pl.DataFrame, kind: str | None = None, output: Path | None = No
     standard output gets a table.
     """
     kind = kind_of(kind, output)
-    if kind == "parquet":
-        assert output is not None
-        frame.write_parquet(output)
-    elif output is None:
+    if output is None:
         write_text(frame, kind, sys.stdout)
-    else:
-        with output.open("w", encoding="utf-8", newline="") as stream:
-            write_text(frame, kind, stream)
+        return
+    with replacing(output) as aside:
+        if kind == "parquet":
+            content = io.BytesIO()  # polars reports a full disk in many ways
+            frame.write_parquet(content)
+            aside.write_bytes(content.getbuffer())
+        else:
+            with aside.open("w", encoding="utf-8", newline="") as stream:
+                write_text(frame, kind, stream)
 
 
 def check(kind: str | None, output: Path | None) -> None:

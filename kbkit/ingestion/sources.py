@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kbkit.errors import BadInputError, Option, UnknownNameError
+from kbkit.errors import BadInputError, Option, UnknownNameError, reason
 from kbkit.ingestion import archives
 from kbkit.ingestion.recipe import FileSpec, Recipe
 from kbkit.readers import reader
@@ -294,7 +294,7 @@ def _header(path: Path, delimiter: str, quotes: str) -> list[str]:
     except UnicodeDecodeError:
         raise BadInputError(f"Invalid UTF-8 in {_bad_line(path, bytes.decode)}", _CONVERT) from None
     except (OSError, EOFError, zlib.error, csv.Error) as error:
-        raise BadInputError(f"Cannot read {path}: {error}") from None
+        raise BadInputError(f"Cannot read {path}: {reason(error)}") from None
     names = [name.strip() or f"column{i}" if any(names) else "" for i, name in enumerate(names)]
     counts = Counter(name.casefold() for name in names)
     twice = next((name for name in names if counts[name.casefold()] > 1), None)

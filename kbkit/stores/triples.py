@@ -10,6 +10,7 @@ import gzip
 import io
 import itertools
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -127,6 +128,12 @@ class Triples:
         if worker is not None:
             worker.kill()
             worker.communicate()
+
+    def leave(self) -> None:
+        """Close a forked child's ends of the pipes, so that the worker ends with the parent, to which it belongs."""
+        for pipe in (self._worker.stdin, self._worker.stdout) if self._worker else ():
+            if pipe is not None and not pipe.closed:
+                os.close(pipe.fileno())
 
     def frame(self, text: str, terms: Mapping[str, str] | None = None, timeout: float | None = 60.0) -> pl.DataFrame:
         """Run a query; ``terms`` are the RDF terms of the parameters ``$name``, ``timeout`` is in seconds.

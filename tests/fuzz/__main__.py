@@ -19,6 +19,7 @@ from tests.fuzz import Bench, Broken, Case
 AREAS: dict[str, int] = {
     "damage": 2,
     "strangers": 2,
+    "kills": 3,
 }
 """The modules of cases, each with the number of cases that ``tests/test_fuzz.py`` runs."""
 TINY = Path(__file__).parents[1] / "tiny"

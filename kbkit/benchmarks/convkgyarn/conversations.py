@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from kbkit.benchmarks.dataset import writing
 from kbkit.directory import systems
 from kbkit.directory.typed_json import from_json
-from kbkit.errors import BadInputError, KbError
+from kbkit.errors import BadInputError, KbError, reason
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -289,7 +289,7 @@ def _parquet_records(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
         source = pq.ParquetFile(file)
     except (pa.ArrowInvalid, OSError) as error:
-        raise BadInputError(f"Cannot read {file}: {error}") from None
+        raise BadInputError(f"Cannot read {file}: {reason(error)}") from None
     number = 0
     with source:
         for batch in source.iter_batches(_BATCH):

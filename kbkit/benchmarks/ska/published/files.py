@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kbkit.errors import BadInputError
+from kbkit.errors import BadInputError, reason
 from kbkit.measures.records import JsonRecord, content, items
 from kbkit.readers.wikitables import unescape
 
@@ -229,7 +229,7 @@ def _parquet(path: Path) -> list[JsonRecord]:
     try:
         frame = pl.read_parquet(path)
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise BadInputError(f"Cannot read {path}: {error}") from None
+        raise BadInputError(f"Cannot read {path}: {reason(error)}") from None
     return [
         JsonRecord(row, f"{path}, row {number}", number) for number, row in enumerate(frame.iter_rows(named=True), 1)
     ]
