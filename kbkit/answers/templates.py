@@ -19,6 +19,7 @@ from kbkit.answers.errors import ExpressionError
 from kbkit.answers.parse import parse
 from kbkit.answers.resolve import resolve
 from kbkit.answers.syntax import Expression, Nodes, Slot, Value, combine
+from kbkit.assets.arguments import invalid
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.schema import Schema
 
@@ -173,6 +174,8 @@ def as_template(template: str | Template) -> Template:
     """Return a template from its id or from an expression; a text with a ``<slot>`` is an expression."""
     if isinstance(template, Template):
         return template
+    if not isinstance(template, str):
+        raise invalid("template", template, "Use an expression, or the id of a template")
     return Template("expression", template, "") if "<" in template else find(template)
 
 

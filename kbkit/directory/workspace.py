@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from kbkit.directory import systems
 from kbkit.directory.files import write_files
 from kbkit.directory.generations import now
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.errors import KbError, UnknownNameError, check_unicode
 from kbkit.schema import iri_escape
 
 if TYPE_CHECKING:
@@ -108,6 +108,8 @@ class Workspace:
 
         if not name.strip() or not name.isprintable() or len(name) > _MAX_NAME_LENGTH:
             raise KbError(f"Invalid name of a set: {name[:40]!r}", f"Use 1 to {_MAX_NAME_LENGTH} printable characters")
+        for text in (expression, node_type or "", generation):
+            check_unicode(text, "the saved set")
         row = {
             "name": [name],
             "expression": [expression],
@@ -129,6 +131,7 @@ class Workspace:
             raise KbError(f"Cannot delete {self._path(name)}: {error.strerror}") from None
 
     def _path(self, name: str) -> Path:
+        check_unicode(name, "the name of a set")
         path = self.sets_folder / f"{systems.file_name(name)}.parquet"
         former = self.sets_folder / f"{iri_escape(name)[:200]}.parquet"  # name in older versions
         return former if not path.exists() and former.is_file() else path

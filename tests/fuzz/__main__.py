@@ -17,7 +17,9 @@ import kbkit
 from tests.fuzz import Bench, Broken, Case
 
 AREAS: dict[str, int] = {
-    # "calls": 4,
+    "calls": 6,
+    "commands": 4,
+    "sources": 6,
 }
 """The modules of cases, each with the number of cases that ``tests/test_fuzz.py`` runs."""
 TINY = Path(__file__).parents[1] / "tiny"

@@ -14,7 +14,7 @@ from typing import Any
 
 from kbkit.benchmarks.dataset import json_lines
 from kbkit.benchmarks.rows import from_json, to_json
-from kbkit.directory.files import write_files
+from kbkit.directory.files import parse_json, write_files
 from kbkit.errors import BadInputError, Command, KbError
 
 FILE = "instances.jsonl"
@@ -154,7 +154,7 @@ def scan(path: Path) -> Iterator[Instance]:
 def _instance(line: bytes, where: str) -> Instance:
     """Read one instance and check its form, its header, and the ids, kinds and parts of its units."""
     try:
-        value = json.loads(line)
+        value = parse_json(line)
         if b"\\ud" in line.lower():
             json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
