@@ -18,6 +18,8 @@ DISTRIBUTION = "kbkit-kg"
 INVALID_UNICODE = "Invalid Unicode (unpaired surrogate)"
 INVALID_UNICODE_HINT = "Convert the text to UTF-8"
 
+_LONGEST = 1_500
+"""Maximum characters of a message or hint."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -85,7 +87,7 @@ class KbError(Exception):
 
     def text_for(self, speller: Speller) -> str:
         """Return message and hint as sentences, in the words of a front end."""
-        return " ".join(sentence(part) for part in (self.message, self.hint_for(speller)) if part)
+        return " ".join(sentence(_cut(part)) for part in (self.message, self.hint_for(speller)) if part)
 
     def __str__(self) -> str:
         return self.text_for(PYTHON)
@@ -142,6 +144,11 @@ class InterruptedBuildError(KbError):
     """A build that the user interrupted; the live generation is unchanged."""
 
     exit_code = 130  # as a shell reports SIGINT
+
+
+def _cut(text: str) -> str:
+    """Leave out the middle of a text that quotes a long value."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 300]}…{text[-300:]}"
 
 
 def _spelled(part: Part, speller: Speller) -> str:

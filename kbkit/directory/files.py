@@ -81,6 +81,20 @@ def parse_json(text: str | bytes) -> Any:
         raise json.JSONDecodeError(str(error).partition(";")[0], "", 0) from error
 
 
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse TOML; unlike :func:`tomllib.loads`, raise :class:`tomllib.TOMLDecodeError` for all that it cannot parse."""
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise
+    except RecursionError:
+        raise tomllib.TOMLDecodeError("Nested too deeply") from None
+    except ValueError as error:  # a number of too many digits
+        raise tomllib.TOMLDecodeError(str(error).partition(";")[0]) from error
+
+
 def append_json(path: Path, value: Any) -> None:
     """Append a line of JSON to a file, on disk before returning; an incomplete last line is removed first."""
     with path.open("ab+") as file:

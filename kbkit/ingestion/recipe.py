@@ -19,8 +19,8 @@ from typing import Any
 
 from kbkit import assets
 from kbkit.assets.validation import validate
-from kbkit.directory.files import is_file, is_folder
-from kbkit.errors import BadInputError, Command, Part, UnknownNameError
+from kbkit.directory.files import is_file, is_folder, parse_toml
+from kbkit.errors import INVALID_UNICODE_HINT, BadInputError, Command, Part, UnknownNameError
 from kbkit.schema import Role, iri_escape
 from kbkit.stores.data_tables import DATA_TABLES
 
@@ -155,7 +155,7 @@ class Recipe:
     @property
     def sql(self) -> str:
         """The text of ``load.sql``."""
-        return (self.folder / "load.sql").read_text(encoding="utf-8")
+        return _read_text(self.folder / "load.sql")
 
 
 def names() -> list[str]:
@@ -228,11 +228,19 @@ def write_skeleton(folder: Path) -> None:
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return parse_toml(_read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise BadInputError(f"{path}: {error}") from None
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
     except OSError as error:
         raise BadInputError(f"Cannot read {path}: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInputError(f"{path}: {error}") from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise BadInputError(f"Invalid UTF-8 in {path}, line {line}", INVALID_UNICODE_HINT) from None
 
 
 @functools.cache

@@ -154,7 +154,8 @@ class Triples:
                     ) from None
                 if isinstance(error, (EOFError, OSError)):
                     raise QueryError(
-                        "The SPARQL process ended unexpectedly", "It may have run out of memory"
+                        "The SPARQL process ended unexpectedly",
+                        "It may be out of memory, or the query has too many levels",
                     ) from error
                 raise
         if status == "error":

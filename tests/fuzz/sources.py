@@ -150,10 +150,7 @@ def _json(text: str) -> list[Row]:
             raise ValueError("duplicate key")
         return dict(pairs)
 
-    def constant(name: str) -> None:
-        raise ValueError(name)
-
-    decoder = json.JSONDecoder(object_pairs_hook=unique, parse_constant=constant)
+    decoder = json.JSONDecoder(object_pairs_hook=unique)
     found, at = [], 0
     while at < len(text.rstrip(" \t\r\n")):
         value, at = decoder.raw_decode(text, at + len(text[at:]) - len(text[at:].lstrip(" \t\r\n")))
@@ -174,6 +171,8 @@ def same(value: Any, seen: Any) -> bool:
         return json.dumps(value, default=str) == json.dumps(seen, default=str) or _loaded(seen) == value
     if isinstance(seen, bool) or isinstance(value, bool):
         return str(seen).lower() == str(value).strip().lower()
+    if isinstance(seen, float) and math.isnan(seen):
+        return isinstance(value, float) and math.isnan(value)
     if isinstance(seen, (int, float)):
         return _number(value) == seen or math.isclose(float(_number(value) or 0), seen, rel_tol=1e-14)
     if isinstance(seen, (datetime.date, datetime.time)):
