@@ -223,7 +223,7 @@ def _load(
         sources.create_views(con, recipe, found, request.columns)
         if converted is not None:
             _create_part_views(con, recipe, converted)
-        table_build.run_script(con, recipe.folder / "load.sql")
+        table_build.run_script(con, recipe.sql, recipe.folder / "load.sql")
         if recipe.tables:
             data_tables.prepare(con, options)
         step()

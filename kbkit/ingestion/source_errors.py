@@ -41,7 +41,7 @@ def explained(script: Path, sources: Sequence[Path], unverified: Collection[Path
     try:
         with _verified([path for path in sources if path not in unverified]):
             yield
-    except Error as error:
+    except (Error, UnicodeDecodeError) as error:  # of a message that quotes bytes
         raise source_error(error, script, sources) from error
 
 
@@ -101,7 +101,7 @@ def damaged_gzip(path: Path, stopped: threading.Event | None = None) -> str:
 def source_error(error: Exception, script: Path, sources: Sequence[Path]) -> BadInputError:
     """Explain an error of DuckDB: a problem with a source file, with its line, or with the SQL in ``script``."""
     text = str(error)
-    path = next((path for path in sources if str(path) in text), None) or _unreadable(sources)
+    path = next((path for path in sources if str(path) in text), None) or _unreadable(sources, text)
     if path is None:
         raised = isinstance(error, RaisedError)  # by error() in the recipe
         reason = first_line(error)
@@ -139,12 +139,14 @@ def invalid_utf8(path: Path) -> BadInputError:
     return BadInputError(f"Invalid UTF-8 in {where}", "Convert it to UTF-8, for example with iconv")
 
 
-def _unreadable(sources: Iterable[Path]) -> Path | None:
-    """Return the first Parquet file that cannot be read to its end; DuckDB does not always name it."""
+def _unreadable(sources: Iterable[Path], text: str) -> Path | None:
+    """Return the first compressed or Parquet file that cannot be read to its end; DuckDB does not always name it."""
     import pyarrow as pa
     from pyarrow.parquet import ParquetFile
 
     for path in sources:
+        if damaged_gzip(path) or ("GZIP" in text and path.suffix.lower() == ".gz"):
+            return path
         if path.suffix.lower() in (".parquet", ".pq"):
             try:
                 with ParquetFile(path) as file:
