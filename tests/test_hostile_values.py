@@ -170,11 +170,8 @@ TOML = b'title = "t"\n[files.people]\nmatch = ["a.csv"]\n'
     [
         (b"x = " + b"[" * 5_000, b"", "recipe.toml: Nested too deeply"),
         (b"x = " + b"9" * 5_000, b"", "recipe.toml: "),
-        (
-            b'title = "t"\n[files.people]\nmatch = ["a.csv"]\n',
-            b"SELECT 1;\n-- \xf6",
-            "Invalid UTF-8 in r/load.sql, line 2",
-        ),
+        (TOML, b"SELECT 1;\n-- \xf6", "Invalid UTF-8 in r/load.sql, line 2"),
+        (TOML, b"UPDATE EXTENSIONS;", "is not allowed: a recipe can only read its files"),
     ],
 )
 def test_a_hostile_recipe(refused: Callable[..., str], tmp_path: Path, toml: bytes, sql: bytes, said: str) -> None:

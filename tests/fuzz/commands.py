@@ -230,7 +230,11 @@ def broken_by(words: list[str], stdin: str, folder: Path, env: dict[str, str], *
 
 def _reports(words: list[str]) -> bool:
     """Return whether a command reports what it found with exit code 1."""
-    return words[:1] in (["check"], ["shell"]) or words[:2] in (["ska", "check"], ["spinach", "check"], ["measure", "sets"])
+    return words[:1] in (["check"], ["shell"]) or words[:2] in (
+        ["ska", "check"],
+        ["spinach", "check"],
+        ["measure", "sets"],
+    )
 
 
 def _wants_json(words: list[str]) -> bool:
