@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import signal
 import time
@@ -65,7 +66,11 @@ class HangError(BaseException):
 
 @contextlib.contextmanager
 def watched(seconds: int = LIMIT) -> Iterator[None]:
-    """Interrupt the block after ``seconds``. What holds the interpreter is only noticed when it ends."""
+    """Interrupt the block after ``seconds``, more on a machine that does other work.
+
+    What holds the interpreter is only noticed when it ends.
+    """
+    seconds = round(seconds * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
 
     def ring(number: int, frame: FrameType | None) -> None:
         raise HangError
