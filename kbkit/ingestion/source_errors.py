@@ -145,7 +145,7 @@ def _unreadable(sources: Iterable[Path], text: str) -> Path | None:
     from pyarrow.parquet import ParquetFile
 
     for path in sources:
-        if damaged_gzip(path) or ("GZIP" in text and path.suffix.lower() == ".gz"):
+        if damaged_gzip(path):
             return path
         if path.suffix.lower() in (".parquet", ".pq"):
             try:
@@ -154,7 +154,8 @@ def _unreadable(sources: Iterable[Path], text: str) -> Path | None:
                         pass
             except (OSError, pa.ArrowException):
                 return path
-    return None
+    packed = [path for path in sources if path.suffix.lower() == ".gz"]
+    return packed[0] if "GZIP" in text and len(packed) == 1 else None
 
 
 def _opened(path: Path) -> IO[bytes]:
