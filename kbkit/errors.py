@@ -20,6 +20,8 @@ DISTRIBUTION = "kbkit-kg"
 INVALID_UNICODE = "Invalid Unicode (unpaired surrogate)"
 INVALID_UNICODE_HINT = "Convert the text to UTF-8"
 
+_LONGEST = 1_500
+"""Maximum characters of a message or hint."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -87,7 +89,7 @@ class KbError(Exception):
 
     def text_for(self, speller: Speller) -> str:
         """Return message and hint as sentences, in the words of a front end."""
-        return " ".join(sentence(part) for part in (self.message, self.hint_for(speller)) if part)
+        return " ".join(sentence(_cut(part)) for part in (self.message, self.hint_for(speller)) if part)
 
     def __str__(self) -> str:
         return self.text_for(PYTHON)
@@ -203,6 +205,11 @@ def system_error(error: OSError, action: str = "") -> KbError:
 
 
 # -- words -------------------------------------------------------------------------------------------------------------
+
+
+def _cut(text: str) -> str:
+    """Leave out the middle of a text that quotes a long value."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 300]}…{text[-300:]}"
 
 
 def _spelled(part: Part, speller: Speller) -> str:

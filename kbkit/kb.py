@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
+from kbkit.assets.arguments import checked
 from kbkit.directory.generations import KbDirectory
 from kbkit.directory.manifest import Manifest
 from kbkit.schema import Relation, Schema
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 S = TypeVar("S")
 
 
+@checked
 class KnowledgeBase:
     """A KB opened for reading.
 
@@ -337,8 +339,12 @@ class KnowledgeBase:
         Values are converted to the types that the query declares; without declarations, values that look like numbers
         are numbers. ``allow_files`` lets SQL read and write files.
         """
+        from kbkit.assets.arguments import invalid
         from kbkit.assets.parameters import convert_all
+        from kbkit.assets.queries import Query
 
+        if not isinstance(query, Query):
+            raise invalid("query", query, "Use a query of kbkit.assets.queries.load")
         params = convert_all(self, query, values or {})
         if query.kind == "sparql":
             from kbkit.questions.sparql import sparql

@@ -20,9 +20,11 @@ from kbkit.answers.syntax import Expression, Slot, Value, combine
 from kbkit.answers.to_sparql import to_sparql
 from kbkit.answers.to_sql import to_sql
 from kbkit.answers.totals import value_of
+from kbkit.assets.arguments import checked
 from kbkit.errors import Command, KbError, MissingExtraError, UnknownNameError
 from kbkit.stores import Stores
 from kbkit.stores.adjacency import Ids
+from kbkit.stores.arrays import distinct, node_ids
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -57,7 +59,10 @@ def answers(
         expression = by_id().get(expression, expression)
     if isinstance(expression, str):
         return AnswerSet(session, parse(expression), values, engine, expression, timeout)
-    return AnswerSet(session, expression.tree(), values, engine, expression.expression, timeout)
+    from kbkit.answers.templates import as_template
+
+    template = as_template(expression)
+    return AnswerSet(session, template.tree(), values, engine, template.expression, timeout)
 
 
 def answers_many(session: Session, plan: Plan, bindings: pl.DataFrame | Mapping[str, Sequence[Any]]) -> pl.DataFrame:
@@ -92,6 +97,7 @@ def _unpickled(opening: tuple[str, str], *arguments: Any) -> AnswerSet:
     return AnswerSet(Session.of(_opened(*opening)), *arguments)
 
 
+@checked
 class AnswerSet:
     """The nodes that an expression describes; evaluated lazily, on first use of ``ids``, ``len``, ``in`` and so on.
 
@@ -290,17 +296,20 @@ class AnswerSet:
         if all:
             from kbkit.answers.derivations import why_all
 
-            return [why_all(self.plan, self._session, self._bound, node) for node in nodes]
+            return [why_all(self.plan, self._session, self._bound, node) for node in self._known(nodes).tolist()]
         from kbkit.answers.why import explain
 
-        return explain(self.plan, self._session, self._bound, nodes)
+        return explain(self.plan, self._session, self._bound, self._known(nodes).tolist())
 
     def derivations(self, nodes: Sequence[int] | None = None) -> Derivations:
         """Return the union of all derivations of members, by id; of all members by default."""
         from kbkit.answers.derivations import derivations
 
-        wanted = self.ids if nodes is None else np.unique(np.asarray(nodes, np.int32))
+        wanted = self.ids if nodes is None else distinct(self._known(nodes))
         return derivations(self.plan, self._session, self._bound, wanted)
+
+    def _known(self, nodes: Sequence[int]) -> Ids:
+        return node_ids(nodes, "nodes", self._session.schema.nodes).astype(np.int32)
 
     def exclusions(self) -> Derivations:
         """Return the derivations of the candidates that differences exclude: why they are candidates, and why not.

@@ -14,6 +14,27 @@ from kbkit.errors import system_error
 
 _SUFFIX = ".new"
 
+_PATH_LENGTH = 4_096
+
+NAME_LENGTH = 255
+"""Maximum bytes of a file name, on all systems."""
+
+
+def is_path(text: str) -> bool:
+    """Return whether a text can be a path: other texts make the functions of a :class:`Path` raise various errors."""
+    names = text.encode("utf-8", "surrogatepass").split(b"/")
+    return "\0" not in text and len(text) < _PATH_LENGTH and max(map(len, names)) <= NAME_LENGTH
+
+
+def is_folder(text: str) -> bool:
+    """Return whether a text is the path of a folder."""
+    return is_path(text) and Path(text).is_dir()
+
+
+def is_file(text: str) -> bool:
+    """Return whether a text is the path of a file."""
+    return is_path(text) and Path(text).is_file()
+
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
@@ -69,6 +90,32 @@ def write_files(files: Mapping[Path, str | bytes]) -> None:
             temporary.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
+def parse_json(text: str | bytes) -> Any:
+    """Parse JSON; unlike :func:`json.loads`, raise :class:`json.JSONDecodeError` for all that it cannot parse."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except RecursionError:
+        raise json.JSONDecodeError("Nested too deeply", "", 0) from None
+    except ValueError as error:  # a number of too many digits, or invalid UTF-8
+        raise json.JSONDecodeError(str(error).partition(";")[0], "", 0) from error
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse TOML; unlike :func:`tomllib.loads`, raise :class:`tomllib.TOMLDecodeError` for all that it cannot parse."""
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise
+    except RecursionError:
+        raise tomllib.TOMLDecodeError("Nested too deeply") from None
+    except ValueError as error:  # a number of too many digits
+        raise tomllib.TOMLDecodeError(str(error).partition(";")[0]) from error
+
+
 def append_json(path: Path, value: Any) -> None:
     """Append a line of JSON to a file, on disk before returning; an incomplete last line is removed first."""
     with path.open("ab+") as file:
@@ -86,7 +133,7 @@ def whole_lines(text: bytes) -> bytes:
     """Return lines of JSON without a last one that a killed writer left incomplete."""
     cut = text.rfind(b"\n") + 1
     try:
-        json.loads(text[cut:])
+        parse_json(text[cut:])
     except ValueError:
         return text[:cut]
     return text + b"\n"

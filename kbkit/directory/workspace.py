@@ -15,7 +15,7 @@ from kbkit.directory import systems
 from kbkit.directory.damage import check_plain
 from kbkit.directory.files import write_files
 from kbkit.directory.generations import now
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.errors import KbError, UnknownNameError, check_unicode
 from kbkit.schema import iri_escape
 
 if TYPE_CHECKING:
@@ -107,6 +107,8 @@ class Workspace:
 
         if not name.strip() or not name.isprintable() or len(name) > _MAX_NAME_LENGTH:
             raise KbError(f"Invalid name of a set: {name[:40]!r}", f"Use 1 to {_MAX_NAME_LENGTH} printable characters")
+        for text in (expression, node_type or "", generation):
+            check_unicode(text, "the saved set")
         row = {
             "name": [name],
             "expression": [expression],
@@ -128,6 +130,7 @@ class Workspace:
             raise KbError(f"Cannot delete {self._path(name)}: {error.strerror}") from None
 
     def _path(self, name: str) -> Path:
+        check_unicode(name, "the name of a set")
         path = self.sets_folder / f"{systems.file_name(name)}.parquet"
         former = self.sets_folder / f"{iri_escape(name)[:200]}.parquet"  # name in older versions
         check_plain(path, former)

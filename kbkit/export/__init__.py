@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from kbkit.directory import systems
+from kbkit.directory.files import parse_json
 from kbkit.directory.generations import tree_bytes
 from kbkit.display.progress import Event, Listener
 from kbkit.display.render import clean
@@ -139,7 +140,7 @@ def _tables(stores: Stores, opened: Tables, place: Path, form: folder.Form, flat
 
 def _is_export(path: Path) -> bool:
     try:
-        return "kbkit_export" in json.loads((path / "schema.json").read_text(encoding="utf-8"))
+        return "kbkit_export" in parse_json((path / "schema.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, TypeError):
         return False
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 from kbkit.directory import systems
+from kbkit.directory.files import parse_json
 from kbkit.errors import BadInputError, KbError, UnknownNameError, reason
 from kbkit.questions.learn import Pair, learn
 from kbkit.questions.reader import Reader
@@ -53,7 +53,7 @@ def read_pairs(path: Path) -> list[Pair]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = parse_json(line)
             question, answers = row["question"], row["answers"]
             if not isinstance(question, str) or not question.strip() or not isinstance(answers, list) or not answers:
                 raise ValueError

@@ -68,6 +68,8 @@ def _batches(paths: Sequence[Path]) -> Iterator[pa.RecordBatch]:
             except SyntaxError as error:
                 where = f"{path}, line {error.lineno}" if error.lineno else str(path)
                 raise BadInputError(f"{where}: {' '.join(error.msg.split())}", "Fix or remove that line") from None
+            except MemoryError:  # of the parser, whose buffer has a limit
+                raise BadInputError(f"A term is too long in {path}", "The limit is 16 MiB") from None
             except (OSError, EOFError, ValueError, zlib.error) as error:
                 raise BadInputError(f"Cannot read {path}: {reason(error)}") from None
 

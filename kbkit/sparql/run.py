@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from kbkit.stores import Stores
 
 _STANDARD = "sparql"
+_MANY = 100
+"""Brackets of a kind above which their nesting is checked, which loads the grammar."""
 
 
 def rewrite(
@@ -52,6 +54,10 @@ def frame(
     bound = _bound(text, params)
     standard = (dialect or stores.schema.dialect or _STANDARD) == _STANDARD
     unchanged = standard and limit is None and "service" not in text.lower()  # skips loading the grammar
+    if any(bound.count(sign) > _MANY for sign in "({[!"):
+        from kbkit.sparql.parse import check_nesting
+
+        check_nesting(bound)
     try:
         found = stores.triples.frame(
             bound if unchanged else rewrite(stores, bound, dialect, limit, search=search).text, timeout=timeout

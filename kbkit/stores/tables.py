@@ -145,13 +145,13 @@ class Tables:
             statements = self._con.extract_statements(text)
         except (duckdb.Error, RuntimeError, UnicodeEncodeError) as error:
             raise _query_error(error, text) from error
-        if [one.type for one in statements] != [duckdb.StatementType.SELECT]:
+        if [statement_type(one) for one in statements] != [duckdb.StatementType.SELECT]:
             raise QueryError("Expected one SELECT statement", "Run statements one by one")
 
     def _only_reads(self, text: str) -> bool:
         """Return whether a text has queries only. Others could leave tables and schemas that later calls see."""
         try:
-            return all(one.type in _QUERIES for one in self._con.extract_statements(text))
+            return all(statement_type(one) in _QUERIES for one in self._con.extract_statements(text))
         except (duckdb.Error, RuntimeError, UnicodeEncodeError):
             return True  # the error is reported where the text is run
 
@@ -249,10 +249,21 @@ _QUERIES = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
 _ALLOW_FILES = ("Use ", Option("allow_files"), " to let SQL read and write files")
 
 
+def statement_type(statement: duckdb.Statement) -> duckdb.StatementType | None:
+    """Return the type of a statement; None if DuckDB's own module does not know it (``UPDATE EXTENSIONS``)."""
+    try:
+        return statement.type
+    except ValueError:
+        return None
+
+
 def _refuse_writes(con: duckdb.DuckDBPyConnection, text: str) -> None:
     """Refuse statements that may write files: DuckDB's own protection exempts attached files."""
     for statement in con.extract_statements(text):
-        kind = statement.type
+        kind = statement_type(statement)
+        if kind is None:
+            name = " ".join(statement.query.split()[:2]).upper()
+            raise QueryError(f"{name} is not allowed: SQL can only read the KB", *_ALLOW_FILES)
         if kind == duckdb.StatementType.EXPLAIN:  # EXPLAIN ANALYZE runs the statement
             _refuse_writes(con, _EXPLAIN.sub("", statement.query))
         elif kind not in _READING or (kind == duckdb.StatementType.MULTI and "copy" in statement.query.lower()):

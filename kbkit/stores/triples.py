@@ -161,7 +161,7 @@ class Triples:
                         f"SPARQL query cancelled after {timeout:g} s", "Use ", Option("timeout"), " to raise the limit"
                     ) from None
                 if isinstance(error, (EOFError, OSError)):
-                    hint = ("It may have run out of memory, or ", Command("check KB"), " finds a damaged file")
+                    hint = ("It may be out of memory, the query too deep, or a file damaged: run ", Command("check KB"))
                     raise QueryError("The SPARQL process ended unexpectedly", *hint) from error
                 raise
         if status == "damaged":
