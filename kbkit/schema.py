@@ -48,7 +48,10 @@ class Wikibase:
 
     ONTOLOGY = "http://wikiba.se/ontology#"
     GEO = "http://www.opengis.net/ont/geosparql#"
-    GEOF = "http://www.opengis.net/def/function/geosparql/"
+    GEOF = "http://www.opengis.net/def/geosparql/function/"
+    """The query service's own namespace, which differs from GeoSPARQL's."""
+
+    SUBGRAPH = "https://query.wikidata.org/subgraph/"
     SCHEMA = "http://schema.org/"
     BLAZEGRAPH = "http://www.bigdata.com/rdf#"
     HINT = "http://www.bigdata.com/queryHints#"
@@ -94,6 +97,7 @@ class Wikibase:
         "sesame": "http://www.openrdf.org/schema/sesame#",
         "dc": "http://purl.org/dc/elements/1.1/",
         "bds": "http://www.bigdata.com/rdf/search#",
+        "wdsubgraph": SUBGRAPH,
     }
     """Namespaces by prefix, predeclared by the Wikidata Query Service."""
 

@@ -12,8 +12,29 @@ from lark import Token
 
 from kbkit.sparql.tree import Node, ParseTree, nodes, replace, tokens
 
+
+@dataclass(frozen=True)
+class Traversal:
+    """A breadth-first traversal of the graph, as ``gas:service`` asks for it."""
+
+    starts: tuple[str, ...]
+    relations: tuple[str, ...] = ()
+    """IRIs (empty: all)."""
+    forward: bool = True
+    backward: bool = False
+    iterations: int | None = None
+    """Maximum depth."""
+    visited: int | None = None
+    """Number of nodes after which no further depth is visited."""
+    targets: tuple[str, ...] = ()
+    """If not empty, only the nodes on the paths to these are wanted."""
+
+
 Search: TypeAlias = Callable[[str, int, str, str | None], Sequence[tuple[str, float]]]
 """``search(words, limit, mode, type)`` returns (IRI, score) pairs, best first."""
+
+Walk: TypeAlias = Callable[[Traversal], Sequence[tuple[str, int, str | None]]]
+"""``walk(traversal)`` returns (IRI, depth, IRI of the predecessor) of each node reached, the nearest first."""
 
 _IRIS = ("IRIREF", "PNAME_LN", "PNAME_NS")
 _PLAIN_LOCAL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?")
@@ -79,11 +100,12 @@ def string(token: Token) -> str:
 
 @dataclass
 class Context:
-    """Prefixes, languages (best first) and search of the KB; the row limit; names in use; the notes so far."""
+    """Prefixes, languages (best first), search and graph of the KB; the row limit; names in use; notes so far."""
 
     names: Names
     languages: tuple[str, ...] = ("en",)
     search: Search | None = None
+    walk: Walk | None = None
     limit: int | None = None
     taken: set[str] = field(default_factory=set)
     """Variables and blank nodes of the query, without ``?`` and ``_:``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kbkit.errors import QueryError, QuerySyntaxError
@@ -11,7 +12,7 @@ from kbkit.stores.sparql_text import bind, is_update, term
 if TYPE_CHECKING:
     import polars as pl
 
-    from kbkit.sparql.context import Search
+    from kbkit.sparql.context import Search, Traversal
     from kbkit.sparql.rewrite import Rewritten
     from kbkit.stores import Stores
 
@@ -33,6 +34,7 @@ def rewrite(
         _bound(text, params),
         dialect or stores.schema.dialect or _STANDARD,
         search=search,
+        walk=partial(_walk, stores),
         languages=languages(stores),
         limit=limit,
         prefixes=stores.schema.prefixes(),
@@ -67,6 +69,12 @@ def frame(
 
 def _bound(text: str, params: Mapping[str, Any] | None) -> str:
     return bind(text, {name: term(value) for name, value in (params or {}).items()})
+
+
+def _walk(stores: Stores, traversal: Traversal) -> list[tuple[str, int, str | None]]:
+    from kbkit.sparql.traversal import walk  # loads the grammar, which most queries do not need
+
+    return walk(stores, traversal)
 
 
 def _check(stores: Stores, text: str) -> None:
