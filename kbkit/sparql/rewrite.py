@@ -13,7 +13,7 @@ from lark import Token, Tree
 
 from kbkit.errors import BadInputError, QuerySyntaxError, UnknownNameError, suggest
 from kbkit.schema import STANDARD_PREFIXES, Wikibase
-from kbkit.sparql import blazegraph, paths, services, times
+from kbkit.sparql import blazegraph, paths, private, services, times
 from kbkit.sparql.context import Context, Names, Search, Walk
 from kbkit.sparql.parse import error_at, parse
 from kbkit.sparql.printing import to_text
@@ -41,6 +41,7 @@ def rewrite(
     languages: Sequence[str] = ("en",),
     limit: int | None = None,
     prefixes: Mapping[str, str] | None = None,
+    types_apart: bool = False,
 ) -> Rewritten:
     """Rewrite a query to standard SPARQL 1.1 (and ``geof:`` functions) without ``SERVICE``.
 
@@ -48,7 +49,8 @@ def rewrite(
     ``SERVICE kb:search`` and the limit; a query with neither is returned unchanged. ``search`` answers
     ``SERVICE kb:search``, ``walk`` answers ``SERVICE gas:service``. ``languages``, best first, replace
     ``[AUTO_LANGUAGE]``. ``limit`` is the maximum number of rows of SELECT, or of solutions that CONSTRUCT and DESCRIBE
-    are built from. ``prefixes`` are those known to the engine. In the dialect ``sparql`` the engine may support more
+    are built from. ``prefixes`` are those known to the engine. With ``types_apart``, the triples of ``kb:type`` are in
+    a graph of their own. In the dialect ``sparql`` the engine may support more
     than this grammar (RDF 1.2): a query that does not parse and mentions no service is returned unchanged, without the
     limit, which the caller must then apply.
     Raises :class:`QuerySyntaxError` with line and column for other syntax errors and for unsupported features.
@@ -58,7 +60,7 @@ def rewrite(
     if limit is not None and limit < 0:
         raise BadInputError(f"Invalid limit: {limit}", "Use 0 or more, or None for no limit")
     wikidata = dialect == "wikidata"
-    if not wikidata and limit is None and "service" not in text.lower():
+    if not wikidata and limit is None and not types_apart and "service" not in text.lower():
         return Rewritten(text)
     try:
         tree = parse(text)
@@ -69,6 +71,8 @@ def rewrite(
     names = Names(tree, {**(Wikibase.PREFIXES if wikidata else {}), **STANDARD_PREFIXES, **(prefixes or {})})
     taken = {str(token)[1:].lstrip(":") for token in tokens(tree) if token.type in ("VAR", "BLANK_NODE_LABEL")}
     context = Context(names, tuple(languages) or ("en",), search, walk, limit, taken)
+    if types_apart:
+        private.find_types(tree, context)
     if wikidata:
         _wikidata(tree, context, known=prefixes is not None)
     else:

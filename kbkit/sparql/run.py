@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kbkit.errors import QueryError, QuerySyntaxError
+from kbkit.schema import KB_NAMESPACE
 from kbkit.stores.sparql_text import bind, is_update, term
 
 if TYPE_CHECKING:
@@ -30,14 +31,16 @@ def rewrite(
     """Return the query as sent to the engine; see :meth:`kbkit.kb.KnowledgeBase.rewrite`."""
     from kbkit.sparql.rewrite import rewrite as run
 
+    bound = _bound(text, params)
     return run(
-        _bound(text, params),
+        bound,
         dialect or stores.schema.dialect or _STANDARD,
         search=search,
         walk=partial(_walk, stores),
         languages=languages(stores),
         limit=limit,
         prefixes=stores.schema.prefixes(),
+        types_apart=_types_apart(stores, bound),
     )
 
 
@@ -53,7 +56,8 @@ def frame(
     """Run a query; see :meth:`kbkit.kb.KnowledgeBase.sparql`."""
     bound = _bound(text, params)
     standard = (dialect or stores.schema.dialect or _STANDARD) == _STANDARD
-    unchanged = standard and limit is None and "service" not in text.lower()  # skips loading the grammar
+    apart = _types_apart(stores, bound)
+    unchanged = standard and limit is None and not apart and "service" not in text.lower()  # loads no grammar
     try:
         found = stores.triples.frame(
             bound if unchanged else rewrite(stores, bound, dialect, limit, search=search).text, timeout=timeout
@@ -65,6 +69,11 @@ def frame(
             _check(stores, bound)
         raise
     return found if limit is None else found.head(limit)
+
+
+def _types_apart(stores: Stores, text: str) -> bool:
+    """Return whether a query may use ``kb:type``, and the KB has it in a graph of its own."""
+    return stores.schema.types_apart and ("kb:" in text or KB_NAMESPACE in text)
 
 
 def _bound(text: str, params: Mapping[str, Any] | None) -> str:
