@@ -9,6 +9,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from functools import partial
 
 from lark import Token, Tree
@@ -29,6 +31,7 @@ from kbkit.sparql.tree import (
     drop_verbs,
     group,
     nodes,
+    pairs,
     parents,
     put,
     replace,
@@ -41,6 +44,8 @@ MAX_WORDS = 50_000
 """Limit on the size of a query with its named subqueries inlined: nested ones grow exponentially."""
 
 _XSD = Wikibase.PREFIXES["xsd"]
+_LANGUAGE = Wikibase.ONTOLOGY + "language"
+_AUTO = re.compile(re.escape("[AUTO_LANGUAGE]"), re.I)
 
 
 def drop_hints(tree: ParseTree, context: Context) -> None:
@@ -106,7 +111,10 @@ def _definition(include: ParseTree, definitions: dict[str, ParseTree], names: tu
 
 
 def normalize_terms(tree: ParseTree, context: Context) -> None:
-    """Rewrite ``TRUE``, times without a time of day, ``:a`` for ``_:a``, and functions of Wikibase."""
+    """Rewrite ``TRUE``, times without a time of day, ``:a`` for ``_:a``, functions of Wikibase, and the placeholder
+    for the user's language, except where the label service has it: there it stands for several languages.
+    """
+    lists = {id(word) for verb, value in _verbs(tree) if context.is_iri(verb, _LANGUAGE) for word in tokens(value)}
     blank = {str(token)[2:] for token in tokens(tree) if token.type == "BLANK_NODE_LABEL"}
 
     def change(node: Node) -> Node:
@@ -114,6 +122,8 @@ def normalize_terms(tree: ParseTree, context: Context) -> None:
             return {"rdf_literal": times.complete_literal, "function_call": _function, "built_in_call": _is_blank}.get(
                 node.data, _same
             )(node, context)
+        if "[" in node and id(node) not in lists and _AUTO.search(node):
+            return Token.new_borrow_pos(node.type, _AUTO.sub(context.languages[0], node), node)
         if node.type == "BOOLEAN" and node != node.lower():
             return Token("BOOLEAN", node.lower())
         if node.type == "PNAME_LN" and node.startswith(":") and "" not in context.names.all and node[1:] in blank:
@@ -122,6 +132,11 @@ def normalize_terms(tree: ParseTree, context: Context) -> None:
         return node
 
     replace(tree, change)
+
+
+def _verbs(tree: ParseTree) -> Iterator[tuple[Node, Node]]:
+    for properties in nodes(tree, "property_list_path_not_empty"):
+        yield from pairs(properties)
 
 
 def _same(node: ParseTree, _context: Context) -> Node:
@@ -212,6 +227,11 @@ def _expand(part: ParseTree, computed: dict[str, Node], where: str, context: Con
     texts = {name: repeatable(computed[name], part) for name in used}
 
     def change(node: Node) -> Node:
+        if isinstance(node, Tree) and node.data == "built_in_call" and str(node.children[0]).upper() == "BOUND":
+            text = to_text(node.children[2])  # already replaced, but BOUND takes a variable only
+            return (
+                expression(f"COALESCE(SAMETERM({text}, {text}), false)") if isinstance(node.children[2], Tree) else node
+            )
         name = str(node)[1:] if isinstance(node, Token) and node.type == "VAR" else ""
         return expression(texts[name]) if name in texts else node
 

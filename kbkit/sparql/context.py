@@ -10,6 +10,7 @@ from urllib.parse import urljoin
 
 from lark import Token
 
+from kbkit.sparql.escapes import unescape
 from kbkit.sparql.tree import Node, ParseTree, nodes, replace, tokens
 
 
@@ -38,7 +39,6 @@ Walk: TypeAlias = Callable[[Traversal], Sequence[tuple[str, int, str | None]]]
 
 _IRIS = ("IRIREF", "PNAME_LN", "PNAME_NS")
 _PLAIN_LOCAL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?")
-_ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 
 
 class Names:
@@ -78,18 +78,6 @@ class Names:
             if iri.startswith(namespace) and _PLAIN_LOCAL.fullmatch(iri, len(namespace)):
                 return f"{prefix}:{iri[len(namespace) :]}"
         return f"<{iri}>"
-
-
-def unescape(text: str) -> str:
-    """Resolve the escapes of a string or an IRI."""
-
-    def character(match: re.Match[str]) -> str:
-        if match[1]:
-            return _ESCAPES.get(match[1], match[1])
-        code = int(match[2] or match[3], 16)
-        return chr(code) if code <= 0x10FFFF else "\ufffd"
-
-    return re.sub(r"""\\(?:([tbnrf"'\\])|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))""", character, text)
 
 
 def string(token: Token) -> str:

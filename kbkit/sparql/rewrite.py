@@ -6,6 +6,7 @@ result is always a valid query.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,8 @@ from kbkit.sparql.parse import error_at, parse
 from kbkit.sparql.printing import to_text
 from kbkit.sparql.tree import ParseTree, child, merge_triples, nodes, projected, tokens
 
+_BASE = "https://query.wikidata.org/sparql"
+_SCHEME = re.compile("<[A-Za-z][A-Za-z0-9+.-]*:")
 DIALECTS = ("sparql", "wikidata")
 
 
@@ -68,6 +71,8 @@ def rewrite(
         if wikidata or "service" in text.lower():
             raise
         return Rewritten(text, (f"Sent unchanged, without a limit: {error.message}",))
+    if wikidata:
+        _set_base(tree)
     names = Names(tree, {**(Wikibase.PREFIXES if wikidata else {}), **STANDARD_PREFIXES, **(prefixes or {})})
     taken = {str(token)[1:].lstrip(":") for token in tokens(tree) if token.type in ("VAR", "BLANK_NODE_LABEL")}
     context = Context(names, tuple(languages) or ("en",), search, walk, limit, taken)
@@ -110,6 +115,16 @@ def _wikidata(tree: ParseTree, context: Context, *, known: bool) -> None:
     blazegraph.separate_bindings(tree, context)
     _list_columns(tree, stars)
     declare(tree, context, known=known)
+
+
+def _set_base(tree: ParseTree) -> None:
+    """Declare a base if the query has relative IRIs without any: the service resolves them against its address."""
+    prologue = child(tree, "prologue")
+    assert prologue is not None
+    relative = (word for word in tokens(tree) if word.type == "IRIREF" and not _SCHEME.match(word))
+    if child(prologue, "base_decl") is None and any(True for _ in relative):
+        words: list[Token | ParseTree] = [Token("BASE", "BASE"), Token("IRIREF", f"<{_BASE}>")]
+        prologue.children.insert(0, Tree("base_decl", words))
 
 
 def _has_star(query: ParseTree) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from kbkit.stores import Stores
 
 _STANDARD = "sparql"
+_POSITION = re.compile(r"^error at \d+:\d+: ")
 
 
 def rewrite(
@@ -67,6 +69,11 @@ def frame(
     except QueryError as error:
         if error.__cause__ is None:  # the engine rejected the query, its process did not die
             _check(stores, bound)
+        if not unchanged:  # the position is that of another text
+            raise QueryError(
+                f"The engine rejected the rewritten query: {_POSITION.sub('', error.message)}",
+                *error.hints,
+            ) from None
         raise
     return found if limit is None else found.head(limit)
 

@@ -148,7 +148,7 @@ def _corner(a: Term, b: Term, choose: Callable[[float, float], float]) -> ox.Lit
         return None
     globe_of = "" if first[2] == _EARTH else f"<{first[2]}> "
     numbers = (choose(one, other) for one, other in zip(first[:2], second[:2], strict=True))
-    return ox.Literal(f"{globe_of}Point({' '.join(map(repr, numbers))})", datatype=_WKT)
+    return ox.Literal(f"{globe_of}Point({' '.join(f'{number:.15g}' for number in numbers)})", datatype=_WKT)
 
 
 def _double(value: float) -> ox.Literal:
