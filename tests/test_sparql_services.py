@@ -236,6 +236,19 @@ def test_aggregates_in_assignments(kb: KnowledgeBase) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "BIND(YEAR(?born) AS ?year) ?x wdt:P569 ?born .",
+        "BIND(?a + 0 AS ?year) BIND(YEAR(?born) AS ?a) ?x wdt:P569 ?born .",
+        "BIND(YEAR(?born) AS ?year) . FILTER(ISIRI(?x)) OPTIONAL { ?x wdt:P19 ?p } { ?x wdt:P569 ?born . }",
+    ],
+)
+def test_assignments_before_their_variables(kb: KnowledgeBase, pattern: str) -> None:
+    twin = "SELECT ?x ?year { ?x wdt:P31 wd:Q5 ; wdt:P569 ?born BIND(YEAR(?born) AS ?year) }"
+    same(kb, f"SELECT ?x ?year {{ ?x wdt:P31 wd:Q5 . {pattern} }}", twin, 40)
+
+
 # -- subgraphs, slices, traversals, searches --------------------------------------------------------------------------
 
 

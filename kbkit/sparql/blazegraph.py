@@ -25,11 +25,13 @@ from kbkit.sparql.tree import (
     Node,
     ParseTree,
     Triple,
+    certain,
     child,
     children,
     copy,
     drop_verbs,
     group,
+    index,
     nodes,
     pairs,
     parents,
@@ -239,6 +241,25 @@ def _expand(part: ParseTree, computed: dict[str, Node], where: str, context: Con
     context.note("Repeated the expressions of " + ", ".join(f"?{name}" for name in used) + f" in {where}")
 
 
+def order_assignments(tree: ParseTree, context: Context) -> None:
+    """Move each BIND behind the triples of its group that bind its variables, where the service evaluates it."""
+    for parent in nodes(tree, "group_graph_pattern"):
+        binds = [part for part in parent.children if isinstance(part, Tree) and part.data == "bind"]
+        for bind in binds * len(binds):  # a BIND may wait for another
+            at = index(parent, bind)
+            missing = variables(bind.children[2]) - visible(*parent.children[:at]).keys()
+            known: set[str] = set()
+            for later in range(at + 1, len(parent.children) if missing else 0):
+                part = parent.children[later]
+                known |= visible(part).keys() if part in binds else certain(part)
+                if missing <= known:
+                    put(parent, bind)
+                    after = index(parent, part) + 1
+                    parent.children[after:after] = [bind]
+                    context.note(f"Moved BIND of {bind.children[-2]} behind the patterns that bind its variables")
+                    break
+
+
 def separate_aggregates(tree: ParseTree, context: Context) -> None:
     """Compute aggregates in BIND over the patterns before it: ``BIND(?n / MAX(?n) AS ?share)``."""
     for group_pattern in list(nodes(tree, "group_graph_pattern")):
@@ -246,7 +267,7 @@ def separate_aggregates(tree: ParseTree, context: Context) -> None:
             aggregates = [to_text(part) for part in nodes(bind, "aggregate")]
             if not aggregates:
                 continue
-            at = next(at for at, part in enumerate(group_pattern.children) if part is bind)
+            at = index(group_pattern, bind)
             before: ParseTree = Tree("group_graph_pattern", [copy(part) for part in group_pattern.children[:at]])
             before.children.append(Token("RBRACE", "}"))
             context.rename_blank_nodes(before)

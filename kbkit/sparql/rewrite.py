@@ -105,6 +105,7 @@ def _wikidata(tree: ParseTree, context: Context, *, known: bool) -> None:
     times.calculate(tree, context)
     blazegraph.drop_duplicate_columns(tree, context)
     blazegraph.expand_columns(tree, context)
+    blazegraph.order_assignments(tree, context)
     services.evaluate(tree, context, wikidata=True)
     merge_triples(tree)
     apply_limit(tree, context)
