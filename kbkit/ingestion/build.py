@@ -35,7 +35,7 @@ from kbkit.ingestion.staging import Report, stage
 from kbkit.readers import converter
 from kbkit.schema import Schema, literal, quote
 from kbkit.stores import embedders as embed
-from kbkit.stores import table_build, threads, triples
+from kbkit.stores import table_build, tables, threads, triples
 from kbkit.stores.embedders import Prefixes
 from kbkit.stores.embedding_build import EmbeddingSettings
 from kbkit.stores.text import TextSettings, check_analyzer
