@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from kbkit.errors import QueryError, QuerySyntaxError
+from kbkit.errors import QueryError
+from kbkit.stores.sparql_formats import PLAIN
 from kbkit.stores.sparql_text import bind, is_update, term
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from kbkit.sparql.context import Search
     from kbkit.sparql.rewrite import Rewritten
     from kbkit.stores import Stores
+    from kbkit.stores.sparql_formats import Formats
+    from kbkit.stores.sparql_process import Graphs, Results
 
 _STANDARD = "sparql"
 
@@ -49,20 +52,70 @@ def frame(
     search: Search | None = None,
 ) -> pl.DataFrame:
     """Run a query; see :meth:`kbkit.kb.KnowledgeBase.sparql`."""
+    from kbkit.stores.sparql_results import values
+
     bound = _bound(text, params)
+    with _started(stores, bound, _sent(stores, bound, dialect, limit, search)[0], PLAIN, timeout) as found:
+        rows = values(found.kind, found.read())
+    return rows if limit is None else rows.head(limit)
+
+
+def terms(
+    stores: Stores,
+    text: str,
+    timeout: float | None,
+    dialect: str | None = None,
+    limit: int | None = None,
+    params: Mapping[str, Any] | None = None,
+    search: Search | None = None,
+) -> pl.DataFrame:
+    """Run a query; see :meth:`kbkit.kb.KnowledgeBase.sparql_terms`."""
+    from kbkit.stores.sparql_results import terms
+
+    bound = _bound(text, params)
+    with _started(stores, bound, _sent(stores, bound, dialect, limit, search)[0], PLAIN, timeout) as found:
+        rows = terms(found.kind, found.read())
+    return rows if limit is None else rows.head(limit)
+
+
+def results(
+    stores: Stores,
+    text: str,
+    formats: Formats,
+    timeout: float | None,
+    dialect: str | None = None,
+    limit: int | None = None,
+    params: Mapping[str, Any] | None = None,
+    search: Search | None = None,
+    graphs: Graphs = (None, None),
+) -> Results:
+    """Return the serialized result of a query; see :meth:`kbkit.kb.KnowledgeBase.sparql_results`.
+
+    ``graphs`` are the IRIs of the default graphs and of the named graphs that replace the dataset of the query.
+    """
+    bound = _bound(text, params)
+    sent, limited = _sent(stores, bound, dialect, limit, search)
+    if not limited:
+        raise QueryError("The number of rows of this query cannot be limited", "Write LIMIT in the query")
+    return _started(stores, bound, sent, formats, timeout, graphs)
+
+
+def _started(
+    stores: Stores, bound: str, sent: str, formats: Formats, timeout: float | None, graphs: Graphs = (None, None)
+) -> Results:
+    """Return the result of ``sent``; its errors are located in the user's text, ``bound``."""
+    return stores.triples.results(sent, formats, timeout, graphs, rejected=lambda: _check(stores, bound))
+
+
+def _sent(
+    stores: Stores, bound: str, dialect: str | None, limit: int | None, search: Search | None
+) -> tuple[str, bool]:
+    """Return the query for the engine, and whether it has the limit: not if it is beyond our grammar."""
     standard = (dialect or stores.schema.dialect or _STANDARD) == _STANDARD
-    unchanged = standard and limit is None and "service" not in text.lower()  # skips loading the grammar
-    try:
-        found = stores.triples.frame(
-            bound if unchanged else rewrite(stores, bound, dialect, limit, search=search).text, timeout=timeout
-        )
-    except QuerySyntaxError:
-        raise
-    except QueryError as error:
-        if error.__cause__ is None:  # the engine rejected the query, its process did not die
-            _check(stores, bound)
-        raise
-    return found if limit is None else found.head(limit)
+    if standard and limit is None and "service" not in bound.lower():  # skips loading the grammar
+        return bound, True
+    sent = rewrite(stores, bound, dialect, limit, search=search)
+    return sent.text, limit is None or sent.text != bound or not sent.notes
 
 
 def _bound(text: str, params: Mapping[str, Any] | None) -> str:
@@ -70,7 +123,7 @@ def _bound(text: str, params: Mapping[str, Any] | None) -> str:
 
 
 def _check(stores: Stores, text: str) -> None:
-    """Locate the error of a rejected query in the user's text, which may differ from the rewritten one."""
+    """Raise the syntax error of a rejected query, with its position in the user's text."""
     from kbkit.sparql.rewrite import check
 
     if not is_update(text):

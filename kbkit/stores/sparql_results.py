@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 
 import polars as pl
@@ -22,31 +21,56 @@ _BOOLEAN = "^(?:true|false)$"
 _TRIPLE = r"^(?P<subject>\S+) (?P<predicate>\S+) (?P<object>.+) \.$"
 
 
+TERM = pl.Struct({"type": pl.String, "value": pl.String, "datatype": pl.String, "language": pl.String})
+"""An RDF term, in the words of SPARQL Results JSON: ``type`` is uri, literal, bnode or triple."""
+
+
+def values(kind: str, body: bytes) -> pl.DataFrame:
+    """Return the result of a query of a kind, in TSV or N-Triples, as Python values; ASK has one column ``ask``."""
+    if kind == "ask":
+        return pl.DataFrame({"ask": [body == b"true"]})
+    return parse_triples(body) if kind == "triples" else parse_select(body)
+
+
+def terms(kind: str, body: bytes) -> pl.DataFrame:
+    """Return the same result as RDF terms, structures of the type :data:`TERM`."""
+    if kind == "ask":
+        found = pl.DataFrame({"ask": [body.decode()]})
+    else:
+        found = _triples(body) if kind == "triples" else _select(body)
+    return found.select(_terms(found[name]) for name in found.columns)
+
+
 def parse_select(body: bytes) -> pl.DataFrame:
     """Parse SPARQL TSV results: a column per variable, typed if all its values have one kind."""
+    frame = _select(body)
+    return frame.select(typed(frame[name]) for name in frame.columns) if frame.height else frame
+
+
+def _select(body: bytes) -> pl.DataFrame:
+    """Return the terms of SPARQL TSV results in Turtle syntax."""
     header, _, rows = body.partition(b"\n")
     names = [name.lstrip("?") for name in header.decode().split("\t")] if header else []
     if not names:
         return pl.DataFrame()
     if not rows:
         return pl.DataFrame(schema=dict.fromkeys(names, pl.String))
-    frame = pl.read_csv(
+    return pl.read_csv(
         io.BytesIO(rows), has_header=False, separator="\t", quote_char=None, new_columns=names, infer_schema=False
     )
-    return frame.select(typed(frame[name]) for name in names)
-
-
-def parse_ask(body: bytes) -> pl.DataFrame:
-    """Parse the SPARQL JSON result of ASK: one row with a boolean column ``ask``."""
-    return pl.DataFrame({"ask": [bool(json.loads(body)["boolean"])]})
 
 
 def parse_triples(body: bytes) -> pl.DataFrame:
     """Parse N-Triples into the columns ``subject``, ``predicate`` and ``object``."""
+    parts = _triples(body)
+    return parts.select(plain(parts[name]) for name in parts.columns)
+
+
+def _triples(body: bytes) -> pl.DataFrame:
+    """Return the terms of N-Triples."""
     # Only a line feed ends a line; a literal may contain other line breaks.
     lines = pl.Series("line", body.decode().split("\n")[:-1], dtype=pl.String)
-    parts = lines.str.extract_groups(_TRIPLE).struct.unnest()
-    return parts.select(plain(parts[name]) for name in ("subject", "predicate", "object"))
+    return lines.str.extract_groups(_TRIPLE).struct.unnest()
 
 
 def typed(column: pl.Series) -> pl.Series:
@@ -76,6 +100,32 @@ def plain(column: pl.Series) -> pl.Series:
     if not column.str.contains(r"\\[uU][0-9A-Fa-f]{4}").any():
         return text
     return _lexical(column).map_elements(_unescape, return_dtype=pl.String)  # control characters: rare
+
+
+def _terms(column: pl.Series) -> pl.Series:
+    """Convert RDF terms in Turtle syntax to structures of the type :data:`TERM`."""
+    text = pl.col("text")
+    datatype = text.str.extract(r'(?s)^".*"\^\^<([^>"]*)>$')
+    language = text.str.extract(r'(?s)^".*"@([^"]*)$')
+    written = [(_BOOLEAN, "boolean"), (f"^{_DIGITS}$", "integer"), (r"^[-+]?[0-9]*\.[0-9]+$", "decimal")]
+    short = pl.coalesce(  # in Turtle, such literals need no quotes
+        *(pl.when(text.str.contains(form)).then(pl.lit(_XSD + name)) for form, name in written),
+        pl.when(text.str.contains(f"^(?:{_REAL})$")).then(pl.lit(_XSD + "double")),
+    )
+    kind = (
+        pl.when(text.str.starts_with("<<")).then(pl.lit("triple"))
+        .when(text.str.starts_with("<")).then(pl.lit("uri"))
+        .when(text.str.starts_with("_:")).then(pl.lit("bnode"))
+        .when(text.is_not_null()).then(pl.lit("literal"))
+    )  # fmt: skip
+    name = column.name
+    value = plain(column.str.strip_prefix("_:") if column.str.starts_with("_:").any() else column)
+    frame = pl.DataFrame({"text": column, "value": value})
+    parts = frame.select(
+        type=kind, value="value", datatype=pl.coalesce(datatype, short), language=language, known=text.is_not_null()
+    )
+    whole = pl.when("known").then(pl.struct("type", "value", "datatype", "language").cast(TERM))
+    return parts.select(whole.alias(name)).to_series()
 
 
 def _unescape(text: str) -> str:

@@ -1,0 +1,277 @@
+"""The processes that run SPARQL (``sparql_worker.py``), and their results as streams of bytes.
+
+Oxigraph cannot cancel a query, so each query has a process to itself, which is killed at the time limit, on Ctrl-C and
+when its reader stops early. Processes are reused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from kbkit.errors import Option, QueryError, QueryTimeoutError
+from kbkit.stores.sparql_formats import Format, Formats
+from kbkit.stores.sparql_text import is_update
+from kbkit.stores.threads import Expired, run
+
+MOST = 4
+"""Maximum number of processes of one KB."""
+
+
+Graphs = tuple[Sequence[str] | None, Sequence[str] | None]
+"""The IRIs of the default graphs and of the named graphs that replace the dataset of a query; None twice: they do not.
+"""
+
+
+class Pool:
+    """Up to ``MOST`` processes that read one store; further queries wait for a free one."""
+
+    def __init__(self, folder: Path) -> None:
+        # By path and with -P, so that the current folder is not searched for modules.
+        script = Path(__file__).with_name("sparql_worker.py")
+        self._command = [sys.executable, "-P", str(script), str(folder)]
+        self._free = threading.Semaphore(MOST)
+        self._guard = threading.Lock()
+        self._idle: list[subprocess.Popen[bytes]] = []
+        self._busy: set[subprocess.Popen[bytes]] = set()
+
+    @property
+    def processes(self) -> list[subprocess.Popen[bytes]]:
+        """The processes, running a query or waiting for one."""
+        with self._guard:
+            return [*self._idle, *self._busy]
+
+    def take(self) -> subprocess.Popen[bytes]:
+        """Return a process for one query; :meth:`give` or :meth:`discard` must follow."""
+        while not self._free.acquire(timeout=0.1):  # in short steps, so that Ctrl-C interrupts it
+            pass
+        with self._guard:
+            try:
+                worker = next(self._alive(), None) or subprocess.Popen(
+                    self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                )
+            except BaseException:
+                self._free.release()
+                raise
+            self._busy.add(worker)
+        return worker
+
+    def _alive(self) -> Iterator[subprocess.Popen[bytes]]:
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.poll() is None:
+                yield worker
+            else:
+                _end(worker)
+
+    def give(self, worker: subprocess.Popen[bytes]) -> None:
+        """Return a process whose query is done."""
+        with self._guard:
+            if worker in self._busy:  # not after close
+                self._busy.discard(worker)
+                self._idle.append(worker)
+        self._free.release()
+
+    def discard(self, worker: subprocess.Popen[bytes]) -> None:
+        """Kill a process in an unknown state."""
+        with self._guard:
+            self._busy.discard(worker)
+        _end(worker)
+        self._free.release()
+
+    def close(self) -> None:
+        """Kill all processes."""
+        with self._guard:
+            workers = [*self._idle, *self._busy]
+            self._idle.clear()
+            self._busy.clear()
+        for worker in workers:
+            _end(worker)
+
+
+def _end(worker: subprocess.Popen[bytes]) -> None:
+    worker.kill()
+    worker.wait()
+    for stream in (worker.stdin, worker.stdout):
+        assert stream is not None
+        with contextlib.suppress(OSError):  # the rest of a request cannot be sent
+            stream.close()
+
+
+class WrongFormatError(QueryError):
+    """The result has a kind (``select``, ``ask`` or ``triples``) for which no format was given."""
+
+
+class Results:
+    """The serialized result of a query, as chunks of bytes; closing it early cancels the query.
+
+    ``kind`` is ``select``, ``ask`` or ``triples``, ``format`` the format of the chunks.
+    """
+
+    kind: str
+    format: Format
+
+    def __init__(
+        self,
+        pool: Pool,
+        request: Mapping[str, Any],
+        formats: Formats,
+        timeout: float | None,
+        rejected: Callable[[], None],
+    ) -> None:
+        """Start nothing yet. ``timeout`` limits the seconds spent waiting for the engine (None: no limit); ``rejected``
+        is called when the engine rejects the query, to raise a better error than the engine's.
+        """
+        suffixes = {
+            "solutions": formats.solutions.suffix if formats.solutions else "",
+            "graph": formats.graph.suffix if formats.graph else "",
+        }
+        self._text, self._request = str(request["query"]), json.dumps({**request, **suffixes}).encode()
+        self._pool, self._formats, self._rejected = pool, formats, rejected
+        self._timeout, self._left = timeout, timeout
+        self._worker: subprocess.Popen[bytes] | None = None
+        self._guard = threading.Lock()
+        self._closed = False
+        self._first = b""
+
+    def __enter__(self) -> Results:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def start(self) -> None:
+        """Run the query up to its first bytes, after which ``kind`` and ``format`` are known.
+
+        Raises :class:`QueryError`, :class:`QueryTimeoutError`, and :class:`WrongFormatError`.
+        """
+        with self._guard:
+            if self._closed:
+                raise QueryError("The query was cancelled")
+            self._worker = self._pool.take()
+        try:
+            self._send()
+            self.kind, _ = self._frame()
+            known = self._formats.graph if self.kind == "triples" else self._formats.solutions
+            if known is not None:
+                self.format = known
+            tag, self._first = self._frame()
+        except BaseException:  # Ctrl-C too leaves the process in an unknown state
+            self.close()
+            raise
+        if tag == "end":
+            self._done()
+        if known is None:
+            held = "triples" if self.kind == "triples" else "no triples"
+            raise WrongFormatError(f"The query returns {held}, which the output format cannot hold")
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the bytes in chunks."""
+        while chunk := self.chunk():
+            yield chunk
+
+    def chunk(self) -> bytes:
+        """Return the next bytes; none at the end."""
+        first, self._first = self._first, b""
+        if first or self._worker is None:
+            return first
+        try:
+            tag, chunk = self._frame()
+        except BaseException:
+            self.close()
+            raise
+        if tag == "end":
+            self._done()
+        return chunk
+
+    def read(self) -> bytes:
+        """Return all bytes."""
+        return b"".join(self)
+
+    def close(self) -> None:
+        """Cancel the query if it still runs. Another thread may call this."""
+        with self._guard:
+            self._closed = True
+            worker, self._worker = self._worker, None
+        if worker is not None:
+            self._pool.discard(worker)
+
+    def _done(self) -> None:
+        with self._guard:
+            worker, self._worker = self._worker, None
+        if worker is not None:
+            self._pool.give(worker)
+
+    def _send(self) -> None:
+        self._wait(lambda worker: _send(worker, self._request))
+
+    def _frame(self) -> tuple[str, bytes]:
+        tag, body = self._wait(_receive)
+        if tag == "error":
+            self._done()
+            if is_update(self._text):
+                raise QueryError("Updates are not allowed: a KB is read-only", "Change the source and ingest it again")
+            self._rejected()
+            raise QueryError(" ".join(body.decode().split()))
+        return tag, body
+
+    def _wait(self, work: Any) -> Any:
+        """Return ``work(worker)``, and count its time."""
+        worker = self._worker
+        if worker is None:
+            raise QueryError("The query was cancelled")
+        started = time.monotonic()
+        try:
+            return run(lambda: work(worker), worker.kill, self._left)
+        except Expired:
+            raise QueryTimeoutError(
+                f"SPARQL query cancelled after {self._timeout:g} s", "Use ", Option("timeout"), " to raise the limit"
+            ) from None
+        except (EOFError, OSError, ValueError) as error:
+            if self._closed:
+                raise QueryError("The query was cancelled") from error
+            raise QueryError("The SPARQL process ended unexpectedly", "It may have run out of memory") from error
+        finally:
+            if self._left is not None:
+                self._left = max(1e-3, self._left - (time.monotonic() - started))
+
+
+def request(text: str, prefixes: Mapping[str, str], graphs: Graphs) -> dict[str, Any]:
+    """Return the request of a query."""
+    default, named = graphs
+    return {
+        "query": text,
+        "prefixes": dict(prefixes),
+        "default_graphs": None if default is None else list(default),
+        "named_graphs": None if named is None else list(named),
+    }
+
+
+def _send(worker: subprocess.Popen[bytes], data: bytes) -> None:
+    assert worker.stdin is not None
+    worker.stdin.write(len(data).to_bytes(8, "little") + data)
+    worker.stdin.flush()
+
+
+def _receive(worker: subprocess.Popen[bytes]) -> tuple[str, bytes]:
+    """Return the next frame: its tag and its bytes."""
+    assert worker.stdout is not None
+    head = worker.stdout.read(16)
+    if len(head) < 16:
+        raise EOFError
+    length = int.from_bytes(head[:8], "little")
+    body = worker.stdout.read(length)
+    if len(body) < length:
+        raise EOFError
+    return head[8:].decode().strip(), body
