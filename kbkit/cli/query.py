@@ -77,7 +77,17 @@ def sparql(
     ] = False,
     limit: Annotated[int | None, typer.Option("--limit", "-n", metavar="N", help="Maximum number of rows.")] = None,
     timeout: Timeout = 60,
-    format: Format = None,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="FORMAT",
+            help="Output format: table, json, ndjson, csv, markdown or parquet; with full RDF terms sparql-json,"
+            " sparql-xml, sparql-csv or sparql-tsv; of CONSTRUCT and DESCRIBE turtle, ntriples, jsonld or rdfxml"
+            " (default: by the suffix of -o, else table).",
+        ),
+    ] = None,
     output: Output = None,
 ) -> None:
     """Run a SPARQL query.
@@ -86,15 +96,23 @@ def sparql(
     sets $NAME in the query.
     """
     from kbkit.assets.parameters import convert_all
-    from kbkit.display.render import check, write
+    from kbkit.display.render import check, write, write_bytes
     from kbkit.kb import KnowledgeBase
+    from kbkit.stores import sparql_formats
 
-    check(format, output)
+    check(format, output, {known.name: known.suffix for known in sparql_formats.ALL})
+    rdf = sparql_formats.of_file(format, output)
     chosen, cancel = _chosen("sparql", query, text), seconds(timeout)
     with KnowledgeBase(kb) as opened:
         params = convert_all(opened, chosen, pairs(param, "params"))
         if print_:
             typer.echo(str(opened.rewrite(chosen.text, dialect, limit, **params)).rstrip("\n"))
+            return
+        if rdf is not None:
+            with opened.sparql_results(
+                chosen.text, rdf.name, cancel, dialect=dialect, max_rows=limit, **params
+            ) as found:
+                write_bytes(found, output)
             return
         frame = opened.sparql(chosen.text, cancel, dialect=dialect, max_rows=limit, **params)
     write(frame, format, output)

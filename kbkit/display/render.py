@@ -9,10 +9,11 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from kbkit.directory.files import replacing
 from kbkit.errors import KbError, Option, UnknownNameError
 
 if TYPE_CHECKING:
@@ -60,26 +61,45 @@ def write(frame: pl.DataFrame, kind: str | None = None, output: Path | None = No
             write_text(frame, kind, stream)
 
 
-def check(kind: str | None, output: Path | None) -> None:
-    """Raise the errors of :func:`write` in advance."""
-    kind_of(kind, output)
+def check(kind: str | None, output: Path | None, more: Mapping[str, str] | None = None) -> None:
+    """Raise the errors of :func:`write` in advance.
+
+    ``more`` are other formats that the caller writes itself, with their suffixes.
+    """
+    others = more or {}
+    if kind not in others and (kind is not None or output is None or output.suffix not in others.values()):
+        kind_of(kind, output, tuple(others))
     if output is not None and not output.parent.is_dir():
         raise KbError(f"{output.parent} does not exist", "Create the folder first")
     if output is not None and output.is_dir():
         raise KbError(f"{output} is a folder", "Use ", Option("output", "FILE"))
 
 
-def kind_of(kind: str | None, output: Path | None) -> str:
-    """Return the format: ``kind``, or that of the file's suffix, or table."""
-    kind = kind or _default(output)
+def write_bytes(chunks: Iterable[bytes], output: Path | None) -> None:
+    """Write text in UTF-8 to a file, atomically, or to standard output; a terminal gets no control characters."""
+    if output is not None:
+        with replacing(output) as temporary, temporary.open("wb") as file:
+            file.writelines(chunks)
+    elif sys.stdout.isatty():
+        text = b"".join(chunks).decode("utf-8", "replace").replace("\r\n", "\n")
+        sys.stdout.write(clean(text) + "\n" * (not text.endswith("\n")))
+    else:
+        sys.stdout.flush()
+        for chunk in chunks:
+            sys.stdout.buffer.write(chunk)
+
+
+def kind_of(kind: str | None, output: Path | None, more: Sequence[str] = ()) -> str:
+    """Return the format: ``kind``, or that of the file's suffix, or table; an error lists ``more`` formats too."""
+    kind = kind or _default(output, more)
     if kind not in FORMATS:
-        raise UnknownNameError("format", kind, FORMATS)
+        raise UnknownNameError("format", kind, (*FORMATS, *more))
     if kind == "parquet" and output is None:
         raise KbError("Format parquet needs a file", "Use ", Option("output", "FILE"))
     return kind
 
 
-def _default(output: Path | None) -> str:
+def _default(output: Path | None, more: Sequence[str]) -> str:
     if output is None:
         return "table"
     if output.suffix not in ENDINGS:
@@ -87,7 +107,7 @@ def _default(output: Path | None) -> str:
             f"Unsupported file suffix {output.suffix!r}: {output}",
             "Use ",
             Option("format", "FORMAT"),
-            f" with one of {', '.join(FORMATS)}",
+            f" with one of {', '.join((*FORMATS, *more))}",
         )
     return ENDINGS[output.suffix]
 

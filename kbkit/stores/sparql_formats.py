@@ -70,12 +70,11 @@ def called(name: str) -> Formats | None:
     return _first_of_each(hits) if hits else None
 
 
-def of_file(name: str | None, output: Path | None) -> Formats | None:
+def of_file(name: str | None, output: Path | None) -> Format | None:
     """Return the format named, or that of the suffix of a file; None if this is no format of SPARQL results."""
     if name is not None:
-        return _first_of_each([known for known in ALL if known.name == name]) if name in NAMES else None
-    known = SUFFIXES.get(output.suffix) if output is not None else None
-    return None if known is None else _first_of_each([known])
+        return next((known for known in ALL if known.name == name), None)
+    return SUFFIXES.get(output.suffix) if output is not None else None
 
 
 def only(name: str) -> Formats:

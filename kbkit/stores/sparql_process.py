@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any
 
 from kbkit.errors import Option, QueryError, QueryTimeoutError
-from kbkit.stores.sparql_formats import Format, Formats
+from kbkit.stores.sparql_formats import ALL, GRAPH, SOLUTIONS, Format, Formats
 from kbkit.stores.sparql_text import is_update
 from kbkit.stores.threads import Expired, run
 
@@ -173,8 +173,7 @@ class Results:
         if tag == "end":
             self._done()
         if known is None:
-            held = "triples" if self.kind == "triples" else "no triples"
-            raise WrongFormatError(f"The query returns {held}, which the output format cannot hold")
+            raise _wrong_format(self.kind, self._formats)
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield the bytes in chunks."""
@@ -245,6 +244,18 @@ class Results:
         finally:
             if self._left is not None:
                 self._left = max(1e-3, self._left - (time.monotonic() - started))
+
+
+def _wrong_format(kind: str, formats: Formats) -> WrongFormatError:
+    returned, holds = (
+        ("triples", GRAPH) if kind == "triples" else ("rows" if kind == "select" else "a boolean", SOLUTIONS)
+    )
+    given = formats.solutions or formats.graph
+    better = ", ".join(known.name for known in ALL if known.holds == holds)
+    return WrongFormatError(
+        f"The query returns {returned}, which {given.name if given else 'no format given'} cannot hold",
+        f"Use one of {better}",
+    )
 
 
 def request(text: str, prefixes: Mapping[str, str], graphs: Graphs) -> dict[str, Any]:

@@ -121,8 +121,9 @@ def _terms(column: pl.Series) -> pl.Series:
     name = column.name
     value = plain(column.str.strip_prefix("_:") if column.str.starts_with("_:").any() else column)
     frame = pl.DataFrame({"text": column, "value": value})
+    plain_value = pl.when(text.str.starts_with("<<")).then(text).otherwise("value")
     parts = frame.select(
-        type=kind, value="value", datatype=pl.coalesce(datatype, short), language=language, known=text.is_not_null()
+        type=kind, value=plain_value, datatype=pl.coalesce(datatype, short), language=language, known=text.is_not_null()
     )
     whole = pl.when("known").then(pl.struct("type", "value", "datatype", "language").cast(TERM))
     return parts.select(whole.alias(name)).to_series()
