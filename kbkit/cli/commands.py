@@ -50,7 +50,7 @@ COMMANDS = ("recipes", "queries", "templates", "sample", "generate")
 
 PANELS = {
     "Build": ("demo", "fetch", "ingest", "build", "update", "export", "recipe"),
-    "Query": ("shell", "sql", "sparql", "answers", "search", "ask", "query", "template", "sets", "mcp"),
+    "Query": ("shell", "sql", "sparql", "answers", "search", "ask", "query", "template", "sets", "serve", "mcp"),
     "Explore": ("info", "show", "path", "around", "docs"),
     "Evaluate": ("run", "measure", "stark", "quest", "ska", "spinach", "conv"),
     "Maintain": ("check", "gc", "llm", "completion"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.commands import add, group
-from kbkit.cli.options import Format, Kb, Output, Params, Timeout, pairs, read_input, seconds
+from kbkit.cli.options import Dialect, Format, Kb, Output, Params, Timeout, pairs, read_input, seconds
 from kbkit.errors import Command, KbError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -64,14 +64,7 @@ def sparql(
     query: QueryArgument = None,
     text: Text = None,
     param: Params = None,
-    dialect: Annotated[
-        str | None,
-        typer.Option(
-            "--dialect",
-            metavar="NAME",
-            help="SPARQL dialect: sparql, or wikidata for the Wikidata Query Service (default: the KB's).",
-        ),
-    ] = None,
+    dialect: Dialect = None,
     print_: Annotated[
         bool, typer.Option("--print", help="Print the query as sent to the engine, without running it.")
     ] = False,

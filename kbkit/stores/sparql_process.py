@@ -240,6 +240,7 @@ class Results:
         except (EOFError, OSError, ValueError) as error:
             if self._closed:
                 raise QueryError("The query was cancelled") from error
+            self._rejected()  # the engine dies of brackets that are nested too deeply
             raise QueryError("The SPARQL process ended unexpectedly", "It may have run out of memory") from error
         finally:
             if self._left is not None:
@@ -250,12 +251,10 @@ def _wrong_format(kind: str, formats: Formats) -> WrongFormatError:
     returned, holds = (
         ("triples", GRAPH) if kind == "triples" else ("rows" if kind == "select" else "a boolean", SOLUTIONS)
     )
-    given = formats.solutions or formats.graph
+    given = " or ".join(known.name for known in (formats.solutions, formats.graph) if known)
     better = ", ".join(known.name for known in ALL if known.holds == holds)
-    return WrongFormatError(
-        f"The query returns {returned}, which {given.name if given else 'no format given'} cannot hold",
-        f"Use one of {better}",
-    )
+    problem = f"which {given} cannot hold" if given else "and no known format is accepted"
+    return WrongFormatError(f"The query returns {returned}, {problem}", f"Use one of {better}")
 
 
 def request(text: str, prefixes: Mapping[str, str], graphs: Graphs) -> dict[str, Any]:
