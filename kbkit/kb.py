@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from kbkit.search.run import Queries, Search
     from kbkit.search.settings import Options
     from kbkit.sparql.rewrite import Rewritten
+    from kbkit.sparql.view import View
     from kbkit.stores.adjacency import Adjacency
     from kbkit.stores.embedders import Embedder
     from kbkit.stores.embeddings import Embeddings
@@ -346,6 +347,25 @@ class KnowledgeBase:
 
         formats = DEFAULT if format is None else only(format)
         return results(self.stores, text, formats, timeout, dialect, max_rows, params)
+
+    def sparql_view(
+        self,
+        text: str,
+        timeout: float | None = 60.0,
+        *,
+        dialect: str | None = None,
+        max_rows: int | None = None,
+        **params: Any,
+    ) -> View:
+        """Run SPARQL as :meth:`sparql` does; ``.write("map.svg")`` draws the result.
+
+        A comment ``#defaultView:Map`` in the query chooses the view, as in the Wikidata Query Service: Table,
+        ImageGrid, Map, Timeline, BarChart, LineChart, ScatterChart, Graph or Tree. Its options ``hide`` and ``layer``
+        are used: ``#defaultView:Map{"hide": ["?coordinates"], "layer": "?kind"}``.
+        """
+        from kbkit.questions.sparql import view
+
+        return view(self.stores, text, timeout, dialect, max_rows, params)
 
     def rewrite(self, text: str, dialect: str | None = None, max_rows: int | None = None, **params: Any) -> Rewritten:
         """Return the query as the engine receives it (``text``) and notes on the changes; see :meth:`sparql`."""

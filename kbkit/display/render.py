@@ -9,7 +9,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -61,14 +61,14 @@ def write(frame: pl.DataFrame, kind: str | None = None, output: Path | None = No
             write_text(frame, kind, stream)
 
 
-def check(kind: str | None, output: Path | None, more: Mapping[str, str] | None = None) -> None:
-    """Raise the errors of :func:`write` in advance.
+def check(kind: str | None, output: Path | None, more: Sequence[str] = ()) -> None:
+    """Raise the errors of :func:`write` in advance; that of an unknown format lists ``more`` formats too."""
+    kind_of(kind, output, more)
+    check_output(output)
 
-    ``more`` are other formats that the caller writes itself, with their suffixes.
-    """
-    others = more or {}
-    if kind not in others and (kind is not None or output is None or output.suffix not in others.values()):
-        kind_of(kind, output, tuple(others))
+
+def check_output(output: Path | None) -> None:
+    """Raise the errors of writing to a file in advance."""
     if output is not None and not output.parent.is_dir():
         raise KbError(f"{output.parent} does not exist", "Create the folder first")
     if output is not None and output.is_dir():

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from kbkit.sparql.rewrite import Rewritten
+    from kbkit.sparql.view import View
     from kbkit.stores import Stores
     from kbkit.stores.sparql_formats import Formats
     from kbkit.stores.sparql_process import Graphs, Results
@@ -39,6 +40,18 @@ def terms(
 ) -> pl.DataFrame:
     """Run the same SPARQL; see :meth:`kbkit.kb.KnowledgeBase.sparql_terms`."""
     return run.terms(stores, text, timeout, dialect, limit, params, search=partial(_service, stores))
+
+
+def view(
+    stores: Stores,
+    text: str,
+    timeout: float | None,
+    dialect: str | None = None,
+    limit: int | None = None,
+    params: Mapping[str, Any] | None = None,
+) -> View:
+    """Run the same SPARQL; see :meth:`kbkit.kb.KnowledgeBase.sparql_view`."""
+    return run.view(stores, text, timeout, dialect, limit, params, search=partial(_service, stores))
 
 
 def results(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from kbkit.sparql.context import Search
     from kbkit.sparql.rewrite import Rewritten
+    from kbkit.sparql.view import View
     from kbkit.stores import Stores
     from kbkit.stores.sparql_formats import Formats
     from kbkit.stores.sparql_process import Graphs, Results
@@ -76,6 +77,27 @@ def terms(
     with _started(stores, bound, _sent(stores, bound, dialect, limit, search)[0], PLAIN, timeout) as found:
         rows = terms(found.kind, found.read())
     return rows if limit is None else rows.head(limit)
+
+
+def view(
+    stores: Stores,
+    text: str,
+    timeout: float | None,
+    dialect: str | None = None,
+    limit: int | None = None,
+    params: Mapping[str, Any] | None = None,
+    search: Search | None = None,
+) -> View:
+    """Run a query and return the view that it asks for; see :meth:`kbkit.kb.KnowledgeBase.sparql_view`."""
+    from kbkit.sparql.view import wanted
+    from kbkit.stores import sparql_results
+
+    chosen, bound = wanted(text), _bound(text, params)
+    with _started(stores, bound, _sent(stores, bound, dialect, limit, search)[0], PLAIN, timeout) as found:
+        body = found.read()
+    rows, terms = sparql_results.values(found.kind, body), sparql_results.terms(found.kind, body)
+    most = rows.height if limit is None else limit
+    return chosen.of(rows.head(most), terms.head(most), edges=found.kind == "triples")
 
 
 def results(

@@ -46,6 +46,8 @@ NAMES = tuple(known.name for known in ALL)
 SUFFIXES = {known.suffix: known for known in ALL if known.suffix != ".csv"}
 """Formats by the suffix of a file. CSV files are tables with typed columns, not SPARQL results."""
 
+_TAKEN = ("json", "csv", "xml")
+
 
 @dataclass(frozen=True)
 class Formats:
@@ -71,9 +73,12 @@ def called(name: str) -> Formats | None:
 
 
 def of_file(name: str | None, output: Path | None) -> Format | None:
-    """Return the format named, or that of the suffix of a file; None if this is no format of SPARQL results."""
+    """Return the format named, or that of the suffix of a file; None if this is no format of SPARQL results.
+
+    ``json`` and ``csv`` are formats of tables with typed columns, and ``xml`` may mean two formats.
+    """
     if name is not None:
-        return next((known for known in ALL if known.name == name), None)
+        return next((known for known in ALL if name in (known.name, *known.aliases) and name not in _TAKEN), None)
     return SUFFIXES.get(output.suffix) if output is not None else None
 
 

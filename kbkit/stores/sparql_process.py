@@ -240,8 +240,8 @@ class Results:
         except (EOFError, OSError, ValueError) as error:
             if self._closed:
                 raise QueryError("The query was cancelled") from error
-            self._rejected()  # the engine dies of brackets that are nested too deeply
-            raise QueryError("The SPARQL process ended unexpectedly", "It may have run out of memory") from error
+            hint = "It may have run out of memory, or the query is nested too deeply"
+            raise QueryError("The SPARQL process ended unexpectedly", hint) from error
         finally:
             if self._left is not None:
                 self._left = max(1e-3, self._left - (time.monotonic() - started))
