@@ -95,7 +95,7 @@ def sparql(
 
     Prefixes of the KB are predefined. SERVICE kb:search { ?x kb:matches "words" } searches its texts. -p NAME=VALUE
     sets $NAME in the query. --plot draws the view that a comment such as #defaultView:Map chooses (see kbkit docs
-    wikidata).
+    sparql).
     """
     from kbkit.assets.parameters import convert_all
     from kbkit.display.render import check, check_output, write, write_bytes

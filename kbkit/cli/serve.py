@@ -39,7 +39,7 @@ def serve(
     """Serve a KB as a SPARQL endpoint on this machine.
 
     It speaks the SPARQL 1.1 protocol at http://127.0.0.1:PORT/sparql, read-only, until Ctrl-C. Other machines cannot
-    reach it (see kbkit docs serve).
+    reach it (see kbkit docs sparql).
     """
     from kbkit.kb import KnowledgeBase
     from kbkit.web import description, server, sparql
