@@ -1,4 +1,4 @@
-"""The command serve: a KB as a SPARQL endpoint."""
+"""Commands that serve a KB to other programs: serve, mcp."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import Annotated
 import typer
 
 from kbkit.cli.commands import add
-from kbkit.cli.options import Dialect, Kb, Timeout, note, seconds
+from kbkit.cli.options import Dialect, Kb, MaxRows, Timeout, note, seconds
 
 _PORT = 7890
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command of this file to the program."""
+    """Add the commands of this file to the program."""
     add(app, serve)
+    add(app, mcp)
 
 
 def serve(
@@ -56,3 +57,43 @@ def serve(
             note(context, [description.curl(address), "Press Ctrl-C to stop."])
 
         server.server(app, started, debug=context.obj.debug).run(sockets=[listening])
+
+
+def mcp(
+    context: typer.Context,
+    kb: Kb,
+    http: Annotated[
+        int | None,
+        typer.Option(
+            "--http",
+            metavar="PORT",
+            help="Serve http://127.0.0.1:PORT/mcp (0: any free port) instead of standard input and output.",
+        ),
+    ] = None,
+    limit: MaxRows = 1_000,
+    timeout: Timeout = 60,
+) -> None:
+    """Serve a KB to agents as MCP tools.
+
+    The tools (Model Context Protocol) are read-only; the server uses standard input and output, or with --http the
+    streamable HTTP of the protocol, on this machine only.
+    """
+    from kbkit.kb import KnowledgeBase
+    from kbkit.mcp import server as mcp_server
+
+    limits = mcp_server.Limits(limit, seconds(timeout))
+    with KnowledgeBase(kb) as known:
+        if http is None:
+            mcp_server.serve(known, limits)
+            return
+        from kbkit.web import server
+        from kbkit.web.rules import Guard, Rules
+
+        with server.listen(http) as listening:
+            app = Guard(mcp_server.application(known, limits), Rules())
+
+            def started() -> None:
+                typer.echo(f"{known.schema.name}: {server.url(listening)}{mcp_server.PATH}")
+                note(context, ["Press Ctrl-C to stop."])
+
+            server.server(app, started, debug=context.obj.debug).run(sockets=[listening])

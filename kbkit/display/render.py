@@ -133,6 +133,11 @@ def _as_text(frame: pl.DataFrame, kind: str) -> str:
     return lines if kind == "ndjson" else "[" + ",\n ".join(lines.rstrip("\n").split("\n")) + "]\n"
 
 
+def records(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows as records of JSON values, as in the format ndjson."""
+    return [json.loads(line) for line in _as_text(frame, "ndjson").split("\n") if line]
+
+
 def width_of(stream: IO[str]) -> int:
     """Return ``COLUMNS``, else the width of the terminal, else ``FILE_WIDTH``."""
     if not stream.isatty() and not os.environ.get("COLUMNS", "").isdecimal():
