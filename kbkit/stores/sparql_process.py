@@ -106,6 +106,13 @@ def _end(worker: subprocess.Popen[bytes]) -> None:
             stream.close()
 
 
+_Frames = list[tuple[str, bytes]]
+
+
+class _RejectedError(Exception):
+    """The engine rejected the query."""
+
+
 class WrongFormatError(QueryError):
     """The result has a kind (``select``, ``ask`` or ``triples``) for which no format was given."""
 
@@ -161,19 +168,22 @@ class Results:
                 raise QueryError("The query was cancelled")
             self._worker = self._pool.take()
         try:
-            self._send()
-            self.kind, _ = self._frame()
-            known = self._formats.graph if self.kind == "triples" else self._formats.solutions
-            if known is not None:
-                self.format = known
-            tag, self._first = self._frame()
+            (self.kind, _), (_, self._first) = self._wait(self._begin)
         except BaseException:  # Ctrl-C too leaves the process in an unknown state
             self.close()
             raise
-        if tag == "end":
-            self._done()
+        known = self._formats.graph if self.kind == "triples" else self._formats.solutions
         if known is None:
+            self.close()
             raise _wrong_format(self.kind, self._formats)
+        self.format = known
+
+    def _begin(self, worker: subprocess.Popen[bytes]) -> _Frames:
+        """Send the request; return the frames with the kind of the result and with its first bytes."""
+        assert worker.stdin is not None
+        worker.stdin.write(len(self._request).to_bytes(8, "little") + self._request)
+        worker.stdin.flush()
+        return [_frame(worker), _frame(worker)]
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield the bytes in chunks."""
@@ -186,12 +196,10 @@ class Results:
         if first or self._worker is None:
             return first
         try:
-            tag, chunk = self._frame()
+            [(_, chunk)] = self._wait(lambda worker: [_frame(worker)])
         except BaseException:
             self.close()
             raise
-        if tag == "end":
-            self._done()
         return chunk
 
     def read(self) -> bytes:
@@ -212,31 +220,26 @@ class Results:
         if worker is not None:
             self._pool.give(worker)
 
-    def _send(self) -> None:
-        self._wait(lambda worker: _send(worker, self._request))
-
-    def _frame(self) -> tuple[str, bytes]:
-        tag, body = self._wait(_receive)
-        if tag == "error":
-            self._done()
-            if is_update(self._text):
-                raise QueryError("Updates are not allowed: a KB is read-only", "Change the source and ingest it again")
-            self._rejected()
-            raise QueryError(" ".join(body.decode().split()))
-        return tag, body
-
-    def _wait(self, work: Any) -> Any:
-        """Return ``work(worker)``, and count its time."""
+    def _wait(self, work: Callable[[subprocess.Popen[bytes]], _Frames]) -> _Frames:
+        """Return the frames that ``work`` receives, and count its time; after the last one, the process is free."""
         worker = self._worker
         if worker is None:
             raise QueryError("The query was cancelled")
         started = time.monotonic()
         try:
-            return run(lambda: work(worker), worker.kill, self._left)
+            frames = run(lambda: work(worker), worker.kill, self._left)
         except Expired:
             raise QueryTimeoutError(
                 f"SPARQL query cancelled after {self._timeout:g} s", "Use ", Option("timeout"), " to raise the limit"
             ) from None
+        except _RejectedError as error:
+            self._done()
+            if is_update(self._text):
+                raise QueryError(
+                    "Updates are not allowed: a KB is read-only", "Change the source and ingest it again"
+                ) from None
+            self._rejected()
+            raise QueryError(str(error)) from None
         except (EOFError, OSError, ValueError) as error:
             if self._closed:
                 raise QueryError("The query was cancelled") from error
@@ -245,6 +248,24 @@ class Results:
         finally:
             if self._left is not None:
                 self._left = max(1e-3, self._left - (time.monotonic() - started))
+        if frames[-1][0] == "last":
+            self._done()
+        return frames
+
+
+def _frame(worker: subprocess.Popen[bytes]) -> tuple[str, bytes]:
+    """Receive a frame: its tag and its bytes. Raises ``EOFError`` if the process ends."""
+    assert worker.stdout is not None
+    head = worker.stdout.read(16)
+    if len(head) < 16:
+        raise EOFError
+    length, tag = int.from_bytes(head[:8], "little"), head[8:].decode().strip()
+    body = worker.stdout.read(length)
+    if len(body) < length:
+        raise EOFError
+    if tag == "error":
+        raise _RejectedError(" ".join(body.decode().split()))
+    return tag, body
 
 
 def _wrong_format(kind: str, formats: Formats) -> WrongFormatError:
@@ -266,22 +287,3 @@ def request(text: str, prefixes: Mapping[str, str], graphs: Graphs) -> dict[str,
         "default_graphs": None if default is None else list(default),
         "named_graphs": None if named is None else list(named),
     }
-
-
-def _send(worker: subprocess.Popen[bytes], data: bytes) -> None:
-    assert worker.stdin is not None
-    worker.stdin.write(len(data).to_bytes(8, "little") + data)
-    worker.stdin.flush()
-
-
-def _receive(worker: subprocess.Popen[bytes]) -> tuple[str, bytes]:
-    """Return the next frame: its tag and its bytes."""
-    assert worker.stdout is not None
-    head = worker.stdout.read(16)
-    if len(head) < 16:
-        raise EOFError
-    length = int.from_bytes(head[:8], "little")
-    body = worker.stdout.read(length)
-    if len(body) < length:
-        raise EOFError
-    return head[8:].decode().strip(), body

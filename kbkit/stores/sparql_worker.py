@@ -2,8 +2,8 @@
 
 A request is its length (8 bytes, little-endian) and JSON: the arguments of :func:`answer`. A response, on standard
 output, is a sequence of frames: a length, a tag of 8 characters, and as many bytes. The first frame is empty and tagged
-with the kind of the result, ``select``, ``ask`` or ``triples``; ``data`` frames hold the result in a format of
-Oxigraph; ``end`` is the last. An ``error`` frame, with a message, ends the response at any point.
+with the kind of the result, ``select``, ``ask`` or ``triples``; ``data`` frames and a ``last`` one hold the result in a
+format of Oxigraph. An ``error`` frame, with a message, ends the response at any point.
 
 Queries may call the functions of the Wikidata Query Service (:data:`FUNCTIONS`).
 """
@@ -77,32 +77,34 @@ def answer(
     result = store.query(query, prefixes=prefixes, custom_functions=FUNCTIONS, **dataset)
     is_graph = isinstance(result, ox.QueryTriples)
     _frame(out, "triples" if is_graph else "ask" if isinstance(result, ox.QueryBoolean) else "select")
+    frames = _Data(out)
     if graph if is_graph else solutions:
-        with io.BufferedWriter(_Data(out), _CHUNK) as data:
+        with io.BufferedWriter(frames, _CHUNK) as data:
             if isinstance(result, ox.QueryTriples):
                 ox.serialize(result, data, ox.RdfFormat.from_extension(graph[1:]), prefixes=prefixes)
             else:
                 result.serialize(data, ox.QueryResultsFormat.from_extension(solutions[1:]))
-    _frame(out, "end")
+    _frame(out, "last", frames.pending)
 
 
-def _frame(out: IO[bytes], tag: str, body: bytes | memoryview = b"") -> None:
-    out.write(len(body).to_bytes(8, "little") + tag.ljust(8).encode())
-    out.write(body)
+def _frame(out: IO[bytes], tag: str, body: bytes = b"") -> None:
+    out.write(len(body).to_bytes(8, "little") + tag.ljust(8).encode() + body)
     out.flush()
 
 
 class _Data(io.RawIOBase):
-    """A stream that writes ``data`` frames."""
+    """A stream that writes ``data`` frames, except for what was written last: it is ``pending``."""
 
     def __init__(self, out: IO[bytes]) -> None:
-        self._out = out
+        self._out, self.pending = out, b""
 
     def writable(self) -> bool:
         return True
 
     def write(self, data: Any) -> int:
-        _frame(self._out, "data", data)
+        if self.pending:
+            _frame(self._out, "data", self.pending)
+        self.pending = bytes(data)
         return len(data)
 
 
