@@ -40,9 +40,11 @@ if TYPE_CHECKING:
     from kbkit.search.run import Queries, Search
     from kbkit.search.settings import Options
     from kbkit.sparql.rewrite import Rewritten
+    from kbkit.sparql.view import View
     from kbkit.stores.adjacency import Adjacency
     from kbkit.stores.embedders import Embedder
     from kbkit.stores.embeddings import Embeddings
+    from kbkit.stores.sparql_process import Results
     from kbkit.stores.tables import Tables
     from kbkit.stores.text import Text
     from kbkit.stores.triples import Triples
@@ -312,6 +314,66 @@ class KnowledgeBase:
         from kbkit.questions.sparql import sparql
 
         return sparql(self.stores, text, timeout, dialect, max_rows, params)
+
+    def sparql_terms(
+        self,
+        text: str,
+        timeout: float | None = 60.0,
+        *,
+        dialect: str | None = None,
+        max_rows: int | None = None,
+        **params: Any,
+    ) -> pl.DataFrame:
+        """Run SPARQL as :meth:`sparql` does; each value is an RDF term.
+
+        A term is a structure of ``type`` (uri, literal, bnode or triple), ``value`` (text, so that decimals are exact),
+        ``datatype`` (an IRI; null for plain strings) and ``language`` (null: none), as in SPARQL Results JSON. A
+        variable without a value is null.
+        """
+        from kbkit.questions.sparql import terms
+
+        return terms(self.stores, text, timeout, dialect, max_rows, params)
+
+    def sparql_results(
+        self,
+        text: str,
+        format: str | None = None,  # noqa: A002
+        timeout: float | None = 60.0,
+        *,
+        dialect: str | None = None,
+        max_rows: int | None = None,
+        **params: Any,
+    ) -> Results:
+        """Run SPARQL as :meth:`sparql` does; the result is bytes in a published format, for other libraries.
+
+        ``format`` is ``sparql-json``, ``sparql-xml``, ``sparql-csv`` or ``sparql-tsv`` for SELECT and ASK, and
+        ``turtle``, ``ntriples``, ``jsonld`` or ``rdfxml`` for CONSTRUCT and DESCRIBE (default: JSON and Turtle).
+        The query runs inside ``with``, where ``read()`` returns all bytes and iteration returns chunks.
+        """
+        from kbkit.questions.sparql import results
+        from kbkit.stores.sparql_formats import DEFAULT, only
+
+        formats = DEFAULT if format is None else only(format)
+        return results(self.stores, text, formats, timeout, dialect, max_rows, params)
+
+    def sparql_view(
+        self,
+        text: str,
+        timeout: float | None = 60.0,
+        *,
+        dialect: str | None = None,
+        max_rows: int | None = None,
+        **params: Any,
+    ) -> View:
+        """Run SPARQL as :meth:`sparql` does; ``.write("map.svg")`` draws the result.
+
+        A comment ``#defaultView:Map`` in the query chooses the view, as in the Wikidata Query Service: Table,
+        ImageGrid, Map, Timeline, BarChart, LineChart, ScatterChart, Graph or Tree. Its options ``hide`` and ``layer``
+        are used: ``#defaultView:Map{"hide": ["?coordinates"], "layer": "?kind"}``.
+        """
+        from kbkit.questions.sparql import view
+
+        return view(self.stores, text, timeout, dialect, max_rows, params)
 
     def rewrite(self, text: str, dialect: str | None = None, max_rows: int | None = None, **params: Any) -> Rewritten:
         """Return the query as the engine receives it (``text``) and notes on the changes; see :meth:`sparql`."""

@@ -37,8 +37,8 @@ ALL = dict(commands())
 
 _METAVARS = """
 ACTION COLUMN EMBEDDER EXPR FACTOR FIELD FIELDS FILE FOLDER FORMAT FRACTION FROM GOLD GUIDE HOW ID IN KB KIND LANGUAGE
-METHOD MODE MODEL N NAME NAMES NODE OUT PART PATH QUERIES QUERY QUESTION RELATION RUN SECONDS SHAPE SHELL SOURCE STORE
-TEXT TO TYPE URL WORDS DATASET A B IN,OUT A,B,C LEG=N NAME=COLUMN NAME=FILE NAME=VALUE NAME=WORD
+METHOD MODE MODEL N NAME NAMES NODE ORIGIN OUT PART PATH PORT QUERIES QUERY QUESTION RELATION RUN SECONDS SHAPE SHELL
+SOURCE STORE TEXT TO TYPE URL WORDS DATASET A B IN,OUT A,B,C LEG=N NAME=COLUMN NAME=FILE NAME=VALUE NAME=WORD
 """
 METAVARS = set(_METAVARS.split())
 """Metavars say which value is expected, never its Python type (TEXT is prepended text)."""
@@ -65,6 +65,7 @@ SEVERAL_WORDINGS = {
     "-c": "one query, or several statements",
     "--template": "templates, or whole catalogues",
     "--min-answers": "with or without a default",
+    "--plot": "charts of a KB or a dataset, or the view of a query",
 }
 """Options of one meaning whose help differs from command to command, and in which respect."""
 

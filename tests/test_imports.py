@@ -10,7 +10,8 @@ import pytest
 
 ENGINES = (
     "duckdb", "polars", "numpy", "pyarrow", "scipy", "tantivy", "pyoxigraph", "lancedb", "model2vec", "lark", "pandas",
-    "sentence_transformers", "torch", "huggingface_hub", "pytrec_eval", "kbkit.kb", "kbkit.stores",
+    "sentence_transformers", "torch", "huggingface_hub", "pytrec_eval", "starlette", "uvicorn", "anyio",
+    "kbkit.kb", "kbkit.stores",
 )  # fmt: skip
 HELP = """
 import contextlib, io

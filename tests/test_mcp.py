@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -117,7 +121,71 @@ def test_nothing_but_the_protocol_is_on_standard_output(world_kb: Path) -> None:
     assert answers[3]["result"]["content"][0]["text"] == "1 row:\n| a |\n| --- |\n| 1 |"
 
 
+# -- over HTTP --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.core
+def test_the_command_serves_over_http(world_kb: Path) -> None:
+    """The official client talks to it, browsers of other sites do not, and Ctrl-C ends it."""
+    with subprocess.Popen(
+        [str(SCRIPT), "mcp", str(world_kb), "--http", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        name, _, url = process.stdout.readline().strip().partition(": ")
+        assert name == "world"
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/mcp", url)
+
+        async def tour(client: Any) -> None:
+            assert [tool.name for tool in (await client.list_tools()).tools] == TOOLS
+            queries = [f"SELECT {n} AS n" for n in range(8)]
+            results = await asyncio.gather(*[client.call_tool("sql", {"query": query}) for query in queries])
+            assert [result.structured_content["rows"] for result in results] == [[{"n": n}] for n in range(8)]
+
+        talk(url, tour)
+        call = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}).encode()
+        for headers in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
+            kinds = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(urllib.request.Request(url, call, {**kinds, **headers}))
+            assert refused.value.code == 403
+            refused.value.close()
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=30)
+        assert (process.returncode, out, errors) == (0, "", "Press Ctrl-C to stop.\n")
+
+
 # -- the tools --------------------------------------------------------------------------------------------------------
+
+
+def test_results_are_data_too(world: KnowledgeBase) -> None:
+    """Data fit the schemas that the tools announce: the client checks that."""
+
+    async def call(client: Any) -> None:
+        outputs = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
+        assert [name for name in outputs if outputs[name]] == ["schema", "sql", "sparql", "answers"]
+        data = {
+            name: (await client.call_tool(name, arguments)).structured_content
+            for name, arguments in {
+                "schema": {},
+                "sql": {"query": "SELECT name, area_km2 FROM country ORDER BY name", "limit": 1},
+                "sparql": {"query": "SELECT ?x { ?x a type:nothing }"},
+                "answers": {"expression": 'country:"Portugal" -> [borders] -> country'},
+                "search": {"text": "France"},
+            }.items()
+        }
+        [afghanistan] = data["sql"].pop("rows")
+        assert data["sql"] == {"columns": ["name", "area_km2"], "count": 197, "complete": False}
+        assert (afghanistan["name"], type(afghanistan["area_km2"])) == ("Afghanistan", float)
+        assert data["sparql"] == {"columns": ["x"], "rows": [], "count": 0, "complete": True}
+        assert [node["name"] for node in data["answers"]["nodes"]] == ["Spain"]
+        assert data["search"] is None
+        [resource] = (await client.list_resources()).resources
+        [contents] = (await client.read_resource(resource.uri)).contents
+        assert (contents.mime_type, json.loads(contents.text)) == ("application/json", data["schema"])
+        with pytest.raises(mcp.MCPError, match="Unknown resource"):
+            await client.read_resource("kbkit://nothing")
+
+    talk(server(world, Limits()), call)
 
 
 @pytest.mark.core

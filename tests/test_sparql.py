@@ -56,8 +56,7 @@ def loopback() -> Iterator[tuple[str, list[str]]]:
 
 def worker(kb: KnowledgeBase) -> int:
     """The process id of the KB's worker, which a query has started."""
-    process = kb.triples._worker
-    assert process is not None
+    [process] = kb.triples.pool.processes
     return process.pid
 
 
@@ -184,8 +183,7 @@ def test_the_worker_is_warm_and_closed_with_the_kb(tiny_kb: Path) -> None:
         with pytest.raises(QueryError):
             kb.sparql("SELECT")
         assert worker(kb) == first
-        process = kb.triples._worker
-    assert process is not None
+        [process] = kb.triples.pool.processes
     assert process.poll() is not None
 
 
@@ -220,8 +218,7 @@ def test_timeout_of_the_command(run, tiny_kb: Path, wording: Wording) -> None:
 
 def test_a_worker_that_was_killed_is_replaced(kb: KnowledgeBase) -> None:
     kb.sparql("ASK {}")
-    process = kb.triples._worker
-    assert process is not None
+    [process] = kb.triples.pool.processes
     process.kill()
     process.wait()
     assert kb.sparql("ASK {}")["ask"].to_list() == [True]
@@ -234,7 +231,7 @@ import kbkit
 kb = kbkit.open(sys.argv[1])
 kb.sparql("ASK {}")
 threading.Thread(target=lambda: kb.sparql(sys.argv[2], timeout=None), daemon=True).start()
-print(kb.triples._worker.pid, flush=True)
+print(kb.triples.pool.processes[0].pid, flush=True)
 threading.Event().wait()
 """
 
@@ -269,9 +266,8 @@ def test_two_kbs_have_two_workers(tiny_kb: Path) -> None:
         one.sparql("ASK {}")
         other.sparql("ASK {}")
         assert worker(one) != worker(other)
-        process = other.triples._worker
+        [process] = other.triples.pool.processes
         other.close()
-        assert process is not None
         assert process.poll() is not None
         assert one.sparql("ASK {}")["ask"].to_list() == [True]
 

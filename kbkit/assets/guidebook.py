@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("getting started", ("start", "shell", "look")),
     ("your data", ("data", "wikidata", "export")),
-    ("querying", ("answers", "search", "engines", "notebook", "ask", "llm")),
+    ("querying", ("answers", "search", "sparql", "engines", "notebook", "ask", "llm")),
     ("benchmarks", ("measures", "stark", "quest", "ska", "spinach", "conv", "reproduce")),
     ("reference", ("commands", "schema", "performance", "architecture", "troubleshooting")),
 )

@@ -30,6 +30,7 @@ from kbkit.cli import (
     quest,
     recipes,
     search,
+    serve,
     ska,
     spinach,
     stark,
@@ -63,8 +64,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for module in (
-    demo, build, recipes, query, answers, search, ask, explore, docs, measure, stark, quest, ska, spinach, conv, llm,
-    completion
+    demo, build, recipes, query, answers, search, ask, serve, explore, docs, measure, stark, quest, ska, spinach, conv,
+    llm, completion
 ):  # fmt: skip
     module.register(app)
 
@@ -85,7 +86,7 @@ def _options(
     ] = False,
 ) -> None:
     context.obj.debug, context.obj.quiet = debug, quiet
-    owns_terminal = context.invoked_subcommand in ("shell", "mcp")
+    owns_terminal = context.invoked_subcommand in ("shell", "mcp", "serve")
     context.with_resource(watch(_running(context), quiet or owns_terminal))
 
 

@@ -1,4 +1,4 @@
-"""Commands for questions and agents: ask, mcp."""
+"""The command ask: questions in English, with a model or without."""
 
 from __future__ import annotations
 
@@ -46,7 +46,6 @@ FullHistory = Annotated[
 def register(app: typer.Typer) -> None:
     """Add the commands of this file to the program."""
     add(app, ask)
-    add(app, mcp)
 
 
 def ask(
@@ -293,16 +292,3 @@ def _write(context: typer.Context, answer: Answer, format: str | None, output: P
     write(answer.rows, format, output)
     if answer.cut:
         note(context, [f"Only the first {counted(answer.rows.height, 'row')} are shown (see --limit)"])
-
-
-def mcp(kb: Kb, limit: MaxRows = 1_000, timeout: Timeout = 60) -> None:
-    """Serve a KB to agents as MCP tools.
-
-    The tools (Model Context Protocol) are read-only; the server uses standard input and output.
-    """
-    from kbkit.kb import KnowledgeBase
-    from kbkit.mcp.server import Limits, serve
-
-    limits = Limits(limit, seconds(timeout))
-    with KnowledgeBase(kb) as known:
-        serve(known, limits)

@@ -32,6 +32,14 @@ DatasetOutput = Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER",
 Timeout = Annotated[
     float, typer.Option("--timeout", metavar="SECONDS", help="Seconds before a query is cancelled (0: no limit).")
 ]
+Dialect = Annotated[
+    str | None,
+    typer.Option(
+        "--dialect",
+        metavar="NAME",
+        help="SPARQL dialect: sparql, or wikidata for the Wikidata Query Service (default: the KB's).",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Random seed, for reproducible output.")]
 MaxRows = Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Maximum number of rows.")]
 RowLimit = Annotated[int, typer.Option("--row-limit", metavar="N", min=1, help="Maximum number of rows per query.")]

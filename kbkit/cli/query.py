@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kbkit.cli.commands import add, group
-from kbkit.cli.options import Format, Kb, Output, Params, Timeout, pairs, read_input, seconds
+from kbkit.cli.options import Dialect, Format, Kb, Output, Params, Timeout, note, pairs, read_input, seconds
 from kbkit.errors import Command, KbError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -60,44 +61,82 @@ def sql(
 
 
 def sparql(
+    context: typer.Context,
     kb: Kb,
     query: QueryArgument = None,
     text: Text = None,
     param: Params = None,
-    dialect: Annotated[
-        str | None,
-        typer.Option(
-            "--dialect",
-            metavar="NAME",
-            help="SPARQL dialect: sparql, or wikidata for the Wikidata Query Service (default: the KB's).",
-        ),
-    ] = None,
+    dialect: Dialect = None,
     print_: Annotated[
         bool, typer.Option("--print", help="Print the query as sent to the engine, without running it.")
     ] = False,
     limit: Annotated[int | None, typer.Option("--limit", "-n", metavar="N", help="Maximum number of rows.")] = None,
     timeout: Timeout = 60,
-    format: Format = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            "--plot", metavar="FILE", help="Draw the result to a .html, .svg or .png file, as #defaultView:NAME says."
+        ),
+    ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="FORMAT",
+            help="Output format: table, json, ndjson, csv, markdown or parquet; with full RDF terms sparql-json,"
+            " sparql-xml, sparql-csv or sparql-tsv; of CONSTRUCT and DESCRIBE turtle, ntriples, jsonld or rdfxml"
+            " (default: by the suffix of -o, else table).",
+        ),
+    ] = None,
     output: Output = None,
 ) -> None:
     """Run a SPARQL query.
 
     Prefixes of the KB are predefined. SERVICE kb:search { ?x kb:matches "words" } searches its texts. -p NAME=VALUE
-    sets $NAME in the query.
+    sets $NAME in the query. --plot draws the view that a comment such as #defaultView:Map chooses (see kbkit docs
+    sparql).
     """
     from kbkit.assets.parameters import convert_all
-    from kbkit.display.render import check, write
+    from kbkit.display.render import check, check_output, write, write_bytes
     from kbkit.kb import KnowledgeBase
+    from kbkit.stores import sparql_formats
 
-    check(format, output)
+    rdf = sparql_formats.of_file(format, output)
+    if rdf is None:
+        check(format, output, sparql_formats.NAMES)
+    check_output(output)
     chosen, cancel = _chosen("sparql", query, text), seconds(timeout)
+    if plot is not None:
+        _check_plot(chosen.text, plot, rdf)
     with KnowledgeBase(kb) as opened:
         params = convert_all(opened, chosen, pairs(param, "params"))
         if print_:
             typer.echo(str(opened.rewrite(chosen.text, dialect, limit, **params)).rstrip("\n"))
             return
-        frame = opened.sparql(chosen.text, cancel, dialect=dialect, max_rows=limit, **params)
+        if rdf is not None:
+            with opened.sparql_results(
+                chosen.text, rdf.name, cancel, dialect=dialect, max_rows=limit, **params
+            ) as found:
+                write_bytes(found, output)
+            return
+        if plot is None:
+            frame = opened.sparql(chosen.text, cancel, dialect=dialect, max_rows=limit, **params)
+        else:
+            view = opened.sparql_view(chosen.text, cancel, dialect=dialect, max_rows=limit, **params)
+            view.write(plot)
+            note(context, [f"{plot}: {view.name}"])
+            frame = view.rows
     write(frame, format, output)
+
+
+def _check_plot(text: str, path: Path, rdf: object) -> None:
+    """Raise the errors of drawing before any work is done."""
+    from kbkit.sparql import view
+
+    view.check(view.wanted(text).name, path)
+    if rdf is not None:
+        raise KbError("A drawing is written beside a table, not beside SPARQL results", "Remove one of the options")
 
 
 def _chosen(language: str, argument: str | None, text: str | None) -> Query:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kbkit.directory.files import write_files
+from kbkit.display.points import Points, Spans, points, spans
 from kbkit.errors import KbError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Chart:
     Rows with the same ``x`` and different ``colour`` are drawn side by side, or with ``stacked`` on top of each other.
     ``flat`` draws horizontal bars, which is the default if the labels would not fit. ``lines`` draws one line per
     ``colour`` over numeric ``x`` instead; ``log`` names the axes with a logarithmic scale (``x``, ``y``, ``xy``).
-    ``percent`` formats ``y`` from 0 to 1 as percentages.
+    ``percent`` formats ``y`` from 0 to 1 as percentages; ``x_format`` formats the numbers of ``x``.
     """
 
     title: str
@@ -48,6 +49,7 @@ class Chart:
     log: str = ""
     x_title: str = ""
     y_title: str = ""
+    x_format: str = "~s"
 
 
 def check(path: Path) -> None:
@@ -59,7 +61,7 @@ def check(path: Path) -> None:
     _libraries()
 
 
-def write(charts: Sequence[Chart], path: Path) -> None:
+def write(charts: Sequence[Chart | Points | Spans], path: Path) -> None:
     """Write ``charts``, stacked vertically, to one file in the format of its suffix.
 
     HTML is self-contained and shows values on hover; SVG output is deterministic. The file is written atomically.
@@ -87,13 +89,21 @@ def _libraries() -> tuple[Any, Any]:
     return altair, vl_convert
 
 
-def _spec(charts: Sequence[Chart]) -> dict[str, Any]:
+def _spec(charts: Sequence[Chart | Points | Spans]) -> dict[str, Any]:
     """Return the charts as a Vega-Lite specification."""
     altair, _ = _libraries()
-    drawn = [(_lines if chart.lines else _bars)(altair, chart) for chart in charts]
+    drawn = [_drawn(altair, chart) for chart in charts]
     whole = altair.vconcat(*drawn).resolve_scale(color="independent").configure_title(anchor="start", frame="group")
     spec: dict[str, Any] = _fit(whole.to_dict())
     return spec
+
+
+def _drawn(altair: Any, chart: Chart | Points | Spans) -> Any:
+    if isinstance(chart, Points):
+        return points(altair, chart)
+    if isinstance(chart, Spans):
+        return spans(altair, chart)
+    return (_lines if chart.lines else _bars)(altair, chart)
 
 
 def _fit(value: Any) -> Any:
@@ -131,7 +141,7 @@ def _bars(altair: Any, chart: Chart) -> Any:
 def _lines(altair: Any, chart: Chart) -> Any:
     rows, groups = _rows(chart)
     scales = {name: altair.Scale(type="log" if name in chart.log else "linear", nice=False) for name in "xy"}
-    axis = altair.Axis(format="~s")
+    axis = altair.Axis(format=chart.x_format)
     drawn = altair.Chart(altair.Data(values=rows.to_dicts())).encode(
         x=altair.X("x:Q", title=chart.x_title or chart.x, scale=scales["x"], axis=axis),
         y=altair.Y("y:Q", title=chart.y_title or chart.y, scale=scales["y"], axis=_axis(altair, chart)),

@@ -19,6 +19,7 @@ ROWS, HITS = 20, 100
 _TABLE_ROWS, _CELL, _TEXT = 100, 300, 10_000
 """Maximum number of rows of other tables, of characters of a cell, and of characters of a node's text."""
 _MARKED = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
+_ADDRESS = re.compile(r"https?://[^\s<>\"'`\\]+")
 _STYLE = (
     "<style>"
     "div.kbkit{text-align:left;line-height:1.4}"
@@ -93,6 +94,23 @@ def node(data: Mapping[str, Any]) -> str:
         *(_folded(f"{text(t['field'])}: {_begin(t['text'])}", _text_block(t["text"])) for t in data["texts"]),
         *map(_group, data.get("relations", ())),
     )
+
+
+def document(title: str, columns: Sequence[str], rows: Rows) -> str:
+    """Render a complete page: a table of all rows, in which addresses are links."""
+    body = [[f"<td>{_linked(value)}</td>" for value in row] for row in rows]
+    whole = _page(_laid_out([_th(name) for name in columns], body))
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{text(title)}</title>\n</head>\n'
+        f"<body>\n<h1>{text(title)}</h1>\n{whole}\n</body>\n</html>\n"
+    )
+
+
+def _linked(value: Any) -> str:
+    """Return a value as escaped text; an address on the web is a link."""
+    if not (isinstance(value, str) and _ADDRESS.fullmatch(value)):
+        return text(value)
+    return f'<a href="{html.escape(value)}" rel="noreferrer">{text(value)}</a>'
 
 
 def failure(title: str, message: str) -> str:

@@ -66,26 +66,45 @@ def write(frame: pl.DataFrame, kind: str | None = None, output: Path | None = No
                 write_text(frame, kind, stream)
 
 
-def check(kind: str | None, output: Path | None) -> None:
-    """Raise the errors of :func:`write` in advance."""
-    kind_of(kind, output)
+def check(kind: str | None, output: Path | None, more: Sequence[str] = ()) -> None:
+    """Raise the errors of :func:`write` in advance; that of an unknown format lists ``more`` formats too."""
+    kind_of(kind, output, more)
+    check_output(output)
+
+
+def check_output(output: Path | None) -> None:
+    """Raise the errors of writing to a file in advance."""
     if output is not None and not output.parent.is_dir():
         raise KbError(f"{output.parent} does not exist", "Create the folder first")
     if output is not None and output.is_dir():
         raise KbError(f"{output} is a folder", "Use ", Option("output", "FILE"))
 
 
-def kind_of(kind: str | None, output: Path | None) -> str:
-    """Return the format: ``kind``, or that of the file's suffix, or table."""
-    kind = kind or _default(output)
+def write_bytes(chunks: Iterable[bytes], output: Path | None) -> None:
+    """Write text in UTF-8 to a file, atomically, or to standard output; a terminal gets no control characters."""
+    if output is not None:
+        with replacing(output) as temporary, temporary.open("wb") as file:
+            file.writelines(chunks)
+    elif sys.stdout.isatty():
+        text = b"".join(chunks).decode("utf-8", "replace").replace("\r\n", "\n")
+        sys.stdout.write(clean(text) + "\n" * (not text.endswith("\n")))
+    else:
+        sys.stdout.flush()
+        for chunk in chunks:
+            sys.stdout.buffer.write(chunk)
+
+
+def kind_of(kind: str | None, output: Path | None, more: Sequence[str] = ()) -> str:
+    """Return the format: ``kind``, or that of the file's suffix, or table; an error lists ``more`` formats too."""
+    kind = kind or _default(output, more)
     if kind not in FORMATS:
-        raise UnknownNameError("format", kind, FORMATS)
+        raise UnknownNameError("format", kind, (*FORMATS, *more))
     if kind == "parquet" and output is None:
         raise KbError("Format parquet needs a file", "Use ", Option("output", "FILE"))
     return kind
 
 
-def _default(output: Path | None) -> str:
+def _default(output: Path | None, more: Sequence[str]) -> str:
     if output is None:
         return "table"
     if output.suffix not in ENDINGS:
@@ -93,7 +112,7 @@ def _default(output: Path | None) -> str:
             f"Unsupported file suffix {output.suffix!r}: {output}",
             "Use ",
             Option("format", "FORMAT"),
-            f" with one of {', '.join(FORMATS)}",
+            f" with one of {', '.join((*FORMATS, *more))}",
         )
     return ENDINGS[output.suffix]
 
@@ -117,6 +136,11 @@ def _as_text(frame: pl.DataFrame, kind: str) -> str:
         return markdown(frame)
     lines = _jsonable(frame).write_ndjson()
     return lines if kind == "ndjson" else "[" + ",\n ".join(lines.rstrip("\n").split("\n")) + "]\n"
+
+
+def records(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows as records of JSON values, as in the format ndjson."""
+    return [json.loads(line) for line in _as_text(frame, "ndjson").split("\n") if line]
 
 
 def width_of(stream: IO[str]) -> int:

@@ -11,6 +11,7 @@ from kbkit.agent import describe
 from kbkit.agent.actions import Explorer
 from kbkit.agent.names import line
 from kbkit.agent.results import Outcome, table
+from kbkit.display.render import records
 from kbkit.errors import KbError, plural
 from kbkit.schema import quote
 
@@ -39,13 +40,24 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class Reply:
+    """What a tool returns: a text for a model, and for some tools the same as data for a program."""
+
+    text: str
+    data: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
 class Tool:
-    """A tool: ``arguments`` are the properties of its JSON schema, of which the first is required."""
+    """A tool: ``arguments`` are the properties of its JSON schema, of which the first is required; ``output`` is the
+    schema of the data that it returns, if any.
+    """
 
     name: str
     does: str
     arguments: Mapping[str, Mapping[str, Any]]
-    work: Callable[..., str]
+    work: Callable[..., Reply]
+    output: Mapping[str, Any] | None = None
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -55,6 +67,18 @@ class Tool:
         return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
+def _object(**properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+_WORDS = {"type": "array", "items": {"type": "string"}}
+_RECORDS = {"type": "array", "items": {"type": "object"}}
+_COUNT = {"type": "integer", "description": "Number of results found, at most the server's limit."}
+_COMPLETE = {"type": "boolean", "description": "Whether all results are listed."}
+_ROWS_SCHEMA = _object(columns=_WORDS, rows=_RECORDS, count=_COUNT, complete=_COMPLETE)
+_ANSWERS_SCHEMA = _object(nodes=_RECORDS, count=_COUNT, complete=_COMPLETE)
+
+
 def tools(kb: KnowledgeBase, limits: Limits) -> list[Tool]:
     """Return the tools of a KB, except those whose store it lacks."""
     work, example = _Work(kb, limits), _Examples(kb)
@@ -62,7 +86,7 @@ def tools(kb: KnowledgeBase, limits: Limits) -> list[Tool]:
     limit = {"limit": {"type": "integer", "minimum": 1, "maximum": limits.rows, "default": min(SHOWN, limits.rows)}}
     found = [
         Tool("schema", "List the types, relations, attributes, prefixes and SQL tables of the KB, and how to query"
-             " it. Call this first.", {}, work.schema),
+             " it. Call this first.", {}, work.schema, {"type": "object"}),
         Tool("search", "Find entities (at most 8) and properties (at most 4: relations and attributes) by words in"
              f" their names, aliases and texts. Example: {example.search}", {"text": text}, work.search),
         Tool("entry", "Return an entity's properties with values, qualifiers and labels. The id is one that another"
@@ -71,17 +95,19 @@ def tools(kb: KnowledgeBase, limits: Limits) -> list[Tool]:
         Tool("examples", "Return a few examples of the use of a property (relation or attribute), by its id."
              f" Example: {example.examples}", {"property": text}, work.examples),
         Tool("sql", "Run one SELECT statement (DuckDB SQL) on the KB's tables, which the tool schema lists. Read-only."
-             f" Example: {example.sql}", {"query": text, **limit}, work.sql),
+             f" Example: {example.sql}", {"query": text, **limit}, work.sql, _ROWS_SCHEMA),
     ]  # fmt: skip
     if kb.has("triples"):
         does = "Run a SPARQL query. Returns results, empty, a syntax error with its position, or timeout. Read-only."
-        found.append(Tool("sparql", f"{does} Example: {example.sparql}", {"query": text, **limit}, work.sparql))
+        does = f"{does} Example: {example.sparql}"
+        found.append(Tool("sparql", does, {"query": text, **limit}, work.sparql, _ROWS_SCHEMA))
     if kb.has("adjacency"):
         does = (
             'Return the nodes that a path of relations reaches, e.g. type:"name" -> [relation] -> type; combine sets'
             " with & | and -."
         )
-        found.append(Tool("answers", f"{does} Example: {example.answers}", {"expression": text, **limit}, work.answers))
+        does = f"{does} Example: {example.answers}"
+        found.append(Tool("answers", does, {"expression": text, **limit}, work.answers, _ANSWERS_SCHEMA))
     return found
 
 
@@ -91,43 +117,43 @@ class _Work:
     def __init__(self, kb: KnowledgeBase, limits: Limits) -> None:
         self._kb, self._limits, self._explorer = kb, limits, Explorer(kb.stores)
 
-    def schema(self) -> str:
+    def schema(self) -> Reply:
         about = describe.kb(self._kb.stores, self._explorer.names) | {"sql": _sql_tables(self._kb)}
-        return json.dumps(about, ensure_ascii=False, indent=1)
+        return Reply(json.dumps(about, ensure_ascii=False, indent=1), about)
 
-    def search(self, text: str) -> str:
-        return self._explorer.search(text).text
+    def search(self, text: str) -> Reply:
+        return Reply(self._explorer.search(text).text)
 
-    def entry(self, id: str) -> str:  # noqa: A002
-        return self._explorer.entry(id).within(_LONGEST_ENTRY).text
+    def entry(self, id: str) -> Reply:  # noqa: A002
+        return Reply(self._explorer.entry(id).within(_LONGEST_ENTRY).text)
 
-    def show(self, id: str) -> str:  # noqa: A002
+    def show(self, id: str) -> Reply:  # noqa: A002
         entry = self._explorer.entry(id).within(_LONGEST_ENTRY)
         try:
             texts = self._kb.node(self._explorer.names.find(id)).texts
         except KbError:  # a relation or attribute has none
             texts = []
-        return "\n\n".join([entry.text, *(f"{field}: {line(text, _LONGEST_TEXT)}" for field, text in texts)])
+        return Reply("\n\n".join([entry.text, *(f"{field}: {line(text, _LONGEST_TEXT)}" for field, text in texts)]))
 
-    def examples(self, property: str) -> str:  # noqa: A002
-        return self._explorer.examples(property).text
+    def examples(self, property: str) -> Reply:  # noqa: A002
+        return Reply(self._explorer.examples(property).text)
 
-    def sparql(self, query: str, limit: int = SHOWN) -> str:
+    def sparql(self, query: str, limit: int = SHOWN) -> Reply:
         found = self._explorer.sparql(query, self._limits.timeout, self._limits.rows)
-        if found.kind not in ("results", "empty"):
+        if found.kind not in ("results", "empty") or found.frame is None:
             raise KbError(found.said)
-        if found.frame is None or not found.frame.height:
-            return found.said
+        if not found.frame.height:
+            return Reply(found.said, _data(found.frame, limit, cut=False))
         return self._table(found.frame, limit, found.cut, self._explorer.names.shortened)
 
-    def sql(self, query: str, limit: int = SHOWN) -> str:
+    def sql(self, query: str, limit: int = SHOWN) -> Reply:
         cap = self._limits.rows
         self._kb.tables.check_one_query(query)
         text = f"SELECT * FROM (\n{query.strip().rstrip(';')}\n) LIMIT {cap + 1}"
         frame = self._kb.sql(text, self._limits.timeout)
         return self._table(frame.head(cap), limit, frame.height > cap)
 
-    def answers(self, expression: str, limit: int = SHOWN) -> str:
+    def answers(self, expression: str, limit: int = SHOWN) -> Reply:
         found = self._kb.answers(expression)
         ids = found.ids
         shown = self._kb.stores.nodes.frame(ids[:limit]).select("id", "type", "key", "name")
@@ -135,15 +161,27 @@ class _Work:
         lines = [f"- {names.titled_node(kind, key, name)}" for _, kind, key, name in shown.iter_rows()]
         more = f"; the first {limit}:" if len(ids) > limit else ":" if lines else ""
         value = [] if found.plan.total is None else [f"value: {found.value}"]
-        return "\n".join([*value, plural(len(ids), "answer") + more, *lines])
+        text = "\n".join([*value, plural(len(ids), "answer") + more, *lines])
+        data = {"nodes": records(shown), "count": len(ids), "complete": len(ids) <= limit}
+        return Reply(text, data | ({} if found.plan.total is None else {"value": found.value}))
 
     def _table(
         self, frame: pl.DataFrame, limit: int, cut: bool, shortened: Callable[[Any], Any] = lambda value: value
-    ) -> str:
+    ) -> Reply:
         count = Outcome("results", "", frame, cut=cut).count
         more = f"; the first {limit}:" if frame.height > limit else ":" if frame.height else ""
         lines = table(frame.head(limit), shortened, max(limit, 1)) if frame.height else []
-        return "\n".join([count + more, *lines])
+        return Reply("\n".join([count + more, *lines]), _data(frame, limit, cut=cut))
+
+
+def _data(frame: pl.DataFrame, limit: int, *, cut: bool) -> dict[str, Any]:
+    """Return the first rows of a frame as data, with long texts cut as in entries."""
+    rows = [
+        {name: value[:_LONGEST_TEXT] if isinstance(value, str) else value for name, value in row.items()}
+        for row in records(frame.head(limit))
+    ]
+    complete = not cut and frame.height <= limit
+    return {"columns": frame.columns, "rows": rows, "count": frame.height, "complete": complete}
 
 
 def _sql_tables(kb: KnowledgeBase) -> dict[str, Any]:

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     import polars as pl
 
     from kbkit.sparql.rewrite import Rewritten
+    from kbkit.sparql.view import View
     from kbkit.stores import Stores
+    from kbkit.stores.sparql_formats import Formats
+    from kbkit.stores.sparql_process import Graphs, Results
 
 
 def sparql(
@@ -25,6 +28,45 @@ def sparql(
 ) -> pl.DataFrame:
     """Run SPARQL in which ``SERVICE kb:search`` searches this KB; see :meth:`kbkit.kb.KnowledgeBase.sparql`."""
     return run.frame(stores, text, timeout, dialect, limit, params, search=partial(_service, stores))
+
+
+def terms(
+    stores: Stores,
+    text: str,
+    timeout: float | None,
+    dialect: str | None = None,
+    limit: int | None = None,
+    params: Mapping[str, Any] | None = None,
+) -> pl.DataFrame:
+    """Run the same SPARQL; see :meth:`kbkit.kb.KnowledgeBase.sparql_terms`."""
+    return run.terms(stores, text, timeout, dialect, limit, params, search=partial(_service, stores))
+
+
+def view(
+    stores: Stores,
+    text: str,
+    timeout: float | None,
+    dialect: str | None = None,
+    limit: int | None = None,
+    params: Mapping[str, Any] | None = None,
+) -> View:
+    """Run the same SPARQL; see :meth:`kbkit.kb.KnowledgeBase.sparql_view`."""
+    return run.view(stores, text, timeout, dialect, limit, params, search=partial(_service, stores))
+
+
+def results(
+    stores: Stores,
+    text: str,
+    formats: Formats,
+    timeout: float | None,
+    dialect: str | None = None,
+    limit: int | None = None,
+    params: Mapping[str, Any] | None = None,
+    graphs: Graphs = (None, None),
+) -> Results:
+    """Return the serialized result of the same SPARQL; see :meth:`kbkit.kb.KnowledgeBase.sparql_results`."""
+    search = partial(_service, stores)
+    return run.results(stores, text, formats, timeout, dialect, limit, params, search, graphs)
 
 
 def rewrite(

@@ -6,7 +6,6 @@ The work is done by Arrow, because polars would start threads, after which the p
 from __future__ import annotations
 
 import io
-import json
 import re
 from typing import Any
 
@@ -37,14 +36,39 @@ Column = Any
 """An Arrow array; its stubs have no type for the results of most functions."""
 
 
+Columns = dict[str, Column]
+
+TERM = pl.Struct({"type": pl.String, "value": pl.String, "datatype": pl.String, "language": pl.String})
+"""An RDF term, in the words of SPARQL Results JSON: ``type`` is uri, literal, bnode or triple."""
+
+
+def values(kind: str, body: bytes) -> pl.DataFrame:
+    """Return the result of a query of a kind, in TSV or N-Triples, as Python values; ASK has one column ``ask``."""
+    if kind == "ask":
+        return pl.DataFrame({"ask": [body == b"true"]})
+    return parse_triples(body) if kind == "triples" else parse_select(body)
+
+
+def terms(kind: str, body: bytes) -> pl.DataFrame:
+    """Return the same result as RDF terms, structures of the type :data:`TERM`."""
+    if kind == "ask":
+        found: Columns = {"ask": pa.array([body.decode()], pa.large_string())}
+    else:
+        found = _triples(body) if kind == "triples" else _select(body)
+    return pl.DataFrame([_terms(name, column) for name, column in found.items()])
+
+
 def parse_select(body: bytes) -> pl.DataFrame:
     """Parse SPARQL TSV results: a column per variable, typed if all its values have one kind."""
+    return pl.DataFrame([pl.Series(name, typed(column)) for name, column in _select(body).items()])
+
+
+def _select(body: bytes) -> Columns:
+    """Return the terms of SPARQL TSV results in Turtle syntax, by variable."""
     header, _, rows = body.partition(b"\n")
     names = [name.lstrip("?") for name in header.decode().split("\t")] if header else []
-    if not names:
-        return pl.DataFrame()
-    if not rows:
-        return pl.DataFrame(schema=dict.fromkeys(names, pl.String))
+    if not names or not rows:
+        return dict.fromkeys(names, pa.array([], pa.large_string()))
     columns = [str(number) for number in range(len(names))]
     table = csv.read_csv(
         io.BytesIO(rows),
@@ -54,23 +78,20 @@ def parse_select(body: bytes) -> pl.DataFrame:
             column_types=dict.fromkeys(columns, pa.large_string()), strings_can_be_null=True, null_values=[""]
         ),
     ).combine_chunks()
-    terms = (column.chunk(0) for column in table.columns)
-    return pl.DataFrame([pl.Series(name, typed(column)) for name, column in zip(names, terms, strict=True)])
-
-
-def parse_ask(body: bytes) -> pl.DataFrame:
-    """Parse the SPARQL JSON result of ASK: one row with a boolean column ``ask``."""
-    return pl.DataFrame({"ask": [bool(json.loads(body)["boolean"])]})
+    return dict(zip(names, (column.chunk(0) for column in table.columns), strict=True))
 
 
 def parse_triples(body: bytes) -> pl.DataFrame:
     """Parse N-Triples into the columns ``subject``, ``predicate`` and ``object``."""
+    return pl.DataFrame([pl.Series(name, plain(column)) for name, column in _triples(body).items()])
+
+
+def _triples(body: bytes) -> Columns:
+    """Return the terms of N-Triples, by ``subject``, ``predicate`` and ``object``."""
     # Only a line feed ends a line; a literal may contain other line breaks.
     lines = pa.array(body.decode().split("\n")[:-1], pa.large_string())
     parts = pc.extract_regex(lines, _TRIPLE)
-    return pl.DataFrame(
-        [pl.Series(name, plain(pc.struct_field(parts, name))) for name in ("subject", "predicate", "object")]
-    )
+    return {name: pc.struct_field(parts, name) for name in ("subject", "predicate", "object")}
 
 
 def typed(column: Column) -> Column:
@@ -118,6 +139,32 @@ def plain(column: Column) -> Column:
 def _any(column: Column, pattern: str, *, regex: bool = False) -> bool:
     match = pc.match_substring_regex if regex else pc.match_substring
     return bool(pc.any(match(column, pattern)).as_py())
+
+
+def _terms(name: str, column: Column) -> pl.Series:
+    """Convert RDF terms in Turtle syntax to structures of the type :data:`TERM`."""
+    text = pl.col("text")
+    datatype = text.str.extract(r'(?s)^".*"\^\^<([^>"]*)>$')
+    language = text.str.extract(r'(?s)^".*"@([^"]*)$')
+    written = [(_BOOLEAN, "boolean"), (f"^{_DIGITS}$", "integer"), (r"^[-+]?[0-9]*\.[0-9]+$", "decimal")]
+    short = pl.coalesce(  # in Turtle, such literals need no quotes
+        *(pl.when(text.str.contains(form)).then(pl.lit(_XSD + name)) for form, name in written),
+        pl.when(text.str.contains(f"^(?:{_REAL})$")).then(pl.lit(_XSD + "double")),
+    )
+    kind = (
+        pl.when(text.str.starts_with("<<")).then(pl.lit("triple"))
+        .when(text.str.starts_with("<")).then(pl.lit("uri"))
+        .when(text.str.starts_with("_:")).then(pl.lit("bnode"))
+        .when(text.is_not_null()).then(pl.lit("literal"))
+    )  # fmt: skip
+    value = plain(pc.replace_substring_regex(column, "^_:", ""))
+    frame = pl.DataFrame([pl.Series("text", column), pl.Series("value", value)])
+    plain_value = pl.when(text.str.starts_with("<<")).then(text).otherwise("value")
+    parts = frame.select(
+        type=kind, value=plain_value, datatype=pl.coalesce(datatype, short), language=language, known=text.is_not_null()
+    )
+    whole = pl.when("known").then(pl.struct("type", "value", "datatype", "language").cast(TERM))
+    return parts.select(whole.alias(name)).to_series()
 
 
 def _unescape(text: str) -> str:

@@ -1,8 +1,9 @@
 """The process that runs SPARQL. It reads requests from standard input and ends with its parent.
 
-A request is its length (8 bytes, little-endian) and JSON ``{"query", "prefixes"}``. A response, on standard output, is
-a length, a status of 8 characters (``select``, ``ask``, ``triples``, ``error`` or ``damaged``) and the result in a
-format of Oxigraph.
+A request is its length (8 bytes, little-endian) and JSON: the arguments of :func:`answer`. A response, on standard
+output, is a sequence of frames: a length, a tag of 8 characters, and as many bytes. The first frame is empty and tagged
+with the kind of the result, ``select``, ``ask`` or ``triples``; ``data`` frames and a ``last`` one hold the result in a
+format of Oxigraph. An ``error`` or ``damaged`` frame, with a message, ends the response at any point.
 
 Queries may call the functions of the Wikidata Query Service and kbkit's own (:func:`functions`).
 """
@@ -10,6 +11,7 @@ Queries may call the functions of the Wikidata Query Service and kbkit's own (:f
 from __future__ import annotations
 
 import functools
+import io
 import json
 import math
 import os
@@ -19,10 +21,13 @@ import signal
 import sys
 import threading
 import urllib.parse
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import IO, Any
 
 import pyoxigraph as ox
 
+_CHUNK = 1 << 20
+"""Bytes of a frame."""
 _EARTH_RADIUS = 6371.0087714
 """Mean radius in km (IUGG 1980, as in spatial4j)."""
 _ENTITY = "http://www.wikidata.org/entity/"
@@ -72,24 +77,66 @@ def main(folder: str) -> None:
             if store is None:
                 store = ox.Store.read_only(folder)
                 known = functions(store)
-            status, body = answer(store, known, **request)
+            answer(store, known, out, **request)
         except (SyntaxError, ValueError, RuntimeError) as error:
-            status = "damaged" if store is None or "corrupt" in str(error).lower() else "error"
-            body = (error.msg if isinstance(error, SyntaxError) else str(error)).encode()
+            tag = "damaged" if store is None or "corrupt" in str(error).lower() else "error"
+            _frame(out, tag, (error.msg if isinstance(error, SyntaxError) else str(error)).encode())
         except BaseException as error:  # noqa: BLE001 - a panic, too
-            status, body = "damaged", str(error).encode()
-        out.write(len(body).to_bytes(8, "little") + status.ljust(8).encode() + body)
-        out.flush()
+            _frame(out, "damaged", str(error).encode())
 
 
-def answer(store: ox.Store, known: Functions, query: str, prefixes: dict[str, str]) -> tuple[str, bytes]:
-    """Run a query and return its kind and its serialized result."""
-    result = store.query(query, prefixes=prefixes, custom_functions=known)
-    if isinstance(result, ox.QueryBoolean):
-        return "ask", result.serialize(format=ox.QueryResultsFormat.JSON) or b""
-    if isinstance(result, ox.QueryTriples):
-        return "triples", result.serialize(format=ox.RdfFormat.N_TRIPLES) or b""
-    return "select", result.serialize(format=ox.QueryResultsFormat.TSV) or b""
+def answer(
+    store: ox.Store,
+    known: Functions,
+    out: IO[bytes],
+    query: str,
+    prefixes: dict[str, str],
+    default_graphs: Sequence[str] | None,
+    named_graphs: Sequence[str] | None,
+    solutions: str,
+    graph: str,
+) -> None:
+    """Run a query and write its result as frames.
+
+    ``solutions`` and ``graph`` are the formats, by their file suffixes, of SELECT and ASK, and of CONSTRUCT and
+    DESCRIBE; the result has no data if its format is empty.
+    """
+    dataset: dict[str, Any] = {}
+    if default_graphs is not None or named_graphs is not None:
+        dataset["default_graph"] = [ox.NamedNode(name) for name in default_graphs or ()]
+        dataset["named_graphs"] = [ox.NamedNode(name) for name in named_graphs or ()]
+    result = store.query(query, prefixes=prefixes, custom_functions=known, **dataset)
+    is_graph = isinstance(result, ox.QueryTriples)
+    _frame(out, "triples" if is_graph else "ask" if isinstance(result, ox.QueryBoolean) else "select")
+    frames = _Data(out)
+    if graph if is_graph else solutions:
+        with io.BufferedWriter(frames, _CHUNK) as data:
+            if isinstance(result, ox.QueryTriples):
+                ox.serialize(result, data, ox.RdfFormat.from_extension(graph[1:]), prefixes=prefixes)
+            else:
+                result.serialize(data, ox.QueryResultsFormat.from_extension(solutions[1:]))
+    _frame(out, "last", frames.pending)
+
+
+def _frame(out: IO[bytes], tag: str, body: bytes = b"") -> None:
+    out.write(len(body).to_bytes(8, "little") + tag.ljust(8).encode() + body)
+    out.flush()
+
+
+class _Data(io.RawIOBase):
+    """A stream that writes ``data`` frames, except for what was written last: it is ``pending``."""
+
+    def __init__(self, out: IO[bytes]) -> None:
+        self._out, self.pending = out, b""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        if self.pending:
+            _frame(self._out, "data", self.pending)
+        self.pending = bytes(data)
+        return len(data)
 
 
 # -- places -----------------------------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
-"""The RDF store: Oxigraph, bulk-loaded, and queried through a worker process.
+"""The RDF store: Oxigraph, bulk-loaded, and queried through worker processes.
 
-Oxigraph cannot cancel a query, so SPARQL runs in a separate process (``sparql_worker.py``), which is spawned, reused
-between queries, and killed at the time limit or on Ctrl-C.
+Oxigraph cannot cancel a query, so SPARQL runs in separate processes (``sparql_process.py``).
 """
 
 from __future__ import annotations
@@ -9,21 +8,16 @@ from __future__ import annotations
 import gzip
 import io
 import itertools
-import json
-import os
-import subprocess
-import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from kbkit.directory.damage import damaged
-from kbkit.errors import Command, Option, QueryError, QueryTimeoutError
 from kbkit.schema import Schema
 from kbkit.stores import ntriples
-from kbkit.stores.sparql_text import bind, is_update, refuse_service
-from kbkit.stores.threads import Expired, run
+from kbkit.stores.sparql_formats import PLAIN, Formats
+from kbkit.stores.sparql_process import Graphs, Pool, Results, request
+from kbkit.stores.sparql_text import bind, refuse_service
 
 if TYPE_CHECKING:
     import polars as pl
@@ -118,22 +112,16 @@ class Triples:
     def __init__(self, folder: Path, prefixes: Mapping[str, str]) -> None:
         if not folder.is_dir():
             raise damaged(folder, "it does not exist", FOLDER)
-        self._folder, self._prefixes = folder, dict(prefixes)
-        self._worker: subprocess.Popen[bytes] | None = None
-        self._guard = threading.Lock()
+        self._prefixes = dict(prefixes)
+        self.pool = Pool(folder)
 
     def close(self) -> None:
-        """Stop the worker."""
-        worker, self._worker = self._worker, None
-        if worker is not None:
-            worker.kill()
-            worker.communicate()
+        """Stop the worker processes."""
+        self.pool.close()
 
     def leave(self) -> None:
         """Close a forked child's ends of the pipes, so that the worker ends with the parent, to which it belongs."""
-        for pipe in (self._worker.stdin, self._worker.stdout) if self._worker else ():
-            if pipe is not None and not pipe.closed:
-                os.close(pipe.fileno())
+        self.pool.leave()
 
     def frame(self, text: str, terms: Mapping[str, str] | None = None, timeout: float | None = 60.0) -> pl.DataFrame:
         """Run a query; ``terms`` are the RDF terms of the parameters ``$name``, ``timeout`` is in seconds.
@@ -142,56 +130,21 @@ class Triples:
         without brackets, literals without tags). ASK returns a boolean column ``ask``; CONSTRUCT and DESCRIBE return
         ``subject``, ``predicate`` and ``object``. Raises :class:`QueryError` and :class:`QueryTimeoutError`.
         """
-        from kbkit.stores.sparql_results import parse_ask, parse_select, parse_triples
+        from kbkit.stores import sparql_results
 
-        kind, body = self._query(text, terms or {}, timeout)
-        return {"select": parse_select, "ask": parse_ask, "triples": parse_triples}[kind](body)
+        with self.results(bind(text, terms or {}), PLAIN, timeout) as found:
+            return sparql_results.values(found.kind, found.read())
 
-    def _query(self, text: str, terms: Mapping[str, str], timeout: float | None) -> tuple[str, bytes]:
-        text = bind(text, terms)
-        request = json.dumps({"query": refuse_service(text), "prefixes": self._prefixes}).encode()
-        with self._guard:
-            worker = self._start()
-            try:
-                status, body = run(lambda: _exchange(worker, request), worker.kill, timeout)
-            except BaseException as error:  # Ctrl-C too leaves the worker in an unknown state
-                self.close()
-                if isinstance(error, Expired):
-                    raise QueryTimeoutError(
-                        f"SPARQL query cancelled after {timeout:g} s", "Use ", Option("timeout"), " to raise the limit"
-                    ) from None
-                if isinstance(error, (EOFError, OSError)):
-                    hint = ("It may be out of memory, the query too deep, or a file damaged: run ", Command("check KB"))
-                    raise QueryError("The SPARQL process ended unexpectedly", *hint) from error
-                raise
-        if status == "damaged":
-            raise damaged(self._folder, body.decode(), FOLDER)
-        if status == "error":
-            if is_update(text):
-                raise QueryError("Updates are not allowed: a KB is read-only", "Change the source and ingest it again")
-            raise QueryError(" ".join(body.decode().split()))
-        return status, body
+    def results(
+        self,
+        text: str,
+        formats: Formats,
+        timeout: float | None = 60.0,
+        graphs: Graphs = (None, None),
+        rejected: Callable[[str], None] = lambda _: None,
+    ) -> Results:
+        """Return the serialized result of a query, which runs when the result is started (``with``).
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        if self._worker is None or self._worker.poll() is not None:
-            # By path and with -P, so that the current folder is not searched for modules.
-            script = Path(__file__).with_name("sparql_worker.py")
-            command = [sys.executable, "-P", str(script), str(self._folder)]
-            self._worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        return self._worker
-
-
-def _exchange(worker: subprocess.Popen[bytes], request: bytes) -> tuple[str, bytes]:
-    """Send a request and return the status and the result."""
-    assert worker.stdin is not None
-    assert worker.stdout is not None
-    worker.stdin.write(len(request).to_bytes(8, "little") + request)
-    worker.stdin.flush()
-    head = worker.stdout.read(16)
-    if len(head) < 16:
-        raise EOFError
-    length = int.from_bytes(head[:8], "little")
-    body = worker.stdout.read(length)
-    if len(body) < length:
-        raise EOFError
-    return head[8:].decode().strip(), body
+        ``rejected`` is called with the engine's message when it rejects the query, to raise a better error.
+        """
+        return Results(self.pool, request(refuse_service(text), self._prefixes, graphs), formats, timeout, rejected)

@@ -1,0 +1,99 @@
+"""Commands that serve a KB to other programs: serve, mcp."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kbkit.cli.commands import add
+from kbkit.cli.options import Dialect, Kb, MaxRows, Timeout, note, seconds
+
+_PORT = 7890
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file to the program."""
+    add(app, serve)
+    add(app, mcp)
+
+
+def serve(
+    context: typer.Context,
+    kb: Kb,
+    port: Annotated[int, typer.Option("--port", metavar="PORT", help="Port to listen on (0: any free one).")] = _PORT,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-origin",
+            metavar="ORIGIN",
+            help="Origin whose pages may send queries, such as https://yasgui.triply.cc; localhost: all pages of this"
+            " machine (default: none); repeatable.",
+        ),
+    ] = None,
+    dialect: Dialect = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", metavar="N", min=0, help="Maximum number of rows per query.")
+    ] = None,
+    timeout: Timeout = 60,
+) -> None:
+    """Serve a KB as a SPARQL endpoint on this machine.
+
+    It speaks the SPARQL 1.1 protocol at http://127.0.0.1:PORT/sparql, read-only, until Ctrl-C. Other machines cannot
+    reach it (see kbkit docs sparql).
+    """
+    from kbkit.kb import KnowledgeBase
+    from kbkit.web import description, server, sparql
+    from kbkit.web.app import application
+    from kbkit.web.rules import Rules
+
+    limits, rules = sparql.Limits(seconds(timeout), limit), Rules.of(allow_origin or ())
+    with KnowledgeBase(kb) as opened, server.listen(port) as listening:
+        app = application(opened, limits, rules, dialect)
+        address = server.url(listening) + sparql.PATH
+
+        def started() -> None:
+            typer.echo(f"{opened.schema.name}: {address}")
+            note(context, [description.curl(address), "Press Ctrl-C to stop."])
+
+        server.server(app, started, debug=context.obj.debug).run(sockets=[listening])
+
+
+def mcp(
+    context: typer.Context,
+    kb: Kb,
+    http: Annotated[
+        int | None,
+        typer.Option(
+            "--http",
+            metavar="PORT",
+            help="Serve http://127.0.0.1:PORT/mcp (0: any free port) instead of standard input and output.",
+        ),
+    ] = None,
+    limit: MaxRows = 1_000,
+    timeout: Timeout = 60,
+) -> None:
+    """Serve a KB to agents as MCP tools.
+
+    The tools (Model Context Protocol) are read-only; the server uses standard input and output, or with --http the
+    streamable HTTP of the protocol, on this machine only.
+    """
+    from kbkit.kb import KnowledgeBase
+    from kbkit.mcp import server as mcp_server
+
+    limits = mcp_server.Limits(limit, seconds(timeout))
+    with KnowledgeBase(kb) as known:
+        if http is None:
+            mcp_server.serve(known, limits)
+            return
+        from kbkit.web import server
+        from kbkit.web.rules import Guard, Rules
+
+        with server.listen(http) as listening:
+            app = Guard(mcp_server.application(known, limits), Rules())
+
+            def started() -> None:
+                typer.echo(f"{known.schema.name}: {server.url(listening)}{mcp_server.PATH}")
+                note(context, ["Press Ctrl-C to stop."])
+
+            server.server(app, started, debug=context.obj.debug).run(sockets=[listening])

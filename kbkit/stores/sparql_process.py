@@ -1,0 +1,307 @@
+"""The processes that run SPARQL (``sparql_worker.py``), and their results as streams of bytes.
+
+Oxigraph cannot cancel a query, so each query has a process to itself, which is killed at the time limit, on Ctrl-C and
+when its reader stops early. Processes are reused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from kbkit.directory.damage import damaged
+from kbkit.errors import Command, Option, QueryError, QueryTimeoutError
+from kbkit.stores.sparql_formats import ALL, GRAPH, SOLUTIONS, Format, Formats
+from kbkit.stores.sparql_text import is_update
+from kbkit.stores.threads import Expired, run
+
+MOST = 4
+"""Maximum number of processes of one KB."""
+
+
+Graphs = tuple[Sequence[str] | None, Sequence[str] | None]
+"""The IRIs of the default graphs and of the named graphs that replace the dataset of a query; None twice: they do not.
+"""
+
+
+class Pool:
+    """Up to ``MOST`` processes that read one store; further queries wait for a free one."""
+
+    def __init__(self, folder: Path) -> None:
+        # By path and with -P, so that the current folder is not searched for modules.
+        script = Path(__file__).with_name("sparql_worker.py")
+        self.folder = folder
+        self._command = [sys.executable, "-P", str(script), str(folder)]
+        self._free = threading.Semaphore(MOST)
+        self._guard = threading.Lock()
+        self._idle: list[subprocess.Popen[bytes]] = []
+        self._busy: set[subprocess.Popen[bytes]] = set()
+
+    @property
+    def processes(self) -> list[subprocess.Popen[bytes]]:
+        """The processes, running a query or waiting for one."""
+        with self._guard:
+            return [*self._idle, *self._busy]
+
+    def take(self) -> subprocess.Popen[bytes]:
+        """Return a process for one query; :meth:`give` or :meth:`discard` must follow."""
+        while not self._free.acquire(timeout=0.1):  # in short steps, so that Ctrl-C interrupts it
+            pass
+        with self._guard:
+            try:
+                worker = next(self._alive(), None) or subprocess.Popen(
+                    self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                )
+            except BaseException:
+                self._free.release()
+                raise
+            self._busy.add(worker)
+        return worker
+
+    def _alive(self) -> Iterator[subprocess.Popen[bytes]]:
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.poll() is None:
+                yield worker
+            else:
+                _end(worker)
+
+    def give(self, worker: subprocess.Popen[bytes]) -> None:
+        """Return a process whose query is done."""
+        with self._guard:
+            if worker in self._busy:  # not after close
+                self._busy.discard(worker)
+                self._idle.append(worker)
+        self._free.release()
+
+    def discard(self, worker: subprocess.Popen[bytes]) -> None:
+        """Kill a process in an unknown state."""
+        with self._guard:
+            self._busy.discard(worker)
+        _end(worker)
+        self._free.release()
+
+    def leave(self) -> None:
+        """Close a forked child's ends of the pipes, so that the processes end with the parent, to which they belong."""
+        for worker in (*self._idle, *self._busy):
+            for pipe in (worker.stdin, worker.stdout):
+                if pipe is not None and not pipe.closed:
+                    os.close(pipe.fileno())
+
+    def close(self) -> None:
+        """Kill all processes."""
+        with self._guard:
+            workers = [*self._idle, *self._busy]
+            self._idle.clear()
+            self._busy.clear()
+        for worker in workers:
+            _end(worker)
+
+
+def _end(worker: subprocess.Popen[bytes]) -> None:
+    worker.kill()
+    worker.wait()
+    for stream in (worker.stdin, worker.stdout):
+        assert stream is not None
+        with contextlib.suppress(OSError):  # the rest of a request cannot be sent
+            stream.close()
+
+
+_Frames = list[tuple[str, bytes]]
+
+
+class _RejectedError(Exception):
+    """The engine rejected the query."""
+
+
+class _DamagedStoreError(Exception):
+    """The engine cannot read its files."""
+
+
+class WrongFormatError(QueryError):
+    """The result has a kind (``select``, ``ask`` or ``triples``) for which no format was given."""
+
+
+class Results:
+    """The serialized result of a query, as chunks of bytes; closing it early cancels the query.
+
+    ``kind`` is ``select``, ``ask`` or ``triples``, ``format`` the format of the chunks.
+    """
+
+    kind: str
+    format: Format
+
+    def __init__(
+        self,
+        pool: Pool,
+        request: Mapping[str, Any],
+        formats: Formats,
+        timeout: float | None,
+        rejected: Callable[[str], None],
+    ) -> None:
+        """Start nothing yet. ``timeout`` limits the seconds spent waiting for the engine (None: no limit); ``rejected``
+        is called with the engine's message when it rejects the query, to raise a better error.
+        """
+        suffixes = {
+            "solutions": formats.solutions.suffix if formats.solutions else "",
+            "graph": formats.graph.suffix if formats.graph else "",
+        }
+        self._text, self._request = str(request["query"]), json.dumps({**request, **suffixes}).encode()
+        self._pool, self._formats, self._rejected = pool, formats, rejected
+        self._timeout, self._left = timeout, timeout
+        self._worker: subprocess.Popen[bytes] | None = None
+        self._guard = threading.Lock()
+        self._closed = False
+        self._first = b""
+
+    def __enter__(self) -> Results:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def start(self) -> None:
+        """Run the query up to its first bytes, after which ``kind`` and ``format`` are known.
+
+        Raises :class:`QueryError`, :class:`QueryTimeoutError`, and :class:`WrongFormatError`.
+        """
+        with self._guard:
+            if self._closed:
+                raise QueryError("The query was cancelled")
+            self._worker = self._pool.take()
+        try:
+            (self.kind, _), (_, self._first) = self._wait(self._begin)
+        except BaseException:  # Ctrl-C too leaves the process in an unknown state
+            self.close()
+            raise
+        known = self._formats.graph if self.kind == "triples" else self._formats.solutions
+        if known is None:
+            self.close()
+            raise _wrong_format(self.kind, self._formats)
+        self.format = known
+
+    def _begin(self, worker: subprocess.Popen[bytes]) -> _Frames:
+        """Send the request; return the frames with the kind of the result and with its first bytes."""
+        assert worker.stdin is not None
+        worker.stdin.write(len(self._request).to_bytes(8, "little") + self._request)
+        worker.stdin.flush()
+        return [_frame(worker), _frame(worker)]
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the bytes in chunks."""
+        while chunk := self.chunk():
+            yield chunk
+
+    def chunk(self) -> bytes:
+        """Return the next bytes; none at the end."""
+        first, self._first = self._first, b""
+        if first or self._worker is None:
+            return first
+        try:
+            [(_, chunk)] = self._wait(lambda worker: [_frame(worker)])
+        except BaseException:
+            self.close()
+            raise
+        return chunk
+
+    def read(self) -> bytes:
+        """Return all bytes."""
+        return b"".join(self)
+
+    def close(self) -> None:
+        """Cancel the query if it still runs. Another thread may call this."""
+        with self._guard:
+            self._closed = True
+            worker, self._worker = self._worker, None
+        if worker is not None:
+            self._pool.discard(worker)
+
+    def _done(self) -> None:
+        with self._guard:
+            worker, self._worker = self._worker, None
+        if worker is not None:
+            self._pool.give(worker)
+
+    def _wait(self, work: Callable[[subprocess.Popen[bytes]], _Frames]) -> _Frames:
+        """Return the frames that ``work`` receives, and count its time; after the last one, the process is free."""
+        worker = self._worker
+        if worker is None:
+            raise QueryError("The query was cancelled")
+        started = time.monotonic()
+        try:
+            frames = run(lambda: work(worker), worker.kill, self._left)
+        except Expired:
+            raise QueryTimeoutError(
+                f"SPARQL query cancelled after {self._timeout:g} s", "Use ", Option("timeout"), " to raise the limit"
+            ) from None
+        except _RejectedError as error:
+            self._done()
+            if is_update(self._text):
+                raise QueryError(
+                    "Updates are not allowed: a KB is read-only", "Change the source and ingest it again"
+                ) from None
+            self._rejected(str(error))
+            raise QueryError(str(error)) from None
+        except _DamagedStoreError as error:
+            raise damaged(self._pool.folder, str(error), self._pool.folder.name) from None
+        except (EOFError, OSError, ValueError) as error:
+            if self._closed:
+                raise QueryError("The query was cancelled") from error
+            hint = ("It may be out of memory, the query too deep, or a file damaged: run ", Command("check KB"))
+            raise QueryError("The SPARQL process ended unexpectedly", *hint) from error
+        finally:
+            if self._left is not None:
+                self._left = max(1e-3, self._left - (time.monotonic() - started))
+        if frames[-1][0] == "last":
+            self._done()
+        return frames
+
+
+def _frame(worker: subprocess.Popen[bytes]) -> tuple[str, bytes]:
+    """Receive a frame: its tag and its bytes. Raises ``EOFError`` if the process ends."""
+    assert worker.stdout is not None
+    head = worker.stdout.read(16)
+    if len(head) < 16:
+        raise EOFError
+    length, tag = int.from_bytes(head[:8], "little"), head[8:].decode().strip()
+    body = worker.stdout.read(length)
+    if len(body) < length:
+        raise EOFError
+    if tag == "damaged":
+        raise _DamagedStoreError(body.decode())
+    if tag == "error":
+        raise _RejectedError(" ".join(body.decode().split()))
+    return tag, body
+
+
+def _wrong_format(kind: str, formats: Formats) -> WrongFormatError:
+    returned, holds = (
+        ("triples", GRAPH) if kind == "triples" else ("rows" if kind == "select" else "a boolean", SOLUTIONS)
+    )
+    given = " or ".join(known.name for known in (formats.solutions, formats.graph) if known)
+    better = ", ".join(known.name for known in ALL if known.holds == holds)
+    problem = f"which {given} cannot hold" if given else "and no known format is accepted"
+    return WrongFormatError(f"The query returns {returned}, {problem}", f"Use one of {better}")
+
+
+def request(text: str, prefixes: Mapping[str, str], graphs: Graphs) -> dict[str, Any]:
+    """Return the request of a query."""
+    default, named = graphs
+    return {
+        "query": text,
+        "prefixes": dict(prefixes),
+        "default_graphs": None if default is None else list(default),
+        "named_graphs": None if named is None else list(named),
+    }

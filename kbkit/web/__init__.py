@@ -1,0 +1,1 @@
+"""A KB in a web server on the loopback: the SPARQL protocol."""

@@ -1,0 +1,225 @@
+"""The SPARQL endpoint: runs queries, a few at a time, and streams their results."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+import anyio
+import anyio.to_thread
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response, StreamingResponse
+
+from kbkit.errors import KbError, Option, PythonSpeller, QueryError, QueryTimeoutError
+from kbkit.questions.sparql import results
+from kbkit.stores.sparql_process import MOST, WrongFormatError
+from kbkit.web import description, protocol
+from kbkit.web.negotiation import Choice, best, choose, ranges
+from kbkit.web.protocol import Asked
+from kbkit.web.rules import plain
+
+if TYPE_CHECKING:
+    from starlette.types import Message, Receive, Scope, Send
+
+    from kbkit.kb import KnowledgeBase
+    from kbkit.stores.sparql_process import Results
+
+T = TypeVar("T")
+
+PATH = "/sparql"
+METHODS = ("GET", "HEAD", "POST", "OPTIONS")
+_WAITING = 100
+"""Maximum number of requests that wait for others."""
+_STALLED = 30.0
+"""Seconds after which a client that reads nothing is given up."""
+_NO_STORE = {"Cache-Control": "no-store", "Vary": "Accept"}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of a query: seconds before it is cancelled, and number of rows (None: no limit)."""
+
+    timeout: float | None = 60.0
+    rows: int | None = None
+
+
+class Endpoint:
+    """The endpoint of a KB, a handler of Starlette."""
+
+    def __init__(self, kb: KnowledgeBase, limits: Limits, dialect: str | None = None) -> None:
+        self._kb, self._limits, self._dialect = kb, limits, dialect
+        self._turns = anyio.Semaphore(MOST)
+        self._waiting = 0
+
+    async def __call__(self, request: Request) -> Response:
+        """Answer a request."""
+        if request.method == "OPTIONS":
+            return Response(status_code=204, headers={"Allow": ", ".join(METHODS)})
+        asked = await protocol.read(request)
+        if asked is None:
+            return await self._describe(request)
+        choice = choose(request.headers.get("accept"), asked.format)
+        if choice is None:
+            raise HTTPException(400, "Unknown format. Use json, xml, csv, tsv, turtle, ntriples or jsonld.")
+        return await self._answer(request, asked, choice)
+
+    async def _answer(self, request: Request, asked: Asked, choice: Choice) -> Response:
+        run = _Run(self._kb, asked, choice, self._limits, self._dialect)
+        if self._waiting >= _WAITING:
+            raise HTTPException(503, "Too many requests at once. Try again.", {"Retry-After": "1"})
+        self._waiting += 1
+        held = False
+
+        async def open_() -> None:
+            nonlocal held
+            await self._turns.acquire()
+            held = True
+            await anyio.to_thread.run_sync(run.start, abandon_on_cancel=True)
+
+        try:
+            if not await _unless_gone(request, open_):
+                raise HTTPException(499, "The client is gone.")
+        except BaseException as error:
+            run.close()
+            if held:
+                self._turns.release()
+            if isinstance(error, KbError):
+                return failed(error, self._limits)
+            raise
+        finally:
+            self._waiting -= 1
+        if request.method == "HEAD":
+            run.close()
+            self._turns.release()
+            answer = Response(headers=run.headers())
+            del answer.headers["content-length"]  # unknown: the result has not been read
+            return answer
+        return _Stream(run, self._turns.release)
+
+    async def _describe(self, request: Request) -> Response:
+        """Return what the endpoint is: a page for a person, RDF for a program."""
+        accepted = ranges(request.headers.get("accept"))
+        graph = best(accepted, description.OFFERS)
+        if graph is None:
+            raise HTTPException(406, "The service description is available as Turtle, N-Triples, JSON-LD and RDF/XML.")
+        url = str(request.url.replace(query="", fragment=""))
+        if graph[0] == description.PAGE:
+            return HTMLResponse(description.page(self._kb, url, self._limits.timeout, self._limits.rows))
+        asked = Asked(description.query(self._kb, url), (None, None), graph[0], None)
+        chosen = choose(graph[1], graph[0])
+        assert chosen is not None
+        return await self._answer(request, asked, chosen)
+
+
+class _Run:
+    """One query: its rewriting and its result. ``close``, from any thread, cancels it."""
+
+    def __init__(self, kb: KnowledgeBase, asked: Asked, choice: Choice, limits: Limits, dialect: str | None) -> None:
+        self._kb, self._asked, self._choice, self._limits, self._dialect = kb, asked, choice, limits, dialect
+        self._results: Results | None = None
+        self._closed = False
+
+    def start(self) -> None:
+        """Run the query up to its first bytes. Raises :class:`KbError`."""
+        limits = (self._limits.timeout, self._asked.timeout)
+        timeout = min((limit for limit in limits if limit is not None), default=None)
+        self._results = results(
+            self._kb.stores, self._asked.query, self._choice.formats, timeout, self._dialect, self._limits.rows,
+            graphs=self._asked.graphs,
+        )  # fmt: skip
+        if self._closed:
+            raise QueryError("The query was cancelled")
+        self._results.start()
+
+    def chunk(self) -> bytes:
+        """Return the next bytes of the result; none at the end."""
+        assert self._results is not None
+        return self._results.chunk()
+
+    def headers(self) -> dict[str, str]:
+        """Return the headers of the answer."""
+        assert self._results is not None
+        rows = self._limits.rows
+        limited = {} if rows is None else {"X-SPARQL-MaxRows": str(rows)}
+        return {"Content-Type": self._choice.media_type(self._results.format), **_NO_STORE, **limited}
+
+    def close(self) -> None:
+        """Cancel the query, unless it is done."""
+        self._closed = True
+        if self._results is not None:
+            self._results.close()
+
+
+class _Stream(StreamingResponse):
+    """The result of a query in chunks. Its end, also an early one, ends the query.
+
+    If the query fails after the first bytes, the connection is closed without the end of the answer, by which clients
+    notice that it is incomplete.
+    """
+
+    def __init__(self, run: _Run, done: Callable[[], None]) -> None:
+        super().__init__(self._chunks(), headers=run.headers())
+        self._run, self._done = run, done
+
+    async def _chunks(self) -> AsyncIterator[bytes]:
+        while chunk := await anyio.to_thread.run_sync(self._run.chunk, abandon_on_cancel=True):
+            yield chunk
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def timely(message: Message) -> None:
+            with anyio.fail_after(_STALLED):
+                await send(message)
+
+        try:
+            await super().__call__(scope, receive, timely)
+        except (KbError, TimeoutError):
+            return  # the answer has no end
+        finally:
+            self._run.close()
+            self._done()
+
+
+async def _unless_gone(request: Request, work: Callable[[], Awaitable[None]]) -> bool:
+    """Run ``work`` unless the client disconnects; return whether it is done."""
+    failure: list[Exception] = []
+    done = False
+    async with anyio.create_task_group() as group:
+
+        async def watch() -> None:
+            try:
+                while (await request.receive())["type"] != "http.disconnect":
+                    pass
+            except HTTPException as error:  # more of the body than is allowed
+                failure.append(error)
+            group.cancel_scope.cancel()
+
+        group.start_soon(watch)
+        try:
+            await work()
+            done = True
+        except Exception as error:  # noqa: BLE001 - raised below, outside the group, which would wrap it
+            failure.append(error)
+        group.cancel_scope.cancel()
+    if failure:
+        raise failure[0]
+    return done
+
+
+class _Speller(PythonSpeller):
+    """Options as parameters of the request."""
+
+    def option(self, option: Option) -> str:
+        return f"the parameter {super().option(option)}"
+
+
+def failed(error: KbError, limits: Limits) -> Response:
+    """Return the answer to a query that failed."""
+    if isinstance(error, QueryTimeoutError):
+        most = "" if limits.timeout is None else f" The limit of this server is {limits.timeout:g} s."
+        return plain(f"{error.message}.{most}", 504)
+    status = 406 if isinstance(error, WrongFormatError) else 400
+    if isinstance(error, QueryError) and error.__cause__ is not None:  # the process died
+        status = 503
+    return plain(error.text_for(_Speller()), status)
