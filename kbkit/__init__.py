@@ -27,7 +27,15 @@ if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
 
 __version__ = "0.1.0"
-__all__ = ["KbError", "__version__", "ingest", "open", "update"]  # without KnowledgeBase, whose import is slow
+__all__ = [
+    "KbError",
+    "__version__",
+    "from_frames",
+    "from_networkx",
+    "ingest",
+    "open",
+    "update",
+]  # without KnowledgeBase, whose import is slow
 
 PathLike = str | os.PathLike[str]
 
@@ -60,6 +68,11 @@ def ingest(
     options: Mapping[str, str] | None = None,
     columns: Mapping[str, str] | None = None,
     files: Mapping[str, PathLike] | None = None,
+    name: str = "",
+    title: str = "",
+    licence: str = "",
+    base: str = "",
+    symmetric: Sequence[str] = (),
     embedder: str = "static",
     query_prefix: str | None = None,
     document_prefix: str | None = None,
@@ -76,9 +89,11 @@ def ingest(
     """Build a KB from ``paths`` with a recipe, and open it.
 
     ``source`` is the recipe's name or folder, ``options`` are its options. ``columns`` maps the recipe's column names
-    to those of the files (``{"head": "subject"}``); ``files`` maps the recipe's file names to paths. ``replace`` builds
-    the next generation of an existing KB. ``skip_dangling`` skips edges and texts of unknown nodes, and
-    ``merge_duplicates`` merges nodes with the same key; otherwise both are errors.
+    to those of the files (``{"head": "subject"}``); ``files`` maps the recipe's file names to paths. ``name``,
+    ``title``, ``licence`` and ``base`` (of IRIs) describe the KB in place of the recipe. Edges of ``symmetric``
+    relations are stored in both directions. ``replace`` builds the next generation of an existing KB.
+    ``skip_dangling`` skips edges and texts of unknown nodes, and ``merge_duplicates`` merges nodes with the same key;
+    otherwise both are errors.
 
     ``embedder`` is the embedding model; ``query_prefix`` and ``document_prefix`` are prepended to its input (default:
     the model's known prefixes). Documents longer than ``chunk_words`` are also embedded in chunks that overlap by
@@ -91,6 +106,7 @@ def ingest(
     from kbkit.directory.manifest import STORES
     from kbkit.ingestion.build import Request
     from kbkit.ingestion.build import ingest as build
+    from kbkit.ingestion.recipe import Identity
     from kbkit.stores.embedders import Prefixes
     from kbkit.stores.text import TextSettings
     from kbkit.stores.vector_build import VectorSettings
@@ -100,7 +116,8 @@ def ingest(
         paths=[Path(p) for p in paths],
         options=options or {},
         columns=columns or {},
-        named={name: Path(p) for name, p in (files or {}).items()},
+        named={file: Path(p) for file, p in (files or {}).items()},
+        identity=Identity(name, title, licence, base, tuple(symmetric)),
         embedder=embedder,
         prefixes=Prefixes(query_prefix, document_prefix),
         text=TextSettings(analyzer, relations),
@@ -112,6 +129,42 @@ def ingest(
     )
     build(request, Path(out), progress)
     return open(out)
+
+
+def from_frames(nodes: Any, edges: Any = None, texts: Any = None, *, out: PathLike, **settings: Any) -> KnowledgeBase:
+    """Build a KB from polars, pandas or Arrow tables, and open it.
+
+    A table has the columns of the recipe ``table``: ``key`` (and ``type``, ``name``, ``aliases``, attributes) for
+    nodes, ``head``, ``relation``, ``tail`` for edges, ``key``, ``field``, ``text`` for texts. Instead of one table,
+    ``nodes`` can be a mapping of node types, ``edges`` of relations or of ``(head_type, relation, tail_type)``, and
+    ``texts`` of fields, to tables without that column. The index of a pandas frame is a column if it has a name. Values
+    of columns that have the same name in several tables get one type. Numbers in the columns of keys become text.
+
+    ``settings`` are arguments of :func:`ingest`; by default, the KB has the name of its directory. Raises
+    :class:`KbError` for other tables, and the errors of :func:`ingest`.
+    """
+    import tempfile
+
+    from kbkit.ingestion.frames import write_frames
+
+    with tempfile.TemporaryDirectory(prefix="kbkit-") as folder:
+        files = write_frames(Path(folder), nodes, edges, texts)
+        return ingest("table", out=out, files=files, **{"name": Path(out).stem, "title": Path(out).stem, **settings})
+
+
+def from_networkx(graph: Any, *, out: PathLike, relation: str = "relation", **settings: Any) -> KnowledgeBase:
+    """Build a KB from a networkx graph, and open it.
+
+    The key of a node is the networkx node as text. Its attributes ``type``, ``name`` (or ``label``), ``aliases`` and
+    ``types`` have the meaning of the recipe ``table``, others are attributes. The relation of an edge is its attribute
+    ``relation``, otherwise its key in a multigraph if that is text, otherwise ``link``. The relations of an undirected
+    graph are symmetric. ``settings`` are arguments of :func:`ingest`.
+    """
+    from kbkit.ingestion.frames import graph_frames
+
+    nodes, edges = graph_frames(graph, relation)
+    both = () if graph.is_directed() else tuple(edges["relation"].unique(maintain_order=True))
+    return from_frames(nodes, edges, out=out, **{"symmetric": both, **settings})
 
 
 def update(

@@ -116,6 +116,10 @@ class NotAKbError(KbError):
     """A path that is not a KB, or a KB that this version cannot read."""
 
 
+class DamagedError(KbError):
+    """A KB with a file that is damaged or missing."""
+
+
 class LockedError(KbError):
     """Another process holds the lock; the message names it."""
 

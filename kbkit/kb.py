@@ -15,6 +15,7 @@ from kbkit.schema import Relation, Schema
 from kbkit.stores import Stores
 
 if TYPE_CHECKING:
+    import networkx as nx
     import polars as pl
 
     from kbkit.agent.actions import Explorer
@@ -590,6 +591,12 @@ class KnowledgeBase:
         bounds = Constraints.of(dict(constraints or {})) if constraints or chosen.letters else None
         choices = [parts] if isinstance(parts, str) else list(parts)
         return sample(self.session, chosen, Request(n, seed, least, max_answers, weight, bounds, distinct), choices)
+
+    def to_networkx(self) -> nx.MultiDiGraph[str]:
+        """Return all nodes and edges as a graph; see :func:`kbkit.answers.members.network`. For a part of the KB, use
+        ``kb.answers(...).to_networkx()``.
+        """
+        return self.answers("*").to_networkx()
 
     def sets(self) -> pl.DataFrame:
         """Return the sets saved in the workspace: set, type, nodes, saved, generation, expression."""

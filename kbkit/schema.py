@@ -372,48 +372,33 @@ class Schema:
         """Return the schema as plain JSON data."""
         return dataclasses.asdict(self)
 
-    @staticmethod
-    def from_json(data: dict[str, Any]) -> Schema:
-        """Return the schema from the data of :meth:`to_json`."""
+    def problem(self) -> str:
+        """Return why no KB can have this schema, which was read from a file; empty if one can.
 
-        def attributes(owner: dict[str, Any]) -> tuple[Attribute, ...]:
-            return tuple(Attribute(**a) for a in owner["attributes"])
-
-        return Schema(
-            **{
-                **data,
-                "node_types": tuple(
-                    NodeType(**{**t, "attributes": attributes(t), "overlaps": tuple(t.get("overlaps", ()))})
-                    for t in data["node_types"]
-                ),
-                "relations": tuple(
-                    Relation(
-                        **{
-                            **r,
-                            "attributes": attributes(r),
-                            "words": tuple(r.get("words", ())),
-                            "phrases": tuple((kind, phrase) for kind, phrase in r.get("phrases", ())),
-                            "signatures": tuple(Signature(**s) for s in r["signatures"]),
-                        }
-                    )
-                    for r in data["relations"]
-                ),
-                "text_fields": tuple(TextField(**f) for f in data["text_fields"]),
-                "candidate_types": tuple(data.get("candidate_types", ())),
-                "roles": tuple(
-                    Role(r["name"], tuple(r["types"]), r["interests"], tuple(r["fields"]), r.get("products", False))
-                    for r in data.get("roles", ())
-                ),
-                "extra_tables": tuple(_table_name(name) for name in data.get("extra_tables", ())),
-            }
-        )
+        Whether its numbers are those of the stores is left to ``kbkit check``. Names of extra tables are checked
+        because exports use them as names of files.
+        """
+        types = {t.name for t in self.node_types}
+        if len(types) < len(self.node_types) or len(self._relations) < len(self.relations):
+            return "a type or a relation occurs twice"
+        for t in self.node_types:
+            if not all(0 <= n <= _MAX_NODES for n in (t.first, t.count, t.others)) or not types.issuperset(t.overlaps):
+                return f"invalid number of nodes or overlap of type {t.name!r}"
+        if not 0 < self.nodes <= _MAX_NODES:
+            return f"invalid number of nodes: {self.nodes}"
+        for r in self.relations:
+            known = all(s.head in types and s.tail in types and 0 <= s.edges < _MAX_ROWS for s in r.signatures)
+            if not known or not (0 <= r.pairs < _MAX_ROWS and 0 <= r.edges < _MAX_ROWS):
+                return f"invalid signatures or numbers of edges of relation {r.name!r}"
+        for field in self.text_fields:
+            if not (0 <= field.texts < _MAX_ROWS and 0 <= field.tokens < _MAX_ROWS):
+                return f"invalid numbers of texts {field.name!r}"
+        names = (name for name in self.extra_tables if not _TABLE_NAME.fullmatch(name))
+        return next((f"invalid name of a table: {name!r}" for name in names), "")
 
 
-def _table_name(name: str) -> str:
-    """Return the name of an extra table, which exports use as a file name. Raises :class:`ValueError`."""
-    if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", name):
-        raise ValueError(f"invalid name of a table: {name!r}")
-    return name
+_MAX_NODES, _MAX_ROWS = 2**31 - 1, 2**62
+_TABLE_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 
 
 def merged_attributes(owners: Iterable[Sequence[Attribute]]) -> list[Attribute]:

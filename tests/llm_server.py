@@ -34,6 +34,7 @@ class Sent(NamedTuple):
     headers: dict[str, str] = {}  # noqa: RUF012
     length: int | None = None
     drips: bool = False
+    """Repeat the body slowly, without end; without a body, headers."""
 
 
 Step = Callable[["Server", Seen], Sent]
@@ -80,6 +81,11 @@ def hang(server: Server, _: Seen) -> Sent:
 def drips(_: Server, __: Seen) -> Sent:
     """Respond with an endless, slow body."""
     return Sent(200, b" ", length=1 << 30, drips=True)
+
+
+def drips_headers(_: Server, __: Seen) -> Sent:
+    """Respond with a line of headers that does not end."""
+    return Sent(200, b"", drips=True)
 
 
 def by(function: Callable[[Seen], str]) -> Step:
@@ -138,6 +144,8 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
                 self.send_response(sent.status)
                 for name, value in ({"content-type": "application/json"} | sent.headers).items():
                     self.send_header(name, value)
+                while sent.drips and not sent.body and not server.over.wait(0.05):
+                    self.wfile.write(b"x")  # of one line without end
                 self.send_header("content-length", str(len(sent.body) if sent.length is None else sent.length))
                 self.end_headers()
                 self.wfile.write(sent.body)

@@ -121,17 +121,59 @@ def test_old_observations_are_folded(world: KnowledgeBase) -> None:
     assert isinstance(fourth["observation"], dict)
 
 
-def test_a_repeated_action_takes_two_steps_back(world: KnowledgeBase) -> None:
+def test_all_observations_can_be_shown_in_full(world: KnowledgeBase) -> None:
+    script = [says(f'search("{word}")') for word in ("Portugal", "Spain", "France", "Peru", "Chad", "Togo", "Mali")]
+    _, server = ask(world, [*script, GOOD, STOP], fold=0)
+    steps = server.requests[-1].inputs["steps"]
+    assert len(steps) == 8
+    assert all(isinstance(step["observation"], dict) for step in steps)
+
+
+def test_a_repeated_action_drops_itself_and_the_step_before(world: KnowledgeBase) -> None:
+    """As the authors' code does (``actions[:-2]`` of a list that ends with the repetition)."""
     again = says('search(" Portugal ")', "Once more.")
     answer, server = ask(world, [SEARCH, NOTHING, GOOD, again, ENTRY, GOOD, STOP])
     assert taken(answer) == [
-        ("search", False), ("sparql", True), ("sparql", True), ("search", True),
+        ("search", False), ("sparql", False), ("sparql", True), ("search", True),
         ("entry", False), ("sparql", False), ("stop", False),
     ]  # fmt: skip
-    assert (answer.actions, answer.rolled_back) == (4, 3)
+    assert (answer.actions, answer.rolled_back) == (5, 2)
     after = server.requests[4]
-    assert [step["argument"] for step in after.inputs["steps"]] == ["Portugal"]
-    assert after.inputs["left"] == 14
+    assert [step["action"] for step in after.inputs["steps"]] == ["search", "sparql"]
+    assert after.inputs["left"] == 13
+
+
+@pytest.mark.parametrize(("between", "rolled_back"), [(3, 2), (4, 0)])
+def test_only_the_last_four_actions_count_as_repeated(world: KnowledgeBase, between: int, rolled_back: int) -> None:
+    others = [says(f'search("word{n}")') for n in range(between)]
+    answer, _ = ask(world, [SEARCH, *others, SEARCH, GOOD, STOP])
+    assert answer.rolled_back == rolled_back
+
+
+def test_a_sentence_besides_the_rows(world: KnowledgeBase) -> None:
+    answer, server = ask(world, [GOOD, STOP, reply("Spain\nborders Portugal.")], sentence=True)
+    assert answer.sentence == "Spain borders Portugal."
+    assert answer.usage == Usage(30, 15)
+    inputs = server.requests[-1].inputs
+    assert inputs == {
+        "question": QUESTION,
+        "history": [],
+        "sparql": QUERY,
+        "count": "1 row",
+        "rows": ["| x |", "| --- |", "| country:ESP |"],
+    }
+
+
+@pytest.mark.parametrize("said", [[status(500), status(500)], [reply(""), reply("")]])
+def test_the_rows_stay_if_there_is_no_sentence(world: KnowledgeBase, said: list[Step]) -> None:
+    with Server(GOOD, STOP, *said) as server:
+        answer = Agent(world.stores, calls(server), Settings(sentence=True)).ask(QUESTION)
+    assert (answer.sentence, answer.rows.height, answer.outcome) == ("", 1, "stopped")
+
+
+def test_no_sentence_without_rows(world: KnowledgeBase) -> None:
+    answer, _ = ask(world, [NOTHING], sentence=True, actions=1)
+    assert (answer.sentence, answer.outcome) == ("", "nothing")
 
 
 def test_the_call_after_a_rollback_is_another_one(world: KnowledgeBase, tmp_path: Path) -> None:
@@ -648,8 +690,8 @@ def records(path: Path) -> list[dict[str, Any]]:
 @pytest.mark.core
 def test_ask_with_a_trace_and_a_conversation(here: Here, kb_path: Path, tmp_path: Path, wording: Wording) -> None:
     first = tmp_path / "trace.jsonl"
-    script = [SEARCH, SEARCH, GOOD, STOP]
-    with Server(*script, runs("SELECT ?x { country:ESP rel:borders ?x }"), STOP) as server:
+    script = [SEARCH, SEARCH, GOOD, STOP, reply("Spain does.")]
+    with Server(*script, runs("SELECT ?x { country:ESP rel:borders ?x }"), STOP, reply("Portugal.")) as server:
         llm = ["--llm", f"m@{server.url}"]
         done = here("ask", kb_path, QUESTION, *llm, "--trace", first, "-f", "csv")
         assert (done.returncode, done.stdout) == (0, "x\nhttp://example.org/world/country/ESP\n"), done.stderr
@@ -661,6 +703,7 @@ def test_ask_with_a_trace_and_a_conversation(here: Here, kb_path: Path, tmp_path
         assert steps[2]["tokens"] == [10, 5]
         assert steps[2]["argument"] == QUERY
         answer = last["answer"]
+        assert answer["sentence"] == "Spain does."
         assert answer["question"] == QUESTION
         assert (answer["sparql"], answer["rows"]) == (QUERY, [["http://example.org/world/country/ESP"]])
         assert (answer["outcome"], answer["actions"], answer["rolled_back"]) == ("stopped", 2, 2)
@@ -669,7 +712,7 @@ def test_ask_with_a_trace_and_a_conversation(here: Here, kb_path: Path, tmp_path
         done = here("-q", *follow)
     assert (done.returncode, done.stderr) == (0, "")
     turn = {"question": QUESTION, "sparql": QUERY, "rows": ["| x |", "| --- |", "| country:ESP |"]}
-    assert server.requests[4].inputs["history"] == [turn]
+    assert server.requests[5].inputs["history"] == [turn]
     assert [next(iter(record)) for record in records(first)].count("answer") == 2
     assert records(first)[-1]["answer"]["history"] == [turn]
     history, _ = trace.read(first)

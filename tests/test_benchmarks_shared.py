@@ -18,7 +18,7 @@ from kbkit.benchmarks.dataset import assign, bin_counts, run_names
 from kbkit.benchmarks.documents import Document, Passage, read, sentences, types_with_text
 from kbkit.benchmarks.evidence import Matcher, leaks
 from kbkit.benchmarks.pipeline import Item, Pipeline, Row, Stage, Table, remove
-from kbkit.benchmarks.rows import from_json, to_json
+from kbkit.directory.typed_json import from_json, to_json
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from tests.wording import Wording

@@ -8,23 +8,26 @@ import hashlib
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kbkit.directory import generations as layout
 from kbkit.directory import systems
+from kbkit.directory.damage import reading
 from kbkit.directory.files import replacing, write_files
 from kbkit.directory.generations import KbDirectory
-from kbkit.directory.manifest import FORMAT, Manifest, StoreRecord
-from kbkit.errors import KbError, LockedError, NotAKbError
+from kbkit.directory.manifest import FORMAT, Manifest, RecipeRecord, StoreRecord
+from kbkit.errors import DamagedError, KbError, LockedError, NotAKbError
 from kbkit.schema import NodeType, Schema
 from tests.wording import Wording
 
 
 def manifest() -> Manifest:
     node_type = NodeType(name="thing", first=0, count=1, others=0, table="thing", iri="urn:thing")
+    recipe: RecipeRecord = {"name": "small", "title": "Small", "licence": "CC0-1.0", "options": {}}
     schema = Schema("small", "urn:x:", (node_type,), (), ())
-    return Manifest(schema, "", layout.now(), {}, [], {}, {})
+    return Manifest(schema, "", layout.now(), recipe, [], {}, {})
 
 
 def publish(directory: KbDirectory, text: str = "x") -> Path:
@@ -117,6 +120,78 @@ def test_a_manifest_of_a_newer_format(tmp_path: Path, wording: Wording) -> None:
     with pytest.raises(NotAKbError, match=f"format {FORMAT + 1}.*format {FORMAT}") as error:
         Manifest.read(tmp_path)
     wording(str(error.value), replace={str(tmp_path): "DIR"})
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "said"),
+    [
+        (("stores",), None, "Invalid value null in the manifest, stores: expected an object"),
+        (("stores", "text"), [], "the manifest, stores, text: expected an object"),
+        (("stores", "text", "counts", "documents"), "1", 'Invalid value "1" in the manifest, stores, text, counts'),
+        (("stores", "text", "settings", "analyzer"), {"a": []}, "stores, text, settings, analyzer"),
+        (("recipe",), "small", "the manifest, recipe: expected an object"),
+        (("recipe", "title"), None, "Invalid value null in the manifest, recipe, title"),
+        (("files",), [], "the manifest, files: expected an object"),
+        (("schema", "base"), 1, "Invalid value 1 in the manifest, schema, base"),
+        (("schema", "node_types"), [[[]]], "the manifest, schema, node_types"),
+        (("schema", "node_types", 0, "count"), 10**400, "invalid number of nodes"),
+        (("schema", "node_types", 0, "count"), -1, "invalid number of nodes"),
+        (("schema", "node_types", 0, "overlaps"), ["none"], "overlap of type 'thing'"),
+        (("schema", "name_weight"), float("nan"), "NaN is not a finite number"),
+        (("schema", "name_weight"), "NESTED", "maximum recursion depth"),
+        (("schema", "name"), "\ud800", "unpaired surrogate"),
+        (("schema", "news"), 1, "Unknown field 'news' in the manifest, schema"),
+        (("format",), "3", "the manifest, format"),
+    ],
+)
+def test_a_manifest_with_another_value(tmp_path: Path, where: tuple[Any, ...], value: object, said: str) -> None:
+    made = manifest()
+    made.stores["text"] = StoreRecord({"documents": 1}, 0.5, {"analyzer": "english"})
+    made.write(tmp_path)
+    part = data = json.loads((tmp_path / "manifest.json").read_text())
+    for name in where[:-1]:
+        part = part[name]
+    part[where[-1]] = value
+    text = json.dumps(data).replace('"NESTED"', "[" * 100_000 + "]" * 100_000)
+    (tmp_path / "manifest.json").write_text(text)
+    with pytest.raises(NotAKbError) as error:
+        Manifest.read(tmp_path)
+    assert said in str(error.value)
+    assert "manifest.json" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+class PanicException(BaseException):
+    pass
+
+
+def test_what_an_engine_raises_is_damage_unless_it_is_a_bug(tmp_path: Path) -> None:
+    for error in (PanicException("range end\nindex"), OSError(5, "Input/output error"), EOFError(), IndexError("7")):
+        with (
+            pytest.raises(DamagedError, match=r"text is damaged: .*kbkit build KB text") as caught,
+            reading("text", tmp_path / "text"),
+        ):
+            raise error
+        assert "\n" not in str(caught.value)
+    for error in (KeyboardInterrupt(), TypeError("a bug"), MemoryError(), KbError("refused")):
+        with pytest.raises(type(error)) as same, reading("text", tmp_path):
+            raise error
+        assert same.value is error
+
+
+@pytest.mark.parametrize("name", ["build.lock", "CURRENT.new", "partial", "workspace", "generations"])
+def test_no_build_follows_a_link_out_of_the_kb(tmp_path: Path, name: str) -> None:
+    directory = KbDirectory(tmp_path / "x.kb")
+    publish(directory)
+    outside = tmp_path / "outside"
+    outside.write_text("mine")
+    systems.remove_tree(directory.path / name)
+    (directory.path / name).symlink_to(outside)
+    with pytest.raises(NotAKbError, match=rf"{name} is a link"):
+        publish(directory)
+    with pytest.raises(NotAKbError, match=r"is a link"):
+        directory.collect()
+    assert outside.read_text() == "mine"
 
 
 # -- generations ------------------------------------------------------------------------------------------------------

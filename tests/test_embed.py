@@ -427,6 +427,8 @@ HTML = b"<html>\n<body>\r\n" + b"<p>Something is \x00 wrong \xff</p>\n" * 4_000 
     [
         pytest.param((500, HTML, {}), r"URL/embeddings returned 500 Internal Server Error: <html> <body>", id="500"),
         pytest.param((401, b"[who]", {}), r".* returned 401 Unauthorized: \[who\].*KBKIT_API_KEY", id="401"),
+        pytest.param((400, f"key={KEY}&x".encode(), {}), r".* returned 400 Bad Request: key=\.\.\.&x\.$", id="400"),
+        pytest.param((302, b"", {"Location": f"http://b/{KEY}"}), r".*redirects to http://b/\.\.\.;", id="302"),
         pytest.param((403, b"", {}), r".* returned 403 Forbidden.*KBKIT_API_KEY", id="403"),
         pytest.param((404, b"", {}), r"URL/embeddings returned 404 Not Found", id="404"),
         pytest.param((200, HTML, {}), r"URL/embeddings did not return JSON", id="html"),

@@ -23,6 +23,7 @@ import pytest
 
 import kbkit
 from kbkit.directory import systems
+from kbkit.directory.typed_json import from_json
 from kbkit.display.progress import Event
 from kbkit.errors import KbError
 from kbkit.export import export
@@ -157,7 +158,7 @@ def test_parquet_partitions_hold_the_tables(kb: KnowledgeBase, tmp_path: Path) -
             JOIN nodes h ON h.id = head JOIN nodes t ON t.id = tail"""
         assert read(f"SELECT {ends} FROM FILES", "edges", "relation") == rows(kb, expected)
     written = json.loads((tmp_path / "out" / "schema.json").read_text(encoding="utf-8"))
-    assert Schema.from_json(written["schema"]) == kb.schema
+    assert from_json(Schema, written["schema"], "") == kb.schema
     assert (written["format"], written["layout"]) == ("parquet", "partitioned")
 
 
@@ -218,7 +219,8 @@ def test_compiled_sql_runs_over_the_parquet(small: KnowledgeBase, tmp_path: Path
     con = duckdb.connect()
     for table in ("nodes", "edges", "texts", "node_types"):
         con.execute(f"CREATE VIEW {table} AS SELECT * FROM read_parquet('{tmp_path}/out/{table}/**')")
-    schema = Schema.from_json(json.loads((tmp_path / "out" / "schema.json").read_text(encoding="utf-8"))["schema"])
+    written = json.loads((tmp_path / "out" / "schema.json").read_text(encoding="utf-8"))
+    schema = from_json(Schema, written["schema"], "")
     for node_type in schema.node_types:
         con.execute(
             f"CREATE VIEW {quote(node_type.table)} AS SELECT * FROM nodes WHERE type = '{node_type.name}'"

@@ -294,6 +294,37 @@ def test_check_notices_a_missing_file(kb: Path, store: str) -> None:
     assert found(kb)["files"] == f"{name} is missing"
 
 
+@pytest.mark.parametrize("change", ["cut", "emptied", "zeros", "a folder", "a link"])
+def test_check_lists_every_store_when_none_can_be_opened(kb: Path, tmp_path: Path, change: str) -> None:
+    folder = kb / "generations" / "0001"
+    for store in STORES:
+        name, stat = max(files(folder, store).items(), key=lambda item: item[1].st_size)
+        path = folder / name
+        content = path.read_bytes()
+        path.unlink()
+        if change == "a folder":
+            path.mkdir()
+        elif change == "a link":
+            (tmp_path / f"{store}.moved").write_bytes(content)
+            path.symlink_to(tmp_path / f"{store}.moved")
+        else:
+            path.write_bytes({"cut": content[: stat.st_size // 2], "zeros": bytes(stat.st_size)}.get(change, b""))
+    done = here("check", kb, "-f", "ndjson")
+    assert (done.returncode, done.stderr) == (1, "")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [row["what"] for row in rows] == ["files", *STORES]
+    assert {row["result"] for row in rows} == {"wrong"}
+    for command in (
+        ("sql", kb, "SELECT 1 FROM nodes"),
+        ("search", kb, "node"),
+        ("show", kb, "#1"),
+        ("answers", kb, "*"),
+    ):
+        failed = here(*command)
+        assert (failed.returncode, failed.stdout, failed.stderr.count("\n")) == (1, "", 1), (command, failed)
+        assert "is a link" in failed.stderr if change == "a link" else "is damaged" in failed.stderr
+
+
 @pytest.mark.parametrize("name", ["stray", "text/stray", "triples/000099.sst", "adjacency/deep/stray"])
 def test_check_notices_a_stray_file(kb: Path, name: str) -> None:
     path = kb / "generations" / "0001" / name

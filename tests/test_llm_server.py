@@ -12,7 +12,20 @@ import pytest
 from kbkit.errors import KbError, QueryTimeoutError
 from kbkit.llm.client import Message, Reply, Request, Usage
 from kbkit.llm.openai_compatible import OpenAIModel
-from tests.llm_server import Sent, Server, Step, completion, drips, hang, raw, reply, shape, status, truncated
+from tests.llm_server import (
+    Sent,
+    Server,
+    Step,
+    completion,
+    drips,
+    drips_headers,
+    hang,
+    raw,
+    reply,
+    shape,
+    status,
+    truncated,
+)
 from tests.wording import Wording
 
 pytest.importorskip("openai")
@@ -255,9 +268,10 @@ def test_a_server_that_hangs() -> None:
     assert count == 1
 
 
-def test_a_server_that_drips() -> None:
+@pytest.mark.parametrize("part", [drips, drips_headers])
+def test_a_server_that_drips(part: Step) -> None:
     """No pause is long, but the whole answer is late."""
-    error, count = failure(drips, timeout=0.3, retries=3)
+    error, count = failure(part, timeout=0.3, retries=3)
     assert isinstance(error, QueryTimeoutError)
     assert error.message.endswith("did not respond within 0.3 s")
     assert count == 1
@@ -315,9 +329,24 @@ def test_a_redirect_that_repeats_the_key() -> None:
     assert failure(status(304))[0].hint == ""
 
 
-def test_a_reply_that_repeats_the_key() -> None:
+def test_a_reply_is_not_changed() -> None:
+    """It may be code or data that happens to contain the key; only messages are masked."""
     with Server(reply(f"your key is {KEY}")) as server:
-        assert OpenAIModel("m", server.url).complete(ASK).text == "your key is ..."
+        assert OpenAIModel("m", server.url).complete(ASK).text == f"your key is {KEY}"
+
+
+def test_a_short_key_is_part_of_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KBKIT_API_KEY", "key")
+    with Server(status(401, "no key in the keyring"), reply("a key, keys")) as server:
+        model = OpenAIModel("m", server.url, retries=0)
+        with pytest.raises(KbError, match="no key in the keyring"):
+            model.complete(ASK)
+        assert model.complete(ASK).text == "a key, keys"
+
+
+def test_only_whole_keys_are_masked() -> None:
+    error, _ = failure(status(401, f"no {KEY}; try {KEY[:-1]}9"))
+    assert error.message.endswith(f"no ...; try {KEY[:-1]}9")
 
 
 def test_content_in_parts() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kbkit
+from kbkit.errors import BadInputError
 from kbkit.ingestion import recipe as recipes
 from kbkit.kb import KnowledgeBase
-from kbkit.readers import rdf
+from kbkit.readers import nesting, rdf
 from kbkit.stores.triples import QUADS
 from tests.test_recipes import assert_sound, content
 
@@ -105,6 +107,49 @@ def write_syntax(tiny: Path, folder: Path, ending: str) -> Path:
     path = folder / f"graph.{ending}"
     path.write_bytes(gzip.compress(data) if ending.endswith("gz") else data)
     return path
+
+
+def nested(ending: str, depth: int) -> bytes:
+    """A file of one statement or more, nested that deep; its literal has as many signs that open a level."""
+    xml = b'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/">'
+    n = (depth - 2) // 2
+    ends = {
+        "rdf": (
+            xml + b'<e:T rdf:about="http://e/1"><e:p>' * n,
+            b"<![CDATA[" + b"<b>" * depth + b"]]>",
+            b"</e:p></e:T>" * n + b"</rdf:RDF>",
+        ),
+        "jsonld": (b'{"http://e/p":' * depth, b'"\\\\\\"' + b"{" * depth + b'"', b"}" * depth),
+        "nt": (
+            b"<http://e/a> <http://e/p> " + b"<<( <http://e/a> <http://e/p> " * depth,
+            b'"x"',
+            b" )>>" * depth + b" .",
+        ),
+    }
+    return b"".join(ends[ending])
+
+
+@pytest.mark.parametrize("ending", ["rdf", "jsonld", "nt"])
+@pytest.mark.parametrize("piece", [7, 1 << 20])
+def test_the_depth_of_a_file_is_limited(ending: str, piece: int) -> None:
+    """Parsers of deep files take forever or end the process. Strings, and pieces that are read, do not matter."""
+    syntax = {"rdf": ox.RdfFormat.RDF_XML, "jsonld": ox.RdfFormat.JSON_LD, "nt": ox.RdfFormat.N_TRIPLES}[ending]
+
+    def read(depth: int) -> bytes:
+        file = nesting.Shallow(io.BytesIO(nested(ending, depth)), syntax)
+        return b"".join(iter(lambda: file.read(piece), b""))
+
+    assert read(nesting.LIMIT) == nested(ending, nesting.LIMIT)
+    with pytest.raises(nesting.TooDeepError):
+        read(nesting.LIMIT + 2)
+
+
+@pytest.mark.parametrize("ending", ["rdf", "jsonld", "nt"])
+def test_a_deep_file_is_refused(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"deep.{ending}"
+    path.write_bytes(nested(ending, 100_000))
+    with pytest.raises(BadInputError, match=f"deep.{ending} is nested deeper than 256 levels"):
+        kbkit.ingest("rdf", path, out=tmp_path / "x.kb")
 
 
 @pytest.mark.parametrize("ending", ["nt", "jsonld.gz"])

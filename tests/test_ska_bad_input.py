@@ -11,9 +11,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from kbkit.benchmarks.rows import to_json
 from kbkit.benchmarks.ska import instances
 from kbkit.benchmarks.ska.instances import Instance, Provenance, Unit
+from kbkit.directory.typed_json import to_json
 from kbkit.errors import BadInputError, KbError, QueryError
 from kbkit.kb import KnowledgeBase
 from kbkit.stores.scratch import Scratch

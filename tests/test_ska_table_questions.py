@@ -241,7 +241,7 @@ def test_rows_that_share_a_value(drafter: Drafter) -> None:
 
 SCRIPT = """
 import sys
-from kbkit.benchmarks.rows import to_json
+from kbkit.directory.typed_json import to_json
 from kbkit.benchmarks.ska.tables import make as table_questions
 from kbkit.kb import KnowledgeBase
 import json

@@ -62,7 +62,7 @@ SELECT node1 AS key, label, node2, statement_place AS place, kind(node2) AS kind
 FROM statement SEMI JOIN edge_id ON node1 = edge;
 CREATE TABLE claim AS
 SELECT * REPLACE (unescape(node1) AS node1), kind(node2) AS value_kind, CASE
-  WHEN listed(label, getvariable('name')) THEN 'name' WHEN listed(label, getvariable('aliases')) THEN 'alias'
+  WHEN listed(label, getvariable('names')) THEN 'name' WHEN listed(label, getvariable('aliases')) THEN 'alias'
   WHEN listed(label, getvariable('text')) THEN 'text'
   WHEN listed(label, getvariable('type')) THEN 'type' END AS claim_role
 FROM statement ANTI JOIN edge_id ON node1 = edge;

@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 
     from kbkit.stores import Stores
 
-POLICY, PRUNE = "explore_policy", "explore_prune"
+POLICY, PRUNE, SENTENCE = "explore_policy", "explore_prune", "explore_sentence"
 """The prompts."""
 
-_BACK = 2
-"""Number of steps that a repeated action rolls back."""
+_BACK = 1
+"""Number of steps that a repeated action rolls back, besides the action itself: the authors' code drops the last two
+actions (``move_back_on_duplicate_action``); the paper says "the state before the repetition".
+"""
 _MOST_ENTRY = 4
 """An entry that the model did not prune is truncated at this multiple of the pruning size."""
 
@@ -42,9 +44,11 @@ class Settings:
 
     * ``actions``: maximum number of actions in effect; ``total``: including those rolled back
     * ``without``: actions the agent lacks (search, entry, examples)
-    * ``fold``: number of last steps whose observations are shown in full; older ones are folded to one line
+    * ``fold``: number of last steps whose observations the model sees in full; older ones are folded to one line
+      (0: all in full, the paper's "full history")
     * ``prune``: size of an entry's JSON, in characters, from which a model prunes it (0: never)
     * ``timeout``: seconds per query; ``limit``: maximum rows per query
+    * ``sentence``: let the model also answer in a sentence, from the rows of the query (not in the paper)
     """
 
     actions: int = 15
@@ -54,9 +58,10 @@ class Settings:
     prune: int = 4_000
     timeout: float | None = TIMEOUT
     limit: int = ROWS
+    sentence: bool = False
 
     def __post_init__(self) -> None:
-        for name, least in (("actions", 1), ("total", 1), ("fold", 1), ("prune", 0), ("limit", 1)):
+        for name, least in (("actions", 1), ("total", 1), ("fold", 0), ("prune", 0), ("limit", 1)):
             if getattr(self, name) < least:
                 raise KbError(f"Invalid value of {name}: {getattr(self, name)}", f"Use {least} or more")
         if self.timeout is not None and self.timeout <= 0:
@@ -79,7 +84,8 @@ class Answer:
     ``sparql`` is the last query with rows (else the last query, or '') and ``rows`` its rows, at most
     ``Settings.limit`` (then ``cut`` is true). ``outcome`` is ``stopped`` (the model called stop), ``limit`` (no actions
     left, but a query returned rows) or ``nothing``. ``actions`` counts the steps in effect, ``trace`` has all steps.
-    ``usage`` counts tokens as reported by the model, including cached replies; those of a recording are 0.
+    ``usage`` counts tokens as reported by the model, including cached replies; those of a recording are 0. ``sentence``
+    is the answer in the model's words (``Settings.sentence``), or empty.
     """
 
     question: str
@@ -91,6 +97,7 @@ class Answer:
     outcome: str
     cut: bool = False
     shown: list[str] = field(default_factory=list)
+    sentence: str = ""
 
     @property
     def rolled_back(self) -> int:
@@ -133,7 +140,7 @@ class Agent:
             stopped = self._take(question, state, wanted, usage)
             if listen is not None:
                 listen(state)
-        return self._answer(question, state, stopped)
+        return self._answer(question, history, state, stopped)
 
     # -- a step -------------------------------------------------------------------------------------------------------
 
@@ -166,7 +173,7 @@ class Agent:
             state.add(step)
             return True
         elif state.repeats(wanted.action, wanted.argument):
-            step.note(f"repeated action: rolled back, with the {_BACK} steps before it")
+            step.note("repeated action: rolled back, with the step before it")
             state.roll_back(step, _BACK)
         else:
             self._act(question, step)
@@ -220,10 +227,15 @@ class Agent:
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
-    def _answer(self, question: str, state: State, stopped: bool) -> Answer:
+    def _answer(self, question: str, history: Sequence[Turn], state: State, stopped: bool) -> Answer:
         import polars as pl
 
         best: Outcome | None = state.best
+        has_rows = best is not None and best.kind == "results"
+        sentence, usage = "", state.usage
+        if best is not None and has_rows and self.settings.sentence:
+            sentence, used = self._sentence(question, history, best)
+            usage = Usage(usage.input + used.input, usage.output + used.output)
         frame = best.frame if best is not None and best.frame is not None else pl.DataFrame()
         return Answer(
             question,
@@ -231,8 +243,24 @@ class Agent:
             frame,
             state.trace,
             len(state.steps),
-            state.usage,
-            "stopped" if stopped else "limit" if best is not None and best.kind == "results" else "nothing",
+            usage,
+            "stopped" if stopped else "limit" if has_rows else "nothing",
             best.cut if best is not None else False,
             best.shown if best is not None else [],
+            sentence,
         )
+
+    def _sentence(self, question: str, history: Sequence[Turn], best: Outcome) -> tuple[str, Usage]:
+        """Return the answer in the model's words, empty if the model fails: the rows are found."""
+        inputs = {
+            "question": question,
+            "history": [turn._asdict() for turn in history],
+            "sparql": best.query,
+            "count": best.count,
+            "rows": best.shown,
+        }
+        try:
+            answer, usage = self._asked(SENTENCE, inputs)
+        except KbError:
+            return "", Usage()
+        return "" if answer.problem else " ".join(str(answer.value).split()), usage

@@ -52,6 +52,12 @@ class Step:
         }
 
 
+_RECENT = 4
+"""Number of last steps that a repeated action is looked for in, as in the authors' code: older observations are folded,
+so that the model may need to see them again.
+"""
+
+
 @dataclass
 class State:
     """The steps in effect; ``trace`` has all steps, including those rolled back."""
@@ -61,8 +67,9 @@ class State:
     rollbacks: int = 0
 
     def repeats(self, action: str, argument: str) -> bool:
-        """Return whether an earlier step has the same action and argument."""
-        return any((step.action, _plain(step.argument)) == (action, _plain(argument)) for step in self.steps)
+        """Return whether one of the last steps has the same action and argument."""
+        wanted = (action, _plain(argument))
+        return any((step.action, _plain(step.argument)) == wanted for step in self.steps[-_RECENT:])
 
     def add(self, step: Step) -> None:
         """Add a step."""
@@ -100,8 +107,8 @@ class State:
         return Usage(sum(s.usage.input for s in self.trace), sum(s.usage.output for s in self.trace))
 
     def shown(self, whole: int) -> list[dict[str, Any]]:
-        """Return the steps as the model sees them: the last ``whole`` in full, older ones folded."""
-        old = len(self.steps) - whole
+        """Return the steps as the model sees them: the last ``whole`` (0: all) in full, older ones folded."""
+        old = len(self.steps) - whole if whole else 0
         return [
             {
                 "thought": step.thought,

@@ -38,7 +38,7 @@ class Trace:
         self._write()
 
     def answer(self, answer: Answer) -> None:
-        """Write the answer: question, query, all rows, outcome, counts, tokens, and the conversation so far."""
+        """Write the answer: question, query, all rows, sentence, outcome, counts, tokens, and the conversation."""
         record = {
             "answer": {
                 **self._turn,
@@ -46,6 +46,7 @@ class Trace:
                 "columns": answer.rows.columns,
                 "rows": [[_plain(value) for value in row] for row in answer.rows.rows()],
                 "shown": answer.shown,
+                "sentence": answer.sentence,
                 "cut": answer.cut,
                 "outcome": answer.outcome,
                 "actions": answer.actions,

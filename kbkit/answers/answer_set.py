@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kbkit.answers import syntax
+from kbkit.answers import members, syntax
 from kbkit.answers.algebra import Plan, SavedSet, operators
 from kbkit.answers.batch import evaluate_batch
 from kbkit.answers.bind import Bindings, bind, bind_column, bind_constants, check_slots
@@ -20,12 +20,15 @@ from kbkit.answers.syntax import Expression, Slot, Value, combine
 from kbkit.answers.to_sparql import to_sparql
 from kbkit.answers.to_sql import to_sql
 from kbkit.answers.totals import value_of
-from kbkit.errors import Command, KbError, UnknownNameError
+from kbkit.errors import Command, KbError, MissingExtraError, UnknownNameError
 from kbkit.stores import Stores
 from kbkit.stores.adjacency import Ids
 
 if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
     import polars as pl
+    import pyarrow as pa
 
     from kbkit.answers.derivations import Derivations
     from kbkit.answers.engines import Engine
@@ -149,6 +152,25 @@ class AnswerSet:
     def nodes(self) -> pl.DataFrame:
         """Return the members sorted by id: id, type, key, name."""
         return self._session.stores.nodes.frame(self.ids, ("id", "type", "key", "name"))
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return :meth:`nodes` and, for a set of one type, the attributes of the type."""
+        return members.frame(self._session.stores, self.ids, self.type)
+
+    def to_arrow(self) -> pa.Table:
+        """Return :meth:`to_polars` as an Arrow table."""
+        return self.to_polars().to_arrow()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return :meth:`to_polars` as a pandas frame, with pandas' own types."""
+        try:
+            return self.to_polars().to_pandas()
+        except ModuleNotFoundError:
+            raise MissingExtraError("pandas", "pandas") from None
+
+    def to_networkx(self) -> nx.MultiDiGraph[str]:
+        """Return the members and the edges between them; see :func:`kbkit.answers.members.network`."""
+        return members.network(self._session.stores, self.ids)
 
     def __len__(self) -> int:
         return len(self.ids)

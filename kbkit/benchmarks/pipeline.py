@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from kbkit import __version__
 from kbkit.benchmarks.dataset import writing
-from kbkit.benchmarks.rows import from_json, shortened, to_json
 from kbkit.directory import systems
 from kbkit.directory.files import whole_lines
 from kbkit.directory.systems import exclusive
+from kbkit.directory.typed_json import from_json, shortened, to_json
 from kbkit.errors import BadInputError, Command, KbError, Option
 from kbkit.llm import threads
 from kbkit.measures.records import content, load

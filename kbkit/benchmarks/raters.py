@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from kbkit.benchmarks.dataset import writing
-from kbkit.benchmarks.rows import from_json, to_json
 from kbkit.directory.files import append_json, whole_lines
+from kbkit.directory.typed_json import from_json, to_json
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.measures.records import content, records
 

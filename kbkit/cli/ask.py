@@ -35,6 +35,13 @@ MaxActions = Annotated[
     ),
 ]
 
+FullHistory = Annotated[
+    bool,
+    typer.Option(
+        "--full-history", help="Show all observations to the model in full (default: the last 6, older ones folded)."
+    ),
+]
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file to the program."""
@@ -67,6 +74,10 @@ def ask(
     ] = None,
     without: Without = None,
     actions: MaxActions = 15,
+    full_history: FullHistory = False,
+    sentence: Annotated[
+        bool, typer.Option("--sentence/--no-sentence", help="With --llm, also answer in a sentence.")
+    ] = True,
     limit: MaxRows = 10_000,
     timeout: Timeout = 60,
     budget: Budget = None,
@@ -107,6 +118,8 @@ def ask(
             "without": tuple(dict.fromkeys(without or ())),
             "timeout": seconds(timeout),
             "limit": limit,
+            "sentence": sentence,
+            "full_history": full_history,
         }
         history, before = _conversation(continue_, trace)
         with opened(context, known, models, budget, price, prompt) as calls:
@@ -128,7 +141,8 @@ def _explored(
     from kbkit.agent.agent import Agent, Settings
 
     calls.listen = None  # one call after another: the steps show the progress
-    agent = Agent(known.stores, calls, Settings(**settings))
+    fold = 0 if settings.pop("full_history") else Settings.fold
+    agent = Agent(known.stores, calls, Settings(**settings, fold=fold))
     with _recorded(recording.path, question, history, recording.before) as record:
         show = not context.obj.quiet and sys.stderr.isatty()
 
@@ -258,6 +272,10 @@ def _write(context: typer.Context, answer: Answer, format: str | None, output: P
     """Print the query (on standard error, unless a table follows) and its rows."""
     from kbkit.display.render import clean, write
 
+    if answer.sentence and on_screen(format, output):
+        typer.echo(clean(answer.sentence) + "\n")
+    elif answer.sentence:
+        note(context, [answer.sentence])
     if answer.sparql and on_screen(format, output):
         typer.echo(clean(answer.sparql.strip()) + "\n")
     elif answer.sparql:

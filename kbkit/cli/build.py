@@ -111,6 +111,20 @@ def ingest(
         list[str] | None,
         typer.Option("--file", metavar="NAME=FILE", help="Path of a file that the recipe declares; repeatable."),
     ] = None,
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the KB (default: the recipe's).")] = "",
+    title: Annotated[
+        str, typer.Option("--title", metavar="TEXT", help="Title of the KB (default: the recipe's).")
+    ] = "",
+    licence: Annotated[
+        str, typer.Option("--licence", metavar="TEXT", help="Licence of the data (default: the recipe's).")
+    ] = "",
+    base: Annotated[
+        str, typer.Option("--base", metavar="IRI", help="Base of IRIs (default: http://example.org/NAME/).")
+    ] = "",
+    symmetric: Annotated[
+        list[str] | None,
+        typer.Option("--symmetric", metavar="RELATION", help="Store edges in both directions; repeatable."),
+    ] = None,
     embedder: Embedder = None,
     query_prefix: QueryPrefix = None,
     document_prefix: DocumentPrefix = None,
@@ -127,6 +141,7 @@ def ingest(
     from kbkit.cli.progress import bars
     from kbkit.ingestion.build import Request
     from kbkit.ingestion.build import ingest as run
+    from kbkit.ingestion.recipe import Identity
     from kbkit.stores.text import TextSettings
     from kbkit.stores.vector_build import VectorSettings
 
@@ -138,7 +153,8 @@ def ingest(
         paths=files,
         options=own | pairs(set_, "set", "language=en") | ({"compat": "yes"} if stark_compat else {}),
         columns=pairs(column, "column", "head=subject"),
-        named={name: Path(path) for name, path in pairs(file, "file", "nodes=nodes.csv").items()},
+        named={part: Path(path) for part, path in pairs(file, "file", "nodes=nodes.csv").items()},
+        identity=Identity(name, title, licence, base, tuple(symmetric or ())),
         embedder=embedder or "static",
         prefixes=_prefixes(query_prefix, document_prefix),
         text=TextSettings(analyzer or "english", indexed),

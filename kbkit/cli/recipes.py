@@ -66,7 +66,8 @@ def show_recipe(recipe: Source, format: Format = None, output: Output = None) ->
         for f in chosen.files
     ]
     rows += [(f"--set {k}={o.default}", o.help) for k, o in chosen.options.items()]
-    write(pl.DataFrame(rows, schema=["recipe", chosen.name], orient="row"), format, output)
+    name = "" if chosen.name == "recipe" else chosen.name  # names of columns differ
+    write(pl.DataFrame(rows, schema=["recipe", name], orient="row"), format, output)
 
 
 def new_recipe(folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the new recipe.")]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.ask import MaxActions
+from kbkit.cli.ask import FullHistory, MaxActions
 from kbkit.cli.commands import add, group
 from kbkit.cli.models import Budget, Llm, Price, Prompts, Workers
 from kbkit.cli.options import (
@@ -158,6 +158,7 @@ def run(
             help="Maximum number of actions, counting rolled-back ones (default: twice --max-actions).",
         ),
     ] = None,
+    full_history: FullHistory = False,
     timeout: Timeout = 60,
     row_limit: RowLimit = 10_000,
     unscored: Annotated[
@@ -183,7 +184,14 @@ def run(
     from kbkit.kb import KnowledgeBase
 
     dataset = files.read(file, sparql=False, question=True)
-    agent = Settings(actions, total or 2 * actions, tuple(without or ()), timeout=seconds(timeout), limit=row_limit)
+    agent = Settings(
+        actions,
+        total or 2 * actions,
+        tuple(without or ()),
+        timeout=seconds(timeout),
+        limit=row_limit,
+        fold=0 if full_history else Settings.fold,
+    )
     plan = running.Plan(agent, limit, unscored)
     with KnowledgeBase(kb) as base, opened(context, base, llm, budget, price, prompt, workers) as calls:
         if calls is None:

@@ -22,10 +22,11 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from kbkit.directory import systems
-from kbkit.directory.manifest import Manifest
+from kbkit.directory.damage import check_plain
+from kbkit.directory.manifest import FileRecord, Manifest, SourceRecord
 from kbkit.errors import Command, KbError, LockedError, NotAKbError, Option
 
 VOLATILE = {"LOCK", "LOG", "lock", ".tantivy-meta.lock", ".tantivy-writer.lock", "manifest.json"}
@@ -33,6 +34,7 @@ VOLATILE = {"LOCK", "LOG", "lock", ".tantivy-meta.lock", ".tantivy-writer.lock",
 
 _BUILDING = ".building"
 _PARTIAL = "partial"
+_PARTS = ("CURRENT", "CURRENT.new", "build.lock", "generations", "workspace", _PARTIAL)
 _LEFT = re.compile(r"([0-9]+)(\.building|\.removed)?")
 """Names of generations, and of folders that interrupted builds and deletions leave."""
 _FOREIGN = frozenset((".DS_Store", "Thumbs.db", "desktop.ini"))
@@ -67,6 +69,7 @@ class KbDirectory:
 
     def current(self) -> str:
         """Return the name of the live generation, or raise :class:`NotAKbError`."""
+        check_plain(self.path / "CURRENT")
         try:
             name = (self.path / "CURRENT").read_text(encoding="ascii").strip()
         except (FileNotFoundError, NotADirectoryError):
@@ -91,6 +94,12 @@ class KbDirectory:
             )
         return name
 
+    def check_plain(self, generation: Path | None = None) -> None:
+        """Raise :class:`NotAKbError` if a part of the directory, or of a generation, is a link or no regular file."""
+        check_plain(*(self.path / name for name in _PARTS))
+        if generation is not None:
+            check_plain(generation, *(generation / name for name in ("lock", "manifest.json")))
+
     def exists(self) -> bool:
         """Return whether the directory has a live generation."""
         return (self.path / "CURRENT").is_file()
@@ -114,6 +123,7 @@ class KbDirectory:
         """Lock the live generation for reading. Retries if a build replaces and deletes it meanwhile."""
         for _ in range(_RETRIES):
             folder = self.generation(self.current())
+            self.check_plain(folder)
             try:
                 handle = (folder / "lock").open("rb")
             except FileNotFoundError:
@@ -162,7 +172,8 @@ class KbDirectory:
         manifest.generation = folder.name.removesuffix(_BUILDING)
         present = _files(folder)
         new = _fingerprints(folder, [name for name in present if not known.get(name)], progress)
-        manifest.files = {name: known.get(name) or new[name] for name in present}
+        # A file that was missing before is still missing.
+        manifest.files = {**known, **{name: known.get(name) or new[name] for name in present}}
         manifest.write(folder)
         systems.sync_tree(folder)
         final = folder.with_name(manifest.generation)
@@ -185,11 +196,10 @@ class KbDirectory:
 
     def _create_directory(self) -> list[Path]:
         """Create the directory, and return the folders created, innermost first. Raises for a folder of other files."""
-        ours = {"CURRENT", "CURRENT.new", "build.lock", "generations", "workspace", _PARTIAL}
         if self.path.exists() and not self.path.is_dir():
             raise NotAKbError(f"{self.path} is a file", "Use a new or empty directory")
         if self.path.exists() and not self.exists():
-            foreign = sorted(p.name for p in self.path.iterdir() if p.name not in ours | _FOREIGN)
+            foreign = sorted(p.name for p in self.path.iterdir() if p.name not in _FOREIGN.union(_PARTS))
             if foreign:
                 raise NotAKbError(f"{self.path} contains other files ({foreign[0]})", "Use a new or empty directory")
         created = [path for path in (self.path, *self.path.parents) if not path.exists()]
@@ -206,6 +216,7 @@ class KbDirectory:
 
     @contextlib.contextmanager
     def _build_lock(self, command: str) -> Iterator[None]:
+        self.check_plain()
         path = self.path / "build.lock"
         with path.open("a+", encoding="utf-8", newline="\n") as handle:
             if not systems.lock(handle, shared=False) or not systems.same_file(handle, path):
@@ -246,7 +257,7 @@ def now() -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
-def fingerprint(path: Path) -> dict[str, Any]:
+def fingerprint(path: Path) -> FileRecord:
     """Return size and SHA-256 of a file; raise :class:`KbError` if it cannot be read."""
     try:
         with path.open("rb") as handle:
@@ -254,6 +265,13 @@ def fingerprint(path: Path) -> dict[str, Any]:
             return {"bytes": os.fstat(handle.fileno()).st_size, "sha256": digest}
     except OSError as error:
         raise KbError(f"Cannot read {path}: {error.strerror}") from error
+
+
+def source_record(path: Path, *, update: bool = False) -> SourceRecord:
+    """Return the manifest's record of a source file, or of a file of an update."""
+    found = fingerprint(path)
+    record: SourceRecord = {"name": path.name, "bytes": found["bytes"], "sha256": found["sha256"]}
+    return {**record, "update": True} if update else record
 
 
 def tree_bytes(folder: Path) -> int:
@@ -276,11 +294,12 @@ def _remove_measured(path: Path) -> int:
 
 
 def _files(folder: Path) -> list[str]:
-    files = (p for p in folder.rglob("*") if p.is_file() and p.name not in VOLATILE | _FOREIGN)
+    """Return the files of a generation that have checksums, by path; links are files."""
+    files = (p for p in folder.rglob("*") if (p.is_symlink() or p.is_file()) and p.name not in VOLATILE | _FOREIGN)
     return sorted(p.relative_to(folder).as_posix() for p in files)
 
 
-def _fingerprints(folder: Path, names: Sequence[str], progress: Progress) -> dict[str, dict[str, Any]]:
+def _fingerprints(folder: Path, names: Sequence[str], progress: Progress) -> dict[str, FileRecord]:
     """Return size and SHA-256 of files of a folder; ``progress`` reports bytes."""
     total, done, found = sum((folder / name).stat().st_size for name in names), 0, {}
     for name in names:
@@ -297,7 +316,19 @@ def check_files(folder: Path, manifest: Manifest, progress: Progress = _no_progr
     ``progress`` reports the bytes read.
     """
     present = set(_files(folder))
-    problems = [f"{name} is missing" for name in manifest.files if name not in present]
+    links = sorted(name for name in present if (folder / name).is_symlink())
+    problems = [f"{name} is a link" for name in links]
+    problems += [f"{name} is missing" for name in manifest.files if name not in present]
     problems += [f"{name} is not in the manifest" for name in sorted(present - set(manifest.files))]
-    found = _fingerprints(folder, sorted(present & set(manifest.files)), progress)
-    return problems + [f"{name} differs from its checksum" for name in found if found[name] != manifest.files[name]]
+    known = sorted((present & set(manifest.files)).difference(links))
+    total, done = sum((folder / name).stat().st_size for name in known), 0
+    for name in known:
+        progress(done, total)
+        done += (folder / name).stat().st_size
+        try:
+            if fingerprint(folder / name) != manifest.files[name]:
+                problems.append(f"{name} differs from its checksum")
+        except KbError as error:
+            problems.append(error.message)
+    progress(total, total)
+    return problems

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, TypeVar
 
-from kbkit.errors import Command, KbError, NotAKbError
+from kbkit.directory.typed_json import from_json
+from kbkit.errors import BadInputError, Command, KbError, NotAKbError, check_unicode
 from kbkit.schema import Schema
+
+T = TypeVar("T")
 
 FORMAT = 3
 """Version of the directory format; incremented by every incompatible change."""
@@ -17,6 +21,44 @@ FORMAT = 3
 STORES = ("tables", "nodes", "adjacency", "triples", "text", "vectors")
 """The stores that an ingest builds by default."""
 ALL_STORES = (*STORES, "embeddings")
+
+
+class FileRecord(TypedDict):
+    """Size and checksum of a file."""
+
+    bytes: int
+    sha256: str
+
+
+class NamedFileRecord(FileRecord):
+    """A file that is not part of the KB."""
+
+    name: str
+
+
+class SourceRecord(NamedFileRecord, total=False):
+    """A source file; ``update`` is set for those of an update."""
+
+    update: bool
+
+
+class NamedRecipe(TypedDict):
+    """A recipe with its options."""
+
+    name: str
+    title: str
+    licence: str
+    options: dict[str, Any]
+
+
+class RecipeRecord(NamedRecipe, total=False):
+    """The recipe of a KB; ``symmetric`` are its symmetric relations, which may have no edges."""
+
+    symmetric: list[str]
+
+
+Setting = str | int | float | bool | None
+"""A value of a store's settings."""
 
 
 @dataclass
@@ -27,7 +69,7 @@ class StoreRecord:
     """Numbers of its rows, triples, documents or vectors, which ``kbkit check`` verifies."""
     seconds: float
     """Build time."""
-    settings: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Setting] = field(default_factory=dict)
     """Build settings: the analyzer; the embedder with its dimension and prefixes, and chunks; the method of graph
     embeddings."""
 
@@ -42,17 +84,17 @@ class Manifest:
     """Name of the generation and of its folder."""
     created: str
     """Time of the build, UTC, ISO 8601."""
-    recipe: dict[str, Any]
-    """The ``name``, ``title`` and ``licence`` of the recipe, its ``options``, and its ``symmetric`` relations."""
-    sources: list[dict[str, Any]]
-    """The source files: ``name``, ``bytes``, ``sha256``."""
-    report: dict[str, Any]
+    recipe: RecipeRecord
+    """The recipe."""
+    sources: list[SourceRecord]
+    """The source files."""
+    report: dict[str, int]
     """Numbers of merged, dropped and skipped rows, by reason."""
     versions: dict[str, str]
     """Versions of kbkit and of its engines."""
     stores: dict[str, StoreRecord] = field(default_factory=dict)
     """The stores that were built, by name."""
-    files: dict[str, dict[str, Any]] = field(default_factory=dict)
+    files: dict[str, FileRecord] = field(default_factory=dict)
     """The ``bytes`` and ``sha256`` of each file, by path in the generation."""
     format: int = FORMAT
     """Version of the directory format."""
@@ -62,6 +104,19 @@ class Manifest:
         if name not in self.stores:
             raise KbError(f"This KB has no store {name!r}", "Run ", Command(f"build KB {name}"), " to add it")
         return self.stores[name]
+
+    def settings(self, store: str, kind: type[T]) -> T:
+        """Return those build settings of a store that are fields of the dataclass ``kind``.
+
+        Raises :class:`NotAKbError` if one is missing or has another type.
+        """
+        recorded = self.store(store).settings
+        own = {f.name: recorded[f.name] for f in dataclasses.fields(kind) if f.name in recorded}  # type: ignore[arg-type]
+        try:
+            settings: T = from_json(kind, own, f"manifest.json, stores, {store}, settings")
+        except BadInputError as error:
+            raise NotAKbError(error.message, *_RESTORE) from None
+        return settings
 
     def write(self, folder: Path) -> None:
         """Write ``manifest.json`` into ``folder``."""
@@ -73,13 +128,31 @@ class Manifest:
         """Read ``manifest.json``; raise :class:`NotAKbError` if it is missing, invalid or has another format."""
         path = folder / "manifest.json"
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-            if data["format"] != FORMAT:
+            text = path.read_text(encoding="utf-8")
+            data = json.loads(text, parse_float=_number, parse_constant=_number)
+            found = data["format"] if isinstance(data, dict) and type(data.get("format")) is int else FORMAT
+            if found != FORMAT:
                 raise NotAKbError(
-                    f"{folder} has format {data['format']}, but this version of kbkit reads format {FORMAT}",
-                    f"{'Upgrade kbkit, or ingest' if data['format'] > FORMAT else 'Ingest'} the source again",
+                    f"{folder} has format {found}, but this version of kbkit reads format {FORMAT}",
+                    f"{'Upgrade kbkit, or ingest' if found > FORMAT else 'Ingest'} the source again",
                 )
-            stores = {name: StoreRecord(**record) for name, record in data["stores"].items()}
-            return Manifest(**{**data, "schema": Schema.from_json(data["schema"]), "stores": stores})
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise NotAKbError(f"Cannot read {path}: {error}", "Restore it, or ingest the source again") from error
+            if "\\u" in text:  # surrogates have no other form
+                check_unicode(json.dumps(data, ensure_ascii=False), "a text")
+            manifest: Manifest = from_json(Manifest, data, "the manifest")
+            if problem := manifest.schema.problem():
+                raise ValueError(problem)
+        except (OSError, ValueError, RecursionError, BadInputError) as error:
+            reason = error.message if isinstance(error, BadInputError) else getattr(error, "strerror", None) or error
+            raise NotAKbError(f"Cannot read {path}: {reason}", *_RESTORE) from error
+        return manifest
+
+
+_RESTORE = ("Restore it, or ingest the source again",)
+
+
+def _number(text: str) -> float:
+    """Read a finite number."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:20]} is not a finite number")
+    return value

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kbkit.directory import systems
+from kbkit.directory.damage import check_plain
 from kbkit.directory.files import write_files
 from kbkit.directory.generations import now
 from kbkit.errors import KbError, UnknownNameError
@@ -91,6 +92,7 @@ class Workspace:
         """Read a file at once, because another process may replace it at any time."""
         import polars as pl
 
+        check_plain(path)
         try:
             return pl.read_parquet(io.BytesIO(path.read_bytes())).select(
                 pl.col(name).cast(kind) for name, kind in _columns().items()
@@ -131,6 +133,7 @@ class Workspace:
     def _path(self, name: str) -> Path:
         path = self.sets_folder / f"{systems.file_name(name)}.parquet"
         former = self.sets_folder / f"{iri_escape(name)[:200]}.parquet"  # name in older versions
+        check_plain(path, former)
         return former if not path.exists() and former.is_file() else path
 
     def _write(self, frame: pl.DataFrame, path: Path) -> None:

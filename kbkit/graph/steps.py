@@ -207,8 +207,7 @@ def _rows(move: Move, csr: Csr, nodes: Ids) -> Rows:
     if csr.heads is not None and len(csr.heads) < len(nodes):
         place = np.minimum(np.searchsorted(nodes, csr.heads), len(nodes) - 1)
         row = np.flatnonzero(nodes[place] == csr.heads)
-        start = csr.offsets[row]
-        return Rows(move, csr, csr.heads[row], start, csr.offsets[row + 1] - start)
+        return Rows(move, csr, csr.heads[row], *csr.spans(row))
     if csr.heads is None:
         first, last = np.searchsorted(nodes, (csr.first, csr.first + len(csr.offsets) - 1))
         nodes = nodes[first:last]

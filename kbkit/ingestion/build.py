@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kbkit.directory import systems
-from kbkit.directory.generations import KbDirectory, fingerprint, link_tree, now
-from kbkit.directory.manifest import ALL_STORES, STORES, Manifest, StoreRecord
+from kbkit.directory.damage import check_sizes, check_tree
+from kbkit.directory.generations import KbDirectory, link_tree, now, source_record
+from kbkit.directory.manifest import ALL_STORES, STORES, Manifest, RecipeRecord, StoreRecord
 from kbkit.display.progress import Listener, Progress
 from kbkit.errors import BadInputError, Command, InterruptedBuildError, KbError, Option, UnknownNameError
 from kbkit.ingestion import archives, data_tables, sources
@@ -28,7 +29,7 @@ from kbkit.ingestion.generation import (
     staging_database,
     versions,
 )
-from kbkit.ingestion.recipe import Recipe
+from kbkit.ingestion.recipe import Identity, Recipe
 from kbkit.ingestion.staging import Report, stage
 from kbkit.readers import converter
 from kbkit.schema import Schema, literal, quote
@@ -60,7 +61,8 @@ S = TypeVar("S", TextSettings, VectorSettings, EmbeddingSettings)
 class Request:
     """A source to ingest, with settings. ``options`` and ``columns`` are the recipe's; ``named`` assigns single files.
 
-    ``stores`` are the stores to build in addition to the tables and the node directory.
+    ``identity`` replaces the recipe's name, title, licence and base. ``stores`` are the stores to build in addition to
+    the tables and the node directory.
     """
 
     source: str
@@ -68,6 +70,7 @@ class Request:
     options: Mapping[str, str] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
     named: Mapping[str, Path] = field(default_factory=dict)
+    identity: Identity = field(default_factory=Identity)
     embedder: str = "static"
     prefixes: Prefixes | None = None
     text: TextSettings = field(default_factory=TextSettings)
@@ -89,7 +92,7 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
         raise KbError(f"{out} is already a KB", *hint)
     check_analyzer(request.text.analyzer)
     stores = _stores_to_build(request.stores)
-    recipe = recipes.load(request.source)
+    recipe = request.identity.applied(recipes.load(request.source))
     options = recipes.settings(recipe, request.options)
     found = _find_files(recipe, request)
     embedder = embed.load(request.embedder, request.prefixes, download=True) if "vectors" in stores else None
@@ -104,7 +107,7 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
             def step() -> None:
                 progress.report("load", next(steps), _LOAD_STEPS)
 
-            def load() -> tuple[dict[str, Any], Schema, dict[str, int], Path | None]:
+            def load() -> tuple[dict[str, int], Schema, dict[str, int], Path | None]:
                 converted = _convert(recipe, local, options, directory.partial, progress)
                 report = _load(con, recipe, request, folder, local, options, converted, step)
                 schema = describe(con, recipe)
@@ -124,7 +127,7 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
             generation=folder.name,
             created=now(),
             recipe=_recipe_record(recipe, options),
-            sources=[{"name": p.name, **fingerprint(p)} for p in archives.sources(found)],
+            sources=[source_record(p) for p in archives.sources(found)],
             report=report,
             versions=versions(),
             stores={"tables": StoreRecord(counts, round(time.perf_counter() - started, 3))},
@@ -150,13 +153,13 @@ def dry_run(request: Request) -> Sequence[tuple[str, str]]:
     return converter(spec.converter).estimate(found[spec.name], options)
 
 
-def _recipe_record(recipe: Recipe, options: Mapping[str, Any]) -> dict[str, Any]:
+def _recipe_record(recipe: Recipe, options: Mapping[str, Any]) -> RecipeRecord:
     """Return the manifest's record of the recipe."""
     return {
         "name": recipe.name,
         "title": recipe.title,
         "licence": recipe.licence,
-        "options": options,
+        "options": dict(options),
         "symmetric": [name for name, spec in recipe.relations.items() if spec.symmetric],
     }
 
@@ -320,6 +323,8 @@ def rebuild(out: Path, store: str, change: Change | None = None, listener: Liste
     with one_line_errors(), directory.building(f"kbkit build {store}", replace=True) as folder:
         live = directory.generation(directory.current())  # under the lock, so that no other build interferes
         manifest = Manifest.read(live)
+        check_tree(live)
+        check_sizes(live, tables.FILE, manifest.files)
         known = recorded_settings(manifest)
         parts = (change.apply(known.text), change.apply(known.vectors), change.apply(known.embeddings))
         settings = StoreSettings(*parts)
@@ -348,7 +353,7 @@ def _model(change: Change, manifest: Manifest) -> embed.Embedder:
     """Return the embedder of a change, by default the one that made the vectors, with its recorded prefixes."""
     if "vectors" not in manifest.stores:
         return embed.load(change.embedder or "static", change.prefixes, download=True)
-    record = manifest.stores["vectors"].settings
-    if change.embedder is None or embed.same_model(change.embedder, record["embedder"]):
+    record = manifest.settings("vectors", embed.ModelRecord)
+    if change.embedder is None or embed.same_model(change.embedder, record.embedder):
         return embed.recorded(record, change.prefixes, name=change.embedder, download=True)
     return embed.load(change.embedder, change.prefixes, download=True)

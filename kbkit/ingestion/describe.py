@@ -25,6 +25,7 @@ def describe(con: Connection, recipe: Recipe) -> Schema:
     """
     types = _types(con, recipe)
     relations = _relations(con, recipe, [t.table for t in types])
+    candidates = _column(con, "candidate_types")
     return Schema(
         name=recipe.name,
         base=recipe.base,
@@ -33,7 +34,7 @@ def describe(con: Connection, recipe: Recipe) -> Schema:
         text_fields=_text_fields(con, recipe),
         rdf_source=bool(recipe.rdf_quads),
         name_weight=recipe.name_weight,
-        candidate_types=tuple(t.name for t in types if t.name in _column(con, "candidate_types")),
+        candidate_types=tuple(t.name for t in types if t.name in candidates),
         roles=recipe.roles,
         key_base=recipe.key_base,
         dialect=recipe.dialect,

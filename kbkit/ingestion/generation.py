@@ -73,12 +73,8 @@ class StoreSettings:
 
 def recorded_settings(manifest: Manifest) -> StoreSettings:
     """Return the settings that the stores were built with; defaults for a store that was not built."""
-    text, vectors, embeddings = (manifest.stores.get(name) for name in ("text", "vectors", "embeddings"))
-    return StoreSettings(
-        TextSettings.recorded(text.settings) if text else TextSettings(),
-        VectorSettings.recorded(vectors.settings) if vectors else VectorSettings(),
-        EmbeddingSettings.recorded(embeddings.settings) if embeddings else EmbeddingSettings(),
-    )
+    kinds = {"text": TextSettings, "vectors": VectorSettings, "embeddings": EmbeddingSettings}
+    return StoreSettings(**{n: manifest.settings(n, kind) for n, kind in kinds.items() if n in manifest.stores})
 
 
 def publish(directory: KbDirectory, folder: Path, manifest: Manifest, progress: Progress) -> Path:
@@ -254,9 +250,8 @@ class StoreBuilder:
             self._reporter("vectors"),
             self.known_vectors,
         )
-        prefixes = {"query_prefix": model.prefixes.query, "document_prefix": model.prefixes.document}
-        named = {"embedder": model.name, "dimension": model.dimension}
-        return StoreRecord(result, 0, {**named, **prefixes, **asdict(self.settings.vectors)})
+        record = embed.ModelRecord(model.name, model.dimension, model.prefixes.query, model.prefixes.document)
+        return StoreRecord(result, 0, {**asdict(record), **asdict(self.settings.vectors)})
 
     def _embeddings(self, source: tables.Tables) -> StoreRecord:
         from kbkit.stores import embedding_build, embeddings

@@ -13,13 +13,13 @@ import shutil
 import tomllib
 import urllib.parse
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from kbkit import assets
 from kbkit.assets.validation import validate
-from kbkit.errors import BadInputError, Command, Part, UnknownNameError
+from kbkit.errors import BadInputError, Command, KbError, Part, UnknownNameError
 from kbkit.schema import Role, iri_escape
 from kbkit.stores.data_tables import DATA_TABLES
 
@@ -156,6 +156,40 @@ class Recipe:
         return (self.folder / "load.sql").read_text(encoding="utf-8")
 
 
+_BASE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`\x00-\x20]*[/#:?=]")
+"""An absolute IRI that ends where a name can follow."""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What a user calls a KB, in place of the recipe's words: its name, title, licence and base of IRIs (empty: the
+    recipe's), and relations that are symmetric in this source.
+    """
+
+    name: str = ""
+    title: str = ""
+    licence: str = ""
+    base: str = ""
+    symmetric: tuple[str, ...] = ()
+
+    def applied(self, recipe: Recipe) -> Recipe:
+        """Return the recipe with this identity. Raises :class:`KbError` for a base that is no prefix of IRIs."""
+        if self.base and not _BASE.fullmatch(self.base):
+            raise KbError(f"Invalid base of IRIs: {self.base!r}", "Use an address such as https://example.org/zoo/")
+        changes: dict[str, Any] = {
+            name: value for name in ("name", "title", "licence", "base") if (value := getattr(self, name))
+        }
+        if self.name and not self.base and recipe.base == _base(recipe.name):
+            changes["base"] = _base(self.name)
+        both = {name: replace(recipe.relations.get(name, RelationSpec()), symmetric=True) for name in self.symmetric}
+        return replace(recipe, **changes, relations={**recipe.relations, **both})
+
+
+def _base(name: str) -> str:
+    """Return the default base of IRIs."""
+    return f"http://example.org/{iri_escape(name)}/"
+
+
 def names() -> list[str]:
     """Return the names of the recipes that ship with kbkit."""
     return sorted(p.parent.name for p in assets.folder("ingest").glob("*/recipe.toml"))
@@ -245,7 +279,7 @@ def _parse(data: dict[str, Any], folder: Path) -> Recipe:
     return Recipe(
         name=name,
         folder=folder,
-        base=data.pop("base", f"http://example.org/{iri_escape(name)}/"),
+        base=data.pop("base", _base(name)),
         files=tuple(_file(key, spec) for key, spec in data.pop("files").items()),
         downloads=_downloads(data.pop("downloads", [])),
         options={key: Option(**_frozen(spec)) for key, spec in data.pop("options", {}).items()},

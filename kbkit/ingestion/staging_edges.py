@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from kbkit.ingestion.recipe import Recipe
 from kbkit.schema import literal, quote
 from kbkit.stores.adjacency import Ids, distinct_pairs, relation_groups
-from kbkit.stores.arrays import GrowingArray
-from kbkit.stores.strings import mapped
+from kbkit.stores.arrays import GrowingArray, mapped
 
 if TYPE_CHECKING:
     import duckdb

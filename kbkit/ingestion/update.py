@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kbkit.directory.generations import KbDirectory, fingerprint, link_tree, now
+from kbkit.directory.damage import check_sizes, check_tree
+from kbkit.directory.generations import KbDirectory, link_tree, now, source_record
 from kbkit.directory.manifest import Manifest, StoreRecord
 from kbkit.display.progress import Listener, Progress
 from kbkit.errors import BadInputError, KbError, Option
@@ -79,6 +80,8 @@ def update(out: Path, delta: Delta, listener: Listener | None = None) -> Path:
     with one_line_errors(), directory.building("kbkit update", replace=True) as folder:
         live = directory.generation(directory.current())
         old = Manifest.read(live)
+        check_tree(live)
+        check_sizes(live, tables.FILE, old.files)
         if old.schema.rdf_source:
             raise KbError("Cannot update a KB that was built from RDF", "Change the source and ingest it again")
         progress.report("load")
@@ -91,7 +94,7 @@ def update(out: Path, delta: Delta, listener: Listener | None = None) -> Path:
             schema=schema,
             generation=folder.name,
             created=now(),
-            sources=[*old.sources, *({"name": p.name, **fingerprint(p), "update": True} for p in paths)],
+            sources=[*old.sources, *(source_record(p, update=True) for p in paths)],
             report=report.to_json(),
             versions={**old.versions, **versions()},
             stores={"tables": StoreRecord(counts, round(time.perf_counter() - started, 3))},
@@ -184,7 +187,7 @@ def _rebuild(folder: Path, live: Path, old: Manifest, manifest: Manifest, delta:
             stores.remove(name)
     embedder, known = None, None
     if "vectors" in stores:
-        embedder, known = embed.recorded(old.stores["vectors"].settings, download=True), live / "vectors"
+        embedder, known = embed.recorded(old.settings("vectors", embed.ModelRecord), download=True), live / "vectors"
     StoreBuilder(folder, manifest, None, embedder, recorded_settings(old), progress, known).run(stores)
 
 

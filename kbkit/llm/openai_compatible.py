@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import re
 import threading
 import time
@@ -18,7 +17,7 @@ from typing import Any, NoReturn
 
 from kbkit.errors import KbError, MissingExtraError, Option, Part, QueryTimeoutError
 from kbkit.llm.client import Reply, Request, Tool, Usage
-from kbkit.stores import endpoint
+from kbkit.stores import endpoint, threads
 
 TIMEOUT = 120.0
 RETRIES = 5
@@ -52,7 +51,7 @@ class OpenAIModel:
         self.name = model
         self.url = url
         self.timeout, self.retries = timeout, retries
-        self._key = _key()
+        self._key = endpoint.api_key()
         self._refused: frozenset[str] = frozenset()
         self._guard = threading.Lock()
         self._opened: Any = None
@@ -147,8 +146,6 @@ class OpenAIModel:
             details = f": {self._clean(json.dumps(error, ensure_ascii=False))}" if error else ""
             raise KbError(f"No choices in the answer of {self}{details}", _CHECK_URL) from None
         text = text.encode("utf-8", "replace").decode()  # replaces unpaired surrogates, which no file can store
-        if self._key:  # must not be stored
-            text = text.replace(self._key, "...")
         return Reply(text, _usage(found.get("usage")), choice.get("finish_reason") == "length")
 
     def _fail(self, error: Any) -> NoReturn:
@@ -180,17 +177,8 @@ class OpenAIModel:
         return ()
 
     def _clean(self, text: str) -> str:
-        """Shorten text to one line, without the key, which some servers repeat."""
-        return " ".join((text.replace(self._key, "...") if self._key else text).split())[:200]
-
-
-def _key() -> str:
-    """Return the key in the environment (empty: none)."""
-    variables = endpoint.KEY_VARIABLES
-    key = next((os.environ[name].strip() for name in variables if os.environ.get(name, "").strip()), "")
-    if not (key.isascii() and (key.isprintable() or not key)):
-        raise KbError(f"Invalid API key in {' or '.join(variables)}", "It must be printable ASCII")
-    return key
+        """Shorten text to one line, without the key."""
+        return endpoint.masked(text, self._key)[:200]
 
 
 def _library() -> Any:
@@ -210,11 +198,21 @@ def _bounded() -> Any:
     class Bounded(base):  # type: ignore[misc]
         def __init__(self, seconds: float, too_long: Any) -> None:
             super().__init__(follow_redirects=False, timeout=seconds)
-            self.seconds, self.too_long = seconds, too_long
+            self.whole, self.too_long = 1.1 * seconds, too_long
 
         def send(self, request: Any, **options: Any) -> Any:
-            """Read the answer up to the limits; the library's own timeout applies to each part of it."""
-            limit = time.monotonic() + self.seconds
+            """Read the answer up to the limits.
+
+            The library's own timeout applies to each part of an answer. It is reached first if a server sends nothing,
+            which the library tries again; an answer that is sent too slowly is not requested again.
+            """
+            try:
+                return threads.run(lambda: self._whole(request, options), None, self.whole)
+            except threads.Expired:
+                raise library.APITimeoutError(request=request) from None
+
+        def _whole(self, request: Any, options: dict[str, Any]) -> Any:
+            limit = time.monotonic() + self.whole
             response = super().send(request, **{**options, "stream": True})
             body = bytearray()
             try:
@@ -223,7 +221,7 @@ def _bounded() -> Any:
                     if len(body) > _MAX_BYTES:
                         raise self.too_long()
                     if time.monotonic() > limit:
-                        raise library.APITimeoutError(request=request)
+                        raise threads.Expired
             finally:
                 response.close()
             encoding = ("content-encoding", "content-length", "transfer-encoding")  # no longer apply

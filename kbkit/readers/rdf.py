@@ -11,13 +11,14 @@ import itertools
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyoxigraph as ox
 
 from kbkit.errors import BadInputError
+from kbkit.readers.nesting import LIMIT, Shallow, TooDeepError
 
 SCHEMA = pa.schema([("file", pa.int32()), *((name, pa.string()) for name in ("s", "p", "o", "g"))])
 """``s``, ``p``, ``o``, ``g`` are terms in N-Quads syntax (``<iri>``, ``_:label``, ``"text"@en``), ``g`` empty for the
@@ -56,9 +57,14 @@ def _batches(paths: Sequence[Path]) -> Iterator[pa.RecordBatch]:
     for number, path in enumerate(paths):
         with _open(path) as handle:
             try:
-                quads = iter(ox.parse(input=handle, format=_format(path), base_iri=BASE))
+                shallow = cast("IO[bytes]", Shallow(handle, _format(path)))
+                quads = iter(ox.parse(input=shallow, format=_format(path), base_iri=BASE))
                 while chunk := ox.serialize(itertools.islice(quads, _CHUNK), format=ox.RdfFormat.N_QUADS):
                     yield _split(chunk, number, path)
+            except TooDeepError:
+                raise BadInputError(
+                    f"{path} is nested deeper than {LIMIT} levels", "Convert it to N-Triples, which is not nested"
+                ) from None
             except SyntaxError as error:
                 where = f"{path}, line {error.lineno}" if error.lineno else str(path)
                 raise BadInputError(f"{where}: {' '.join(error.msg.split())}", "Fix or remove that line") from None

@@ -16,9 +16,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import cached_property
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from kbkit.directory.damage import check_plain, check_sizes, reading
 from kbkit.directory.generations import KbDirectory
 from kbkit.directory.manifest import Manifest
 from kbkit.errors import Command, KbError, Option
@@ -26,6 +28,7 @@ from kbkit.schema import Schema
 
 if TYPE_CHECKING:
     from kbkit.directory.workspace import Workspace
+    from kbkit.stores import embedders
     from kbkit.stores.adjacency import Adjacency
     from kbkit.stores.embedders import Embedder
     from kbkit.stores.embeddings import Embeddings
@@ -101,7 +104,7 @@ class Stores:
         """The DuckDB store."""
         from kbkit.stores import tables
 
-        return self._opened(tables.Tables(self.folder / tables.FILE, sets=self.workspace.frame))
+        return self._opened(tables.FILE, lambda path: tables.Tables(path, sets=self.workspace.frame))
 
     @cached_property
     def nodes(self) -> Nodes:
@@ -109,7 +112,7 @@ class Stores:
         from kbkit.stores import node_directory, nodes
 
         self.manifest.store("nodes")
-        return self._opened(nodes.Nodes(self.folder / node_directory.FOLDER, self.schema, lambda: self.tables))
+        return self._opened(node_directory.FOLDER, lambda path: nodes.Nodes(path, self.schema, lambda: self.tables))
 
     @cached_property
     def adjacency(self) -> Adjacency:
@@ -117,9 +120,8 @@ class Stores:
         from kbkit.stores import adjacency
 
         self.manifest.store("adjacency")
-        return self._opened(
-            adjacency.Adjacency(self.folder / adjacency.FOLDER, [r.name for r in self.schema.relations])
-        )
+        relations = [r.name for r in self.schema.relations]
+        return self._opened(adjacency.FOLDER, lambda path: adjacency.Adjacency(path, relations, self.schema.nodes))
 
     @cached_property
     def triples(self) -> Triples:
@@ -127,15 +129,15 @@ class Stores:
         from kbkit.stores import triples
 
         self.manifest.store("triples")
-        return self._opened(triples.Triples(self.folder / triples.FOLDER, self.schema.prefixes()))
+        return self._opened(triples.FOLDER, lambda path: triples.Triples(path, self.schema.prefixes()))
 
     @cached_property
     def text(self) -> Text:
         """The Tantivy index."""
         from kbkit.stores import text
 
-        settings = text.TextSettings.recorded(self.manifest.store("text").settings)
-        return self._opened(text.Text(self.folder / text.FOLDER, self.schema, settings))
+        settings = self.manifest.settings("text", text.TextSettings)
+        return self._opened(text.FOLDER, lambda path: text.Text(path, self.schema, settings))
 
     @cached_property
     def vectors(self) -> Vectors:
@@ -143,7 +145,7 @@ class Stores:
         from kbkit.stores import vectors
 
         self.manifest.store("vectors")
-        return self._opened(vectors.Vectors(self.folder / vectors.FOLDER))
+        return self._opened(vectors.FOLDER, vectors.Vectors)
 
     @cached_property
     def embeddings(self) -> Embeddings:
@@ -151,14 +153,14 @@ class Stores:
         from kbkit.stores import embeddings
 
         self.manifest.store("embeddings")
-        return self._opened(embeddings.Embeddings(self.folder / embeddings.FOLDER))
+        return self._opened(embeddings.FOLDER, embeddings.Embeddings)
 
     @cached_property
     def embedder(self) -> Embedder:
         """The model that computed the vectors."""
         from kbkit.stores import embedders
 
-        return self._checked(embedders.recorded(self.manifest.store("vectors").settings))
+        return self._checked(embedders.recorded(self._model))
 
     def use_embedder(self, name: str) -> None:
         """Use the recorded model under another name, such as a new endpoint.
@@ -167,17 +169,23 @@ class Stores:
         """
         from kbkit.stores import embedders
 
-        settings = self.manifest.store("vectors").settings
-        if not embedders.same_model(name, settings["embedder"]):
+        model = self._model
+        if not embedders.same_model(name, model.embedder):
             raise KbError(
-                f"The vectors of this KB were built with {settings['embedder']}, not with {name}",
+                f"The vectors of this KB were built with {model.embedder}, not with {name}",
                 *("Run ", Command("build KB vectors"), " with ", Option("embedder", name), " to rebuild them"),
             )
         if name != getattr(self.__dict__.get("embedder"), "name", ""):
-            self.__dict__["embedder"] = self._checked(embedders.recorded(settings, name=name))
+            self.__dict__["embedder"] = self._checked(embedders.recorded(model, name=name))
+
+    @property
+    def _model(self) -> embedders.ModelRecord:
+        from kbkit.stores import embedders
+
+        return self.manifest.settings("vectors", embedders.ModelRecord)
 
     def _checked(self, model: Embedder) -> Embedder:
-        dimension = self.manifest.store("vectors").settings["dimension"]
+        dimension = self._model.dimension
         if model.dimension != dimension:
             raise KbError(
                 f"Embedder {model.name} returns {model.dimension} dimensions, but the KB was built with {dimension}",
@@ -190,8 +198,14 @@ class Stores:
         """The user's saved sets."""
         from kbkit.directory.workspace import Workspace
 
-        return Workspace(self.directory.path / "workspace")
+        folder = self.directory.path / "workspace"
+        check_plain(folder, *folder.glob("*"))
+        return Workspace(folder)
 
-    def _opened(self, store: T) -> T:
+    def _opened(self, name: str, open_store: Callable[[Path], T]) -> T:
+        """Open a store, by its file or folder, if its files are those that the manifest lists."""
+        check_sizes(self.folder, name, self.manifest.files)
+        with reading(name.partition(".")[0], self.folder / name):
+            store = open_store(self.folder / name)
         self._open.append(store)
         return store

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.errors import Command, KbError
-from kbkit.stores.arrays import GrowingArray, distinct, expand_ranges
+from kbkit.directory.damage import damaged, reading
+from kbkit.stores.arrays import GrowingArray, distinct, expand_ranges, mapped
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,13 +54,16 @@ class Csr:
     """The distinct neighbours of each node under one relation, in one direction.
 
     ``offsets`` are ``rows + 1`` positions in ``targets``. Row ``i`` is the node ``first + i`` in a dense block
-    (``heads`` is None), and ``heads[i]`` in a sparse one.
+    (``heads`` is None), and ``heads[i]`` in a sparse one. ``nodes`` is the number of nodes of the KB, which targets in
+    a damaged file of ``folder`` may exceed.
     """
 
     first: int
     heads: Ids | None
     offsets: NDArray[np.int64]
     targets: Ids
+    nodes: int = 2**31 - 1
+    folder: Path = Path(FOLDER)
 
     def neighbors(self, node: int) -> Ids:
         """Return the sorted neighbours of ``node``, a view into the file."""
@@ -90,24 +93,34 @@ class Csr:
         if self.heads is None:
             row = nodes - self.first
             if row.min() >= 0 and row.max() < rows:
-                start = self.offsets[row]
-                return start, self.offsets[row + 1] - start
+                return self.spans(row)
             known = (row >= 0) & (row < rows)
         else:
             row = np.searchsorted(self.heads, nodes).astype(np.int32)
             known = row < rows
             known[known] = self.heads[row[known]] == nodes[known]
         start, count = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.int64)
-        start[known] = self.offsets[row[known]]
-        count[known] = self.offsets[row[known] + 1] - start[known]
+        start[known], count[known] = self.spans(row[known])
+        return start, count
+
+    def spans(self, rows: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return start and number of the neighbours of rows, by their positions."""
+        start, end = self.offsets[rows], self.offsets[rows + 1]
+        count = end - start
+        if len(rows) and not (start.min() >= 0 and count.min() >= 0 and end.max() <= len(self.targets)):
+            raise damaged(self.folder, "an offset lies outside the neighbours", FOLDER)
         return start, count
 
     def expand(self, start: NDArray[np.int64], count: NDArray[np.int64]) -> Ids:
         """Return the neighbours at :meth:`ranges`, concatenated, with duplicates."""
         if len(start) <= 24:  # for few nodes, slices are cheaper than an index
             parts = [self.targets[s : s + n] for s, n in zip(start.tolist(), count.tolist(), strict=True)]
-            return np.concatenate(parts) if parts else _EMPTY
-        return self.targets[expand_ranges(start, count)]
+            found = np.concatenate(parts) if parts else _EMPTY
+        else:
+            found = self.targets[expand_ranges(start, count)]
+        if len(found) and found.view(np.uint32).max() >= self.nodes:  # a negative one is a large one
+            raise damaged(self.folder, "a neighbour does not exist", FOLDER)
+        return found
 
 
 @dataclass(frozen=True)
@@ -132,6 +145,8 @@ class Heavy:
         nodes = (rows + csr.first).astype(np.int32) if csr.heads is None else csr.heads[rows]
         low = int(csr.targets.min()) if len(csr.targets) else 0
         span = int(csr.targets.max()) - low + 1 if len(csr.targets) else 1
+        if low < 0 or low + span > csr.nodes:
+            raise damaged(csr.folder, "a neighbour does not exist", FOLDER)
         words = [np.zeros(span, np.uint64) for _ in range(-(-len(nodes) // 64))]
         for number, row in enumerate(rows.tolist()):  # at most `limit` iterations
             near = csr.targets[csr.offsets[row] : csr.offsets[row + 1]] - low
@@ -205,19 +220,33 @@ class Heavy:
 class Adjacency:
     """A generation's adjacency arrays, memory-mapped; forward and backward for each relation."""
 
-    def __init__(self, folder: Path, relations: Sequence[str]) -> None:
-        try:
-            # Plain arrays over the mapped files: slices of numpy's memmap class cost ten times as much.
+    def __init__(self, folder: Path, relations: Sequence[str], nodes: int = 2**31 - 1) -> None:
+        with reading(FOLDER, folder):
+            kinds = {"index": _BLOCK, "heads": np.int32, "offsets": np.int64, "targets": np.int32}
             self._index, self._heads, self._offsets, self._targets = (
-                np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r"))
-                for name in ("index", "heads", "offsets", "targets")
+                mapped(folder / f"{name}.npy", kind) for name, kind in kinds.items()
             )
-        except (OSError, ValueError) as error:
-            raise KbError(f"Cannot open {folder}: {error}", "Run ", Command("check KB"), " for details") from error
+            self._check_index(len(relations))
+        self._folder, self._nodes = folder, nodes
         self._position = {name: i for i, name in enumerate(relations)}
         self._blocks: dict[int, Csr] = {}
         self._heavy: dict[tuple[str, bool], Heavy] = {}
         self._guard = threading.Lock()
+
+    def _check_index(self, relations: int) -> None:
+        """Raise :class:`ValueError` if a block lies outside its file."""
+        index, files = self._index, {"heads": self._heads, "offsets": self._offsets, "targets": self._targets}
+        lengths = {
+            "heads": np.where(index["dense"], 0, index["rows"]),
+            "offsets": index["rows"].astype(np.int64) + 1,
+            "targets": index["pairs"],
+        }
+        outside = (
+            (length < 0) | (index[name] < 0) | (index[name] > len(files[name]) - length)
+            for name, length in lengths.items()
+        )
+        if len(index) != 2 * relations or np.logical_or.reduce([*outside]).any():
+            raise ValueError("index.npy does not belong to the other files")
 
     def forward(self, relation: str) -> Csr:
         """Return the tails of each head."""
@@ -260,6 +289,8 @@ class Adjacency:
             heads=None if block["dense"] else self._heads[heads : heads + rows],
             offsets=self._offsets[offsets : offsets + rows + 1],
             targets=self._targets[targets : targets + int(block["pairs"])],
+            nodes=self._nodes,
+            folder=self._folder,
         )
         return self._blocks[number]
 

@@ -78,6 +78,17 @@ def expand_ranges(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArr
     return positions
 
 
+def mapped(path: Path, kind: Any = None, dimensions: int = 1) -> NDArray[Any]:
+    """Map a ``.npy`` file, as a plain array: slices of numpy's memmap class cost ten times as much.
+
+    Raises :class:`ValueError` if it is not an array of type ``kind`` (None: any) with these ``dimensions``.
+    """
+    array = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    if kind is not None and (array.dtype != np.dtype(kind) or array.ndim != dimensions):
+        raise ValueError(f"{path.name} has type {array.dtype} and {array.ndim} dimensions")
+    return array
+
+
 class GrowingArray:
     """A ``.npy`` file that grows by rows; the header is written last, into space reserved for it.
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from kbkit.directory.damage import reading
 from kbkit.directory.generations import check_files
-from kbkit.errors import KbError
+from kbkit.errors import DamagedError, KbError
 from kbkit.stores.sparql_text import string_literal
 
 if TYPE_CHECKING:
@@ -39,13 +40,15 @@ def check(stores: Stores, progress: Progress | None = None) -> list[tuple[str, s
     for number, name in enumerate(present):
         report("stores", number, len(present))
         try:
-            result.append((name, _joined(steps[name](stores))))
+            with reading(name, stores.folder / name):
+                problem = _joined(steps[name](stores))
         except KbError as error:
-            result.append((name, str(error)))
-        except Exception as error:  # noqa: BLE001 - engines raise various errors for damaged files
-            result.append((name, f"cannot be read: {' '.join(str(error).split())[:200]}"))
+            problem = error.message if isinstance(error, DamagedError) else str(error)
+        except Exception as error:  # noqa: BLE001 - a bug in one check does not hide what the others find
+            problem = f"cannot be checked: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        result.append((name, problem))
     report("stores", len(present), len(present))
-    return result
+    return [(what, problem.encode("utf-8", "backslashreplace").decode()) for what, problem in result]
 
 
 def _tables(stores: Stores) -> list[str]:
@@ -121,7 +124,7 @@ def _text(stores: Stores) -> list[str]:
 
 
 def _vectors(stores: Stores) -> list[str]:
-    shape = (stores.schema.nodes, stores.manifest.stores["vectors"].settings["dimension"])
+    shape = (stores.schema.nodes, stores.manifest.stores["vectors"].settings.get("dimension"))
     expected = {"matrix": shape, "LanceDB rows": stores.schema.nodes}
     problems = _recorded(stores, "vectors", {"vectors": stores.vectors.rows(), "chunks": len(stores.vectors.chunks)})
     if len(stores.vectors.chunk_nodes) != len(stores.vectors.chunks):

@@ -13,7 +13,7 @@ import functools
 import logging
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -317,21 +317,31 @@ def load(
     raise UnknownNameError("embedder", name, KINDS)
 
 
+@dataclass(frozen=True)
+class ModelRecord:
+    """The model of a manifest's record of the vectors."""
+
+    embedder: str
+    dimension: int
+    query_prefix: str | None
+    document_prefix: str | None
+
+
 def recorded(
-    record: Mapping[str, Any], prefixes: Prefixes | None = None, *, name: str | None = None, download: bool = False
+    record: ModelRecord, prefixes: Prefixes | None = None, *, name: str | None = None, download: bool = False
 ) -> Embedder:
     """Return the embedder of a manifest's record of the vectors; ``prefixes`` replace the recorded ones.
 
     ``name`` is what the user calls the same model, such as ``openai:MODEL@URL`` at another address. Raises
     :class:`KbError` for a recorded address that the user never named: the KB may be a stranger's.
     """
-    own = Prefixes(record["query_prefix"], record["document_prefix"])
+    own = Prefixes(record.query_prefix, record.document_prefix)
     chosen = (prefixes or Prefixes()).over(own)
-    model = str(record["embedder"])
+    model = record.embedder
     if name is None and model.startswith("openai:") and not endpoints.is_known(url := model.rpartition("@")[2]):
         hint = ("If you trust it, use ", Option("embedder", model), " once: kbkit remembers the address for you")
         raise KbError(f"This KB would send queries to {url}, an address that you have not used yet", *hint)
-    return load(name or model, chosen, dimension=record["dimension"], download=download)
+    return load(name or model, chosen, dimension=record.dimension, download=download)
 
 
 def same_model(name: str, other: str) -> bool:

@@ -12,8 +12,8 @@ under the Degree-Corrected Stochastic Blockmodel, NIPS 2013).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,11 +50,6 @@ class EmbeddingSettings:
     dimension: int = 64
     seed: int = 0
     epochs: int = 20
-
-    @staticmethod
-    def recorded(record: Mapping[str, Any]) -> EmbeddingSettings:
-        """Return the settings from a manifest's record of the store."""
-        return EmbeddingSettings(**{f.name: record[f.name] for f in fields(EmbeddingSettings)})
 
     def __post_init__(self) -> None:
         kind, _, model = self.method.partition(":")

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.errors import Command, KbError
-from kbkit.stores.arrays import Within
+from kbkit.directory.damage import reading
+from kbkit.stores.arrays import Within, mapped
 
 FOLDER = "embeddings"
 MATRIX = "matrix.npy"
@@ -27,10 +27,8 @@ class Embeddings:
     """A generation's graph embeddings, memory-mapped."""
 
     def __init__(self, folder: Path) -> None:
-        try:
-            self.matrix: NDArray[np.float32] = np.asarray(np.load(folder / MATRIX, mmap_mode="r"))
-        except (OSError, ValueError, EOFError) as error:
-            raise KbError(f"Cannot open {folder}: {error}", "Run ", Command("check KB"), " for details") from error
+        with reading(FOLDER, folder):
+            self.matrix: NDArray[np.float32] = mapped(folder / MATRIX, np.float32, 2)
 
     def close(self) -> None:
         """Release the file."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import time
 import urllib.error
 import urllib.parse
@@ -13,12 +14,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from kbkit.errors import KbError, QueryTimeoutError
+from kbkit.stores import threads
 
 KEY_VARIABLES = ("KBKIT_API_KEY", "OPENAI_API_KEY")
 """Environment variables with the API key, in order of priority; the key is never stored."""
 
 _TIMEOUT = 120
 _MAX_BYTES = 1 << 30
+_SHORTEST_KEY = 8
+"""Characters of a key that is masked: a shorter one is no secret, but part of many words."""
 _CHUNK = 1 << 16
 
 
@@ -54,13 +58,26 @@ def check(url: str, hint: str = "For example http://localhost:8080/v1", password
         raise KbError(f"Invalid address of an endpoint: {url!r}", hint)
 
 
+def api_key() -> str:
+    """Return the key in the environment (empty: none). Raises :class:`KbError` if no header can have it."""
+    key = next((os.environ[name].strip() for name in KEY_VARIABLES if os.environ.get(name, "").strip()), "")
+    if not (key.isascii() and (key.isprintable() or not key)):
+        raise KbError(f"Invalid API key in {' or '.join(KEY_VARIABLES)}", "It must be printable ASCII")
+    return key
+
+
+def masked(text: str, key: str) -> str:
+    """Return a message on one line, without the whole key, which some servers repeat."""
+    if len(key) >= _SHORTEST_KEY:
+        spelled = "|".join(re.escape(form) for form in {key, urllib.parse.quote(key, safe="")})
+        text = re.sub(rf"(?<![\w-])(?:{spelled})(?![\w-])", "...", text)
+    return " ".join(text.split())
+
+
 def post(url: str, body: dict[str, Any]) -> Any:
     """POST ``body`` as JSON and return the JSON response. Raises :class:`KbError`; follows no redirects."""
     headers = {"Content-Type": "application/json"}
-    key = next((os.environ[name].strip() for name in KEY_VARIABLES if os.environ.get(name, "").strip()), "")
-    if key:
-        if not (key.isascii() and key.isprintable()):
-            raise KbError(f"Invalid API key in {' or '.join(KEY_VARIABLES)}", "It must be printable ASCII")
+    if key := api_key():
         headers["Authorization"] = f"Bearer {key}"
     text, _ = send(url, json.dumps(body).encode(), headers, _TIMEOUT, f"Set {KEY_VARIABLES[0]} to the API key", _OPENAI)
     try:
@@ -85,31 +102,43 @@ def send(
     ``timeout`` (seconds, None: no limit) is for the entire response. ``unauthorized`` and ``too_long`` are hints for
     status 401 or 403, and for a response of more than 1 GiB. Raises :class:`QueryTimeoutError` or :class:`KbError`.
     """
+    request = urllib.request.Request(url, body, dict(headers))  # noqa: S310 - see check
     try:
-        request = urllib.request.Request(url, body, dict(headers))  # noqa: S310 - see check
-        limit = None if timeout is None else time.monotonic() + timeout
+        return threads.run(lambda: _exchange(request, timeout, unauthorized, too_long), None, timeout)
+    except threads.Expired:
+        raise QueryTimeoutError(f"{url} did not respond within {timeout:g} s") from None
+
+
+def _exchange(
+    request: urllib.request.Request, timeout: float | None, unauthorized: str, too_long: str
+) -> tuple[bytes, str]:
+    """Send a request. A request that was abandoned ends with the next part of its response."""
+    limit = None if timeout is None else time.monotonic() + timeout
+    url, key = request.full_url, request.get_header("Authorization", "").removeprefix("Bearer ")
+    try:
         with _OPENER.open(request, timeout=timeout) as response:
             return _read(response, limit, url, too_long), response.headers.get_content_type()
     except urllib.error.HTTPError as error:
-        details = _error_text(error)
+        details = masked(f"{error.code} {error.reason}: {_error_text(error)}", key)[:240].removesuffix(":")
         hint = unauthorized if error.code in (401, 403) else ""
         if 300 <= error.code < 400 and (location := error.headers.get("Location")):
-            hint = f"It redirects to {ascii(location)[1:-1][:200]}; use that address if you trust it"
-        raise KbError(f"{url} returned {error.code} {error.reason}{': ' + details if details else ''}", hint) from None
+            hint = f"It redirects to {ascii(masked(location, key))[1:-1][:200]}; use that address if you trust it"
+        raise KbError(f"{url} returned {details}", hint) from None
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", None) or str(error) or type(error).__name__
         if isinstance(error, TimeoutError) or isinstance(reason, TimeoutError):
-            raise QueryTimeoutError(f"{url} did not respond within {timeout:g} s") from None
-        raise KbError(f"Cannot reach {url}: {reason}", "Check that the server is running") from None
+            raise threads.Expired from None
+        raise KbError(
+            f"Cannot reach {url}: {masked(str(reason), key)[:200]}", "Check that the server is running"
+        ) from None
 
 
 def _error_text(error: urllib.error.HTTPError) -> str:
-    """Return the beginning of an error's page on one line."""
+    """Return the beginning of an error's page."""
     try:
-        text = error.read(2000).decode("utf-8", "replace")
+        return error.read(2000).decode("utf-8", "replace").strip()
     except (OSError, http.client.HTTPException):
         return ""
-    return " ".join(text.split())[:200]
 
 
 def _read(response: http.client.HTTPResponse, limit: float | None, url: str, too_long: str) -> bytes:

@@ -12,8 +12,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.stores.arrays import expand_ranges
-from kbkit.stores.strings import damaged, mapped
+from kbkit.directory.damage import damaged
+from kbkit.stores.arrays import expand_ranges, mapped
 
 Ids = NDArray[np.int32]
 

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.errors import Command, KbError
+from kbkit.directory.damage import damaged, reading
 from kbkit.schema import Schema
-from kbkit.stores.arrays import Mask, distinct, is_in
+from kbkit.stores.arrays import Mask, distinct, is_in, mapped
 from kbkit.stores.hash_index import HashIndex
-from kbkit.stores.strings import Strings, damaged, mapped
+from kbkit.stores.strings import Strings
 
 if TYPE_CHECKING:
     import polars as pl
@@ -70,7 +70,7 @@ class NodeDirectory:
 
     def __init__(self, folder: Path, schema: Schema) -> None:
         self._schema = schema
-        try:
+        with reading(FOLDER, folder):
             self.keys, self.names, self.alias_names = (Strings(folder, name) for name in ("keys", "names", "aliases"))
             self.key_index, self.name_index = (HashIndex(folder, name) for name in ("keys", "names"))
             self.alias_nodes, self.key_order, self.name_order, self._secondary, self._secondary_offsets = (
@@ -79,8 +79,6 @@ class NodeDirectory:
             )
             self.count = len(self.keys)
             self._check_sizes()
-        except (OSError, ValueError, EOFError) as error:
-            raise KbError(f"Cannot open {folder}: {error}", "Run ", Command("check KB"), " for details") from error
         self._folder = folder
         self._secondary_of: dict[str, Ids] = {}
         self._without_arrow = _ROWS_WITHOUT_ARROW
@@ -100,6 +98,13 @@ class NodeDirectory:
         for name, (found, expected) in sizes.items():
             if found != expected:
                 raise ValueError(f"{name} has {found:,} entries instead of {expected:,}")
+        following = 0
+        for t in self._schema.primary_types:
+            if t.first != following:
+                raise ValueError(f"the ids of type {t.name} start at {following:,} instead of {t.first:,}")
+            following += t.count
+        if following != self.count:
+            raise ValueError(f"it has {self.count:,} nodes instead of {following:,}")
         offsets = self._secondary_offsets
         if offsets[0] != 0 or offsets[-1] != len(self._secondary) or (np.diff(offsets) < 0).any():
             raise ValueError("secondary_offsets.npy and secondary.npy do not belong together")

@@ -17,7 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from kbkit.errors import Option, QueryError, QueryTimeoutError
+from kbkit.directory.damage import damaged
+from kbkit.errors import Command, Option, QueryError, QueryTimeoutError
 from kbkit.stores.sparql_formats import ALL, GRAPH, SOLUTIONS, Format, Formats
 from kbkit.stores.sparql_text import is_update
 from kbkit.stores.threads import Expired, run
@@ -34,7 +35,8 @@ Graphs = tuple[Sequence[str] | None, Sequence[str] | None]
 class Pool:
     """Up to ``MOST`` processes that read one store; further queries wait for a free one."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, store: str) -> None:
+        self.folder, self.store = folder, store
         # By path and with -P, so that the current folder is not searched for modules.
         script = Path(__file__).with_name("sparql_worker.py")
         self._command = [sys.executable, "-P", str(script), str(folder)]
@@ -110,7 +112,11 @@ _Frames = list[tuple[str, bytes]]
 
 
 class _RejectedError(Exception):
-    """The engine rejected the query."""
+    """The engine rejected the query, or found ``damage`` in its files."""
+
+    def __init__(self, message: str, *, damage: bool) -> None:
+        super().__init__(message)
+        self.damage = damage
 
 
 class WrongFormatError(QueryError):
@@ -234,6 +240,8 @@ class Results:
             ) from None
         except _RejectedError as error:
             self._done()
+            if error.damage:
+                raise damaged(self._pool.folder, str(error), self._pool.store) from None
             if is_update(self._text):
                 raise QueryError(
                     "Updates are not allowed: a KB is read-only", "Change the source and ingest it again"
@@ -243,8 +251,9 @@ class Results:
         except (EOFError, OSError, ValueError) as error:
             if self._closed:
                 raise QueryError("The query was cancelled") from error
-            hint = "It may have run out of memory, or the query is nested too deeply"
-            raise QueryError("The SPARQL process ended unexpectedly", hint) from error
+            memory = "It may have run out of memory, the query may be nested too deeply, or "
+            hint = (memory, Command("check KB"), " finds a damaged file")
+            raise QueryError("The SPARQL process ended unexpectedly", *hint) from error
         finally:
             if self._left is not None:
                 self._left = max(1e-3, self._left - (time.monotonic() - started))
@@ -263,8 +272,8 @@ def _frame(worker: subprocess.Popen[bytes]) -> tuple[str, bytes]:
     body = worker.stdout.read(length)
     if len(body) < length:
         raise EOFError
-    if tag == "error":
-        raise _RejectedError(" ".join(body.decode().split()))
+    if tag in ("error", "damaged"):
+        raise _RejectedError(" ".join(body.decode().split()), damage=tag == "damaged")
     return tag, body
 
 

@@ -3,7 +3,7 @@
 A request is its length (8 bytes, little-endian) and JSON: the arguments of :func:`answer`. A response, on standard
 output, is a sequence of frames: a length, a tag of 8 characters, and as many bytes. The first frame is empty and tagged
 with the kind of the result, ``select``, ``ask`` or ``triples``; ``data`` frames and a ``last`` one hold the result in a
-format of Oxigraph. An ``error`` frame, with a message, ends the response at any point.
+format of Oxigraph. An ``error`` or ``damaged`` frame, with a message, ends the response at any point.
 
 Queries may call the functions of the Wikidata Query Service (:data:`FUNCTIONS`).
 """
@@ -42,7 +42,9 @@ def main(folder: str) -> None:
     """Process requests until standard input closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the process group; the parent decides
     out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.dup2(null, 2)  # where panics of the engine would be printed; they are reported
     requests: queue.Queue[bytes] = queue.Queue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
     store = None
@@ -51,8 +53,11 @@ def main(folder: str) -> None:
         try:
             store = store or ox.Store.read_only(folder)
             answer(store, out, **request)
-        except (SyntaxError, ValueError, RuntimeError, OSError) as error:
-            _frame(out, "error", (error.msg if isinstance(error, SyntaxError) else str(error)).encode())
+        except (SyntaxError, ValueError, RuntimeError) as error:
+            tag = "damaged" if store is None or "corrupt" in str(error).lower() else "error"
+            _frame(out, tag, (error.msg if isinstance(error, SyntaxError) else str(error)).encode())
+        except BaseException as error:  # noqa: BLE001 - a panic, too
+            _frame(out, "damaged", str(error).encode())
 
 
 def answer(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.errors import Command, KbError
+from kbkit.directory.damage import damaged
+from kbkit.stores.arrays import mapped
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -97,13 +98,3 @@ class Strings:
         """Unmap the files."""
         self.offsets = np.zeros(1, np.int32)
         self._bytes = b""
-
-
-def damaged(path: Path) -> KbError:
-    """Return the error for a damaged file."""
-    return KbError(f"{path} is damaged", "Run ", Command("check KB"), " for details")
-
-
-def mapped(path: Path) -> NDArray[Any]:
-    """Map a ``.npy`` file, as a plain array: slices of numpy's memmap class cost ten times as much."""
-    return np.asarray(np.load(path, mmap_mode="r"))

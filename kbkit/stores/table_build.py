@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import duckdb
@@ -100,8 +100,11 @@ def build(staging: duckdb.DuckDBPyConnection, folder: Path, schema: Schema) -> d
     Returns the number of rows of each, which the other stores are checked against.
     """
     staging.execute(f"ATTACH {literal(str(folder / FILE))} AS kb")
-    for statement in _statements(schema):
+    create_tables, create_views = _statements(schema)
+    for statement in create_tables:
         staging.execute(statement)
+    # A transaction for each of thousands of views takes longer than all views.
+    staging.execute("; ".join(["BEGIN", *create_views, "COMMIT"]))
     _describe(staging, schema)
     tables = ("nodes", "edges", "texts", "node_types")
     counts = staging.execute("SELECT " + ", ".join(f"(SELECT count(*) FROM kb.{name})" for name in tables)).fetchone()
@@ -110,22 +113,31 @@ def build(staging: duckdb.DuckDBPyConnection, folder: Path, schema: Schema) -> d
     return dict(zip(tables, counts, strict=True))
 
 
-def _statements(schema: Schema) -> Iterator[str]:
-    for name, values in (("node_type", schema.node_types), ("relation_name", schema.relations)):
-        yield f"CREATE TYPE kb.{name} AS ENUM ({', '.join(literal(value.name) for value in values)})"
+def _statements(schema: Schema) -> tuple[list[str], list[str]]:
+    """Return the statements that create the tables, and those that create the views of types and relations."""
+    tables = [
+        f"CREATE TYPE kb.{name} AS ENUM ({', '.join(literal(value.name) for value in values)})"
+        for name, values in (("node_type", schema.node_types), ("relation_name", schema.relations))
+    ]
     edge_attributes = _listed(a for r in schema.relations for a in r.attributes)
-    yield _copy("nodes", "id")
-    yield _copy("node_types", "id, type")
     columns = selected(TABLES["edges"], enums="kb") + edge_attributes
-    yield f"CREATE TABLE kb.edges AS SELECT {columns} FROM kb_sorted_edges"
-    yield _copy("texts", "id, field, position")
+    tables += [
+        _copy("nodes", "id"),
+        _copy("node_types", "id, type"),
+        f"CREATE TABLE kb.edges AS SELECT {columns} FROM kb_sorted_edges",
+        _copy("texts", "id, field, position"),
+    ]
     in_one_table = sum(bool(t.attributes) for t in schema.node_types) > _MAX_TYPE_TABLES
     if in_one_table:
         columns = selected(TYPE_COLUMNS) + _listed(merged_attributes(t.attributes for t in schema.node_types))
-        yield f"CREATE TABLE kb.{ATTRIBUTES_TABLE} AS SELECT {columns} FROM kb_nodes ORDER BY id"
-    yield from (_type_statement(t, in_one_table) for t in schema.node_types)
-    yield from (_relation_statement(r) for r in schema.relations)
-    yield from (f"CREATE TABLE kb.{quote(name)} AS FROM {quote(name)}" for name in schema.extra_tables)
+        tables.append(f"CREATE TABLE kb.{ATTRIBUTES_TABLE} AS SELECT {columns} FROM kb_nodes ORDER BY id")
+    views: list[str] = []
+    for node_type in schema.node_types:
+        is_view = in_one_table or not node_type.attributes
+        (views if is_view else tables).append(_type_statement(node_type, is_view))
+    views += [_relation_statement(relation) for relation in schema.relations]
+    tables += [f"CREATE TABLE kb.{quote(name)} AS FROM {quote(name)}" for name in schema.extra_tables]
+    return tables, views
 
 
 def _copy(table: str, order: str) -> str:
@@ -157,10 +169,9 @@ def _describe(staging: duckdb.DuckDBPyConnection, schema: Schema) -> None:
             staging.unregister("kbkit_rows")
 
 
-def _type_statement(node_type: NodeType, in_one_table: bool) -> str:
+def _type_statement(node_type: NodeType, is_view: bool) -> str:
     """Return the statement that creates the table or view of a type: nodes of its id range and of ``node_types``."""
     attributes = _listed(node_type.attributes)
-    is_view = in_one_table or not attributes
     where = f"id BETWEEN {node_type.first} AND {node_type.last}"
     if node_type.others:
         others = "node_types" if is_view else "kb.node_types"

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from kbkit.errors import Command, KbError, Option, QueryError, QueryTimeoutError, suggest
+from kbkit.directory.damage import STORE_OF_RECORD, damaged
+from kbkit.errors import KbError, Option, QueryError, QueryTimeoutError, suggest
 from kbkit.schema import literal, quote
 from kbkit.stores import data_tables
 from kbkit.stores.table_schema import TABLES, selected
@@ -38,6 +39,8 @@ Error = duckdb.Error
 
 RaisedError = duckdb.InvalidInputException
 """The error that SQL's function ``error`` raises."""
+
+_NOT_DAMAGED = (duckdb.InterruptException, duckdb.OutOfMemoryException, RaisedError)
 
 NO_EXTENSIONS = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
 
@@ -80,9 +83,7 @@ class Tables:
             self._has_data = data_tables.attach(con)
         except duckdb.Error as error:
             con.close()
-            raise KbError(
-                f"Cannot open {self._path}: {first_line(error)}", "Run ", Command("check KB"), " for details"
-            ) from error
+            raise damaged(self._path, first_line(error), STORE_OF_RECORD) from error
         if self._files is not True:
             folders = ", ".join(literal(f"{folder}/") for folder in self._files or ())
             con.execute(f"SET allowed_directories = [{folders}]; SET enable_external_access = false")
@@ -178,7 +179,7 @@ class Tables:
         cursor = self._cursor()
         try:
             _register(cursor, frames or {})
-            with _interrupts():
+            with self._reading():
                 return to_frame(cursor.sql(text, params=dict(params or {})).to_arrow_table())
         finally:
             cursor.close()
@@ -187,14 +188,15 @@ class Tables:
         """Run one of kbkit's own queries and return its rows as tuples."""
         cursor = self._cursor()
         try:
-            with _interrupts():
+            with self._reading():
                 return cursor.execute(text, dict(params or {})).fetchall()
         finally:
             cursor.close()
 
     def batches(self, text: str, rows: int = 50_000) -> pa.RecordBatchReader:
         """Stream the result of a query in batches of ``rows``."""
-        return self._cursor().sql(text).to_arrow_reader(rows)
+        with self._reading():
+            return self._cursor().sql(text).to_arrow_reader(rows)
 
     def _define_sets(self, cursor: duckdb.DuckDBPyConnection) -> None:
         """Define the views of the saved sets as they are now."""
@@ -210,22 +212,27 @@ class Tables:
             " FROM kbkit_sets)) m LEFT JOIN nodes n ON n.type = m.type AND n.key = m.key"
         )
 
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Raise :class:`DamagedError` if one of kbkit's own queries fails, and ``KeyboardInterrupt`` on Ctrl-C."""
+        try:
+            yield
+        except RuntimeError as error:  # which DuckDB raises in the main thread
+            if str(error) == "Query interrupted":
+                raise KeyboardInterrupt from None
+            raise
+        except _NOT_DAMAGED:
+            raise
+        except duckdb.Error as error:
+            if "No space left" in str(error) or self._spill.name in str(error):
+                raise
+            raise damaged(self._path, first_line(error), STORE_OF_RECORD) from error
+
     def _cursor(self) -> duckdb.DuckDBPyConnection:
         with self._guard:
             cursor = self._con.cursor()
         cursor.execute("USE kb")
         return cursor
-
-
-@contextmanager
-def _interrupts() -> Iterator[None]:
-    """Raise ``KeyboardInterrupt`` for the error that DuckDB raises in the main thread on Ctrl-C."""
-    try:
-        yield
-    except RuntimeError as error:
-        if str(error) == "Query interrupted":
-            raise KeyboardInterrupt from None
-        raise
 
 
 def _register(cursor: duckdb.DuckDBPyConnection, frames: Mapping[str, pl.DataFrame]) -> None:

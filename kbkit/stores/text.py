@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import tantivy
 from numpy.typing import NDArray
 
 from kbkit.directory import systems
-from kbkit.errors import Command, KbError, UnknownNameError
+from kbkit.directory.damage import damaged, reading
+from kbkit.errors import DamagedError, UnknownNameError
 from kbkit.schema import Schema, TextField, literal, quote
 from kbkit.stores import documents
 from kbkit.stores.arrays import Within, is_within
@@ -81,11 +82,6 @@ class TextSettings:
 
     analyzer: str = "english"
     relations: bool = False
-
-    @staticmethod
-    def recorded(record: Mapping[str, Any]) -> TextSettings:
-        """Return the settings from a manifest's record of the store."""
-        return TextSettings(**{field.name: record[field.name] for field in fields(TextSettings)})
 
 
 def build(
@@ -174,11 +170,13 @@ class Text:
 
     def __init__(self, folder: Path, schema: Schema, settings: TextSettings) -> None:
         self._links: tempfile.TemporaryDirectory[str] | None = None
+        self._folder = folder
         try:
-            self._index = self._opened(folder)
-        except (ValueError, OSError) as error:
+            with reading(FOLDER, folder):
+                self._index = self._opened(folder)
+        except DamagedError:
             self.close()
-            raise KbError(f"Cannot open {folder}: {error}", "Run ", Command("check KB"), " for details") from error
+            raise
         self._analyzer = analyzer(settings.analyzer)
         # Analyzers are not stored in the index.
         self._index.register_tokenizer("kb", self._analyzer)
@@ -290,11 +288,14 @@ class Text:
 
     def frequency(self, word: str, fields: Iterable[str] | None = None) -> int:
         """Return the number of documents with an index word, in the field with the most."""
-        return max(self._searcher.doc_freq(field, word) for field in fields or self.weights)
+        with reading(FOLDER, self._folder):
+            return max(self._searcher.doc_freq(field, word) for field in fields or self.weights)
 
     def vocabulary(self, prefix: str, fields: Iterable[str] | None = None) -> list[tuple[str, int]]:
         """Return the index words that start with ``prefix``, with their document frequency, field by field."""
-        return [entry for field in fields or self.weights for entry in self._searcher.terms_with_prefix(field, prefix)]
+        searched = fields or self.weights
+        with reading(FOLDER, self._folder):
+            return [entry for field in searched for entry in self._searcher.terms_with_prefix(field, prefix)]
 
     def _scored(self, query: TextQuery, weights: Mapping[str, float], superlatives: bool) -> tantivy.Query | None:
         """Return a query for any of the words and all required phrases; None if there are no words."""
@@ -378,8 +379,12 @@ class Text:
             depth = min(4 * depth, self.documents)
 
     def _hits(self, query: tantivy.Query, depth: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        hits = self._searcher.search(query, limit=depth, count=False).hits
-        ids = np.array(self._searcher.fast_field_values("id", [address for _, address in hits]), np.int64).reshape(-1)
+        with reading(FOLDER, self._folder):
+            hits = self._searcher.search(query, limit=depth, count=False).hits
+            found = self._searcher.fast_field_values("id", [address for _, address in hits])
+            ids = np.array(found, np.int64).reshape(-1)
+        if len(ids) and not (ids.min() >= 0 and ids.max() < self._schema.nodes):
+            raise damaged(self._folder, "a document is of no node", FOLDER)
         return ids, np.array([score for score, _ in hits], np.float64)
 
     def _only(self, within: NDArray[np.int64] | range) -> tantivy.Query:

@@ -24,9 +24,11 @@ class Expired(Exception):  # noqa: N818 - callers turn it into a KbError
     """The time limit was exceeded."""
 
 
-def run(work: Callable[[], T], stop: Callable[[], None], seconds: float | None = None) -> T:
+def run(work: Callable[[], T], stop: Callable[[], None] | None, seconds: float | None = None) -> T:
     """Return ``work()``. After ``seconds``, or on Ctrl-C, call ``stop`` until ``work`` ends, then raise
     :class:`Expired` or ``KeyboardInterrupt``.
+
+    Without ``stop``, the thread is left behind: a request to a server cannot be stopped while its name is resolved.
     """
     result: list[T] = []
     failure: list[BaseException] = []
@@ -51,7 +53,7 @@ def run(work: Callable[[], T], stop: Callable[[], None], seconds: float | None =
                 raise Expired
     except BaseException:
         cancelled.set()  # Ctrl-C may arrive while the thread starts
-        if thread.ident is not None:
+        if stop is not None and thread.ident is not None:
             stop()
             while not done.wait(_STEP):  # repeat: an engine ignores interrupts that arrive before it starts
                 stop()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from kbkit.errors import Command, KbError
+from kbkit.directory.damage import damaged
 from kbkit.schema import Schema
 from kbkit.stores import ntriples
 from kbkit.stores.sparql_formats import PLAIN, Formats
@@ -111,9 +111,9 @@ class Triples:
 
     def __init__(self, folder: Path, prefixes: Mapping[str, str]) -> None:
         if not folder.is_dir():
-            raise KbError(f"{folder} does not exist", "Run ", Command("build KB triples"), " to rebuild it")
+            raise damaged(folder, "it does not exist", FOLDER)
         self._prefixes = dict(prefixes)
-        self.pool = Pool(folder)
+        self.pool = Pool(folder, FOLDER)
 
     def close(self) -> None:
         """Stop the worker processes."""

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from kbkit.errors import KbError
 from kbkit.schema import Schema
 from kbkit.stores import documents, vectors
-from kbkit.stores.arrays import GrowingArray, expand_ranges
+from kbkit.stores.arrays import GrowingArray, expand_ranges, mapped
 from kbkit.stores.vectors import TABLE, Matrix
 
 if TYPE_CHECKING:
@@ -41,11 +41,6 @@ class VectorSettings:
     relations: bool = False
     chunk_words: int = 256
     chunk_overlap: int | None = None
-
-    @staticmethod
-    def recorded(record: Mapping[str, Any]) -> VectorSettings:
-        """Return the settings from a manifest's record of the store."""
-        return VectorSettings(**{field.name: record[field.name] for field in fields(VectorSettings)})
 
     def __post_init__(self) -> None:
         if self.chunk_overlap is None:
@@ -79,10 +74,8 @@ class _Known(NamedTuple):
     @staticmethod
     def load(folder: Path) -> _Known:
         """Load the vectors in ``folder``."""
-        matrix, chunks, chunk_nodes = (
-            np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r")) for name in ("matrix", "chunks", "chunk_nodes")
-        )
-        hashes = np.load(folder / "hashes.npy")
+        matrix, chunks, chunk_nodes = (mapped(folder / f"{name}.npy") for name in ("matrix", "chunks", "chunk_nodes"))
+        hashes = mapped(folder / "hashes.npy")
         return _Known(matrix, chunks, chunk_nodes, hashes, np.argsort(hashes[:, 0], kind="stable"))
 
     @staticmethod
@@ -185,7 +178,7 @@ def build(
 def _write_coarse(folder: Path, nodes: int, dimension: int) -> None:
     """Project the rows onto a third of the principal components, computed from up to 100,000 rows."""
     columns = max(1, dimension // 3) if vectors.EXACT_LIMIT < nodes <= vectors.COARSE_LIMIT else 0
-    matrix = np.load(folder / "matrix.npy", mmap_mode="r")
+    matrix = mapped(folder / "matrix.npy")
     sample = np.asarray(matrix[:: nodes // _ROWS + 1], np.float64) if columns else np.empty((0, dimension))
     _, components = np.linalg.eigh(sample.T @ sample)
     directions = np.ascontiguousarray(components[:, ::-1][:, :columns], np.float32)

@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.errors import Command, KbError
-from kbkit.stores.arrays import Within, expand_ranges
+from kbkit.directory.damage import reading
+from kbkit.stores.arrays import Within, expand_ranges, mapped
 
 FOLDER = "vectors"
 EXACT_LIMIT, COARSE_LIMIT = 100_000, 1_000_000
@@ -53,14 +53,11 @@ class Vectors:
     """A generation's vectors."""
 
     def __init__(self, folder: Path) -> None:
-        try:
-            # Plain arrays over the mapped files are faster to slice than numpy's memmap class.
-            self.matrix, self.chunks, self.chunk_nodes, self._coarse, self._directions = (
-                np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r"))
-                for name in ("matrix", "chunks", "chunk_nodes", "coarse", "directions")
+        with reading(FOLDER, folder):
+            self.matrix, self.chunks, self._coarse, self._directions = (
+                mapped(folder / f"{name}.npy", np.float32, 2) for name in ("matrix", "chunks", "coarse", "directions")
             )
-        except (OSError, ValueError, EOFError) as error:
-            raise KbError(f"Cannot open {folder}: {error}", "Run ", Command("check KB"), " for details") from error
+            self.chunk_nodes = mapped(folder / "chunk_nodes.npy", np.int32)
         self._folder = folder
         self._table: Any = None
 
@@ -71,7 +68,8 @@ class Vectors:
 
     def rows(self) -> int:
         """Return the number of rows in the LanceDB table."""
-        return int(self._lance().count_rows())
+        with reading(FOLDER, self._folder):
+            return int(self._lance().count_rows())
 
     def search(self, queries: Matrix, k: int, within: Within = None) -> Iterator[Best]:
         """Yield, for each query (a row of unit length), the ``k`` nodes of highest cosine, ties by id.
@@ -144,8 +142,9 @@ class Vectors:
 
     def _indexed(self, vector: Matrix, k: int) -> Best:
         """Search LanceDB's index."""
-        query = self._lance().search(vector).distance_type("cosine").nprobes(_NPROBES).refine_factor(_REFINE)
-        found = query.select(["id", "_distance"]).limit(k).to_arrow()
+        with reading(FOLDER, self._folder):
+            query = self._lance().search(vector).distance_type("cosine").nprobes(_NPROBES).refine_factor(_REFINE)
+            found = query.select(["id", "_distance"]).limit(k).to_arrow()
         ids, scores = found.column("id").to_numpy().astype(np.int64), 1.0 - found.column("_distance").to_numpy()
         order = np.lexsort((ids, -scores))
         return ids[order], scores[order].astype(np.float64)

@@ -17,7 +17,8 @@ import kbkit
 from tests.fuzz import Bench, Broken, Case
 
 AREAS: dict[str, int] = {
-    # "calls": 4,
+    "damage": 2,
+    "strangers": 2,
 }
 """The modules of cases, each with the number of cases that ``tests/test_fuzz.py`` runs."""
 TINY = Path(__file__).parents[1] / "tiny"

@@ -25,7 +25,16 @@ import numpy as np
 from kbkit.answers import algebra
 from kbkit.answers.algebra import Filter, SavedSet, Superlative, count_of, operators
 from kbkit.answers.engines.spark_sql import Closure, quoted, spark_type, to_spark
-from kbkit.errors import Command, KbError, MissingExtraError, Option, QueryError, QueryTimeoutError
+from kbkit.directory.typed_json import from_json
+from kbkit.errors import (
+    BadInputError,
+    Command,
+    KbError,
+    MissingExtraError,
+    Option,
+    QueryError,
+    QueryTimeoutError,
+)
 from kbkit.schema import Attribute, NodeType, Relation, Schema
 from kbkit.stores.threads import Expired, run
 
@@ -163,8 +172,8 @@ class Spark:
         text = self._spark.read.text(f"{self.parquet}/schema.json", wholetext=True).first()[0]
         try:
             data = json.loads(text)
-            schema = Schema.from_json(data.get("schema", data))
-        except (ValueError, KeyError, TypeError, AttributeError):
+            schema: Schema = from_json(Schema, data.get("schema", data), "the schema")
+        except (ValueError, AttributeError, BadInputError):
             raise KbError(f"Invalid schema of an export: {self.parquet}/schema.json", *_HINT) from None
         return schema, {part: self._folders(part) for part in ("nodes", "edges")}
 

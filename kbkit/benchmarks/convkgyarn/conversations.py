@@ -15,8 +15,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from kbkit.benchmarks.dataset import writing
-from kbkit.benchmarks.rows import from_json
 from kbkit.directory import systems
+from kbkit.directory.typed_json import from_json
 from kbkit.errors import BadInputError, KbError
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ def write(path: Path, conversations: Iterable[Conversation]) -> int:
     """Write conversations to a file; return their number."""
     import pyarrow as pa
 
-    from kbkit.benchmarks.rows import to_json
+    from kbkit.directory.typed_json import to_json
 
     with Writer(path) as writer:
         batch: list[dict[str, Any]] = []

@@ -21,9 +21,9 @@ from kbkit.benchmarks.convkgyarn.conversations import Conversation
 from kbkit.benchmarks.convkgyarn.paper import DIMENSIONS, SETTINGS, Setting
 from kbkit.benchmarks.dataset import check_at_least, check_seed, writing
 from kbkit.benchmarks.pipeline import busy
-from kbkit.benchmarks.rows import from_json, to_json
 from kbkit.directory.files import append_json, whole_lines
 from kbkit.directory.systems import exclusive
+from kbkit.directory.typed_json import from_json, to_json
 from kbkit.errors import BadInputError, KbError
 from kbkit.measures.records import content, records
 

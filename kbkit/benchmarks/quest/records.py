@@ -11,7 +11,7 @@ from kbkit.benchmarks.quest.draft import FamilyRow, Query, ShapeRow
 from kbkit.benchmarks.quest.grammar import grammar
 from kbkit.benchmarks.quest.label import EVIDENCE, Labels, Votes
 from kbkit.benchmarks.quest.paraphrase import Paraphrase
-from kbkit.benchmarks.rows import to_json
+from kbkit.directory.typed_json import to_json
 
 
 def records(complete: Mapping[tuple[str, str], Sequence[Item]], domains: Sequence[str]) -> list[dict[str, Any]]:

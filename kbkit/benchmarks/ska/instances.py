@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from kbkit.benchmarks.dataset import json_lines
-from kbkit.benchmarks.rows import from_json, to_json
 from kbkit.directory.files import write_files
+from kbkit.directory.typed_json import from_json, to_json
 from kbkit.errors import BadInputError, Command, KbError
 
 FILE = "instances.jsonl"

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kbkit.benchmarks.dataset import json_lines
-from kbkit.benchmarks.rows import from_json, to_json
 from kbkit.benchmarks.ska.instances import FORMS, ROW, Instance, Unit
 from kbkit.benchmarks.ska.rendering import cells, line
 from kbkit.benchmarks.ska.tokens import Tokenizer, tokenizer
 from kbkit.directory.files import write_files
+from kbkit.directory.typed_json import from_json, to_json
 from kbkit.errors import BadInputError, Command, KbError, UnknownNameError
 
 NOISE, ORDER, INTEGRATION, REJECTION = TESTBEDS = ("noise", "order", "integration", "rejection")

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from kbkit.benchmarks.pipeline import Item
-from kbkit.benchmarks.rows import to_json
 from kbkit.benchmarks.stark.answer_counts import Target
 from kbkit.benchmarks.stark.fuse import Wording, used_properties
 from kbkit.benchmarks.stark.relational import Grounding
 from kbkit.benchmarks.stark.textual import Requirement
 from kbkit.benchmarks.stark.verify import Verified
+from kbkit.directory.typed_json import to_json
 
 
 def report_of(queries: Sequence[Item], complete: Sequence[Item], wanted: int, target: Target | None) -> dict[str, Any]:

@@ -1,0 +1,107 @@
+"""A limit for the nesting of RDF files.
+
+Oxigraph's parsers need time that grows with the square of the depth of RDF/XML, and overflow the stack for deep JSON-LD
+and triple terms, which ends the process.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import IO
+from xml.parsers import expat
+
+import numpy as np
+import pyoxigraph as ox
+
+LIMIT = 256
+"""Levels. Files of ontologies have about 30; the stack of a thread holds 300 of JSON-LD on every system."""
+
+
+class TooDeepError(Exception):
+    """A file is nested deeper than the limit."""
+
+
+class Shallow:
+    """A binary file whose ``read`` raises :class:`TooDeepError` if elements, objects or terms are too deep."""
+
+    def __init__(self, file: IO[bytes], syntax: ox.RdfFormat) -> None:
+        kinds: dict[ox.RdfFormat, Callable[[], _Depth]] = {ox.RdfFormat.RDF_XML: _Xml, ox.RdfFormat.JSON_LD: _Json}
+        self._file = file
+        self._depth = kinds.get(syntax, _TripleTerms)()
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes."""
+        data = self._file.read(size)
+        if self._depth.deepest(data) > LIMIT:
+            raise TooDeepError
+        return data
+
+
+class _Depth:
+    """The current depth in a stream; ``deepest`` returns the largest one in its next part."""
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def deepest(self, data: bytes) -> int:
+        raise NotImplementedError
+
+
+class _Xml(_Depth):
+    def __init__(self) -> None:
+        super().__init__()
+        self._top = 0
+        self._valid = True
+        self._parser = expat.ParserCreate()
+        self._parser.StartElementHandler = self._open
+        self._parser.EndElementHandler = self._close
+
+    def deepest(self, data: bytes) -> int:
+        try:
+            if self._valid:
+                self._parser.Parse(data)
+        except expat.ExpatError:  # Oxigraph reports it with the line
+            self._valid = False
+        return self._top
+
+    def _open(self, *_: object) -> None:
+        self.now += 1
+        self._top = max(self._top, self.now)
+
+    def _close(self, *_: object) -> None:
+        self.now -= 1
+
+
+class _Json(_Depth):
+    def __init__(self) -> None:
+        super().__init__()
+        self._in_string = 0
+        self._rest = b""
+
+    def deepest(self, data: bytes) -> int:
+        text = (self._rest + data).replace(b"\\\\", b"")
+        self._rest = b"\\" if text.endswith(b"\\") else b""
+        codes = np.frombuffer(text.removesuffix(b"\\").replace(b'\\"', b""), np.uint8)
+        if not len(codes):
+            return self.now
+        quotes = np.cumsum(codes == ord('"')) + self._in_string
+        up = (codes == ord("{")) | (codes == ord("["))
+        down = (codes == ord("}")) | (codes == ord("]"))
+        depths = self.now + np.cumsum(np.where(quotes & 1, 0, up.astype(np.int8) - down.astype(np.int8)))
+        self._in_string, self.now = int(quotes[-1] & 1), int(depths[-1])
+        return int(depths.max())
+
+
+class _TripleTerms(_Depth):
+    def __init__(self) -> None:
+        super().__init__()
+        self._rest = b""
+
+    def deepest(self, data: bytes) -> int:
+        text, top = self._rest + data, self.now
+        self._rest = next((part for part in (b"<<", b"<", b")>", b")") if text.endswith(part)), b"")
+        for sign in re.findall(rb"<<\(|\)>>", text):
+            self.now += 1 if sign == b"<<(" else -1
+            top = max(top, self.now)
+        return top
