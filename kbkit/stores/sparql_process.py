@@ -36,10 +36,10 @@ Graphs = tuple[Sequence[str] | None, Sequence[str] | None]
 class Pool:
     """Up to ``MOST`` processes that read one store; further queries wait for a free one."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, store: str) -> None:
+        self.folder, self.store = folder, store
         # By path and with -P, so that the current folder is not searched for modules.
         script = Path(__file__).with_name("sparql_worker.py")
-        self.folder = folder
         self._command = [sys.executable, "-P", str(script), str(folder)]
         self._free = threading.Semaphore(MOST)
         self._guard = threading.Lock()
@@ -120,11 +120,11 @@ _Frames = list[tuple[str, bytes]]
 
 
 class _RejectedError(Exception):
-    """The engine rejected the query."""
+    """The engine rejected the query, or found ``damage`` in its files."""
 
-
-class _DamagedStoreError(Exception):
-    """The engine cannot read its files."""
+    def __init__(self, message: str, *, damage: bool) -> None:
+        super().__init__(message)
+        self.damage = damage
 
 
 class WrongFormatError(QueryError):
@@ -248,14 +248,14 @@ class Results:
             ) from None
         except _RejectedError as error:
             self._done()
+            if error.damage:
+                raise damaged(self._pool.folder, str(error), self._pool.store) from None
             if is_update(self._text):
                 raise QueryError(
                     "Updates are not allowed: a KB is read-only", "Change the source and ingest it again"
                 ) from None
             self._rejected(str(error))
             raise QueryError(str(error)) from None
-        except _DamagedStoreError as error:
-            raise damaged(self._pool.folder, str(error), self._pool.folder.name) from None
         except (EOFError, OSError, ValueError) as error:
             if self._closed:
                 raise QueryError("The query was cancelled") from error
@@ -279,10 +279,8 @@ def _frame(worker: subprocess.Popen[bytes]) -> tuple[str, bytes]:
     body = worker.stdout.read(length)
     if len(body) < length:
         raise EOFError
-    if tag == "damaged":
-        raise _DamagedStoreError(body.decode())
-    if tag == "error":
-        raise _RejectedError(" ".join(body.decode().split()))
+    if tag in ("error", "damaged"):
+        raise _RejectedError(" ".join(body.decode().split()), damage=tag == "damaged")
     return tag, body
 
 

@@ -113,7 +113,7 @@ class Triples:
         if not folder.is_dir():
             raise damaged(folder, "it does not exist", FOLDER)
         self._prefixes = dict(prefixes)
-        self.pool = Pool(folder)
+        self.pool = Pool(folder, FOLDER)
 
     def close(self) -> None:
         """Stop the worker processes."""

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
-from kbkit.errors import KbError, Option, PythonSpeller, QueryError, QueryTimeoutError
+from kbkit.errors import DamagedError, KbError, Option, PythonSpeller, QueryError, QueryTimeoutError
 from kbkit.questions.sparql import results
 from kbkit.stores.sparql_process import MOST, WrongFormatError
 from kbkit.web import description, protocol
@@ -220,6 +220,7 @@ def failed(error: KbError, limits: Limits) -> Response:
         most = "" if limits.timeout is None else f" The limit of this server is {limits.timeout:g} s."
         return plain(f"{error.message}.{most}", 504)
     status = 406 if isinstance(error, WrongFormatError) else 400
-    if isinstance(error, QueryError) and error.__cause__ is not None:  # the process died
+    died = isinstance(error, QueryError) and error.__cause__ is not None
+    if died or isinstance(error, DamagedError):
         status = 503
     return plain(error.text_for(_Speller()), status)
