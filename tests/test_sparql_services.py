@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import kbkit
+from kbkit.directory.typed_json import from_json
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Schema
 from kbkit.sparql.rewrite import rewrite
@@ -212,7 +213,7 @@ def test_kbs_built_before_keep_their_types_in_the_default_graph(kb: KnowledgeBas
     old = dataclasses.replace(kb.schema, types_apart=False)
     data = old.to_json()
     del data["types_apart"]
-    assert Schema.from_json(data) == old
+    assert from_json(Schema, data, "manifest") == old
     for schema, place in ((old, ntriples.queries), (kb.schema, ntriples.table_queries)):
         others = {ntriples.queries, ntriples.table_queries} - {place}
         assert any(ntriples.KB_TYPE in query for query in place(schema))
