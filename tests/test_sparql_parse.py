@@ -133,7 +133,6 @@ SELECT * {?x ?y 'a\\x' }
 SELECT * {?x ?y "a }
 SELECT * {?x ?y <http://a b> }
 SELECT * {?x a:b.. ?y}
-SELECT * {?\\u0041 ?y 1 }
 SELECT * {BIND(1 ?x)}
 SELECT * {FILTER ?x}
 SELECT * {VALUES ?x {?y}}
