@@ -103,6 +103,9 @@ def ingest(
 
     ``progress`` is called with a :class:`kbkit.display.progress.Event`, one at a time, from any thread.
     """
+    from kbkit.assets import arguments
+
+    arguments.check(ingest, locals())
     from kbkit.directory.manifest import STORES
     from kbkit.ingestion.build import Request
     from kbkit.ingestion.build import ingest as build
@@ -185,6 +188,9 @@ def update(
     ``type``), edges (``head``, ``relation``, ``tail``) and texts (``key``, ``field``) to delete first. See
     :func:`ingest` for the other arguments.
     """
+    from kbkit.assets import arguments
+
+    arguments.check(update, locals())
     from kbkit.ingestion.update import Delta
     from kbkit.ingestion.update import update as build
 

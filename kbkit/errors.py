@@ -8,8 +8,10 @@ front end spells these in its own way with a :class:`Speller`.
 from __future__ import annotations
 
 import difflib
+import errno
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 DISTRIBUTION = "kbkit-kg"
@@ -18,6 +20,8 @@ DISTRIBUTION = "kbkit-kg"
 INVALID_UNICODE = "Invalid Unicode (unpaired surrogate)"
 INVALID_UNICODE_HINT = "Convert the text to UTF-8"
 
+_LONGEST = 1_500
+"""Maximum characters of a message or hint."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -85,7 +89,7 @@ class KbError(Exception):
 
     def text_for(self, speller: Speller) -> str:
         """Return message and hint as sentences, in the words of a front end."""
-        return " ".join(sentence(part) for part in (self.message, self.hint_for(speller)) if part)
+        return " ".join(sentence(_cut(part)) for part in (self.message, self.hint_for(speller)) if part)
 
     def __str__(self) -> str:
         return self.text_for(PYTHON)
@@ -124,6 +128,10 @@ class LockedError(KbError):
     """Another process holds the lock; the message names it."""
 
 
+class ForkedError(KbError):
+    """A forked process that cannot use the libraries of its parent."""
+
+
 class QueryError(KbError):
     """A query that the engine rejected, at ``line`` and ``column`` (from 1; 0 if unknown)."""
 
@@ -146,6 +154,62 @@ class InterruptedBuildError(KbError):
     """A build that the user interrupted; the live generation is unchanged."""
 
     exit_code = 130  # as a shell reports SIGINT
+
+
+# -- errors of the operating system ------------------------------------------------------------------------------------
+
+DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+_REMEDIES = {
+    **dict.fromkeys(DISK_FULL, "Free disk space, or choose another place"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM), "Change the permissions, or use another path"),
+    **dict.fromkeys((errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOENT), "Check the path"),
+    **dict.fromkeys((errno.EMFILE, errno.ENFILE), "Close other programs, or raise the limit: ulimit -n 4096"),
+    errno.EROFS: "Choose a folder that can be written to",
+    **dict.fromkeys((errno.ENXIO, errno.ENODEV), "Choose a file"),
+    errno.EIO: "Check the disk",
+    errno.EBADF: "Open the stream, or redirect it to /dev/null",
+    errno.ENOMEM: "Free memory, or raise the limit",
+}
+
+
+def reason(error: Exception) -> str:
+    """Return what went wrong, in the words of the operating system but without numbers and paths."""
+    return (isinstance(error, OSError) and error.strerror) or str(error)
+
+
+def remedy(error: Exception) -> str:
+    """Return what to do about an error of the operating system, or ''."""
+    return _REMEDIES.get(error.errno or 0, "") if isinstance(error, OSError) else ""
+
+
+def is_disk_full(error: Exception) -> bool:
+    """Return whether an error of the system or of an engine says that there is no room for a file."""
+    if isinstance(error, OSError) and error.errno in DISK_FULL:
+        return True
+    return any(words in str(error) for words in ("No space left", "File too large", "Disk quota"))
+
+
+def system_error(error: OSError, action: str = "") -> KbError:
+    """Return an error of the operating system as one that a user can read: the path, the reason, the remedy.
+
+    ``action`` is what failed (default: the use of the path). Paths of kbkit's own files are not shown.
+    """
+    own = str(Path(__file__).parent)
+    paths = [str(name) for name in (error.filename, error.filename2) if name is not None]
+    shown = next((path for path in paths if not path.startswith(own)), "")
+    if not action and error.errno == errno.EBADF and not paths:
+        action = "Standard input or output is closed"
+    what = action or (f"Cannot use {shown}" if shown else "")
+    return KbError(f"{what}: {reason(error)}" if what else reason(error), remedy(error))
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+
+
+def _cut(text: str) -> str:
+    """Leave out the middle of a text that quotes a long value."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 300]}…{text[-300:]}"
 
 
 def _spelled(part: Part, speller: Speller) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
+from kbkit.assets.arguments import checked
 from kbkit.directory.generations import KbDirectory
 from kbkit.directory.manifest import Manifest
 from kbkit.schema import Relation, Schema
@@ -52,15 +53,21 @@ if TYPE_CHECKING:
 S = TypeVar("S")
 
 
+@checked
 class KnowledgeBase:
     """A KB opened for reading.
 
     Stores open on first use; ``close`` (or ``with``) closes them. The generation that was live at opening stays in use,
-    even after a build publishes a newer one.
+    even after a build publishes a newer one. Threads can share the object. Pickling saves the path and the generation,
+    which are opened again; a forked process opens its own stores.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.stores = Stores(path)
+
+    def __reduce__(self) -> tuple[Callable[[Stores], KnowledgeBase], tuple[Stores]]:
+        """Pickle as the stores, which are pickled as path and generation."""
+        return _of_stores, (self.stores,)
 
     def __enter__(self) -> KnowledgeBase:
         return self
@@ -394,8 +401,12 @@ class KnowledgeBase:
         Values are converted to the types that the query declares; without declarations, values that look like numbers
         are numbers. ``allow_files`` lets SQL read and write files.
         """
+        from kbkit.assets.arguments import invalid
         from kbkit.assets.parameters import convert_all
+        from kbkit.assets.queries import Query
 
+        if not isinstance(query, Query):
+            raise invalid("query", query, "Use a query of kbkit.assets.queries.load")
         params = convert_all(self, query, values or {})
         if query.kind == "sparql":
             from kbkit.questions.sparql import sparql
@@ -644,3 +655,9 @@ class KnowledgeBase:
         from kbkit.stores.check import check
 
         return check(self.stores, progress)
+
+
+def _of_stores(stores: Stores) -> KnowledgeBase:
+    kb = KnowledgeBase.__new__(KnowledgeBase)
+    kb.stores = stores
+    return kb

@@ -48,7 +48,10 @@ class Wikibase:
 
     ONTOLOGY = "http://wikiba.se/ontology#"
     GEO = "http://www.opengis.net/ont/geosparql#"
-    GEOF = "http://www.opengis.net/def/function/geosparql/"
+    GEOF = "http://www.opengis.net/def/geosparql/function/"
+    """The query service's own namespace, which differs from GeoSPARQL's."""
+
+    SUBGRAPH = "https://query.wikidata.org/subgraph/"
     SCHEMA = "http://schema.org/"
     BLAZEGRAPH = "http://www.bigdata.com/rdf#"
     HINT = "http://www.bigdata.com/queryHints#"
@@ -94,6 +97,7 @@ class Wikibase:
         "sesame": "http://www.openrdf.org/schema/sesame#",
         "dc": "http://purl.org/dc/elements/1.1/",
         "bds": "http://www.bigdata.com/rdf/search#",
+        "wdsubgraph": SUBGRAPH,
     }
     """Namespaces by prefix, predeclared by the Wikidata Query Service."""
 
@@ -224,7 +228,8 @@ class Schema:
     ``candidate_types`` are the answer types of the source's own questions (empty: all), ``roles`` the people who ask.
     With ``rdf_source``, SPARQL queries the source's own statements, and the IRI of a node is ``key_base`` + key.
     ``dialect`` is the default SPARQL dialect (``wikidata``, or empty for the standard), ``extra_tables`` are further
-    SQL tables of the source.
+    SQL tables of the source. With ``types_apart``, the types of its nodes are in a named graph, not among the source's
+    statements (KBs that were built before it existed have them there).
     """
 
     name: str
@@ -239,6 +244,7 @@ class Schema:
     key_base: str = ""
     dialect: str = ""
     extra_tables: tuple[str, ...] = ()
+    types_apart: bool = False
 
     @cached_property
     def _types(self) -> dict[str, NodeType]:

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import kbkit
-from kbkit.benchmarks.convkgyarn import templates
+from kbkit.benchmarks.convkgyarn import predicates, templates
 from kbkit.benchmarks.convkgyarn.conversations import Conversation, Turn, read
 from kbkit.benchmarks.convkgyarn.make import make
 from kbkit.benchmarks.convkgyarn.settings import CONFIGURATIONS, ConvSettings
@@ -254,6 +254,14 @@ def test_the_same_seed_gives_the_same_bytes(world: KnowledgeBase, tmp_path: Path
     assert list(read(tmp_path / "parquet")) == list(read(tmp_path / "one"))
     make(world, tmp_path / "other", ConvSettings(count=30, types=("river", "mountain"), turns=3, seed=1))
     assert list(read(tmp_path / "other")) != list(read(tmp_path / "one"))
+
+
+def test_types_that_share_members_have_each_predicate_once(small: KnowledgeBase) -> None:
+    """Nodes with several types have attributes in the tables of other types."""
+    found = predicates.extract(small, [t.name for t in small.schema.node_types])
+    assert len({row.id for row in found}) == len(found)
+    [year] = [row for row in found if row.id == "gene/protein.year"]
+    assert (year.entities, year.members) == (3, 3)
 
 
 def test_more_groups_than_entities_and_chosen_configurations(world: KnowledgeBase, tmp_path: Path) -> None:

@@ -166,9 +166,8 @@ def test_syntax_errors_are_one_line(here, tiny_kb: Path, text: str) -> None:
 
 
 def test_a_query_that_kills_its_process_is_one_error(kb: KnowledgeBase) -> None:
-    depth = 200_000
     with pytest.raises(QueryError, match="SPARQL process ended"):
-        kb.sparql("ASK { FILTER(" + "(" * depth + "1" + ")" * depth + ") }")
+        kb.sparql("ASK { FILTER(1" + " + 1" * 200_000 + ") }")
     assert kb.sparql("ASK {}")["ask"].to_list() == [True]
 
 

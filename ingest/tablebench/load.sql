@@ -1,10 +1,11 @@
-CREATE MACRO valid(json) AS if(json_valid(json), json::JSON, error('Invalid JSON: ' || json[1:60]));
+CREATE MACRO valid(json, place) AS if(json_valid(json), json::JSON, error('Invalid JSON in ' || place));
 
 CREATE TABLE record AS
 SELECT file, record, record->>'id' AS id, row_number() OVER () AS place FROM (
-  SELECT file, unnest(CASE WHEN ltrim(text) LIKE '[%' THEN from_json(valid(text), '["JSON"]')
-                           ELSE list_transform(list_filter(string_split(text, chr(10)), lambda line: trim(line) <> ''),
-                                               lambda line: valid(line)) END) AS record
+  SELECT file, unnest(CASE WHEN ltrim(text) LIKE '[%' THEN from_json(valid(text, file), '["JSON"]')
+                           ELSE list_filter(list_transform(string_split(text, chr(10)), lambda line, number:
+                                                           if(trim(line) <> '', valid(line, file || ', line ' || number), NULL)),
+                                            lambda record: record IS NOT NULL) END) AS record
   FROM questions);
 
 -- The table is a JSON text in some versions and an object in others.
@@ -12,7 +13,7 @@ CREATE TABLE given AS
 SELECT id, place,
        CASE WHEN json_type(content, '$.columns') = 'ARRAY' AND json_type(content, '$.data') = 'ARRAY' THEN content
             ELSE error('Question ' || coalesce(id, place::VARCHAR) || ' has no table with columns and data') END AS content
-FROM (SELECT *, if(json_type(record, '$.table') = 'VARCHAR', valid(record->>'table'), record->'table') AS content
+FROM (SELECT *, if(json_type(record, '$.table') = 'VARCHAR', valid(record->>'table', file || ', question ' || coalesce(id, place::VARCHAR)), record->'table') AS content
       FROM record);
 
 CREATE TABLE distinct_table AS

@@ -9,6 +9,7 @@ from kbkit.agent import entries, wikidata
 from kbkit.agent.names import Names, is_entity, line
 from kbkit.agent.results import Entry, Examples, Outcome, SearchHits, table
 from kbkit.agent.search import PROPERTY, Searcher
+from kbkit.assets.arguments import checked
 from kbkit.errors import KbError, QueryError, QuerySyntaxError, QueryTimeoutError, UnknownNameError
 from kbkit.graph.nodes import describe
 from kbkit.questions.sparql import rewrite, sparql
@@ -24,6 +25,7 @@ ROWS = 10_000
 _PLACE = re.compile(r"error at (\d+):(\d+): ", re.DOTALL)
 
 
+@checked
 class Explorer:
     """Explores a KB. Results have ``.text``, ``.to_json()`` and ``.folded`` (one line)."""
 

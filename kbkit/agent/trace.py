@@ -14,7 +14,7 @@ from typing import Any
 
 from kbkit.agent.agent import Answer, Turn
 from kbkit.agent.state import State
-from kbkit.directory.files import write_files
+from kbkit.directory.files import parse_json, write_files
 from kbkit.errors import BadInputError, Command, KbError, Option
 from kbkit.llm.client import Usage
 
@@ -98,7 +98,7 @@ def read(path: Path) -> tuple[list[Turn], str]:
 def _turns(row: str, where: str) -> list[Turn] | None:
     """Return the conversation up to an answer's record, or None for another record."""
     try:
-        record = json.loads(row)
+        record = parse_json(row)
         if not isinstance(record, dict):
             raise TypeError
         answer = record.get("answer")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,9 +20,11 @@ from kbkit.answers.syntax import Expression, Slot, Value, combine
 from kbkit.answers.to_sparql import to_sparql
 from kbkit.answers.to_sql import to_sql
 from kbkit.answers.totals import value_of
+from kbkit.assets.arguments import checked
 from kbkit.errors import Command, KbError, MissingExtraError, UnknownNameError
 from kbkit.stores import Stores
 from kbkit.stores.adjacency import Ids
+from kbkit.stores.arrays import distinct, node_ids
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
     from kbkit.answers.engines import Engine
     from kbkit.answers.templates import Template
     from kbkit.answers.why import Why
+
+_MAX_UNPICKLED = 4
+"""Number of KBs that a process keeps open for the sets it has unpickled."""
 
 ENGINES = ("walk", "sql", "sparql")
 """Engines of a KB: the adjacency arrays, DuckDB and Oxigraph."""
@@ -54,7 +59,10 @@ def answers(
         expression = by_id().get(expression, expression)
     if isinstance(expression, str):
         return AnswerSet(session, parse(expression), values, engine, expression, timeout)
-    return AnswerSet(session, expression.tree(), values, engine, expression.expression, timeout)
+    from kbkit.answers.templates import as_template
+
+    template = as_template(expression)
+    return AnswerSet(session, template.tree(), values, engine, template.expression, timeout)
 
 
 def answers_many(session: Session, plan: Plan, bindings: pl.DataFrame | Mapping[str, Sequence[Any]]) -> pl.DataFrame:
@@ -80,11 +88,22 @@ def answers_many(session: Session, plan: Plan, bindings: pl.DataFrame | Mapping[
     return pl.DataFrame({"binding": found.rows.astype(np.uint32), "node": found.nodes})
 
 
+@lru_cache(_MAX_UNPICKLED)
+def _opened(path: str, generation: str) -> Stores:
+    return Stores(path, generation)
+
+
+def _unpickled(opening: tuple[str, str], *arguments: Any) -> AnswerSet:
+    return AnswerSet(Session.of(_opened(*opening)), *arguments)
+
+
+@checked
 class AnswerSet:
     """The nodes that an expression describes; evaluated lazily, on first use of ``ids``, ``len``, ``in`` and so on.
 
     ``& | -`` combine two sets of one KB, ``==`` compares members, iterating yields ids. ``count(EXPR)`` and the like
-    are the set EXPR with a ``value``; their ``sql`` and ``sparql`` return the set.
+    are the set EXPR with a ``value``; their ``sql`` and ``sparql`` return the set. Pickling saves the expression, and
+    the path and generation of the KB; all sets of one KB that a process unpickles share its stores.
     """
 
     def __init__(
@@ -99,10 +118,15 @@ class AnswerSet:
         if isinstance(engine, str) and engine not in ENGINES:
             raise UnknownNameError("engine", engine, ENGINES)
         self._session, self.engine, self._timeout = session, engine, timeout
-        self._slots = dict(slots or {})
+        self._slots, self._text = dict(slots or {}), text
         self.plan: Plan = session.resolved(tree, text)
         self._bound: Bindings = bind(self.plan, session, self._slots)
         self._tree = tree
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as the expression, and the path and generation of the KB."""
+        opening = self._session.stores.__reduce__()[1]
+        return _unpickled, (opening, self._tree, self._slots, self.engine, self._text, self._timeout)
 
     @cached_property
     def tree(self) -> Expression:
@@ -272,17 +296,20 @@ class AnswerSet:
         if all:
             from kbkit.answers.derivations import why_all
 
-            return [why_all(self.plan, self._session, self._bound, node) for node in nodes]
+            return [why_all(self.plan, self._session, self._bound, node) for node in self._known(nodes).tolist()]
         from kbkit.answers.why import explain
 
-        return explain(self.plan, self._session, self._bound, nodes)
+        return explain(self.plan, self._session, self._bound, self._known(nodes).tolist())
 
     def derivations(self, nodes: Sequence[int] | None = None) -> Derivations:
         """Return the union of all derivations of members, by id; of all members by default."""
         from kbkit.answers.derivations import derivations
 
-        wanted = self.ids if nodes is None else np.unique(np.asarray(nodes, np.int32))
+        wanted = self.ids if nodes is None else distinct(self._known(nodes))
         return derivations(self.plan, self._session, self._bound, wanted)
+
+    def _known(self, nodes: Sequence[int]) -> Ids:
+        return node_ids(nodes, "nodes", self._session.schema.nodes).astype(np.int32)
 
     def exclusions(self) -> Derivations:
         """Return the derivations of the candidates that differences exclude: why they are candidates, and why not.

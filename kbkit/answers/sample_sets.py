@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from kbkit.assets.arguments import check_range
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.stores.adjacency import Ids
 
@@ -81,10 +82,8 @@ class Request:
     def __post_init__(self) -> None:
         if self.weight not in WEIGHTS:
             raise UnknownNameError("weight", self.weight, WEIGHTS)
-        if self.count < 1:
-            raise KbError(f"Invalid number of groundings: {self.count}", "Use 1 or more")
-        if self.seed < 0:
-            raise KbError(f"Invalid seed: {self.seed}", "Use 0 or more")
+        check_range("number of groundings", self.count)
+        check_range("seed", self.seed, 0)
         if not 0 <= self.min_answers <= self.max_answers:
             message = f"Invalid range of answers: {self.min_answers} to {self.max_answers}"
             raise KbError(message, "Use a minimum of 0 or more, and a maximum that is not smaller")

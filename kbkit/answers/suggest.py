@@ -19,6 +19,7 @@ from kbkit.answers.noun_phrases import noun_phrase
 from kbkit.answers.pairs import ids_of, neighbors, pack, unique
 from kbkit.answers.session import Session
 from kbkit.answers.syntax import Edge, Expression, Nodes, Path, Slot, Step
+from kbkit.assets.arguments import check_range
 from kbkit.schema import Join
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ def suggest(session: Session, limit: int, seed: int = 0, min_answers: int = 1, m
     """
     import polars as pl
 
+    check_range("limit", limit)
+    check_range("seed", seed, 0)
     rng = np.random.default_rng(seed)
     hops = sorted(_hops(session), key=lambda hop: -hop.edges)[:_MAX_HOPS]
     rows = []

@@ -19,6 +19,8 @@ from kbkit.answers.errors import ExpressionError
 from kbkit.answers.parse import parse
 from kbkit.answers.resolve import resolve
 from kbkit.answers.syntax import Expression, Nodes, Slot, Value, combine
+from kbkit.assets.arguments import invalid
+from kbkit.directory.files import parse_toml
 from kbkit.errors import BadInputError, KbError, UnknownNameError
 from kbkit.schema import Schema
 
@@ -116,7 +118,7 @@ def by_id() -> dict[str, Template]:
 def load(path: Path) -> list[Template]:
     """Return the templates of a catalogue; raise :class:`BadInputError` if one is invalid."""
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        data = parse_toml(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadInputError(f"Cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     rows = data.get("template")
@@ -173,6 +175,8 @@ def as_template(template: str | Template) -> Template:
     """Return a template from its id or from an expression; a text with a ``<slot>`` is an expression."""
     if isinstance(template, Template):
         return template
+    if not isinstance(template, str):
+        raise invalid("template", template, "Use an expression, or the id of a template")
     return Template("expression", template, "") if "<" in template else find(template)
 
 

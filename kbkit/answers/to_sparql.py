@@ -289,7 +289,8 @@ class _Sparql:
 
     def is_a(self, node: str, node_type: str | None) -> str:
         what = self.variable("type") if node_type is None else self.short(self.schema.type(node_type).iri)
-        return f"{node} kb:type {what} ."
+        triple = f"{node} kb:type {what} ."
+        return f"GRAPH {self.short(TABLES_GRAPH)} {{ {triple} }}" if self.schema.types_apart else triple
 
     def values(self, operator: Lookup | SavedSet, node: str) -> str:
         if isinstance(operator, SavedSet):

@@ -11,7 +11,6 @@ or key, passed to SQL as the id and to SPARQL as the IRI; ``node of TYPE`` for a
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kbkit import assets
-from kbkit.errors import BadInputError, Command, KbError, Option, UnknownNameError, suggest
+from kbkit.directory.files import is_file
+from kbkit.errors import BadInputError, Command, KbError, Option, UnknownNameError, reason, suggest
 
 if TYPE_CHECKING:
     import polars as pl
@@ -130,9 +130,11 @@ def load(kind: str, reference: str) -> Query:
 
     The topic of a shipped query is optional if the rest of its name is unique.
     """
+    if kind not in ENDINGS:
+        raise UnknownNameError("language", kind, ENDINGS)
     path = Path(reference)
     known = shipped(kind)
-    if path.suffix in ENDINGS.values() and path.is_file():
+    if path.suffix in ENDINGS.values() and is_file(reference):
         if path.suffix != ENDINGS[kind]:
             other = "sparql" if kind == "sql" else "sql"
             raise BadInputError(f"{path} is not a {ENDINGS[kind]} file", "Run it with ", Command(other))
@@ -157,7 +159,7 @@ def find(kind: str, argument: str) -> Query:
     A file of any suffix is read, but not one of the other language. Raises :class:`KbError` for anything else.
     """
     known = shipped(kind)
-    if os.path.isfile(argument):  # noqa: PTH113 - unlike Path.is_file it accepts text of any length
+    if is_file(argument):
         if Path(argument).suffix in ENDINGS.values():
             return load(kind, argument)
         return parse(kind, argument, _read(Path(argument)))
@@ -177,4 +179,4 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInputError(f"Cannot read {path}: {error}") from None
+        raise BadInputError(f"Cannot read {path}: {reason(error)}") from None

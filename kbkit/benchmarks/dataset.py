@@ -42,18 +42,6 @@ def check_fractions(fractions: Sequence[float]) -> None:
         raise KbError(f"Invalid split fractions: {shown}", "Use fractions that add up to 1, for example 0.6,0.2,0.2")
 
 
-def check_seed(seed: int) -> None:
-    """Raise :class:`KbError` for a negative seed, which NumPy does not accept."""
-    if seed < 0:
-        raise KbError(f"Invalid seed: {seed}", "Use 0 or more")
-
-
-def check_at_least(name: str, value: int, minimum: int = 1) -> None:
-    """Raise :class:`KbError` if a parameter is below its minimum."""
-    if value < minimum:
-        raise KbError(f"Invalid {name}: {value}", f"Use {minimum} or more")
-
-
 def bin_counts(values: Sequence[int], bins: Sequence[Bin]) -> list[tuple[str, int, float | None]]:
     """Count values by bin, empty bins included: label (``3-4``, ``21+``), count, fraction (None without values)."""
     result: list[tuple[str, int, float | None]] = []

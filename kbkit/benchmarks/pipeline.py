@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from kbkit import __version__
 from kbkit.benchmarks.dataset import writing
 from kbkit.directory import systems
-from kbkit.directory.files import whole_lines
+from kbkit.directory.files import parse_json, whole_lines
 from kbkit.directory.systems import exclusive
 from kbkit.directory.typed_json import from_json, shortened, to_json
 from kbkit.errors import BadInputError, Command, KbError, Option
@@ -232,7 +232,7 @@ class Table(Generic[R]):
 
     def __init__(self, path: Path, row: type[R], settings: Mapping[str, Any]) -> None:
         self.path, self._row = path, row
-        self._settings = json.loads(_line(settings))
+        self._settings = parse_json(_line(settings))
 
     def fill(
         self,
@@ -344,7 +344,7 @@ class Table(Generic[R]):
     def _parsed(self, text: bytes) -> tuple[dict[str, Any], dict[str, R]]:
         """Return the first line and the rows by id; of duplicate ids, the last row."""
         try:
-            first, *records = [json.loads(line) for line in text.decode().split("\n") if line.strip()]
+            first, *records = [parse_json(line) for line in text.decode().split("\n") if line.strip()]
             made_with = first["settings"]
         except (ValueError, TypeError, KeyError, RecursionError):
             raise BadInputError(f"{self.path} is not the table of a stage", _RECOMPUTE) from None

@@ -10,7 +10,6 @@ import os
 import re
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -40,7 +39,8 @@ from kbkit.cli.commands import Program, branch
 from kbkit.cli.progress import watch
 from kbkit.cli.spelling import SPELLER
 from kbkit.directory import systems
-from kbkit.errors import KbError, sentence, suggest
+from kbkit.directory.files import is_folder
+from kbkit.errors import KbError, sentence, suggest, system_error
 
 _UNKNOWN_COMMAND = re.compile(r"No such command '(.*?)'\.(.*)", re.S)
 
@@ -131,6 +131,7 @@ def main() -> None:
     if completion.wanted():
         completion.prepare(app)(prog_name="kbkit")
     state = State()
+    systems.open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(newline="\n")  # the same bytes on every system
@@ -187,7 +188,7 @@ def _usage_message(error: Any, context: Any) -> str:
         hint = " Put quotes around an argument that contains spaces or '>'" if takes else ""
         return f"Unexpected argument {extra!r}.{hint}"
     unknown = _UNKNOWN_COMMAND.match(message)
-    if unknown and not unknown[2] and context is not None and context.parent is None and Path(unknown[1]).is_dir():
+    if unknown and not unknown[2] and context is not None and context.parent is None and is_folder(unknown[1]):
         return f"Unknown command {unknown[1]!r}. To open a KB: kbkit shell {unknown[1]}"
     message = re.sub(r"Input should be (a valid \w+).*", r"expected \1", message, flags=re.S)
     return _UNKNOWN_COMMAND.sub(r"Unknown command '\1'.\2", message)
@@ -198,8 +199,8 @@ def _explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, KbError):
         return error.text_for(SPELLER), error.exit_code
     if isinstance(error, OSError):
-        where = f"{error.filename}: " if error.filename else ""
-        return sentence(f"{where}{error.strerror or error}"), 1
+        found = system_error(error)
+        return found.text_for(SPELLER), found.exit_code
     what = " ".join(str(error).split())
     return f"Internal error: {type(error).__name__}: {what}. Please report it; kbkit --debug shows the traceback.", 70
 

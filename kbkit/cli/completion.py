@@ -100,12 +100,11 @@ def _guides(_: str) -> Iterable[str]:
 
 def _templates(_: str) -> Iterable[str]:
     """Yield ids of templates without parsing their expressions, which would be too slow here."""
-    import tomllib
-
     from kbkit import assets
+    from kbkit.directory.files import parse_toml
 
     for path in sorted(assets.templates().glob("*.toml")):
-        for row in tomllib.loads(path.read_text(encoding="utf-8")).get("template", ()):
+        for row in parse_toml(path.read_text(encoding="utf-8")).get("template", ()):
             yield f"{path.stem}/{row['id']}"
 
 

@@ -138,15 +138,15 @@ def compare(
     relevance, diversity and grammar: a, b, or s for the same; o opts out of the pair (appendix B.2 of the paper). Their
     order is random. Each pair is saved when it is judged; q or end of input quits, and the same command continues.
     """
+    from kbkit.assets.arguments import check_range
     from kbkit.benchmarks.convkgyarn import conversations as files
     from kbkit.benchmarks.convkgyarn import ratings as module
     from kbkit.benchmarks.convkgyarn import references
-    from kbkit.benchmarks.dataset import check_at_least
 
     _check(output, rater)
     gold = module.expected(entrance, module.COMPARE) if entrance is not None else {}
     types = pairs(domain, "domain", "movies=movie")
-    check_at_least("number of pairs", count)
+    check_range("number of pairs", count)
     drawn = references.match(files.read(dataset), references.read(reference), seed, types, deixis=deixis)
     matches = {one.id: one for one in drawn}
     task = _Task(context, module.COMPARE, rater, output, gold, threshold)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -37,7 +36,7 @@ def info(
 
     Also shows average degree, tokens, build times and versions.
     """
-    from kbkit.display.render import write
+    from kbkit.display.render import write, write_json
     from kbkit.graph.overview import stark_row
     from kbkit.graph.pages import info_frame, print_info
     from kbkit.kb import KnowledgeBase
@@ -51,7 +50,7 @@ def info(
     if on_screen(format, output):
         print_info(data, sys.stdout)
     elif format == "json" and output is None:
-        typer.echo(json.dumps(data, indent=1, ensure_ascii=False, default=str))
+        write_json(data, sys.stdout, indent=1)
     else:
         write(info_frame(data), format, output)
 
@@ -107,7 +106,7 @@ def show(
     csv, markdown, parquet and -o list the neighbours only. --similar compares the graph embeddings that kbkit build KB
     embeddings computes; the score is their inner product, the type by default that of the node.
     """
-    from kbkit.display.render import width_of, write
+    from kbkit.display.render import width_of, write, write_json
     from kbkit.graph.pages import print_lines
     from kbkit.kb import KnowledgeBase
     from kbkit.stores.nodes import typed
@@ -126,7 +125,7 @@ def show(
     if on_screen(format, output):
         print_lines(page.lines(width_of(sys.stdout), full=full), sys.stdout)
     else:
-        typer.echo(json.dumps(page.data, indent=None if format != "json" else 1, ensure_ascii=False, default=str))
+        write_json(page.data, sys.stdout, indent=None if format != "json" else 1)
 
 
 def path(

@@ -24,10 +24,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
-from kbkit.directory import systems
+from kbkit.directory import forks, systems, temporary
 from kbkit.directory.damage import check_plain
+from kbkit.directory.files import remove_unfinished
 from kbkit.directory.manifest import FileRecord, Manifest, SourceRecord
-from kbkit.errors import Command, KbError, LockedError, NotAKbError, Option
+from kbkit.errors import Command, KbError, LockedError, NotAKbError, Option, reason, system_error
 
 VOLATILE = {"LOCK", "LOG", "lock", ".tantivy-meta.lock", ".tantivy-writer.lock", "manifest.json"}
 """Lock files, the manifest, and files that engines write when they open a store; they have no checksums."""
@@ -86,7 +87,7 @@ class KbDirectory:
             ) from None
         except (OSError, UnicodeDecodeError) as error:
             raise NotAKbError(
-                f"{self.path} is not a KB: {error}", "Use a directory built by ", Command("ingest")
+                f"{self.path} is not a KB: {reason(error)}", "Use a directory built by ", Command("ingest")
             ) from None
         if not name.isdecimal():
             raise NotAKbError(
@@ -119,14 +120,19 @@ class KbDirectory:
         names = (p.name for p in folder.iterdir() if p.name.isdecimal() and p.is_dir()) if folder.is_dir() else ()
         return sorted(names, key=int)
 
-    def pin(self) -> Pin:
-        """Lock the live generation for reading. Retries if a build replaces and deletes it meanwhile."""
+    def pin(self, generation: str = "") -> Pin:
+        """Lock a generation for reading, by default the live one. Retries if a build replaces and deletes it."""
         for _ in range(_RETRIES):
-            folder = self.generation(self.current())
+            folder = self.generation(generation or self.current())
             self.check_plain(folder)
             try:
                 handle = (folder / "lock").open("rb")
             except FileNotFoundError:
+                if generation and not folder.exists():
+                    raise NotAKbError(
+                        f"{self.path} has no generation {generation} any more",
+                        "Keep the KB open in the process that pickled it, or pickle it again",
+                    ) from None
                 if folder.name == self.current() and folder.exists():
                     raise NotAKbError(f"{folder / 'lock'} is missing", "Create an empty file of that name") from None
                 if folder.name == self.current():
@@ -144,6 +150,7 @@ class KbDirectory:
         Raises :class:`KbError` if the KB exists, unless ``replace`` is set, or if the folder contains other files.
         Leftovers of interrupted builds are deleted first. If the block fails, everything it created is deleted.
         """
+        forks.check()
         created = self._create_directory()
         try:
             with self._build_lock(command):
@@ -191,6 +198,7 @@ class KbDirectory:
         """Delete unused generations and leftovers of interrupted builds; return the (name, bytes) of each."""
         self.current()
         with self._build_lock("gc"):
+            self._delete_temporary()
             partial = [(_PARTIAL, _remove_measured(self.partial))] if self.partial.exists() else []
             return partial + self._delete_leftovers() + self._delete_generations(keep=1)
 
@@ -242,6 +250,13 @@ class KbDirectory:
         stale = [p for p, name in found if name and p.is_dir() and (name[2] or int(name[1]) > live)]
         return [(path.name, _remove_measured(path)) for path in sorted(stale)]
 
+    def _delete_temporary(self) -> None:
+        """Delete temporary files of killed processes: of the user's data, and of queries that spilled."""
+        workspace = self.path / "workspace"
+        for folder in (workspace, *(path for path in workspace.rglob("*") if path.is_dir())):
+            remove_unfinished(folder)
+        temporary.remove_abandoned()
+
     def _delete_generations(self, keep: int) -> list[tuple[str, int]]:
         return [(name, _remove_measured(old)) for name in self.generations()[:-keep] if (old := self._retire(name))]
 
@@ -264,7 +279,7 @@ def fingerprint(path: Path) -> FileRecord:
             digest = hashlib.file_digest(handle, "sha256").hexdigest()
             return {"bytes": os.fstat(handle.fileno()).st_size, "sha256": digest}
     except OSError as error:
-        raise KbError(f"Cannot read {path}: {error.strerror}") from error
+        raise system_error(error, f"Cannot read {path}") from error
 
 
 def source_record(path: Path, *, update: bool = False) -> SourceRecord:

@@ -236,6 +236,43 @@ def is_running(process: int) -> bool:
     return True
 
 
+def process_namespace() -> str:
+    """Return the namespace in which the numbers of processes are valid, such as a container's; '' if there is one."""
+    try:
+        return str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        return ""
+
+
+def thread_names() -> list[str] | None:
+    """Return the names of this process's threads, native ones too; None if the system does not list them.
+
+    A thread names itself when it first runs: those that have not are waited for, for a moment.
+    """
+    threads = Path("/proc/self/task")
+    if not threads.is_dir():
+        return None
+    for _ in range(_TRIES):
+        if all(_proc(thread / "schedstat") != "0" for thread in threads.iterdir()):
+            break
+        time.sleep(0.001)
+    return [_proc(thread / "comm") for thread in threads.iterdir()]
+
+
+def _proc(file: Path) -> str:
+    """Return the first word of a file of a thread; '' if the thread has ended."""
+    try:
+        return file.read_text(encoding="utf-8", errors="replace").partition(" ")[0].strip()
+    except OSError:
+        return ""
+
+
+def never_destroy(*objects: object) -> None:
+    """Keep objects for ever, until the process ends and even then without calling their destructors."""
+    for one in objects:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(one))
+
+
 def remove(path: Path) -> None:
     """Delete a file if it exists."""
     retry(lambda: path.unlink(missing_ok=True))
@@ -374,6 +411,20 @@ def words(command: str) -> list[str]:
 def is_closed_pipe(error: OSError) -> bool:
     """Return whether a write failed because the reader is gone, an invalid argument on Windows."""
     return isinstance(error, BrokenPipeError) or (WINDOWS and error.errno == errno.EINVAL)
+
+
+def open_closed_streams() -> None:
+    """Give a process its three standard streams if it was started without some (``>&-``).
+
+    Otherwise, the next file to be opened, such as that of a database, would get their numbers, and what any library
+    prints. Standard input is then empty, standard output fails, and standard error is discarded.
+    """
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)  # the lowest number that is free
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 def discard_output() -> None:

@@ -6,9 +6,7 @@ several processes can read and write them.
 
 from __future__ import annotations
 
-import contextlib
 import io
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +15,7 @@ from kbkit.directory import systems
 from kbkit.directory.damage import check_plain
 from kbkit.directory.files import write_files
 from kbkit.directory.generations import now
-from kbkit.errors import KbError, UnknownNameError
+from kbkit.errors import KbError, UnknownNameError, check_unicode
 from kbkit.schema import iri_escape
 
 if TYPE_CHECKING:
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
 
 SETS = "sets"
 _MAX_NAME_LENGTH = 100
-_STALE_SECONDS = 3600
 
 COLUMNS = {
     "name": "name of the set, as in @NAME",
@@ -110,6 +107,8 @@ class Workspace:
 
         if not name.strip() or not name.isprintable() or len(name) > _MAX_NAME_LENGTH:
             raise KbError(f"Invalid name of a set: {name[:40]!r}", f"Use 1 to {_MAX_NAME_LENGTH} printable characters")
+        for text in (expression, node_type or "", generation):
+            check_unicode(text, "the saved set")
         row = {
             "name": [name],
             "expression": [expression],
@@ -131,16 +130,13 @@ class Workspace:
             raise KbError(f"Cannot delete {self._path(name)}: {error.strerror}") from None
 
     def _path(self, name: str) -> Path:
+        check_unicode(name, "the name of a set")
         path = self.sets_folder / f"{systems.file_name(name)}.parquet"
         former = self.sets_folder / f"{iri_escape(name)[:200]}.parquet"  # name in older versions
         check_plain(path, former)
         return former if not path.exists() and former.is_file() else path
 
     def _write(self, frame: pl.DataFrame, path: Path) -> None:
-        for temporary in path.parent.glob(".*.new"):  # of an interrupted process
-            with contextlib.suppress(OSError):  # deleted meanwhile, or read-only
-                if time.time() - temporary.stat().st_mtime > _STALE_SECONDS:
-                    temporary.unlink()
         buffer = io.BytesIO()
         frame.write_parquet(buffer)
         write_files({path: buffer.getvalue()})

@@ -5,7 +5,9 @@ Text of a KB is data: control characters (such as terminal escapes) never reach 
 
 from __future__ import annotations
 
+import io
 import json
+import math
 import os
 import re
 import sys
@@ -51,14 +53,17 @@ def write(frame: pl.DataFrame, kind: str | None = None, output: Path | None = No
     standard output gets a table.
     """
     kind = kind_of(kind, output)
-    if kind == "parquet":
-        assert output is not None
-        frame.write_parquet(output)
-    elif output is None:
+    if output is None:
         write_text(frame, kind, sys.stdout)
-    else:
-        with output.open("w", encoding="utf-8", newline="") as stream:
-            write_text(frame, kind, stream)
+        return
+    with replacing(output) as aside:
+        if kind == "parquet":
+            content = io.BytesIO()  # polars reports a full disk in many ways
+            frame.write_parquet(content)
+            aside.write_bytes(content.getbuffer())
+        else:
+            with aside.open("w", encoding="utf-8", newline="") as stream:
+                write_text(frame, kind, stream)
 
 
 def check(kind: str | None, output: Path | None, more: Sequence[str] = ()) -> None:
@@ -280,7 +285,7 @@ def cell(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(cell, value))
     if isinstance(value, dict):
-        return json.dumps(value, ensure_ascii=False, default=str)
+        return to_json(value)
     return str(value)
 
 
@@ -289,12 +294,34 @@ def clean(text: str) -> str:
     return _TURNS.sub("", _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
+def to_json(value: Any, indent: int | None = None) -> str:
+    """Return a value as JSON, which has no NaN and no infinities: they are null. Other objects are text."""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str, indent=indent, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(value), ensure_ascii=False, default=str, indent=indent, allow_nan=False)
+
+
+def write_json(value: Any, stream: IO[str], indent: int | None = None) -> None:
+    """Write a value as JSON and a line end; a terminal gets no characters that control it."""
+    text = to_json(value, indent) + "\n"
+    stream.write(clean(text) if stream.isatty() else text)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def _flat(frame: pl.DataFrame) -> pl.DataFrame:
     """Replace lists and structures by JSON text, for CSV."""
     import polars as pl
 
     def column(name: str) -> pl.Series:
-        values = [v if v is None else json.dumps(v, ensure_ascii=False, default=str) for v in frame[name].to_list()]
+        values = [v if v is None else to_json(v) for v in frame[name].to_list()]
         return pl.Series(name, values, dtype=pl.String)
 
     nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]

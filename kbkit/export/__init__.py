@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import errno
 import io
 import json
 import os
@@ -20,10 +19,20 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from kbkit.directory import systems
+from kbkit.directory.files import parse_json
 from kbkit.directory.generations import tree_bytes
 from kbkit.display.progress import Event, Listener
 from kbkit.display.render import clean
-from kbkit.errors import BadInputError, KbError, Option, QueryError, UnknownNameError
+from kbkit.errors import (
+    BadInputError,
+    KbError,
+    Option,
+    QueryError,
+    UnknownNameError,
+    is_disk_full,
+    remedy,
+    system_error,
+)
 from kbkit.export import folder, kgtk, lines, rebuild, stark
 from kbkit.stores.tables import FILE, Error, Tables, first_line
 
@@ -131,7 +140,7 @@ def _tables(stores: Stores, opened: Tables, place: Path, form: folder.Form, flat
 
 def _is_export(path: Path) -> bool:
     try:
-        return "kbkit_export" in json.loads((path / "schema.json").read_text(encoding="utf-8"))
+        return "kbkit_export" in parse_json((path / "schema.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, TypeError):
         return False
 
@@ -223,12 +232,12 @@ def _one_line_errors() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except (OSError, QueryError, Error) as error:
-        text = str(error)
-        full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-        if full or "No space left" in text or "File too large" in text or "Disk quota" in text:
+        if is_disk_full(error):
             raise KbError(
                 "Disk full; nothing was written",
                 "Free disk space, or choose another path for ",
                 Option("output"),
             ) from error
+        if isinstance(error, OSError):
+            raise KbError(f"Export failed: {system_error(error).message}", remedy(error)) from error
         raise KbError(f"Export failed: {first_line(error)}") from error

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kbkit.assets.arguments import check_range
 from kbkit.display.drawing import svg, write
 from kbkit.display.drawing.model import Drawing
 from kbkit.display.render import clean
-from kbkit.errors import BadInputError, KbError, plural
+from kbkit.errors import KbError, plural
 from kbkit.graph.steps import Graph, closed, label_of, pieces, spread, types_of
 from kbkit.schema import Schema
 from kbkit.stores import Stores
@@ -125,10 +126,8 @@ def neighbourhood(
     """Return the neighbourhood of a node; see :meth:`kbkit.kb.KnowledgeBase.around`."""
     import polars as pl
 
-    if not 1 <= hops <= MAX_HOPS:
-        raise BadInputError(f"Invalid number of steps: {hops}", f"Use 1 to {MAX_HOPS}")
-    if limit < 1:
-        raise BadInputError(f"Invalid limit: {limit} nodes", "Use 1 or more")
+    check_range("number of steps", hops, 1, MAX_HOPS)
+    check_range("limit", limit)
     tables, schema, center = stores.tables, stores.schema, stores.nodes.find(node)
     graph = Graph(schema, stores.adjacency, relations)
     marks = closed(schema, tables, types)

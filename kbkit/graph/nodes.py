@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from kbkit.schema import Relation, quote
 from kbkit.stores import Stores
@@ -58,43 +61,53 @@ def neighbors(
     """See :meth:`kbkit.kb.KnowledgeBase.neighbors`. Only edges with attributes are read from the tables."""
     import polars as pl
 
+    from kbkit.stores.tables import unique_names
+
     relations = [stores.schema.relation(relation)] if relation else stores.schema.relations
     tables, adjacency, node = stores.tables, stores.adjacency, stores.nodes.find(reference)
 
-    attributes = {a.name: a.type for r in relations for a in r.attributes}
-    parts = []
+    names: list[str] = []
+    directions: list[str] = []
+    parts: list[pl.DataFrame] = []
     for known in relations:
         sides = (("out", adjacency.forward), ("in", adjacency.backward))
         for direction, rows in sides[:1] if known.symmetric else sides:
             ids = rows(known.name).neighbors(node)[:limit]
             if not len(ids):
                 continue
+            edges = pl.DataFrame({"id": pl.Series(ids, dtype=pl.Int32)})
             if known.attributes:
                 here, there = ("head", "tail") if direction == "out" else ("tail", "head")
-                columns = "".join(", " + quote(a.name) for a in known.attributes)
+                values = "".join(", " + quote(a.name) for a in known.attributes)
                 edges = tables.lookup(
-                    f"SELECT {there} AS id{columns} FROM {quote(known.table)} WHERE {here} = $id"
+                    f"SELECT {there} AS id{values} FROM {quote(known.table)} WHERE {here} = $id"
                     " ORDER BY ALL LIMIT $limit",
                     {"id": node, "limit": limit or 2**62},
                 )
-            else:
-                edges = pl.DataFrame({"id": pl.Series(ids, dtype=pl.Int32)})
-            parts.append(
-                edges.select(
-                    relation=pl.lit(known.name),
-                    direction=pl.lit(direction),
-                    **{name: pl.col(name) for name in edges.columns},
-                )
-            )
-    if not parts:
-        schema = dict.fromkeys(("relation", "direction", "id", "key", "type", "name"), pl.String())
-        return pl.DataFrame(schema=schema).with_columns(pl.col("id").cast(pl.Int32))
-    edges = pl.concat(parts, how="diagonal_relaxed")
-    found = stores.nodes.frame(edges["id"].unique())
-    frame = edges.join(found, on="id", how="left", maintain_order="left")
-    return frame.select(
-        "relation", "direction", "id", "key", "type", "name", *(a for a in attributes if a in frame.columns)
-    )
+            names += [known.name] * edges.height
+            directions += [direction] * edges.height
+            parts.append(edges)
+    ids = np.concatenate([part["id"].to_numpy() for part in parts] or [np.empty(0, np.int32)])
+    given = dict.fromkeys(name for part in parts for name in part.columns[1:])
+    columns = [
+        pl.Series("relation", names, pl.String),
+        pl.Series("direction", directions, pl.String),
+        *stores.nodes.rows_of(ids.astype(np.int32, copy=False)),
+        *(_concatenated(name, parts) for name in given),
+    ]
+    unique = unique_names([column.name for column in columns])  # an attribute may be called "name"
+    return pl.DataFrame([column.alias(name) for column, name in zip(columns, unique, strict=True)])
+
+
+def _concatenated(name: str, parts: Sequence[pl.DataFrame]) -> pl.Series:
+    """Return a column of all parts, null where a part has none, without starting threads of polars."""
+    import polars as pl
+
+    kinds = {part.schema[name] for part in parts if name in part.columns}
+    mixed = pl.Float64() if all(kind.is_numeric() for kind in kinds) else pl.String()
+    kind = next(iter(kinds)) if len(kinds) == 1 else mixed
+    columns = (part[name] if name in part.columns else pl.Series([None] * part.height) for part in parts)
+    return pl.concat([column.cast(kind).alias(name) for column in columns])
 
 
 def degrees(stores: Stores, reference: str | int) -> list[tuple[Relation, str, int]]:

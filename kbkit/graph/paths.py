@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from kbkit.assets.arguments import check_range
 from kbkit.display.render import clean
 from kbkit.errors import BadInputError, plural
 from kbkit.graph.steps import CLOSED, Graph, Marks, Move, Rows, closed, spread, work
@@ -197,10 +198,8 @@ def paths(
 
 
 def _check(max_steps: int, limit: int) -> None:
-    if not 1 <= max_steps <= MAX_STEPS:
-        raise BadInputError(f"Invalid maximum path length: {max_steps}", f"Use 1 to {MAX_STEPS}")
-    if limit < 1:
-        raise BadInputError(f"Invalid limit: {limit} paths", "Use 1 or more")
+    check_range("maximum path length", max_steps, 1, MAX_STEPS)
+    check_range("limit", limit)
 
 
 def _named(stores: Stores, ids: Sequence[int]) -> dict[int, Place]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.errors import KbError
+from kbkit.assets.arguments import check_range
 from kbkit.graph.charts import degrees
 from kbkit.stores import Stores
 
@@ -45,8 +45,7 @@ def related(
     """See :meth:`kbkit.kb.KnowledgeBase.related`."""
     import polars as pl
 
-    if k < 1:
-        raise KbError(f"Invalid number of results: {k}", "Use 1 or more")
+    check_range("number of results", k)
     node = stores.nodes.find(reference)
     if node_type is None:
         node_type = stores.nodes.row(node).type

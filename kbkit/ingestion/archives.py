@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from kbkit.errors import BadInputError
+from kbkit.errors import BadInputError, reason
 
 _SPARE_BYTES = 1 << 30
 """Disk space to leave free."""
@@ -119,4 +119,4 @@ def _open(archive: Path) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(archive)
     except (zipfile.BadZipFile, OSError, ValueError, EOFError) as error:
-        raise BadInputError(f"Cannot read {archive}: {error}", _DOWNLOAD_AGAIN) from None
+        raise BadInputError(f"Cannot read {archive}: {reason(error)}", _DOWNLOAD_AGAIN) from None

@@ -30,6 +30,7 @@ from kbkit.ingestion.generation import (
     versions,
 )
 from kbkit.ingestion.recipe import Identity, Recipe
+from kbkit.ingestion.source_errors import explained
 from kbkit.ingestion.staging import Report, stage
 from kbkit.readers import converter
 from kbkit.schema import Schema, literal, quote
@@ -217,21 +218,20 @@ def _load(
     step: Callable[[], None],
 ) -> Report:
     """Run the recipe's SQL and stage its tables; ``step`` is called after the SQL and after each kind of row."""
-    try:
+    files = [path for taken in found.values() for path in taken]
+    own = [path for spec in recipe.files if spec.reader or spec.converter for path in found[spec.name]]
+    with explained(recipe.folder / "load.sql", files, own):
         for name, value in options.items():
             con.execute(f"SET VARIABLE {quote(name)} = {literal(value)}")
         sources.create_views(con, recipe, found, request.columns)
         if converted is not None:
             _create_part_views(con, recipe, converted)
-        table_build.run_script(con, recipe.folder / "load.sql")
+        table_build.run_script(con, recipe.sql, recipe.folder / "load.sql")
         if recipe.tables:
             data_tables.prepare(con, options)
         step()
         skip, merge = request.skip_dangling, request.merge_duplicates
         return stage(con, recipe, folder, skip_dangling=skip, merge_duplicates=merge, step=step)
-    except tables.Error as error:
-        files = [path for taken in found.values() for path in taken]
-        raise sources.source_error(error, recipe.folder / "load.sql", files) from error
 
 
 def _create_part_views(con: Connection, recipe: Recipe, converted: Converted) -> None:

@@ -39,6 +39,7 @@ def describe(con: Connection, recipe: Recipe) -> Schema:
         key_base=recipe.key_base,
         dialect=recipe.dialect,
         extra_tables=recipe.extra_tables,
+        types_apart=bool(recipe.rdf_quads),
     )
 
 

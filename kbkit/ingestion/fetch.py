@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import IO
 
 from kbkit.directory import systems
+from kbkit.directory.files import parse_json
 from kbkit.display.progress import Event, Listener
 from kbkit.errors import DISTRIBUTION, BadInputError, Command, KbError, Option, UnknownNameError
 from kbkit.ingestion import recipe as recipes
@@ -376,7 +377,7 @@ def _write_state(job: _Job, answer: http.client.HTTPResponse, total: int | None)
 def _read_state(job: _Job) -> _Version:
     """Return the recorded version of the partial file; empty for another URL or an invalid record."""
     try:
-        state = json.loads(job.state.read_text(encoding="utf-8"))
+        state = parse_json(job.state.read_text(encoding="utf-8"))
         url, validator, total = state["url"], str(state["validator"]), state["bytes"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return _Version()

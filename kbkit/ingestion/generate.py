@@ -8,7 +8,6 @@ The recipe ``table`` reads the files that :func:`generate` writes.
 from __future__ import annotations
 
 import contextlib
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kbkit.directory import systems
+from kbkit.directory import systems, temporary
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.ingestion.generate_words import Ints, Prose, compose, count_words, strings
 
@@ -31,6 +30,8 @@ FILES = (
     "edges.parquet",
 )  # edges last: no recipe starts without them
 MAX_SCALE = 10.0
+_WORK = ".generating-"
+"""Start of the name of the folder where the files are written first."""
 
 
 @dataclass(frozen=True)
@@ -232,7 +233,10 @@ def _publishing(out: Path) -> Iterator[Path]:
             for folder in reversed([folder for folder in (out, *out.parents) if not folder.exists()]):
                 undo.callback(_remove_folder, folder)
             out.mkdir(parents=True, exist_ok=True)
-            work = Path(tempfile.mkdtemp(prefix=".generating-", dir=out))
+            for left in temporary.abandoned(out, _WORK):
+                systems.remove_tree(left)
+            work = out / temporary.unique_name(_WORK)
+            work.mkdir()
             undo.callback(systems.remove_tree, work)
             yield work
             for path in (work / name for name in FILES):

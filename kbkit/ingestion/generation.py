@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import functools
 import importlib.metadata
 import time
@@ -17,7 +16,16 @@ from kbkit.directory import systems
 from kbkit.directory.generations import KbDirectory
 from kbkit.directory.manifest import Manifest, StoreRecord
 from kbkit.display.progress import Progress
-from kbkit.errors import DISTRIBUTION, BadInputError, InterruptedBuildError, KbError, Option
+from kbkit.errors import (
+    DISTRIBUTION,
+    BadInputError,
+    InterruptedBuildError,
+    KbError,
+    Option,
+    is_disk_full,
+    remedy,
+    system_error,
+)
 from kbkit.ingestion import archives
 from kbkit.ingestion.archives import Found
 from kbkit.stores import embedders as embed
@@ -32,7 +40,6 @@ if TYPE_CHECKING:
     import duckdb
 
 _LIBRARIES = ("duckdb", "pyoxigraph", "tantivy", "lancedb", "numpy", "scipy", "model2vec")
-_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextlib.contextmanager
@@ -103,12 +110,12 @@ def one_line_errors() -> Iterator[None]:
     except KbError:
         raise
     except Exception as error:
-        text = str(error)
-        full = isinstance(error, OSError) and error.errno in _DISK_FULL
-        if full or "No space left" in text or "File too large" in text or "Disk quota" in text:
+        if is_disk_full(error):
             hint = ("Nothing was changed. Free disk space, or choose another ", Option("out"))
             raise KbError("Disk full", *hint) from error
-        if isinstance(error, (OSError, tables.Error)):
+        if isinstance(error, OSError):
+            raise BadInputError(f"Build failed: {system_error(error).message}", remedy(error)) from error
+        if isinstance(error, tables.Error):
             raise BadInputError(f"Build failed: {first_line(error)}") from error
         raise
 

@@ -19,18 +19,20 @@ from typing import Any
 
 from kbkit import assets
 from kbkit.assets.validation import validate
-from kbkit.errors import BadInputError, Command, KbError, Part, UnknownNameError
+from kbkit.directory.files import is_file, is_folder, parse_toml
+from kbkit.errors import INVALID_UNICODE_HINT, BadInputError, Command, KbError, Part, UnknownNameError
 from kbkit.schema import Role, iri_escape
 from kbkit.stores.data_tables import DATA_TABLES
 
 
 @dataclass(frozen=True)
 class Option:
-    """An option of a recipe; SQL reads it with ``getvariable('name')``."""
+    """An option of a recipe; SQL reads it with ``getvariable('name')``. With ``integer``, it is an integer from 0."""
 
     default: str
     help: str = ""
     choices: tuple[str, ...] = ()
+    integer: bool = False
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ class Recipe:
     @property
     def sql(self) -> str:
         """The text of ``load.sql``."""
-        return (self.folder / "load.sql").read_text(encoding="utf-8")
+        return _read_text(self.folder / "load.sql")
 
 
 _BASE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`\x00-\x20]*[/#:?=]")
@@ -200,8 +202,8 @@ def load(source: str) -> Recipe:
     folder = Path(source)
     if "/" not in source and "\\" not in source and source in names():
         folder = assets.folder("ingest") / source
-    elif not folder.is_dir():
-        tables = ("Use ", Command(f"ingest table {source}"), " to load tables") if folder.is_file() else ()
+    elif not is_folder(source):
+        tables = ("Use ", Command(f"ingest table {source}"), " to load tables") if is_file(source) else ()
         raise UnknownNameError("recipe or folder", source, names(), "", *tables)
     for name in ("recipe.toml", "load.sql"):
         if not (folder / name).is_file():
@@ -233,13 +235,18 @@ def load_roles(path: Path) -> tuple[Role, ...]:
 
 
 def settings(recipe: Recipe, values: Mapping[str, str]) -> dict[str, str]:
-    """Return the values of all options of a recipe; raise :class:`UnknownNameError` for unknown options or choices."""
+    """Return the values of all options of a recipe.
+
+    Raises :class:`UnknownNameError` for unknown options and choices, and :class:`BadInputError` for other values.
+    """
     for key, value in values.items():
         if key not in recipe.options:
             raise UnknownNameError("option", key, recipe.options, f"recipe {recipe.name}")
         choices = recipe.options[key].choices
         if choices and value not in choices:
             raise UnknownNameError(f"value of option {key}", value, choices)
+        if recipe.options[key].integer and not re.fullmatch(r"[0-9]{1,9}", value):
+            raise BadInputError(f"Invalid value {value!r} of option {key}", "Use an integer from 0 to 999,999,999")
     return {key: values.get(key, option.default) for key, option in recipe.options.items()}
 
 
@@ -255,11 +262,19 @@ def write_skeleton(folder: Path) -> None:
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return parse_toml(_read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise BadInputError(f"{path}: {error}") from None
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
     except OSError as error:
         raise BadInputError(f"Cannot read {path}: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInputError(f"{path}: {error}") from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise BadInputError(f"Invalid UTF-8 in {path}, line {line}", INVALID_UNICODE_HINT) from None
 
 
 @functools.cache

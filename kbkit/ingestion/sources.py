@@ -5,21 +5,20 @@ from __future__ import annotations
 import csv
 import fnmatch
 import gzip
-import json
 import os
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kbkit.errors import BadInputError, Option, UnknownNameError
+from kbkit.errors import BadInputError, Option, UnknownNameError, reason
 from kbkit.ingestion import archives
 from kbkit.ingestion.recipe import FileSpec, Recipe
+from kbkit.ingestion.source_errors import MAX_LINE, damaged_gzip, invalid_utf8
 from kbkit.readers import reader
 from kbkit.schema import literal, quote
-from kbkit.stores.tables import RaisedError, first_line
 
 if TYPE_CHECKING:
     import duckdb
@@ -36,8 +35,6 @@ _FORMATS = {
     ".jsonl": "json",
     ".ndjson": "json",
 }
-_MAX_LINE = 10_000_000
-_CONVERT = "Convert it to UTF-8, for example with iconv"
 
 
 def find(recipe: Recipe, paths: Sequence[Path], named: Mapping[str, Path]) -> dict[str, list[Path]]:
@@ -181,7 +178,7 @@ def _empty(spec: FileSpec) -> str:
 
 def _select(con: duckdb.DuckDBPyConnection, spec: FileSpec, path: Path, columns: Mapping[str, str]) -> str:
     """Return ``SELECT`` over one file that renames its columns to the declared names."""
-    source, present = _source(con, spec, path)
+    source, present = _source(con, spec, path, columns)
     folded = {name.casefold(): name for name in present}
     renamed: dict[str, str] = {}
     missing: list[str] = []
@@ -214,7 +211,9 @@ def _select(con: duckdb.DuckDBPyConnection, spec: FileSpec, path: Path, columns:
     return f"SELECT {', '.join(parts)} FROM {source}"
 
 
-def _source(con: duckdb.DuckDBPyConnection, spec: FileSpec, path: Path) -> tuple[str, list[str]]:
+def _source(
+    con: duckdb.DuckDBPyConnection, spec: FileSpec, path: Path, columns: Mapping[str, str]
+) -> tuple[str, list[str]]:
     """Return a DuckDB table function over the file, and its column names."""
     kind = spec.format or _FORMATS.get(Path(_plain_name(path)).suffix.lower(), "")
     if not kind:
@@ -222,7 +221,8 @@ def _source(con: duckdb.DuckDBPyConnection, spec: FileSpec, path: Path) -> tuple
     if kind in ("csv", "tsv"):
         return _delimited(spec, path, kind)
     if kind == "json":
-        return _json(con, path)
+        texts = {name.casefold() for names in spec.names.items() for name in (names[0], *names[1])}
+        return _json(con, path, texts | {name.casefold() for name in columns.values()})
     if kind != "parquet":
         raise UnknownNameError("format", kind, set(_FORMATS.values()), f"files.{spec.name} of the recipe")
     source = f"read_parquet({literal(str(path))})"
@@ -238,19 +238,21 @@ _PARSED = re.compile(r'"(?:[^"]|"")*"|\b(?:DATE|TIME|TIMESTAMP|UUID)\b(?: WITH T
 """A quoted field name in a type, or a type that DuckDB parses from strings."""
 
 
-def _json(con: duckdb.DuckDBPyConnection, path: Path) -> tuple[str, list[str]]:
+def _json(con: duckdb.DuckDBPyConnection, path: Path, texts: Collection[str]) -> tuple[str, list[str]]:
     """Return a subquery over a file of JSON objects, and its columns, with types that fit all of its values.
 
+    Numbers in the columns ``texts`` (case-folded) are text, so that a key 1 beside 2.5 is not 1.0.
     DuckDB alone types a column by the first 20,480 rows, rewrites strings that look like dates or UUIDs, and keeps the
     quotes of strings in columns that also hold numbers. Here strings stay as they are written.
     """
-    file = f"{literal(str(path))}, maximum_object_size = {16 * _MAX_LINE}"
+    file = f"{literal(str(path))}, maximum_object_size = {16 * MAX_LINE}"
     whole = "sample_size = -1, map_inference_threshold = -1, field_appearance_threshold = 0"
     found = _columns(con, f"read_json({file}, {whole})")
     types = {
         name: _PARSED.sub(lambda part: part[0] if part[0].startswith('"') else "VARCHAR", kind)
         for name, kind in found.items()
     }
+    types |= {name: "JSON" for name, kind in types.items() if kind == "DOUBLE" and name.casefold() in texts}
     numbers = [name for name, kind in types.items() if kind == "DOUBLE"]
     if numbers:  # an integer of more than 15 digits would lose the last ones
         long = ", ".join(f"bool_or(regexp_matches({quote(name)}::VARCHAR, '^-?[0-9]{{16,}}$'))" for name in numbers)
@@ -278,7 +280,7 @@ def _delimited(spec: FileSpec, path: Path, kind: str) -> tuple[str, list[str]]:
     source = (
         f"read_csv({literal(str(path))}, auto_detect = false, header = {'false' if spec.columns else 'true'},"
         f" delim = {literal(delimiter)}, quote = {literal(quotes)}, escape = {literal(quotes)},"
-        f" max_line_size = {_MAX_LINE}, columns = {{{typed}}})"
+        f" max_line_size = {MAX_LINE}, columns = {{{typed}}})"
     )
     return source, names
 
@@ -292,9 +294,9 @@ def _header(path: Path, delimiter: str, quotes: str) -> list[str]:
             else:
                 names = next(csv.reader(handle, delimiter=delimiter, quoting=csv.QUOTE_NONE), [])
     except UnicodeDecodeError:
-        raise BadInputError(f"Invalid UTF-8 in {_bad_line(path, bytes.decode)}", _CONVERT) from None
+        raise invalid_utf8(path) from None
     except (OSError, EOFError, zlib.error, csv.Error) as error:
-        raise BadInputError(f"Cannot read {path}: {error}") from None
+        raise BadInputError(damaged_gzip(path) or f"Cannot read {path}: {reason(error)}") from None
     names = [name.strip() or f"column{i}" if any(names) else "" for i, name in enumerate(names)]
     counts = Counter(name.casefold() for name in names)
     twice = next((name for name in names if counts[name.casefold()] > 1), None)
@@ -302,50 +304,3 @@ def _header(path: Path, delimiter: str, quotes: str) -> list[str]:
         problem = f"Duplicate column {twice!r}" if twice else "Missing header"
         raise BadInputError(f"{problem} in {path}, line 1", "The first line must name the columns")
     return names
-
-
-def source_error(error: Exception, script: Path, sources: Iterable[Path]) -> BadInputError:
-    """Explain an error of DuckDB: a problem with a source file, with its line, or with the SQL in ``script``."""
-    text = str(error)
-    path = next((path for path in sources if str(path) in text), None)
-    if path is None:
-        raised = isinstance(error, RaisedError)  # by error() in the recipe
-        reason = first_line(error)
-        return BadInputError(reason.removeprefix("Invalid Input Error: ") if raised else f"{script}: {reason}")
-    if "not utf-8" in text or "invalid unicode" in text.lower() or "Invalid UTF-8" in text:
-        return BadInputError(f"Invalid UTF-8 in {_bad_line(path, bytes.decode)}", _CONVERT)
-    if "JSON" in text:
-        return BadInputError(
-            f"Invalid JSON in {_bad_line(path, json.loads)}", "Write one object per line, or one array"
-        )
-    line = re.search(r"CSV Error on Line: (\d+)", text)
-    where = f"{path}, line {line[1]}" if line else str(path)
-    columns = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
-    if columns:
-        return BadInputError(
-            f"{columns[2]} columns instead of {columns[1]} in {where}", "Quote fields that contain the delimiter"
-        )
-    for phrase, problem, hint in (
-        ("unterminated quote", "Unterminated quote", "Double the quotes inside a quoted field"),
-        ("quote should be followed", "Text after a closing quote", "Double the quotes inside a quoted field"),
-        ("Maximum line size", "Line too long", "A quote in an earlier line may be unterminated"),
-    ):
-        if phrase in text:
-            return BadInputError(f"{problem} in {where}", hint)
-    return BadInputError(f"Cannot read {where}: {first_line(error)}")
-
-
-def _bad_line(path: Path, parse: Callable[[bytes], object]) -> str:
-    """Return the file and the first line that ``parse`` rejects; DuckDB's own count depends on how it splits files."""
-    opened = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opened(path, "rb") as handle:
-            for number, line in enumerate(handle, 1):
-                try:
-                    if line.strip():
-                        parse(line)
-                except ValueError:
-                    return f"{path}, line {number}"
-    except (OSError, EOFError, zlib.error):
-        pass
-    return str(path)

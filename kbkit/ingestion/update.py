@@ -31,6 +31,7 @@ from kbkit.ingestion.generation import (
     versions,
 )
 from kbkit.ingestion.recipe import FileSpec, Recipe, RelationSpec, TypeSpec
+from kbkit.ingestion.source_errors import explained
 from kbkit.ingestion.staging import Report, stage
 from kbkit.schema import Schema, literal, quote
 from kbkit.stores import embedders as embed
@@ -114,7 +115,7 @@ def _build(
 ) -> tuple[Report, Schema, dict[str, int]]:
     """Stage the live tables with the delta, and write the new tables."""
     schema, recipe = old.schema, _recipe(old)
-    try:
+    with explained(Path("the update"), [path for taken in found.values() for path in taken]):
         con.execute(f"ATTACH {literal(str(live / tables.FILE))} AS old (READ_ONLY)")
         for name, spec in _specs():
             sources.create_view(con, spec, found[name], delta.columns)
@@ -123,9 +124,6 @@ def _build(
         report = stage(con, recipe, folder, skip_dangling=delta.skip_dangling, merge_duplicates=False)
         described = describe(con, recipe)
         return report, described, table_build.build(con, folder, described)
-    except tables.Error as error:
-        files = [path for taken in found.values() for path in taken]
-        raise sources.source_error(error, Path("the update"), files) from error
 
 
 def _keep_metadata(con: duckdb.DuckDBPyConnection, schema: Schema) -> None:

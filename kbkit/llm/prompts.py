@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kbkit import assets
+from kbkit.directory.files import parse_toml
 from kbkit.errors import BadInputError, Command, KbError, UnknownNameError
 from kbkit.llm.client import Message, Reply, Request, Tool
 
@@ -176,7 +177,7 @@ def _text(file: Path) -> str:
 
 def _front(text: str, file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
+        return parse_toml(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         problem = str(error).partition(" (at ")[0]
         found = re.search(r"at line (\d+)", str(error))

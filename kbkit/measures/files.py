@@ -19,6 +19,7 @@ from pathlib import Path
 
 import polars as pl
 
+from kbkit.assets.arguments import as_path
 from kbkit.errors import BadInputError, KbError
 from kbkit.measures import formats, stark, submission
 from kbkit.measures.frames import Gold, by_id, count_queries, of_split, ordered
@@ -48,7 +49,7 @@ def read_run(path: _Path, gold: Gold | None = None) -> pl.DataFrame:
 
     With ``gold``, queries may be named by their texts, as in QUEST's predictions.
     """
-    path = Path(path)
+    path = as_path("path", path)
     if path.suffix.lower() == SUBMISSION:
         return submission.read(path)
     is_json = _ending(path, RUN_ENDINGS, "run", SUBMISSION) in JSON_ENDINGS
@@ -61,7 +62,7 @@ def read_gold(path: _Path, split: str = "") -> Gold:
 
     Raises :class:`BadInputError` that names the line, and :class:`UnknownNameError` for an unknown split.
     """
-    path = Path(path)
+    path = as_path("path", path)
     if path.is_dir() or path.suffix.lower() == ".csv":
         return stark.read(path, split)
     if _ending(path, GOLD_ENDINGS, "answers", *_STARK) in JSON_ENDINGS:
@@ -73,7 +74,7 @@ def read_gold(path: _Path, split: str = "") -> Gold:
 
 def read_queries(path: _Path, split: str = "") -> pl.DataFrame:
     """Read queries: query, text, other columns of the source. Answers are not required."""
-    path = Path(path)
+    path = as_path("path", path)
     if path.is_dir() or path.suffix.lower() == ".csv":
         return stark.read(path, split, answers=False).queries
     ending = _ending(path, (".tsv", ".txt"), "queries", *_STARK)
@@ -109,7 +110,7 @@ def write_run(run: pl.DataFrame, path: _Path, tag: str = "kbkit") -> None:
 
     The ending selects the format.
     """
-    path = Path(path)
+    path = as_path("path", path)
     if path.suffix.lower() == SUBMISSION:
         submission.write(ordered(run), path)
     elif _ending(path, RUN_ENDINGS, "run", SUBMISSION) in JSON_ENDINGS:
@@ -120,7 +121,7 @@ def write_run(run: pl.DataFrame, path: _Path, tag: str = "kbkit") -> None:
 
 def check_run(path: _Path, tag: str = "kbkit") -> None:
     """Check ``path`` and ``tag`` before a long run, as :func:`write_run` would."""
-    path = Path(path)
+    path = as_path("path", path)
     ending = path.suffix.lower()
     if ending != SUBMISSION and _ending(path, RUN_ENDINGS, "run", SUBMISSION) not in JSON_ENDINGS:
         formats.check_tag(tag)
@@ -133,7 +134,7 @@ def write_gold(gold: Gold, path: _Path) -> list[str]:
 
     TREC judgements have no texts, other columns, or queries without judgements. JSON stores everything.
     """
-    path = Path(path)
+    path = as_path("path", path)
     if _ending(path, GOLD_ENDINGS, "answers") in JSON_ENDINGS:
         formats.write_json_gold(gold, path)
         return []
@@ -152,7 +153,7 @@ def write_gold(gold: Gold, path: _Path) -> list[str]:
 
 def kind(path: _Path) -> str:
     """Return ``run`` or ``gold``, the contents of a file (empty: unclear)."""
-    path = Path(path)
+    path = as_path("path", path)
     ending = path.suffix.lower()
     if path.is_dir() or ending == ".qrels":
         return "gold"

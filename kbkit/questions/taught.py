@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kbkit.directory.files import write_files
+from kbkit.directory.files import parse_json, write_files
 from kbkit.errors import KbError
 from kbkit.stores import Stores
 
@@ -56,7 +56,7 @@ def read(workspace: Path) -> Taught:
     if not path.is_file():
         return Taught()
     try:
-        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        data: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
         learned = data.get("learned")
         return Taught(
             {str(name): [str(word) for word in more] for name, more in data.get("synonyms", {}).items()},

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 from kbkit.directory import systems
-from kbkit.errors import BadInputError, KbError, UnknownNameError
+from kbkit.directory.files import parse_json
+from kbkit.errors import BadInputError, KbError, UnknownNameError, reason
 from kbkit.questions.learn import Pair, learn
 from kbkit.questions.reader import Reader
 from kbkit.questions.taught import FILE, Learned, Taught, write
@@ -47,13 +47,13 @@ def read_pairs(path: Path) -> list[Pair]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise KbError(f"Cannot read {path}: {error}") from None
+        raise KbError(f"Cannot read {path}: {reason(error)}") from None
     found = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = parse_json(line)
             question, answers = row["question"], row["answers"]
             if not isinstance(question, str) or not question.strip() or not isinstance(answers, list) or not answers:
                 raise ValueError

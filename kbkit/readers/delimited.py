@@ -17,7 +17,7 @@ from typing import IO
 
 import pyarrow as pa
 
-from kbkit.errors import BadInputError
+from kbkit.errors import BadInputError, reason
 
 SCHEMA = pa.schema([("file", pa.string()), ("position", pa.int64()), ("cells", pa.list_(pa.string()))])
 """``file`` is the path with ``/``, ``position`` counts the rows of a file from 0."""
@@ -61,7 +61,7 @@ def _checked(path: Path, parse: Callable[[Path, IO[str]], Rows]) -> Rows:
     except UnicodeDecodeError:
         raise BadInputError(f"Invalid UTF-8 in {path}, line {_invalid_line(path)}", _UTF8) from None
     except (OSError, EOFError, zlib.error) as error:
-        raise BadInputError(f"Cannot read {path}: {error}") from None
+        raise BadInputError(f"Cannot read {path}: {reason(error)}") from None
     if not found:
         raise BadInputError(f"{path} has no rows", "The first line must name the columns")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from kbkit.errors import BadInputError
+from kbkit.errors import BadInputError, reason
 
 SCHEMA = pa.schema([("file", pa.string()), ("text", pa.string())])
 """``file`` is the path with ``/``."""
@@ -44,4 +44,4 @@ def _text(path: Path) -> str:
         message = f"Invalid UTF-8 in {path}, line {line}"
         raise BadInputError(message, "Convert it to UTF-8, for example with iconv") from None
     except (OSError, EOFError, zlib.error) as error:
-        raise BadInputError(f"Cannot read {path}: {error}") from None
+        raise BadInputError(f"Cannot read {path}: {reason(error)}") from None

@@ -17,7 +17,7 @@ from typing import IO
 
 import pyarrow as pa
 
-from kbkit.errors import BadInputError
+from kbkit.errors import BadInputError, reason
 
 SCHEMA = pa.schema([("file", pa.int32()), ("line", pa.int64()), ("json", pa.string())])
 """``file`` numbers the files from 0, ``line`` the lines of each from 1; blank lines are skipped."""
@@ -49,7 +49,7 @@ def _rows(path: Path) -> Iterator[tuple[int, str]]:
                 line = handle.readline(MAX_LINE + 1)
             except (OSError, EOFError, zlib.error) as error:
                 raise BadInputError(
-                    f"Cannot read {path}: {error}", "The download may be incomplete: fetch it again"
+                    f"Cannot read {path}: {reason(error)}", "The download may be incomplete: fetch it again"
                 ) from None
             if not line:
                 return

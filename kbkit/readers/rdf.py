@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyoxigraph as ox
 
-from kbkit.errors import BadInputError
+from kbkit.errors import BadInputError, reason
 from kbkit.readers.nesting import LIMIT, Shallow, TooDeepError
 
 SCHEMA = pa.schema([("file", pa.int32()), *((name, pa.string()) for name in ("s", "p", "o", "g"))])
@@ -68,8 +68,10 @@ def _batches(paths: Sequence[Path]) -> Iterator[pa.RecordBatch]:
             except SyntaxError as error:
                 where = f"{path}, line {error.lineno}" if error.lineno else str(path)
                 raise BadInputError(f"{where}: {' '.join(error.msg.split())}", "Fix or remove that line") from None
+            except MemoryError:  # of the parser, whose buffer has a limit
+                raise BadInputError(f"A term is too long in {path}", "The limit is 16 MiB") from None
             except (OSError, EOFError, ValueError, zlib.error) as error:
-                raise BadInputError(f"Cannot read {path}: {error}") from None
+                raise BadInputError(f"Cannot read {path}: {reason(error)}") from None
 
 
 def _split(chunk: bytes, number: int, path: Path) -> pa.RecordBatch:

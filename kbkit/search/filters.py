@@ -11,7 +11,7 @@ from kbkit.answers.answer_set import AnswerSet
 from kbkit.answers.parse import parse
 from kbkit.answers.session import Session
 from kbkit.errors import KbError
-from kbkit.stores.arrays import Within, both, compact, distinct
+from kbkit.stores.arrays import Within, both, compact, distinct, node_ids
 
 Scope: TypeAlias = str | AnswerSet | Iterable[int] | None
 """An answer expression, an answer set, or ids in any order (None: all nodes)."""
@@ -34,16 +34,4 @@ def _resolved(session: Session, within: Scope) -> Within:
         if not within.belongs_to(session):
             raise KbError("Invalid value of within: an answer set of another KB or session", "Evaluate it on this KB")
         return compact(within.ids.astype(np.int64))
-    return compact(_ids(session, within))
-
-
-def _ids(session: Session, within: Iterable[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    try:
-        values = np.asarray(within if hasattr(within, "__array__") else list(within))
-    except (TypeError, ValueError):  # one number, or lists of different lengths
-        values = np.empty((0, 0))
-    if values.ndim != 1 or (len(values) and values.dtype.kind not in "iu"):
-        raise KbError("Invalid value of within: not a list of ids", "Use integers, or an answer expression")
-    for wrong in values[(values < 0) | (values >= session.schema.nodes)][:1].tolist():
-        raise KbError(f"Unknown node id {wrong} in within", f"Ids range from 0 to {session.schema.nodes - 1:,}")
-    return distinct(values.astype(np.int64))
+    return compact(distinct(node_ids(within, "within", session.schema.nodes)))

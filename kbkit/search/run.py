@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 
 from kbkit.answers.session import Session
+from kbkit.assets.arguments import invalid
 from kbkit.directory import systems
-from kbkit.errors import BadInputError, KbError, Option
+from kbkit.errors import BadInputError, KbError, Option, UnknownNameError
 from kbkit.llm.threads import each
 from kbkit.search.filters import Scope, candidates
 from kbkit.search.hits import SearchResults, hits, positions
@@ -58,6 +59,8 @@ class Search:
         options: Options,
     ) -> Self:
         """Validate the arguments of :meth:`kbkit.kb.KnowledgeBase.search`."""
+        for name in options.keys() - Options.__annotations__.keys():
+            raise UnknownNameError("option", name, Options.__annotations__)
         rest: Options = {**options}
         fields = rest.pop("fields", ())
         settings = Settings(mode, k, **rest)  # type: ignore[arg-type] # which has no fields now
@@ -73,6 +76,8 @@ class Search:
             from kbkit.search import rerank
 
             reranker = rerank.load(reranker, cache=session.stores.workspace.folder / CACHE_FILE)
+        elif reranker is not None and not hasattr(reranker, "score"):
+            raise invalid("rerank", reranker, "Use the name of a reranker, or an object with the method score")
         return cls(session, settings, reranker)
 
     def one(self, text: str, explain: bool = False) -> SearchResults:

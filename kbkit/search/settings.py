@@ -8,6 +8,7 @@ from typing import TypedDict
 
 import numpy as np
 
+from kbkit.assets.arguments import check_range
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.search.ranking import METHODS, RRF_K
 from kbkit.stores.arrays import Within
@@ -69,7 +70,7 @@ class Settings:
         if self.mode not in MODES:
             raise UnknownNameError("mode", self.mode, (AUTO, *MODES))
         if self.fusion not in METHODS:
-            raise UnknownNameError("fusion", self.fusion, METHODS)
+            raise UnknownNameError("fusion", str(self.fusion), METHODS)
         for name, weight in self.weights.items():
             if name not in RETRIEVERS:
                 raise UnknownNameError("retriever", name, RETRIEVERS)
@@ -78,9 +79,7 @@ class Settings:
         if not any(self.weights.values()):
             raise KbError("All weights are 0", "Use a weight above 0 for at least one retriever, such as bm25=1")
         for name, minimum in (("k", 1), ("depth", 1), ("average", 1), ("rerank_depth", 1), ("rrf_k", 0)):
-            value = number(name, getattr(self, name), integer=name != "rrf_k")
-            if not minimum <= value <= MAX_K:
-                raise KbError(f"Invalid {name}: {value}", f"Use {minimum} to {MAX_K:,}")
+            check_range(name, number(name, getattr(self, name), integer=name != "rrf_k"), minimum, MAX_K)
 
     @property
     def retrievers(self) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import os
 import shutil
 import sys
@@ -112,7 +111,7 @@ class Display:
         if isinstance(value, Printout):
             value.print(stream, width)
         elif isinstance(value, Page) and self.settings.format in ("json", "ndjson"):
-            stream.write(json.dumps(value.data, ensure_ascii=False, default=str) + "\n")
+            render.write_json(value.data, stream)
         elif isinstance(value, Page):
             print_lines(value.lines(width, numbered=True), stream)
         elif isinstance(value, str):

@@ -1,32 +1,37 @@
-"""Rewrite extensions of Blazegraph to standard SPARQL 1.1, from named subqueries to lenient dates.
+"""Rewrite extensions of Blazegraph to standard SPARQL 1.1, from named subqueries to variables that are bound twice.
 
 * query hints: dropped
 * named subqueries, ``WITH { SELECT ... } AS %name`` and ``INCLUDE %name``: inlined
 * terms: ``TRUE``, ``"2020-01-01"^^xsd:dateTime``, undeclared ``:a`` for ``_:a``, ``wikibase:isSomeValue``
-* comparisons of ``xsd:date`` with times, and differences of times, which Blazegraph counts in days
-* duplicate columns; HAVING over a computed column; variables that are bound twice
+* duplicate columns; computed columns in HAVING and in other columns; aggregates in BIND
+* variables that are bound twice
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import partial
 
 from lark import Token, Tree
 
 from kbkit.errors import suggest
 from kbkit.schema import Wikibase
+from kbkit.sparql import times
 from kbkit.sparql.context import Context, rename, string
-from kbkit.sparql.parse import expression, patterns, refuse
+from kbkit.sparql.parse import expression, patterns, refuse, repeatable
 from kbkit.sparql.printing import to_text
 from kbkit.sparql.tree import (
     Node,
     ParseTree,
     Triple,
+    certain,
     child,
     children,
     copy,
     drop_verbs,
     group,
+    index,
     nodes,
     pairs,
     parents,
@@ -39,12 +44,10 @@ from kbkit.sparql.tree import (
 
 MAX_WORDS = 50_000
 """Limit on the size of a query with its named subqueries inlined: nested ones grow exponentially."""
-MAX_REPEATED = 2_000
-"""Limit on the characters of an operand that must be written several times: nested ones grow exponentially."""
 
 _XSD = Wikibase.PREFIXES["xsd"]
-_DATE = re.compile(r"([-+]?\d{4,})(?:-(\d\d)(?:-(\d\d))?)?(?:T(\d\d:\d\d:\d\d(?:\.\d+)?))?(Z|[-+]\d\d:\d\d)?")
-_COMPARISONS = ("=", "!=", "<", ">", "<=", ">=")
+_LANGUAGE = Wikibase.ONTOLOGY + "language"
+_AUTO = re.compile(re.escape("[AUTO_LANGUAGE]"), re.I)
 
 
 def drop_hints(tree: ParseTree, context: Context) -> None:
@@ -110,14 +113,19 @@ def _definition(include: ParseTree, definitions: dict[str, ParseTree], names: tu
 
 
 def normalize_terms(tree: ParseTree, context: Context) -> None:
-    """Rewrite ``TRUE``, times without a time of day, ``:a`` for ``_:a``, and functions of Wikibase."""
+    """Rewrite ``TRUE``, times without a time of day, ``:a`` for ``_:a``, functions of Wikibase, and the placeholder
+    for the user's language, except where the label service has it: there it stands for several languages.
+    """
+    lists = {id(word) for verb, value in _verbs(tree) if context.is_iri(verb, _LANGUAGE) for word in tokens(value)}
     blank = {str(token)[2:] for token in tokens(tree) if token.type == "BLANK_NODE_LABEL"}
 
     def change(node: Node) -> Node:
         if isinstance(node, Tree):
-            return {"rdf_literal": _time, "function_call": _function, "built_in_call": _is_blank}.get(node.data, _same)(
-                node, context
-            )
+            return {"rdf_literal": times.complete_literal, "function_call": _function, "built_in_call": _is_blank}.get(
+                node.data, _same
+            )(node, context)
+        if "[" in node and id(node) not in lists and _AUTO.search(node):
+            return Token.new_borrow_pos(node.type, _AUTO.sub(context.languages[0], node), node)
         if node.type == "BOOLEAN" and node != node.lower():
             return Token("BOOLEAN", node.lower())
         if node.type == "PNAME_LN" and node.startswith(":") and "" not in context.names.all and node[1:] in blank:
@@ -128,30 +136,13 @@ def normalize_terms(tree: ParseTree, context: Context) -> None:
     replace(tree, change)
 
 
+def _verbs(tree: ParseTree) -> Iterator[tuple[Node, Node]]:
+    for properties in nodes(tree, "property_list_path_not_empty"):
+        yield from pairs(properties)
+
+
 def _same(node: ParseTree, _context: Context) -> Node:
     return node
-
-
-def _time(literal: ParseTree, context: Context) -> Node:
-    """Complete ``"2020-01-01"^^xsd:dateTime``; months and days of 0, as Wikibase writes them, become 1."""
-    words = literal.children
-    if len(words) == 3 and context.is_iri(words[2], _XSD + "dateTime") and isinstance(words[0], Token):
-        time = _complete(string(words[0]))
-        if time is not None:
-            context.note(f'Read {words[0]} as "{time}": it is not a valid xsd:dateTime')
-            return Tree("rdf_literal", [Token("STRING", f'"{time}"'), *words[1:]], literal.meta)
-    return literal
-
-
-def _complete(text: str) -> str | None:
-    """Return a date as a date with time, or None if it is complete or not a date."""
-    match = _DATE.fullmatch(text.strip())
-    if match is None:
-        return None
-    year, month, day, time, zone = match.groups()
-    month, day = (part if part not in (None, "00") else "01" for part in (month, day))
-    result = f"{year.removeprefix('+')}-{month}-{day}T{time or '00:00:00'}{zone or ('' if time else 'Z')}"
-    return result if result != text else None
 
 
 def _function(call: ParseTree, context: Context) -> Node:
@@ -161,12 +152,12 @@ def _function(call: ParseTree, context: Context) -> Node:
     values = [value for value in arguments.children if value not in ("(", ")", ",")]
     if context.is_iri(call.children[0], Wikibase.ONTOLOGY + "isSomeValue") and len(values) == 1:
         context.note("Rewrote wikibase:isSomeValue() as a test for Wikidata's IRIs of unknown values")
-        return expression(_is_unknown(_repeatable(values[0], call)))
+        return expression(_is_unknown(repeatable(values[0], call)))
     if context.is_iri(call.children[0], _XSD + "dateTime") and len(values) == 1:
         value = values[0]
         if isinstance(value, Tree) and value.data == "rdf_literal" and len(value.children) == 1:
             assert isinstance(value.children[0], Token)
-            time = _complete(string(value.children[0]))
+            time = times.complete(string(value.children[0]))
             if time is not None:
                 context.note(f'Read {value.children[0]} as "{time}": it is not a valid xsd:dateTime')
                 value.children[0] = Token("STRING", f'"{time}"')
@@ -178,83 +169,12 @@ def _is_blank(call: ParseTree, context: Context) -> Node:
     if not isinstance(call.children[0], Token) or call.children[0].upper() != "ISBLANK":
         return call
     context.note("Extended isBLANK() to Wikidata's IRIs of unknown values")
-    text = _repeatable(call.children[2], call)
+    text = repeatable(call.children[2], call)
     return expression(f"ISBLANK({text}) || {_is_unknown(text)}")
-
-
-def _repeatable(value: Node, parent: ParseTree) -> str:
-    """Return the text of an operand that replaces ``parent`` and occurs in it more than once."""
-    text = to_text(value)
-    if len(text) > MAX_REPEATED:
-        refuse(parent, f"Operand longer than {MAX_REPEATED:,} characters", "Assign it to a variable with BIND first")
-    return text
 
 
 def _is_unknown(text: str) -> str:
     return f'ISIRI({text}) && STRSTARTS(STR({text}), "{Wikibase.GENID}")'
-
-
-# -- dates ------------------------------------------------------------------------------------------------------------
-
-
-def compare_dates(tree: ParseTree, context: Context) -> None:
-    """Compare ``xsd:date`` constants as times, and return differences of times in days, as Blazegraph does."""
-    objects = {
-        str(value)[1:]
-        for properties in nodes(tree, "property_list_path_not_empty")
-        for verb, value in pairs(properties)
-        if not (context.names.iri(verb) or "").startswith(Wikibase.ONTOLOGY + "quantity")
-    }
-
-    def change(node: Node) -> Node:
-        if not isinstance(node, Tree):
-            return node
-        if node.data == "relational_expression" and node.children[1] in _COMPARISONS:
-            left, sign, right = node.children
-            if _may_be_time(left, objects, context):
-                node.children = [left, sign, _as_time(right, context)]
-            elif _may_be_time(right, objects, context):
-                node.children = [_as_time(left, context), sign, right]
-        if node.data == "additive_expression" and len(node.children) == 3 and node.children[1] == "-":
-            return _days(node, objects, context)
-        return node
-
-    replace(tree, change)
-
-
-def _as_time(node: Node, context: Context) -> Node:
-    """Turn a constant date into a time: all dates of Wikidata are times."""
-    if isinstance(node, Tree) and node.data == "rdf_literal" and len(node.children) == 3:
-        word = node.children[0]
-        if context.is_iri(node.children[2], _XSD + "date") and isinstance(word, Token):
-            time = _complete(string(word))
-            if time is not None:
-                context.note(f"Compared {word}^^xsd:date as a time")
-                kind = context.names.short(_XSD + "dateTime")
-                return next(nodes(expression(f'"{time}"^^{kind}'), "rdf_literal"))
-    return node
-
-
-def _days(node: ParseTree, objects: set[str], context: Context) -> Node:
-    """Rewrite ``?a - ?b`` to a number of days if the result is a duration."""
-    left, _, right = node.children
-    if not (_may_be_time(left, objects, context) and _may_be_time(right, objects, context)):
-        return node
-    text = _repeatable(node, node)
-    context.note(f"Rewrote {text}: a difference of times is a number of days")
-    duration, decimal = (context.names.short(_XSD + name) for name in ("dayTimeDuration", "decimal"))
-    days = f'COALESCE({decimal}(REPLACE(STR({text}), "T.*$|[PD]", "")), 0)'  # P5DT3H, -P5D, PT0S
-    return expression(f"IF(DATATYPE({text}) = {duration}, {days}, {text})")
-
-
-def _may_be_time(node: Node, objects: set[str], context: Context) -> bool:
-    while isinstance(node, Tree) and node.data == "bracketted_expression":
-        node = node.children[1]
-    if isinstance(node, Token):
-        return node.type == "VAR" and str(node)[1:] in objects
-    if node.data == "built_in_call":
-        return str(node.children[0]).upper() == "NOW"
-    return node.data == "function_call" and context.is_iri(node.children[0], _XSD + "dateTime")
 
 
 # -- columns and variables --------------------------------------------------------------------------------------------
@@ -275,28 +195,92 @@ def drop_duplicate_columns(tree: ParseTree, context: Context) -> None:
         clause.children = columns
 
 
-def expand_having(tree: ParseTree, context: Context) -> None:
-    """Replace computed columns of SELECT in HAVING by their expressions."""
+def expand_columns(tree: ParseTree, context: Context) -> None:
+    """Replace computed columns of a grouped SELECT, in HAVING and in later columns, by their expressions."""
     for query in nodes(tree, "select_query", "sub_select"):
         clause, modifier = child(query, "select_clause"), child(query, "solution_modifier")
         assert clause is not None and modifier is not None
-        computed = {str(part.children[-2])[1:]: part.children[1] for part in children(clause, "select_expression")}
+        columns = children(clause, "select_expression")
+        computed = {str(part.children[-2])[1:]: part.children[1] for part in columns}
         for condition in children(modifier, "having_clause"):
-            inner = nodes(condition, "aggregate", "exists_func", "not_exists_func")
-            below = {name for part in inner for name in variables(part)}  # there, the name is the pattern's
-            used = sorted((variables(condition) & set(computed)) - below)
-            if used:
-                _substitute(condition, {name: computed[name] for name in used})
-                context.note("Repeated the expressions of " + ", ".join(f"?{name}" for name in used) + " in HAVING")
+            _expand(condition, computed, "HAVING", context)
+        grouped = child(modifier, "group_clause")
+        if grouped is None and not any(True for _ in nodes(clause, "aggregate")):
+            continue
+        where = children(query, "where_clause", "values_clause")
+        bound = set(visible(*where)) if grouped is None else _group_variables(grouped)
+        earlier: dict[str, Node] = {}
+        for column in columns:
+            part: ParseTree = Tree("column", [column.children[1]])
+            _expand(part, earlier, "SELECT", context)
+            [column.children[1]] = part.children
+            name = str(column.children[-2])[1:]
+            if name not in bound:
+                earlier[name] = column.children[1]
 
 
-def _substitute(condition: ParseTree, computed: dict[str, Node]) -> None:
+def _expand(part: ParseTree, computed: dict[str, Node], where: str, context: Context) -> None:
+    """Replace computed columns in a part of a query, except those in aggregates and EXISTS: there, the pattern's."""
+    inner = nodes(part, "aggregate", "exists_func", "not_exists_func")
+    below = {name for aggregate in inner for name in variables(aggregate)}
+    used = sorted((variables(part) & set(computed)) - below)
+    if not used:
+        return
+    texts = {name: repeatable(computed[name], part) for name in used}
+
     def change(node: Node) -> Node:
-        if isinstance(node, Token) and node.type == "VAR" and str(node)[1:] in computed:
-            return expression(to_text(computed[str(node)[1:]]))
-        return node
+        if isinstance(node, Tree) and node.data == "built_in_call" and str(node.children[0]).upper() == "BOUND":
+            text = to_text(node.children[2])  # already replaced, but BOUND takes a variable only
+            return (
+                expression(f"COALESCE(SAMETERM({text}, {text}), false)") if isinstance(node.children[2], Tree) else node
+            )
+        name = str(node)[1:] if isinstance(node, Token) and node.type == "VAR" else ""
+        return expression(texts[name]) if name in texts else node
 
-    replace(condition, change)
+    replace(part, change)
+    context.note("Repeated the expressions of " + ", ".join(f"?{name}" for name in used) + f" in {where}")
+
+
+def order_assignments(tree: ParseTree, context: Context) -> None:
+    """Move each BIND behind the triples of its group that bind its variables, where the service evaluates it."""
+    for parent in nodes(tree, "group_graph_pattern"):
+        binds = [part for part in parent.children if isinstance(part, Tree) and part.data == "bind"]
+        for bind in binds * len(binds):  # a BIND may wait for another
+            at = index(parent, bind)
+            missing = variables(bind.children[2]) - visible(*parent.children[:at]).keys()
+            known: set[str] = set()
+            for later in range(at + 1, len(parent.children) if missing else 0):
+                part = parent.children[later]
+                known |= visible(part).keys() if part in binds else certain(part)
+                if missing <= known:
+                    put(parent, bind)
+                    after = index(parent, part) + 1
+                    parent.children[after:after] = [bind]
+                    context.note(f"Moved BIND of {bind.children[-2]} behind the patterns that bind its variables")
+                    break
+
+
+def separate_aggregates(tree: ParseTree, context: Context) -> None:
+    """Compute aggregates in BIND over the patterns before it: ``BIND(?n / MAX(?n) AS ?share)``."""
+    for group_pattern in list(nodes(tree, "group_graph_pattern")):
+        for bind in [part for part in group_pattern.children if isinstance(part, Tree) and part.data == "bind"]:
+            aggregates = [to_text(part) for part in nodes(bind, "aggregate")]
+            if not aggregates:
+                continue
+            at = index(group_pattern, bind)
+            before: ParseTree = Tree("group_graph_pattern", [copy(part) for part in group_pattern.children[:at]])
+            before.children.append(Token("RBRACE", "}"))
+            context.rename_blank_nodes(before)
+            names = {text: context.variable("aggregate") for text in dict.fromkeys(aggregates)}
+            columns = " ".join(f"({text} AS {name})" for text, name in names.items())
+            group_pattern.children[at:at] = patterns(f"{{ SELECT {columns} WHERE {to_text(before)} }}")
+            replace(bind, partial(_named_aggregate, names))
+            context.note(f"Computed {', '.join(names)} over the patterns before BIND")
+
+
+def _named_aggregate(names: dict[str, str], node: Node) -> Node:
+    is_aggregate = isinstance(node, Tree) and node.data == "aggregate"
+    return Token("VAR", names[to_text(node)]) if is_aggregate else node
 
 
 def separate_bindings(tree: ParseTree, context: Context) -> None:

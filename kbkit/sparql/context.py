@@ -10,14 +10,35 @@ from urllib.parse import urljoin
 
 from lark import Token
 
+from kbkit.sparql.escapes import unescape
 from kbkit.sparql.tree import Node, ParseTree, nodes, replace, tokens
+
+
+@dataclass(frozen=True)
+class Traversal:
+    """A breadth-first traversal of the graph, as ``gas:service`` asks for it."""
+
+    starts: tuple[str, ...]
+    relations: tuple[str, ...] = ()
+    """IRIs (empty: all)."""
+    forward: bool = True
+    backward: bool = False
+    iterations: int | None = None
+    """Maximum depth."""
+    visited: int | None = None
+    """Number of nodes after which no further depth is visited."""
+    targets: tuple[str, ...] = ()
+    """If not empty, only the nodes on the paths to these are wanted."""
+
 
 Search: TypeAlias = Callable[[str, int, str, str | None], Sequence[tuple[str, float]]]
 """``search(words, limit, mode, type)`` returns (IRI, score) pairs, best first."""
 
+Walk: TypeAlias = Callable[[Traversal], Sequence[tuple[str, int, str | None]]]
+"""``walk(traversal)`` returns (IRI, depth, IRI of the predecessor) of each node reached, the nearest first."""
+
 _IRIS = ("IRIREF", "PNAME_LN", "PNAME_NS")
 _PLAIN_LOCAL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?")
-_ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 
 
 class Names:
@@ -59,18 +80,6 @@ class Names:
         return f"<{iri}>"
 
 
-def unescape(text: str) -> str:
-    """Resolve the escapes of a string or an IRI."""
-
-    def character(match: re.Match[str]) -> str:
-        if match[1]:
-            return _ESCAPES.get(match[1], match[1])
-        code = int(match[2] or match[3], 16)
-        return chr(code) if code <= 0x10FFFF else "\ufffd"
-
-    return re.sub(r"""\\(?:([tbnrf"'\\])|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))""", character, text)
-
-
 def string(token: Token) -> str:
     """Return the value of a ``STRING`` token."""
     quotes = 3 if token[:3] in ('"""', "'''") and len(token) >= 6 else 1
@@ -79,11 +88,12 @@ def string(token: Token) -> str:
 
 @dataclass
 class Context:
-    """Prefixes, languages (best first) and search of the KB; the row limit; names in use; the notes so far."""
+    """Prefixes, languages (best first), search and graph of the KB; the row limit; names in use; notes so far."""
 
     names: Names
     languages: tuple[str, ...] = ("en",)
     search: Search | None = None
+    walk: Walk | None = None
     limit: int | None = None
     taken: set[str] = field(default_factory=set)
     """Variables and blank nodes of the query, without ``?`` and ``_:``."""

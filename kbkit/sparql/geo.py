@@ -10,7 +10,7 @@ from __future__ import annotations
 from lark import Token
 
 from kbkit.schema import Wikibase
-from kbkit.sparql import services
+from kbkit.sparql.calls import name_of, parameters
 from kbkit.sparql.context import Context
 from kbkit.sparql.parse import patterns, refuse
 from kbkit.sparql.printing import to_text
@@ -21,7 +21,6 @@ from kbkit.sparql.tree import (
     append,
     index,
     is_in_exists,
-    merge_triples,
     parents,
     put,
     variables,
@@ -29,33 +28,32 @@ from kbkit.sparql.tree import (
 )
 
 _AROUND = ("center", "radius", "distance", "globe")
+_EARTH = f"<{Wikibase.ENTITY}Q2>"
 _OPTIONAL = "optional_graph_pattern"
 _BOX = ("cornerSouthWest", "cornerNorthEast", "cornerWest", "cornerEast", "globe")
 
 
-def locate(tree: ParseTree, context: Context) -> None:
-    """Replace both services by triples and filters."""
+def locate(tree: ParseTree, calls: list[ParseTree], context: Context) -> None:
+    """Replace the calls of either service by triples and filters."""
     parent_of = parents(tree)
-    for service in services.of(tree, context, services.AROUND, services.BOX):
-        around = bool(services.of(service, context, services.AROUND))
+    for service in calls:
+        around = context.is_iri(name_of(service), Wikibase.ONTOLOGY + "around")
         values, triple = _parts(service, context, _AROUND if around else _BOX)
         point = to_text(triple.object)
         if around:
             distance, tests = _around(service, context, values, point)
         else:
             distance, tests = "", _box(service, context, values, point)
-        if "globe" in values:
-            tests.append(f"{context.names.short(Wikibase.GEOF + 'globe')}({point}) = {values['globe']}")
+        tests.append(f"{context.names.short(Wikibase.GEOF + 'globe')}({point}) = {values.get('globe', _EARTH)}")
         _Insertion(service, triple, values, parent_of).put(distance, tests)
         context.note(f"Rewrote SERVICE wikibase:{'around' if around else 'box'} with geof: functions")
-    merge_triples(tree)
 
 
 def _parts(service: ParseTree, context: Context, known: tuple[str, ...]) -> tuple[dict[str, str], Triple]:
     name = str(service.children[-2])
-    parameters, rest = services.parameters(service, context)
+    given, rest = parameters(service, context)
     found: dict[str, str] = {}
-    for iri, value in parameters:
+    for iri, value in given:
         short = iri.removeprefix(Wikibase.ONTOLOGY)
         if short not in known or short == iri:
             hint = "Valid parameters: " + ", ".join(known)

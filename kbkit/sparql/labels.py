@@ -1,35 +1,31 @@
 """Rewrite ``SERVICE wikibase:label``: labels, descriptions and aliases in the requested languages.
 
-https://www.mediawiki.org/wiki/Wikidata_Query_Service/User_Manual#Label_service. The service runs last in its group, and
-neither removes nor multiplies rows. Oxigraph evaluates OPTIONAL row by row only if the subject is bound in every row.
-A variable that may be unbound is therefore replaced by one that never is (``?key`` below); otherwise the join would
-cover all labels and all rows.
+https://www.mediawiki.org/wiki/Wikidata_Query_Service/User_Manual#Label_service. Each becomes a ``BIND`` to the function
+``kb:inLanguage`` of the worker, which looks at the values of a property once, whatever the number of languages. The
+service runs last in its group, or before the first assignment that uses its variables. It neither removes nor
+multiplies rows, and leaves variables that are already bound.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import NamedTuple
 
 from lark import Token, Tree
 
-from kbkit.schema import Wikibase
-from kbkit.sparql import services
-from kbkit.sparql.context import Context
+from kbkit.schema import KB_NAMESPACE, STANDARD_PREFIXES, Wikibase
+from kbkit.sparql.calls import constant, parameters, variable
+from kbkit.sparql.context import Context, rename
 from kbkit.sparql.late_labels import postpone
 from kbkit.sparql.parse import patterns, refuse
 from kbkit.sparql.printing import to_text
-from kbkit.sparql.services import variable
 from kbkit.sparql.tree import (
     Node,
     ParseTree,
     above,
-    append,
     certain,
     child,
     children,
-    copy,
     depth,
     is_in_exists,
     nodes,
@@ -37,220 +33,137 @@ from kbkit.sparql.tree import (
     put,
     query_of,
     tokens,
+    variables,
     visible,
 )
+from kbkit.stores.sparql_text import string_literal
 
 _AUTO = "[auto_language]"
-_LANGUAGE = re.compile("[a-z0-9]+(?:-[a-z0-9]+)*")
-_NOTHING = "<urn:kbkit:nothing>"
-_VERBS = {
-    Wikibase.PREFIXES["rdfs"] + "label": "Label",
-    Wikibase.SCHEMA + "description": "Description",
-    Wikibase.PREFIXES["skos"] + "altLabel": "AltLabel",
+_AUTOMATIC = {  # by the end of the variable's name; the first that fits
+    "AltLabel": STANDARD_PREFIXES["skos"] + "altLabel",
+    "Label": STANDARD_PREFIXES["rdfs"] + "label",
+    "Description": Wikibase.SCHEMA + "description",
 }
-MAX_WORDS = 50_000
-"""Limit on the words that aliases repeat: nested ones grow exponentially."""
-_SUFFIXES = ("AltLabel", "Label", "Description")
 
 
 class _Request(NamedTuple):
-    """A label, description or alias column to compute."""
+    """A column to compute: the best value of a property."""
 
     subject: str  # ?x, or an IRI as written
-    kind: str  # Label, Description or AltLabel
+    verb: str  # rdfs:label
     target: str  # ?xLabel
 
 
-def lookup(tree: ParseTree, context: Context) -> None:
-    """Replace each label service by patterns that look up labels, the innermost first."""
+def lookup(tree: ParseTree, calls: list[ParseTree], context: Context) -> None:
+    """Replace each label service by assignments that look up labels, the innermost first."""
     parent_of = parents(tree)
-    found = services.of(tree, context, services.LABEL)
-    plans = [(depth(service, parent_of), service, _plan(service, context, parent_of)) for service in found]
-    services_in = Counter(id(parent_of[id(service)]) for service in found)
-    for _, service, (languages, requests) in sorted(plans, key=lambda plan: -plan[0]):
-        group = parent_of[id(service)]
-        put(group, service)
+    plans = [(depth(call, parent_of), call, _plan(call, context, parent_of)) for call in calls]
+    calls_in = Counter(id(parent_of[id(call)]) for call in calls)
+    for _, call, (languages, requests) in sorted(plans, key=lambda plan: -plan[0]):
+        group = parent_of[id(call)]
+        put(group, call)
         if is_in_exists(group, parent_of) and not requests:
             continue
-        pattern = [part for part in group.children if part not in ("{", "}")]
-        seen = visible(*pattern)
-        todo = [request for request in requests if request.target[1:] not in seen]
-        graph = _graph(service, todo, group, parent_of)
-        if services_in[id(group)] == 1 and all(request.subject.startswith("?") for request in todo) and not graph:
+        bound, known = visible(*group.children), certain(*group.children)
+        todo = [request for request in requests if request.target[1:] not in known]
+        alone = calls_in[id(group)] == 1 and not any(request.target[1:] in bound for request in todo)
+        graph = _graph(group, parent_of)
+        if alone and not graph and all(request.subject.startswith("?") for request in todo):
             names = [(request.target[1:], request.subject[1:]) for request in todo]
             group = postpone(query_of(group, parent_of), group, names)
-        _Lookup(context, service, group, languages, graph).add(todo)
-        words = ", ".join(request.target for request in todo)
-        codes = ", ".join(languages)
+        for request in todo:
+            _assign(group, request, ",".join(languages), graph, context)
+        words, codes = ", ".join(request.target for request in todo), ", ".join(languages)
         context.note(f"Looked up {words} in {codes}" if words else "Removed SERVICE wikibase:label: no label is used")
 
 
-def _graph(service: ParseTree, requests: list[_Request], group: ParseTree, parent_of: dict[int, ParseTree]) -> str:
-    """Return the variable of the enclosing GRAPH if aliases need it (their subquery must project it), else ""."""
+def _assign(group: ParseTree, request: _Request, languages: str, graph: str, context: Context) -> None:
+    """Insert one assignment into a group; a value that the group may bind itself takes precedence."""
+    function = context.names.short(KB_NAMESPACE + "inLanguage")
+    more = f", {graph}" if graph else ""
+    value = f"{function}({request.subject}, {request.verb}, {string_literal(languages)}{more})"
+    if request.target[1:] in visible(*group.children):
+        own = context.variable(request.target)
+        for part in group.children:
+            if isinstance(part, Tree):
+                rename(part, {request.target: own})
+        value = f"COALESCE({own}, {value})"
+    at = _place(group, request)
+    group.children[at:at] = patterns(f"BIND({value} AS {request.target})")
+
+
+def _place(group: ParseTree, request: _Request) -> int:
+    """Return where to assign a label: at the end, or before an assignment that uses it, if its subject is bound."""
+    needed = {request.subject[1:]} if request.subject.startswith("?") else set()
+    for at, part in enumerate(group.children):
+        if isinstance(part, Tree) and part.data == "bind" and request.target[1:] in variables(part):
+            if needed <= visible(*group.children[:at]).keys():
+                return at
+            break
+    return len(group.children) - 1
+
+
+def _graph(group: ParseTree, parent_of: dict[int, ParseTree]) -> str:
+    """Return the graph around a group, which has labels of its own, or ""."""
     around = above(group, parent_of, "graph_graph_pattern")
-    if around is None or not any(request.kind == "AltLabel" for request in requests):
-        return ""
-    name = around.children[1]
-    if not isinstance(name, Token) or name.type != "VAR":
-        return ""
-    if depth(query_of(group, parent_of), parent_of) > depth(around, parent_of):
-        refuse(
-            service,
-            f"Aliases in a subquery in GRAPH {name} would come from all graphs",
-            "Request the aliases outside the subquery, or name one graph",
-        )
-    return "?" + name[1:]
+    if around is None or depth(query_of(group, parent_of), parent_of) > depth(around, parent_of):
+        return ""  # a subquery does not see the variable
+    return variable(around.children[1])
 
 
-def _plan(service: ParseTree, context: Context, parent_of: dict[int, ParseTree]) -> tuple[list[str], list[_Request]]:
+def _plan(call: ParseTree, context: Context, parent_of: dict[int, ParseTree]) -> tuple[list[str], list[_Request]]:
     """Return the languages and the columns of one service."""
-    values, rest = services.parameters(service, context)
-    languages = _languages(service, values, context)
+    values, rest = parameters(call, context)
+    languages = _languages(call, values, context)
     explicit = []
     for triple in rest:
-        kind = _VERBS.get(context.names.iri(triple.verb) or "")
-        if kind is None or not isinstance(triple.subject, Token) or not isinstance(triple.object, Token):
-            refuse(
-                service,
-                f"Unknown property {to_text(triple.verb)} in SERVICE wikibase:label",
-                "Valid properties: rdfs:label, schema:description, skos:altLabel",
-            )
-        if triple.object.type != "VAR":
-            refuse(service, "The object of a label must be a variable", "Write ?x rdfs:label ?name")
-        explicit.append(_Request(variable(triple.subject), kind, variable(triple.object)))
-    return languages, explicit or _automatic(service, parent_of)
+        if not isinstance(triple.object, Token) or triple.object.type != "VAR":
+            refuse(call, "The object of a label must be a variable", "Write ?x rdfs:label ?name")
+        if not isinstance(triple.subject, Token) or not isinstance(triple.verb, Token):
+            refuse(call, "SERVICE wikibase:label needs plain triples", "Write ?x rdfs:label ?name")
+        verb = context.names.iri(triple.verb)
+        word = variable(triple.verb) if verb is None else context.names.short(verb)
+        explicit.append(_Request(variable(triple.subject), word, variable(triple.object)))
+    return languages, explicit or _automatic(call, context, parent_of)
 
 
-def _languages(service: ParseTree, values: list[tuple[str, Node]], context: Context) -> list[str]:
+def _languages(call: ParseTree, values: list[tuple[str, Node]], context: Context) -> list[str]:
     """Return the codes of all ``wikibase:language`` parameters, best first, in lower case as in the engine."""
     codes: dict[str, None] = {}
     for iri, value in values:
-        text = services.constant(value)
-        if iri != Wikibase.ONTOLOGY + "language" or text is None:
-            name = context.names.short(iri)
-            message = f"Unsupported parameter {name} {to_text(value)} of SERVICE wikibase:label"
-            refuse(service, message, 'Write wikibase:language "en,de"')
+        if iri != Wikibase.ONTOLOGY + "language":
+            continue
+        text = constant(value)
+        if text is None:
+            message = f"The value of wikibase:language must be a constant, not {to_text(value)}"
+            refuse(call, message, 'Write wikibase:language "en,de"')
         for code in (part.strip().lower() for part in text.split(",")):
-            if code == _AUTO:
-                codes |= dict.fromkeys(language.lower() for language in context.languages)
-            elif _LANGUAGE.fullmatch(code):
-                codes[code] = None
-            elif code:
-                refuse(service, f"Invalid language code {code!r}", 'Write wikibase:language "[AUTO_LANGUAGE],en"')
+            added = context.languages if code == _AUTO else [code] if code else []
+            codes |= dict.fromkeys(language.lower() for language in added)
     return list(codes) or [language.lower() for language in context.languages]
 
 
-def _automatic(service: ParseTree, parent_of: dict[int, ParseTree]) -> list[_Request]:
-    """Return the ?xLabel, ?xDescription and ?xAltLabel that the SELECT uses and its pattern does not bind."""
-    query = query_of(service, parent_of)
+def _automatic(call: ParseTree, context: Context, parent_of: dict[int, ParseTree]) -> list[_Request]:
+    """Return the ?xLabel, ?xDescription and ?xAltLabel that the SELECT uses and no other pattern binds."""
+    query = query_of(call, parent_of)
     sources = children(query, "select_clause", "solution_modifier", "construct_template")
     if query.data == "describe_query":
         sources = [Tree("describe", [part for part in query.children if isinstance(part, Token)])]
     mentioned = dict.fromkeys(str(token)[1:] for source in sources for token in tokens(source) if token.type == "VAR")
     where = child(query, "where_clause")
-    bound = visible(where) if where is not None else {}
+    here = visible(*parent_of[id(call)].children)
+    bound = (visible(where) if where is not None else {}).keys() - here.keys()
     for source in sources:
         computed = [part for part in nodes(source, "select_expression", "group_condition") if "AS" in _words(part)]
-        bound |= dict.fromkeys(str(part.children[-2])[1:] for part in computed)
-    here = visible(*parent_of[id(service)].children)
+        bound |= {str(part.children[-2])[1:] for part in computed}
     requests = []
     for name in mentioned:
-        for suffix in _SUFFIXES:
-            base = name.removesuffix(suffix)
-            if name not in bound and base != name and base in here:
-                requests.append(_Request("?" + base, suffix, "?" + name))
-                break
+        suffix = next((end for end in _AUTOMATIC if name.endswith(end) and name != end), "")
+        base = name.removesuffix(suffix)
+        if suffix and name not in bound and base in here:
+            requests.append(_Request("?" + base, context.names.short(_AUTOMATIC[suffix]), "?" + name))
     return requests
 
 
 def _words(node: ParseTree) -> list[str]:
     return [part.upper() for part in node.children if isinstance(part, Token)]
-
-
-class _Lookup:
-    """Adds the lookups of one service to its group."""
-
-    def __init__(
-        self, context: Context, service: ParseTree, group: ParseTree, languages: list[str], graph: str
-    ) -> None:
-        self.context, self.service, self.group, self.languages, self.graph = context, service, group, languages, graph
-        inside = [part for part in group.children if part not in ("{", "}")]
-        self.before = [
-            copy(part) for part in inside if not (isinstance(part, Tree) and part.data == "service_graph_pattern")
-        ]
-        self.certain = certain(*inside)
-        self.keys: dict[str, str] = {}
-
-    def add(self, requests: list[_Request]) -> None:
-        """Add the patterns of all requests."""
-        for request in requests:
-            {"Label": self.label, "Description": self.description, "AltLabel": self.aliases}[request.kind](request)
-
-    def put(self, text: str) -> None:
-        """Add patterns at the end of the group."""
-        append(self.group, *patterns(text))
-
-    def key(self, subject: str, *, always: bool = False) -> str:
-        """Return a term that is bound in every row: the subject, or a variable equal to it wherever it is bound."""
-        if not always and (not subject.startswith("?") or subject[1:] in self.certain):
-            return subject
-        if subject not in self.keys:
-            self.keys[subject] = self.context.variable(subject + "_key" if subject.startswith("?") else "key")
-            self.put(f"BIND(COALESCE({subject}, {_NOTHING}) AS {self.keys[subject]})")
-        return self.keys[subject]
-
-    def translations(self, request: _Request, verb: str) -> list[str]:
-        """Return a variable per language, bound only if no better language has a value."""
-        key = self.key(request.subject)
-        found: list[str] = []
-        for language in self.languages:
-            variable = self.context.variable(f"{request.target}_{language.replace('-', '_')}")
-            tests = [*(f"!BOUND({better})" for better in found), f'LANG({variable}) = "{language}"']
-            self.put(f"OPTIONAL {{ {key} {verb} {variable} . FILTER({' && '.join(tests)}) }}")
-            found.append(variable)
-        return found
-
-    def label(self, request: _Request) -> None:
-        """Look up the best label; without any, the entity's id, or the value as text."""
-        found = self.translations(request, self.context.names.short(Wikibase.PREFIXES["rdfs"] + "label"))
-        text = f"STR({request.subject})"
-        name = f'IF(STRSTARTS({text}, "{Wikibase.ENTITY}"), STRAFTER({text}, "{Wikibase.ENTITY}"), {text})'
-        self.put(f"BIND(COALESCE({', '.join([*found, name])}) AS {request.target})")
-
-    def description(self, request: _Request) -> None:
-        """Look up the best description (unbound: none)."""
-        found = self.translations(request, self.context.names.short(Wikibase.SCHEMA + "description"))
-        self.put(f"BIND(COALESCE({', '.join(found)}) AS {request.target})")
-
-    def aliases(self, request: _Request) -> None:
-        """Look up the aliases in the best language that has any, joined by commas.
-
-        A list per row needs a subquery, which is evaluated independently. It repeats the pattern, so that only the
-        aliases of matching nodes are listed.
-        """
-        key, verb = (
-            self.key(request.subject, always=True),
-            self.context.names.short(Wikibase.PREFIXES["skos"] + "altLabel"),
-        )
-        found = []
-        columns = f"{self.graph} {key}"
-        size = sum(1 for part in self.before for _ in tokens(part)) * len(self.languages)
-        if size > MAX_WORDS:
-            hint = "Use fewer languages, or request the aliases in an outer query"
-            refuse(self.service, f"The query has over {MAX_WORDS:,} words with aliases expanded", hint)
-        for language in self.languages:
-            pattern: ParseTree = Tree("group_graph_pattern", [copy(part) for part in self.before])
-            self.context.rename_blank_nodes(pattern)
-            alias = self.context.variable("alias")
-            column = self.context.variable(f"{request.target}_{language.replace('-', '_')}")
-            found_nodes = (
-                f"SELECT DISTINCT {self.graph} ({request.subject} AS {key}) "
-                f"WHERE {{ {to_text(pattern)} FILTER(BOUND({request.subject})) }}"
-            )
-            self.put(
-                f'OPTIONAL {{ SELECT {columns} (GROUP_CONCAT({alias}; SEPARATOR = ", ") AS {column}) WHERE {{ '
-                f'{{ {found_nodes} }} {key} {verb} {alias} . FILTER(LANG({alias}) = "{language}") }} '
-                f"GROUP BY {columns} }}"
-            )
-            found.append(column)
-        self.put(f"BIND(COALESCE({', '.join(found)}) AS {request.target})")

@@ -6,6 +6,7 @@ result is always a valid query.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,12 +14,14 @@ from lark import Token, Tree
 
 from kbkit.errors import BadInputError, QuerySyntaxError, UnknownNameError, suggest
 from kbkit.schema import STANDARD_PREFIXES, Wikibase
-from kbkit.sparql import blazegraph, geo, labels, paths, services
-from kbkit.sparql.context import Context, Names, Search
+from kbkit.sparql import blazegraph, paths, private, services, times
+from kbkit.sparql.context import Context, Names, Search, Walk
 from kbkit.sparql.parse import error_at, parse
 from kbkit.sparql.printing import to_text
-from kbkit.sparql.tree import ParseTree, child, nodes, projected, tokens
+from kbkit.sparql.tree import ParseTree, child, merge_triples, nodes, projected, tokens
 
+_BASE = "https://query.wikidata.org/sparql"
+_SCHEME = re.compile("<[A-Za-z][A-Za-z0-9+.-]*:")
 DIALECTS = ("sparql", "wikidata")
 
 
@@ -37,18 +40,22 @@ def rewrite(
     text: str,
     dialect: str,
     search: Search | None = None,
+    walk: Walk | None = None,
     languages: Sequence[str] = ("en",),
     limit: int | None = None,
     prefixes: Mapping[str, str] | None = None,
+    types_apart: bool = False,
 ) -> Rewritten:
     """Rewrite a query to standard SPARQL 1.1 (and ``geof:`` functions) without ``SERVICE``.
 
     ``dialect`` is ``wikidata``, for queries written for the Wikidata Query Service, or ``sparql``, which changes only
     ``SERVICE kb:search`` and the limit; a query with neither is returned unchanged. ``search`` answers
-    ``SERVICE kb:search``. ``languages``, best first, replace ``[AUTO_LANGUAGE]``. ``limit`` is the maximum number of
-    rows of SELECT, or of solutions that CONSTRUCT and DESCRIBE are built from. ``prefixes`` are those known to the
-    engine. In the dialect ``sparql`` the engine may support more than this grammar (RDF 1.2): a query that does not
-    parse and mentions no service is returned unchanged, without the limit, which the caller must then apply.
+    ``SERVICE kb:search``, ``walk`` answers ``SERVICE gas:service``. ``languages``, best first, replace
+    ``[AUTO_LANGUAGE]``. ``limit`` is the maximum number of rows of SELECT, or of solutions that CONSTRUCT and DESCRIBE
+    are built from. ``prefixes`` are those known to the engine. With ``types_apart``, the triples of ``kb:type`` are in
+    a graph of their own. In the dialect ``sparql`` the engine may support more
+    than this grammar (RDF 1.2): a query that does not parse and mentions no service is returned unchanged, without the
+    limit, which the caller must then apply.
     Raises :class:`QuerySyntaxError` with line and column for other syntax errors and for unsupported features.
     """
     if dialect not in DIALECTS:
@@ -56,7 +63,7 @@ def rewrite(
     if limit is not None and limit < 0:
         raise BadInputError(f"Invalid limit: {limit}", "Use 0 or more, or None for no limit")
     wikidata = dialect == "wikidata"
-    if not wikidata and limit is None and "service" not in text.lower():
+    if not wikidata and limit is None and not types_apart and "service" not in text.lower():
         return Rewritten(text)
     try:
         tree = parse(text)
@@ -64,14 +71,18 @@ def rewrite(
         if wikidata or "service" in text.lower():
             raise
         return Rewritten(text, (f"Sent unchanged, without a limit: {error.message}",))
+    if wikidata:
+        _set_base(tree)
     names = Names(tree, {**(Wikibase.PREFIXES if wikidata else {}), **STANDARD_PREFIXES, **(prefixes or {})})
     taken = {str(token)[1:].lstrip(":") for token in tokens(tree) if token.type in ("VAR", "BLANK_NODE_LABEL")}
-    context = Context(names, tuple(languages) or ("en",), search, limit, taken)
+    context = Context(names, tuple(languages) or ("en",), search, walk, limit, taken)
+    if types_apart:
+        private.find_types(tree, context)
     if wikidata:
         _wikidata(tree, context, known=prefixes is not None)
     else:
-        services.search(tree, context)
-        services.refuse_unsupported(tree, context, wikidata=False)
+        services.evaluate(tree, context, wikidata=False)
+        services.refuse_others(tree, context, wikidata=False)
         apply_limit(tree, context)
     if not wikidata and not context.notes:
         return Rewritten(text)
@@ -82,27 +93,39 @@ def check(text: str, prefixes: Mapping[str, str]) -> None:
     """Raise :class:`QuerySyntaxError` for a query with a syntax error or an undeclared prefix."""
     tree = parse(text)
     names = Names(tree, {**STANDARD_PREFIXES, **prefixes})
-    declare(tree, Context(names, ("en",), None, None, set()), known=True)
+    declare(tree, Context(names, ("en",), taken=set()), known=True)
 
 
 def _wikidata(tree: ParseTree, context: Context, *, known: bool) -> None:
     blazegraph.inline_subqueries(tree, context)
     blazegraph.drop_hints(tree, context)
-    services.inline_wdqs(tree, context)
+    services.inline(tree, context)
     stars = {id(query): projected(query) for query in nodes(tree, "select_query", "sub_select") if _has_star(query)}
     blazegraph.normalize_terms(tree, context)
-    blazegraph.compare_dates(tree, context)
+    times.calculate(tree, context)
     blazegraph.drop_duplicate_columns(tree, context)
-    blazegraph.expand_having(tree, context)
-    services.search(tree, context)
-    geo.locate(tree, context)
+    blazegraph.expand_columns(tree, context)
+    blazegraph.order_assignments(tree, context)
+    services.evaluate(tree, context, wikidata=True)
+    merge_triples(tree)
     apply_limit(tree, context)
-    labels.lookup(tree, context)
-    services.refuse_unsupported(tree, context, wikidata=True)
+    services.evaluate(tree, context, wikidata=True, last=True)
+    blazegraph.separate_aggregates(tree, context)
+    services.refuse_others(tree, context, wikidata=True)
     paths.split_closures(tree, context)
     blazegraph.separate_bindings(tree, context)
     _list_columns(tree, stars)
     declare(tree, context, known=known)
+
+
+def _set_base(tree: ParseTree) -> None:
+    """Declare a base if the query has relative IRIs without any: the service resolves them against its address."""
+    prologue = child(tree, "prologue")
+    assert prologue is not None
+    relative = (word for word in tokens(tree) if word.type == "IRIREF" and not _SCHEME.match(word))
+    if child(prologue, "base_decl") is None and any(True for _ in relative):
+        words: list[Token | ParseTree] = [Token("BASE", "BASE"), Token("IRIREF", f"<{_BASE}>")]
+        prologue.children.insert(0, Tree("base_decl", words))
 
 
 def _has_star(query: ParseTree) -> bool:
@@ -111,10 +134,10 @@ def _has_star(query: ParseTree) -> bool:
 
 
 def _list_columns(tree: ParseTree, stars: dict[int, list[str]]) -> None:
-    """List the columns of a ``SELECT *`` to which rewriting has added variables."""
+    """List the columns of a ``SELECT *``: rewriting may have added variables, and the engine's order is its own."""
     for query in nodes(tree, "select_query", "sub_select"):
         columns = stars.get(id(query))
-        if columns and columns != projected(query):
+        if columns:
             clause = child(query, "select_clause")
             assert clause is not None
             clause.children[-1:] = [Token("VAR", "?" + name) for name in columns]

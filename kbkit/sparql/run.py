@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kbkit.errors import QueryError
+from kbkit.schema import KB_NAMESPACE
 from kbkit.stores.sparql_formats import PLAIN
 from kbkit.stores.sparql_text import bind, is_update, term
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from kbkit.sparql.context import Search
+    from kbkit.sparql.context import Search, Traversal
     from kbkit.sparql.rewrite import Rewritten
     from kbkit.sparql.view import View
     from kbkit.stores import Stores
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
     from kbkit.stores.sparql_process import Graphs, Results
 
 _STANDARD = "sparql"
+_MANY = 100
+"""Brackets of a kind above which their nesting is checked, which loads the grammar."""
+_POSITION = re.compile(r"^error at \d+:\d+: ")
 
 
 def rewrite(
@@ -33,13 +39,16 @@ def rewrite(
     """Return the query as sent to the engine; see :meth:`kbkit.kb.KnowledgeBase.rewrite`."""
     from kbkit.sparql.rewrite import rewrite as run
 
+    bound = _bound(text, params)
     return run(
-        _bound(text, params),
+        bound,
         dialect or stores.schema.dialect or _STANDARD,
         search=search,
+        walk=partial(_walk, stores),
         languages=languages(stores),
         limit=limit,
         prefixes=stores.schema.prefixes(),
+        types_apart=_types_apart(stores, bound),
     )
 
 
@@ -126,7 +135,14 @@ def _started(
     stores: Stores, bound: str, sent: str, formats: Formats, timeout: float | None, graphs: Graphs = (None, None)
 ) -> Results:
     """Return the result of ``sent``; its errors are located in the user's text, ``bound``."""
-    return stores.triples.results(sent, formats, timeout, graphs, rejected=lambda: _check(stores, bound))
+
+    def rejected(error: QueryError) -> None:
+        _check(stores, bound)
+        if sent != bound:  # the position is that of another text
+            message = f"The engine rejected the rewritten query: {_POSITION.sub('', error.message)}"
+            raise QueryError(message, *error.hints) from None
+
+    return stores.triples.results(sent, formats, timeout, graphs, rejected)
 
 
 def _sent(
@@ -134,14 +150,30 @@ def _sent(
 ) -> tuple[str, bool]:
     """Return the query for the engine, and whether it has the limit: not if it is beyond our grammar."""
     standard = (dialect or stores.schema.dialect or _STANDARD) == _STANDARD
-    if standard and limit is None and "service" not in bound.lower():  # skips loading the grammar
+    if any(bound.count(sign) > _MANY for sign in "({[!"):
+        from kbkit.sparql.parse import check_nesting
+
+        check_nesting(bound)
+    plain = standard and limit is None and not _types_apart(stores, bound)
+    if plain and "service" not in bound.lower():  # skips loading the grammar
         return bound, True
     sent = rewrite(stores, bound, dialect, limit, search=search)
     return sent.text, limit is None or sent.text != bound or not sent.notes
 
 
+def _types_apart(stores: Stores, text: str) -> bool:
+    """Return whether a query may use ``kb:type``, and the KB has it in a graph of its own."""
+    return stores.schema.types_apart and ("kb:" in text or KB_NAMESPACE in text)
+
+
 def _bound(text: str, params: Mapping[str, Any] | None) -> str:
     return bind(text, {name: term(value) for name, value in (params or {}).items()})
+
+
+def _walk(stores: Stores, traversal: Traversal) -> list[tuple[str, int, str | None]]:
+    from kbkit.sparql.traversal import walk  # loads the grammar, which most queries do not need
+
+    return walk(stores, traversal)
 
 
 def _check(stores: Stores, text: str) -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from kbkit.directory import forks, systems
 from kbkit.directory.damage import check_plain, check_sizes, reading
 from kbkit.directory.generations import KbDirectory
 from kbkit.directory.manifest import Manifest
@@ -42,7 +43,7 @@ T = TypeVar("T")
 
 
 class Stores:
-    """The stores of the live generation of a KB, opened for reading.
+    """The stores of a generation of a KB, by default the live one, opened for reading.
 
     Each store opens on first use. The generation stays pinned, also after a build publishes the next one, until
     ``close``.
@@ -50,9 +51,9 @@ class Stores:
     Raises :class:`kbkit.errors.NotAKbError` if ``path`` is not a KB directory.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], generation: str = "") -> None:
         self.directory = KbDirectory(path)
-        self._pin = self.directory.pin()
+        self._pin = self.directory.pin(generation)
         try:
             self.manifest = Manifest.read(self._pin.folder)
         except KbError:
@@ -61,6 +62,11 @@ class Stores:
         self.folder = self._pin.folder
         self._open: list[Any] = []
         self._shared: dict[Any, Any] = {}
+        forks.register(self)
+
+    def __reduce__(self) -> tuple[type[Stores], tuple[str, str]]:
+        """Pickle as the path and the generation, which are opened again."""
+        return Stores, (str(self.directory.path.absolute()), self.folder.name)
 
     def __enter__(self) -> Stores:
         return self
@@ -74,11 +80,24 @@ class Stores:
         """Close all stores and release the generation; does nothing if already closed."""
         for store in self._open:
             store.close()
-        self._open.clear()
         self._shared.clear()
+        self._forget()
+        self._pin.close()
+
+    def renew_after_fork(self) -> None:
+        """Leave the open stores to the parent process; the child opens its own on first use.
+
+        What was computed from them stays, and the lock of the generation is held by both processes.
+        """
+        if "triples" in self.__dict__:
+            self.triples.leave()
+        systems.never_destroy(*self._open, self.__dict__.get("embedder"))
+        self._forget()
+
+    def _forget(self) -> None:
+        self._open.clear()
         for name in ("nodes", "tables", "adjacency", "triples", "text", "vectors", "embedder", "embeddings"):
             self.__dict__.pop(name, None)
-        self._pin.close()
 
     @property
     def schema(self) -> Schema:
@@ -198,12 +217,14 @@ class Stores:
         """The user's saved sets."""
         from kbkit.directory.workspace import Workspace
 
+        forks.check()
         folder = self.directory.path / "workspace"
         check_plain(folder, *folder.glob("*"))
         return Workspace(folder)
 
     def _opened(self, name: str, open_store: Callable[[Path], T]) -> T:
         """Open a store, by its file or folder, if its files are those that the manifest lists."""
+        forks.check()
         check_sizes(self.folder, name, self.manifest.files)
         with reading(name.partition(".")[0], self.folder / name):
             store = open_store(self.folder / name)

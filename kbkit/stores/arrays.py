@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from kbkit.errors import KbError
 
 Integer = TypeVar("Integer", bound=np.integer[Any])
 
@@ -22,6 +25,19 @@ def distinct(values: NDArray[Integer]) -> NDArray[Integer]:
     keep = np.ones(len(values), bool)
     np.not_equal(values[1:], values[:-1], out=keep[1:])
     return values[keep]
+
+
+def node_ids(values: Iterable[int], name: str, count: int) -> NDArray[np.int64]:
+    """Return ids that a user passed as ``name``; raise :class:`KbError` unless all are from 0 to ``count`` - 1."""
+    try:
+        ids = np.asarray(values if hasattr(values, "__array__") else list(values))
+    except (TypeError, ValueError, RecursionError):  # one number, lists of different lengths, or of themselves
+        ids = np.empty((0, 0))
+    if ids.ndim != 1 or (len(ids) and ids.dtype.kind not in "iu"):
+        raise KbError(f"Invalid value of {name}: not a list of ids", "Use integers, or an answer expression")
+    for wrong in ids[(ids < 0) | (ids >= count)][:1].tolist():
+        raise KbError(f"Unknown node id {wrong} in {name}", f"Ids range from 0 to {count - 1:,}")
+    return ids.astype(np.int64)
 
 
 def compact(ids: NDArray[np.int64]) -> NDArray[np.int64] | range:

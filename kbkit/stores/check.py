@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from kbkit.directory.damage import reading
 from kbkit.directory.generations import check_files
 from kbkit.errors import DamagedError, KbError
+from kbkit.stores import ntriples
 from kbkit.stores.sparql_text import string_literal
 
 if TYPE_CHECKING:
@@ -99,7 +100,9 @@ def _adjacency(stores: Stores) -> list[str]:
 def _triples(stores: Stores) -> list[str]:
     # A predicate of an RDF source may also have literals and unknown values.
     node = f"isIRI(?o) && (?p = kb:type || STRSTARTS(STR(?o), {string_literal(stores.schema.key_base)}))"
-    where = f"?s ?p ?o FILTER({node})" if stores.schema.rdf_source else "?s ?p ?o"
+    apart = f"{{ ?s ?p ?o }} UNION {{ GRAPH <{ntriples.TABLES_GRAPH}> {{ ?s kb:type ?o }} BIND(kb:type AS ?p) }}"
+    found_in = apart if stores.schema.types_apart else "?s ?p ?o"
+    where = f"{found_in} FILTER({node})" if stores.schema.rdf_source else found_in
     query = f"SELECT ?p (COUNT(*) AS ?n) WHERE {{ {where} }} GROUP BY ?p"
     frame = stores.triples.frame(query, timeout=None)
     found = dict(zip(frame["p"].to_list(), frame["n"].to_list(), strict=True))

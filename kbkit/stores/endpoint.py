@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Mapping
 from typing import Any
 
+from kbkit.directory.files import parse_json
 from kbkit.errors import KbError, QueryTimeoutError
 from kbkit.stores import threads
 
@@ -81,7 +82,7 @@ def post(url: str, body: dict[str, Any]) -> Any:
         headers["Authorization"] = f"Bearer {key}"
     text, _ = send(url, json.dumps(body).encode(), headers, _TIMEOUT, f"Set {KEY_VARIABLES[0]} to the API key", _OPENAI)
     try:
-        return json.loads(text)
+        return parse_json(text)
     except (ValueError, RecursionError):
         raise KbError(f"{url} did not return JSON", _OPENAI) from None
 

@@ -16,7 +16,7 @@ KB_TYPE = KB_NAMESPACE + "type"
 KB_NAME = KB_NAMESPACE + "name"
 KB_KEY = KB_NAMESPACE + "key"
 TABLES_GRAPH = KB_NAMESPACE + "tables"
-"""For RDF sources, the graph with the contents of the tables: ``kb:name``, and ``attr:`` for each attribute."""
+"""For RDF sources, the graph with what the tables add: ``kb:type``, ``kb:name``, and ``attr:`` for each attribute."""
 
 VOCABULARY = {
     "rdf:type": "a type of the node, for generic RDF tools; or rdf:Statement, for an edge with attributes",
@@ -49,7 +49,8 @@ def queries(schema: Schema) -> Iterator[str]:
     """Yield the queries that return the KB's default graph; each scans one table."""
     node = node_iri(schema, "n")
     if schema.rdf_source:  # the source's quads hold the rest
-        yield from _types(node, rdf_type=False)
+        if not schema.types_apart:
+            yield from _types(node, rdf_type=False)
         return
     yield f"SELECT {node} || ' <{RDFS}label> ' || {_string('n.name')} || ' .\n' AS lines FROM nodes n"
     yield f"SELECT {node} || ' <{KB_KEY}> ' || {_string('n.key')} || ' .\n' AS lines FROM nodes n"
@@ -68,6 +69,8 @@ def queries(schema: Schema) -> Iterator[str]:
 def table_queries(schema: Schema) -> Iterator[str]:
     """Yield the queries that return :data:`TABLES_GRAPH`, for RDF sources."""
     node = node_iri(schema, "n")
+    if schema.types_apart:
+        yield from _types(node, rdf_type=False)
     yield f"SELECT {node} || ' <{KB_NAME}> ' || {_string('n.name')} || ' .\n' AS lines FROM nodes n"
     yield from _all_attributes(schema, node)
 

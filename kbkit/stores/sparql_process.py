@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -98,6 +99,13 @@ class Pool:
         for worker in workers:
             _end(worker)
 
+    def leave(self) -> None:
+        """Close a forked child's ends of the pipes. The locks are not taken: another thread may have held them."""
+        for worker in [*self._idle, *self._busy]:
+            for pipe in (worker.stdin, worker.stdout):
+                if pipe is not None and not pipe.closed:
+                    os.close(pipe.fileno())
+
 
 def _end(worker: subprocess.Popen[bytes]) -> None:
     worker.kill()
@@ -138,7 +146,7 @@ class Results:
         request: Mapping[str, Any],
         formats: Formats,
         timeout: float | None,
-        rejected: Callable[[], None],
+        rejected: Callable[[QueryError], None],
     ) -> None:
         """Start nothing yet. ``timeout`` limits the seconds spent waiting for the engine (None: no limit); ``rejected``
         is called when the engine rejects the query, to raise a better error than the engine's.
@@ -246,13 +254,13 @@ class Results:
                 raise QueryError(
                     "Updates are not allowed: a KB is read-only", "Change the source and ingest it again"
                 ) from None
-            self._rejected()
-            raise QueryError(str(error)) from None
+            rejection = QueryError(str(error))
+            self._rejected(rejection)
+            raise rejection from None
         except (EOFError, OSError, ValueError) as error:
             if self._closed:
                 raise QueryError("The query was cancelled") from error
-            memory = "It may have run out of memory, the query may be nested too deeply, or "
-            hint = (memory, Command("check KB"), " finds a damaged file")
+            hint = ("It may be out of memory, the query too deep, or a file damaged: run ", Command("check KB"))
             raise QueryError("The SPARQL process ended unexpectedly", *hint) from error
         finally:
             if self._left is not None:

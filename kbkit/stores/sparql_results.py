@@ -1,11 +1,18 @@
-"""Convert Oxigraph's serialized results to polars frames, without a Python loop over rows."""
+"""Convert Oxigraph's serialized results to polars frames, without a Python loop over rows.
+
+The work is done by Arrow, because polars would start threads, after which the process cannot fork.
+"""
 
 from __future__ import annotations
 
 import io
 import re
+from typing import Any
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _INTEGERS = (
@@ -18,7 +25,15 @@ _REAL = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?INF|NaN"
 _INTEGER = rf'^{_DIGITS}$|^"{_DIGITS}"\^\^<{_XSD}(?:{"|".join(_INTEGERS)})>$'
 _NUMBER = rf'{_INTEGER}|^(?:{_REAL})$|^"(?:{_REAL})"\^\^<{_XSD}(?:{"|".join(_FLOATS)})>$'
 _BOOLEAN = "^(?:true|false)$"
+_TERM = r'(?s)^(?:"(.*)"(?:@[^"]*|\^\^<[^>"]*>)?|<(.*)>)$'
 _TRIPLE = r"^(?P<subject>\S+) (?P<predicate>\S+) (?P<object>.+) \.$"
+_ESCAPES = (("\\t", "\t"), ("\\n", "\n"), ("\\r", "\r"), ('\\"', '"'), ("\\b", "\b"), ("\\f", "\f"))
+
+_FIRST = 100
+_MAX_BLOCK = 2**31 - 1
+
+Column = Any
+"""An Arrow array; its stubs have no type for the results of most functions."""
 
 
 TERM = pl.Struct({"type": pl.String, "value": pl.String, "datatype": pl.String, "language": pl.String})
@@ -35,74 +50,96 @@ def values(kind: str, body: bytes) -> pl.DataFrame:
 def terms(kind: str, body: bytes) -> pl.DataFrame:
     """Return the same result as RDF terms, structures of the type :data:`TERM`."""
     if kind == "ask":
-        found = pl.DataFrame({"ask": [body.decode()]})
+        found = {"ask": pa.array([body.decode()], pa.large_string())}
     else:
         found = _triples(body) if kind == "triples" else _select(body)
-    return found.select(_terms(found[name]) for name in found.columns)
+    return pl.DataFrame([_terms(name, column) for name, column in found.items()])
 
 
 def parse_select(body: bytes) -> pl.DataFrame:
     """Parse SPARQL TSV results: a column per variable, typed if all its values have one kind."""
-    frame = _select(body)
-    return frame.select(typed(frame[name]) for name in frame.columns) if frame.height else frame
+    return pl.DataFrame([pl.Series(name, typed(column)) for name, column in _select(body).items()])
 
 
-def _select(body: bytes) -> pl.DataFrame:
-    """Return the terms of SPARQL TSV results in Turtle syntax."""
+def _select(body: bytes) -> dict[str, Column]:
+    """Return the terms of SPARQL TSV results in Turtle syntax, by variable."""
     header, _, rows = body.partition(b"\n")
     names = [name.lstrip("?") for name in header.decode().split("\t")] if header else []
-    if not names:
-        return pl.DataFrame()
-    if not rows:
-        return pl.DataFrame(schema=dict.fromkeys(names, pl.String))
-    return pl.read_csv(
-        io.BytesIO(rows), has_header=False, separator="\t", quote_char=None, new_columns=names, infer_schema=False
-    )
+    if not names or not rows:
+        return {name: pa.array([], pa.large_string()) for name in names}
+    columns = [str(number) for number in range(len(names))]
+    table = csv.read_csv(
+        io.BytesIO(rows),
+        read_options=csv.ReadOptions(use_threads=False, block_size=min(len(rows), _MAX_BLOCK), column_names=columns),
+        parse_options=csv.ParseOptions(delimiter="\t", quote_char=False, ignore_empty_lines=False),
+        convert_options=csv.ConvertOptions(
+            column_types=dict.fromkeys(columns, pa.large_string()), strings_can_be_null=True, null_values=[""]
+        ),
+    ).combine_chunks()
+    return {name: column.chunk(0) for name, column in zip(names, table.columns, strict=True)}
 
 
 def parse_triples(body: bytes) -> pl.DataFrame:
     """Parse N-Triples into the columns ``subject``, ``predicate`` and ``object``."""
-    parts = _triples(body)
-    return parts.select(plain(parts[name]) for name in parts.columns)
+    return pl.DataFrame([pl.Series(name, plain(column)) for name, column in _triples(body).items()])
 
 
-def _triples(body: bytes) -> pl.DataFrame:
+def _triples(body: bytes) -> dict[str, Column]:
     """Return the terms of N-Triples."""
     # Only a line feed ends a line; a literal may contain other line breaks.
-    lines = pl.Series("line", body.decode().split("\n")[:-1], dtype=pl.String)
-    return lines.str.extract_groups(_TRIPLE).struct.unnest()
+    lines = pa.array(body.decode().split("\n")[:-1], pa.large_string())
+    parts = pc.extract_regex(lines, _TRIPLE)
+    return {name: pc.struct_field(parts, name) for name in ("subject", "predicate", "object")}
 
 
-def typed(column: pl.Series) -> pl.Series:
+def typed(column: Column) -> Column:
     """Convert RDF terms in Turtle syntax to numbers, booleans or strings."""
-    filled = column.drop_nulls()
-    if len(filled) and filled.str.contains(_INTEGER).all():
-        numbers = _lexical(column).str.strip_prefix("+").cast(pl.Int64, strict=False)
-        return numbers if numbers.null_count() == column.null_count() else _lexical(column)  # beyond 64 bits
-    if len(filled) and filled.str.contains(_NUMBER).all():
-        text = _lexical(column).str.strip_prefix("+").str.replace("INF", "inf", literal=True)
-        return text.cast(pl.Float64, strict=False)
-    if len(filled) and filled.str.contains(_BOOLEAN).all():
-        return column == "true"
+    filled = column.drop_null()
+    if _all_match(filled, _INTEGER):
+        return _cast(column, pa.int64())
+    if _all_match(filled, _NUMBER):
+        return _cast(column, pa.float64())
+    if _all_match(filled, _BOOLEAN):
+        return pc.equal(column, "true")
     return plain(column)
 
 
-def plain(column: pl.Series) -> pl.Series:
+def _all_match(column: Column, pattern: str) -> bool:
+    parts = (column[:_FIRST], column)  # the first values tell most columns apart
+    return bool(len(column)) and all(pc.all(pc.match_substring_regex(part, pattern)).as_py() for part in parts)
+
+
+def _cast(column: Column, kind: pa.DataType) -> Column:
+    """Convert numbers, or return their text if one is beyond 64 bits."""
+    text = _lexical(column)
+    signed = pc.replace_substring(pc.replace_substring_regex(text, r"^\+", ""), "INF", "inf")
+    try:
+        return pc.cast(signed, kind)
+    except pa.ArrowInvalid:
+        return text
+
+
+def plain(column: Column) -> Column:
     """Convert RDF terms to plain text: IRIs without brackets, literals without quotes, tags and escapes."""
     text = _lexical(column)
-    if not text.str.contains("\\", literal=True).any():
+    if not _any(text, "\\"):
         return text
-    pieces = text.str.split("\\\\")  # escaped backslashes first: the next character is not an escape
-    piece = pl.element()
-    for old, new in (("\\t", "\t"), ("\\n", "\n"), ("\\r", "\r"), ('\\"', '"'), ("\\b", "\b"), ("\\f", "\f")):
-        piece = piece.str.replace_all(old, new, literal=True)
-    text = pieces.list.eval(piece).list.join("\\")
-    if not column.str.contains(r"\\[uU][0-9A-Fa-f]{4}").any():
-        return text
-    return _lexical(column).map_elements(_unescape, return_dtype=pl.String)  # control characters: rare
+    if _any(text, r"\\[uU][0-9A-Fa-f]{4}", regex=True):  # control characters: rare
+        return pa.array([None if value is None else _unescape(value) for value in text.to_pylist()], pa.large_string())
+    pieces = pc.split_pattern(text, "\\\\")  # escaped backslashes first: the next character is not an escape
+    values = pieces.values
+    for old, new in _ESCAPES:
+        values = pc.replace_substring(values, old, new)
+    joined = pc.binary_join(type(pieces).from_arrays(pieces.offsets, values), pa.scalar("\\", values.type))
+    return pc.if_else(pc.is_null(text), None, joined)
 
 
-def _terms(column: pl.Series) -> pl.Series:
+def _any(column: Column, pattern: str, *, regex: bool = False) -> bool:
+    match = pc.match_substring_regex if regex else pc.match_substring
+    return bool(pc.any(match(column, pattern)).as_py())
+
+
+def _terms(name: str, column: Column) -> pl.Series:
     """Convert RDF terms in Turtle syntax to structures of the type :data:`TERM`."""
     text = pl.col("text")
     datatype = text.str.extract(r'(?s)^".*"\^\^<([^>"]*)>$')
@@ -118,9 +155,8 @@ def _terms(column: pl.Series) -> pl.Series:
         .when(text.str.starts_with("_:")).then(pl.lit("bnode"))
         .when(text.is_not_null()).then(pl.lit("literal"))
     )  # fmt: skip
-    name = column.name
-    value = plain(column.str.strip_prefix("_:") if column.str.starts_with("_:").any() else column)
-    frame = pl.DataFrame({"text": column, "value": value})
+    value = plain(pc.replace_substring_regex(column, "^_:", ""))
+    frame = pl.DataFrame({"text": pl.Series(column), "value": pl.Series(value)})
     plain_value = pl.when(text.str.starts_with("<<")).then(text).otherwise("value")
     parts = frame.select(
         type=kind, value=plain_value, datatype=pl.coalesce(datatype, short), language=language, known=text.is_not_null()
@@ -139,8 +175,5 @@ def _unescape(text: str) -> str:
     return re.sub(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|([tnrbf\"'\\]))", character, text)
 
 
-def _lexical(column: pl.Series) -> pl.Series:
-    name = column.name
-    literal = column.str.extract(r'(?s)^"(.*)"(?:@[^"]*|\^\^<[^>"]*>)?$')
-    iri = column.str.extract("^<(.*)>$")
-    return pl.select(pl.coalesce(literal, iri, column)).to_series().alias(name)
+def _lexical(column: Column) -> Column:
+    return pc.replace_substring_regex(column, _TERM, r"\1\2")

@@ -137,6 +137,8 @@ def term(value: object) -> str:
         return f'"{word}"^^<http://www.w3.org/2001/XMLSchema#double>'
     if isinstance(value, (int, float)):
         return repr(value)
+    if isinstance(value, (list, tuple, set, dict)):
+        raise QueryError(f"A parameter is a {type(value).__name__}", "Pass a number or a string")
     text = str(value)
     if text.startswith("<") and text.endswith(">"):
         if re.search(r'[<>"{}|^`\\\x00-\x20]', text[1:-1]):

@@ -5,7 +5,7 @@ output, is a sequence of frames: a length, a tag of 8 characters, and as many by
 with the kind of the result, ``select``, ``ask`` or ``triples``; ``data`` frames and a ``last`` one hold the result in a
 format of Oxigraph. An ``error`` or ``damaged`` frame, with a message, ends the response at any point.
 
-Queries may call the functions of the Wikidata Query Service (:data:`FUNCTIONS`).
+Queries may call the functions of the Wikidata Query Service and kbkit's own (:func:`functions`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import signal
 import sys
 import threading
 import urllib.parse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
 import pyoxigraph as ox
@@ -30,12 +30,34 @@ _CHUNK = 1 << 20
 """Bytes of a frame."""
 _EARTH_RADIUS = 6371.0087714
 """Mean radius in km (IUGG 1980, as in spatial4j)."""
-_EARTH = "http://www.wikidata.org/entity/Q2"
-_DOUBLE = ox.NamedNode("http://www.w3.org/2001/XMLSchema#double")
+_ENTITY = "http://www.wikidata.org/entity/"
+_EARTH = _ENTITY + "Q2"
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+_DOUBLE = ox.NamedNode(_XSD + "double")
+_WKT = ox.NamedNode("http://www.opengis.net/ont/geosparql#wktLiteral")
+_LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+_SINGLE = (_LABEL, "http://schema.org/description")
+"""Properties with at most one value in a language."""
+_CACHED = 1 << 16
+"""Points, and labels, that the process remembers."""
 _NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 _POINT = re.compile(rf"\s*(?:<([^<>]*)>\s*)?Point\s*\(\s*({_NUMBER})[\s,]+({_NUMBER})\s*\)\s*", re.I)
+_DURATION = re.compile(r"(-)?P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?")
+_DATE = re.compile(r"(-?\d+-\d\d-\d\d)(T\d\d:\d\d:\d\d(?:\.\d+)?)?(Z|[-+]\d\d:\d\d)?")
+_INTEGERS = {  # the bounds of the types derived from xsd:integer, to which the engine casts nothing
+    **{name: (-(1 << bits - 1), (1 << bits - 1) - 1) for name, bits in (("byte", 8), ("short", 16), ("int", 32))},
+    **{f"unsigned{name}": (0, (1 << bits) - 1) for name, bits in (("Byte", 8), ("Short", 16), ("Int", 32))},
+    "long": (-(1 << 63), (1 << 63) - 1),
+    "unsignedLong": (0, (1 << 64) - 1),
+    "nonNegativeInteger": (0, math.inf),
+    "positiveInteger": (1, math.inf),
+    "nonPositiveInteger": (-math.inf, 0),
+    "negativeInteger": (-math.inf, -1),
+}
 
 Term = ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple
+Functions = dict[ox.NamedNode, Callable[..., Term | None]]
+"""Functions by their IRI. None as a result is an expression error."""
 
 
 def main(folder: str) -> None:
@@ -48,11 +70,14 @@ def main(folder: str) -> None:
     requests: queue.Queue[bytes] = queue.Queue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
     store = None
+    known: Functions = {}
     while True:
         request = json.loads(requests.get())
         try:
-            store = store or ox.Store.read_only(folder)
-            answer(store, out, **request)
+            if store is None:
+                store = ox.Store.read_only(folder)
+                known = functions(store)
+            answer(store, known, out, **request)
         except (SyntaxError, ValueError, RuntimeError) as error:
             tag = "damaged" if store is None or "corrupt" in str(error).lower() else "error"
             _frame(out, tag, (error.msg if isinstance(error, SyntaxError) else str(error)).encode())
@@ -62,6 +87,7 @@ def main(folder: str) -> None:
 
 def answer(
     store: ox.Store,
+    known: Functions,
     out: IO[bytes],
     query: str,
     prefixes: dict[str, str],
@@ -79,7 +105,7 @@ def answer(
     if default_graphs is not None or named_graphs is not None:
         dataset["default_graph"] = [ox.NamedNode(name) for name in default_graphs or ()]
         dataset["named_graphs"] = [ox.NamedNode(name) for name in named_graphs or ()]
-    result = store.query(query, prefixes=prefixes, custom_functions=FUNCTIONS, **dataset)
+    result = store.query(query, prefixes=prefixes, custom_functions=known, **dataset)
     is_graph = isinstance(result, ox.QueryTriples)
     _frame(out, "triples" if is_graph else "ask" if isinstance(result, ox.QueryBoolean) else "select")
     frames = _Data(out)
@@ -113,7 +139,10 @@ class _Data(io.RawIOBase):
         return len(data)
 
 
-@functools.lru_cache(maxsize=1 << 16)
+# -- places -----------------------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=_CACHED)
 def _point(text: str) -> tuple[float, float, str] | None:
     """Return longitude and latitude (degrees) and the globe of ``Point(12.5 41.9)``; the globe may precede it."""
     match = _POINT.fullmatch(text)
@@ -155,27 +184,153 @@ def globe(a: Term) -> ox.NamedNode | None:
     return None if point is None else ox.NamedNode(point[2])
 
 
-def decode_uri(a: Term) -> ox.Literal | None:
-    """Percent-decode a literal or an IRI."""
-    return ox.Literal(urllib.parse.unquote(a.value)) if isinstance(a, (ox.Literal, ox.NamedNode)) else None
+def north_east(a: Term, b: Term) -> Term | None:
+    """Return the north-eastern corner of the box between two points."""
+    return _corner(a, b, max)
+
+
+def south_west(a: Term, b: Term) -> Term | None:
+    """Return the south-western corner of the box between two points."""
+    return _corner(a, b, min)
+
+
+def _corner(a: Term, b: Term, choose: Callable[[float, float], float]) -> ox.Literal | None:
+    first, second = _read(a), _read(b)
+    if first is None or second is None or first[2] != second[2]:
+        return None
+    globe_of = "" if first[2] == _EARTH else f"<{first[2]}> "
+    numbers = (choose(one, other) for one, other in zip(first[:2], second[:2], strict=True))
+    return ox.Literal(f"{globe_of}Point({' '.join(f'{number:.15g}' for number in numbers)})", datatype=_WKT)
 
 
 def _double(value: float) -> ox.Literal:
     return ox.Literal(repr(value), datatype=_DOUBLE)
 
 
-_GEOF = "http://www.opengis.net/def/function/geosparql/"
-FUNCTIONS: dict[ox.NamedNode, Callable[..., Term | None]] = {
-    ox.NamedNode(_GEOF + "distance"): distance,
-    ox.NamedNode(_GEOF + "latitude"): latitude,
-    ox.NamedNode(_GEOF + "longitude"): longitude,
-    ox.NamedNode(_GEOF + "globe"): globe,
+# -- times and casts --------------------------------------------------------------------------------------------------
+
+
+def days(a: Term) -> Term:
+    """Return a duration, such as the difference of two times, as a number of days; any other term as it is."""
+    if not isinstance(a, ox.Literal) or a.datatype.value != _XSD + "dayTimeDuration":
+        return a
+    match = _DURATION.fullmatch(a.value)
+    if match is None:
+        return a
+    sign, *parts = match.groups()
+    whole, hours, minutes, seconds = (float(part or 0) for part in parts)
+    return _double((-1 if sign else 1) * (whole + (hours * 3600 + minutes * 60 + seconds) / 86400))
+
+
+def time(a: Term) -> Term:
+    """Return a date as its midnight, and a time without a zone as one in UTC; any other term as it is."""
+    if not isinstance(a, ox.Literal) or a.datatype.value not in (_XSD + "date", _XSD + "dateTime"):
+        return a
+    match = _DATE.fullmatch(a.value)
+    if match is None:
+        return a
+    date, clock, zone = match.groups()
+    return ox.Literal(f"{date}{clock or 'T00:00:00'}{zone or 'Z'}", datatype=ox.NamedNode(_XSD + "dateTime"))
+
+
+def _cast(kind: str, low: float, high: float) -> Callable[[Term], ox.Literal | None]:
+    """Return the cast to a type derived from ``xsd:integer``; a fraction is cut off."""
+    datatype = ox.NamedNode(_XSD + kind)
+
+    def cast(a: Term) -> ox.Literal | None:
+        try:
+            text = {"true": "1", "false": "0"}.get(a.value, a.value) if isinstance(a, ox.Literal) else ""
+            number = int(text) if text.lstrip("+-").isdigit() else int(float(text))
+        except (ValueError, OverflowError):
+            return None
+        return ox.Literal(str(number), datatype=datatype) if low <= number <= high else None
+
+    return cast
+
+
+def decode_uri(a: Term) -> ox.Literal | None:
+    """Percent-decode a literal or an IRI."""
+    return ox.Literal(urllib.parse.unquote(a.value)) if isinstance(a, (ox.Literal, ox.NamedNode)) else None
+
+
+# -- labels -----------------------------------------------------------------------------------------------------------
+
+
+def in_language(store: ox.Store) -> Callable[..., Term | None]:
+    """Return the function behind the label service.
+
+    ``kb:inLanguage(?x, rdfs:label, "de,en")`` is the value of a property in the first of these languages that has one;
+    several values in it are joined by commas. Without any, a label is the id of an entity, or the term as text. The
+    name of a graph may follow.
+    """
+
+    @functools.lru_cache(maxsize=_CACHED)
+    def best(subject: str, verb: str, languages: str, graph: str | None) -> ox.Literal | None:
+        ranks = _ranks(languages)
+        values: list[str] = []
+        language, rank = "", len(ranks)
+        for literal in _literals(store, subject, verb, graph):
+            found = ranks.get(literal.language or "", len(ranks))
+            if found < rank:
+                values, language, rank = [], literal.language or "", found
+            if found == rank < len(ranks):
+                values.append(literal.value)
+                if not rank and verb in _SINGLE:
+                    break
+        if values:
+            return ox.Literal(", ".join(sorted(values)), language=language)
+        return ox.Literal(subject.removeprefix(_ENTITY)) if verb == _LABEL else None
+
+    def value(a: Term, verb: Term, languages: Term, graph: Term | None = None) -> ox.Literal | None:
+        if not isinstance(verb, ox.NamedNode) or not isinstance(languages, ox.Literal):
+            return None
+        if isinstance(a, ox.NamedNode):
+            return best(a.value, verb.value, languages.value, graph.value if isinstance(graph, ox.NamedNode) else None)
+        return ox.Literal(a.value) if isinstance(a, ox.Literal) and verb.value == _LABEL else None
+
+    return value
+
+
+@functools.lru_cache(maxsize=64)
+def _ranks(languages: str) -> Mapping[str, int]:
+    return {code: rank for rank, code in reversed([*enumerate(languages.split(","))])}
+
+
+def _literals(store: ox.Store, subject: str, verb: str, graph: str | None) -> Iterator[ox.Literal]:
+    where = ox.DefaultGraph() if graph is None else ox.NamedNode(graph)
+    for quad in store.quads_for_pattern(ox.NamedNode(subject), ox.NamedNode(verb), None, where):
+        if isinstance(quad.object, ox.Literal):
+            yield quad.object
+
+
+# -- the table of functions -------------------------------------------------------------------------------------------
+
+_KB = "urn:kbkit:"
+_PLACES: dict[str, Callable[..., Term | None]] = {
+    "distance": distance, "latitude": latitude, "longitude": longitude, "globe": globe,
+    "northEast": north_east, "southWest": south_west,
+}  # fmt: skip
+FUNCTIONS: Functions = {
+    **{
+        ox.NamedNode(namespace + name): function
+        for namespace in ("http://www.opengis.net/def/geosparql/function/",  # the query service's own
+                          "http://www.opengis.net/def/function/geosparql/")
+        for name, function in _PLACES.items()
+    },
+    **{ox.NamedNode(_XSD + name): _cast(name, *bounds) for name, bounds in _INTEGERS.items()},
     ox.NamedNode("http://wikiba.se/ontology#decodeUri"): decode_uri,
-}
-"""The functions that the Wikidata Query Service adds to SPARQL. None as a result is an expression error.
+    ox.NamedNode(_KB + "days"): days,
+    ox.NamedNode(_KB + "time"): time,
+}  # fmt: skip
+"""The functions that need no store.
 
 https://www.mediawiki.org/wiki/Wikidata_Query_Service/User_Manual#Extensions
 """
+
+
+def functions(store: ox.Store) -> Functions:
+    """Return all functions that queries of a store may call."""
+    return {**FUNCTIONS, ox.NamedNode(_KB + "inLanguage"): in_language(store)}
 
 
 def _listen(requests: queue.Queue[bytes]) -> None:

@@ -10,7 +10,7 @@ import duckdb
 from kbkit.errors import BadInputError, Command
 from kbkit.schema import Attribute, NodeType, Relation, Schema, literal, merged_attributes, quote
 from kbkit.stores.table_schema import ATTRIBUTES_TABLE, RELATION_COLUMNS, RESERVED, TABLES, TYPE_COLUMNS, selected
-from kbkit.stores.tables import FILE, NO_EXTENSIONS
+from kbkit.stores.tables import FILE, NO_EXTENSIONS, statement_type
 
 _MAX_TYPE_TABLES = 100
 """With more types with attributes than this, one table holds them all: each table costs build time and disk blocks."""
@@ -46,14 +46,15 @@ _LOADING = (
 """Statements of a recipe. Others can write files or open databases; DuckDB lets both happen to files it may read."""
 
 
-def run_script(con: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Run the SQL of a recipe, which reads its sources and makes tables.
+def run_script(con: duckdb.DuckDBPyConnection, text: str, path: Path) -> None:
+    """Run the SQL of a recipe, which reads its sources and makes tables; ``path`` is its file.
 
     Raises :class:`BadInputError` for a statement that does more.
     """
-    statements = con.extract_statements(path.read_text(encoding="utf-8"))
+    statements = con.extract_statements(text)
     for statement in statements:
-        name = statement.type.name
+        kind = statement_type(statement)
+        name = kind.name if kind is not None else "This statement"
         if name not in _LOADING or (name == "MULTI" and "copy" in statement.query.lower()):
             message = f"{path}: {name.replace('_', ' ')} is not allowed: a recipe can only read its files"
             raise BadInputError(message, "To write files, use ", Command("export"), " on the KB")

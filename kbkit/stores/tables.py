@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,8 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
+from kbkit.directory import forks, temporary
 from kbkit.directory.damage import STORE_OF_RECORD, damaged
-from kbkit.errors import KbError, Option, QueryError, QueryTimeoutError, suggest
+from kbkit.errors import Option, QueryError, QueryTimeoutError, suggest
 from kbkit.schema import literal, quote
 from kbkit.stores import data_tables
 from kbkit.stores.table_schema import TABLES, selected
@@ -64,20 +64,18 @@ class Tables:
     ) -> None:
         self._path, self._files, self._sets = path, files, sets
         self._guard = threading.Lock()
-        self._spill = tempfile.TemporaryDirectory(prefix="kbkit-")
-        self._limit = {"memory_limit": memory} if memory else {}
-        try:
-            self._con = self._database()
-        except KbError:
-            self._spill.cleanup()
-            raise
+        # DuckDB creates the folder when a query spills, and deletes it when the database is closed.
+        self._settings: dict[str, Any] = {**NO_EXTENSIONS, "temp_directory": str(temporary.unused_folder())}
+        self._settings |= {"memory_limit": memory} if memory else {}
+        forks.check()
+        self._con = self._database()
 
     def _database(self) -> duckdb.DuckDBPyConnection:
         """Open a database in memory with the KB attached; what is created in it lasts as long as its connection.
 
         The file is attached because all connections of a process to one file share their settings.
         """
-        con = duckdb.connect(config={**NO_EXTENSIONS, **self._limit, "temp_directory": self._spill.name})
+        con = duckdb.connect(config=self._settings)
         try:
             con.execute(f"ATTACH {literal(str(self._path))} AS kb (READ_ONLY)")
             self._has_data = data_tables.attach(con)
@@ -94,7 +92,6 @@ class Tables:
     def close(self) -> None:
         """Close the database."""
         self._con.close()
-        self._spill.cleanup()
 
     def arrow(
         self,
@@ -148,13 +145,13 @@ class Tables:
             statements = self._con.extract_statements(text)
         except (duckdb.Error, RuntimeError, UnicodeEncodeError) as error:
             raise _query_error(error, text) from error
-        if [one.type for one in statements] != [duckdb.StatementType.SELECT]:
+        if [statement_type(one) for one in statements] != [duckdb.StatementType.SELECT]:
             raise QueryError("Expected one SELECT statement", "Run statements one by one")
 
     def _only_reads(self, text: str) -> bool:
         """Return whether a text has queries only. Others could leave tables and schemas that later calls see."""
         try:
-            return all(one.type in _QUERIES for one in self._con.extract_statements(text))
+            return all(statement_type(one) in _QUERIES for one in self._con.extract_statements(text))
         except (duckdb.Error, RuntimeError, UnicodeEncodeError):
             return True  # the error is reported where the text is run
 
@@ -224,7 +221,7 @@ class Tables:
         except _NOT_DAMAGED:
             raise
         except duckdb.Error as error:
-            if "No space left" in str(error) or self._spill.name in str(error):
+            if "No space left" in str(error) or Path(self._settings["temp_directory"]).name in str(error):
                 raise
             raise damaged(self._path, first_line(error), STORE_OF_RECORD) from error
 
@@ -252,10 +249,21 @@ _QUERIES = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
 _ALLOW_FILES = ("Use ", Option("allow_files"), " to let SQL read and write files")
 
 
+def statement_type(statement: duckdb.Statement) -> duckdb.StatementType | None:
+    """Return the type of a statement; None if DuckDB's own module does not know it (``UPDATE EXTENSIONS``)."""
+    try:
+        return statement.type
+    except ValueError:
+        return None
+
+
 def _refuse_writes(con: duckdb.DuckDBPyConnection, text: str) -> None:
     """Refuse statements that may write files: DuckDB's own protection exempts attached files."""
     for statement in con.extract_statements(text):
-        kind = statement.type
+        kind = statement_type(statement)
+        if kind is None:
+            name = " ".join(statement.query.split()[:2]).upper()
+            raise QueryError(f"{name} is not allowed: SQL can only read the KB", *_ALLOW_FILES)
         if kind == duckdb.StatementType.EXPLAIN:  # EXPLAIN ANALYZE runs the statement
             _refuse_writes(con, _EXPLAIN.sub("", statement.query))
         elif kind not in _READING or (kind == duckdb.StatementType.MULTI and "copy" in statement.query.lower()):
@@ -319,9 +327,9 @@ def to_frame(table: pa.Table) -> pl.DataFrame:
     """Return an Arrow table as a polars frame, with strings for ENUMs and a number after repeated column names."""
     import polars as pl
 
-    frame = pl.DataFrame(pl.from_arrow(table.rename_columns(unique_names(table.column_names))))
-    enums = [name for name, kind in frame.schema.items() if isinstance(kind, (pl.Categorical, pl.Enum))]
-    return frame.with_columns(pl.col(enums).cast(pl.String)) if enums else frame
+    # Column by column: for a table, polars starts its threads, after which the process cannot fork.
+    columns = [pl.Series(*pair) for pair in zip(unique_names(table.column_names), table.columns, strict=True)]
+    return pl.DataFrame([c.cast(pl.String) if isinstance(c.dtype, (pl.Categorical, pl.Enum)) else c for c in columns])
 
 
 def unique_names(names: Sequence[str]) -> list[str]:

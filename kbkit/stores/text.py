@@ -7,7 +7,6 @@ of the names in a question.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from kbkit.directory import systems
 from kbkit.directory.damage import damaged, reading
+from kbkit.directory.temporary import TemporaryFolder
 from kbkit.errors import DamagedError, UnknownNameError
 from kbkit.schema import Schema, TextField, literal, quote
 from kbkit.stores import documents
@@ -169,7 +169,7 @@ class Text:
     """A generation's full-text index."""
 
     def __init__(self, folder: Path, schema: Schema, settings: TextSettings) -> None:
-        self._links: tempfile.TemporaryDirectory[str] | None = None
+        self._links: TemporaryFolder | None = None
         self._folder = folder
         try:
             with reading(FOLDER, folder):
@@ -191,10 +191,10 @@ class Text:
             if "lockfile" not in str(error).lower():
                 raise
         # Tantivy creates a lock file next to the index; on read-only media it opens links in a temporary folder.
-        self._links = tempfile.TemporaryDirectory(prefix="kbkit-")
+        self._links = TemporaryFolder()
         for path in (path for path in folder.iterdir() if path.suffix != ".lock"):
-            systems.symlink_or_copy(path, Path(self._links.name) / path.name)
-        return tantivy.Index.open(self._links.name)
+            systems.symlink_or_copy(path, self._links.path / path.name)
+        return tantivy.Index.open(str(self._links.path))
 
     @property
     def documents(self) -> int:
@@ -206,7 +206,7 @@ class Text:
         self.__dict__.pop("_searcher", None)
         self.__dict__.pop("_index", None)
         if self._links:
-            self._links.cleanup()
+            self._links.close()
 
     def words(self, text: str) -> list[str]:
         """Return the distinct index words of a query, in order; stop words only if there are no others."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from kbkit.directory.damage import damaged
+from kbkit.errors import QueryError
 from kbkit.schema import Schema
 from kbkit.stores import ntriples
 from kbkit.stores.sparql_formats import PLAIN, Formats
@@ -119,6 +120,10 @@ class Triples:
         """Stop the worker processes."""
         self.pool.close()
 
+    def leave(self) -> None:
+        """Close a forked child's ends of the pipes, so that the workers end with the parent, to which they belong."""
+        self.pool.leave()
+
     def frame(self, text: str, terms: Mapping[str, str] | None = None, timeout: float | None = 60.0) -> pl.DataFrame:
         """Run a query; ``terms`` are the RDF terms of the parameters ``$name``, ``timeout`` is in seconds.
 
@@ -137,10 +142,10 @@ class Triples:
         formats: Formats,
         timeout: float | None = 60.0,
         graphs: Graphs = (None, None),
-        rejected: Callable[[], None] = lambda: None,
+        rejected: Callable[[QueryError], None] = lambda _: None,
     ) -> Results:
         """Return the serialized result of a query, which runs when the result is started (``with``).
 
-        ``rejected`` is called when the engine rejects the query, to raise a better error than the engine's.
+        ``rejected`` is called with the error of the engine that rejects the query, to raise a better one.
         """
         return Results(self.pool, request(refuse_service(text), self._prefixes, graphs), formats, timeout, rejected)

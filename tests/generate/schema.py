@@ -109,9 +109,10 @@ def _rdf(kb: KnowledgeBase) -> Iterator[str]:
     )
     yield (
         "A KB built from RDF has the statements of the source instead. Statements of a named graph are also in the"
-        " default graph. Blank nodes are replaced by IRIs, numbered by first appearance. The default graph also has"
-        f" `kb:type`, and the graph `<{ntriples.TABLES_GRAPH}>` has `kb:name` and the `attr:` values of the tables. The"
-        " IRI of a node consists of the recipe's `key_base` and the key."
+        " default graph. Blank nodes are replaced by IRIs, numbered by first appearance. The graph"
+        f" `<{ntriples.TABLES_GRAPH}>` has `kb:type`, `kb:name` and the `attr:` values of the tables; a triple of"
+        " `kb:type` is looked up there, so that it never matches a variable predicate. The IRI of a node consists of"
+        " the recipe's `key_base` and the key."
     )
 
 

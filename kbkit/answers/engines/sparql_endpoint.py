@@ -6,11 +6,11 @@ Results JSON. No credentials or cookies are sent, and redirections are not follo
 
 from __future__ import annotations
 
-import json
 import urllib.parse
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from kbkit.directory.files import parse_json
 from kbkit.errors import DISTRIBUTION, Command, KbError, QueryError
 from kbkit.stores import endpoint
 
@@ -61,7 +61,7 @@ class Endpoint:
 def _first_column(text: bytes, kind: str, url: str) -> list[str]:
     """Return the values of the only variable in SPARQL results."""
     try:
-        results = json.loads(text)
+        results = parse_json(text)
     except (ValueError, RecursionError):
         problem = f"{kind} instead of JSON" if kind and "json" not in kind else "incomplete JSON"
         message = f"Invalid response from {url}: {problem}"

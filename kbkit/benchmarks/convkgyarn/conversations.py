@@ -7,7 +7,6 @@ that scores can be compared in pairs.
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -16,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from kbkit.benchmarks.dataset import writing
 from kbkit.directory import systems
+from kbkit.directory.files import parse_json
 from kbkit.directory.typed_json import from_json
-from kbkit.errors import BadInputError, KbError
+from kbkit.errors import BadInputError, KbError, reason
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -274,7 +274,7 @@ def _line_records(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                 continue
             where = f"{file}, line {number}"
             try:
-                record = json.loads(line)
+                record = parse_json(line)
             except (ValueError, RecursionError) as error:
                 raise BadInputError(f"Invalid JSON in {where}: {error}") from None
             if not isinstance(record, dict):
@@ -289,7 +289,7 @@ def _parquet_records(file: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
         source = pq.ParquetFile(file)
     except (pa.ArrowInvalid, OSError) as error:
-        raise BadInputError(f"Cannot read {file}: {error}") from None
+        raise BadInputError(f"Cannot read {file}: {reason(error)}") from None
     number = 0
     with source:
         for batch in source.iter_batches(_BATCH):

@@ -102,7 +102,9 @@ def extract(kb: KnowledgeBase, types: Iterable[str]) -> list[Predicate]:
         else [row for source in values.sources(kb) for row in _of_source(kb, source, members, people)]
     )
     order = {name: position for position, name in enumerate(wanted)}
-    return sorted(found, key=lambda row: (order[row.type], -row.entities, row.predicate))
+    found = sorted(found, key=lambda row: (order[row.type], -row.entities, row.predicate))
+    # Members with other primary types have their attributes from these types' tables; the most frequent one counts.
+    return list({row.id: row for row in reversed(found)}.values())[::-1]
 
 
 def people_types(kb: KnowledgeBase) -> frozenset[str]:

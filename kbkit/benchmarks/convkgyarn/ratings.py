@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from kbkit.assets.arguments import check_range
 from kbkit.benchmarks.convkgyarn.conversations import Conversation
 from kbkit.benchmarks.convkgyarn.paper import DIMENSIONS, SETTINGS, Setting
-from kbkit.benchmarks.dataset import check_at_least, check_seed, writing
+from kbkit.benchmarks.dataset import writing
 from kbkit.benchmarks.pipeline import busy
 from kbkit.directory.files import append_json, whole_lines
 from kbkit.directory.systems import exclusive
@@ -86,8 +87,8 @@ def sample(conversations: Iterable[Conversation], count: int, seed: int) -> list
     Equal arguments give equal samples. As in the paper, configurations are drawn uniformly; their conversations come
     from different groups as far as possible, so that a rater does not read the same facts again and again.
     """
-    check_at_least("number of conversations", count)
-    check_seed(seed)
+    check_range("number of conversations", count)
+    check_range("seed", seed, 0)
     parts: dict[tuple[bool, Setting], list[Conversation]] = {}
     for one in conversations:
         setting = (one.interaction, one.deixis, one.disfluency, one.typo)

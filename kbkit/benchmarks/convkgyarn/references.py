@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from kbkit.assets.arguments import check_range
 from kbkit.benchmarks.convkgyarn.conversations import Conversation
-from kbkit.benchmarks.dataset import check_seed
 from kbkit.errors import BadInputError, KbError, Option
 from kbkit.measures.records import JsonRecord, items
 from kbkit.stores.folding import words
@@ -99,7 +99,7 @@ def match(
     conversation of the type. The longer conversation is cut to the turns of the other. Raises :class:`KbError` if
     nothing matches.
     """
-    check_seed(seed)
+    check_range("seed", seed, 0)
     usable = [
         one
         for one in conversations

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kbkit.assets.arguments import check_range
 from kbkit.benchmarks.convkgyarn.baseline import METHOD, Baseline
 from kbkit.benchmarks.convkgyarn.conversations import (
     Conversation,
@@ -20,7 +21,6 @@ from kbkit.benchmarks.convkgyarn.conversations import (
     from_record,
     read,
 )
-from kbkit.benchmarks.dataset import check_at_least
 from kbkit.benchmarks.pipeline import Row, Table, busy, generation, models, origin
 from kbkit.directory import systems
 from kbkit.directory.generations import fingerprint
@@ -70,7 +70,7 @@ def chosen(path: Path, groups: int | None, ids: Container[str] | None = None) ->
     others are skipped without being parsed. Raises :class:`KbError` for duplicate ids.
     """
     if groups is not None:
-        check_at_least("number of groups", groups)
+        check_range("number of groups", groups)
     file = dataset_file(path)
     found: dict[str, Conversation] = {}
     for one in read(path) if groups is None and ids is None else _selected(file, groups, ids):

@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from kbkit.benchmarks.dataset import check_at_least, check_seed
+from kbkit.assets.arguments import check_range
 from kbkit.errors import KbError, UnknownNameError
 
 CONFIGURATIONS = {
@@ -47,11 +47,11 @@ class ConvSettings:
 
     def check(self) -> None:
         """Raise :class:`KbError` for invalid values."""
-        check_seed(self.seed)
+        check_range("seed", self.seed, 0)
         for name in ("count", "min_turns", "max_answers"):
-            check_at_least(name, getattr(self, name))
-        check_at_least("turns", self.turns, self.min_turns)
-        check_at_least("min_degree", self.min_degree, 0)
+            check_range(name, getattr(self, name))
+        check_range("turns", self.turns, self.min_turns)
+        check_range("min_degree", self.min_degree, 0)
         for name in self.configurations:
             if name not in CONFIGURATIONS:
                 raise UnknownNameError("configuration", name, CONFIGURATIONS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from kbkit.benchmarks.convkgyarn.conversations import Conversation
 from kbkit.benchmarks.convkgyarn.tables import read_table
 from kbkit.benchmarks.convkgyarn.templates import TEMPLATES
 from kbkit.benchmarks.dataset import ABOUT
+from kbkit.directory.files import parse_json
 from kbkit.errors import BadInputError, KbError
 
 PAPER = (
@@ -40,7 +40,7 @@ class Statistics:
     def of(folder: Path) -> Statistics:
         """Read a dataset. Raises :class:`KbError` if files are missing."""
         try:
-            about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+            about = parse_json((folder / ABOUT).read_text(encoding="utf-8"))
         except OSError as error:
             raise KbError(f"Cannot read {folder / ABOUT}: {error.strerror or error}") from None
         except ValueError as error:

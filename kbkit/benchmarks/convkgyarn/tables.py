@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
@@ -13,6 +12,7 @@ import polars as pl
 from kbkit.benchmarks.dataset import writing
 from kbkit.benchmarks.pipeline import Pipeline, Row, Stage
 from kbkit.directory import systems
+from kbkit.directory.files import parse_json
 from kbkit.errors import BadInputError
 
 _BLOCK = 8 << 20
@@ -83,7 +83,7 @@ class FrameTable:
         for number, text in enumerate(block.splitlines(), first):
             where = f"{self.path}, line {number}"
             try:
-                record = json.loads(text)
+                record = parse_json(text)
             except ValueError as error:
                 raise BadInputError(f"Invalid JSON in {where}: {error}", _RECOMPUTE) from None
             if not isinstance(record, dict):
@@ -107,6 +107,6 @@ def read_table(path: Path) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(lines[1:], 2):
         if line.strip():
             try:
-                yield json.loads(line)
+                yield parse_json(line)
             except ValueError as error:
                 raise BadInputError(f"Invalid JSON in {path}, line {number}: {error}") from None

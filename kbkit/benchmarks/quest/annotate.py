@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from kbkit.benchmarks.dataset import check_seed
+from kbkit.assets.arguments import check_range
 from kbkit.benchmarks.documents import sentences
 from kbkit.benchmarks.quest.dataset import DOCUMENTS, Dataset, Example
 from kbkit.benchmarks.quest.label import EVIDENCE
@@ -67,7 +67,7 @@ def pairs(dataset: Dataset, split: str, limit: int = 0, seed: int = 0) -> Iterat
     ``limit`` is the number of pairs (0: all). Equal arguments give equal pairs. Raises :class:`KbError` without
     documents.
     """
-    check_seed(seed)
+    check_range("seed", seed, 0)
     examples = dataset.read(split)
     order = np.random.default_rng(seed).permutation(len(examples)).tolist()
     wanted = [(examples[i], title) for i in order for title in examples[i].docs]

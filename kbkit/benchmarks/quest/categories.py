@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,6 +20,7 @@ from kbkit.answers.sample_sets import AnswerSets, Request, matrix_of, splitmix64
 from kbkit.benchmarks.quest.families import Family, families, family_of
 from kbkit.benchmarks.quest.phrases import flag_name, has_marks, of_flag
 from kbkit.benchmarks.quest.readable import objection
+from kbkit.directory.files import parse_json
 from kbkit.errors import BadInputError, KbError, Option
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import quote
@@ -323,7 +323,7 @@ def _tab_pair(line: str, where: str) -> tuple[str, str]:
 
 def _json_pair(line: str, where: str) -> tuple[str, str]:
     try:
-        row = json.loads(line)
+        row = parse_json(line)
     except (ValueError, RecursionError):
         raise BadInputError(f"Invalid JSON in {where}") from None
     values = (row.get("category"), row.get("key", row.get("title"))) if isinstance(row, dict) else (None, None)

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from kbkit.answers.sample_sets import Constraints, Request
-from kbkit.benchmarks.dataset import check_at_least
+from kbkit.assets.arguments import check_range
 from kbkit.benchmarks.documents import titles, types_with_text
 from kbkit.benchmarks.pipeline import Row, Stage
 from kbkit.benchmarks.quest import categories, facts, sample, shown
@@ -125,9 +125,9 @@ class QuestSettings:
             raise UnknownNameError("evidence", self.require, EVIDENCE)
         if self.facts not in facts.HOW:
             raise UnknownNameError("use of facts", self.facts, facts.HOW)
-        check_at_least("number of queries", self.count)
-        check_at_least("number of additional training queries", self.augmented, 0)
-        check_at_least("minimum number of answers", self.min_answers)
+        check_range("number of queries", self.count)
+        check_range("number of additional training queries", self.augmented, 0)
+        check_range("minimum number of answers", self.min_answers)
         if not self.texts and self.require != "none":
             raise KbError("Evidence is required but texts are disabled", "Remove one of the two options")
         Request(self.count, self.seed, self.min_answers, self.max_answers)

@@ -19,6 +19,7 @@ from kbkit.answers.syntax import Condition, Edge, Filter, Nodes, Slot, Step
 from kbkit.benchmarks.quest import facts, phrases
 from kbkit.benchmarks.quest.facts import Fact
 from kbkit.benchmarks.quest.grammar import parsed
+from kbkit.directory.files import parse_toml
 from kbkit.errors import BadInputError, KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.schema import Attribute, Relation, quote
@@ -97,7 +98,7 @@ def families(
 def read_patterns(path: Path) -> dict[str, str]:
     """Read a user's phrases: a TOML file of ``"family" = "movies that {name} directed"``."""
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        data = parse_toml(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadInputError(f"Cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     for family, pattern in data.items():

@@ -17,7 +17,7 @@ from statistics import median
 import numpy as np
 import polars as pl
 
-from kbkit.benchmarks.dataset import check_seed
+from kbkit.assets.arguments import check_range
 from kbkit.benchmarks.raters import FOLDER, RaterFiles
 from kbkit.benchmarks.ska.instances import Instance, Unit, numbered
 from kbkit.errors import KbError
@@ -61,7 +61,7 @@ def _problem(annotation: Annotation) -> str:
 
 def tasks(instances: Sequence[Instance], limit: int = 0, seed: int = 0) -> list[Instance]:
     """Return the instances to annotate in random order, the same for all annotators; ``limit`` 0 means all."""
-    check_seed(seed)
+    check_range("seed", seed, 0)
     order = np.random.default_rng(seed).permutation(len(instances)).tolist()
     return [instances[at] for at in (order[:limit] if limit else order)]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kbkit.benchmarks.dataset import json_lines
-from kbkit.directory.files import write_files
+from kbkit.directory.files import parse_json, write_files
 from kbkit.directory.typed_json import from_json, to_json
 from kbkit.errors import BadInputError, Command, KbError
 
@@ -154,7 +154,7 @@ def scan(path: Path) -> Iterator[Instance]:
 def _instance(line: bytes, where: str) -> Instance:
     """Read one instance and check its form, its header, and the ids, kinds and parts of its units."""
     try:
-        value = json.loads(line)
+        value = parse_json(line)
         if b"\\ud" in line.lower():
             json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:

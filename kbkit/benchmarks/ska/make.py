@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kbkit.benchmarks.dataset import ABOUT, QUERIES, check_at_least, check_seed
+from kbkit.assets.arguments import check_range
+from kbkit.benchmarks.dataset import ABOUT, QUERIES
 from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, Row, Stage, generation, models, origin
 from kbkit.benchmarks.ska import instances
 from kbkit.benchmarks.ska.graphs import make as graph_maker
@@ -56,10 +57,10 @@ class SkaSettings:
     model_rows: int = 40
 
     def __post_init__(self) -> None:
-        check_at_least("number of instances", self.count)
-        check_at_least("number of tokens", self.tokens, 1_000)
-        check_at_least("number of rows", self.model_rows, 0)
-        check_seed(self.seed)
+        check_range("number of instances", self.count)
+        check_range("number of tokens", self.tokens, 1_000)
+        check_range("number of rows", self.model_rows, 0)
+        check_range("seed", self.seed, 0)
         for form in self.forms:
             if form not in FORMS:
                 raise UnknownNameError("form", form, FORMS)

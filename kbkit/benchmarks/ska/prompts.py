@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kbkit.benchmarks.ska.testbeds import REJECTION
+from kbkit.directory.files import parse_json
 from kbkit.measures.lists import refuses
 
 ANSWER, REJECT = PROMPTS = ("ska_answer", "ska_reject")
@@ -97,7 +98,7 @@ def _split(text: str) -> list[str]:
     """Return the elements of a list that may be JSON, Python, or words between commas; other text is one element."""
     text = text.strip()
     try:
-        value = json.loads(text)
+        value = parse_json(text)
         return _flat(value) if not isinstance(value, str) else [value]
     except (ValueError, RecursionError):
         pass

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kbkit.benchmarks.dataset import check_seed
+from kbkit.assets.arguments import check_range
 from kbkit.benchmarks.raters import RaterFiles
 from kbkit.benchmarks.ska.instances import Instance, Unit
 from kbkit.errors import KbError
@@ -36,7 +36,7 @@ def files(folder: Path) -> RaterFiles[Verdict]:
 
 def sampled(instances: Sequence[Instance], count: int, rows: int, seed: int) -> list[tuple[Instance, list[Unit]]]:
     """Return ``count`` instances with synthesized rows at random (0: all), each with up to ``rows`` of these rows."""
-    check_seed(seed)
+    check_range("seed", seed, 0)
     fit = [one for one in instances if any(unit.synthesized for unit in one.noise)]
     rng = np.random.default_rng(seed)
     chosen = rng.permutation(len(fit)).tolist()[: count or len(fit)]

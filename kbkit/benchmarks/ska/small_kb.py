@@ -6,7 +6,6 @@ Building one takes about 0.15 s, whether of 100 units or of 1,200: it has tables
 from __future__ import annotations
 
 import re
-import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from typing import Any
 import polars as pl
 
 from kbkit.benchmarks.ska.instances import PASSAGE, ROW, TRIPLE
+from kbkit.directory.temporary import TemporaryFolder
 from kbkit.ingestion.build import Request, ingest
 from kbkit.kb import KnowledgeBase
 from kbkit.measures.lists import normalize
@@ -89,10 +89,10 @@ def small_kb(facts: Sequence[Fact], header: Sequence[str], title: str = "") -> I
     if not graph.names:
         yield None
         return
-    with tempfile.TemporaryDirectory() as folder:
-        _write(graph, Path(folder))
-        ingest(Request("table", [Path(folder)], stores=_STORES), Path(folder) / "units.kb")
-        with KnowledgeBase(Path(folder) / "units.kb") as kb:
+    with TemporaryFolder() as folder:
+        _write(graph, folder)
+        ingest(Request("table", [folder], stores=_STORES), folder / "units.kb")
+        with KnowledgeBase(folder / "units.kb") as kb:
             yield SmallKb(kb, _texts(graph))
 
 

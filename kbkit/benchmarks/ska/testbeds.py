@@ -20,7 +20,7 @@ from kbkit.benchmarks.dataset import json_lines
 from kbkit.benchmarks.ska.instances import FORMS, ROW, Instance, Unit
 from kbkit.benchmarks.ska.rendering import cells, line
 from kbkit.benchmarks.ska.tokens import Tokenizer, tokenizer
-from kbkit.directory.files import write_files
+from kbkit.directory.files import parse_json, write_files
 from kbkit.directory.typed_json import from_json, to_json
 from kbkit.errors import BadInputError, Command, KbError, UnknownNameError
 
@@ -290,7 +290,7 @@ def read_report(folder: Path) -> Report:
     if not path.is_file():
         raise KbError(f"No testbeds in {folder}", "Run ", Command("ska testbed DATASET"), " to make them")
     try:
-        report: Report = from_json(Report, json.loads(path.read_bytes()), str(path))
+        report: Report = from_json(Report, parse_json(path.read_bytes()), str(path))
     except (ValueError, RecursionError):
         raise BadInputError(f"Invalid JSON in {path}", "Make the testbeds again") from None
     return report
@@ -302,7 +302,7 @@ def _records(path: Path) -> Iterator[Record]:
             if text.strip():
                 where = f"{path}, line {number}"
                 try:
-                    value = json.loads(text)
+                    value = parse_json(text)
                 except (ValueError, RecursionError):
                     raise BadInputError(f"Invalid JSON in {where}", "Make the testbeds again") from None
                 yield from_json(Record, value, where)

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from kbkit.benchmarks.dataset import check_seed, writing
+from kbkit.assets.arguments import check_range
+from kbkit.benchmarks.dataset import writing
 from kbkit.benchmarks.stark.official import official, remarks
 from kbkit.benchmarks.stark.task import Task, task
 from kbkit.errors import BadInputError, Command, KbError, UnknownNameError
@@ -85,7 +86,7 @@ def questions(dataset: Path, split: str, fraction: float = 1.0, seed: int = 0) -
     """Return the questions of a split, or a random ``fraction`` of them (at least one)."""
     if not 0 < fraction <= 1:
         raise KbError(f"Invalid sample: {fraction:g}", "Use a fraction above 0 and at most 1, for example 0.1")
-    check_seed(seed)
+    check_range("seed", seed, 0)
     gold = stark.read(dataset, split)
     total = gold.queries.height
     if not total:

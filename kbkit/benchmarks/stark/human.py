@@ -15,7 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kbkit.benchmarks.dataset import check_seed, json_lines, writing
+from kbkit.assets.arguments import check_range
+from kbkit.benchmarks.dataset import json_lines, writing
 from kbkit.benchmarks.evidence import leaks
 from kbkit.benchmarks.pipeline import busy
 from kbkit.benchmarks.stark import numbers
@@ -60,7 +61,7 @@ def draw(kb: KnowledgeBase, types: Sequence[str], seed: int, done: Sequence[str]
     """
     import numpy as np
 
-    check_seed(seed)
+    check_range("seed", seed, 0)
     chosen = _chosen(kb, types)
     with_text = kb.tables.lookup("SELECT DISTINCT id FROM texts ORDER BY id")["id"].to_numpy()
     if chosen:

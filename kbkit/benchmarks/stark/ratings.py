@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from kbkit.benchmarks.dataset import check_at_least, check_seed, writing
+from kbkit.assets.arguments import check_range
+from kbkit.benchmarks.dataset import writing
 from kbkit.benchmarks.pipeline import busy
 from kbkit.directory.files import append_json, whole_lines
 from kbkit.directory.systems import exclusive
@@ -72,9 +73,9 @@ def samples(name: str, gold: Gold, size: int, count: int, seed: int) -> Samples:
 
     Raises :class:`KbError` if the dataset has too few queries.
     """
-    check_at_least("number of queries", size)
-    check_at_least("number of samples", count)
-    check_seed(seed)
+    check_range("number of queries", size)
+    check_range("number of samples", count)
+    check_range("seed", seed, 0)
     queries = gold.queries
     if queries.height < size * count:
         message = f"{name} has {queries.height:,} queries, fewer than the {size * count:,} of all samples"

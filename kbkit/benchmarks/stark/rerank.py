@@ -10,7 +10,7 @@ from typing import NamedTuple
 import polars as pl
 
 from kbkit.answers.session import Session
-from kbkit.benchmarks.dataset import check_at_least
+from kbkit.assets.arguments import check_range
 from kbkit.benchmarks.stark.dataset import HUMAN
 from kbkit.benchmarks.stark.evaluate import Latency, Result, Runner
 from kbkit.errors import KbError, Option
@@ -84,7 +84,7 @@ def reranker_scorer(reranker: Reranker) -> Scorer:
 def depth(split: str, wanted: int | None = None) -> int:
     """Return the number of hits to rerank: ``wanted``, or else the paper's number."""
     if wanted is not None:
-        check_at_least("number of hits to rerank", wanted)
+        check_range("number of hits to rerank", wanted)
     return wanted or (HUMAN_DEPTH if split == HUMAN else DEPTH)
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from kbkit.answers.sample_sets import WEIGHTS
 from kbkit.answers.templates import Template
-from kbkit.benchmarks.dataset import check_at_least, check_fractions, check_seed
+from kbkit.assets.arguments import check_range
+from kbkit.benchmarks.dataset import check_fractions
 from kbkit.benchmarks.stark.answer_counts import LIKE, Target
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.schema import Role
@@ -47,12 +48,12 @@ class StarkSettings:
     fractions: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        check_at_least("number of queries", self.count)
-        check_at_least("number of properties", self.max_properties)
-        check_at_least("minimum number of candidates", self.min_candidates)
-        check_seed(self.seed)
+        check_range("number of queries", self.count)
+        check_range("number of properties", self.max_properties)
+        check_range("minimum number of candidates", self.min_candidates)
+        check_range("seed", self.seed, 0)
         if self.max_answers is not None:
-            check_at_least("maximum number of answers", self.max_answers)
+            check_range("maximum number of answers", self.max_answers)
         if self.max_properties > _MAX_PROPERTIES:
             raise KbError(f"Invalid number of properties: {self.max_properties}", f"The maximum is {_MAX_PROPERTIES}")
         if self.weight not in WEIGHTS:

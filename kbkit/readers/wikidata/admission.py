@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import array
 import dataclasses
-import json
 import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from kbkit.directory.files import parse_json
 from kbkit.readers.wikidata import dumps, selection
 from kbkit.readers.wikidata.dumps import Piece
 from kbkit.readers.wikidata.selection import Name
@@ -65,7 +65,7 @@ def _id_of(line: bytes) -> Name | None:
     if found is not None:
         return found[1].decode(), int(found[2])
     try:
-        entity = json.loads(dumps.strip_line(line))
+        entity = parse_json(dumps.strip_line(line))
         known = _NAME.fullmatch(str(entity.get("id") or entity.get("entity")))
         return (known[1], int(known[2])) if known else None
     except (ValueError, AttributeError, RecursionError):

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol
 
+from kbkit.directory.files import parse_json
 from kbkit.errors import BadInputError
 
 MAX_LINE = 64 << 20
@@ -221,7 +222,7 @@ def _entity_per_line(path: Path) -> bool:
         return False
     first = head.lstrip(b"\xef\xbb\xbf\r\n\t [").partition(b"\n")[0]
     try:
-        json.loads(first.strip().removesuffix(b"]").rstrip(b", \t") or b"0")
+        parse_json(first.strip().removesuffix(b"]").rstrip(b", \t") or b"0")
     except (ValueError, RecursionError):
         # A line that ends like an entity is malformed, not pretty-printed.
         return first.startswith(b'{"') and first.rstrip(b",\r ").endswith(b"}") and b"\n" in head

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kbkit.directory.temporary import TemporaryFolder
 from kbkit.errors import BadInputError
 from kbkit.readers.wikidata import admission, passes, selection
 from kbkit.readers.wikidata import options as parsing
@@ -79,8 +79,7 @@ def _sample(paths: Sequence[Path], options: Options) -> Sample:
     size = sum(path.stat().st_size for path in paths)
     piece = next(iter(dump.split(paths[0], _SAMPLE)))
     sample = Sample(min(max(piece.done, 1) / size, 1.0) if size and not (piece.last and len(paths) == 1) else 1.0)
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
+    with TemporaryFolder() as folder:
         admitted = dump.admission(None, 0).admit(piece)
         if admitted is None:
             raise BadInputError(f"No entity in {paths[0]}", NO_DUMP)

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kbkit.directory import systems
+from kbkit.directory.files import parse_json
 from kbkit.errors import BadInputError
 from kbkit.readers.wikidata.options import Options
 
@@ -142,7 +143,7 @@ def _open_gzip(path: Path) -> IO[bytes]:
 def publish(folder: Path) -> dict[str, Any]:
     """Rename a finished part and return its info."""
     new = _new_name(folder)
-    found: dict[str, Any] = json.loads((new / INFO).read_text(encoding="utf-8"))
+    found: dict[str, Any] = parse_json((new / INFO).read_text(encoding="utf-8"))
     try:
         systems.rename(new, folder)
     except OSError:
@@ -162,7 +163,7 @@ def info(folder: Path) -> dict[str, Any] | None:
     path = folder / INFO
     if not path.is_file():
         return None
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    found: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
     return found
 
 
@@ -179,7 +180,7 @@ def prepare(folder: Path, paths: Sequence[Path], options: Options) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / _INPUTS
     try:
-        same = json.loads(file.read_text(encoding="utf-8")) == inputs
+        same = parse_json(file.read_text(encoding="utf-8")) == inputs
     except (OSError, ValueError):
         same = False
     for path in list(folder.rglob("*.new") if same else folder.iterdir()):

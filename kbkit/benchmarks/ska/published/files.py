@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kbkit.errors import BadInputError
+from kbkit.directory.files import parse_json
+from kbkit.errors import BadInputError, reason
 from kbkit.measures.records import JsonRecord, content, items
 from kbkit.readers.wikitables import unescape
 
@@ -130,7 +131,7 @@ def _stark(path: Path) -> list[Question]:
     questions = []
     for number, row in enumerate(rows, 2):
         try:
-            answers = json.loads(row["answer_ids"])
+            answers = parse_json(row["answer_ids"])
         except ValueError:
             raise BadInputError(f"Invalid answer_ids in {path}, line {number}", "Use a list such as [1, 2]") from None
         questions.append(Question(STARK, row["id"], row["query"], [str(answer) for answer in answers]))
@@ -144,7 +145,7 @@ def _tablebench(record: JsonRecord, number: int) -> Question:
     table = record.fields["table"]
     if isinstance(table, str):
         try:
-            table = json.loads(table)
+            table = parse_json(table)
         except ValueError:
             raise record.error("Invalid JSON in field 'table'") from None
     if not isinstance(table, Mapping) or not all(isinstance(table.get(name), list) for name in ("columns", "data")):
@@ -229,7 +230,7 @@ def _parquet(path: Path) -> list[JsonRecord]:
     try:
         frame = pl.read_parquet(path)
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise BadInputError(f"Cannot read {path}: {error}") from None
+        raise BadInputError(f"Cannot read {path}: {reason(error)}") from None
     return [
         JsonRecord(row, f"{path}, row {number}", number) for number, row in enumerate(frame.iter_rows(named=True), 1)
     ]

@@ -1,0 +1,391 @@
+"""Services and extensions of the Wikidata Query Service, on KBs: each query has the rows of a twin written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import kbkit
+from kbkit.kb import KnowledgeBase
+from tests.test_sparql_rewrite import label
+
+ENTITY = "http://www.wikidata.org/entity/"
+
+
+@pytest.fixture(scope="module")
+def kb(wikidata_kb: Path) -> Iterator[KnowledgeBase]:
+    with kbkit.open(wikidata_kb) as opened:
+        yield opened
+
+
+def rows(kb: KnowledgeBase, text: str, **options: Any) -> list[tuple[Any, ...]]:
+    return kb.sparql(text, **options).rows()
+
+
+def same(kb: KnowledgeBase, text: str, twin: str, least: int = 1) -> None:
+    """The twin, in standard SPARQL, gives the same rows, in any order."""
+    found, expected = kb.sparql(text), kb.sparql(twin, dialect="sparql")
+    assert sorted(map(str, found.rows())) == sorted(map(str, expected.rows()))
+    assert found.height >= least
+
+
+def twin_of_label(name: str, *codes: str) -> str:
+    """Labels by an OPTIONAL per language."""
+    parts = [
+        f'OPTIONAL {{ ?{name} rdfs:label ?{name}_{code} FILTER(LANG(?{name}_{code}) = "{code}") }}' for code in codes
+    ]
+    found = ", ".join(f"?{name}_{code}" for code in codes)
+    iri = f"IF(STRSTARTS(STR(?{name}), STR(wd:)), STRAFTER(STR(?{name}), STR(wd:)), STR(?{name}))"
+    return " ".join(parts) + f" BIND(COALESCE({found}, {iri}) AS ?{name}Label)"
+
+
+# -- labels -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("codes", [("en",), ("de", "fr"), ("nl", "mul", "en")])
+@pytest.mark.parametrize(
+    ("columns", "pattern", "name"),
+    [
+        ("?x ?xLabel", "?x wdt:P31 wd:Q5 .", "x"),
+        ("?x ?cLabel", "?x wdt:P31/wdt:P279* wd:Q5 ; wdt:P19 ?c .", "c"),
+        ("?x ?oLabel", "?x wdt:P31 wd:Q5 ; wdt:P106 ?o . FILTER(ISIRI(?o))", "o"),
+    ],
+)
+def test_labels(kb: KnowledgeBase, codes: tuple[str, ...], columns: str, pattern: str, name: str) -> None:
+    service = label('"' + ",".join(codes) + '"')
+    twin = f"SELECT {columns} {{ {pattern} {twin_of_label(name, *codes)} }}"
+    same(kb, f"SELECT {columns} {{ {pattern} {service} }}", twin, 15)
+
+
+def test_many_languages_and_variables_cost_no_more_patterns(kb: KnowledgeBase) -> None:
+    """The query grows with the variables alone, by one pattern for each."""
+    properties = ("P106", "P27", "P19", "P20", "P21", "P69", "P22", "P25", "P26", "P40", "P800", "P31")
+    columns = " ".join(f"?{name}Label" for name in properties)
+    pattern = "?x wdt:P31 wd:Q5 . " + " ".join(f"OPTIONAL {{ ?x wdt:{name} ?{name} }}" for name in properties)
+    sizes = []
+    for count in (1, 26):
+        codes = ",".join(["en", *(f"x{number}" for number in range(count - 1))])
+        text = kb.rewrite(f"SELECT ?x {columns} {{ {pattern} {label(chr(34) + codes + chr(34))} }}").text
+        assert text.count("kb:inLanguage(") == len(properties)
+        assert text.count("OPTIONAL") == len(properties)
+        sizes.append(text.count("\n"))
+    assert sizes[0] == sizes[1]
+
+
+def test_aliases_and_other_properties(kb: KnowledgeBase) -> None:
+    service = label(
+        '"[AUTO_LANGUAGE],en-gb"', "wd:Q42 skos:altLabel ?names . wd:Q42 wdt:P1477 ?born . wd:Q42 wdt:P18 ?none"
+    )
+    [(names, born, none)] = rows(kb, f"SELECT ?names ?born ?none {{ {service} }}")
+    twin = 'SELECT ?name { wd:Q42 skos:altLabel ?name FILTER(LANG(?name) = "en") }'
+    assert names.split(", ") == sorted(kb.sparql(twin)["name"])
+    assert (born, none) == ("Douglas Noël Adams", None)
+
+
+def test_a_label_that_the_pattern_may_bind(kb: KnowledgeBase) -> None:
+    """The service leaves what is bound."""
+    own = 'OPTIONAL { ?x rdfs:label ?xLabel FILTER(LANG(?xLabel) = "de" && STRSTARTS(?xLabel, "D")) }'
+    found = dict(
+        rows(kb, f"SELECT ?x ?xLabel {{ VALUES ?x {{ wd:Q183 wd:Q145 }} {own} {label(chr(34) + 'en' + chr(34))} }}")
+    )
+    assert found == {ENTITY + "Q183": "Deutschland", ENTITY + "Q145": "United Kingdom"}
+
+
+def test_an_assignment_sees_a_label_that_comes_later_in_the_text(kb: KnowledgeBase) -> None:
+    service = label('"en"', "?x rdfs:label ?name . ?c rdfs:label ?country")
+    pattern = 'VALUES ?x { wd:Q64 } ?x wdt:P17 ?c . BIND(CONCAT(?name, ", ", ?country) AS ?both)'
+    assert rows(kb, f"SELECT ?both {{ {pattern} {service} }}") == [("Berlin, Germany",)]
+
+
+def test_the_users_language_anywhere(kb: KnowledgeBase) -> None:
+    text = (
+        'SELECT ?l ?site { wd:Q64 rdfs:label ?l FILTER(LANG(?l) = "[AUTO_LANGUAGE]") ?a schema:about wd:Q42 ;'
+        " schema:isPartOf <https://[AUTO_LANGUAGE].wikipedia.org/>, ?site ; schema:inLanguage '[AUTO_LANGUAGE]' }"
+    )
+    assert rows(kb, text) == [("Berlin", "https://en.wikipedia.org/")]
+
+
+# -- times ------------------------------------------------------------------------------------------------------------
+
+
+def test_ages(kb: KnowledgeBase) -> None:
+    text = "SELECT (FLOOR((NOW() - ?born) / 365.2425) AS ?age) { wd:Q42 wdt:P569 ?born }"
+    twin = "SELECT (YEAR(NOW()) - 1952 AS ?age) {}"
+    assert abs(rows(kb, text)[0][0] - rows(kb, twin)[0][0]) <= 1
+    everybody = kb.sparql(
+        "SELECT ?x (NOW() - ?born AS ?days) { ?x wdt:P31 wd:Q5 ; wdt:P569 ?born FILTER(ISLITERAL(?born)) }"
+    )
+    assert everybody["days"].null_count() == 0
+    assert everybody.height > 40
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "?d - ?b",
+        "?end - ?b",
+        "IF(BOUND(?d), ?d, NOW()) - ?b",
+        "COALESCE(?none, ?d) - ?b",
+        "xsd:date(?d) - ?b",
+        "xsd:date(?d) - xsd:date(?b)",
+        "?d - '1952-03-11'^^xsd:date",
+    ],
+)
+def test_differences_of_times_are_days(kb: KnowledgeBase, expression: str) -> None:
+    pattern = "wd:Q42 wdt:P569 ?b ; wdt:P570 ?d BIND(?d AS ?end)"
+    assert rows(kb, f"SELECT ({expression} AS ?days) {{ {pattern} }}") == [(17958.0,)]
+    assert rows(kb, f"SELECT (({expression}) / 365.2425 > 49 AS ?old) {{ {pattern} }}") == [(True,)]
+
+
+def test_aggregates_of_times(kb: KnowledgeBase) -> None:
+    known = "?x wdt:P31 wd:Q5 ; wdt:P569 ?b ; wdt:P570 ?d FILTER(ISLITERAL(?b) && ISLITERAL(?d))"
+    text = f"SELECT (MAX(?d) - MIN(?d) AS ?days) (AVG(?d - ?b) AS ?mean) {{ {known} }}"
+    [(days, mean)] = rows(kb, text)
+    assert days > mean > 0
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        'FILTER(?b > "1900-01-01"^^xsd:date)',
+        'BIND("1900-01-01"^^xsd:date AS ?since) FILTER(?b > ?since)',
+        'BIND(IF(BOUND(?b), "1900-01-01"^^xsd:date, NOW()) AS ?since) FILTER(?b >= ?since)',
+        'VALUES ?since { "1900-01-01"^^xsd:date } FILTER(?since < ?b)',
+        'FILTER(xsd:date(?b) > "1900-01-01T00:00:00Z"^^xsd:dateTime)',
+    ],
+)
+def test_dates_are_compared_with_times(kb: KnowledgeBase, test: str) -> None:
+    same(
+        kb,
+        f"SELECT ?x {{ ?x wdt:P31 wd:Q5 ; wdt:P569 ?b {test} }}",
+        'SELECT ?x { ?x wdt:P31 wd:Q5 ; wdt:P569 ?b FILTER(?b > "1900-01-01T00:00:00Z"^^xsd:dateTime) }',
+        5,
+    )
+
+
+# -- what no query sees -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT DISTINCT ?p { ?x ?p ?o }",
+        "SELECT ?p { ?x ?p wd:Q5 }",
+        "SELECT ?p { wd:Q42 !wdt:P31 ?o . wd:Q42 ?p ?o }",
+        "SELECT ?p { { SELECT ?p (COUNT(*) AS ?n) { ?x ?p ?o } GROUP BY ?p } }",
+    ],
+)
+def test_the_kbs_own_triples_are_private(kb: KnowledgeBase, query: str) -> None:
+    found = kb.sparql(query)["p"]
+    assert len(found)
+    assert not found.str.starts_with("urn:kbkit:").any()
+
+
+def test_described_and_constructed_triples_are_the_sources(kb: KnowledgeBase) -> None:
+    for query in ("DESCRIBE wd:Q42", "CONSTRUCT { ?x ?p ?o } WHERE { VALUES ?x { wd:Q42 } ?x ?p ?o }"):
+        found = kb.sparql(query)
+        assert found.height > 10
+        assert not found["predicate"].str.starts_with("urn:kbkit:").any()
+
+
+def test_types_are_found_where_they_are_asked_for(kb: KnowledgeBase) -> None:
+    tables = dict(kb.sql("SELECT type, count(*) FROM nodes GROUP BY type").rows())
+    for text in (
+        "SELECT ?x ?l { ?x kb:type wd:Q5 ; wdt:P31 ?l }",
+        "PREFIX own: <urn:kbkit:> SELECT DISTINCT ?x { ?x wdt:P31 ?c . ?x own:type wd:Q5 }",
+        "SELECT ?x { ?x wdt:P31 ?c FILTER EXISTS { ?x kb:type wd:Q5 } }",
+    ):
+        for dialect in ("wikidata", "sparql"):
+            assert kb.sparql(text, dialect=dialect)["x"].n_unique() == tables["human"]
+
+
+# -- aggregates -------------------------------------------------------------------------------------------------------
+
+
+def test_columns_computed_from_columns(kb: KnowledgeBase) -> None:
+    same(
+        kb,
+        "SELECT ?c (COUNT(?x) AS ?n) (100 / ?n AS ?p) (?p + 1 AS ?q) { ?x wdt:P31 ?c } GROUP BY ?c",
+        "SELECT ?c ?n ?p (?p + 1 AS ?q) {"
+        " { SELECT ?c (COUNT(?x) AS ?n) { ?x wdt:P31 ?c } GROUP BY ?c } BIND(100 / ?n AS ?p) }",
+        20,
+    )
+    same(
+        kb,
+        "SELECT ?c (GROUP_CONCAT(?l) AS ?names) (IF(BOUND(?names), 1, 0) AS ?any) { ?c wdt:P279 ?d"
+        " OPTIONAL { ?d rdfs:label ?l FILTER(LANG(?l) = 'en') } } GROUP BY ?c",
+        "SELECT ?c (GROUP_CONCAT(?l) AS ?names) (1 AS ?any) { ?c wdt:P279 ?d"
+        " OPTIONAL { ?d rdfs:label ?l FILTER(LANG(?l) = 'en') } } GROUP BY ?c",
+        20,
+    )
+
+
+def test_aggregates_in_assignments(kb: KnowledgeBase) -> None:
+    same(
+        kb,
+        "SELECT ?c ?share {"
+        " { SELECT ?c (COUNT(?x) AS ?n) { ?x wdt:P31 ?c } GROUP BY ?c } BIND(?n / MAX(?n) AS ?share) }",
+        "SELECT ?c ?share { { SELECT ?c (COUNT(?x) AS ?n) { ?x wdt:P31 ?c } GROUP BY ?c }"
+        " { SELECT (MAX(?m) AS ?most) { { SELECT (COUNT(?x) AS ?m) { ?x wdt:P31 ?d } GROUP BY ?d } } }"
+        " BIND(?n / ?most AS ?share) }",
+        20,
+    )
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "BIND(YEAR(?born) AS ?year) ?x wdt:P569 ?born .",
+        "BIND(?a + 0 AS ?year) BIND(YEAR(?born) AS ?a) ?x wdt:P569 ?born .",
+        "BIND(YEAR(?born) AS ?year) . FILTER(ISIRI(?x)) OPTIONAL { ?x wdt:P19 ?p } { ?x wdt:P569 ?born . }",
+    ],
+)
+def test_assignments_before_their_variables(kb: KnowledgeBase, pattern: str) -> None:
+    twin = "SELECT ?x ?year { ?x wdt:P31 wd:Q5 ; wdt:P569 ?born BIND(YEAR(?born) AS ?year) }"
+    same(kb, f"SELECT ?x ?year {{ ?x wdt:P31 wd:Q5 . {pattern} }}", twin, 40)
+
+
+# -- subgraphs, slices, traversals, searches --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "wdsubgraph:scholarly_articles",
+        "wdsubgraph:wikidata_main",
+        "<https://query-scholarly.wikidata.org/sparql>",
+        "<https://query.wikidata.org/bigdata/namespace/wdq/sparql>",
+    ],
+)
+def test_subgraphs_are_this_kb(kb: KnowledgeBase, name: str) -> None:
+    same(
+        kb,
+        f"SELECT ?x {{ SERVICE {name} {{ ?x wdt:P31 wd:Q5 }} ?x wdt:P19 ?y }}",
+        "SELECT ?x { ?x wdt:P31 wd:Q5 ; wdt:P19 ?y }",
+        10,
+    )
+
+
+def test_slices_and_samples(kb: KnowledgeBase) -> None:
+    slices = [
+        kb.sparql(
+            "SELECT ?x ?c { SERVICE bd:slice { ?x wdt:P31 ?c . bd:serviceParam bd:slice.offset OFFSET ;"
+            " bd:slice.limit 50 . } }".replace("OFFSET", str(offset))
+        )
+        for offset in range(0, 200, 50)
+    ]
+    together = pl.concat(slices)
+    assert [part.height for part in slices[:2]] == [50, 50]
+    assert sorted(together.rows()) == sorted(rows(kb, "SELECT ?x ?c { ?x wdt:P31 ?c }"))
+    sample = 'SERVICE bd:sample { ?x wdt:P31 ?c . bd:serviceParam bd:sample.limit 7 ; bd:sample.sampleType "RANDOM" }'
+    drawn = kb.sparql(f"SELECT ?x ?c {{ {sample} }}")
+    assert drawn.height == 7
+    assert set(drawn.rows()) <= set(together.rows())
+
+
+GAS = 'gas:program gas:gasClass "com.bigdata.rdf.graph.analytics.{0}" ; gas:in {1} ; gas:out ?x'
+
+
+@pytest.mark.parametrize("program", ["BFS", "SSSP"])
+@pytest.mark.parametrize(
+    ("direction", "path"),
+    [("Forward", "wdt:P279*"), ("Reverse", "(^wdt:P279)*"), ("Undirected", "(wdt:P279|^wdt:P279)*")],
+)
+def test_traversals_reach_what_a_path_reaches(kb: KnowledgeBase, program: str, direction: str, path: str) -> None:
+    more = f'; gas:traversalDirection "{direction}" ; gas:linkType wdt:P279 .'
+    text = f"SELECT ?x {{ SERVICE gas:service {{ {GAS.format(program, 'wd:Q515')} {more} }} }}"
+    same(kb, text, f"SELECT DISTINCT ?x {{ wd:Q515 {path} ?x }}", 2)
+
+
+def test_depths_and_predecessors_of_a_traversal(kb: KnowledgeBase) -> None:
+    more = "; gas:linkType wdt:P69, wdt:P17 ; gas:out1 ?depth ; gas:out2 ?before"
+    service = f"SERVICE gas:service {{ {GAS.format('SSSP', 'wd:Q42')} {more} LIMIT }}"
+    text = f"SELECT ?x ?depth ?before {{ {service} }} ORDER BY ?x"
+    found = {x.removeprefix(ENTITY): (depth, before) for x, depth, before in rows(kb, text.replace("LIMIT", ""))}
+    assert found["Q42"] == (0, None)
+    assert found["Q691283"] == (1, ENTITY + "Q42")
+    assert found["Q145"][0] == 2
+    once = rows(kb, text.replace("LIMIT", "; gas:maxIterations 1"))
+    assert {depth for _, depth, _ in once} == {0, 1}
+    assert len(rows(kb, text.replace("LIMIT", "; gas:maxVisited 1"))) == len(once)
+    on_path = rows(kb, text.replace("LIMIT", "; gas:target wd:Q145"))
+    assert [depth for _, depth, _ in sorted(on_path, key=lambda row: row[1])] == [0, 1, 2]
+    assert rows(kb, text.replace("LIMIT", "").replace("wd:Q42", "wd:Q404404404")) == []
+
+
+def mwapi(api: str, more: str, output: str = "?x wikibase:apiOutputItem mwapi:item") -> str:
+    return (
+        f'SERVICE wikibase:mwapi {{ bd:serviceParam wikibase:endpoint "www.wikidata.org" ; wikibase:api "{api}" ;'
+        f" {more} . {output} }}"
+    )
+
+
+def test_entity_search(kb: KnowledgeBase) -> None:
+    more = 'mwapi:search "Douglas Adams" ; mwapi:language "en" ; mwapi:limit "5"'
+    output = (
+        "?x wikibase:apiOutputItem mwapi:item . ?label wikibase:apiOutput mwapi:label . ?n wikibase:apiOrdinal true"
+    )
+    found = rows(kb, f"SELECT ?x ?label ?n {{ {mwapi('EntitySearch', more, output)} }} ORDER BY ?n LIMIT 1")
+    assert found == [(ENTITY + "Q42", "Douglas Adams", 1)]
+    text = (
+        f"SELECT ?x {{ {mwapi('EntitySearch', more.replace('Douglas Adams', 'occupation') + ' ; mwapi:type TYPE')} }}"
+    )
+    assert {x[len(ENTITY)] for (x,) in rows(kb, text.replace("TYPE", '"property"'))} == {"P"}
+
+
+@pytest.mark.parametrize(
+    ("search", "twin"),
+    [
+        ("haswbstatement:P31=Q5", "?x wdt:P31 wd:Q5"),
+        ("haswbstatement:P31=Q5 haswbstatement:P69", "?x wdt:P31 wd:Q5 ; wdt:P69 ?y"),
+        ("haswbstatement:P31=Q5|P31=Q6256", "VALUES ?c { wd:Q5 wd:Q6256 } ?x wdt:P31 ?c"),
+        ("haswbstatement:P31=Q5 -haswbstatement:P19", "?x wdt:P31 wd:Q5 FILTER NOT EXISTS { ?x wdt:P19 ?y }"),
+    ],
+)
+def test_searches_for_statements(kb: KnowledgeBase, search: str, twin: str) -> None:
+    generator = f'mwapi:generator "search" ; mwapi:gsrsearch "{search}" ; mwapi:gsrlimit "max"'
+    output = "?x wikibase:apiOutputItem mwapi:title"
+    same(kb, f"SELECT ?x {{ {mwapi('Generator', generator, output)} }}", f"SELECT DISTINCT ?x {{ {twin} }}", 1)
+
+
+def test_words_and_statements(kb: KnowledgeBase) -> None:
+    output = "?title wikibase:apiOutput mwapi:title"
+    text = f"SELECT ?title {{ {mwapi('Search', 'mwapi:srsearch {0}', output)} }}"
+    hits = {title for (title,) in rows(kb, text.replace("{0}", '"writer"'))}
+    people = {title for (title,) in rows(kb, text.replace("{0}", '"inlabel:writer haswbstatement:P31=Q5"'))}
+    assert people < hits
+    humans = {x.removeprefix(ENTITY) for (x,) in rows(kb, "SELECT ?x { ?x wdt:P31 wd:Q5 }")}
+    assert people == hits & humans
+
+
+# -- places, terms ----------------------------------------------------------------------------------------------------
+
+
+def test_functions_in_either_namespace(kb: KnowledgeBase) -> None:
+    text = (
+        "SELECT (geof:northEast(?a, ?b) AS ?ne) (geof:southWest(?a, ?b) AS ?sw) (own:latitude(?a) AS ?lat)"
+        ' { BIND("Point(1 2)"^^geo:wktLiteral AS ?a) BIND("Point(0.5 5)"^^geo:wktLiteral AS ?b) }'
+    )
+    own = "PREFIX own: <http://www.opengis.net/def/function/geosparql/> "
+    assert rows(kb, own + text) == [("Point(1 5)", "Point(0.5 2)", 2)]
+    service = rows(kb, "SELECT (<http://www.opengis.net/def/geosparql/function/latitude>('Point(1 2)') AS ?x) {}")
+    assert service == [(2,)]
+
+
+def test_casts_to_derived_types(kb: KnowledgeBase) -> None:
+    text = (
+        'SELECT (xsd:int("5") AS ?a) (xsd:long(2.9) AS ?b) (xsd:unsignedByte(256) AS ?c) (xsd:short("x") AS ?d)'
+        " (xsd:int(true) + xsd:byte(1) AS ?e) {}"
+    )
+    for dialect in ("wikidata", "sparql"):
+        found = rows(kb, "PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> " + text, dialect=dialect)
+        assert found == [(5, 2, None, None, 2)]
+
+
+def test_escapes_and_relative_iris(kb: KnowledgeBase) -> None:
+    assert rows(kb, r"SELECT ?x { BIND(wd\u003AQ42 AS ?x) \u0023 a comment" + "\n}") == [(ENTITY + "Q42",)]
+    assert rows(kb, "SELECT ?x { BIND(<Q42> AS ?x) }") == [("https://query.wikidata.org/Q42",)]
