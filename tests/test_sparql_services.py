@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,11 @@ import polars as pl
 import pytest
 
 import kbkit
+from kbkit.directory.typed_json import from_json
 from kbkit.kb import KnowledgeBase
+from kbkit.schema import Schema
+from kbkit.sparql.rewrite import rewrite
+from kbkit.stores import ntriples
 from tests.test_sparql_rewrite import label
 
 ENTITY = "http://www.wikidata.org/entity/"
@@ -201,6 +206,21 @@ def test_types_are_found_where_they_are_asked_for(kb: KnowledgeBase) -> None:
     ):
         for dialect in ("wikidata", "sparql"):
             assert kb.sparql(text, dialect=dialect)["x"].n_unique() == tables["human"]
+
+
+def test_kbs_built_before_keep_their_types_in_the_default_graph(kb: KnowledgeBase) -> None:
+    """Their schema does not say otherwise: a rebuilt store and queries agree with it."""
+    old = dataclasses.replace(kb.schema, types_apart=False)
+    data = old.to_json()
+    del data["types_apart"]
+    assert from_json(Schema, data, "manifest") == old
+    for schema, place in ((old, ntriples.queries), (kb.schema, ntriples.table_queries)):
+        others = {ntriples.queries, ntriples.table_queries} - {place}
+        assert any(ntriples.KB_TYPE in query for query in place(schema))
+        assert not any(ntriples.KB_TYPE in query for other in others for query in other(schema))
+    text = "SELECT ?x { ?x kb:type ?t }"
+    assert rewrite(text, "sparql", types_apart=False).text == text
+    assert "GRAPH kb:tables { ?x kb:type ?t }" in rewrite(text, "sparql", types_apart=True).text
 
 
 # -- aggregates -------------------------------------------------------------------------------------------------------

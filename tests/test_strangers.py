@@ -78,6 +78,40 @@ def test_a_link_out_of_the_recipe_is_outside(ingest: Callable[..., str], tmp_pat
     assert "data is outside the recipe: 'link'" in ingest('data = "link"\n' + RECIPE)
 
 
+def test_a_file_of_a_recipe_is_no_link_out_of_it(here: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "recipe"
+    folder.mkdir()
+    (folder / "recipe.toml").write_text(f'data = "."\n{RECIPE}', encoding="utf-8")
+    (folder / "load.sql").write_text(SQL, encoding="utf-8")
+    (tmp_path / "mine.csv").write_text(PEOPLE, encoding="utf-8")
+    (folder / "people.csv").symlink_to(tmp_path / "mine.csv")
+    done = here("ingest", folder, "-o", tmp_path / "x.kb")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert "people.csv is a link out of the recipe" in done.stderr
+    assert here("ingest", folder, folder / "people.csv", "-o", tmp_path / "x.kb").returncode == 0  # the user named it
+
+
+@pytest.mark.parametrize("kind", ["store", "workspace", "set"])
+def test_a_kb_is_not_read_through_links(here: Run, world: KnowledgeBase, tmp_path: Path, kind: str) -> None:
+    """A link in a stranger's KB leads to the user's files, and the manifest has their sizes."""
+    kb = shutil.copytree(world.directory.path, tmp_path / "s.kb")
+    names = KbDirectory(kb).generation(KbDirectory(kb).current()) / "nodes" / "names.utf8"
+    (kb / "workspace" / "sets").mkdir(parents=True, exist_ok=True)
+    path = {"store": names, "workspace": kb / "workspace", "set": kb / "workspace" / "sets" / "mine.parquet"}[kind]
+    (tmp_path / "outside").mkdir()
+    target = tmp_path / "outside" if kind == "workspace" else tmp_path / "outside" / "file"
+    if kind != "workspace":
+        target.write_bytes(path.read_bytes() if path.exists() else b"mine")
+    before = target.read_bytes() if target.is_file() else b""
+    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    path.symlink_to(target)
+    done = here("answers", kb, "continent", "--save", "mine")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert f"{path.name} is a link" in done.stderr
+    assert before == (target.read_bytes() if target.is_file() else b"")
+    assert len(list((tmp_path / "outside").iterdir())) == (kind != "workspace")
+
+
 @pytest.mark.parametrize("name", ["../outside", "/outside", "a/b", "", ".", "a b", "..\\\\x"])
 def test_names_of_further_tables_are_names(ingest: Callable[..., str], name: str) -> None:
     message = ingest(f'extra_tables = ["{name}"]\n' + RECIPE)

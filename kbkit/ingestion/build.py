@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kbkit import assets
 from kbkit.directory import systems
 from kbkit.directory.damage import check_sizes, check_tree
 from kbkit.directory.generations import KbDirectory, link_tree, now, source_record
@@ -168,7 +169,13 @@ def _recipe_record(recipe: Recipe, options: Mapping[str, Any]) -> RecipeRecord:
 def _find_files(recipe: Recipe, request: Request) -> dict[str, list[Path]]:
     """Find the files in the request's paths, by default the recipe's own data."""
     paths = list(request.paths) or ([recipe.folder / recipe.data] if recipe.data else [])
-    return sources.find(recipe, paths, request.named)
+    found = sources.find(recipe, paths, request.named)
+    if not request.paths and recipe.folder.parent != assets.folder("ingest"):  # an installer may link shipped files
+        here, named = recipe.folder.resolve(), set(request.named.values())
+        for path in (path for taken in found.values() for path in taken if path not in named):
+            if not path.resolve().is_relative_to(here):
+                raise BadInputError(f"{path} is a link out of the recipe", "Name the file in the command")
+    return found
 
 
 @contextlib.contextmanager

@@ -136,11 +136,10 @@ def _started(
 ) -> Results:
     """Return the result of ``sent``; its errors are located in the user's text, ``bound``."""
 
-    def rejected(error: QueryError) -> None:
+    def rejected(message: str) -> None:
         _check(stores, bound)
         if sent != bound:  # the position is that of another text
-            message = f"The engine rejected the rewritten query: {_POSITION.sub('', error.message)}"
-            raise QueryError(message, *error.hints) from None
+            raise QueryError(f"The engine rejected the rewritten query: {_POSITION.sub('', message)}")
 
     return stores.triples.results(sent, formats, timeout, graphs, rejected)
 
@@ -154,8 +153,8 @@ def _sent(
         from kbkit.sparql.parse import check_nesting
 
         check_nesting(bound)
-    plain = standard and limit is None and not _types_apart(stores, bound)
-    if plain and "service" not in bound.lower():  # skips loading the grammar
+    apart = _types_apart(stores, bound)
+    if standard and limit is None and not apart and "service" not in bound.lower():  # skips loading the grammar
         return bound, True
     sent = rewrite(stores, bound, dialect, limit, search=search)
     return sent.text, limit is None or sent.text != bound or not sent.notes

@@ -90,6 +90,13 @@ class Pool:
         _end(worker)
         self._free.release()
 
+    def leave(self) -> None:
+        """Close a forked child's ends of the pipes, so that the processes end with the parent, to which they belong."""
+        for worker in (*self._idle, *self._busy):
+            for pipe in (worker.stdin, worker.stdout):
+                if pipe is not None and not pipe.closed:
+                    os.close(pipe.fileno())
+
     def close(self) -> None:
         """Kill all processes."""
         with self._guard:
@@ -146,10 +153,10 @@ class Results:
         request: Mapping[str, Any],
         formats: Formats,
         timeout: float | None,
-        rejected: Callable[[QueryError], None],
+        rejected: Callable[[str], None],
     ) -> None:
         """Start nothing yet. ``timeout`` limits the seconds spent waiting for the engine (None: no limit); ``rejected``
-        is called when the engine rejects the query, to raise a better error than the engine's.
+        is called with the engine's message when it rejects the query, to raise a better error.
         """
         suffixes = {
             "solutions": formats.solutions.suffix if formats.solutions else "",
@@ -254,9 +261,8 @@ class Results:
                 raise QueryError(
                     "Updates are not allowed: a KB is read-only", "Change the source and ingest it again"
                 ) from None
-            rejection = QueryError(str(error))
-            self._rejected(rejection)
-            raise rejection from None
+            self._rejected(str(error))
+            raise QueryError(str(error)) from None
         except (EOFError, OSError, ValueError) as error:
             if self._closed:
                 raise QueryError("The query was cancelled") from error

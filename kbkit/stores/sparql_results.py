@@ -36,6 +36,8 @@ Column = Any
 """An Arrow array; its stubs have no type for the results of most functions."""
 
 
+Columns = dict[str, Column]
+
 TERM = pl.Struct({"type": pl.String, "value": pl.String, "datatype": pl.String, "language": pl.String})
 """An RDF term, in the words of SPARQL Results JSON: ``type`` is uri, literal, bnode or triple."""
 
@@ -50,7 +52,7 @@ def values(kind: str, body: bytes) -> pl.DataFrame:
 def terms(kind: str, body: bytes) -> pl.DataFrame:
     """Return the same result as RDF terms, structures of the type :data:`TERM`."""
     if kind == "ask":
-        found = {"ask": pa.array([body.decode()], pa.large_string())}
+        found: Columns = {"ask": pa.array([body.decode()], pa.large_string())}
     else:
         found = _triples(body) if kind == "triples" else _select(body)
     return pl.DataFrame([_terms(name, column) for name, column in found.items()])
@@ -61,12 +63,12 @@ def parse_select(body: bytes) -> pl.DataFrame:
     return pl.DataFrame([pl.Series(name, typed(column)) for name, column in _select(body).items()])
 
 
-def _select(body: bytes) -> dict[str, Column]:
+def _select(body: bytes) -> Columns:
     """Return the terms of SPARQL TSV results in Turtle syntax, by variable."""
     header, _, rows = body.partition(b"\n")
     names = [name.lstrip("?") for name in header.decode().split("\t")] if header else []
     if not names or not rows:
-        return {name: pa.array([], pa.large_string()) for name in names}
+        return dict.fromkeys(names, pa.array([], pa.large_string()))
     columns = [str(number) for number in range(len(names))]
     table = csv.read_csv(
         io.BytesIO(rows),
@@ -76,7 +78,7 @@ def _select(body: bytes) -> dict[str, Column]:
             column_types=dict.fromkeys(columns, pa.large_string()), strings_can_be_null=True, null_values=[""]
         ),
     ).combine_chunks()
-    return {name: column.chunk(0) for name, column in zip(names, table.columns, strict=True)}
+    return dict(zip(names, (column.chunk(0) for column in table.columns), strict=True))
 
 
 def parse_triples(body: bytes) -> pl.DataFrame:
@@ -84,8 +86,8 @@ def parse_triples(body: bytes) -> pl.DataFrame:
     return pl.DataFrame([pl.Series(name, plain(column)) for name, column in _triples(body).items()])
 
 
-def _triples(body: bytes) -> dict[str, Column]:
-    """Return the terms of N-Triples."""
+def _triples(body: bytes) -> Columns:
+    """Return the terms of N-Triples, by ``subject``, ``predicate`` and ``object``."""
     # Only a line feed ends a line; a literal may contain other line breaks.
     lines = pa.array(body.decode().split("\n")[:-1], pa.large_string())
     parts = pc.extract_regex(lines, _TRIPLE)
@@ -156,7 +158,7 @@ def _terms(name: str, column: Column) -> pl.Series:
         .when(text.is_not_null()).then(pl.lit("literal"))
     )  # fmt: skip
     value = plain(pc.replace_substring_regex(column, "^_:", ""))
-    frame = pl.DataFrame({"text": pl.Series(column), "value": pl.Series(value)})
+    frame = pl.DataFrame([pl.Series("text", column), pl.Series("value", value)])
     plain_value = pl.when(text.str.starts_with("<<")).then(text).otherwise("value")
     parts = frame.select(
         type=kind, value=plain_value, datatype=pl.coalesce(datatype, short), language=language, known=text.is_not_null()

@@ -121,7 +121,7 @@ class Triples:
         self.pool.close()
 
     def leave(self) -> None:
-        """Close a forked child's ends of the pipes, so that the workers end with the parent, to which they belong."""
+        """Close a forked child's ends of the pipes, so that the worker ends with the parent, to which it belongs."""
         self.pool.leave()
 
     def frame(self, text: str, terms: Mapping[str, str] | None = None, timeout: float | None = 60.0) -> pl.DataFrame:
@@ -142,10 +142,10 @@ class Triples:
         formats: Formats,
         timeout: float | None = 60.0,
         graphs: Graphs = (None, None),
-        rejected: Callable[[QueryError], None] = lambda _: None,
+        rejected: Callable[[str], None] = lambda _: None,
     ) -> Results:
         """Return the serialized result of a query, which runs when the result is started (``with``).
 
-        ``rejected`` is called with the error of the engine that rejects the query, to raise a better one.
+        ``rejected`` is called with the engine's message when it rejects the query, to raise a better error.
         """
         return Results(self.pool, request(refuse_service(text), self._prefixes, graphs), formats, timeout, rejected)

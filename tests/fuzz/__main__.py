@@ -19,7 +19,7 @@ from tests.fuzz import Bench, Broken, Case
 AREAS: dict[str, int] = {
     "damage": 2,
     "strangers": 2,
-    "kills": 3,
+    "kills": 1,
     "calls": 5,
     "commands": 3,
     "sources": 4,

@@ -71,7 +71,8 @@ def case(bench: Bench, seed: int) -> list[Broken]:
     broken += [Broken(f"{input_}: {' '.join(r.line[:3])}", "a secret is shown") for r in results if "SECRET" in str(r)]
     noticed = results[1].code == 1
     for result, known in zip(results[len(FIRST) :], _undamaged(getattr(bench, name), name), strict=False):
-        if result.code == 0 and not noticed and result.stdout != known:
+        own = PYTHON in result.line and "sets" in result.line and "workspace" in input_  # which no checksum covers
+        if result.code == 0 and not (noticed or own) and result.stdout != known:
             broken.append(Broken(f"{input_}: {' '.join(result.line)}", "another result, and check reports nothing"))
     if results[1].code == 1 and "problem" not in results[1].stdout and "kbkit:" not in results[1].stderr:
         broken.append(Broken(f"{input_}: check", f"prints nothing: {results[1]}"))
@@ -215,7 +216,7 @@ def _json(rng: random.Random, path: Path) -> str:
     """Replace a value of a JSON file by one of another type, add or remove a field, or nest it."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return _fill(rng, path)
     places = list(_places(data))
     if not places:
