@@ -106,13 +106,6 @@ class Pool:
         for worker in workers:
             _end(worker)
 
-    def leave(self) -> None:
-        """Close a forked child's ends of the pipes. The locks are not taken: another thread may have held them."""
-        for worker in [*self._idle, *self._busy]:
-            for pipe in (worker.stdin, worker.stdout):
-                if pipe is not None and not pipe.closed:
-                    os.close(pipe.fileno())
-
 
 def _end(worker: subprocess.Popen[bytes]) -> None:
     worker.kill()

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from kbkit.directory.damage import damaged
-from kbkit.errors import QueryError
 from kbkit.schema import Schema
 from kbkit.stores import ntriples
 from kbkit.stores.sparql_formats import PLAIN, Formats
