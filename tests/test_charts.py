@@ -6,6 +6,7 @@ import itertools
 import json
 import re
 import struct
+import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
@@ -18,6 +19,7 @@ import pytest
 from kbkit.display import charts
 from kbkit.display.charts import Chart
 from kbkit.errors import KbError
+from tests.kbs import KBKIT
 from tests.wording import Wording
 
 NASTY = '</script><script>alert("1")</script> a.b[c] <b>&amp;'
@@ -223,6 +225,15 @@ def test_a_failed_write_leaves_no_file(tmp_path: Path, wording: Wording) -> None
         charts.write([BARS], tmp_path / "a.svg")
     wording(str(caught.value))
     assert [path.name for path in tmp_path.iterdir()] == ["a.svg"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit has no effect elsewhere")
+def test_an_engine_that_dies_is_an_error(world_kb: Path, tmp_path: Path) -> None:
+    """V8 reserves much address space, and ends its process with a signal if it cannot."""
+    words = ["sh", "-c", 'ulimit -v 4000000; exec "$0" "$@"', KBKIT, "info", world_kb, "--plot", tmp_path / "a.svg"]
+    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False)
+    assert (done.returncode, list(tmp_path.iterdir())) == (1, [])
+    assert "The JavaScript engine of vl-convert failed: signal 5. Raise the limits of memory" in done.stderr
 
 
 @pytest.mark.parametrize("library", ["altair", "vl_convert"])

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kbkit.directory.files import write_files
+from kbkit.display import vega
 from kbkit.display.points import Points, Spans, points, spans
 from kbkit.errors import KbError, MissingExtraError
 
@@ -58,7 +59,7 @@ def check(path: Path) -> None:
         raise KbError(f"Unsupported chart format {path.suffix!r}: {path}", f"Use one of {', '.join(ENDINGS)}")
     if not path.parent.is_dir():
         raise KbError(f"{path.parent} does not exist", "Create the folder first")
-    _libraries()
+    _altair()
 
 
 def write(charts: Sequence[Chart | Points | Spans], path: Path) -> None:
@@ -68,30 +69,29 @@ def write(charts: Sequence[Chart | Points | Spans], path: Path) -> None:
     Raises :class:`KbError` for an unsupported suffix, a missing extra, or a write error.
     """
     check(path)
-    _, convert = _libraries()
     spec = _spec(charts)
     ending = path.suffix.lower()
     if ending == ".svg":
-        content = convert.vegalite_to_svg(spec).encode()
+        content = vega.call("vegalite_to_svg", spec).encode()
     elif ending == ".png":
-        content = convert.vegalite_to_png(spec, scale=_PIXELS)
+        content = vega.call("vegalite_to_png", spec, scale=_PIXELS)
     else:
-        content = _page(spec, charts[0].title, convert).encode()
+        content = _page(spec, charts[0].title).encode()
     write_files({path: content})
 
 
-def _libraries() -> tuple[Any, Any]:
+def _altair() -> Any:
+    vega.check("Charting")
     try:
         import altair
-        import vl_convert
     except ImportError:
         raise MissingExtraError("Charting", "plot") from None
-    return altair, vl_convert
+    return altair
 
 
 def _spec(charts: Sequence[Chart | Points | Spans]) -> dict[str, Any]:
     """Return the charts as a Vega-Lite specification."""
-    altair, _ = _libraries()
+    altair = _altair()
     drawn = [_drawn(altair, chart) for chart in charts]
     whole = altair.vconcat(*drawn).resolve_scale(color="independent").configure_title(anchor="start", frame="group")
     spec: dict[str, Any] = _fit(whole.to_dict())
@@ -189,12 +189,12 @@ def _tooltip(altair: Any, chart: Chart) -> list[Any]:
     return [*shown, altair.Tooltip("y:Q", title=chart.y_title or chart.y, **form)]
 
 
-def _page(spec: dict[str, Any], title: str, convert: Any) -> str:
+def _page(spec: dict[str, Any], title: str) -> str:
     """Return a self-contained page. Altair's own lets a name with a closing tag end the script."""
     draw = "window.draw = spec => vegaEmbed('#chart', spec, {mode: 'vega-lite', actions: false, renderer: 'svg'});"
     data = json.dumps(spec, ensure_ascii=True).replace("<", "\\u003c")
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{html.escape(title)}</title>\n'
-        f"<script>{convert.javascript_bundle(draw)}</script>\n</head>\n<body>\n"
+        f"<script>{vega.call('javascript_bundle', draw)}</script>\n</head>\n<body>\n"
         f'<div id="chart"></div>\n<script>draw({data});</script>\n</body>\n</html>\n'
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kbkit.directory.files import write_files
-from kbkit.errors import KbError, MissingExtraError, Option
+from kbkit.display import vega
+from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
     from kbkit.display.drawing.model import Drawing
@@ -50,14 +51,15 @@ def svg(graph: Drawing) -> str:
     """Return the drawing as SVG. Raises :class:`KbError` if the extra is missing or the graph is too large."""
     from kbkit.display.drawing import spec
 
-    convert = _check_drawing(graph.nodes.height)
-    return str(convert.vega_to_svg(spec.still(graph)))
+    _check_drawing(graph.nodes.height)
+    return str(vega.call("vega_to_svg", spec.still(graph)))
 
 
 def _png(graph: Drawing) -> bytes:
     from kbkit.display.drawing import spec
 
-    return bytes(_check_drawing(graph.nodes.height).vega_to_png(spec.still(graph), scale=2))
+    _check_drawing(graph.nodes.height)
+    return bytes(vega.call("vega_to_png", spec.still(graph), scale=2))
 
 
 def _html(graph: Drawing) -> str:
@@ -67,12 +69,9 @@ def _html(graph: Drawing) -> str:
     return page.html(graph)
 
 
-def _check_drawing(nodes: int) -> Any:
-    """Return vl-convert. Raises :class:`KbError` if it is missing or the graph is too large."""
-    try:
-        import vl_convert
-    except ImportError:
-        raise MissingExtraError("Drawing", "plot") from None
+def _check_drawing(nodes: int) -> None:
+    """Raise :class:`KbError` if the extra is missing or the graph is too large."""
+    vega.check("Drawing")
     if nodes > MAX_NODES:
         raise KbError(
             f"A drawing of {nodes:,} nodes is too large",
@@ -80,4 +79,3 @@ def _check_drawing(nodes: int) -> Any:
             Option("limit", str(MAX_NODES)),
             " or less, or write .graphml or .dot, which hold any number",
         )
-    return vl_convert

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kbkit.display import vega
+
 Points = NDArray[np.float64]
 
 ZOOMS = (0.5, 0.65, 0.8, 1.0, 1.3, 1.6, 2.0, 2.5, 3.2, 4.0, 5.0, 6.5, 8.0)
@@ -65,8 +67,6 @@ def _start(hops: Sequence[int], groups: Sequence[str], lines: Sequence[tuple[int
 
 def _forced(nodes: list[dict[str, Any]], lines: Sequence[tuple[int, int]]) -> Points:
     """Return the positions after the force simulation."""
-    import vl_convert
-
     links = [{"source": a, "target": b} for a, b in lines if a != b]
     forces = [
         {"force": "nbody", "strength": -340, "distanceMax": 900},
@@ -93,7 +93,7 @@ def _forced(nodes: list[dict[str, Any]], lines: Sequence[tuple[int, int]]) -> Po
             }
         ],
     }
-    [marks] = vl_convert.vega_to_scenegraph(spec)["scenegraph"]["items"][0]["items"]
+    [marks] = vega.call("vega_to_scenegraph", spec)["scenegraph"]["items"][0]["items"]
     return np.array([(item["x"], item["y"]) for item in marks["items"]], float)
 
 

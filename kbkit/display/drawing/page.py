@@ -7,6 +7,7 @@ import html as markup
 import json
 from typing import TYPE_CHECKING
 
+from kbkit.display import vega
 from kbkit.display.drawing import spec
 from kbkit.display.drawing.text import line
 
@@ -41,9 +42,7 @@ _HELP = "Hover for details. Drag a node to move it, drag the background to pan, 
 @functools.cache
 def _library() -> str:
     """Return Vega and its embedding as one script; bundling takes a second."""
-    import vl_convert
-
-    return str(vl_convert.javascript_bundle(_DRAW))
+    return str(vega.call("javascript_bundle", _DRAW))
 
 
 def html(graph: Drawing) -> str:
