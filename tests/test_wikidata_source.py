@@ -193,6 +193,20 @@ def test_options_of_a_recipe_are_flags(here: Run, tmp_path: Path, wording: Wordi
     wording(mentions(done.stderr, "world | --dry-run"), "cli")
 
 
+def test_bad_lines_are_skipped_on_request(here: Run, tmp_path: Path, wording: Wording) -> None:
+    dump = tmp_path / "dump.jsonl"
+    dump.write_text(f"{entity('Q1', 'one', P31='Q2')}\n{{\n{entity('Q2', 'two')}\nNaN\n", encoding="utf-8")
+    command = ("ingest", "wikidata", dump, "--stores", "tables", "-o", tmp_path / "kb")
+    wording(mentions(here(*command).stderr, "line 2 | --skip-bad-lines"), "cli", replace={str(tmp_path): "DIR"})
+    done = here(*command, "--skip-bad-lines")
+    assert done.returncode == 0, done.stderr
+    wording("\n".join(done.stderr.splitlines()[-2:]), "cli")
+    with kbkit.open(tmp_path / "kb") as kb:
+        assert (kb.node("Q2").name, kb.manifest.report["bad_lines"]) == ("two", 2)
+    switches = ("--triples", "no", "--external-ids", dump, "--skip-bad-lines=no")
+    assert here("ingest", "wikidata", *switches, "-o", tmp_path / "other").returncode == 1
+
+
 @pytest.mark.core
 def test_a_dry_run_makes_nothing(here: Run, tmp_path: Path) -> None:
     done = here("ingest", "wikidata", SAMPLE, "--dry-run", cwd=tmp_path)

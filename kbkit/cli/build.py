@@ -162,7 +162,9 @@ def _recipe_options(context: typer.Context, source: str, arguments: list[str]) -
     """Return the paths among the arguments, and the recipe's own options."""
     from kbkit.ingestion import recipe
 
-    paths, options = split_options(arguments, recipe.load(source).options, context)
+    known = recipe.load(source).options
+    switches = [name for name, option in known.items() if set(option.choices) == {"yes", "no"}]
+    paths, options = split_options(arguments, known, context, switches)
     return [Path(path) for path in paths], options
 
 
@@ -301,9 +303,12 @@ def summarize(context: typer.Context, path: Path, started: float) -> None:
         ("dangling_texts", "texts of unknown nodes skipped"),
         ("repeated_entities", "repeated entities skipped"),
         ("unknown_ids", "ids not found in the dump"),
+        ("bad_lines", "bad lines skipped"),
     ):
         if report.get(key):
             lines.append(f"  {report[key]:,} {text}")
+    if "first_bad_line" in report:
+        lines.append(f"    the first: {report['first_bad_line']}")
     note(context, lines)
 
 

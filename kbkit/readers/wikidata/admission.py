@@ -105,8 +105,8 @@ class JsonAdmission:
 
     def _admits(self, line: bytes) -> bool:
         name = _id_of(line)
-        if name is None:  # malformed: the reader raises the error
-            return not self.full
+        if name is None:  # malformed: the reader of the first pass deals with it
+            return not self.full and self._selected is None
         if self._selected is not None and name not in self._selected:
             return False
         if name in self._seen:

@@ -61,6 +61,7 @@ def _convert_selected(
     progress(size, 2 * size)
     result = Pass(paths, dump, folder / "parts", dump.convert, chosen, progress, before=size).run(file)
     _add_properties(folder, result, dump, scanned.folders, chosen)
+    result.skipped.merge(scanned.skipped)
     progress(2 * size, 2 * size)
     converted = finishing.finish(folder, result, _layout(dump, folder, result, chosen), chosen, scanned.folders)
     counts = {**converted.counts, "unknown_ids": selection.count_unknown(file, chosen)}

@@ -72,7 +72,9 @@ def finish(
         "entities": result.entities, "statements": result.statements, "triples": result.triples,
         "duplicates": result.duplicates, "stubs": pq.read_metadata(folder / STUBS).num_rows,
     }  # fmt: skip
-    return Converted(tables, quads, layout.shared, counts)
+    skipped = result.skipped
+    counts["bad_lines"] = len(skipped.places)
+    return Converted(tables, quads, layout.shared, counts, skipped.first)
 
 
 def _stubs(con: duckdb.DuckDBPyConnection, folder: Path, layout: Layout, scanned: Sequence[Path]) -> None:

@@ -73,9 +73,11 @@ class JsonReader:
         self._objects = objects
         self._links = links
         self._references: set[str] = set()
+        self._new_references: set[str] = set()
 
     def page(self, entity: Json) -> Page:
         """Read an entity, with the forms and senses of a lexeme."""
+        self._new_references.clear()  # of a malformed entity before this one
         main = self._entity(entity, entity_kind(entity))
         page = Page(main.id, [main])
         for name in ("language", "lexicalCategory"):
@@ -92,6 +94,7 @@ class JsonReader:
             page.version = entity["lastrevid"]
         if isinstance(entity.get("modified"), str):
             page.modified = entity["modified"]
+        self._references |= self._new_references
         return page
 
     def _entity(self, entity: Json, kind: str) -> Entity:
@@ -134,9 +137,9 @@ class JsonReader:
         if not isinstance(code, str) or not code.isalnum() or not code.isascii():
             content = json.dumps(snaks, sort_keys=True).encode()
             code = hashlib.sha1(content, usedforsecurity=False).hexdigest()
-        if code in self._references:  # references repeat: reading them takes most of the time
+        if code in self._references or code in self._new_references:  # reading references takes most of the time
             return Reference(code, None)
-        self._references.add(code)
+        self._new_references.add(code)
         order = reference.get("snaks-order")
         return Reference(code, [self._reference_snak(prop, snak) for prop, snak in in_order(snaks, order)])
 

@@ -15,10 +15,11 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, unquote_plus
 
 from kbkit.errors import BadInputError
+from kbkit.readers.wikidata.bad_lines import SKIP, BadLines
 from kbkit.readers.wikidata.dumps import INCOMPLETE, Piece
 from kbkit.readers.wikidata.literals import COMMONS_DATA, MATHML, MEDIA, TYPE, XSD, iri, language_tag
 from kbkit.readers.wikidata.model import (  # fmt: skip
@@ -34,6 +35,9 @@ from kbkit.readers.wikidata.model import (  # fmt: skip
 )
 from kbkit.readers.wikidata.quads import ALIAS, DEFINITION, DESCRIPTION, LABEL, LEMMA, REPRESENTATION
 from kbkit.schema import Wikibase
+
+if TYPE_CHECKING:
+    import pyoxigraph as ox
 
 TERMS = {
     LABEL: "label", LEMMA: "label", REPRESENTATION: "label", DESCRIPTION: "description", DEFINITION: "description",
@@ -80,28 +84,52 @@ _NODE_PREDICATES = {
 # -- triples ----------------------------------------------------------------------------------------------------------
 
 
-def lines(piece: Piece) -> Iterator[str]:
-    """Yield the triples of a piece in N-Triples; raise :class:`BadInputError` with file and line."""
+def lines(piece: Piece, bad: BadLines) -> Iterator[str]:
+    """Yield the triples of a piece in N-Triples; invalid lines of a dump in N-Triples go to ``bad``.
+
+    Raises :class:`BadInputError` with file and line for invalid Turtle, whose statements span lines.
+    """
     import pyoxigraph as ox  # workers that read JSON import this module
 
-    syntax = ox.RdfFormat.N_TRIPLES if piece.data.lstrip().startswith((b"<", b"_:")) else ox.RdfFormat.TURTLE
+    turtle = ".ttl" in piece.path.suffixes
     try:
-        # Lenient: invalid IRIs and languages are repaired later.
-        parsed = ox.parse(piece.data, format=syntax, lenient=True)
-        text = ox.serialize(parsed, format=ox.RdfFormat.N_TRIPLES) or b""
-    except SyntaxError as error:
-        number = piece.line + (error.lineno or 1) - 1
-        reason = " ".join(_PARSER_POSITION.sub("", error.msg).split())
-        raise BadInputError(f"{piece.place(number)}: {reason}", INCOMPLETE) from None
-    except ValueError as error:
-        raise BadInputError(f"{piece.place(piece.line)} or later: {error}", INCOMPLETE) from None
+        text = _in_ntriples(piece.data, ox.RdfFormat.TURTLE if turtle else ox.RdfFormat.N_TRIPLES)
+    except (SyntaxError, ValueError) as error:
+        if turtle or not bad.skip:
+            line = error.lineno or 1 if isinstance(error, SyntaxError) else 0
+            where = piece.place(piece.line + line - 1) if line else f"{piece.place(piece.line)} or later"
+            raise BadInputError(f"{where}: {_reason(error)}", INCOMPLETE, *(() if turtle else SKIP)) from None
+        text = b"".join(_valid_lines(piece, bad))
     yield from filter(None, text.decode().split("\n"))  # literals may contain other line breaks
 
 
-def pages(piece: Piece, languages: Languages) -> Iterator[Page]:
+def _in_ntriples(data: bytes, syntax: ox.RdfFormat) -> bytes:
+    import pyoxigraph as ox
+
+    # Lenient: invalid IRIs and languages are repaired later.
+    return ox.serialize(ox.parse(data, format=syntax, lenient=True), format=ox.RdfFormat.N_TRIPLES) or b""
+
+
+def _valid_lines(piece: Piece, bad: BadLines) -> Iterator[bytes]:
+    """Yield the valid lines of a piece in N-Triples, parsed one by one."""
+    import pyoxigraph as ox
+
+    for number, line in enumerate(piece.data.split(b"\n"), piece.line):
+        try:
+            yield _in_ntriples(line, ox.RdfFormat.N_TRIPLES)
+        except (SyntaxError, ValueError) as error:
+            bad.add(number, f"{piece.place(number)}: {_reason(error)}", INCOMPLETE)
+
+
+def _reason(error: Exception) -> str:
+    """Return the reason that the parser gives, without its position, which is that in the piece."""
+    return " ".join(_PARSER_POSITION.sub("", getattr(error, "msg", str(error))).split())
+
+
+def pages(piece: Piece, languages: Languages, bad: BadLines) -> Iterator[Page]:
     """Yield the pages of a piece with their triples; :func:`read_page` adds entities and sitelinks."""
     page: Page | None = None
-    for line in lines(piece):
+    for line in lines(piece, bad):
         subject, predicate, rest = line.split(" ", 2)
         name = _entity_of(subject)
         if name is not None and (page is None or name != page.id):
