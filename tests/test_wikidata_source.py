@@ -108,6 +108,27 @@ def test_qualifiers_join_statements(kb: KnowledgeBase) -> None:
     assert rows["value"].to_list() == asked["end"].to_list() != []
 
 
+def test_references_are_those_of_sparql(kb: KnowledgeBase) -> None:
+    rows = kb.sql(
+        "SELECT DISTINCT subject, reference, property, target FROM reference_snaks"
+        " WHERE target IS NOT NULL ORDER BY ALL"
+    )
+    asked = kb.sparql(
+        "SELECT DISTINCT ?subject ?reference ?property ?target {"
+        " ?subject ?p ?statement . ?statement prov:wasDerivedFrom ?reference ."
+        " ?reference ?pr ?target . ?property wikibase:reference ?pr"
+        " FILTER(STRSTARTS(STR(?target), STR(wd:))) } ORDER BY ?subject ?reference ?property ?target"
+    )
+    short = [tuple(value.rpartition("/")[2] for value in row) for row in asked.rows()]
+    assert sorted(short) == rows.rows() != []
+    titles = kb.sql(
+        "SELECT DISTINCT r.value FROM statements s JOIN reference_snaks r ON r.statement = s.id"
+        " WHERE s.subject = 'Q183' AND r.property = 'P1476' AND r.position = 1"
+    )
+    query = "SELECT DISTINCT ?title { wd:Q183 ?p ?s . ?s prov:wasDerivedFrom/pr:P1476 ?title }"
+    assert kb.sparql(query)["title"].to_list() == titles["value"].to_list() != []
+
+
 QUERIES = json.loads((Path(make.__file__).parent / "queries.json").read_text(encoding="utf-8"))
 
 
@@ -138,7 +159,9 @@ def test_entities_that_are_referred_to_are_nodes(kb: KnowledgeBase) -> None:
 
 def test_a_class_with_its_subclasses(tmp_path: Path) -> None:
     """Q6256 country has sovereign states below it in the sample."""
-    with kbkit.ingest("wikidata", SAMPLE, out=tmp_path / "kb", options={"class": "Q5"}, stores=["tables"]) as kb:
+    options = {"class": "Q5", "references": "no"}
+    with kbkit.ingest("wikidata", SAMPLE, out=tmp_path / "kb", options=options, stores=["tables"]) as kb:
+        assert kb.sql("FROM reference_snaks").height == 0
         typed = kb.sql("SELECT DISTINCT type FROM nodes WHERE key IN (SELECT subject FROM statements)")
         assert set(typed["type"]) == {"human", "property"}
         assert kb.node("Q145").name == "United Kingdom"  # referred to: its terms come along
@@ -256,7 +279,7 @@ def test_an_entity_keeps_its_kind_and_no_class_takes_the_name_of_one(tmp_path: P
 def test_an_export_keeps_statements(kb: KnowledgeBase, tmp_path: Path) -> None:
     kb.export("csv", tmp_path / "flat", flat=True)
     with kbkit.ingest(str(tmp_path / "flat"), out=tmp_path / "again", stores=("tables",)) as again:
-        for table in ("statements", "qualifiers", "sitelinks"):
+        for table in ("statements", "qualifiers", "reference_snaks", "sitelinks"):
             count = f"SELECT count(*) AS n FROM {table}"
             assert again.sql(count)["n"].item() == kb.sql(count)["n"].item() > 0
         assert {a.name: a.label for a in again.schema.type("human").attributes}["P569"] == "date of birth"

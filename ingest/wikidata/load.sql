@@ -1,4 +1,5 @@
--- The converter provides dump_entities, dump_terms, dump_statements, dump_qualifiers and dump_sitelinks.
+-- The converter provides dump_entities, dump_terms, dump_statements, dump_qualifiers, dump_references,
+-- dump_reference_snaks and dump_sitelinks.
 
 CREATE MACRO number(id) AS TRY_CAST(regexp_extract(id, '[0-9]+') AS BIGINT);
 -- Short enough for a file name in any script.
@@ -100,4 +101,10 @@ SELECT id AS key, 'description' AS field, value AS text FROM dump_terms WHERE te
 
 CREATE VIEW statements AS FROM dump_statements ORDER BY subject, property, rank = 'deprecated', NOT best, id;
 CREATE VIEW qualifiers AS FROM dump_qualifiers ORDER BY subject, statement, position;
+-- Several parts of the dump may describe the same reference.
+CREATE VIEW reference_snaks AS
+SELECT r.statement, r.subject, s.reference, s.property, s.position, s.* EXCLUDE (reference, property, position)
+FROM dump_references r
+JOIN (SELECT DISTINCT ON (reference, position) * FROM dump_reference_snaks) s ON s.reference = r.reference
+WHERE getvariable('references') = 'yes' ORDER BY r.subject, r.statement, r.position, s.position;
 CREATE VIEW sitelinks AS FROM dump_sitelinks ORDER BY id, site;

@@ -1,6 +1,7 @@
 """Convert Wikidata dumps to tables and N-Triples, in parts, with several processes, resuming an interrupted run.
 
-Tables: ``entities``, ``terms``, ``statements``, ``qualifiers``, ``sitelinks`` (columns in ``parts.SCHEMAS``).
+Tables: ``entities``, ``terms``, ``statements``, ``qualifiers``, ``references``, ``reference_snaks``, ``sitelinks``
+(columns in ``parts.SCHEMAS``).
 
 Without a selection of entities the dump is read once. With one it is read twice: the first pass reads what the
 selection needs and the names of all entities, the second converts the selected ones. All properties that they use are

@@ -33,7 +33,6 @@ from kbkit.readers.wikidata.literals import (  # fmt: skip
 from kbkit.readers.wikidata.model import (  # fmt: skip
     NO_VALUE,
     RANKS,
-    SOME_VALUE,
     Entity,
     Languages,
     Object,
@@ -44,6 +43,7 @@ from kbkit.readers.wikidata.model import (  # fmt: skip
     Statement,
     ValueNode,
 )
+from kbkit.readers.wikidata.options import Options
 from kbkit.schema import Wikibase
 
 Json = Mapping[str, Any]
@@ -66,12 +66,13 @@ _SUB_ENTITIES = {"F": "wikibase-form", "S": "wikibase-sense"}
 
 
 class JsonReader:
-    """Turns the entities of a piece into pages. ``objects`` is needed for triples, ``links`` for sitelinks."""
+    """Turns the entities of a piece into pages."""
 
-    def __init__(self, languages: Languages, *, objects: bool, links: bool) -> None:
+    def __init__(self, languages: Languages, options: Options) -> None:
         self._languages = languages
-        self._objects = objects
-        self._links = links
+        self._objects = options.triples
+        self._links = options.sitelinks
+        self._cites = options.triples or options.references
         self._references: set[str] = set()
         self._new_references: set[str] = set()
 
@@ -117,7 +118,7 @@ class JsonReader:
             rank == best,
             self._snak(prop, statement["mainsnak"]),
             self._snaks(qualifiers, statement.get("qualifiers-order")) if qualifiers else (),
-            [self._reference(one) for one in references] if references and self._objects else (),
+            [self._reference(one) for one in references] if references and self._cites else (),
         )
 
     def _snak(self, prop: str, snak: Json) -> Snak:
@@ -141,14 +142,7 @@ class JsonReader:
             return Reference(code, None)
         self._new_references.add(code)
         order = reference.get("snaks-order")
-        return Reference(code, [self._reference_snak(prop, snak) for prop, snak in in_order(snaks, order)])
-
-    def _reference_snak(self, prop: str, snak: Json) -> Snak:
-        """Read a snak of a reference, which has no columns: the tables hold no references."""
-        kind = snak["snaktype"]
-        if kind in ("somevalue", "novalue"):
-            return Snak(prop, SOME_VALUE if kind == "somevalue" else NO_VALUE)
-        return Snak(prop, ("value",), self._object(datatype(snak), snak["datavalue"]))
+        return Reference(code, self._snaks(snaks, order))
 
     @staticmethod
     def _object(of: str | None, value: Json) -> Object:

@@ -30,6 +30,7 @@ class Options:
     limit: int = 0
     triples: bool = True
     sitelinks: bool = True
+    references: bool = True
     skip_bad_lines: bool = False
 
     @property
@@ -58,6 +59,7 @@ def parse(values: Mapping[str, str]) -> Options:
         limit=_number("limit", values.get("limit", ""), 1 << 40),
         triples=values.get("triples", "yes") != "no",
         sitelinks=values.get("sitelinks", "yes") != "no",
+        references=values.get("references", "yes") != "no",
         skip_bad_lines=values.get("skip_bad_lines", "no") == "yes",
     )
     if found.hops and not found.selects:

@@ -39,9 +39,14 @@ SCHEMAS = {
     "qualifiers": pa.schema(
         [("statement", _TEXT), ("subject", _TEXT), ("property", _TEXT), ("position", _NUMBER), *_SNAK]
     ),
+    "references": pa.schema([("statement", _TEXT), ("subject", _TEXT), ("reference", _TEXT), ("position", _NUMBER)]),
+    "reference_snaks": pa.schema([("reference", _TEXT), ("property", _TEXT), ("position", _NUMBER), *_SNAK]),
     "sitelinks": pa.schema([(name, _TEXT) for name in ("id", "site", "title", "url")]),
 }
-"""The tables that a conversion produces."""
+"""The tables that a conversion produces. Several parts may describe the same reference."""
+
+SNAK_TABLES = ("statements", "qualifiers", "reference_snaks")
+"""Those with values."""
 
 SCAN_SCHEMAS = {
     "known": pa.schema([("id", _TEXT), ("kind", _TEXT), ("datatype", _TEXT)]),
@@ -73,15 +78,14 @@ def json_schemas(*, triples: bool) -> dict[str, pa.Schema]:
 def rdf_schemas(*, triples: bool) -> dict[str, pa.Schema]:
     """Return the tables of a part from RDF.
 
-    Statements and qualifiers name value nodes, which are in ``values``. ``nodes``: lines about values, references and
+    Snaks name value nodes, which are in ``values``. ``nodes``: lines about values, references and
     sites of all entities, with the node that they refer to. ``uses``: the nodes that selected entities refer to.
     """
     node = pa.field("node", _TEXT)
     in_nodes = ("precision", "calendar", "lower", "upper", "unit", "globe")
     schemas = {
         **SCHEMAS,
-        "statements": SCHEMAS["statements"].append(node),
-        "qualifiers": SCHEMAS["qualifiers"].append(node),
+        **{table: SCHEMAS[table].append(node) for table in SNAK_TABLES},
         "values": pa.schema([("node", _TEXT), *(pair for pair in _SNAK if pair[0] in in_nodes)]),
         "mentions": pa.schema([("id", _TEXT)]),
     }
@@ -169,7 +173,7 @@ def info(folder: Path) -> dict[str, Any] | None:
 # -- resuming ---------------------------------------------------------------------------------------------------------
 
 _INPUTS = "made_from.json"
-_VERSION = 1
+_VERSION = 2
 """The version of the files in a part; parts of another version are converted again."""
 
 

@@ -36,7 +36,6 @@ _LINKS = {
     "grammaticalFeature": f"<{Wikibase.ONTOLOGY}grammaticalFeature>",
 }
 _RANKS = {name: f"<{Wikibase.ONTOLOGY}{name.capitalize()}Rank>" for name in RANKS}
-_IN_ENTITY = f"<{Wikibase.ENTITY}"
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -69,8 +68,6 @@ class QuadWriter:
     def __init__(self) -> None:
         self.own: list[str] = []
         self.shared: list[str] = []
-        self.properties: set[str] = set()
-        self.mentioned: set[str] = set()  # entities in references
         self._seen: set[str] = set()
 
     def add(self, page: Page) -> None:
@@ -159,10 +156,7 @@ class QuadWriter:
         lines: list[str] = []
         for position, snak in enumerate(snaks or ()):
             of = predicates(snak.property)
-            self.properties.add(snak.property)
-            value = self._snak(snak, node, of.pr, of.prv, of.prn, of.wdno, f"{code} {position}", lines)
-            if value and value.startswith(_IN_ENTITY):
-                self.mentioned.add(value[len(_IN_ENTITY) : -1])
+            self._snak(snak, node, of.pr, of.prv, of.prn, of.wdno, f"{code} {position}", lines)
         self.shared.extend(lines)
         return node
 

@@ -28,6 +28,7 @@ from kbkit.readers.wikidata.model import (  # fmt: skip
     Entity,
     Languages,
     Page,
+    Reference,
     Sitelink,
     Snak,
     Statement,
@@ -58,6 +59,7 @@ _COMMON_TYPES = frozenset(
 )
 _RANK, _BEST = f"<{Wikibase.ONTOLOGY}rank>", f"<{Wikibase.ONTOLOGY}BestRank>"
 _ABOUT, _TITLE, _PART = f"<{Wikibase.SCHEMA}about>", f"<{Wikibase.SCHEMA}name>", f"<{Wikibase.SCHEMA}isPartOf>"
+_DERIVED = f"<{Wikibase.PREFIXES['prov']}wasDerivedFrom>"
 _PROPERTY_TYPE = f"<{Wikibase.ONTOLOGY}propertyType>"
 
 _TAGGED = re.compile(r'"@([A-Za-z0-9-]+)$')
@@ -254,6 +256,7 @@ def _statement(name: str, prop: str, subject: str, facts: Facts) -> Statement:
     rank, best, main, node = "normal", False, "", None
     qualifiers: list[tuple[str, tuple[Any, ...]]] = []
     nodes: dict[str, list[str]] = {}
+    cited: list[Reference] = []
     for predicate, value in facts:
         space, of = property_of(predicate)
         if predicate == _RANK:
@@ -270,14 +273,37 @@ def _statement(name: str, prop: str, subject: str, facts: Facts) -> Statement:
             qualifiers.append((of, value_columns(value)))
         elif space == "pqv":
             nodes.setdefault(of, []).append(_last_part(value))
+        elif predicate == _DERIVED:
+            cited.append(Reference(_last_part(value), None))
     if not main and (prop, NO_VALUE) in qualifiers:
         qualifiers.remove((prop, NO_VALUE))  # it is the main value
-    # RDF does not link a qualifier's value to its node, but dumps list both in the same order.
-    snaks = [
+    main_snak = Snak(prop, value_columns(main) if main else NO_VALUE, node=node)
+    return Statement(own, rank, best, main_snak, _with_nodes(qualifiers, nodes), cited)
+
+
+def _with_nodes(snaks: Iterable[tuple[str, tuple[Any, ...]]], nodes: dict[str, list[str]]) -> list[Snak]:
+    """Return snaks with their value nodes: RDF does not link them, but dumps list both in the same order."""
+    return [
         Snak(of, columns, node=nodes[of].pop(0) if columns[0] == "value" and nodes.get(of) else None)
-        for of, columns in qualifiers
+        for of, columns in snaks
     ]
-    return Statement(own, rank, best, Snak(prop, value_columns(main) if main else NO_VALUE, node=node), snaks)
+
+
+def references(triples: Iterable[Triple]) -> list[Reference]:
+    """Return the references that the triples describe."""
+    snaks: dict[str, list[tuple[str, tuple[Any, ...]]]] = {}
+    nodes: dict[str, dict[str, list[str]]] = {}
+    for subject, predicate, value in triples:
+        if not subject.startswith(_IN_REFERENCE):
+            continue
+        space, of = property_of(predicate)
+        if space == "pr":
+            snaks.setdefault(subject, []).append((of, value_columns(value)))
+        elif space == "prv":
+            nodes.setdefault(subject, {}).setdefault(of, []).append(_last_part(value))
+        elif predicate == TYPE and value.startswith(_IN_NO_VALUE):
+            snaks.setdefault(subject, []).append((_last_part(value), NO_VALUE))
+    return [Reference(_last_part(name), _with_nodes(found, nodes.get(name, {}))) for name, found in snaks.items()]
 
 
 def value_nodes(triples: Iterable[Triple]) -> list[tuple[Any, ...]]:

@@ -52,7 +52,7 @@ def convert_json(options: Options, piece: Piece, folder: Path) -> dict[str, Any]
 
 def _convert_json(options: Options, piece: Piece, folder: Path, *, repair: bool) -> dict[str, Any]:
     rows, quads, bad = RowWriter(), QuadWriter(), BadLines(piece, skip=options.skip_bad_lines)
-    reader = JsonReader(Languages(options), objects=options.triples, links=options.sitelinks)
+    reader = JsonReader(Languages(options), options)
     for number, entity in read_json(piece, bad, repair=repair):
         try:
             if "redirect" in entity:
@@ -65,8 +65,8 @@ def _convert_json(options: Options, piece: Piece, folder: Path, *, repair: bool)
                     quads.add(page)
         except MALFORMED as error:
             bad.add(number, f"{piece.place(number)}: {_reason(entity, error)}", FIX_LINE)
-    properties = rows.properties() | quads.properties
-    mentioned = {name for name in rows.mentioned() | quads.mentioned | properties if name and _is_id(name)}
+    properties = rows.properties()
+    mentioned = {name for name in rows.mentioned() | properties if name and _is_id(name)}
     tables = {**rows.tables, "mentions": [(name,) for name in sorted(mentioned)]}
     if options.triples:
         tables["shared"] = [(line[:-1],) for line in quads.shared]
@@ -98,6 +98,9 @@ def convert_rdf(options: Options, piece: Piece, folder: Path) -> dict[str, Any]:
             shared += len(page.shared)
             for s, p, o in page.shared:
                 nodes[s, o if o.startswith(_SHARED_NODES) else None, f"{s} {p} {o} ."] = None
+            if options.references:
+                for reference in rdf_reader.references(page.shared):
+                    rows.add_reference(reference)
             if _is_selected(page, piece):
                 rdf_reader.read_page(page, languages)
                 rows.add(page)
