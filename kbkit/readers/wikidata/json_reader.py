@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from kbkit.readers.wikidata import wikimedia
+from kbkit.readers.wikidata import units, wikimedia
 from kbkit.readers.wikidata.literals import (  # fmt: skip
     COMMONS_DATA,
     MATHML,
@@ -408,10 +408,9 @@ def _quantity_object(content: Any) -> Object:
     numbers = [None if number is None else amount(number) for number in values]
     unit = _unit(content)
     node = _quantity_node(numbers, unit)
-    converted = [None if number is None else wikimedia.normalized(number, unit) for number in numbers]
-    if converted[0] is not None:
-        base = converted[0][1]
-        normal = node if base == unit else _quantity_node([pair and pair[0] for pair in converted], base)
+    if (converted := units.normalized(numbers, unit)) is not None:
+        base = converted[1]
+        normal = node if base == unit else _quantity_node(*converted)
         lines = [*node.lines, f"{node.name} <{Wikibase.ONTOLOGY}quantityNormalized> {normal.name} .\n"]
         own = f"{normal.name} <{Wikibase.ONTOLOGY}quantityNormalized> {normal.name} .\n"
         normal = ValueNode(normal.name, [*normal.lines, own])
@@ -419,7 +418,7 @@ def _quantity_object(content: Any) -> Object:
     return Object(f'"{numbers[0]}"^^<{XSD}decimal>', node)
 
 
-def _quantity_node(numbers: list[str | None], unit: str) -> ValueNode:
+def _quantity_node(numbers: Sequence[str | None], unit: str) -> ValueNode:
     names = ("quantityAmount", "quantityUpperBound", "quantityLowerBound")
     facts = [
         (name, f'"{number}"^^<{XSD}decimal>') for name, number in zip(names, numbers, strict=True) if number is not None

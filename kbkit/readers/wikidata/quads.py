@@ -4,7 +4,7 @@ The model: https://www.mediawiki.org/wiki/Wikibase/Indexing/RDF_Dump_Format. As 
 to nearly every node are left out (``wikibase:Item``, ``Statement``, ``Reference``; value nodes keep theirs), and
 properties of an entity's page move to the entity. Known differences: value nodes are named by our own hash; somevalue
 is an IRI under ``Wikibase.GENID``, the same for a statement's ``ps:`` and ``wdt:``; formulas are TeX, not MathML; units
-are normalized if ``wikimedia`` knows them; OWL declarations of predicates are not written.
+are normalized if ``units`` knows them; OWL declarations of predicates are not written.
 """
 
 from __future__ import annotations
