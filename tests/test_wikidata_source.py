@@ -276,6 +276,40 @@ def test_an_entity_keeps_its_kind_and_no_class_takes_the_name_of_one(tmp_path: P
         kb.export("parquet", tmp_path / "out")  # a folder for each type: no name is too long
 
 
+def test_media_files_of_commons(tmp_path: Path) -> None:
+    """Entities as the API of Commons gives them, with titles; a dump has captions and statements alone."""
+    depicts = json.loads(entity("M1", P180="Q1"))["claims"]
+    for snak in depicts["P180"]:
+        del snak["mainsnak"]["datatype"]  # Commons does not write it
+    caption = {"en": {"language": "en", "value": "View of Trier"}, "de": {"language": "de", "value": "Ansicht"}}
+    media = [
+        {"pageid": 7, "title": "File:Trier 1572.jpg", "type": "mediainfo", "id": "M7", "labels": caption,
+         "descriptions": [], "statements": depicts, "lastrevid": 3},
+        {"title": "File:Tree.svg", "type": "mediainfo", "id": "M8", "labels": [], "statements": []},
+        {"type": "mediainfo", "id": "M9", "labels": caption, "descriptions": {}, "statements": []},
+    ]  # fmt: skip
+    dump = tmp_path / "dump.jsonl"
+    dump.write_text("\n".join(map(json.dumps, media)) + "\n", encoding="utf-8")
+    with kbkit.ingest("wikidata", dump, out=tmp_path / "kb", stores=(*LIGHT, "triples")) as kb:
+        named = {node.key: (node.type, node.name, list(node.aliases)) for node in map(kb.node, ("M7", "M8", "M9"))}
+        assert named == {
+            "M7": ("mediainfo", "View of Trier", ["Trier 1572.jpg"]),
+            "M8": ("mediainfo", "Tree.svg", []),
+            "M9": ("mediainfo", "View of Trier", []),
+        }
+        assert kb.answers("mediainfo#M7 -> [P180] -> *").nodes()["key"].to_list() == ["Q1"]
+        asked = kb.sparql(
+            "SELECT ?file ?page { ?file a schema:MediaObject ; wdt:P180 wd:Q1 ; schema:caption 'View of Trier'@en ."
+            " ?page schema:about ?file ; schema:isPartOf <https://commons.wikimedia.org/> }"
+        )
+        page = "https://commons.wikimedia.org/wiki/File:Trier_1572.jpg"
+        assert asked.rows() == [("http://www.wikidata.org/entity/M7", page)]
+        assert [problem for _, problem in kb.check() if problem] == []
+    selected = {"property": "P180", "triples": "no"}
+    with kbkit.ingest("wikidata", dump, out=tmp_path / "other", options=selected, stores=LIGHT) as kb:
+        assert set(kb.sql("SELECT key FROM nodes WHERE type = 'mediainfo'")["key"]) == {"M7"}
+
+
 def test_an_export_keeps_statements(kb: KnowledgeBase, tmp_path: Path) -> None:
     kb.export("csv", tmp_path / "flat", flat=True)
     with kbkit.ingest(str(tmp_path / "flat"), out=tmp_path / "again", stores=("tables",)) as again:

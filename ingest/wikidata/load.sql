@@ -16,15 +16,17 @@ SELECT id, coalesce(min(kind) FILTER (known), min(kind)) AS kind FROM (
   FROM best WHERE target IS NOT NULL
 ) GROUP BY id;
 
--- Names in the order of the selected languages, which is that of the terms.
+-- Names in the order of the selected languages, which is that of the terms. A media file without a caption is called
+-- by its file name.
 CREATE TABLE labels AS
 SELECT id, list(value ORDER BY place) FILTER (term = 'label') AS labels,
-       list(value ORDER BY place) FILTER (term = 'alias') AS aliases
+       list(value ORDER BY place) FILTER (term IN ('alias', 'title')) AS aliases,
+       any_value(value) FILTER (term = 'title') AS title
 FROM (SELECT *, row_number() OVER () AS place FROM dump_terms) WHERE term <> 'description' GROUP BY id;
 CREATE TABLE named AS
-SELECT e.id, e.kind, l.labels[1] AS name,
+SELECT e.id, e.kind, coalesce(l.labels[1], l.title) AS name,
        list_filter(list_concat(coalesce(l.labels[2:], []), coalesce(l.aliases, [])),
-                   lambda other: other <> l.labels[1]) AS aliases
+                   lambda other: other <> coalesce(l.labels[1], l.title)) AS aliases
 FROM entity e LEFT JOIN labels l USING (id);
 
 -- The largest classes become types called by their label; if two are equal, the larger class has the name.

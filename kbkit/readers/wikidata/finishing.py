@@ -111,7 +111,7 @@ def _quads(con: duckdb.DuckDBPyConnection, folder: Path, layout: Layout, *, stub
     if stubs:
         files.append(folder / STUB_QUADS)
         if not files[-1].exists():
-            names = f"FROM read_parquet({literal(folder / STUB_TERMS)}) WHERE term <> 'alias'"
+            names = f"FROM read_parquet({literal(folder / STUB_TERMS)}) WHERE term IN ('label', 'description')"
             write_lines(con, f"SELECT {_TERM_LINE} {names}", files[-1])
     if layout.normalize:
         files.append(folder / NORMAL_QUADS)

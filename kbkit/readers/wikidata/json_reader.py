@@ -91,6 +91,8 @@ class JsonReader:
         page.sitelink_count = len(entity.get("sitelinks") or ())
         if self._links:
             page.sitelinks = [_sitelink(*pair) for pair in (entity.get("sitelinks") or {}).items()]
+            if main.kind == "mediainfo" and entity.get("title"):
+                page.sitelinks.append(_sitelink("commonswiki", {"title": entity["title"]}))
         if isinstance(entity.get("lastrevid"), int):
             page.version = entity["lastrevid"]
         if isinstance(entity.get("modified"), str):
@@ -192,9 +194,10 @@ def sub_entities(entity: Json) -> Iterator[tuple[str, Json]]:
 
 
 def terms(entity: Json, languages: Languages) -> Iterator[tuple[str, str, str]]:
-    """Yield (label, description or alias; language; value) in the selected languages.
+    """Yield (label, description, alias or title; language; value) in the selected languages.
 
-    Lemmas of a lexeme and representations of a form are labels, glosses of a sense are descriptions.
+    Lemmas of a lexeme, representations of a form and captions of a media file are labels, glosses of a sense are
+    descriptions. The name of a media file is a title, in no language; dumps do not have it.
     """
     labels = entity.get("labels") or entity.get("lemmas") or entity.get("representations")
     for tag, label in languages.select(labels):
@@ -204,6 +207,8 @@ def terms(entity: Json, languages: Languages) -> Iterator[tuple[str, str, str]]:
     for tag, aliases in languages.select(entity.get("aliases")):
         for alias in aliases if isinstance(aliases, list) else aliases.values():
             yield "alias", tag, _text(alias["value"])
+    if entity.get("type") == "mediainfo" and entity.get("title"):
+        yield "title", "", _text(entity["title"]).removeprefix("File:")
 
 
 def in_order(snaks: Any, order: Any) -> Iterator[tuple[str, Json]]:

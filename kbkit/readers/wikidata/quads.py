@@ -27,6 +27,8 @@ REPRESENTATION, DEFINITION = f"<{_ONTOLEX}representation>", f"<{Wikibase.PREFIXE
 _TERMS = {"label": LABEL, "description": DESCRIPTION, "alias": ALIAS}
 _LEXICAL_TERMS = {"lexeme": {"label": LEMMA}, "form": {"label": REPRESENTATION}, "sense": {"description": DEFINITION}}
 
+CAPTION = f"<{Wikibase.SCHEMA}caption>"
+_MEDIA_TYPES = (f"<{Wikibase.ONTOLOGY}Mediainfo>", f"<{Wikibase.SCHEMA}MediaObject>")
 _DERIVED = f"<{Wikibase.PREFIXES['prov']}wasDerivedFrom>"
 _SAME = f"<{Wikibase.PREFIXES['owl']}sameAs>"
 _LEXICAL_TYPES = {"lexeme": "LexicalEntry", "form": "Form", "sense": "LexicalSense"}
@@ -95,11 +97,15 @@ class QuadWriter:
     def _entity(self, entity: Entity, subject: str, lines: list[str]) -> None:
         kind = entity.kind
         names = _TERMS | _LEXICAL_TERMS.get(kind, {})
-        lines += [f"{subject} {names[term]} {text_literal(value)}@{tag} .\n" for term, tag, value in entity.terms]
+        found = [term for term in entity.terms if term[0] != "title"]
+        lines += [f"{subject} {names[term]} {text_literal(value)}@{tag} .\n" for term, tag, value in found]
         if kind in _LEXICAL_TYPES:
             lines.append(f"{subject} {TYPE} <{_ONTOLEX}{_LEXICAL_TYPES[kind]}> .\n")
         elif kind == "property":
             _property(entity, subject, lines)
+        elif kind == "mediainfo":
+            lines += [f"{subject} {TYPE} {of} .\n" for of in _MEDIA_TYPES]
+            lines += [f"{subject} {CAPTION} {text_literal(v)}@{tag} .\n" for term, tag, v in found if term == "label"]
         elif kind != "item":
             lines.append(f"{subject} {TYPE} <{Wikibase.ONTOLOGY}{kind.capitalize()}> .\n")
         for statement in entity.statements:
