@@ -262,6 +262,14 @@ def update(
             help="Nodes (key), edges (head, relation, tail) or texts (key, field) to delete; repeatable.",
         ),
     ] = None,
+    entities: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--entities",
+            metavar="FILE",
+            help="Entities of Wikidata to add or change, in JSON; --delete takes a file of ids then; repeatable.",
+        ),
+    ] = None,
     column: Columns = None,
     skip_dangling: SkipDangling = False,
 ) -> None:
@@ -275,7 +283,7 @@ def update(
 
     started = time.perf_counter()
     columns = pairs(column, "column", "head=subject")
-    delta = Delta(nodes or (), edges or (), texts or (), delete or (), columns, skip_dangling)
+    delta = Delta(nodes or (), edges or (), texts or (), delete or (), entities or (), columns, skip_dangling)
     with bars(context.obj.quiet) as listener:
         run(kb, delta, listener)
     summarize(context, kb, started)

@@ -15,6 +15,7 @@ class Converted:
     ``tables``: Parquet files by table name, at least one each. ``quads``: gzipped N-Triples. ``shared``: Parquet files
     with the column ``line``, N-Triples that may occur several times. ``counts``: totals by name (``entities``,
     ``duplicates``, ...). ``first_bad_line``: file, line and reason of the first line that was skipped, if any.
+    ``kept``: gzipped files of the source's entities, for updates.
     """
 
     tables: Mapping[str, Sequence[Path]]
@@ -22,6 +23,7 @@ class Converted:
     shared: Sequence[Path] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
     first_bad_line: str = ""
+    kept: Sequence[Path] = ()
 
     @property
     def left_out(self) -> dict[str, Any]:

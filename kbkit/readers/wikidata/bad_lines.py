@@ -30,6 +30,11 @@ class BadLines:
             raise BadInputError(message, hint, *SKIP)
         self._messages[number, name] = message
 
+    @property
+    def numbers(self) -> set[int]:
+        """The numbers of the lines."""
+        return {number for number, _ in self._messages}
+
     def info(self) -> dict[str, Any]:
         """Return the lines for the info of a part: file, (number, entity) pairs, and the message of the first."""
         if not self._messages:

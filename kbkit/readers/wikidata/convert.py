@@ -21,10 +21,11 @@ from kbkit.readers.wikidata import admission, finishing, options, parts, selecti
 from kbkit.readers.wikidata.admission import Format
 from kbkit.readers.wikidata.dumps import NO_DUMP, Piece
 from kbkit.readers.wikidata.estimate import estimate
+from kbkit.readers.wikidata.merging import merge
 from kbkit.readers.wikidata.options import Options
 from kbkit.readers.wikidata.passes import Pass, PassResult
 
-__all__ = ["convert", "estimate"]
+__all__ = ["convert", "estimate", "merge"]
 
 Progress = Callable[[int, int], None]
 _PROPERTIES_PER_PART = 400

@@ -74,7 +74,8 @@ def finish(
     }  # fmt: skip
     skipped = result.skipped
     counts["bad_lines"] = len(skipped.places)
-    return Converted(tables, quads, layout.shared, counts, skipped.first)
+    kept = [path for part in result.folders if (path := part / parts.ENTITIES).exists()]
+    return Converted(tables, quads, layout.shared, counts, skipped.first, kept)
 
 
 def _stubs(con: duckdb.DuckDBPyConnection, folder: Path, layout: Layout, scanned: Sequence[Path]) -> None:

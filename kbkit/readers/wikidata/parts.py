@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -61,6 +61,7 @@ SCAN_SCHEMAS = {
 """
 
 QUADS = "quads.nt.gz"
+ENTITIES = "entities.jsonl.gz"
 INFO = "info.json"
 _GZIP_LEVEL = 1  # the file is read once or twice
 
@@ -122,6 +123,11 @@ class Part:
         """Append N-Triples."""
         assert self._quads is not None
         self._quads.write(text)
+
+    def keep(self, lines: Iterable[bytes]) -> None:
+        """Write entities as in the dump."""
+        with _open_gzip(self._new / ENTITIES) as target:
+            target.writelines(line + b"\n" for line in lines)
 
     def finish(self, info: Mapping[str, Any]) -> None:
         """Close the files, write those of empty tables, and save ``info``; :func:`publish` renames the part."""

@@ -72,7 +72,10 @@ def _convert_json(options: Options, piece: Piece, folder: Path, *, repair: bool)
         tables["shared"] = [(line[:-1],) for line in quads.shared]
     own = quads.own if options.triples else None
     count = len(quads.own) + len(quads.shared)
-    return _write(folder, parts.json_schemas(triples=options.triples), tables, own, count, properties, bad)
+    kept = None
+    if options.keep_entities and not options.selects:
+        kept = [line for number, line in piece.lines() if number not in bad.numbers]
+    return _write(folder, parts.json_schemas(triples=options.triples), tables, own, count, properties, bad, kept)
 
 
 def _is_id(name: str) -> bool:
@@ -153,8 +156,12 @@ def _write(
     triples: int,
     properties: set[str],
     bad: BadLines,
+    kept: list[bytes] | None = None,
 ) -> dict[str, Any]:
-    """Write a part and return its info; ``own`` are lines of N-Triples, None without triples."""
+    """Write a part and return its info.
+
+    ``own`` are lines of N-Triples, None without triples; ``kept`` are entities to keep for updates, None for none.
+    """
     columns = {table: list(zip(*rows, strict=True)) for table, rows in tables.items()}
     part = parts.Part(folder, schemas, quads=own is not None)
     try:
@@ -162,6 +169,8 @@ def _write(
             part.add_columns(table, content)
         if own is not None:
             part.add_quads("".join(own).encode())
+        if kept is not None:
+            part.keep(kept)
         counts = {table: len(content[0]) if content else 0 for table, content in columns.items()}
         part.finish(
             {
