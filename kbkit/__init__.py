@@ -146,12 +146,11 @@ def from_frames(nodes: Any, edges: Any = None, texts: Any = None, *, out: PathLi
     ``settings`` are arguments of :func:`ingest`; by default, the KB has the name of its directory. Raises
     :class:`KbError` for other tables, and the errors of :func:`ingest`.
     """
-    import tempfile
-
+    from kbkit.directory.temporary import TemporaryFolder
     from kbkit.ingestion.frames import write_frames
 
-    with tempfile.TemporaryDirectory(prefix="kbkit-") as folder:
-        files = write_frames(Path(folder), nodes, edges, texts)
+    with TemporaryFolder() as folder:
+        files = write_frames(folder, nodes, edges, texts)
         return ingest("table", out=out, files=files, **{"name": Path(out).stem, "title": Path(out).stem, **settings})
 
 
@@ -177,6 +176,7 @@ def update(
     edges: Sequence[PathLike] | PathLike = (),
     texts: Sequence[PathLike] | PathLike = (),
     delete: Sequence[PathLike] | PathLike = (),
+    entities: Sequence[PathLike] | PathLike = (),
     columns: Mapping[str, str] | None = None,
     skip_dangling: bool = False,
     progress: Listener | None = None,
@@ -185,8 +185,9 @@ def update(
 
     The files have the format of the recipe ``table``: ``nodes`` to add or change (empty values leave the old ones),
     ``edges`` to add, ``texts`` that replace those with the same node and field. ``delete`` lists nodes (``key``,
-    ``type``), edges (``head``, ``relation``, ``tail``) and texts (``key``, ``field``) to delete first. See
-    :func:`ingest` for the other arguments.
+    ``type``), edges (``head``, ``relation``, ``tail``) and texts (``key``, ``field``) to delete first. A
+    Wikidata KB takes changed ``entities`` in JSON instead, and ``delete`` lists ids. See :func:`ingest` for the other
+    arguments.
     """
     from kbkit.assets import arguments
 
@@ -197,7 +198,15 @@ def update(
     def listed(given: Sequence[PathLike] | PathLike) -> list[Path]:
         return [Path(given)] if isinstance(given, str | os.PathLike) else [Path(p) for p in given]
 
-    delta = Delta(listed(nodes), listed(edges), listed(texts), listed(delete), columns or {}, skip_dangling)
+    delta = Delta(
+        nodes=listed(nodes),
+        edges=listed(edges),
+        texts=listed(texts),
+        delete=listed(delete),
+        entities=listed(entities),
+        columns=columns or {},
+        skip_dangling=skip_dangling,
+    )
     build(Path(path), delta, progress)
     return open(path)
 

@@ -452,12 +452,14 @@ def test_whatever_stands_in_an_entity(drawn: Random) -> None:
         else:
             container[key] = drawn.choice(ODD)
     with tempfile.TemporaryDirectory() as folder:
-        path = write(Path(folder) / "d.jsonl", [whole], "lines")
+        path = write(Path(folder) / "d.jsonl", [whole, named("Q77")], "lines")
         try:
             made = run(path, Path(folder) / "parts", language="all")
         except BadInputError as error:
             assert str(path) in error.message
             assert "\n" not in error.message
+            made = run(path, Path(folder) / "parts", language="all", skip_bad_lines="yes")
+            assert (ids(made), made.counts["bad_lines"]) == (["Q77"], 1)
         else:
             ox.Store().bulk_load("\n".join(lines(made)).encode(), format=ox.RdfFormat.N_TRIPLES)
 
@@ -477,6 +479,46 @@ RICH = [
      "claims": {}, "senses": [{"id": "L1-S1", "glosses": {"en": {"value": "x"}}, "claims": []}],
      "forms": [{"id": "L1-F1", "representations": {"en": {"value": "goes"}}, "grammaticalFeatures": ["Q3"]}]},
 ]  # fmt: skip
+
+
+BAD = [
+    "garbage",
+    '{"type":"item","id":"Q3","lab',
+    "17",
+    '{"id": "Q4", "labels": {"en": {"value": 7}}}',
+    '{"id": "Q2", "claims": {"P31": [{"mainsnak": 1}]}}',
+    json.dumps(named("Q5000", statement(item("P31", "Q6"), "Q5000$A"), statement(SNAKS["amount"], "Q5000$B"))),
+]
+
+
+@pytest.mark.parametrize("options", [{}, {"property": "P31"}, {"triples": "no"}], ids=str)
+def test_bad_lines_are_skipped_and_counted(options: dict[str, str], tmp_path, monkeypatch, wording: Wording) -> None:
+    """The rest is converted as without them, in one pass or two, over several pieces and files."""
+    monkeypatch.setattr(passes, "_MIN_PIECE", 4000)
+    good = [json.dumps(one) for one in MANY[10:60]]
+    mixed = [line for n, one in enumerate(good) for line in ([BAD[n // 7], one] if n % 7 == 0 and n < 42 else [one])]
+    clean, dump, other = (tmp_path / name for name in ("clean.jsonl", "d.jsonl", "e.jsonl"))
+    clean.write_text("\n".join(good))
+    dump.write_text("\n".join(mixed[:30]))
+    other.write_text("\n".join(mixed[30:]))
+    made = run([dump, other], tmp_path / "parts", **options, skip_bad_lines="yes")
+    compared = run(clean, tmp_path / "other", **options)
+    for table in made.tables:
+        assert rows(made, table) == rows(compared, table), table
+    assert lines(made) == lines(compared)
+    assert made.left_out["bad_lines"] == len(BAD)
+    wording(mentions(made.left_out["first_bad_line"], "d.jsonl | line 1"))
+    assert str(tmp_path) not in made.first_bad_line
+    assert compared.left_out == {}
+
+
+def test_a_reference_of_a_bad_line_is_read_from_a_later_one(tmp_path) -> None:
+    shared = [{"hash": "0a", "snaks": {"P4": [text("P4", "url", "http://a.org")]}}]
+    bad = named("Q1", statement(item("P1", "Q5"), "Q1$A", references=shared), statement(SNAKS["time"], "Q1$B"))
+    good = named("Q2", statement(item("P1", "Q5"), "Q2$A", references=shared))
+    made = run(write(tmp_path / "d.json", [bad, good]), tmp_path / "parts", skip_bad_lines="yes")
+    assert lines(made) == lines(run(write(tmp_path / "e.json", [good]), tmp_path / "other"))
+    assert any("/reference/0a>" in line and "http://a.org" in line for line in lines(made))
 
 
 def test_truncated_archives(tmp_path, wording) -> None:

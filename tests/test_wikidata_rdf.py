@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kbkit.readers.wikidata import literals, wikimedia
+from kbkit.readers.wikidata import literals, units, wikimedia
 from kbkit.readers.wikidata.convert import convert
 from kbkit.schema import Wikibase
 from tests.kbs import mentions
@@ -467,13 +467,32 @@ def test_no_times(written: str, wording: Wording) -> None:
 
 @pytest.mark.parametrize(
     ("amount", "unit", "expected"),
-    [("+1", "Q828224", ("+1000", "Q11573")), ("-2.50", "Q41803", ("-0.0025", "Q11570")),
-     ("+90", "Q7727", ("+5400", "Q11574")), ("+0", "Q7727", ("+0", "Q11574")), ("+1.5", "Q11573", ("+1.5", "Q11573")),
-     ("+123456789012345678901234567890.1", "Q828224", ("+123456789012345678901234567890100", "Q11573")),
+    [("+1", "Q828224", "+1000 Q11573"), ("-2.50", "Q41803", "-0.00250 Q11570"), ("+90", "Q7727", "+5400 Q11574"),
+     ("+0", "Q7727", "+0 Q11574"), ("-0", "Q7727", "+0 Q11574"), ("+1.50", "Q11573", "+1.50 Q11573"),
+     ("+123456789012345678901234567890.1", "Q828224", "+123456789012345678901234567890100.0 Q11573"),
+     ("+10.5", "Q128822", "+5.401666666666666667 Q182429"), ("+180", "Q28390", "+3.141592653589793238 Q33680"),
+     ("+1", "Q577", "+31536000 Q11574"), ("+1", "Q192274", "+0.000000000001 Q11573"), ("+1", "1", None),
      ("+1", "Q4917", None)],
 )  # fmt: skip
-def test_units(amount: str, unit: str, expected: tuple[str, str] | None) -> None:
-    assert wikimedia.normalized(amount, unit) == expected
+def test_units(amount: str, unit: str, expected: str | None) -> None:
+    """As PHP's bcmul multiplies: the digits of both numbers count, zeros too."""
+    found = units.normalized([amount, None, None], unit)
+    assert (None if found is None else f"{found[0][0]} {found[1]}") == expected
+
+
+@pytest.mark.parametrize(
+    ("amounts", "unit", "expected"),
+    [("+100 +110 +90", "Q180154", "+28 +31 +25"),  # 27.78, uncertain by 2.78
+     ("+1.76 +1.77 +1.75", "Q3710", "+0.536 +0.539 +0.533"), ("+5 +5 +5", "Q174728", "+0.05 +0.05 +0.05"),
+     ("+150 +250 +50", "Q828224", "+200000 +300000 +0"),  # halves away from zero
+     ("-150 -50 -250", "Q828224", "-200000 +0 -300000"),
+     ("+3 +203 -197", "Q828224", "+0 +200000 -200000"),  # too few digits become 0
+     ("+1 +1.5 +0.5", "Q11573", "+1 +1.5 +0.5")],
+)  # fmt: skip
+def test_normalized_bounds_are_rounded_to_their_uncertainty(amounts: str, unit: str, expected: str) -> None:
+    found = units.normalized(amounts.split(), unit)
+    assert found is not None
+    assert " ".join(number or "" for number in found[0]) == expected
 
 
 @pytest.mark.parametrize(

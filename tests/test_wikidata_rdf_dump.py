@@ -360,6 +360,27 @@ def test_broken_rdf(tmp_path, name: str, content: str, message: str, wording: Wo
     wording(mentions(str(error.value), f"{path} | {message}"), replace={str(tmp_path): "DIR"})
 
 
+@pytest.mark.parametrize("options", [{}, {"property": "P31"}], ids=str)
+def test_bad_lines_of_ntriples_are_skipped_and_counted(options: dict[str, str], tmp_path, monkeypatch) -> None:
+    """Also an entity with an invalid value, which is one bad line."""
+    monkeypatch.setattr(passes, "_MIN_PIECE", 2000)
+    dump = as_rdf(run(write(tmp_path / "d.json", MANY[:40]), tmp_path / "json"), tmp_path / "d.nt.gz")
+    good = gzip.decompress(dump.read_bytes()).decode().splitlines()
+    odd = [
+        f"{PAGE.format('Q5000')} {TYPE} {DATASET} .",
+        f'<{ENTITY}Q5000> <http://www.wikidata.org/prop/direct/P7> "x"^^<http://www.w3.org/2001/XMLSchema#decimal> .',
+    ]
+    start = good.index(f"{PAGE.format('Q20')} {TYPE} {DATASET} .")
+    mixed = tmp_path / "mixed.nt"
+    mixed.write_text("\n".join(["garbage", *good[:start], *odd, *good[start:], '<http://a.org/a> "b" "c" .']) + "\n")
+    made = run(mixed, tmp_path / "parts", **options, skip_bad_lines="yes")
+    compare(made, run(dump, tmp_path / "other", **options))
+    assert (made.left_out["bad_lines"], made.first_bad_line.partition(":")[0]) == (
+        3 - bool(options),
+        "mixed.nt, line 1",
+    )
+
+
 def test_broken_later_in_turtle(tmp_path, monkeypatch, wording) -> None:
     """The prefixes that are put before each piece do not count as lines."""
     monkeypatch.setattr(passes, "_MIN_PIECE", 2000)

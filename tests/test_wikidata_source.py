@@ -108,6 +108,27 @@ def test_qualifiers_join_statements(kb: KnowledgeBase) -> None:
     assert rows["value"].to_list() == asked["end"].to_list() != []
 
 
+def test_references_are_those_of_sparql(kb: KnowledgeBase) -> None:
+    rows = kb.sql(
+        "SELECT DISTINCT subject, reference, property, target FROM reference_snaks"
+        " WHERE target IS NOT NULL ORDER BY ALL"
+    )
+    asked = kb.sparql(
+        "SELECT DISTINCT ?subject ?reference ?property ?target {"
+        " ?subject ?p ?statement . ?statement prov:wasDerivedFrom ?reference ."
+        " ?reference ?pr ?target . ?property wikibase:reference ?pr"
+        " FILTER(STRSTARTS(STR(?target), STR(wd:))) } ORDER BY ?subject ?reference ?property ?target"
+    )
+    short = [tuple(value.rpartition("/")[2] for value in row) for row in asked.rows()]
+    assert sorted(short) == rows.rows() != []
+    titles = kb.sql(
+        "SELECT DISTINCT r.value FROM statements s JOIN reference_snaks r ON r.statement = s.id"
+        " WHERE s.subject = 'Q183' AND r.property = 'P1476' AND r.position = 1"
+    )
+    query = "SELECT DISTINCT ?title { wd:Q183 ?p ?s . ?s prov:wasDerivedFrom/pr:P1476 ?title }"
+    assert kb.sparql(query)["title"].to_list() == titles["value"].to_list() != []
+
+
 QUERIES = json.loads((Path(make.__file__).parent / "queries.json").read_text(encoding="utf-8"))
 
 
@@ -138,7 +159,9 @@ def test_entities_that_are_referred_to_are_nodes(kb: KnowledgeBase) -> None:
 
 def test_a_class_with_its_subclasses(tmp_path: Path) -> None:
     """Q6256 country has sovereign states below it in the sample."""
-    with kbkit.ingest("wikidata", SAMPLE, out=tmp_path / "kb", options={"class": "Q5"}, stores=["tables"]) as kb:
+    options = {"class": "Q5", "references": "no"}
+    with kbkit.ingest("wikidata", SAMPLE, out=tmp_path / "kb", options=options, stores=["tables"]) as kb:
+        assert kb.sql("FROM reference_snaks").height == 0
         typed = kb.sql("SELECT DISTINCT type FROM nodes WHERE key IN (SELECT subject FROM statements)")
         assert set(typed["type"]) == {"human", "property"}
         assert kb.node("Q145").name == "United Kingdom"  # referred to: its terms come along
@@ -193,6 +216,20 @@ def test_options_of_a_recipe_are_flags(here: Run, tmp_path: Path, wording: Wordi
     wording(mentions(done.stderr, "world | --dry-run"), "cli")
 
 
+def test_bad_lines_are_skipped_on_request(here: Run, tmp_path: Path, wording: Wording) -> None:
+    dump = tmp_path / "dump.jsonl"
+    dump.write_text(f"{entity('Q1', 'one', P31='Q2')}\n{{\n{entity('Q2', 'two')}\nNaN\n", encoding="utf-8")
+    command = ("ingest", "wikidata", dump, "--stores", "tables", "-o", tmp_path / "kb")
+    wording(mentions(here(*command).stderr, "line 2 | --skip-bad-lines"), "cli", replace={str(tmp_path): "DIR"})
+    done = here(*command, "--skip-bad-lines")
+    assert done.returncode == 0, done.stderr
+    wording("\n".join(done.stderr.splitlines()[-2:]), "cli")
+    with kbkit.open(tmp_path / "kb") as kb:
+        assert (kb.node("Q2").name, kb.manifest.report["bad_lines"]) == ("two", 2)
+    switches = ("--triples", "no", "--external-ids", dump, "--skip-bad-lines=no")
+    assert here("ingest", "wikidata", *switches, "-o", tmp_path / "other").returncode == 1
+
+
 @pytest.mark.core
 def test_a_dry_run_makes_nothing(here: Run, tmp_path: Path) -> None:
     done = here("ingest", "wikidata", SAMPLE, "--dry-run", cwd=tmp_path)
@@ -239,10 +276,44 @@ def test_an_entity_keeps_its_kind_and_no_class_takes_the_name_of_one(tmp_path: P
         kb.export("parquet", tmp_path / "out")  # a folder for each type: no name is too long
 
 
+def test_media_files_of_commons(tmp_path: Path) -> None:
+    """Entities as the API of Commons gives them, with titles; a dump has captions and statements alone."""
+    depicts = json.loads(entity("M1", P180="Q1"))["claims"]
+    for snak in depicts["P180"]:
+        del snak["mainsnak"]["datatype"]  # Commons does not write it
+    caption = {"en": {"language": "en", "value": "View of Trier"}, "de": {"language": "de", "value": "Ansicht"}}
+    media = [
+        {"pageid": 7, "title": "File:Trier 1572.jpg", "type": "mediainfo", "id": "M7", "labels": caption,
+         "descriptions": [], "statements": depicts, "lastrevid": 3},
+        {"title": "File:Tree.svg", "type": "mediainfo", "id": "M8", "labels": [], "statements": []},
+        {"type": "mediainfo", "id": "M9", "labels": caption, "descriptions": {}, "statements": []},
+    ]  # fmt: skip
+    dump = tmp_path / "dump.jsonl"
+    dump.write_text("\n".join(map(json.dumps, media)) + "\n", encoding="utf-8")
+    with kbkit.ingest("wikidata", dump, out=tmp_path / "kb", stores=(*LIGHT, "triples")) as kb:
+        named = {node.key: (node.type, node.name, list(node.aliases)) for node in map(kb.node, ("M7", "M8", "M9"))}
+        assert named == {
+            "M7": ("mediainfo", "View of Trier", ["Trier 1572.jpg"]),
+            "M8": ("mediainfo", "Tree.svg", []),
+            "M9": ("mediainfo", "View of Trier", []),
+        }
+        assert kb.answers("mediainfo#M7 -> [P180] -> *").nodes()["key"].to_list() == ["Q1"]
+        asked = kb.sparql(
+            "SELECT ?file ?page { ?file a schema:MediaObject ; wdt:P180 wd:Q1 ; schema:caption 'View of Trier'@en ."
+            " ?page schema:about ?file ; schema:isPartOf <https://commons.wikimedia.org/> }"
+        )
+        page = "https://commons.wikimedia.org/wiki/File:Trier_1572.jpg"
+        assert asked.rows() == [("http://www.wikidata.org/entity/M7", page)]
+        assert [problem for _, problem in kb.check() if problem] == []
+    selected = {"property": "P180", "triples": "no"}
+    with kbkit.ingest("wikidata", dump, out=tmp_path / "other", options=selected, stores=LIGHT) as kb:
+        assert set(kb.sql("SELECT key FROM nodes WHERE type = 'mediainfo'")["key"]) == {"M7"}
+
+
 def test_an_export_keeps_statements(kb: KnowledgeBase, tmp_path: Path) -> None:
     kb.export("csv", tmp_path / "flat", flat=True)
     with kbkit.ingest(str(tmp_path / "flat"), out=tmp_path / "again", stores=("tables",)) as again:
-        for table in ("statements", "qualifiers", "sitelinks"):
+        for table in ("statements", "qualifiers", "reference_snaks", "sitelinks"):
             count = f"SELECT count(*) AS n FROM {table}"
             assert again.sql(count)["n"].item() == kb.sql(count)["n"].item() > 0
         assert {a.name: a.label for a in again.schema.type("human").attributes}["P569"] == "date of birth"

@@ -1,4 +1,5 @@
--- The converter provides dump_entities, dump_terms, dump_statements, dump_qualifiers and dump_sitelinks.
+-- The converter provides dump_entities, dump_terms, dump_statements, dump_qualifiers, dump_references,
+-- dump_reference_snaks and dump_sitelinks.
 
 CREATE MACRO number(id) AS TRY_CAST(regexp_extract(id, '[0-9]+') AS BIGINT);
 -- Short enough for a file name in any script.
@@ -15,15 +16,17 @@ SELECT id, coalesce(min(kind) FILTER (known), min(kind)) AS kind FROM (
   FROM best WHERE target IS NOT NULL
 ) GROUP BY id;
 
--- Names in the order of the selected languages, which is that of the terms.
+-- Names in the order of the selected languages, which is that of the terms. A media file without a caption is called
+-- by its file name.
 CREATE TABLE labels AS
 SELECT id, list(value ORDER BY place) FILTER (term = 'label') AS labels,
-       list(value ORDER BY place) FILTER (term = 'alias') AS aliases
+       list(value ORDER BY place) FILTER (term IN ('alias', 'title')) AS aliases,
+       any_value(value) FILTER (term = 'title') AS title
 FROM (SELECT *, row_number() OVER () AS place FROM dump_terms) WHERE term <> 'description' GROUP BY id;
 CREATE TABLE named AS
-SELECT e.id, e.kind, l.labels[1] AS name,
+SELECT e.id, e.kind, coalesce(l.labels[1], l.title) AS name,
        list_filter(list_concat(coalesce(l.labels[2:], []), coalesce(l.aliases, [])),
-                   lambda other: other <> l.labels[1]) AS aliases
+                   lambda other: other <> coalesce(l.labels[1], l.title)) AS aliases
 FROM entity e LEFT JOIN labels l USING (id);
 
 -- The largest classes become types called by their label; if two are equal, the larger class has the name.
@@ -100,4 +103,10 @@ SELECT id AS key, 'description' AS field, value AS text FROM dump_terms WHERE te
 
 CREATE VIEW statements AS FROM dump_statements ORDER BY subject, property, rank = 'deprecated', NOT best, id;
 CREATE VIEW qualifiers AS FROM dump_qualifiers ORDER BY subject, statement, position;
+-- Several parts of the dump may describe the same reference.
+CREATE VIEW reference_snaks AS
+SELECT r.statement, r.subject, s.reference, s.property, s.position, s.* EXCLUDE (reference, property, position)
+FROM dump_references r
+JOIN (SELECT DISTINCT ON (reference, position) * FROM dump_reference_snaks) s ON s.reference = r.reference
+WHERE getvariable('references') = 'yes' ORDER BY r.subject, r.statement, r.position, s.position;
 CREATE VIEW sitelinks AS FROM dump_sitelinks ORDER BY id, site;

@@ -178,7 +178,9 @@ def _recipe_options(context: typer.Context, source: str, arguments: list[str]) -
     """Return the paths among the arguments, and the recipe's own options."""
     from kbkit.ingestion import recipe
 
-    paths, options = split_options(arguments, recipe.load(source).options, context)
+    known = recipe.load(source).options
+    switches = [name for name, option in known.items() if set(option.choices) == {"yes", "no"}]
+    paths, options = split_options(arguments, known, context, switches)
     return [Path(path) for path in paths], options
 
 
@@ -276,6 +278,14 @@ def update(
             help="Nodes (key), edges (head, relation, tail) or texts (key, field) to delete; repeatable.",
         ),
     ] = None,
+    entities: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--entities",
+            metavar="FILE",
+            help="Entities of Wikidata to add or change, in JSON; --delete takes a file of ids then; repeatable.",
+        ),
+    ] = None,
     column: Columns = None,
     skip_dangling: SkipDangling = False,
 ) -> None:
@@ -289,7 +299,7 @@ def update(
 
     started = time.perf_counter()
     columns = pairs(column, "column", "head=subject")
-    delta = Delta(nodes or (), edges or (), texts or (), delete or (), columns, skip_dangling)
+    delta = Delta(nodes or (), edges or (), texts or (), delete or (), entities or (), columns, skip_dangling)
     with bars(context.obj.quiet) as listener:
         run(kb, delta, listener)
     summarize(context, kb, started)
@@ -317,9 +327,12 @@ def summarize(context: typer.Context, path: Path, started: float) -> None:
         ("dangling_texts", "texts of unknown nodes skipped"),
         ("repeated_entities", "repeated entities skipped"),
         ("unknown_ids", "ids not found in the dump"),
+        ("bad_lines", "bad lines skipped"),
     ):
         if report.get(key):
             lines.append(f"  {report[key]:,} {text}")
+    if "first_bad_line" in report:
+        lines.append(f"    the first: {report['first_bad_line']}")
     note(context, lines)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -151,18 +152,19 @@ def read_input() -> str:
 
 
 def split_options(
-    arguments: Iterable[str], known: Iterable[str], context: typer.Context
+    arguments: Iterable[str], known: Iterable[str], context: typer.Context, switches: Collection[str] = ()
 ) -> tuple[list[str], dict[str, str]]:
     """Split arguments into positional ones and ``--name value`` or ``--name=value`` of the options ``known``.
 
-    After ``--`` all arguments are positional. Raises :class:`UnknownNameError` for an option that is neither in
-    ``known`` nor an option of the command.
+    ``--name`` of one of ``switches``, without a value, means ``--name yes``. After ``--`` all arguments are positional.
+    Raises :class:`UnknownNameError` for an option that is neither in ``known`` nor an option of the command.
     """
     options: dict[str, str] = {}
     rest: list[str] = []
-    words = iter(arguments)
+    words = deque(arguments)
     choices = [f"--{name.replace('_', '-')}" for name in known]
-    for word in words:
+    while words:
+        word = words.popleft()
         if word == "--":
             return [*rest, *words], options
         if not word.startswith("-") or word == "-":
@@ -172,10 +174,14 @@ def split_options(
         if name not in choices:
             own = [option for parameter in context.command.params for option in parameter.opts if option[:2] == "--"]
             raise UnknownNameError("option", name, [*choices, *own], context.command_path)
-        following = value if sign else next(words, None)
-        if following is None:
+        key = name[2:].replace("-", "_")
+        if not sign and key in switches and (not words or words[0] not in ("yes", "no")):
+            value = "yes"
+        elif not sign and not words:
             raise KbError(f"Option {name} needs a value", f"Use {name} VALUE")
-        options[name[2:].replace("-", "_")] = following
+        elif not sign:
+            value = words.popleft()
+        options[key] = value
     return rest, options
 
 

@@ -64,7 +64,8 @@ class Request:
     """A source to ingest, with settings. ``options`` and ``columns`` are the recipe's; ``named`` assigns single files.
 
     ``identity`` replaces the recipe's name, title, licence and base. ``stores`` are the stores to build in addition to
-    the tables and the node directory.
+    the tables and the node directory. ``sources`` are the records of the files, by default made from them. ``base`` is
+    the generation that the source was made from, if any.
     """
 
     source: str
@@ -77,10 +78,17 @@ class Request:
     prefixes: Prefixes | None = None
     text: TextSettings = field(default_factory=TextSettings)
     vectors: VectorSettings = field(default_factory=VectorSettings)
+    embeddings: EmbeddingSettings = field(default_factory=EmbeddingSettings)
     stores: Sequence[str] = STORES
     replace: bool = False
     skip_dangling: bool = False
     merge_duplicates: bool = False
+    sources: Sequence[Mapping[str, Any]] = ()
+    base: str = ""
+
+
+ENTITIES = "source/entities.jsonl.gz"
+"""The entities of a converted source in a generation, for updates."""
 
 
 def ingest(request: Request, out: Path, listener: Listener | None = None) -> Path:
@@ -94,12 +102,15 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
         raise KbError(f"{out} is already a KB", *hint)
     check_analyzer(request.text.analyzer)
     stores = _stores_to_build(request.stores)
-    recipe = request.identity.applied(recipes.load(request.source))
+    loaded = recipes.load(request.source)
+    recipe = request.identity.applied(loaded)
     options = recipes.settings(recipe, request.options)
     found = _find_files(recipe, request)
     embedder = embed.load(request.embedder, request.prefixes, download=True) if "vectors" in stores else None
     progress = Progress(listener)
     with one_line_errors(), directory.building(f"kbkit ingest {request.source}", replace=request.replace) as folder:
+        if request.base and directory.current() != request.base:
+            raise KbError("Another build published a generation meanwhile", "Run the update again")
         progress.report("load")
         started = time.perf_counter()
         parts = directory.partial if recipe.converted else None
@@ -116,7 +127,10 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
                 step()
                 counts = table_build.build(con, folder, schema)
                 left_out = {**report.to_json(), **(converted.left_out if converted else {})}
-                return left_out, schema, counts, _write_quads(con, recipe.rdf_quads, folder, converted)
+                quads = _write_quads(con, recipe.rdf_quads, folder, converted)
+                if converted and converted.kept:
+                    _join(converted.kept, folder / ENTITIES)
+                return left_out, schema, counts, quads
 
             def stop() -> None:
                 progress.stop()
@@ -128,16 +142,15 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
             schema=schema,
             generation=folder.name,
             created=now(),
-            recipe=_recipe_record(recipe, options),
-            sources=[source_record(p) for p in archives.sources(found)],
+            recipe=_recipe_record(loaded.name, recipe, options),
+            sources=[*(request.sources or map(source_record, archives.sources(found)))],
             report=report,
             versions=versions(),
             stores={"tables": StoreRecord(counts, round(time.perf_counter() - started, 3))},
         )
         with _keeping_parts(parts):
-            StoreBuilder(folder, manifest, quads, embedder, StoreSettings(request.text, request.vectors), progress).run(
-                stores
-            )
+            settings = StoreSettings(request.text, request.vectors, request.embeddings)
+            StoreBuilder(folder, manifest, quads, embedder, settings, progress).run(stores)
         final = publish(directory, folder, manifest, progress)
         systems.remove_tree(directory.partial)
         return final
@@ -155,10 +168,10 @@ def dry_run(request: Request) -> Sequence[tuple[str, str]]:
     return converter(spec.converter).estimate(found[spec.name], options)
 
 
-def _recipe_record(recipe: Recipe, options: Mapping[str, Any]) -> RecipeRecord:
-    """Return the manifest's record of the recipe."""
+def _recipe_record(name: str, recipe: Recipe, options: Mapping[str, Any]) -> RecipeRecord:
+    """Return the manifest's record of the recipe called ``name``, in the words of the user."""
     return {
-        "name": recipe.name,
+        "name": name,
         "title": recipe.title,
         "licence": recipe.licence,
         "options": dict(options),
@@ -270,11 +283,16 @@ def _write_quads(con: Connection, table: str, folder: Path, converted: Converted
         return path
     if converted.shared:
         table_build.write_lines(con, f"SELECT DISTINCT line FROM {_parquet(converted.shared)}", path)
-    with path.open("ab") as target:  # gzipped files can be concatenated
-        for part in converted.quads:
+    _join(converted.quads, path)
+    return path
+
+
+def _join(parts: Sequence[Path], path: Path) -> None:
+    """Append gzipped files to a file, which is gzipped then."""
+    with path.open("ab") as target:
+        for part in parts:
             with part.open("rb") as source:
                 shutil.copyfileobj(source, target, 1 << 20)
-    return path
 
 
 # -- rebuild ----------------------------------------------------------------------------------------------------------

@@ -33,6 +33,7 @@ from kbkit.ingestion.generation import (
 from kbkit.ingestion.recipe import FileSpec, Recipe, RelationSpec, TypeSpec
 from kbkit.ingestion.source_errors import explained
 from kbkit.ingestion.staging import Report, stage
+from kbkit.ingestion.update_entities import has_entities, update_entities
 from kbkit.schema import Schema, literal, quote
 from kbkit.stores import embedders as embed
 from kbkit.stores import table_build, tables, threads
@@ -45,13 +46,15 @@ if TYPE_CHECKING:
 class Delta:
     """The files of a change. ``columns`` maps a column name to the files' own.
 
-    ``skip_dangling`` skips edges and texts of unknown nodes, and deleted rows that do not exist.
+    ``skip_dangling`` skips edges and texts of unknown nodes, and deleted rows that do not exist. In a KB that keeps the
+    entities of its source, ``entities`` are changed ones and ``delete`` lists ids.
     """
 
     nodes: Sequence[Path] = ()
     edges: Sequence[Path] = ()
     texts: Sequence[Path] = ()
     delete: Sequence[Path] = ()
+    entities: Sequence[Path] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
     skip_dangling: bool = False
 
@@ -67,9 +70,10 @@ def update(out: Path, delta: Delta, listener: Listener | None = None) -> Path:
     user can fix; then the directory is unchanged.
     """
     found = {name: list(getattr(delta, name)) for name in ("nodes", "edges", "texts", "delete")}
-    paths = [path for taken in found.values() for path in taken]
+    paths = [*(path for taken in found.values() for path in taken), *delta.entities]
     if not paths:
-        hint = ("Use ", Option("nodes"), ", ", Option("edges"), ", ", Option("texts"), " or ", Option("delete"))
+        hint = [part for name in ("nodes", "edges", "texts", "entities") for part in (Option(name), ", ")]
+        hint = ["Use ", *hint[:-1], " or ", Option("delete")]
         raise KbError("No file to update from", *hint)
     for path in paths:
         if not path.is_file():
@@ -77,6 +81,10 @@ def update(out: Path, delta: Delta, listener: Listener | None = None) -> Path:
             raise BadInputError(f"{path} {problem}")
     directory = KbDirectory(out)
     directory.current()
+    if delta.entities or (has_entities(out) and not (delta.nodes or delta.edges or delta.texts)):
+        if delta.nodes or delta.edges or delta.texts:
+            raise KbError("Entities cannot be updated together with nodes, edges or texts", "Use one of them")
+        return update_entities(out, delta.entities, delta.delete, listener, skip=delta.skip_dangling)
     progress = Progress(listener)
     with one_line_errors(), directory.building("kbkit update", replace=True) as folder:
         live = directory.generation(directory.current())

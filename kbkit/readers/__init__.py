@@ -51,6 +51,13 @@ class Converter(Protocol):
         """Estimate the result of :meth:`convert` from the beginning of the files, as (name, figure) rows."""
         ...
 
+    def merge(self, kept: Path, changed: Sequence[Path], deleted: Sequence[Path], target: Path, *, skip: bool) -> None:
+        """Write the entities that a conversion kept to ``target``, with changed ones, without deleted ones.
+
+        ``skip`` ignores deleted ones that do not exist. Raises :class:`kbkit.errors.BadInputError` for invalid files.
+        """
+        ...
+
 
 def reader(name: str) -> Read:
     """Return the reader called ``name``; raise :class:`UnknownNameError` if there is none."""

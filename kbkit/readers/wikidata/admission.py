@@ -59,7 +59,7 @@ def format_of(paths: Sequence[Path]) -> Format:
     return _FORMATS[dumps.dump_format(paths)]
 
 
-def _id_of(line: bytes) -> Name | None:
+def id_of(line: bytes) -> Name | None:
     """Return the id of the entity on a line, or None if it has none."""
     found = _ID.search(line, 0, _START)
     if found is not None:
@@ -104,9 +104,9 @@ class JsonAdmission:
         return dataclasses.replace(piece, data=b"\n".join(admitted), numbers=numbers.tobytes())
 
     def _admits(self, line: bytes) -> bool:
-        name = _id_of(line)
-        if name is None:  # malformed: the reader raises the error
-            return not self.full
+        name = id_of(line)
+        if name is None:  # malformed: the reader of the first pass deals with it
+            return not self.full and self._selected is None
         if self._selected is not None and name not in self._selected:
             return False
         if name in self._seen:

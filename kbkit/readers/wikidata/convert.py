@@ -1,6 +1,7 @@
 """Convert Wikidata dumps to tables and N-Triples, in parts, with several processes, resuming an interrupted run.
 
-Tables: ``entities``, ``terms``, ``statements``, ``qualifiers``, ``sitelinks`` (columns in ``parts.SCHEMAS``).
+Tables: ``entities``, ``terms``, ``statements``, ``qualifiers``, ``references``, ``reference_snaks``, ``sitelinks``
+(columns in ``parts.SCHEMAS``).
 
 Without a selection of entities the dump is read once. With one it is read twice: the first pass reads what the
 selection needs and the names of all entities, the second converts the selected ones. All properties that they use are
@@ -20,10 +21,11 @@ from kbkit.readers.wikidata import admission, finishing, options, parts, selecti
 from kbkit.readers.wikidata.admission import Format
 from kbkit.readers.wikidata.dumps import NO_DUMP, Piece
 from kbkit.readers.wikidata.estimate import estimate
+from kbkit.readers.wikidata.merging import merge
 from kbkit.readers.wikidata.options import Options
 from kbkit.readers.wikidata.passes import Pass, PassResult
 
-__all__ = ["convert", "estimate"]
+__all__ = ["convert", "estimate", "merge"]
 
 Progress = Callable[[int, int], None]
 _PROPERTIES_PER_PART = 400
@@ -61,6 +63,7 @@ def _convert_selected(
     progress(size, 2 * size)
     result = Pass(paths, dump, folder / "parts", dump.convert, chosen, progress, before=size).run(file)
     _add_properties(folder, result, dump, scanned.folders, chosen)
+    result.skipped.merge(scanned.skipped)
     progress(2 * size, 2 * size)
     converted = finishing.finish(folder, result, _layout(dump, folder, result, chosen), chosen, scanned.folders)
     counts = {**converted.counts, "unknown_ids": selection.count_unknown(file, chosen)}

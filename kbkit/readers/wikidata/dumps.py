@@ -28,10 +28,13 @@ MAX_LINE = 64 << 20
 _MAX_WHOLE_FILE = 128 << 20
 """Maximum bytes of a file that must be read at once, because its entities are not on lines of their own."""
 _BLOCK = 1 << 20
+_LINES_AFTER = 20
+"""Number of lines after a malformed first line that may show that each has an entity."""
 
 INCOMPLETE = "The download may be incomplete: fetch it again"
 NO_DUMP = "Check that it is a Wikidata dump"
 _FORMATS = {".json": "json", ".jsonl": "json", ".ndjson": "json", ".nt": "nt", ".ttl": "ttl"}
+_ENTITY = re.compile(r"[A-Z][1-9][0-9]*")
 _API_RESPONSE = re.compile(rb'\s*\{\s*"(entities|success|error)"')
 
 
@@ -207,7 +210,7 @@ def _complete_array(path: Path, found: Iterator[Piece]) -> Iterator[Piece]:
 
 
 def _entity_per_line(path: Path) -> bool:
-    """Whether the first entity is on a line of its own."""
+    """Whether entities are on lines of their own, by the first ones."""
     reader = Reader(path)
     try:
         head = b""
@@ -220,13 +223,22 @@ def _entity_per_line(path: Path) -> bool:
         reader.close()
     if _API_RESPONSE.match(head):
         return False
-    first = head.lstrip(b"\xef\xbb\xbf\r\n\t [").partition(b"\n")[0]
+    first, *others = head.lstrip(b"\xef\xbb\xbf\r\n\t [").split(b"\n")
     try:
         parse_json(first.strip().removesuffix(b"]").rstrip(b", \t") or b"0")
     except (ValueError, RecursionError):
-        # A line that ends like an entity is malformed, not pretty-printed.
-        return first.startswith(b'{"') and first.rstrip(b",\r ").endswith(b"}") and b"\n" in head
+        # A line that ends like an entity, or one before an entity, is malformed, not pretty-printed.
+        complete = first.startswith(b'{"') and first.rstrip(b",\r ").endswith(b"}") and b"\n" in head
+        return complete or any(map(_is_entity, others[:_LINES_AFTER]))
     return True
+
+
+def _is_entity(line: bytes) -> bool:
+    try:
+        content = json.loads(strip_line(line))
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(content, dict) and _ENTITY.fullmatch(str(content.get("id"))) is not None
 
 
 def _entities(path: Path) -> Iterator[Any]:

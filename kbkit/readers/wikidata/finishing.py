@@ -72,7 +72,10 @@ def finish(
         "entities": result.entities, "statements": result.statements, "triples": result.triples,
         "duplicates": result.duplicates, "stubs": pq.read_metadata(folder / STUBS).num_rows,
     }  # fmt: skip
-    return Converted(tables, quads, layout.shared, counts)
+    skipped = result.skipped
+    counts["bad_lines"] = len(skipped.places)
+    kept = [path for part in result.folders if (path := part / parts.ENTITIES).exists()]
+    return Converted(tables, quads, layout.shared, counts, skipped.first, kept)
 
 
 def _stubs(con: duckdb.DuckDBPyConnection, folder: Path, layout: Layout, scanned: Sequence[Path]) -> None:
@@ -109,7 +112,7 @@ def _quads(con: duckdb.DuckDBPyConnection, folder: Path, layout: Layout, *, stub
     if stubs:
         files.append(folder / STUB_QUADS)
         if not files[-1].exists():
-            names = f"FROM read_parquet({literal(folder / STUB_TERMS)}) WHERE term <> 'alias'"
+            names = f"FROM read_parquet({literal(folder / STUB_TERMS)}) WHERE term IN ('label', 'description')"
             write_lines(con, f"SELECT {_TERM_LINE} {names}", files[-1])
     if layout.normalize:
         files.append(folder / NORMAL_QUADS)
@@ -174,7 +177,7 @@ def rdf_layout(folder: Path, result: PassResult, options: Options) -> Layout:
     con = connect(folder)
     try:
         _create_datatypes(con, result.folders)
-        for table in ("statements", "qualifiers"):
+        for table in parts.SNAK_TABLES:
             if not (folder / f"{table}.parquet").exists():
                 _join_nodes(con, result.folders, table, folder / f"{table}.parquet")
         mentions = [part / "mentions.parquet" for part in result.folders]
@@ -186,7 +189,7 @@ def rdf_layout(folder: Path, result: PassResult, options: Options) -> Layout:
     finally:
         con.close()
     tables = {table: [part / f"{table}.parquet" for part in result.folders] for table in parts.SCHEMAS}
-    tables |= {table: [folder / f"{table}.parquet"] for table in ("statements", "qualifiers")}
+    tables |= {table: [folder / f"{table}.parquet"] for table in parts.SNAK_TABLES}
     quads = [part / parts.QUADS for part in result.folders] if options.triples else []
     return Layout(tables, quads, [shared] if options.triples else [], mentions, normalize=False)
 
@@ -201,12 +204,14 @@ def _create_datatypes(con: duckdb.DuckDBPyConnection, folders: Sequence[Path]) -
 def _join_nodes(con: duckdb.DuckDBPyConnection, folders: Sequence[Path], table: str, target: Path) -> None:
     columns = ", ".join(f"any_value({name}) AS {name}" for name in _FROM_NODES)
     found = ", ".join(f"coalesce(r.{name}, v.{name}) AS {name}" for name in _FROM_NODES)
+    cited = f"WHERE reference IN (SELECT reference FROM {table_of(folders, 'references')})"
     copy(
         con,
         f"""SELECT r.* EXCLUDE (node, scan_position) REPLACE (
                      {found}, CASE WHEN snak = 'value' OR d.datatype IS NOT NULL
                                    THEN coalesce(d.datatype, r.datatype) END AS datatype)
-            FROM (SELECT *, row_number() OVER () AS scan_position FROM {table_of(folders, table)}) r
+            FROM (SELECT *, row_number() OVER () AS scan_position FROM {table_of(folders, table)}
+                  {cited if table == "reference_snaks" else ""}) r
             LEFT JOIN (SELECT node, {columns} FROM {table_of(folders, "values")} GROUP BY node) v ON r.node = v.node
             LEFT JOIN datatypes d ON d.id = r.property ORDER BY scan_position""",
         target,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from kbkit.readers.wikidata import wikimedia
+from kbkit.readers.wikidata import units, wikimedia
 from kbkit.readers.wikidata.literals import (  # fmt: skip
     COMMONS_DATA,
     MATHML,
@@ -33,7 +33,6 @@ from kbkit.readers.wikidata.literals import (  # fmt: skip
 from kbkit.readers.wikidata.model import (  # fmt: skip
     NO_VALUE,
     RANKS,
-    SOME_VALUE,
     Entity,
     Languages,
     Object,
@@ -44,6 +43,7 @@ from kbkit.readers.wikidata.model import (  # fmt: skip
     Statement,
     ValueNode,
 )
+from kbkit.readers.wikidata.options import Options
 from kbkit.schema import Wikibase
 
 Json = Mapping[str, Any]
@@ -66,16 +66,19 @@ _SUB_ENTITIES = {"F": "wikibase-form", "S": "wikibase-sense"}
 
 
 class JsonReader:
-    """Turns the entities of a piece into pages. ``objects`` is needed for triples, ``links`` for sitelinks."""
+    """Turns the entities of a piece into pages."""
 
-    def __init__(self, languages: Languages, *, objects: bool, links: bool) -> None:
+    def __init__(self, languages: Languages, options: Options) -> None:
         self._languages = languages
-        self._objects = objects
-        self._links = links
+        self._objects = options.triples
+        self._links = options.sitelinks
+        self._cites = options.triples or options.references
         self._references: set[str] = set()
+        self._new_references: set[str] = set()
 
     def page(self, entity: Json) -> Page:
         """Read an entity, with the forms and senses of a lexeme."""
+        self._new_references.clear()  # of a malformed entity before this one
         main = self._entity(entity, entity_kind(entity))
         page = Page(main.id, [main])
         for name in ("language", "lexicalCategory"):
@@ -88,10 +91,13 @@ class JsonReader:
         page.sitelink_count = len(entity.get("sitelinks") or ())
         if self._links:
             page.sitelinks = [_sitelink(*pair) for pair in (entity.get("sitelinks") or {}).items()]
+            if main.kind == "mediainfo" and entity.get("title"):
+                page.sitelinks.append(_sitelink("commonswiki", {"title": entity["title"]}))
         if isinstance(entity.get("lastrevid"), int):
             page.version = entity["lastrevid"]
         if isinstance(entity.get("modified"), str):
             page.modified = entity["modified"]
+        self._references |= self._new_references
         return page
 
     def _entity(self, entity: Json, kind: str) -> Entity:
@@ -114,7 +120,7 @@ class JsonReader:
             rank == best,
             self._snak(prop, statement["mainsnak"]),
             self._snaks(qualifiers, statement.get("qualifiers-order")) if qualifiers else (),
-            [self._reference(one) for one in references] if references and self._objects else (),
+            [self._reference(one) for one in references] if references and self._cites else (),
         )
 
     def _snak(self, prop: str, snak: Json) -> Snak:
@@ -134,18 +140,11 @@ class JsonReader:
         if not isinstance(code, str) or not code.isalnum() or not code.isascii():
             content = json.dumps(snaks, sort_keys=True).encode()
             code = hashlib.sha1(content, usedforsecurity=False).hexdigest()
-        if code in self._references:  # references repeat: reading them takes most of the time
+        if code in self._references or code in self._new_references:  # reading references takes most of the time
             return Reference(code, None)
-        self._references.add(code)
+        self._new_references.add(code)
         order = reference.get("snaks-order")
-        return Reference(code, [self._reference_snak(prop, snak) for prop, snak in in_order(snaks, order)])
-
-    def _reference_snak(self, prop: str, snak: Json) -> Snak:
-        """Read a snak of a reference, which has no columns: the tables hold no references."""
-        kind = snak["snaktype"]
-        if kind in ("somevalue", "novalue"):
-            return Snak(prop, SOME_VALUE if kind == "somevalue" else NO_VALUE)
-        return Snak(prop, ("value",), self._object(datatype(snak), snak["datavalue"]))
+        return Reference(code, self._snaks(snaks, order))
 
     @staticmethod
     def _object(of: str | None, value: Json) -> Object:
@@ -195,9 +194,10 @@ def sub_entities(entity: Json) -> Iterator[tuple[str, Json]]:
 
 
 def terms(entity: Json, languages: Languages) -> Iterator[tuple[str, str, str]]:
-    """Yield (label, description or alias; language; value) in the selected languages.
+    """Yield (label, description, alias or title; language; value) in the selected languages.
 
-    Lemmas of a lexeme and representations of a form are labels, glosses of a sense are descriptions.
+    Lemmas of a lexeme, representations of a form and captions of a media file are labels, glosses of a sense are
+    descriptions. The name of a media file is a title, in no language; dumps do not have it.
     """
     labels = entity.get("labels") or entity.get("lemmas") or entity.get("representations")
     for tag, label in languages.select(labels):
@@ -207,6 +207,8 @@ def terms(entity: Json, languages: Languages) -> Iterator[tuple[str, str, str]]:
     for tag, aliases in languages.select(entity.get("aliases")):
         for alias in aliases if isinstance(aliases, list) else aliases.values():
             yield "alias", tag, _text(alias["value"])
+    if entity.get("type") == "mediainfo" and entity.get("title"):
+        yield "title", "", _text(entity["title"]).removeprefix("File:")
 
 
 def in_order(snaks: Any, order: Any) -> Iterator[tuple[str, Json]]:
@@ -411,10 +413,9 @@ def _quantity_object(content: Any) -> Object:
     numbers = [None if number is None else amount(number) for number in values]
     unit = _unit(content)
     node = _quantity_node(numbers, unit)
-    converted = [None if number is None else wikimedia.normalized(number, unit) for number in numbers]
-    if converted[0] is not None:
-        base = converted[0][1]
-        normal = node if base == unit else _quantity_node([pair and pair[0] for pair in converted], base)
+    if (converted := units.normalized(numbers, unit)) is not None:
+        base = converted[1]
+        normal = node if base == unit else _quantity_node(*converted)
         lines = [*node.lines, f"{node.name} <{Wikibase.ONTOLOGY}quantityNormalized> {normal.name} .\n"]
         own = f"{normal.name} <{Wikibase.ONTOLOGY}quantityNormalized> {normal.name} .\n"
         normal = ValueNode(normal.name, [*normal.lines, own])
@@ -422,7 +423,7 @@ def _quantity_object(content: Any) -> Object:
     return Object(f'"{numbers[0]}"^^<{XSD}decimal>', node)
 
 
-def _quantity_node(numbers: list[str | None], unit: str) -> ValueNode:
+def _quantity_node(numbers: Sequence[str | None], unit: str) -> ValueNode:
     names = ("quantityAmount", "quantityUpperBound", "quantityLowerBound")
     facts = [
         (name, f'"{number}"^^<{XSD}decimal>') for name, number in zip(names, numbers, strict=True) if number is not None

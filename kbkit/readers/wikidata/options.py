@@ -30,6 +30,9 @@ class Options:
     limit: int = 0
     triples: bool = True
     sitelinks: bool = True
+    references: bool = True
+    keep_entities: bool = True
+    skip_bad_lines: bool = False
 
     @property
     def selects(self) -> bool:
@@ -57,6 +60,9 @@ def parse(values: Mapping[str, str]) -> Options:
         limit=_number("limit", values.get("limit", ""), 1 << 40),
         triples=values.get("triples", "yes") != "no",
         sitelinks=values.get("sitelinks", "yes") != "no",
+        references=values.get("references", "yes") != "no",
+        keep_entities=values.get("keep_entities", "yes") != "no",
+        skip_bad_lines=values.get("skip_bad_lines", "no") == "yes",
     )
     if found.hops and not found.selects:
         raise BadInputError("Option hops needs a selection", "Set the option class, property or ids too")
@@ -100,15 +106,17 @@ def _id_list(text: str) -> tuple[str, ...]:
         return ()
     if _ENTITY.fullmatch(_parts(text.upper())[0] if _parts(text) else ""):
         return _ids("ids", text, "QPLM", "Q42,Q5, or the name of a file with one per line")
-    path = Path(text.strip()).expanduser()
+    return read_ids(Path(text.strip()).expanduser(), f"Option ids: {text!r} is neither an id nor a readable file")
+
+
+def read_ids(path: Path, problem: str = "") -> tuple[str, ...]:
+    """Read a file with an id per line; raise :class:`BadInputError`, with ``problem`` if the file cannot be read."""
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise BadInputError(
-            f"Option ids: {text!r} is neither an id nor a readable file: {reason}",
-            "Use ids such as Q42,Q5, or the name of a file with one per line",
-        ) from None
+        hint = "Use ids such as Q42,Q5, or the name of a file with one per line" if problem else "Write one id per line"
+        raise BadInputError(f"{problem or f'Cannot read {path}'}: {reason}", hint) from None
     found = []
     for number, line in enumerate(lines, 1):
         words = line.replace(",", " ").split()

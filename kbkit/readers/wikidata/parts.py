@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -40,9 +40,14 @@ SCHEMAS = {
     "qualifiers": pa.schema(
         [("statement", _TEXT), ("subject", _TEXT), ("property", _TEXT), ("position", _NUMBER), *_SNAK]
     ),
+    "references": pa.schema([("statement", _TEXT), ("subject", _TEXT), ("reference", _TEXT), ("position", _NUMBER)]),
+    "reference_snaks": pa.schema([("reference", _TEXT), ("property", _TEXT), ("position", _NUMBER), *_SNAK]),
     "sitelinks": pa.schema([(name, _TEXT) for name in ("id", "site", "title", "url")]),
 }
-"""The tables that a conversion produces."""
+"""The tables that a conversion produces. Several parts may describe the same reference."""
+
+SNAK_TABLES = ("statements", "qualifiers", "reference_snaks")
+"""Those with values."""
 
 SCAN_SCHEMAS = {
     "known": pa.schema([("id", _TEXT), ("kind", _TEXT), ("datatype", _TEXT)]),
@@ -57,6 +62,7 @@ SCAN_SCHEMAS = {
 """
 
 QUADS = "quads.nt.gz"
+ENTITIES = "entities.jsonl.gz"
 INFO = "info.json"
 _GZIP_LEVEL = 1  # the file is read once or twice
 
@@ -74,15 +80,14 @@ def json_schemas(*, triples: bool) -> dict[str, pa.Schema]:
 def rdf_schemas(*, triples: bool) -> dict[str, pa.Schema]:
     """Return the tables of a part from RDF.
 
-    Statements and qualifiers name value nodes, which are in ``values``. ``nodes``: lines about values, references and
+    Snaks name value nodes, which are in ``values``. ``nodes``: lines about values, references and
     sites of all entities, with the node that they refer to. ``uses``: the nodes that selected entities refer to.
     """
     node = pa.field("node", _TEXT)
     in_nodes = ("precision", "calendar", "lower", "upper", "unit", "globe")
     schemas = {
         **SCHEMAS,
-        "statements": SCHEMAS["statements"].append(node),
-        "qualifiers": SCHEMAS["qualifiers"].append(node),
+        **{table: SCHEMAS[table].append(node) for table in SNAK_TABLES},
         "values": pa.schema([("node", _TEXT), *(pair for pair in _SNAK if pair[0] in in_nodes)]),
         "mentions": pa.schema([("id", _TEXT)]),
     }
@@ -119,6 +124,11 @@ class Part:
         """Append N-Triples."""
         assert self._quads is not None
         self._quads.write(text)
+
+    def keep(self, lines: Iterable[bytes]) -> None:
+        """Write entities as in the dump."""
+        with _open_gzip(self._new / ENTITIES) as target:
+            target.writelines(line + b"\n" for line in lines)
 
     def finish(self, info: Mapping[str, Any]) -> None:
         """Close the files, write those of empty tables, and save ``info``; :func:`publish` renames the part."""
@@ -170,7 +180,7 @@ def info(folder: Path) -> dict[str, Any] | None:
 # -- resuming ---------------------------------------------------------------------------------------------------------
 
 _INPUTS = "made_from.json"
-_VERSION = 1
+_VERSION = 2
 """The version of the files in a part; parts of another version are converted again."""
 
 

@@ -23,6 +23,7 @@ from kbkit.directory import systems
 from kbkit.errors import KbError
 from kbkit.readers.wikidata import parts, tasks
 from kbkit.readers.wikidata.admission import Admission, Format
+from kbkit.readers.wikidata.bad_lines import SkippedLines
 from kbkit.readers.wikidata.dumps import Piece, joined
 from kbkit.readers.wikidata.options import Options
 
@@ -47,6 +48,7 @@ class PassResult:
     triples: int = 0
     duplicates: int = 0
     properties: set[str] = field(default_factory=set)
+    skipped: SkippedLines = field(default_factory=SkippedLines)
 
     def add(self, folder: Path, info: dict[str, Any]) -> None:
         """Add a part."""
@@ -55,6 +57,7 @@ class PassResult:
         self.statements += info.get("statements", 0)
         self.triples += info.get("triples", 0)
         self.properties.update(info.get("properties", ()))
+        self.skipped.add(info)
 
 
 class Pass:
@@ -92,7 +95,7 @@ class Pass:
             self._run_in_pool(_consume(first, pieces))
         self._done = self._before + self._bytes
         self._report()
-        result = PassResult(duplicates=admission.duplicates)
+        result = PassResult(duplicates=admission.duplicates, skipped=SkippedLines(self._paths))
         for number in sorted(self._infos):
             result.add(self._part(number), self._infos[number])
         return result

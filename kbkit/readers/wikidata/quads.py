@@ -4,7 +4,7 @@ The model: https://www.mediawiki.org/wiki/Wikibase/Indexing/RDF_Dump_Format. As 
 to nearly every node are left out (``wikibase:Item``, ``Statement``, ``Reference``; value nodes keep theirs), and
 properties of an entity's page move to the entity. Known differences: value nodes are named by our own hash; somevalue
 is an IRI under ``Wikibase.GENID``, the same for a statement's ``ps:`` and ``wdt:``; formulas are TeX, not MathML; units
-are normalized if ``wikimedia`` knows them; OWL declarations of predicates are not written.
+are normalized if ``units`` knows them; OWL declarations of predicates are not written.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ REPRESENTATION, DEFINITION = f"<{_ONTOLEX}representation>", f"<{Wikibase.PREFIXE
 _TERMS = {"label": LABEL, "description": DESCRIPTION, "alias": ALIAS}
 _LEXICAL_TERMS = {"lexeme": {"label": LEMMA}, "form": {"label": REPRESENTATION}, "sense": {"description": DEFINITION}}
 
+CAPTION = f"<{Wikibase.SCHEMA}caption>"
+_MEDIA_TYPES = (f"<{Wikibase.ONTOLOGY}Mediainfo>", f"<{Wikibase.SCHEMA}MediaObject>")
 _DERIVED = f"<{Wikibase.PREFIXES['prov']}wasDerivedFrom>"
 _SAME = f"<{Wikibase.PREFIXES['owl']}sameAs>"
 _LEXICAL_TYPES = {"lexeme": "LexicalEntry", "form": "Form", "sense": "LexicalSense"}
@@ -36,7 +38,6 @@ _LINKS = {
     "grammaticalFeature": f"<{Wikibase.ONTOLOGY}grammaticalFeature>",
 }
 _RANKS = {name: f"<{Wikibase.ONTOLOGY}{name.capitalize()}Rank>" for name in RANKS}
-_IN_ENTITY = f"<{Wikibase.ENTITY}"
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -69,8 +70,6 @@ class QuadWriter:
     def __init__(self) -> None:
         self.own: list[str] = []
         self.shared: list[str] = []
-        self.properties: set[str] = set()
-        self.mentioned: set[str] = set()  # entities in references
         self._seen: set[str] = set()
 
     def add(self, page: Page) -> None:
@@ -98,11 +97,15 @@ class QuadWriter:
     def _entity(self, entity: Entity, subject: str, lines: list[str]) -> None:
         kind = entity.kind
         names = _TERMS | _LEXICAL_TERMS.get(kind, {})
-        lines += [f"{subject} {names[term]} {text_literal(value)}@{tag} .\n" for term, tag, value in entity.terms]
+        found = [term for term in entity.terms if term[0] != "title"]
+        lines += [f"{subject} {names[term]} {text_literal(value)}@{tag} .\n" for term, tag, value in found]
         if kind in _LEXICAL_TYPES:
             lines.append(f"{subject} {TYPE} <{_ONTOLEX}{_LEXICAL_TYPES[kind]}> .\n")
         elif kind == "property":
             _property(entity, subject, lines)
+        elif kind == "mediainfo":
+            lines += [f"{subject} {TYPE} {of} .\n" for of in _MEDIA_TYPES]
+            lines += [f"{subject} {CAPTION} {text_literal(v)}@{tag} .\n" for term, tag, v in found if term == "label"]
         elif kind != "item":
             lines.append(f"{subject} {TYPE} <{Wikibase.ONTOLOGY}{kind.capitalize()}> .\n")
         for statement in entity.statements:
@@ -159,10 +162,7 @@ class QuadWriter:
         lines: list[str] = []
         for position, snak in enumerate(snaks or ()):
             of = predicates(snak.property)
-            self.properties.add(snak.property)
-            value = self._snak(snak, node, of.pr, of.prv, of.prn, of.wdno, f"{code} {position}", lines)
-            if value and value.startswith(_IN_ENTITY):
-                self.mentioned.add(value[len(_IN_ENTITY) : -1])
+            self._snak(snak, node, of.pr, of.prv, of.prn, of.wdno, f"{code} {position}", lines)
         self.shared.extend(lines)
         return node
 

@@ -15,10 +15,11 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, unquote_plus
 
 from kbkit.errors import BadInputError
+from kbkit.readers.wikidata.bad_lines import SKIP, BadLines
 from kbkit.readers.wikidata.dumps import INCOMPLETE, Piece
 from kbkit.readers.wikidata.literals import COMMONS_DATA, MATHML, MEDIA, TYPE, XSD, iri, language_tag
 from kbkit.readers.wikidata.model import (  # fmt: skip
@@ -27,6 +28,7 @@ from kbkit.readers.wikidata.model import (  # fmt: skip
     Entity,
     Languages,
     Page,
+    Reference,
     Sitelink,
     Snak,
     Statement,
@@ -34,6 +36,9 @@ from kbkit.readers.wikidata.model import (  # fmt: skip
 )
 from kbkit.readers.wikidata.quads import ALIAS, DEFINITION, DESCRIPTION, LABEL, LEMMA, REPRESENTATION
 from kbkit.schema import Wikibase
+
+if TYPE_CHECKING:
+    import pyoxigraph as ox
 
 TERMS = {
     LABEL: "label", LEMMA: "label", REPRESENTATION: "label", DESCRIPTION: "description", DEFINITION: "description",
@@ -54,6 +59,7 @@ _COMMON_TYPES = frozenset(
 )
 _RANK, _BEST = f"<{Wikibase.ONTOLOGY}rank>", f"<{Wikibase.ONTOLOGY}BestRank>"
 _ABOUT, _TITLE, _PART = f"<{Wikibase.SCHEMA}about>", f"<{Wikibase.SCHEMA}name>", f"<{Wikibase.SCHEMA}isPartOf>"
+_DERIVED = f"<{Wikibase.PREFIXES['prov']}wasDerivedFrom>"
 _PROPERTY_TYPE = f"<{Wikibase.ONTOLOGY}propertyType>"
 
 _TAGGED = re.compile(r'"@([A-Za-z0-9-]+)$')
@@ -80,28 +86,52 @@ _NODE_PREDICATES = {
 # -- triples ----------------------------------------------------------------------------------------------------------
 
 
-def lines(piece: Piece) -> Iterator[str]:
-    """Yield the triples of a piece in N-Triples; raise :class:`BadInputError` with file and line."""
+def lines(piece: Piece, bad: BadLines) -> Iterator[str]:
+    """Yield the triples of a piece in N-Triples; invalid lines of a dump in N-Triples go to ``bad``.
+
+    Raises :class:`BadInputError` with file and line for invalid Turtle, whose statements span lines.
+    """
     import pyoxigraph as ox  # workers that read JSON import this module
 
-    syntax = ox.RdfFormat.N_TRIPLES if piece.data.lstrip().startswith((b"<", b"_:")) else ox.RdfFormat.TURTLE
+    turtle = ".ttl" in piece.path.suffixes
     try:
-        # Lenient: invalid IRIs and languages are repaired later.
-        parsed = ox.parse(piece.data, format=syntax, lenient=True)
-        text = ox.serialize(parsed, format=ox.RdfFormat.N_TRIPLES) or b""
-    except SyntaxError as error:
-        number = piece.line + (error.lineno or 1) - 1
-        reason = " ".join(_PARSER_POSITION.sub("", error.msg).split())
-        raise BadInputError(f"{piece.place(number)}: {reason}", INCOMPLETE) from None
-    except ValueError as error:
-        raise BadInputError(f"{piece.place(piece.line)} or later: {error}", INCOMPLETE) from None
+        text = _in_ntriples(piece.data, ox.RdfFormat.TURTLE if turtle else ox.RdfFormat.N_TRIPLES)
+    except (SyntaxError, ValueError) as error:
+        if turtle or not bad.skip:
+            line = error.lineno or 1 if isinstance(error, SyntaxError) else 0
+            where = piece.place(piece.line + line - 1) if line else f"{piece.place(piece.line)} or later"
+            raise BadInputError(f"{where}: {_reason(error)}", INCOMPLETE, *(() if turtle else SKIP)) from None
+        text = b"".join(_valid_lines(piece, bad))
     yield from filter(None, text.decode().split("\n"))  # literals may contain other line breaks
 
 
-def pages(piece: Piece, languages: Languages) -> Iterator[Page]:
+def _in_ntriples(data: bytes, syntax: ox.RdfFormat) -> bytes:
+    import pyoxigraph as ox
+
+    # Lenient: invalid IRIs and languages are repaired later.
+    return ox.serialize(ox.parse(data, format=syntax, lenient=True), format=ox.RdfFormat.N_TRIPLES) or b""
+
+
+def _valid_lines(piece: Piece, bad: BadLines) -> Iterator[bytes]:
+    """Yield the valid lines of a piece in N-Triples, parsed one by one."""
+    import pyoxigraph as ox
+
+    for number, line in enumerate(piece.data.split(b"\n"), piece.line):
+        try:
+            yield _in_ntriples(line, ox.RdfFormat.N_TRIPLES)
+        except (SyntaxError, ValueError) as error:
+            bad.add(number, f"{piece.place(number)}: {_reason(error)}", INCOMPLETE)
+
+
+def _reason(error: Exception) -> str:
+    """Return the reason that the parser gives, without its position, which is that in the piece."""
+    return " ".join(_PARSER_POSITION.sub("", getattr(error, "msg", str(error))).split())
+
+
+def pages(piece: Piece, languages: Languages, bad: BadLines) -> Iterator[Page]:
     """Yield the pages of a piece with their triples; :func:`read_page` adds entities and sitelinks."""
     page: Page | None = None
-    for line in lines(piece):
+    for line in lines(piece, bad):
         subject, predicate, rest = line.split(" ", 2)
         name = _entity_of(subject)
         if name is not None and (page is None or name != page.id):
@@ -226,6 +256,7 @@ def _statement(name: str, prop: str, subject: str, facts: Facts) -> Statement:
     rank, best, main, node = "normal", False, "", None
     qualifiers: list[tuple[str, tuple[Any, ...]]] = []
     nodes: dict[str, list[str]] = {}
+    cited: list[Reference] = []
     for predicate, value in facts:
         space, of = property_of(predicate)
         if predicate == _RANK:
@@ -242,14 +273,37 @@ def _statement(name: str, prop: str, subject: str, facts: Facts) -> Statement:
             qualifiers.append((of, value_columns(value)))
         elif space == "pqv":
             nodes.setdefault(of, []).append(_last_part(value))
+        elif predicate == _DERIVED:
+            cited.append(Reference(_last_part(value), None))
     if not main and (prop, NO_VALUE) in qualifiers:
         qualifiers.remove((prop, NO_VALUE))  # it is the main value
-    # RDF does not link a qualifier's value to its node, but dumps list both in the same order.
-    snaks = [
+    main_snak = Snak(prop, value_columns(main) if main else NO_VALUE, node=node)
+    return Statement(own, rank, best, main_snak, _with_nodes(qualifiers, nodes), cited)
+
+
+def _with_nodes(snaks: Iterable[tuple[str, tuple[Any, ...]]], nodes: dict[str, list[str]]) -> list[Snak]:
+    """Return snaks with their value nodes: RDF does not link them, but dumps list both in the same order."""
+    return [
         Snak(of, columns, node=nodes[of].pop(0) if columns[0] == "value" and nodes.get(of) else None)
-        for of, columns in qualifiers
+        for of, columns in snaks
     ]
-    return Statement(own, rank, best, Snak(prop, value_columns(main) if main else NO_VALUE, node=node), snaks)
+
+
+def references(triples: Iterable[Triple]) -> list[Reference]:
+    """Return the references that the triples describe."""
+    snaks: dict[str, list[tuple[str, tuple[Any, ...]]]] = {}
+    nodes: dict[str, dict[str, list[str]]] = {}
+    for subject, predicate, value in triples:
+        if not subject.startswith(_IN_REFERENCE):
+            continue
+        space, of = property_of(predicate)
+        if space == "pr":
+            snaks.setdefault(subject, []).append((of, value_columns(value)))
+        elif space == "prv":
+            nodes.setdefault(subject, {}).setdefault(of, []).append(_last_part(value))
+        elif predicate == TYPE and value.startswith(_IN_NO_VALUE):
+            snaks.setdefault(subject, []).append((_last_part(value), NO_VALUE))
+    return [Reference(_last_part(name), _with_nodes(found, nodes.get(name, {}))) for name, found in snaks.items()]
 
 
 def value_nodes(triples: Iterable[Triple]) -> list[tuple[Any, ...]]:

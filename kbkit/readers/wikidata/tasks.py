@@ -13,8 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from kbkit.errors import BadInputError
 from kbkit.readers.wikidata import json_reader, parts, rdf_reader, selection
+from kbkit.readers.wikidata.bad_lines import FIX_LINE, BadLines
 from kbkit.readers.wikidata.dumps import INCOMPLETE, Piece
 from kbkit.readers.wikidata.json_reader import MALFORMED, Json, JsonReader
 from kbkit.readers.wikidata.literals import TYPE
@@ -26,8 +26,7 @@ from kbkit.schema import Wikibase
 
 Task = Callable[[Options, Piece, Path], dict[str, Any]]
 
-FIX_LINE = "Fix or remove that line, or fetch the dump again"
-_LINE_START = 100  # characters of a line in an error
+_LINE_START = 100  # bytes of a line in an error
 _IN_ENTITY, _WIKIDATA = f"<{Wikibase.ENTITY}", "<http://www.wikidata.org/"
 _SHARED_NODES = (f"<{Wikibase.PREFIXES['wdv']}", f"<{Wikibase.PREFIXES['wdref']}")
 _PART_OF = f"<{Wikibase.SCHEMA}isPartOf>"
@@ -52,9 +51,9 @@ def convert_json(options: Options, piece: Piece, folder: Path) -> dict[str, Any]
 
 
 def _convert_json(options: Options, piece: Piece, folder: Path, *, repair: bool) -> dict[str, Any]:
-    rows, quads = RowWriter(), QuadWriter()
-    reader = JsonReader(Languages(options), objects=options.triples, links=options.sitelinks)
-    for number, entity in read_json(piece, repair=repair):
+    rows, quads, bad = RowWriter(), QuadWriter(), BadLines(piece, skip=options.skip_bad_lines)
+    reader = JsonReader(Languages(options), options)
+    for number, entity in read_json(piece, bad, repair=repair):
         try:
             if "redirect" in entity:
                 name = json_reader.entity_id(entity.get("entity") or entity["id"])
@@ -65,15 +64,18 @@ def _convert_json(options: Options, piece: Piece, folder: Path, *, repair: bool)
                 if options.triples:
                     quads.add(page)
         except MALFORMED as error:
-            raise BadInputError(f"{piece.place(number)}: {_reason(entity, error)}", FIX_LINE) from None
-    properties = rows.properties() | quads.properties
-    mentioned = {name for name in rows.mentioned() | quads.mentioned | properties if name and _is_id(name)}
+            bad.add(number, f"{piece.place(number)}: {_reason(entity, error)}", FIX_LINE)
+    properties = rows.properties()
+    mentioned = {name for name in rows.mentioned() | properties if name and _is_id(name)}
     tables = {**rows.tables, "mentions": [(name,) for name in sorted(mentioned)]}
     if options.triples:
         tables["shared"] = [(line[:-1],) for line in quads.shared]
     own = quads.own if options.triples else None
     count = len(quads.own) + len(quads.shared)
-    return _write(folder, parts.json_schemas(triples=options.triples), tables, own, count, properties)
+    kept = None
+    if options.keep_entities and not options.selects:
+        kept = [line for number, line in piece.lines() if number not in bad.numbers]
+    return _write(folder, parts.json_schemas(triples=options.triples), tables, own, count, properties, bad, kept)
 
 
 def _is_id(name: str) -> bool:
@@ -89,23 +91,26 @@ def convert_rdf(options: Options, piece: Piece, folder: Path) -> dict[str, Any]:
     used: set[str] = set()
     mentioned: set[str] = set()
     shared = 0
-    for page in rdf_reader.pages(piece, languages):
+    bad = BadLines(piece, skip=options.skip_bad_lines)
+    for page in rdf_reader.pages(piece, languages, bad):
         if not options.sitelinks:
             page.own = [triple for triple in page.own if triple[0].startswith(_WIKIDATA)]
             page.shared = [triple for triple in page.shared if triple[0].startswith(_WIKIDATA)]
         try:
+            values += rdf_reader.value_nodes(page.shared)
+            shared += len(page.shared)
+            for s, p, o in page.shared:
+                nodes[s, o if o.startswith(_SHARED_NODES) else None, f"{s} {p} {o} ."] = None
+            if options.references:
+                for reference in rdf_reader.references(page.shared):
+                    rows.add_reference(reference)
             if _is_selected(page, piece):
                 rdf_reader.read_page(page, languages)
                 rows.add(page)
                 quads.add(page)
                 _note_targets(page, used, mentioned)
-            values += rdf_reader.value_nodes(page.shared)
         except MALFORMED as error:
-            reason = f"entity {page.id}: {error}"
-            raise BadInputError(f"{piece.place(piece.line)} or later: {reason}", FIX_LINE) from None
-        shared += len(page.shared)
-        for s, p, o in page.shared:
-            nodes[s, o if o.startswith(_SHARED_NODES) else None, f"{s} {p} {o} ."] = None
+            _add_page(bad, piece, page, error)
     properties = rows.properties()
     tables: dict[str, Iterable[tuple[Any, ...]]] = {
         **rows.tables, "values": values, "mentions": [(name,) for name in sorted(mentioned | properties)],
@@ -114,7 +119,7 @@ def convert_rdf(options: Options, piece: Piece, folder: Path) -> dict[str, Any]:
         tables |= {"nodes": list(nodes), "uses": [(name,) for name in sorted(used)]}
     own = quads.own if options.triples else None
     schemas = parts.rdf_schemas(triples=options.triples)
-    return _write(folder, schemas, tables, own, len(quads.own) + shared, properties)
+    return _write(folder, schemas, tables, own, len(quads.own) + shared, properties, bad)
 
 
 @lru_cache(2)
@@ -124,6 +129,12 @@ def _selected(file: Path) -> selection.IdSet:
 
 def _is_selected(page: Page, piece: Piece) -> bool:
     return piece.selected is None or (page.id[0], int(page.id[1:])) in _selected(piece.selected)
+
+
+def _add_page(bad: BadLines, piece: Piece, page: Page, error: Exception) -> None:
+    """Add an entity of an RDF dump, whose lines are no longer known."""
+    message = f"{piece.place(piece.line)} or later: entity {page.id}: {' '.join(str(error).split())}"
+    bad.add(piece.line, message, FIX_LINE, page.id)
 
 
 def _note_targets(page: Page, used: set[str], mentioned: set[str]) -> None:
@@ -144,8 +155,13 @@ def _write(
     own: list[str] | None,
     triples: int,
     properties: set[str],
+    bad: BadLines,
+    kept: list[bytes] | None = None,
 ) -> dict[str, Any]:
-    """Write a part and return its info; ``own`` are lines of N-Triples, None without triples."""
+    """Write a part and return its info.
+
+    ``own`` are lines of N-Triples, None without triples; ``kept`` are entities to keep for updates, None for none.
+    """
     columns = {table: list(zip(*rows, strict=True)) for table, rows in tables.items()}
     part = parts.Part(folder, schemas, quads=own is not None)
     try:
@@ -153,11 +169,13 @@ def _write(
             part.add_columns(table, content)
         if own is not None:
             part.add_quads("".join(own).encode())
+        if kept is not None:
+            part.keep(kept)
         counts = {table: len(content[0]) if content else 0 for table, content in columns.items()}
         part.finish(
             {
                 "entities": counts["entities"], "statements": counts["statements"],
-                "triples": 0 if own is None else triples, "properties": sorted(properties),
+                "triples": 0 if own is None else triples, "properties": sorted(properties), **bad.info(),
             }
         )  # fmt: skip
     finally:
@@ -190,13 +208,22 @@ class Scan:
         if target is not None or prop in self._properties:
             self.tables["links"].append((name, prop, target, value))
 
-    def write(self, folder: Path) -> dict[str, Any]:
+    def sizes(self) -> dict[str, int]:
+        """Return the number of rows of each table, to which ``cut`` goes back."""
+        return {name: len(rows) for name, rows in self.tables.items()}
+
+    def cut(self, sizes: Mapping[str, int]) -> None:
+        """Drop the rows of an entity that turned out to be malformed."""
+        for name, size in sizes.items():
+            del self.tables[name][size:]
+
+    def write(self, folder: Path, bad: BadLines) -> dict[str, Any]:
         """Write the part and return its info."""
         part = parts.Part(folder, parts.SCAN_SCHEMAS, quads=False)
         try:
             for table, rows in self.tables.items():
                 part.add_columns(table, list(zip(*rows, strict=True)))
-            part.finish({"entities": len(self.tables["known"])})
+            part.finish({"entities": len(self.tables["known"]), **bad.info()})
         finally:
             part.close()
         return parts.publish(folder)
@@ -211,15 +238,17 @@ def scan_json(options: Options, piece: Piece, folder: Path) -> dict[str, Any]:
 
 
 def _scan_json(options: Options, piece: Piece, folder: Path, *, repair: bool) -> dict[str, Any]:
-    scan, languages = Scan(options), Languages(options)
-    for number, entity in read_json(piece, repair=repair):
+    scan, languages, bad = Scan(options), Languages(options), BadLines(piece, skip=options.skip_bad_lines)
+    for number, entity in read_json(piece, bad, repair=repair):
         if "redirect" in entity or "missing" in entity:
             continue
+        before = scan.sizes()
         try:
             _scan_entity(scan, entity, languages)
         except MALFORMED as error:
-            raise BadInputError(f"{piece.place(number)}: {_reason(entity, error)}", FIX_LINE) from None
-    return scan.write(folder)
+            scan.cut(before)
+            bad.add(number, f"{piece.place(number)}: {_reason(entity, error)}", FIX_LINE)
+    return scan.write(folder, bad)
 
 
 def _scan_entity(scan: Scan, entity: Json, languages: Languages) -> None:
@@ -244,45 +273,59 @@ def _scan_entity(scan: Scan, entity: Json, languages: Languages) -> None:
 
 def scan_rdf(options: Options, piece: Piece, folder: Path) -> dict[str, Any]:
     """Scan a piece of an RDF dump."""
-    scan, languages = Scan(options), Languages(options)
-    for page in rdf_reader.pages(piece, languages):
-        for name, facts in rdf_reader.facts_of_entities(page).items():
-            scan.add_entity(name, rdf_reader.kind_of(name), None, rdf_reader.terms(facts, languages))
-            for predicate, value in facts:
-                space, prop = rdf_reader.property_of(predicate)
-                if space == "wdt" and scan.needs(prop):
-                    _, _, content, target, *_ = rdf_reader.value_columns(value)
-                    scan.add_link(name, prop, target, content)
-        if page.id[0] == "P":
-            lines = "".join(f"{s} {p} {o} .\n" for s, p, o in (*page.own, *page.shared))
-            scan.tables["raw"].append((page.id, lines.rstrip("\n")))
-    return scan.write(folder)
+    scan, languages, bad = Scan(options), Languages(options), BadLines(piece, skip=options.skip_bad_lines)
+    for page in rdf_reader.pages(piece, languages, bad):
+        before = scan.sizes()
+        try:
+            _scan_page(scan, page, languages)
+        except MALFORMED as error:
+            scan.cut(before)
+            _add_page(bad, piece, page, error)
+    return scan.write(folder, bad)
+
+
+def _scan_page(scan: Scan, page: Page, languages: Languages) -> None:
+    for name, facts in rdf_reader.facts_of_entities(page).items():
+        scan.add_entity(name, rdf_reader.kind_of(name), None, rdf_reader.terms(facts, languages))
+        for predicate, value in facts:
+            space, prop = rdf_reader.property_of(predicate)
+            if space == "wdt" and scan.needs(prop):
+                _, _, content, target, *_ = rdf_reader.value_columns(value)
+                scan.add_link(name, prop, target, content)
+    if page.id[0] == "P":
+        lines = "".join(f"{s} {p} {o} .\n" for s, p, o in (*page.own, *page.shared))
+        scan.tables["raw"].append((page.id, lines.rstrip("\n")))
 
 
 # -- JSON -------------------------------------------------------------------------------------------------------------
 
 
-def read_json(piece: Piece, *, repair: bool) -> Iterator[tuple[int, Json]]:
-    """Yield the entities of a piece with their line numbers; raise :class:`BadInputError` for invalid JSON.
+def read_json(piece: Piece, bad: BadLines, *, repair: bool) -> Iterator[tuple[int, Json]]:
+    """Yield the entities of a piece with their line numbers; lines that are no entity go to ``bad``.
 
     ``repair`` replaces unpaired surrogates, which UTF-8 cannot encode.
     """
     for number, line in piece.lines():
         try:
-            text = line.decode()
-            entity = _JSON.decode(text)
+            entity = _JSON.decode(line.decode())
             if repair:
                 utf16 = json.dumps(entity, ensure_ascii=False).encode("utf-16", "surrogatepass")
                 entity = json.loads(utf16.decode("utf-16", "replace"))
         except UnicodeDecodeError:
-            raise BadInputError(f"Invalid UTF-8 in {piece.place(number)}", INCOMPLETE) from None
+            bad.add(number, f"Invalid UTF-8 in {piece.place(number)}", INCOMPLETE)
         except (ValueError, RecursionError) as error:
-            start = _printable(line[:_LINE_START].decode("utf-8", "replace"))
             reason = "nested too deeply" if isinstance(error, RecursionError) else _json_reason(error)
-            raise BadInputError(f"Invalid JSON in {piece.place(number)} ({reason}): {start}", INCOMPLETE) from None
-        if not isinstance(entity, dict):
-            raise BadInputError(f"Not an entity in {piece.place(number)}: {_printable(text[:_LINE_START])}", FIX_LINE)
-        yield number, entity
+            bad.add(number, f"Invalid JSON in {piece.place(number)} ({reason}): {_start(line)}", INCOMPLETE)
+        else:
+            if isinstance(entity, dict):
+                yield number, entity
+            else:
+                bad.add(number, f"Not an entity in {piece.place(number)}: {_start(line)}", FIX_LINE)
+
+
+def _start(line: bytes) -> str:
+    """Return the start of a line, for errors."""
+    return _printable(line[:_LINE_START].decode("utf-8", "replace"))
 
 
 def _refuse_constant(name: str) -> None:

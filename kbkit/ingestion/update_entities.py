@@ -1,0 +1,71 @@
+"""Update a KB whose source has entities, such as a Wikidata dump: apply changes to the entities and ingest them again.
+
+The generation keeps the entities of its source, compressed, so the result is what an ingest of the changed source with
+the same options gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from kbkit.directory.generations import KbDirectory, source_record
+from kbkit.directory.manifest import ALL_STORES, Manifest
+from kbkit.directory.temporary import TemporaryFolder
+from kbkit.display.progress import Listener
+from kbkit.errors import KbError, Option
+from kbkit.ingestion import recipe as recipes
+from kbkit.ingestion.build import ENTITIES, Request, ingest
+from kbkit.ingestion.generation import recorded_settings
+from kbkit.ingestion.recipe import Identity
+from kbkit.readers import converter
+from kbkit.stores import embedders as embed
+from kbkit.stores.embedders import Prefixes
+
+
+def has_entities(out: Path) -> bool:
+    """Whether the KB keeps the entities of its source."""
+    directory = KbDirectory(out)
+    return (directory.generation(directory.current()) / ENTITIES).exists()
+
+
+def update_entities(
+    out: Path, changed: Sequence[Path], deleted: Sequence[Path], listener: Listener | None = None, *, skip: bool = False
+) -> Path:
+    """Publish a generation with changed and deleted entities, and return its folder.
+
+    Raises :class:`KbError` for every problem that the user can fix; then the directory is unchanged.
+    """
+    directory = KbDirectory(out)
+    base = directory.current()
+    live = directory.generation(base)
+    old = Manifest.read(live)
+    if not (live / ENTITIES).exists():
+        hint = ("Ingest the changed source with ", Option("replace"))
+        raise KbError("This KB does not keep the entities of its source, as one of a whole JSON dump does", *hint)
+    recipe = recipes.load(old.recipe["name"])
+    spec = recipe.converted
+    assert spec is not None
+    settings = recorded_settings(old)
+    embedder, prefixes = "static", None
+    if "vectors" in old.stores:
+        model = embed.recorded(old.settings("vectors", embed.ModelRecord), download=True)
+        embedder, prefixes = model.name, Prefixes(model.prefixes.query, model.prefixes.document)
+    with TemporaryFolder() as folder:
+        merged = folder / "entities.jsonl.gz"
+        converter(spec.converter).merge(live / ENTITIES, changed, deleted, merged, skip=skip)
+        request = Request(
+            source=recipe.name,
+            paths=[merged],
+            options=old.recipe["options"],
+            identity=Identity(old.schema.name, old.recipe["title"], old.recipe["licence"], old.schema.base),
+            embedder=embedder,
+            prefixes=prefixes,
+            text=settings.text,
+            vectors=settings.vectors,
+            stores=[name for name in ALL_STORES if name in old.stores],
+            replace=True,
+            base=base,
+            sources=[*old.sources, *(source_record(path, update=True) for path in (*changed, *deleted))],
+        )
+        return ingest(request, out, listener)
