@@ -289,7 +289,7 @@ def test_check_fails_where_a_file_changed(here, tiny_kb: Path, tmp_path: Path) -
     assert done.returncode == 1
     assert done.stderr == ""
     wrong = [row for row in json.loads(done.stdout) if row["result"] == "wrong"]
-    assert [row["what"] for row in wrong] == ["files"]
+    assert [row["what"] for row in wrong] == ["files", "vectors"]
     assert "vectors/matrix.npy" in wrong[0]["problem"]
 
 

@@ -15,6 +15,7 @@ from kbkit.agent.actions import Explorer
 from kbkit.agent.agent import Agent
 from kbkit.agent.results import Entry, Hit, SearchHits
 from kbkit.agent.values import time
+from kbkit.directory.generations import fingerprint
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.kb import KnowledgeBase
 from kbkit.llm.cache import Cache
@@ -427,10 +428,11 @@ def wikidata(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
     files["texts"].write_text("\n".join(["type,key,field,text", *texts]) + "\n")
     kbkit.ingest("table", out=folder / "w.kb", files=files, stores=["tables", "text", "adjacency", "triples"]).close()
     generation = folder / "w.kb" / "generations" / "0001"
+    _add_tables(generation / "tables.duckdb")
     manifest = json.loads((generation / "manifest.json").read_text())
     manifest["schema"]["dialect"] = "wikidata"
+    manifest["files"]["tables.duckdb"] = fingerprint(generation / "tables.duckdb")
     (generation / "manifest.json").write_text(json.dumps(manifest))
-    _add_tables(generation / "tables.duckdb")
     with kbkit.open(folder / "w.kb") as kb:
         yield Explorer(kb.stores)
 
@@ -632,7 +634,7 @@ def test_the_examples_of_tools_fit_each_kb(
             if sign:
                 arguments = json.loads(example)
                 assert set(tool.schema["required"]) == set(arguments)
-                said = tool.work(**arguments)
+                said = tool.work(**arguments).text
                 assert said
                 assert not said.startswith(("0 ", "Entities: none")), (tool.name, example)
 

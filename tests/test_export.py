@@ -412,7 +412,7 @@ def test_a_flat_export_of_an_rdf_source_keeps_the_tables(rdf_kb: Path, tmp_path:
     with kbkit.ingest(str(tmp_path / "out"), out=tmp_path / "again", stores=["tables"]) as again:
         after = content(again)
     assert {**after, "schema": None} == {**before, "schema": None}
-    assert {**after["schema"], "rdf_source": True} == before["schema"]
+    assert {**after["schema"], "rdf_source": True, "types_apart": True} == before["schema"]
 
 
 # -- kgtk -------------------------------------------------------------------------------------------------------------

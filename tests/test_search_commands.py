@@ -179,7 +179,7 @@ def test_more_errors_of_search(here: Here, world_kb: Path, wording: Wording) -> 
     assert [fact for fact in ["'bm25'"] if fact not in message] == []
     wording(message, "cli")
     message = one_line(here("search", world_kb, "x", "-m", "bm25", "-o", "no/x.csv"))
-    assert [fact for fact in ["x.csv"] if fact not in message] == []
+    assert [fact for fact in ["no does not exist"] if fact not in message] == []
     wording(message, "cli")
 
 

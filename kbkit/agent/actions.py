@@ -12,7 +12,8 @@ from kbkit.agent.search import PROPERTY, Searcher
 from kbkit.assets.arguments import checked
 from kbkit.errors import KbError, QueryError, QuerySyntaxError, QueryTimeoutError, UnknownNameError
 from kbkit.graph.nodes import describe
-from kbkit.questions.sparql import rewrite, sparql
+from kbkit.questions.sparql import sparql
+from kbkit.sparql.run import REJECTED
 
 if TYPE_CHECKING:
     from kbkit.stores import Stores
@@ -85,25 +86,26 @@ class Explorer:
         except QueryTimeoutError as error:
             return Outcome("timeout", query, message=f"{line(error.message)}; make the query simpler")
         except QueryError as error:
-            return self._refused(query, error, limit + 1)
+            return self._refused(query, error)
         if not frame.height:
             return Outcome("empty", query, frame)
         kept = frame.head(limit)
         return Outcome("results", query, kept, table(kept, self.names.shortened), cut=frame.height > limit)
 
-    def _refused(self, query: str, error: QueryError, limit: int) -> Outcome:
+    def _refused(self, query: str, error: QueryError) -> Outcome:
         """Return the outcome of a query that cannot be parsed (with line and column) or that the engine rejects."""
         message = line(str(error))
         if isinstance(error, QuerySyntaxError):
             place = f"line {error.line}, column {error.column}: " if error.line and "line " not in message else ""
             return Outcome("syntax", query, message=place + message)
+        if message.startswith(REJECTED):  # without a position, which would be that of another text
+            return Outcome("syntax", query, message=_plainly(message.removeprefix(REJECTED)))
         found = _PLACE.match(message)
         if not found:
             return Outcome("error", query, message=message)
-        said = _plainly(message[found.end() :])
-        if rewrite(self.stores, query, limit=limit).text == query:
-            return Outcome("syntax", query, message=f"line {found[1]}, column {found[2]}: {said}")
-        return Outcome("syntax", query, message=said)  # the position refers to the rewritten query
+        return Outcome(
+            "syntax", query, message=f"line {found[1]}, column {found[2]}: {_plainly(message[found.end() :])}"
+        )
 
 
 def _plainly(message: str) -> str:

@@ -119,7 +119,7 @@ def ingest(
         str, typer.Option("--licence", metavar="TEXT", help="Licence of the data (default: the recipe's).")
     ] = "",
     base: Annotated[
-        str, typer.Option("--base", metavar="IRI", help="Base of IRIs (default: http://example.org/NAME/).")
+        str, typer.Option("--base", metavar="URL", help="Base of IRIs (default: http://example.org/NAME/).")
     ] = "",
     symmetric: Annotated[
         list[str] | None,

@@ -56,6 +56,7 @@ def write(frame: pl.DataFrame, kind: str | None = None, output: Path | None = No
     if output is None:
         write_text(frame, kind, sys.stdout)
         return
+    check_output(output)
     with replacing(output) as aside:
         if kind == "parquet":
             content = io.BytesIO()  # polars reports a full disk in many ways
@@ -83,6 +84,7 @@ def check_output(output: Path | None) -> None:
 def write_bytes(chunks: Iterable[bytes], output: Path | None) -> None:
     """Write text in UTF-8 to a file, atomically, or to standard output; a terminal gets no control characters."""
     if output is not None:
+        check_output(output)
         with replacing(output) as temporary, temporary.open("wb") as file:
             file.writelines(chunks)
     elif sys.stdout.isatty():

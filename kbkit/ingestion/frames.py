@@ -64,7 +64,7 @@ def _prepared(given: Any, spec: FileSpec, constants: Mapping[str, str], what: st
 
     table = _polars(given, what)
     # A column of the name of a constant, such as `type`, is an attribute here.
-    table = table.rename({name: f"{name}_" for name in constants if name in table.columns})
+    table = table.rename(mapping={name: f"{name}_" for name in constants if name in table.columns})
     for name, others in spec.names.items():
         if name not in table.columns and name not in constants and (name in _KEYS or not constants):
             other = next((other for other in others if other in table.columns), None)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _STANDARD = "sparql"
 _MANY = 100
 """Brackets of a kind above which their nesting is checked, which loads the grammar."""
+REJECTED = "The engine rejected the rewritten query: "
 _POSITION = re.compile(r"^error at \d+:\d+: ")
 
 
@@ -139,7 +140,7 @@ def _started(
     def rejected(message: str) -> None:
         _check(stores, bound)
         if sent != bound:  # the position is that of another text
-            raise QueryError(f"The engine rejected the rewritten query: {_POSITION.sub('', message)}")
+            raise QueryError(REJECTED + _POSITION.sub("", message))
 
     return stores.triples.results(sent, formats, timeout, graphs, rejected)
 
