@@ -381,6 +381,12 @@ def test_traversals_reach_what_a_path_reaches(either: KnowledgeBase, program: st
     same(either, text, f"SELECT DISTINCT ?x {{ wd:Q515 {path} ?x }}", 2)
 
 
+def test_a_traversal_of_thousands_of_nodes(made: KnowledgeBase) -> None:
+    more = '; gas:traversalDirection "Reverse" ; gas:linkType wdt:P31, wdt:P279 .'
+    text = f"SELECT ?x {{ SERVICE gas:service {{ {GAS.format('BFS', 'wd:Q1')} {more} }} }}"
+    same(made, text, "SELECT DISTINCT ?x { wd:Q1 (^wdt:P31|^wdt:P279)* ?x }", 5000)
+
+
 def test_depths_and_predecessors_of_a_traversal(kb: KnowledgeBase) -> None:
     more = "; gas:linkType wdt:P69, wdt:P17 ; gas:out1 ?depth ; gas:out2 ?before"
     service = f"SERVICE gas:service {{ {GAS.format('SSSP', 'wd:Q42')} {more} LIMIT }}"
