@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +18,52 @@ from kbkit.kb import KnowledgeBase
 from kbkit.schema import Schema
 from kbkit.sparql.rewrite import rewrite
 from kbkit.stores import ntriples
+from tests.performance.wikidata_dump import Shape, make
 from tests.test_sparql_rewrite import label
 
 ENTITY = "http://www.wikidata.org/entity/"
+SHAPE = Shape(
+    statements=2,
+    properties={
+        "wikibase-item": ("P106", "P19", "P69", "P17"),
+        "time": ("P569", "P570"),
+        "globe-coordinate": ("P625",),
+        "quantity": ("P1082",),
+    },
+    kinds=(("wikibase-item", 0.5), ("time", 0.4), ("globe-coordinate", 0.07), ("quantity", 0.03)),
+    frequent=2,
+    languages=("en", "de", "nl", "fr"),
+    shuffled=True,
+    precisions=(11, 11, 9, 10),
+    qualified=0.05,
+    referenced=0.05,
+    classes=600,
+)
+"""People, places and classes with the properties that the queries below ask for."""
 
 
 @pytest.fixture(scope="module")
 def kb(wikidata_kb: Path) -> Iterator[KnowledgeBase]:
     with kbkit.open(wikidata_kb) as opened:
         yield opened
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KnowledgeBase]:
+    """A KB of 10,000 made-up entities."""
+    folder = tmp_path_factory.mktemp("made")
+    make(folder / "dump.json", 10_000, SHAPE)
+    options = {"language": "en,de,nl", "sitelinks": "no"}
+    stores = ("adjacency", "triples")
+    with kbkit.ingest("wikidata", folder / "dump.json", out=folder / "kb", options=options, stores=stores) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module", params=["kb", "made"])
+def either(request: pytest.FixtureRequest) -> KnowledgeBase:
+    """The sample, and the larger KB."""
+    found: KnowledgeBase = request.getfixturevalue(request.param)
+    return found
 
 
 def rows(kb: KnowledgeBase, text: str, **options: Any) -> list[tuple[Any, ...]]:
@@ -61,10 +99,22 @@ def twin_of_label(name: str, *codes: str) -> str:
         ("?x ?oLabel", "?x wdt:P31 wd:Q5 ; wdt:P106 ?o . FILTER(ISIRI(?o))", "o"),
     ],
 )
-def test_labels(kb: KnowledgeBase, codes: tuple[str, ...], columns: str, pattern: str, name: str) -> None:
+def test_labels(either: KnowledgeBase, codes: tuple[str, ...], columns: str, pattern: str, name: str) -> None:
     service = label('"' + ",".join(codes) + '"')
     twin = f"SELECT {columns} {{ {pattern} {twin_of_label(name, *codes)} }}"
-    same(kb, f"SELECT {columns} {{ {pattern} {service} }}", twin, 15)
+    same(either, f"SELECT {columns} {{ {pattern} {service} }}", twin, 15)
+
+
+def test_labels_of_groups(either: KnowledgeBase) -> None:
+    """They are looked up after grouping, in the same order."""
+    columns, end = "?c ?cLabel (COUNT(?x) AS ?n)", "GROUP BY ?c ?cLabel ORDER BY DESC(?n) ?cLabel ?c LIMIT 30"
+    service = label('"de,fr"')
+    same(
+        either,
+        f"SELECT {columns} {{ ?x wdt:P31 ?c . {service} }} {end}",
+        f"SELECT {columns} {{ ?x wdt:P31 ?c . {twin_of_label('c', 'de', 'fr')} }} {end}",
+        25,
+    )
 
 
 def test_many_languages_and_variables_cost_no_more_patterns(kb: KnowledgeBase) -> None:
@@ -147,6 +197,14 @@ def test_differences_of_times_are_days(kb: KnowledgeBase, expression: str) -> No
     assert rows(kb, f"SELECT (({expression}) / 365.2425 > 49 AS ?old) {{ {pattern} }}") == [(True,)]
 
 
+def test_differences_between_all_times(either: KnowledgeBase) -> None:
+    known = "?x wdt:P569 ?b ; wdt:P570 ?d FILTER(YEAR(?b) > 0 && YEAR(?d) > 0)"
+    found = rows(either, f"SELECT ?b ?d (?d - ?b AS ?days) {{ {known} }}")
+    assert len(found) > 10
+    for born, died, days in found:
+        assert days == (datetime.fromisoformat(died) - datetime.fromisoformat(born)).days
+
+
 def test_aggregates_of_times(kb: KnowledgeBase) -> None:
     known = "?x wdt:P31 wd:Q5 ; wdt:P569 ?b ; wdt:P570 ?d FILTER(ISLITERAL(?b) && ISLITERAL(?d))"
     text = f"SELECT (MAX(?d) - MIN(?d) AS ?days) (AVG(?d - ?b) AS ?mean) {{ {known} }}"
@@ -159,14 +217,14 @@ def test_aggregates_of_times(kb: KnowledgeBase) -> None:
     [
         'FILTER(?b > "1900-01-01"^^xsd:date)',
         'BIND("1900-01-01"^^xsd:date AS ?since) FILTER(?b > ?since)',
-        'BIND(IF(BOUND(?b), "1900-01-01"^^xsd:date, NOW()) AS ?since) FILTER(?b >= ?since)',
+        'BIND(IF(BOUND(?b), "1900-01-01"^^xsd:date, NOW()) AS ?since) FILTER(?b > ?since)',
         'VALUES ?since { "1900-01-01"^^xsd:date } FILTER(?since < ?b)',
         'FILTER(xsd:date(?b) > "1900-01-01T00:00:00Z"^^xsd:dateTime)',
     ],
 )
-def test_dates_are_compared_with_times(kb: KnowledgeBase, test: str) -> None:
+def test_dates_are_compared_with_times(either: KnowledgeBase, test: str) -> None:
     same(
-        kb,
+        either,
         f"SELECT ?x {{ ?x wdt:P31 wd:Q5 ; wdt:P569 ?b {test} }}",
         'SELECT ?x { ?x wdt:P31 wd:Q5 ; wdt:P569 ?b FILTER(?b > "1900-01-01T00:00:00Z"^^xsd:dateTime) }',
         5,
@@ -227,27 +285,27 @@ def test_kbs_built_before_keep_their_types_in_the_default_graph(kb: KnowledgeBas
 # -- aggregates -------------------------------------------------------------------------------------------------------
 
 
-def test_columns_computed_from_columns(kb: KnowledgeBase) -> None:
+def test_columns_computed_from_columns(either: KnowledgeBase) -> None:
     same(
-        kb,
+        either,
         "SELECT ?c (COUNT(?x) AS ?n) (100 / ?n AS ?p) (?p + 1 AS ?q) { ?x wdt:P31 ?c } GROUP BY ?c",
         "SELECT ?c ?n ?p (?p + 1 AS ?q) {"
         " { SELECT ?c (COUNT(?x) AS ?n) { ?x wdt:P31 ?c } GROUP BY ?c } BIND(100 / ?n AS ?p) }",
         20,
     )
     same(
-        kb,
+        either,
         "SELECT ?c (GROUP_CONCAT(?l) AS ?names) (IF(BOUND(?names), 1, 0) AS ?any) { ?c wdt:P279 ?d"
         " OPTIONAL { ?d rdfs:label ?l FILTER(LANG(?l) = 'en') } } GROUP BY ?c",
-        "SELECT ?c (GROUP_CONCAT(?l) AS ?names) (1 AS ?any) { ?c wdt:P279 ?d"
-        " OPTIONAL { ?d rdfs:label ?l FILTER(LANG(?l) = 'en') } } GROUP BY ?c",
+        "SELECT ?c ?names (IF(BOUND(?names), 1, 0) AS ?any) { { SELECT ?c (GROUP_CONCAT(?l) AS ?names) { ?c wdt:P279 ?d"
+        " OPTIONAL { ?d rdfs:label ?l FILTER(LANG(?l) = 'en') } } GROUP BY ?c } }",
         20,
     )
 
 
-def test_aggregates_in_assignments(kb: KnowledgeBase) -> None:
+def test_aggregates_in_assignments(either: KnowledgeBase) -> None:
     same(
-        kb,
+        either,
         "SELECT ?c ?share {"
         " { SELECT ?c (COUNT(?x) AS ?n) { ?x wdt:P31 ?c } GROUP BY ?c } BIND(?n / MAX(?n) AS ?share) }",
         "SELECT ?c ?share { { SELECT ?c (COUNT(?x) AS ?n) { ?x wdt:P31 ?c } GROUP BY ?c }"
@@ -258,16 +316,16 @@ def test_aggregates_in_assignments(kb: KnowledgeBase) -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern",
+    ("pattern", "more"),
     [
-        "BIND(YEAR(?born) AS ?year) ?x wdt:P569 ?born .",
-        "BIND(?a + 0 AS ?year) BIND(YEAR(?born) AS ?a) ?x wdt:P569 ?born .",
-        "BIND(YEAR(?born) AS ?year) . FILTER(ISIRI(?x)) OPTIONAL { ?x wdt:P19 ?p } { ?x wdt:P569 ?born . }",
+        ("BIND(YEAR(?born) AS ?year) ?x wdt:P569 ?born .", ""),
+        ("BIND(?a + 0 AS ?year) BIND(YEAR(?born) AS ?a) ?x wdt:P569 ?born .", ""),
+        ("BIND(YEAR(?born) AS ?year) . FILTER(ISIRI(?x)) MORE { ?x wdt:P569 ?born . }", "OPTIONAL { ?x wdt:P19 ?p }"),
     ],
 )
-def test_assignments_before_their_variables(kb: KnowledgeBase, pattern: str) -> None:
-    twin = "SELECT ?x ?year { ?x wdt:P31 wd:Q5 ; wdt:P569 ?born BIND(YEAR(?born) AS ?year) }"
-    same(kb, f"SELECT ?x ?year {{ ?x wdt:P31 wd:Q5 . {pattern} }}", twin, 40)
+def test_assignments_before_their_variables(either: KnowledgeBase, pattern: str, more: str) -> None:
+    twin = f"SELECT ?x ?year {{ ?x wdt:P31 wd:Q5 ; wdt:P569 ?born . {more} BIND(YEAR(?born) AS ?year) }}"
+    same(either, f"SELECT ?x ?year {{ ?x wdt:P31 wd:Q5 . {pattern.replace('MORE', more)} }}", twin, 40)
 
 
 # -- subgraphs, slices, traversals, searches --------------------------------------------------------------------------
@@ -282,30 +340,31 @@ def test_assignments_before_their_variables(kb: KnowledgeBase, pattern: str) -> 
         "<https://query.wikidata.org/bigdata/namespace/wdq/sparql>",
     ],
 )
-def test_subgraphs_are_this_kb(kb: KnowledgeBase, name: str) -> None:
+def test_subgraphs_are_this_kb(either: KnowledgeBase, name: str) -> None:
     same(
-        kb,
+        either,
         f"SELECT ?x {{ SERVICE {name} {{ ?x wdt:P31 wd:Q5 }} ?x wdt:P19 ?y }}",
         "SELECT ?x { ?x wdt:P31 wd:Q5 ; wdt:P19 ?y }",
         10,
     )
 
 
-def test_slices_and_samples(kb: KnowledgeBase) -> None:
+def test_slices_and_samples(either: KnowledgeBase) -> None:
+    everything = rows(either, "SELECT ?x ?c { ?x wdt:P31 ?c }")
+    size = len(everything) // 3
     slices = [
-        kb.sparql(
-            "SELECT ?x ?c { SERVICE bd:slice { ?x wdt:P31 ?c . bd:serviceParam bd:slice.offset OFFSET ;"
-            " bd:slice.limit 50 . } }".replace("OFFSET", str(offset))
+        either.sparql(
+            "SELECT ?x ?c { SERVICE bd:slice { ?x wdt:P31 ?c . bd:serviceParam"
+            f" bd:slice.offset {offset} ; bd:slice.limit {size} . }} }}"
         )
-        for offset in range(0, 200, 50)
+        for offset in range(0, len(everything), size)
     ]
-    together = pl.concat(slices)
-    assert [part.height for part in slices[:2]] == [50, 50]
-    assert sorted(together.rows()) == sorted(rows(kb, "SELECT ?x ?c { ?x wdt:P31 ?c }"))
+    assert [part.height for part in slices[:3]] == [size] * 3
+    assert sorted(pl.concat(slices).rows()) == sorted(everything)
     sample = 'SERVICE bd:sample { ?x wdt:P31 ?c . bd:serviceParam bd:sample.limit 7 ; bd:sample.sampleType "RANDOM" }'
-    drawn = kb.sparql(f"SELECT ?x ?c {{ {sample} }}")
+    drawn = either.sparql(f"SELECT ?x ?c {{ {sample} }}")
     assert drawn.height == 7
-    assert set(drawn.rows()) <= set(together.rows())
+    assert set(drawn.rows()) <= set(everything)
 
 
 GAS = 'gas:program gas:gasClass "com.bigdata.rdf.graph.analytics.{0}" ; gas:in {1} ; gas:out ?x'
@@ -316,10 +375,16 @@ GAS = 'gas:program gas:gasClass "com.bigdata.rdf.graph.analytics.{0}" ; gas:in {
     ("direction", "path"),
     [("Forward", "wdt:P279*"), ("Reverse", "(^wdt:P279)*"), ("Undirected", "(wdt:P279|^wdt:P279)*")],
 )
-def test_traversals_reach_what_a_path_reaches(kb: KnowledgeBase, program: str, direction: str, path: str) -> None:
+def test_traversals_reach_what_a_path_reaches(either: KnowledgeBase, program: str, direction: str, path: str) -> None:
     more = f'; gas:traversalDirection "{direction}" ; gas:linkType wdt:P279 .'
     text = f"SELECT ?x {{ SERVICE gas:service {{ {GAS.format(program, 'wd:Q515')} {more} }} }}"
-    same(kb, text, f"SELECT DISTINCT ?x {{ wd:Q515 {path} ?x }}", 2)
+    same(either, text, f"SELECT DISTINCT ?x {{ wd:Q515 {path} ?x }}", 2)
+
+
+def test_a_traversal_of_thousands_of_nodes(made: KnowledgeBase) -> None:
+    more = '; gas:traversalDirection "Reverse" ; gas:linkType wdt:P31, wdt:P279 .'
+    text = f"SELECT ?x {{ SERVICE gas:service {{ {GAS.format('BFS', 'wd:Q1')} {more} }} }}"
+    same(made, text, "SELECT DISTINCT ?x { wd:Q1 (^wdt:P31|^wdt:P279)* ?x }", 5000)
 
 
 def test_depths_and_predecessors_of_a_traversal(kb: KnowledgeBase) -> None:
@@ -367,10 +432,10 @@ def test_entity_search(kb: KnowledgeBase) -> None:
         ("haswbstatement:P31=Q5 -haswbstatement:P19", "?x wdt:P31 wd:Q5 FILTER NOT EXISTS { ?x wdt:P19 ?y }"),
     ],
 )
-def test_searches_for_statements(kb: KnowledgeBase, search: str, twin: str) -> None:
+def test_searches_for_statements(either: KnowledgeBase, search: str, twin: str) -> None:
     generator = f'mwapi:generator "search" ; mwapi:gsrsearch "{search}" ; mwapi:gsrlimit "max"'
     output = "?x wikibase:apiOutputItem mwapi:title"
-    same(kb, f"SELECT ?x {{ {mwapi('Generator', generator, output)} }}", f"SELECT DISTINCT ?x {{ {twin} }}", 1)
+    same(either, f"SELECT ?x {{ {mwapi('Generator', generator, output)} }}", f"SELECT DISTINCT ?x {{ {twin} }}", 1)
 
 
 def test_words_and_statements(kb: KnowledgeBase) -> None:
@@ -381,6 +446,29 @@ def test_words_and_statements(kb: KnowledgeBase) -> None:
     assert people < hits
     humans = {x.removeprefix(ENTITY) for (x,) in rows(kb, "SELECT ?x { ?x wdt:P31 wd:Q5 }")}
     assert people == hits & humans
+
+
+CENTER = '"Point(10 50)"^^geo:wktLiteral'
+CORNERS = '"Point(-20 30)"^^geo:wktLiteral', '"Point(40 60)"^^geo:wktLiteral'
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "test"),
+    [
+        ("around", f"wikibase:center {CENTER} ; wikibase:radius 2000", f"geof:distance(?at, {CENTER}) <= 2000"),
+        (
+            "box",
+            f"wikibase:cornerSouthWest {CORNERS[0]} ; wikibase:cornerNorthEast {CORNERS[1]}",
+            "geof:longitude(?at) >= -20 && geof:longitude(?at) <= 40"
+            " && geof:latitude(?at) >= 30 && geof:latitude(?at) <= 60",
+        ),
+    ],
+)
+def test_places(either: KnowledgeBase, name: str, parameters: str, test: str) -> None:
+    """The services, for the same rows as their definition."""
+    service = f"SERVICE wikibase:{name} {{ ?x wdt:P625 ?at . bd:serviceParam {parameters} }}"
+    twin = "PREFIX geo: <http://www.opengis.net/ont/geosparql#> PREFIX geof: <http://www.opengis.net/def/function/geosparql/>"
+    same(either, f"SELECT ?x ?at {{ {service} }}", f"{twin} SELECT ?x ?at {{ ?x wdt:P625 ?at FILTER({test}) }}", 5)
 
 
 # -- places, terms ----------------------------------------------------------------------------------------------------

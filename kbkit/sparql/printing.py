@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 
 from lark import Token, Tree
 
@@ -72,7 +73,7 @@ class _Printer:
             self.due = None
             return
         in_group = parent is not None and parent.data == "group_graph_pattern"
-        several_rows = tree.data == "data_row" and parent is not None and len(children(parent, "data_row")) > 1
+        several_rows = tree.data == "data_row" and parent is not None and _has_rows(parent)
         if tree.data in _OWN_LINE or in_group:
             self.due = self.indent
         elif several_rows:
@@ -85,7 +86,7 @@ class _Printer:
         if word == "}":
             self.round.pop()
             self.indent -= block
-            rows = rule == "inline_data_full" and parent is not None and len(children(parent, "data_row")) > 1
+            rows = rule == "inline_data_full" and parent is not None and _has_rows(parent)
             if (block and self.last != "{") or rows:
                 self.due = self.indent
         if word in (".", ";"):
@@ -119,6 +120,12 @@ class _Printer:
     def _out(self, text: str) -> None:
         self.parts.append(text)
         self.column = len(text) - text.rfind("\n") - 1 if "\n" in text else self.column + len(text)
+
+
+def _has_rows(block: ParseTree) -> bool:
+    """Return whether ``VALUES`` has several rows; it is asked for each, so it stops at the second."""
+    rows = (part for part in block.children if isinstance(part, Tree) and part.data == "data_row")
+    return next(islice(rows, 1, None), None) is not None
 
 
 def _is_short(group: ParseTree, parent: ParseTree) -> bool:

@@ -21,7 +21,7 @@ import signal
 import sys
 import threading
 import urllib.parse
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any
 
 import pyoxigraph as ox
@@ -36,6 +36,7 @@ _XSD = "http://www.w3.org/2001/XMLSchema#"
 _DOUBLE = ox.NamedNode(_XSD + "double")
 _WKT = ox.NamedNode("http://www.opengis.net/ont/geosparql#wktLiteral")
 _LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+_DEFAULT_GRAPH = ox.DefaultGraph()
 _SINGLE = (_LABEL, "http://schema.org/description")
 """Properties with at most one value in a language."""
 _CACHED = 1 << 16
@@ -266,17 +267,21 @@ def in_language(store: ox.Store) -> Callable[..., Term | None]:
 
     @functools.lru_cache(maxsize=_CACHED)
     def best(subject: str, verb: str, languages: str, graph: str | None) -> ox.Literal | None:
-        ranks = _ranks(languages)
+        ranks, single = _ranks(languages), verb in _SINGLE
         values: list[str] = []
         language, rank = "", len(ranks)
-        for literal in _literals(store, subject, verb, graph):
-            found = ranks.get(literal.language or "", len(ranks))
-            if found < rank:
-                values, language, rank = [], literal.language or "", found
-            if found == rank < len(ranks):
-                values.append(literal.value)
-                if not rank and verb in _SINGLE:
-                    break
+        where = _DEFAULT_GRAPH if graph is None else ox.NamedNode(graph)
+        for quad in store.quads_for_pattern(ox.NamedNode(subject), ox.NamedNode(verb), None, where):
+            literal = quad.object
+            if not isinstance(literal, ox.Literal):
+                continue
+            found = ranks.get(code := literal.language or "")
+            if found is None or found > rank:
+                continue
+            if not found and single:  # each further value would be read from the disk
+                return literal if code else ox.Literal(literal.value)
+            values = [literal.value] if found < rank else [*values, literal.value]
+            language, rank = code, found
         if values:
             return ox.Literal(", ".join(sorted(values)), language=language)
         return ox.Literal(subject.removeprefix(_ENTITY)) if verb == _LABEL else None
@@ -294,13 +299,6 @@ def in_language(store: ox.Store) -> Callable[..., Term | None]:
 @functools.lru_cache(maxsize=64)
 def _ranks(languages: str) -> Mapping[str, int]:
     return {code: rank for rank, code in reversed([*enumerate(languages.split(","))])}
-
-
-def _literals(store: ox.Store, subject: str, verb: str, graph: str | None) -> Iterator[ox.Literal]:
-    where = ox.DefaultGraph() if graph is None else ox.NamedNode(graph)
-    for quad in store.quads_for_pattern(ox.NamedNode(subject), ox.NamedNode(verb), None, where):
-        if isinstance(quad.object, ox.Literal):
-            yield quad.object
 
 
 # -- the table of functions -------------------------------------------------------------------------------------------

@@ -13,9 +13,9 @@ import json
 import random
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 LANGUAGES = ("en", "de", "fr", "es", "nl", "it", "pl", "ru", "ja", "pt", "sv", "zh")
 KINDS = (  # datatype and share, about as on Wikidata
@@ -27,36 +27,60 @@ PROPERTIES = {kind: [f"P{number}" for number in range(10 + 90 * place, 90 + 90 *
 ENTITY = "http://www.wikidata.org/entity/"
 
 
-def entities(count: int, statements: float, seed: int = 1) -> Iterator[dict[str, Any]]:
-    """``count`` items, and the properties they use, with that many statements each on average."""
+class Shape(NamedTuple):
+    """What the entities of a dump have."""
+
+    statements: float
+    """Statements of an item, on average."""
+    properties: Mapping[str, Sequence[str]] = PROPERTIES
+    """By datatype, the most frequent first."""
+    kinds: Sequence[tuple[str, float]] = KINDS
+    frequent: int = 10
+    """How many of a datatype's properties have most of its statements."""
+    languages: Sequence[str] = LANGUAGES
+    shuffled: bool = False
+    """Whether labels are in any of the languages, rather than in the first ones."""
+    precisions: Sequence[int] = (11,)
+    """Of times: 9 is a year, 10 a month, 11 a day."""
+    qualified: float = 0.25
+    referenced: float = 0.6
+    """Fractions of statements with qualifiers, and with references."""
+    classes: int = 0
+    """Items with a superclass, the first ones (0: a hundredth)."""
+
+
+def entities(count: int, shape: Shape, seed: int = 1) -> Iterator[dict[str, Any]]:
+    """``count`` items, and the properties they use."""
     drawn = random.Random(seed)
-    for kind, names in PROPERTIES.items():
+    for kind, names in shape.properties.items():
         for name in names:
             yield {
-                "type": "property", "datatype": kind, "id": name, "labels": _terms(drawn, name, 6),
-                "descriptions": _terms(drawn, "about " + name, 4), "aliases": [], "claims": [], "lastrevid": 7,
+                "type": "property", "datatype": kind, "id": name, "labels": _terms(drawn, name, 6, shape),
+                "descriptions": _terms(drawn, "about " + name, 4, shape), "aliases": [], "claims": [], "lastrevid": 7,
             }  # fmt: skip
     for number in range(1, count + 1):
-        yield _item(drawn, number, count, statements)
+        yield _item(drawn, number, count, shape)
 
 
-def _item(drawn: random.Random, number: int, count: int, statements: float) -> dict[str, Any]:
+def _item(drawn: random.Random, number: int, count: int, shape: Shape) -> dict[str, Any]:
     name = f"Q{number}"
     claims: dict[str, list[dict[str, Any]]] = {
-        "P31": [_statement(drawn, name, "P31", "wikibase-item", f"Q{_class(drawn, count)}", count)]
+        "P31": [_statement(drawn, name, "P31", "wikibase-item", f"Q{_class(drawn, count)}", count, shape)]
     }
-    if number <= max(count // 100, 20):  # classes, each below an earlier one
-        claims["P279"] = [_statement(drawn, name, "P279", "wikibase-item", f"Q{drawn.randint(1, number)}", count)]
-    for _ in range(round(drawn.expovariate(1 / max(statements - 1, 0.1)))):
-        kind = drawn.choices([kind for kind, _ in KINDS], [share for _, share in KINDS])[0]
-        prop = PROPERTIES[kind][min(int(drawn.expovariate(0.1)), len(PROPERTIES[kind]) - 1)]
-        claims.setdefault(prop, []).append(_statement(drawn, name, prop, kind, None, count))
+    if number <= (shape.classes or max(count // 100, 20)):  # classes, each below an earlier one
+        above = f"Q{drawn.randint(1, number)}"
+        claims["P279"] = [_statement(drawn, name, "P279", "wikibase-item", above, count, shape)]
+    for _ in range(round(drawn.expovariate(1 / max(shape.statements - 1, 0.1)))):
+        kind = drawn.choices([kind for kind, _ in shape.kinds], [share for _, share in shape.kinds])[0]
+        names = shape.properties[kind]
+        prop = names[min(int(drawn.expovariate(1 / shape.frequent)), len(names) - 1)]
+        claims.setdefault(prop, []).append(_statement(drawn, name, prop, kind, None, count, shape))
     return {
-        "type": "item", "id": name, "labels": _terms(drawn, f"name of {number}", 8),
-        "descriptions": _terms(drawn, f"what {number} is", 5),
+        "type": "item", "id": name, "labels": _terms(drawn, f"name of {number}", 8, shape),
+        "descriptions": _terms(drawn, f"what {number} is", 5, shape),
         "aliases": {"en": [{"language": "en", "value": f"other name of {number}"}]}, "claims": claims,
         "sitelinks": {f"{code}wiki": {"site": f"{code}wiki", "title": f"Page {number}", "badges": []}
-                      for code in LANGUAGES[: drawn.choice((0, 1, 3, 8))]},
+                      for code in shape.languages[: drawn.choice((0, 1, 3, 8))]},
         "pageid": number + 100, "ns": 0, "title": name, "lastrevid": 1_000_000 + number,
         "modified": "2024-05-01T10:00:00Z",
     }  # fmt: skip
@@ -67,32 +91,32 @@ def _class(drawn: random.Random, count: int) -> int:
     return min(int(drawn.paretovariate(0.8)), max(count // 100, 20))
 
 
-def _terms(drawn: random.Random, text: str, count: int) -> dict[str, dict[str, str]]:
-    return {
-        code: {"language": code, "value": f"{text} {code}"} for code in LANGUAGES[: drawn.randint(1, 2 * count - 1)]
-    }
+def _terms(drawn: random.Random, text: str, count: int, shape: Shape) -> dict[str, dict[str, str]]:
+    number = min(drawn.randint(1, 2 * count - 1), len(shape.languages))
+    codes = drawn.sample(shape.languages, number) if shape.shuffled else shape.languages[:number]
+    return {code: {"language": code, "value": f"{text} {code}"} for code in codes}
 
 
 def _statement(
-    drawn: random.Random, subject: str, prop: str, kind: str, value: str | None, count: int
+    drawn: random.Random, subject: str, prop: str, kind: str, value: str | None, count: int, shape: Shape
 ) -> dict[str, Any]:
     code = f"{drawn.getrandbits(128):032X}"
     made: dict[str, Any] = {
-        "mainsnak": _snak(drawn, prop, kind, value, count), "type": "statement",
+        "mainsnak": _snak(drawn, prop, kind, value, count, shape), "type": "statement",
         "id": f"{subject}${code[:8]}-{code[8:12]}-{code[12:16]}-{code[16:20]}-{code[20:]}", "rank": "normal",
     }  # fmt: skip
-    if drawn.random() < 0.25:
-        made["qualifiers"] = {"P300": [_snak(drawn, "P300", "time", None, count)]}
+    if drawn.random() < shape.qualified:
+        made["qualifiers"] = {"P300": [_snak(drawn, "P300", "time", None, count, shape)]}
         made["qualifiers-order"] = ["P300"]
-    if drawn.random() < 0.6:
-        snaks = {"P11": [_snak(drawn, "P11", "wikibase-item", f"Q{drawn.randint(1, 50)}", count)],
-                 "P210": [_snak(drawn, "P210", "time", None, count)]}  # fmt: skip
+    if drawn.random() < shape.referenced:
+        snaks = {"P11": [_snak(drawn, "P11", "wikibase-item", f"Q{drawn.randint(1, 50)}", count, shape)],
+                 "P210": [_snak(drawn, "P210", "time", None, count, shape)]}  # fmt: skip
         code = hashlib.sha1(json.dumps(snaks).encode()).hexdigest()
         made["references"] = [{"hash": code, "snaks": snaks, "snaks-order": ["P11", "P210"]}]
     return made
 
 
-def _snak(drawn: random.Random, prop: str, kind: str, value: str | None, count: int) -> dict[str, Any]:
+def _snak(drawn: random.Random, prop: str, kind: str, value: str | None, count: int, shape: Shape) -> dict[str, Any]:
     number = drawn.randint(1, count)
     form: tuple[str, Any] = ("string", f"text {number}")
     if kind == "wikibase-item":
@@ -100,7 +124,8 @@ def _snak(drawn: random.Random, prop: str, kind: str, value: str | None, count: 
         form = ("wikibase-entityid", {"entity-type": "item", "numeric-id": int(name[1:]), "id": name})
     elif kind == "time":
         day = f"+{drawn.randint(1800, 2024)}-{drawn.randint(1, 12):02d}-{drawn.randint(1, 28):02d}T00:00:00Z"
-        form = ("time", {"time": day, "timezone": 0, "before": 0, "after": 0, "precision": 11,
+        form = ("time", {"time": day, "timezone": 0, "before": 0, "after": 0,
+                         "precision": shape.precisions[number % len(shape.precisions)],
                          "calendarmodel": ENTITY + "Q1985727"})  # fmt: skip
     elif kind == "quantity":
         form = ("quantity", {"amount": f"+{number}", "unit": drawn.choice(("1", ENTITY + "Q11573"))})
@@ -116,11 +141,11 @@ def _snak(drawn: random.Random, prop: str, kind: str, value: str | None, count: 
             "datavalue": {"value": form[1], "type": form[0]}}  # fmt: skip
 
 
-def make(path: Path, count: int, statements: float) -> None:
+def make(path: Path, count: int, shape: Shape) -> None:
     """Write the dump, packed as its name says."""
     with gzip.open(path, "wt", 5) if path.suffix == ".gz" else path.open("w") as file:
         file.write("[\n")
-        for place, entity in enumerate(entities(count, statements)):
+        for place, entity in enumerate(entities(count, shape)):
             file.write((",\n" if place else "") + json.dumps(entity, separators=(",", ":")))
         file.write("\n]\n")
 
@@ -152,7 +177,7 @@ def main() -> None:
         parser.add_argument(f"--{name}", default="")
     given = vars(parser.parse_args())
     if given["action"] == "make":
-        make(given["path"], given["entities"], given["statements"])
+        make(given["path"], given["entities"], Shape(given["statements"]))
     else:
         measure(given["path"], {k: v for k, v in given.items() if isinstance(v, str) and k != "action"})
 
