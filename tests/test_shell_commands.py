@@ -94,10 +94,25 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # -- all of them ------------------------------------------------------------------------------------------------------
 
 EVERY = [
-    *("info", "schema", "show", "back", "path", "around", "queries", "templates", "sets", "why", "explain", "search"),
+    *(
+        "info",
+        "schema",
+        "tables",
+        "show",
+        "back",
+        "path",
+        "around",
+        "queries",
+        "templates",
+        "sets",
+        "why",
+        "explain",
+        "search",
+    ),
     *(
         "save",
         "output",
+        "once",
         "open",
         "read",
         "edit",
@@ -207,8 +222,12 @@ BAD_INPUT = {
     ".open nope.kb": "nope.kb",
     ".read nope.sql": "nope.sql",
     ".read .": "directory",
-    ".mode csv": ".format csv",
     ".mode foo": "sparql",
+    ".mode parquet": "sparql",
+    ".once": "not 0",
+    ".once |": ".output |less",
+    ".once x.foo": "turtle",
+    ".once no/x.csv": "no",
     ".mode sql now": "'sql'",
     ".format html": "markdown",
     ".format parquet": "markdown",
@@ -463,6 +482,63 @@ def test_output_in_other_forms(shell: Session, folder: Path, wording: Wording) -
     wording(shell.refused(".show Paris"), "shell")
     shell.run(f".output\n.format csv\n.output plain\n{ROWS}\n.output")
     assert (folder / "plain").read_text(encoding="utf-8") == CSV
+
+
+def test_once_redirects_the_next_result(shell: Session, folder: Path) -> None:
+    (folder / "one.csv").write_text("old", encoding="utf-8")
+    assert shell.run(".once one.csv") == (0, "", "")
+    assert shell.refused("SELECT foo FROM country;").startswith("Binder Error")
+    assert shell.said("CREATE TEMP TABLE t AS SELECT 1 AS a;") == ""  # no result
+    assert shell.printed(ROWS + ROWS) == TABLE
+    assert (folder / "one.csv").read_text(encoding="utf-8") == CSV
+    shell.run(f".output all.csv\n{ROWS}\n.once one.csv\nSELECT 1 AS a;\n{ROWS}")
+    assert (folder / "one.csv").read_text(encoding="utf-8") == "a\n1\n"
+    assert (folder / "all.csv").read_text(encoding="utf-8") == CSV * 2
+    shell.run(".once one.md\n.output")  # back to the screen, for all results
+    assert shell.printed(ROWS) == TABLE
+
+
+def test_results_go_to_commands(shell: Session, folder: Path) -> None:
+    shell.run(".mode csv")
+    assert shell.run(f".once |cat > 'a b.txt'\n{ROWS}") == (0, "", "")
+    assert (folder / "a b.txt").read_text(encoding="utf-8") == CSV
+    assert shell.said(".output |cat >> all.txt") == "results go to |cat >> all.txt; .output resets this"
+    assert shell.run(ROWS + ROWS) == (0, "", "")
+    assert (folder / "all.txt").read_text(encoding="utf-8") == CSV * 2
+    shell.run(".once |exit 3")
+    assert shell.said(ROWS) == "exit 3: exit code 3"
+    shell.run(".once |true")  # reads nothing
+    assert shell.run("FROM range(200000);") == (0, "", "")
+    shell.executor.system = None  # as in notebooks
+    for command in (".once |cat", ".output | cat"):
+        assert "only in the shell" in shell.refused(command)
+
+
+def test_published_formats_of_sparql(shell: Session, folder: Path, wording: Wording) -> None:
+    select, construct = "SELECT ?n { country:NPL rdfs:label ?n };", "CONSTRUCT WHERE { country:NPL rel:borders ?c };"
+    assert shell.said(".format srj") == "format sparql-json"
+    [row] = json.loads(shell.printed(select))["results"]["bindings"]
+    assert row["n"]["value"] == "Nepal"
+    assert shell.executor.last is None
+    wording(shell.refused(construct), "shell")
+    wording(shell.refused("SELECT 1 AS a;"), "shell")
+    assert shell.printed(".schema").startswith("types\n")
+    assert shell.said(".mode ntriples") == "format ntriples"
+    triples = shell.printed(construct)
+    assert triples.count(" .\n") == triples.count("\n") == 2
+    shell.run(f".format auto\n.once x.nt\n{construct}")
+    assert (folder / "x.nt").read_text(encoding="utf-8") == triples
+    shell.run(f".format turtle\n.once x.csv\n{select}")  # the suffix decides
+    assert (folder / "x.csv").read_text(encoding="utf-8") == "n\nNepal\n"
+
+
+def test_tables_lists_names_of_sql(shell: Session) -> None:
+    shell.run(".format csv")
+    listed = shell.printed(".tables")
+    assert 'country,"type, ' in listed
+    assert "edges,table" in listed
+    assert shell.printed(".tables COUNT").split("\n")[0::2] == ["table,holds", ""]
+    assert shell.printed("\\dt") == listed
 
 
 def test_output_reports_invalid_targets(shell: Session, folder: Path, wording: Wording) -> None:
@@ -786,7 +862,7 @@ def test_set_defines_parameters_and_slots(shell: Session) -> None:
 @pytest.mark.core
 def test_commands_of_other_shells(shell: Session) -> None:
     schema = shell.printed(".schema")
-    for same in (r"\d", r"\dt", ".tables"):
+    for same in (r"\d", r"\d+"):
         assert shell.printed(same) == schema
     assert shell.printed(r"\d city") == shell.printed(r'\d "city"') == shell.printed(".schema city")
     assert shell.printed("help") == shell.printed("help;") == shell.printed(r"\?") == shell.printed(".help")

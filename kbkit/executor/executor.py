@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from kbkit.assets.parameters import convert
+from kbkit.display import render
 from kbkit.errors import Command, KbError, QueryError, QuerySyntaxError
 from kbkit.executor import languages
 from kbkit.executor.lexers import masked, parameters
 from kbkit.executor.vocabulary import LAST, Columns
 from kbkit.kb import KnowledgeBase
+from kbkit.stores import sparql_formats
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,11 +31,19 @@ _LAST_IN_SQL = re.compile(r"(?<![\w.\"'])_(?![\w\"'])")
 _NO_RESULT = "There is no last result"
 
 
+@dataclass(frozen=True)
+class Pipe:
+    """A command of the operating system that reads results on its standard input."""
+
+    command: str
+
+
 @dataclass
 class Settings:
     """Settings of a prompt, which dot-commands change.
 
     ``format`` None is a table on the screen, and in a file the format of its suffix; ``width`` None is the terminal's.
+    Results go to ``output``, and the next one to ``once`` if this is set.
     ``rows`` None is 100 on a terminal and all in a pipe.
     ``pager`` is ``auto`` (for output longer than the screen), ``on`` or ``off``. ``timeout`` is in seconds, None for no
     limit. ``search`` holds options of :meth:`KnowledgeBase.search` for plain words.
@@ -41,7 +51,8 @@ class Settings:
 
     mode: str = languages.AUTO
     format: str | None = None
-    output: Path | None = None
+    output: Path | Pipe | None = None
+    once: Path | Pipe | None = None
     width: int | None = None
     pager: str = "auto"
     timing: bool = False
@@ -49,13 +60,34 @@ class Settings:
     timeout: float | None = 60.0
     search: dict[str, Any] = field(default_factory=lambda: {"k": 10})
 
+    @property
+    def target(self) -> Path | Pipe | None:
+        """Where the next result goes; None is the screen."""
+        return self.once or self.output
+
+    @property
+    def file(self) -> Path | None:
+        """The file that the next result goes to, if any."""
+        return self.target if isinstance(self.target, Path) else None
+
+    def kind(self, path: Path | None = None) -> str:
+        """Return the format of results in a file, or on the screen: that of the suffix, else the one that is set."""
+        if path is None:
+            return self.format or "table"
+        if path.suffix in sparql_formats.SUFFIXES:
+            return sparql_formats.SUFFIXES[path.suffix].name
+        if path.suffix in render.ENDINGS or self.format not in sparql_formats.NAMES:
+            return render.ENDINGS.get(path.suffix) or render.kind_of(self.format, path, sparql_formats.NAMES)
+        return self.format
+
 
 @dataclass(frozen=True)
 class Outcome:
     """The result of a statement.
 
     ``value`` is a polars frame, an :class:`AnswerSet`, a :class:`Page`, text, a :class:`Printout`, a tuple of (title,
-    value), or None. ``frame`` holds its rows, if it has any, and ``preview`` the columns that a person sees of them.
+    value), bytes (a SPARQL result in a published format), or None. ``frame`` holds its rows, if it has any, and
+    ``preview`` the columns that a person sees of them.
     ``note`` is a remark. ``script`` holds statements to run next, from the file ``source``; ``edit`` is text for the
     user to edit at the next prompt.
     """
@@ -187,8 +219,16 @@ class Executor:
                 frame = self.sql(self.ran, values)
                 return self.keep(Last("sql", text, frame)) if frame.width else Outcome("sql")
             if language == "sparql":
-                from kbkit.questions.sparql import sparql  # imports the engines, which would delay the first prompt
+                from kbkit.questions.sparql import (
+                    results,
+                    sparql,
+                )  # imports the engines, which would delay the first prompt
 
+                kind = self.settings.kind(self.settings.file)
+                if kind in sparql_formats.NAMES:
+                    formats, limit = sparql_formats.only(kind), self.settings.timeout
+                    with results(self.kb.stores, self.ran, formats, limit, params=values) as found:
+                        return Outcome("sparql", found.read())
                 frame = sparql(self.kb.stores, self.ran, self.settings.timeout, params=values)
                 return self.keep(Last("sparql", text, frame))
         except QueryError as error:

@@ -15,11 +15,18 @@ from kbkit.directory import systems
 from kbkit.display import render
 from kbkit.display.pager import paged
 from kbkit.display.waiting import Waiting
-from kbkit.errors import KbError
-from kbkit.executor.executor import Outcome, Printout, Settings
+from kbkit.errors import KbError, Option
+from kbkit.executor import languages
+from kbkit.executor.executor import Outcome, Pipe, Printout, Settings
+from kbkit.shell.terminal import run_command
+from kbkit.stores import sparql_formats
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+FILE_WIDTH = 100
+"""Width of tables that go to a file or a command."""
 
 
 class _Screen(io.StringIO):
@@ -44,10 +51,14 @@ class Display:
     def show(self, outcome: Outcome) -> None:
         """Show the result of a statement, its remark and its time."""
         if outcome.value is not None:
-            if self.settings.output is not None:
-                self._append(outcome)
+            target, once = self.settings.target, self.settings.once is not None
+            if isinstance(target, Pipe):
+                self._pipe(outcome, target)
+            elif target is not None:
+                self._append(outcome, target, once)
             else:
                 self._put(self._text(outcome))
+            self.settings.once = None
         if outcome.note:
             self.remark(outcome.note)
         if self.settings.timing and not outcome.script:
@@ -87,12 +98,16 @@ class Display:
 
     def _text(self, outcome: Outcome) -> str:
         screen = _Screen(sys.stdout.isatty())
-        kind = self.settings.format or "table"
+        kind = self.settings.kind()
         self._write(outcome, kind, screen, self.width)
         return screen.getvalue()
 
     def _write(self, outcome: Outcome, kind: str, stream: IO[str], width: int) -> None:
         """Write rows in the format ``kind``, other values as text."""
+        if kind in sparql_formats.NAMES and not isinstance(outcome.value, bytes):
+            if outcome.language != languages.COMMAND:
+                raise KbError(f"Format {kind} is for results of SPARQL", "Use ", Option("format", "auto"))
+            kind = "table"
         if outcome.frame is not None:
             self._rows(
                 outcome.frame if outcome.preview is None else outcome.preview, outcome.frame, kind, stream, width
@@ -114,6 +129,9 @@ class Display:
             render.write_json(value.data, stream)
         elif isinstance(value, Page):
             print_lines(value.lines(width, numbered=True), stream)
+        elif isinstance(value, bytes):
+            text = value.decode("utf-8").replace("\r\n", "\n")
+            stream.write(f"{render.clean(text) if stream.isatty() else text}{chr(10) * (not text.endswith(chr(10)))}")
         elif isinstance(value, str):
             stream.write(render.clean(value) + "\n")
         else:
@@ -126,20 +144,26 @@ class Display:
         else:
             render.write_text(frame, kind, stream)
 
-    def _append(self, outcome: Outcome) -> None:
-        """Append to the output file; a Parquet file holds only the last result."""
-        path = self.settings.output
-        assert path is not None
-        kind = render.ENDINGS.get(path.suffix) or render.kind_of(self.settings.format, path)
+    def _pipe(self, outcome: Outcome, pipe: Pipe) -> None:
+        """Run a command that reads the result; each result has its own run."""
+        text = io.StringIO()
+        self._write(outcome, self.settings.kind(), text, self.settings.width or FILE_WIDTH)
+        if code := run_command(pipe.command, text.getvalue()):
+            self.remark(f"{pipe.command}: exit code {code}")
+
+    def _append(self, outcome: Outcome, path: Path, once: bool) -> None:
+        """Append to the output file; the file of a single result and a Parquet file hold only the last one."""
+        kind = self.settings.kind(path)
         try:
             if kind == "parquet":
                 if outcome.frame is None:
                     raise KbError(f"Only rows can be written to {path}", "Enter .output to show results on the screen")
                 outcome.frame.write_parquet(path)
                 return
-            with path.open("a" if path == self._started else "w", encoding="utf-8", newline="") as stream:
-                self._started = path
-                self._write(outcome, kind, stream, self.settings.width or 100)
+            appends = path == self._started and not once
+            with path.open("a" if appends else "w", encoding="utf-8", newline="") as stream:
+                self._started = self._started if once else path
+                self._write(outcome, kind, stream, self.settings.width or FILE_WIDTH)
         except OSError as error:
             raise KbError(f"Cannot write {path}: {error.strerror or error}") from None
 

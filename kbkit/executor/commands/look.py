@@ -1,4 +1,4 @@
-"""Dot-commands that explore the KB: info, schema, show, back, path, around, queries, templates, sets."""
+"""Dot-commands that explore the KB: info, schema, tables, show, back, path, around, queries, templates, sets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kbkit.errors import KbError, UnknownNameError
 from kbkit.executor.commands.registry import command, parse_pairs, split_words
 from kbkit.executor.executor import Executor, Last, Outcome, Printout
 from kbkit.executor.languages import COMMAND
-from kbkit.executor.vocabulary import Argument
+from kbkit.executor.vocabulary import Argument, Vocabulary
 from kbkit.graph.pages import print_text
 from kbkit.stores.nodes import typed
 
@@ -48,6 +48,17 @@ def schema(executor: Executor, argument: str) -> Outcome:
         is_own = is_own | (pl.col("head_type") == owner.name) | (pl.col("tail_type") == owner.name)
     joined = kb.relations().filter(is_own).select("relation", "head_type", "tail_type", "edges", "sql_name", "label")
     return Outcome(COMMAND, (*parts, ("relations", joined)))
+
+
+@command("[WORDS]", Argument.NONE)
+def tables(executor: Executor, argument: str) -> Outcome:
+    """List the tables of SQL; with WORDS, matching ones."""
+    import polars as pl
+
+    words = argument.casefold()
+    known = [row for row in Vocabulary.of(executor.kb).tables() if words in row[0].casefold()]
+    frame = pl.DataFrame(known, {"table": pl.String, "holds": pl.String}, orient="row")
+    return Outcome(COMMAND, frame, frame)
 
 
 _QUOTED = re.compile(r"""((?:[^\s:"']+:)?)(["'])(.+)\2""")
