@@ -18,6 +18,7 @@ from kbkit.errors import KbError
 from kbkit.executor import dispatch
 from kbkit.executor.commands import COMMANDS, find, words
 from kbkit.executor.executor import Executor, Outcome, Quit
+from kbkit.executor.vocabulary import Vocabulary
 from kbkit.kb import KnowledgeBase
 from kbkit.shell.display import Display
 from kbkit.shell.runner import Runner
@@ -103,6 +104,7 @@ EVERY = [
         "path",
         "around",
         "queries",
+        "query",
         "templates",
         "sets",
         "why",
@@ -111,6 +113,9 @@ EVERY = [
     ),
     *(
         "save",
+        "more",
+        "save-query",
+        "drop-query",
         "output",
         "once",
         "open",
@@ -223,6 +228,13 @@ BAD_INPUT = {
     ".read nope.sql": "nope.sql",
     ".read .": "directory",
     ".mode foo": "sparql",
+    ".more": "last result",
+    ".more 0": "'0'",
+    ".save-query": "not 0",
+    ".save-query x": "last result",
+    ".drop-query nope": "'nope'",
+    ".query": ".queries",
+    ".query nope": "'nope'",
     ".mode parquet": "sparql",
     ".once": "not 0",
     ".once |": ".output |less",
@@ -330,6 +342,78 @@ def test_queries(shell: Session, folder: Path) -> None:
     )
     assert shell.printed('.queries "my own.rq" c=France').splitlines()[1].endswith("/city/paris")
     assert "Paris" in shell.printed("_")
+
+
+def test_queries_are_saved(shell: Session, folder: Path, wording: Wording) -> None:
+    shell.run(".format csv")
+    shell.run(".set n=2")
+    shell.run("SELECT name FROM lake\nORDER BY area_km2 DESC LIMIT $n;")
+    first = "name\nCaspian Sea\n"
+    assert (
+        shell.said(".save-query 'big lakes'")
+        == "query big lakes: SELECT name FROM lake ORDER BY area_km2 DESC LIMIT $n"
+    )
+    assert shell.printed(".query 'big lakes'") == shell.printed(".queries 'big lakes'") == first + "Lake Superior\n"
+    assert shell.printed(".query 'big lakes' n=1") == first
+    assert shell.executor.values == {"n": "2"}
+    wording(shell.refused(".query 'big lakes' m=1"), "shell")
+    shell.run('country:"Nepal" -> [borders] -> country')
+    shell.run(".save-query near")
+    shell.run(".set c=Portugal\ncountry:<c> -> [borders] -> country")
+    shell.run(".save-query near")  # replaced
+    listed = shell.printed(".queries").split("\n")
+    assert [line.split(",")[:2] for line in listed[1:3]] == [["sql", "big lakes"], ["answers", "near"]]
+    assert "Spain" in shell.printed(".query near")
+    assert {word.name for word in Vocabulary.of(shell.executor.kb).queries()} >= {
+        "big lakes",
+        "near",
+        "world/landlocked",
+    }
+    shell.run("SELECT id FROM country;")
+    shell.run("_ & country")
+    wording(shell.refused(".save-query x"), "shell")
+    shell.run("SELECT 1 AS a;")
+    for name in ("''", "x" * 101, "'a\tb'"):
+        assert "Invalid name" in shell.refused(f".save-query {name}")
+    assert shell.said(".save-query ../x") == "query ../x: SELECT 1 AS a"
+    saved = sorted(path.name for path in shell.executor.kb.workspace.queries.folder.iterdir())
+    assert saved == ["..%2Fx.json", "big%20lakes.json", "near.json"]
+    for name in ("../x", "'big lakes'", "near"):
+        shell.said(f".drop-query {name}")
+    assert "'near'" in shell.refused(".query near")
+
+
+def test_damaged_saved_queries_are_reported(shell: Session) -> None:
+    folder = shell.executor.kb.workspace.queries.folder
+    folder.mkdir(exist_ok=True)
+    path = folder / "bad.json"
+    for text in (
+        "{",
+        "[]",
+        '{"name": "bad"}',
+        '{"name": 1, "language": "sql", "statement": "", "saved": ""}',
+        "\ufffd",
+    ):
+        path.write_text(text, encoding="utf-8")
+        assert "bad.json" in shell.refused(".query bad")
+    query = {"name": "bad", "language": "command", "statement": "!exit 3", "saved": ""}
+    path.write_text(json.dumps(query), encoding="utf-8")
+    assert "'command'" in shell.refused(".query bad")  # a saved query runs no command of the system
+    path.unlink()
+
+
+def test_more_shows_the_next_rows(shell: Session) -> None:
+    shell.run(".rows 2")
+    shown = shell.printed("SELECT range AS n FROM range(7);")
+    assert shown.splitlines()[-3:] == ["0", "1", "2 of 7 rows shown; .more shows the next, other formats show all"]
+    assert shell.printed(".more").splitlines()[-3:] == ["2", "3", "rows 3 to 4 of 7; .more shows the next"]
+    assert shell.printed(".schema").count("2 of ") == 2  # a command does not change the last result
+    assert shell.printed(".more 5").splitlines()[-4:] == ["4", "5", "6", "rows 5 to 7 of 7"]
+    assert shell.said(".more") == "there are no more rows than the 7 that were shown"
+    shell.run(FRANCE)
+    assert [line.split()[0] for line in shell.printed(".more").splitlines()[2:4]] == ["3", "4"]
+    shell.run(".format csv\nSELECT range AS n FROM range(7);")
+    assert shell.said(".more").startswith("there are no more")
 
 
 def test_templates(shell: Session) -> None:

@@ -163,11 +163,17 @@ def heading(text: str, stream: IO[str]) -> str:
 
 
 def print_table(
-    frame: pl.DataFrame, stream: IO[str], *, count: bool = True, width: int | None = None, limit: int = TABLE_ROWS
+    frame: pl.DataFrame,
+    stream: IO[str],
+    *,
+    count: bool = True,
+    width: int | None = None,
+    limit: int = TABLE_ROWS,
+    note: str = "",
 ) -> None:
     """Print a table: numbers aligned right, long text folded, at most ``limit`` rows, and the number of rows.
 
-    If the columns do not fit, each row is printed as a list of its values.
+    ``note`` replaces the number of rows. If the columns do not fit, each row is printed as a list of its values.
     """
     from rich.console import Console
     from rich.text import Text
@@ -177,7 +183,7 @@ def print_table(
         if frame.width:
             console.print(_grid(frame.head(limit), console))
         if count or frame.height > limit:
-            console.print(Text(_row_count(frame.height, limit), style="dim"))
+            console.print(Text(note or _row_count(frame.height, limit), style="dim"))
     stream.write(
         "".join(_TRAILING.sub(lambda end: end[0].replace(" ", ""), line) + "\n" for line in printed.get().splitlines())
     )

@@ -89,7 +89,8 @@ class Outcome:
     value), bytes (a SPARQL result in a published format), or None. ``frame`` holds its rows, if it has any, and
     ``preview`` the columns that a person sees of them.
     ``note`` is a remark. ``script`` holds statements to run next, from the file ``source``; ``edit`` is text for the
-    user to edit at the next prompt.
+    user to edit at the next prompt. If the rows are a part of a result, ``start`` is the number of those before them
+    and ``total`` that of the result.
     """
 
     language: str
@@ -101,6 +102,8 @@ class Outcome:
     script: Iterable[languages.Statement] = ()
     source: str = ""
     edit: str | None = None
+    start: int = 0
+    total: int | None = None
 
 
 @dataclass(frozen=True)
@@ -132,6 +135,7 @@ class Executor:
     ``links`` are the nodes that a number alone opens: the links of the last page, or the rows of the last result.
     ``values`` are the values of parameters and slots, as text. The terminal sets ``history``, which returns the
     previous statements, and ``system``, which runs a system command and returns its exit code; elsewhere both are None.
+    ``page_rows`` returns the number of rows that the front end shows of a result; None is all.
     """
 
     kb: KnowledgeBase
@@ -141,10 +145,14 @@ class Executor:
     visited: list[str | int] = field(default_factory=list)
     history: Callable[[], Sequence[str]] | None = None
     system: Callable[[str], int] | None = None
+    page_rows: Callable[[], int | None] = lambda: None
     values: dict[str, str] = field(default_factory=dict)
     ran: str = ""
     """The text last passed to an engine; positions in its errors refer to it."""
     _announced: str = ""
+    _rows: pl.DataFrame | None = None
+    _shown: int = 0
+    """The rows of the last result as a person sees them, and the number of those that were shown."""
     _connection: Any = None
     """The SQL connection: temporary tables and variables live as long as the KB is open."""
 
@@ -158,6 +166,7 @@ class Executor:
         kb = KnowledgeBase(path)
         self.close()
         self.kb, self.last, self.links, self.visited, self._announced, self._connection = kb, None, (), [], "", None
+        self._rows = None
 
     def close(self) -> None:
         """Close the KB."""
@@ -209,7 +218,7 @@ class Executor:
                 Command("docs answers"),
                 "; to search for these words, use .mode search",
             )
-        values = self._values(statement, language) if values is None else values
+        values = self.bound(statement, language) if values is None else values
         trimmed = languages.without_end(statement, language).strip()
         text = self.ran = languages.body(trimmed)
         if language in ("sql", "sparql"):  # their errors count lines
@@ -239,12 +248,13 @@ class Executor:
             raise
         return self.search(text) if language == "search" else self.answered(self.answer_set(text, values))
 
-    def _values(self, statement: str, language: str) -> dict[str, Any]:
-        """Return the values that were set for the parameters of a statement; numeric text becomes a number."""
-        names = [name for name in parameters(statement, language) if name in self.values]
+    def bound(self, statement: str, language: str, given: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Return the values that are given or set for the parameters of a statement; numeric text becomes a number."""
+        known = {**self.values, **(given or {})}
+        values = {name: known[name] for name in parameters(statement, language) if name in known}
         if language == "answers":
-            return {name: self.values[name] for name in names}
-        return {name: convert(self.kb, language, name, "", self.values[name]) for name in names}
+            return dict(values)
+        return {name: convert(self.kb, language, name, "", text) for name, text in values.items()}
 
     def sql(self, text: str, values: Mapping[str, Any] | None = None) -> pl.DataFrame:
         """Return the rows of an SQL statement, in which ``_`` is the last result unless a type has this name."""
@@ -266,8 +276,7 @@ class Executor:
         frame = answers.nodes()
         values = answers.value_table()
         if values is not None:
-            outcome = self.keep(Last("answers", answers.expression, frame, answers), answers, values)
-            return replace(outcome, frame=values)
+            return self.keep(Last("answers", answers.expression, frame, answers), answers, values, values)
         preview = frame.select(
             pl.int_range(1, pl.len() + 1).alias("n"), "name", pl.format("{}#{}", "type", "key").alias("node")
         )
@@ -287,11 +296,27 @@ class Executor:
         preview = frame.select("rank", "name", node, "score", *weak, "snippet")
         return self.keep(Last("search", text, frame, options=chosen), frame, preview)
 
-    def keep(self, last: Last, value: Any = None, preview: pl.DataFrame | None = None) -> Outcome:
-        """Make a result the last result and return it as an outcome."""
+    def keep(
+        self, last: Last, value: Any = None, preview: pl.DataFrame | None = None, frame: pl.DataFrame | None = None
+    ) -> Outcome:
+        """Make a result the last result and return it as an outcome of the rows ``frame`` (default: the result's)."""
         self.last = last
         self.links = self._nodes_of(last.frame)
-        return Outcome(last.language, last.frame if value is None else value, last.frame, preview)
+        frame = last.frame if frame is None else frame
+        self._rows = frame if preview is None else preview
+        self._shown = self.page_rows() or self._rows.height
+        return Outcome(last.language, last.frame if value is None else value, frame, preview)
+
+    def more(self, count: int | None = None) -> Outcome:
+        """Return the next rows of the last result: ``count`` rows, by default as many as are shown of a result."""
+        self.result()
+        assert self._rows is not None
+        start, total = self._shown, self._rows.height
+        if start >= total:
+            return Outcome(languages.COMMAND, note=f"there are no more rows than the {total:,} that were shown")
+        part = self._rows[start : start + (count or self.page_rows() or total)]
+        self._shown = start + part.height
+        return Outcome(languages.COMMAND, part, part, start=start, total=total)
 
     def timed(self, run: Callable[[], Outcome]) -> Outcome:
         """Return an outcome with the time that it took."""

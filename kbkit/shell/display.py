@@ -109,9 +109,8 @@ class Display:
                 raise KbError(f"Format {kind} is for results of SPARQL", "Use ", Option("format", "auto"))
             kind = "table"
         if outcome.frame is not None:
-            self._rows(
-                outcome.frame if outcome.preview is None else outcome.preview, outcome.frame, kind, stream, width
-            )
+            preview = outcome.frame if outcome.preview is None else outcome.preview
+            self._rows(preview, outcome.frame, kind, stream, width, outcome)
         elif isinstance(outcome.value, tuple):
             for i, (title, part) in enumerate(outcome.value):
                 if kind in ("table", "markdown"):  # other formats are for programs
@@ -137,12 +136,31 @@ class Display:
         else:
             self._rows(value, value, kind, stream, width)
 
-    def _rows(self, preview: pl.DataFrame, frame: pl.DataFrame, kind: str, stream: IO[str], width: int) -> None:
+    def _rows(
+        self,
+        preview: pl.DataFrame,
+        frame: pl.DataFrame,
+        kind: str,
+        stream: IO[str],
+        width: int,
+        outcome: Outcome | None = None,
+    ) -> None:
         if kind == "table":
-            limit = self.settings.rows or (render.TABLE_ROWS if stream.isatty() else preview.height)
-            render.print_table(preview, stream, width=width, limit=limit)
+            part = outcome is not None and outcome.total is not None
+            limit = preview.height if part else self._limit(stream.isatty()) or preview.height
+            note = "" if outcome is None else _count(outcome, preview.height, limit)
+            render.print_table(preview, stream, width=width, limit=limit, note=note)
         else:
             render.write_text(frame, kind, stream)
+
+    def page_rows(self) -> int | None:
+        """Return how many rows of the next result are shown at once; None is all."""
+        if self.settings.kind(self.settings.file) != "table":
+            return None
+        return self._limit(self.settings.target is None and sys.stdout.isatty())
+
+    def _limit(self, terminal: bool) -> int | None:
+        return self.settings.rows or (render.TABLE_ROWS if terminal else None)
 
     def _pipe(self, outcome: Outcome, pipe: Pipe) -> None:
         """Run a command that reads the result; each result has its own run."""
@@ -175,3 +193,14 @@ class Display:
             return
         sys.stdout.write(text)
         sys.stdout.flush()
+
+
+def _count(outcome: Outcome, height: int, limit: int) -> str:
+    """Return the line below rows that are a part of a result; empty if they are all."""
+    if outcome.total is not None:
+        end = outcome.start + height
+        more = "; .more shows the next" if end < outcome.total else ""
+        return f"rows {outcome.start + 1:,} to {end:,} of {outcome.total:,}{more}"
+    if outcome.language == languages.COMMAND or height <= limit:
+        return ""
+    return f"{limit:,} of {height:,} rows shown; .more shows the next, other formats show all"

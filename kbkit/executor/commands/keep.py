@@ -1,19 +1,22 @@
-"""Dot-commands about files, history and the system: save, output, once, open, read, edit, history, system."""
+"""Dot-commands about results, saved queries, files, history and the system."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kbkit.errors import Command, KbError
 from kbkit.executor import languages
-from kbkit.executor.commands.registry import command, parse_path, parse_word
+from kbkit.executor.commands.registry import command, parse_number, parse_path, parse_word
 from kbkit.executor.executor import Executor, Outcome, Pipe
 from kbkit.executor.languages import COMMAND
-from kbkit.executor.vocabulary import Argument
+from kbkit.executor.vocabulary import LAST, Argument
 
 _LARGEST_SCRIPT = 50_000_000
 _HISTORY = 50
+_HELD = re.compile(rf"@{LAST}\d+\b")
+"""A result that only this session holds, in an expression."""
 
 
 @command("NAME|FILE", Argument.FILE)
@@ -38,6 +41,37 @@ def save(executor: Executor, argument: str) -> Outcome:
         raise KbError(f"{target} is neither a set name nor a known file format", f"Formats: {', '.join(ENDINGS)}")
     count, saved = executor.save(target.removeprefix("@")), SavedSet(target.removeprefix("@"))
     return Outcome(COMMAND, note=f"{saved}: {count:,} node{'' if count == 1 else 's'}")
+
+
+@command("[N]", Argument.NUMBER)
+def more(executor: Executor, argument: str) -> Outcome:
+    """Show the next rows of the last result.
+
+    N is their number; the default is that of .rows.
+    """
+    return executor.more(parse_number(argument, "number of rows") if argument else None)
+
+
+@command("NAME", Argument.QUERY)
+def save_query(executor: Executor, argument: str) -> Outcome:
+    """Save the last statement as a query of this KB.
+
+    `.query NAME` runs it, also in later sessions; its $parameters and <slots> can have other values then. A search is
+    saved without its options. The queries are files in the folder workspace/queries of the KB.
+    """
+    name, last = parse_word(argument, "name", ".save-query long_rivers"), executor.result()
+    if last.language == "answers" and _HELD.search(last.statement):
+        raise KbError("The last expression depends on an earlier result", "Save that result first: .save NAME")
+    executor.kb.workspace.queries.save(name, last.language, last.statement)
+    return Outcome(COMMAND, note=f"query {name}: {' '.join(last.statement.split())}")
+
+
+@command("NAME", Argument.QUERY)
+def drop_query(executor: Executor, argument: str) -> Outcome:
+    """Delete a saved query."""
+    name = parse_word(argument, "name", ".drop-query long_rivers")
+    executor.kb.workspace.queries.drop(name)
+    return Outcome(COMMAND, note=f"query {name} deleted")
 
 
 @command("[FILE or |COMMAND]", Argument.FILE)
