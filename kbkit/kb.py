@@ -9,9 +9,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
-from kbkit.assets.arguments import checked
+from kbkit.assets.arguments import checked, invalid
 from kbkit.directory.generations import KbDirectory
 from kbkit.directory.manifest import Manifest
+from kbkit.errors import KbError
 from kbkit.schema import Relation, Schema
 from kbkit.stores import Stores
 
@@ -288,12 +289,21 @@ class KnowledgeBase:
 
     # -- query --------------------------------------------------------------------------------------------------------
 
-    def sql(self, text: str, timeout: float | None = None, **params: Any) -> pl.DataFrame:
-        """Run SQL; ``$name`` is replaced by the keyword argument ``name``. ``timeout`` is in seconds (None: no limit).
+    def sql(
+        self, text: str, values: Sequence[Any] | None = None, /, *, timeout: float | None = None, **params: Any
+    ) -> pl.DataFrame:
+        """Run SQL; ``$name`` is replaced by the keyword argument ``name``, each ``?`` or ``$1`` by the list ``values``.
 
+        ``timeout`` is in seconds (None: no limit).
         The statement can read the KB but no files. Raises :class:`QueryError` and :class:`QueryTimeoutError`.
         """
-        return self.tables.frame(text, params, timeout)
+        if values is None:
+            return self.tables.frame(text, params, timeout)
+        if params:
+            raise KbError("SQL takes values by position or by name, not both", "Use $name for all of them, or ?")
+        if isinstance(values, (str, bytes)):
+            raise invalid("values", values, "Use a list")
+        return self.tables.frame(text, list(values), timeout)
 
     def sparql(
         self,

@@ -16,8 +16,9 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
-from kbkit.display.render import FORMATS, TABLE_ROWS, cell, clean, markdown, write, write_text
+from kbkit.display.render import FORMATS, TABLE_ROWS, cell, clean, markdown, print_table, write, write_text
 from kbkit.errors import KbError, UnknownNameError
 from tests.console import one_line
 from tests.wording import Wording
@@ -125,6 +126,29 @@ def test_control_characters_do_not_reach_a_screen(tmp_path: Path, kind: str) -> 
     text = written(frame, kind, tmp_path)
     assert "red" in text.replace("\n", "")
     assert not set(text) & {chr(n) for n in [*range(10), *range(11, 32), *range(127, 160)]}
+
+
+@given(
+    st.lists(st.lists(st.text("ab漢", min_size=1, max_size=24), min_size=1, max_size=5), min_size=3, max_size=3),
+    st.integers(40, 100),
+)
+def test_words_are_whole_where_another_column_has_room(words: list[list[str]], width: int) -> None:
+    frame = pl.DataFrame({name: [" ".join(column)] for name, column in zip("xyz", words, strict=True)})
+    stream = io.StringIO()
+    print_table(frame, stream, width=width)
+    shown = stream.getvalue()
+    assert max(cell_len(line) for line in shown.splitlines()) <= width
+    if sum(max(map(cell_len, column)) for column in words) + 2 * 3 <= width:
+        assert set(shown.split()) >= {word for column in words for word in column}
+
+
+def test_columns_share_the_room(tmp_path: Path) -> None:
+    stream = io.StringIO()
+    row = {"n": 1_000_000, "key": "organisation#un", "text": "many short words " * 5, "more": "a b " * 30}
+    print_table(pl.DataFrame([row]), stream, width=60)
+    lines = stream.getvalue().splitlines()
+    assert lines[2] == "1000000   organisation#un   many short       a b a b a b a b"
+    assert len(lines[1]) == 60
 
 
 @given(st.text())

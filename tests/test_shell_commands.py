@@ -18,6 +18,7 @@ from kbkit.errors import KbError
 from kbkit.executor import dispatch
 from kbkit.executor.commands import COMMANDS, find, words
 from kbkit.executor.executor import Executor, Outcome, Quit
+from kbkit.executor.vocabulary import Vocabulary
 from kbkit.kb import KnowledgeBase
 from kbkit.shell.display import Display
 from kbkit.shell.runner import Runner
@@ -94,10 +95,29 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # -- all of them ------------------------------------------------------------------------------------------------------
 
 EVERY = [
-    *("info", "schema", "show", "back", "path", "around", "queries", "templates", "sets", "why", "explain", "search"),
+    *(
+        "info",
+        "schema",
+        "tables",
+        "show",
+        "back",
+        "path",
+        "around",
+        "queries",
+        "query",
+        "templates",
+        "sets",
+        "why",
+        "explain",
+        "search",
+    ),
     *(
         "save",
+        "more",
+        "save-query",
+        "drop-query",
         "output",
+        "once",
         "open",
         "read",
         "edit",
@@ -207,8 +227,19 @@ BAD_INPUT = {
     ".open nope.kb": "nope.kb",
     ".read nope.sql": "nope.sql",
     ".read .": "directory",
-    ".mode csv": ".format csv",
     ".mode foo": "sparql",
+    ".more": "last result",
+    ".more 0": "'0'",
+    ".save-query": "not 0",
+    ".save-query x": "last result",
+    ".drop-query nope": "'nope'",
+    ".query": ".queries",
+    ".query nope": "'nope'",
+    ".mode parquet": "sparql",
+    ".once": "not 0",
+    ".once |": ".output |less",
+    ".once x.foo": "turtle",
+    ".once no/x.csv": "no",
     ".mode sql now": "'sql'",
     ".format html": "markdown",
     ".format parquet": "markdown",
@@ -311,6 +342,78 @@ def test_queries(shell: Session, folder: Path) -> None:
     )
     assert shell.printed('.queries "my own.rq" c=France').splitlines()[1].endswith("/city/paris")
     assert "Paris" in shell.printed("_")
+
+
+def test_queries_are_saved(shell: Session, folder: Path, wording: Wording) -> None:
+    shell.run(".format csv")
+    shell.run(".set n=2")
+    shell.run("SELECT name FROM lake\nORDER BY area_km2 DESC LIMIT $n;")
+    first = "name\nCaspian Sea\n"
+    assert (
+        shell.said(".save-query 'big lakes'")
+        == "query big lakes: SELECT name FROM lake ORDER BY area_km2 DESC LIMIT $n"
+    )
+    assert shell.printed(".query 'big lakes'") == shell.printed(".queries 'big lakes'") == first + "Lake Superior\n"
+    assert shell.printed(".query 'big lakes' n=1") == first
+    assert shell.executor.values == {"n": "2"}
+    wording(shell.refused(".query 'big lakes' m=1"), "shell")
+    shell.run('country:"Nepal" -> [borders] -> country')
+    shell.run(".save-query near")
+    shell.run(".set c=Portugal\ncountry:<c> -> [borders] -> country")
+    shell.run(".save-query near")  # replaced
+    listed = shell.printed(".queries").split("\n")
+    assert [line.split(",")[:2] for line in listed[1:3]] == [["sql", "big lakes"], ["answers", "near"]]
+    assert "Spain" in shell.printed(".query near")
+    assert {word.name for word in Vocabulary.of(shell.executor.kb).queries()} >= {
+        "big lakes",
+        "near",
+        "world/landlocked",
+    }
+    shell.run("SELECT id FROM country;")
+    shell.run("_ & country")
+    wording(shell.refused(".save-query x"), "shell")
+    shell.run("SELECT 1 AS a;")
+    for name in ("''", "x" * 101, "'a\tb'"):
+        assert "Invalid name" in shell.refused(f".save-query {name}")
+    assert shell.said(".save-query ../x") == "query ../x: SELECT 1 AS a"
+    saved = sorted(path.name for path in shell.executor.kb.workspace.queries.folder.iterdir())
+    assert saved == ["..%2Fx.json", "big%20lakes.json", "near.json"]
+    for name in ("../x", "'big lakes'", "near"):
+        shell.said(f".drop-query {name}")
+    assert "'near'" in shell.refused(".query near")
+
+
+def test_damaged_saved_queries_are_reported(shell: Session) -> None:
+    folder = shell.executor.kb.workspace.queries.folder
+    folder.mkdir(exist_ok=True)
+    path = folder / "bad.json"
+    for text in (
+        "{",
+        "[]",
+        '{"name": "bad"}',
+        '{"name": 1, "language": "sql", "statement": "", "saved": ""}',
+        "\ufffd",
+    ):
+        path.write_text(text, encoding="utf-8")
+        assert "bad.json" in shell.refused(".query bad")
+    query = {"name": "bad", "language": "command", "statement": "!exit 3", "saved": ""}
+    path.write_text(json.dumps(query), encoding="utf-8")
+    assert "'command'" in shell.refused(".query bad")  # a saved query runs no command of the system
+    path.unlink()
+
+
+def test_more_shows_the_next_rows(shell: Session) -> None:
+    shell.run(".rows 2")
+    shown = shell.printed("SELECT range AS n FROM range(7);")
+    assert shown.splitlines()[-3:] == ["0", "1", "2 of 7 rows shown; .more shows the next, other formats show all"]
+    assert shell.printed(".more").splitlines()[-3:] == ["2", "3", "rows 3 to 4 of 7; .more shows the next"]
+    assert shell.printed(".schema").count("2 of ") == 2  # a command does not change the last result
+    assert shell.printed(".more 5").splitlines()[-4:] == ["4", "5", "6", "rows 5 to 7 of 7"]
+    assert shell.said(".more") == "there are no more rows than the 7 that were shown"
+    shell.run(FRANCE)
+    assert [line.split()[0] for line in shell.printed(".more").splitlines()[2:4]] == ["3", "4"]
+    shell.run(".format csv\nSELECT range AS n FROM range(7);")
+    assert shell.said(".more").startswith("there are no more")
 
 
 def test_templates(shell: Session) -> None:
@@ -463,6 +566,63 @@ def test_output_in_other_forms(shell: Session, folder: Path, wording: Wording) -
     wording(shell.refused(".show Paris"), "shell")
     shell.run(f".output\n.format csv\n.output plain\n{ROWS}\n.output")
     assert (folder / "plain").read_text(encoding="utf-8") == CSV
+
+
+def test_once_redirects_the_next_result(shell: Session, folder: Path) -> None:
+    (folder / "one.csv").write_text("old", encoding="utf-8")
+    assert shell.run(".once one.csv") == (0, "", "")
+    assert shell.refused("SELECT foo FROM country;").startswith("Binder Error")
+    assert shell.said("CREATE TEMP TABLE t AS SELECT 1 AS a;") == ""  # no result
+    assert shell.printed(ROWS + ROWS) == TABLE
+    assert (folder / "one.csv").read_text(encoding="utf-8") == CSV
+    shell.run(f".output all.csv\n{ROWS}\n.once one.csv\nSELECT 1 AS a;\n{ROWS}")
+    assert (folder / "one.csv").read_text(encoding="utf-8") == "a\n1\n"
+    assert (folder / "all.csv").read_text(encoding="utf-8") == CSV * 2
+    shell.run(".once one.md\n.output")  # back to the screen, for all results
+    assert shell.printed(ROWS) == TABLE
+
+
+def test_results_go_to_commands(shell: Session, folder: Path) -> None:
+    shell.run(".mode csv")
+    assert shell.run(f".once |cat > 'a b.txt'\n{ROWS}") == (0, "", "")
+    assert (folder / "a b.txt").read_text(encoding="utf-8") == CSV
+    assert shell.said(".output |cat >> all.txt") == "results go to |cat >> all.txt; .output resets this"
+    assert shell.run(ROWS + ROWS) == (0, "", "")
+    assert (folder / "all.txt").read_text(encoding="utf-8") == CSV * 2
+    shell.run(".once |exit 3")
+    assert shell.said(ROWS) == "exit 3: exit code 3"
+    shell.run(".once |true")  # reads nothing
+    assert shell.run("FROM range(200000);") == (0, "", "")
+    shell.executor.system = None  # as in notebooks
+    for command in (".once |cat", ".output | cat"):
+        assert "only in the shell" in shell.refused(command)
+
+
+def test_published_formats_of_sparql(shell: Session, folder: Path, wording: Wording) -> None:
+    select, construct = "SELECT ?n { country:NPL rdfs:label ?n };", "CONSTRUCT WHERE { country:NPL rel:borders ?c };"
+    assert shell.said(".format srj") == "format sparql-json"
+    [row] = json.loads(shell.printed(select))["results"]["bindings"]
+    assert row["n"]["value"] == "Nepal"
+    assert shell.executor.last is None
+    wording(shell.refused(construct), "shell")
+    wording(shell.refused("SELECT 1 AS a;"), "shell")
+    assert shell.printed(".schema").startswith("types\n")
+    assert shell.said(".mode ntriples") == "format ntriples"
+    triples = shell.printed(construct)
+    assert triples.count(" .\n") == triples.count("\n") == 2
+    shell.run(f".format auto\n.once x.nt\n{construct}")
+    assert (folder / "x.nt").read_text(encoding="utf-8") == triples
+    shell.run(f".format turtle\n.once x.csv\n{select}")  # the suffix decides
+    assert (folder / "x.csv").read_text(encoding="utf-8") == "n\nNepal\n"
+
+
+def test_tables_lists_names_of_sql(shell: Session) -> None:
+    shell.run(".format csv")
+    listed = shell.printed(".tables")
+    assert 'country,"type, ' in listed
+    assert "edges,table" in listed
+    assert shell.printed(".tables COUNT").split("\n")[0::2] == ["table,holds", ""]
+    assert shell.printed("\\dt") == listed
 
 
 def test_output_reports_invalid_targets(shell: Session, folder: Path, wording: Wording) -> None:
@@ -786,7 +946,7 @@ def test_set_defines_parameters_and_slots(shell: Session) -> None:
 @pytest.mark.core
 def test_commands_of_other_shells(shell: Session) -> None:
     schema = shell.printed(".schema")
-    for same in (r"\d", r"\dt", ".tables"):
+    for same in (r"\d", r"\d+"):
         assert shell.printed(same) == schema
     assert shell.printed(r"\d city") == shell.printed(r'\d "city"') == shell.printed(".schema city")
     assert shell.printed("help") == shell.printed("help;") == shell.printed(r"\?") == shell.printed(".help")

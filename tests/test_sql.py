@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kbkit
-from kbkit.errors import QueryError, QueryTimeoutError
+from kbkit.errors import BadInputError, KbError, QueryError, QueryTimeoutError
 from kbkit.kb import KnowledgeBase
 from kbkit.stores.tables import unique_names
 from tests.wording import Wording
@@ -391,6 +391,24 @@ def test_missing_and_surplus_parameters(kb: KnowledgeBase) -> None:
         kb.sql("SELECT $x")
     with pytest.raises(QueryError, match="y"):
         kb.sql("SELECT $x", x=1, y=2)
+
+
+def test_values_by_position(kb: KnowledgeBase, wording: Wording) -> None:
+    assert kb.sql("SELECT ? AS a, ? AS b", [1, "?"]).rows() == [(1, "?")]
+    assert kb.sql("SELECT $2 AS a, $1 AS b", (1, [2, 3]), timeout=60).rows() == [([2, 3], 1)]
+    assert kb.sql("SELECT 1 AS a", []).rows() == [(1,)]
+    for values in ([], [1], [1, 2, 3]):
+        with pytest.raises(QueryError, match="parameter"):
+            kb.sql("SELECT ? AS a, ? AS b", values)
+    with pytest.raises(KbError) as error:
+        kb.sql("SELECT ?", [1], x=1)
+    wording(str(error.value), "python")
+    for wrong in (60, "8000", {"x": 1}):
+        with pytest.raises(BadInputError, match=r"Invalid values: .*\. Use a list"):
+            kb.sql("SELECT 1", wrong)  # type: ignore[arg-type]
+    with pytest.raises(QueryError) as located:
+        kb.sql("SELECT ?,\n nope", [1])
+    assert (located.value.line, located.value.column) == (2, 2)
 
 
 # -- results ----------------------------------------------------------------------------------------------------------

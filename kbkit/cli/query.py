@@ -192,18 +192,22 @@ def shell(
     It runs SQL, SPARQL, answer expressions and searches, with completion (see kbkit docs shell). Statements are also
     read from a pipe: echo 'lake{area_km2 > 50000}' | kbkit shell world.kb
     """
-    from kbkit.display.render import check
+    from kbkit.display.render import check, check_output
     from kbkit.executor import languages
     from kbkit.executor.executor import Executor, Settings
     from kbkit.shell.display import Display
     from kbkit.shell.runner import Runner
+    from kbkit.stores import sparql_formats
 
     if language not in (languages.AUTO, *languages.LANGUAGES):
         raise UnknownNameError("language", language, (languages.AUTO, *languages.LANGUAGES))
-    if format is not None or output is not None:
-        check(format, output)
+    rdf = sparql_formats.of_file(format, output)
+    if rdf is not None:
+        check_output(output)
+    elif format is not None or output is not None:
+        check(format, output, sparql_formats.NAMES)
     interactive = not text and sys.stdin.isatty()
-    settings = Settings(mode=language, format=format, output=output)
+    settings = Settings(mode=language, format=rdf.name if rdf and format else format, output=output)
     executor = Executor.open(kb, settings)
     display = Display(settings, pages=interactive and sys.stdout.isatty(), quiet=context.obj.quiet)
     runner = Runner(executor, display, debug=context.obj.debug)

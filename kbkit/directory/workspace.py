@@ -1,4 +1,4 @@
-"""The user data of a KB, which outlives generations: saved answer sets.
+"""The user data of a KB, which outlives generations: saved answer sets and queries.
 
 A set is a Parquet file with one row; its members are a list of (type, key). Files are replaced atomically, so that
 several processes can read and write them.
@@ -15,6 +15,7 @@ from kbkit.directory import systems
 from kbkit.directory.damage import check_plain
 from kbkit.directory.files import write_files
 from kbkit.directory.generations import now
+from kbkit.directory.saved_queries import SavedQueries, check_name
 from kbkit.errors import KbError, UnknownNameError, check_unicode
 from kbkit.schema import iri_escape
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 SETS = "sets"
-_MAX_NAME_LENGTH = 100
 
 COLUMNS = {
     "name": "name of the set, as in @NAME",
@@ -61,6 +61,11 @@ class Workspace:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+
+    @property
+    def queries(self) -> SavedQueries:
+        """The saved queries."""
+        return SavedQueries(self.folder / "queries")
 
     @property
     def sets_folder(self) -> Path:
@@ -105,8 +110,7 @@ class Workspace:
         """Save a set, replacing one of the same name; ``members`` has the columns type and key."""
         import polars as pl
 
-        if not name.strip() or not name.isprintable() or len(name) > _MAX_NAME_LENGTH:
-            raise KbError(f"Invalid name of a set: {name[:40]!r}", f"Use 1 to {_MAX_NAME_LENGTH} printable characters")
+        check_name(name, "set")
         for text in (expression, node_type or "", generation):
             check_unicode(text, "the saved set")
         row = {

@@ -165,11 +165,17 @@ def heading(text: str, stream: IO[str]) -> str:
 
 
 def print_table(
-    frame: pl.DataFrame, stream: IO[str], *, count: bool = True, width: int | None = None, limit: int = TABLE_ROWS
+    frame: pl.DataFrame,
+    stream: IO[str],
+    *,
+    count: bool = True,
+    width: int | None = None,
+    limit: int = TABLE_ROWS,
+    note: str = "",
 ) -> None:
     """Print a table: numbers aligned right, long text folded, at most ``limit`` rows, and the number of rows.
 
-    If the columns do not fit, each row is printed as a list of its values.
+    ``note`` replaces the number of rows. If the columns do not fit, each row is printed as a list of its values.
     """
     from rich.console import Console
     from rich.text import Text
@@ -179,7 +185,7 @@ def print_table(
         if frame.width:
             console.print(_grid(frame.head(limit), console))
         if count or frame.height > limit:
-            console.print(Text(_row_count(frame.height, limit), style="dim"))
+            console.print(Text(note or _row_count(frame.height, limit), style="dim"))
     stream.write(
         "".join(_TRAILING.sub(lambda end: end[0].replace(" ", ""), line) + "\n" for line in printed.get().splitlines())
     )
@@ -203,12 +209,53 @@ def _grid(frame: pl.DataFrame, console: Console) -> Any:
             break
     else:
         return _records(list(map(clean, frame.columns)), rows)
-    for name, number, size in zip(names, numeric, least, strict=True):
-        # Only long text is folded.
-        table.add_column(Text(name), justify="right" if number else "left", overflow="fold", min_width=size)
+    widths = _widths(rows, titles, numeric, console.width - _GAP * (frame.width - 1))
+    for name, number, size in zip(names, numeric, widths, strict=True):
+        table.add_column(Text(name), justify="right" if number else "left", overflow="fold", width=size)
     for row in rows:
         table.add_row(*(_words(value, console) for value in row))
     return table
+
+
+def _widths(rows: list[list[str]], titles: list[int], numeric: list[bool], room: int) -> list[int]:
+    """Return the widths of columns that have ``room`` together: numbers are never folded, and words only if no width
+    of the other columns avoids it.
+    """
+    columns = list(zip(*rows, strict=True)) or [()] * len(titles)
+    lines = [[line for value in column for line in value.split("\n")] for column in columns]
+    full = [max([title, *map(_cells, column)]) for title, column in zip(titles, lines, strict=True)]
+    if sum(full) <= room:
+        return full
+    words = [max([0, *(_cells(word) for line in column for word in line.split())]) for column in lines]
+    least = [size if number else max(*pair) for size, number, *pair in zip(full, numeric, titles, words, strict=True)]
+    if sum(least) > room:  # a word has to be folded: the longest ones
+        fixed = [size if number else title for size, number, title in zip(full, numeric, titles, strict=True)]
+        return _levelled(fixed, least, room)
+    return _levelled(least, full, room)
+
+
+def _cells(text: str) -> int:
+    """Return the width of a text on a terminal: some characters take two columns, or none."""
+    from rich.cells import cell_len
+
+    return len(text) if text.isascii() else cell_len(text)
+
+
+def _levelled(least: list[int], most: list[int], room: int) -> list[int]:
+    """Return widths between two bounds that use the room: all are cut at the same level, the highest that fits."""
+
+    def at(level: int) -> list[int]:
+        return [min(high, max(low, level)) for low, high in zip(least, most, strict=True)]
+
+    below, above = 0, room + 1
+    while above - below > 1:
+        middle = (below + above) // 2
+        below, above = (middle, above) if sum(at(middle)) <= room else (below, middle)
+    widths = at(below)
+    for i in sorted(range(len(widths)), key=lambda i: widths[i] - most[i]):
+        if widths[i] < most[i] and sum(widths) < room:
+            widths[i] += 1
+    return widths
 
 
 def _records(names: list[str], rows: list[list[str]]) -> Any:

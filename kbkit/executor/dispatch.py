@@ -11,7 +11,7 @@ from kbkit.executor import languages
 from kbkit.executor.executor import Executor, Outcome
 
 _PSQL = {
-    **{"d": "schema", "d+": "schema", "dt": "schema", "dv": "schema", "q": "quit", "?": "help", "h": "help"},
+    **{"d": "schema", "d+": "schema", "dt": "tables", "dv": "tables", "q": "quit", "?": "help", "h": "help"},
     **{"i": "read", "o": "output", "e": "edit", "s": "history", "c": "open", "timing": "timing", "!": "system"},
 }
 """Backslash commands of psql and the dot-commands that do the same."""

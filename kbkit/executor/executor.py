@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from kbkit.assets.parameters import convert
+from kbkit.display import render
 from kbkit.errors import Command, KbError, QueryError, QuerySyntaxError
 from kbkit.executor import languages
 from kbkit.executor.lexers import masked, parameters
 from kbkit.executor.vocabulary import LAST, Columns
 from kbkit.kb import KnowledgeBase
+from kbkit.stores import sparql_formats
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,11 +31,19 @@ _LAST_IN_SQL = re.compile(r"(?<![\w.\"'])_(?![\w\"'])")
 _NO_RESULT = "There is no last result"
 
 
+@dataclass(frozen=True)
+class Pipe:
+    """A command of the operating system that reads results on its standard input."""
+
+    command: str
+
+
 @dataclass
 class Settings:
     """Settings of a prompt, which dot-commands change.
 
     ``format`` None is a table on the screen, and in a file the format of its suffix; ``width`` None is the terminal's.
+    Results go to ``output``, and the next one to ``once`` if this is set.
     ``rows`` None is 100 on a terminal and all in a pipe.
     ``pager`` is ``auto`` (for output longer than the screen), ``on`` or ``off``. ``timeout`` is in seconds, None for no
     limit. ``search`` holds options of :meth:`KnowledgeBase.search` for plain words.
@@ -41,7 +51,8 @@ class Settings:
 
     mode: str = languages.AUTO
     format: str | None = None
-    output: Path | None = None
+    output: Path | Pipe | None = None
+    once: Path | Pipe | None = None
     width: int | None = None
     pager: str = "auto"
     timing: bool = False
@@ -49,15 +60,37 @@ class Settings:
     timeout: float | None = 60.0
     search: dict[str, Any] = field(default_factory=lambda: {"k": 10})
 
+    @property
+    def target(self) -> Path | Pipe | None:
+        """Where the next result goes; None is the screen."""
+        return self.once or self.output
+
+    @property
+    def file(self) -> Path | None:
+        """The file that the next result goes to, if any."""
+        return self.target if isinstance(self.target, Path) else None
+
+    def kind(self, path: Path | None = None) -> str:
+        """Return the format of results in a file, or on the screen: that of the suffix, else the one that is set."""
+        if path is None:
+            return self.format or "table"
+        if path.suffix in sparql_formats.SUFFIXES:
+            return sparql_formats.SUFFIXES[path.suffix].name
+        if path.suffix in render.ENDINGS or self.format not in sparql_formats.NAMES:
+            return render.ENDINGS.get(path.suffix) or render.kind_of(self.format, path, sparql_formats.NAMES)
+        return self.format
+
 
 @dataclass(frozen=True)
 class Outcome:
     """The result of a statement.
 
     ``value`` is a polars frame, an :class:`AnswerSet`, a :class:`Page`, text, a :class:`Printout`, a tuple of (title,
-    value), or None. ``frame`` holds its rows, if it has any, and ``preview`` the columns that a person sees of them.
+    value), bytes (a SPARQL result in a published format), or None. ``frame`` holds its rows, if it has any, and
+    ``preview`` the columns that a person sees of them.
     ``note`` is a remark. ``script`` holds statements to run next, from the file ``source``; ``edit`` is text for the
-    user to edit at the next prompt.
+    user to edit at the next prompt. If the rows are a part of a result, ``start`` is the number of those before them
+    and ``total`` that of the result.
     """
 
     language: str
@@ -69,6 +102,8 @@ class Outcome:
     script: Iterable[languages.Statement] = ()
     source: str = ""
     edit: str | None = None
+    start: int = 0
+    total: int | None = None
 
 
 @dataclass(frozen=True)
@@ -100,6 +135,7 @@ class Executor:
     ``links`` are the nodes that a number alone opens: the links of the last page, or the rows of the last result.
     ``values`` are the values of parameters and slots, as text. The terminal sets ``history``, which returns the
     previous statements, and ``system``, which runs a system command and returns its exit code; elsewhere both are None.
+    ``page_rows`` returns the number of rows that the front end shows of a result; None is all.
     """
 
     kb: KnowledgeBase
@@ -109,10 +145,14 @@ class Executor:
     visited: list[str | int] = field(default_factory=list)
     history: Callable[[], Sequence[str]] | None = None
     system: Callable[[str], int] | None = None
+    page_rows: Callable[[], int | None] = lambda: None
     values: dict[str, str] = field(default_factory=dict)
     ran: str = ""
     """The text last passed to an engine; positions in its errors refer to it."""
     _announced: str = ""
+    _rows: pl.DataFrame | None = None
+    _shown: int = 0
+    """The rows of the last result as a person sees them, and the number of those that were shown."""
     _connection: Any = None
     """The SQL connection: temporary tables and variables live as long as the KB is open."""
 
@@ -126,6 +166,7 @@ class Executor:
         kb = KnowledgeBase(path)
         self.close()
         self.kb, self.last, self.links, self.visited, self._announced, self._connection = kb, None, (), [], "", None
+        self._rows = None
 
     def close(self) -> None:
         """Close the KB."""
@@ -177,7 +218,7 @@ class Executor:
                 Command("docs answers"),
                 "; to search for these words, use .mode search",
             )
-        values = self._values(statement, language) if values is None else values
+        values = self.bound(statement, language) if values is None else values
         trimmed = languages.without_end(statement, language).strip()
         text = self.ran = languages.body(trimmed)
         if language in ("sql", "sparql"):  # their errors count lines
@@ -187,8 +228,16 @@ class Executor:
                 frame = self.sql(self.ran, values)
                 return self.keep(Last("sql", text, frame)) if frame.width else Outcome("sql")
             if language == "sparql":
-                from kbkit.questions.sparql import sparql  # imports the engines, which would delay the first prompt
+                from kbkit.questions.sparql import (
+                    results,
+                    sparql,
+                )  # imports the engines, which would delay the first prompt
 
+                kind = self.settings.kind(self.settings.file)
+                if kind in sparql_formats.NAMES:
+                    formats, limit = sparql_formats.only(kind), self.settings.timeout
+                    with results(self.kb.stores, self.ran, formats, limit, params=values) as found:
+                        return Outcome("sparql", found.read())
                 frame = sparql(self.kb.stores, self.ran, self.settings.timeout, params=values)
                 return self.keep(Last("sparql", text, frame))
         except QueryError as error:
@@ -199,12 +248,13 @@ class Executor:
             raise
         return self.search(text) if language == "search" else self.answered(self.answer_set(text, values))
 
-    def _values(self, statement: str, language: str) -> dict[str, Any]:
-        """Return the values that were set for the parameters of a statement; numeric text becomes a number."""
-        names = [name for name in parameters(statement, language) if name in self.values]
+    def bound(self, statement: str, language: str, given: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Return the values that are given or set for the parameters of a statement; numeric text becomes a number."""
+        known = {**self.values, **(given or {})}
+        values = {name: known[name] for name in parameters(statement, language) if name in known}
         if language == "answers":
-            return {name: self.values[name] for name in names}
-        return {name: convert(self.kb, language, name, "", self.values[name]) for name in names}
+            return dict(values)
+        return {name: convert(self.kb, language, name, "", text) for name, text in values.items()}
 
     def sql(self, text: str, values: Mapping[str, Any] | None = None) -> pl.DataFrame:
         """Return the rows of an SQL statement, in which ``_`` is the last result unless a type has this name."""
@@ -226,8 +276,7 @@ class Executor:
         frame = answers.nodes()
         values = answers.value_table()
         if values is not None:
-            outcome = self.keep(Last("answers", answers.expression, frame, answers), answers, values)
-            return replace(outcome, frame=values)
+            return self.keep(Last("answers", answers.expression, frame, answers), answers, values, values)
         preview = frame.select(
             pl.int_range(1, pl.len() + 1).alias("n"), "name", pl.format("{}#{}", "type", "key").alias("node")
         )
@@ -247,11 +296,27 @@ class Executor:
         preview = frame.select("rank", "name", node, "score", *weak, "snippet")
         return self.keep(Last("search", text, frame, options=chosen), frame, preview)
 
-    def keep(self, last: Last, value: Any = None, preview: pl.DataFrame | None = None) -> Outcome:
-        """Make a result the last result and return it as an outcome."""
+    def keep(
+        self, last: Last, value: Any = None, preview: pl.DataFrame | None = None, frame: pl.DataFrame | None = None
+    ) -> Outcome:
+        """Make a result the last result and return it as an outcome of the rows ``frame`` (default: the result's)."""
         self.last = last
         self.links = self._nodes_of(last.frame)
-        return Outcome(last.language, last.frame if value is None else value, last.frame, preview)
+        frame = last.frame if frame is None else frame
+        self._rows = frame if preview is None else preview
+        self._shown = self.page_rows() or self._rows.height
+        return Outcome(last.language, last.frame if value is None else value, frame, preview)
+
+    def more(self, count: int | None = None) -> Outcome:
+        """Return the next rows of the last result: ``count`` rows, by default as many as are shown of a result."""
+        self.result()
+        assert self._rows is not None
+        start, total = self._shown, self._rows.height
+        if start >= total:
+            return Outcome(languages.COMMAND, note=f"there are no more rows than the {total:,} that were shown")
+        part = self._rows[start : start + (count or self.page_rows() or total)]
+        self._shown = start + part.height
+        return Outcome(languages.COMMAND, part, part, start=start, total=total)
 
     def timed(self, run: Callable[[], Outcome]) -> Outcome:
         """Return an outcome with the time that it took."""

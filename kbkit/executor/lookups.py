@@ -144,8 +144,9 @@ class Lookups:
 
     @_quiet
     def queries(self) -> list[tuple[str, str]]:
-        """Return shipped queries: name, title."""
-        return list(_queries())
+        """Return saved and shipped queries: name, statement or title."""
+        saved = [(query.name, " ".join(query.statement.split())) for query in self._kb.workspace.queries.all()]
+        return [*saved, *_queries()]
 
     @_quiet
     def templates(self) -> list[tuple[str, str]]:

@@ -8,8 +8,10 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from kbkit.display import render
 from kbkit.executor import lookups
 from kbkit.schema import Relation, Schema
+from kbkit.stores import sparql_formats
 from kbkit.stores.table_schema import RELATION_COLUMNS, TABLES, TYPE_COLUMNS, Column
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ T = TypeVar("T")
 
 LAST = "_"
 """The name of the last result."""
+FORMATS = (*(name for name in render.FORMATS if name != "parquet"), *sparql_formats.NAMES)
+"""Formats that can be set for all results of a prompt."""
 
 
 class Argument(StrEnum):
@@ -50,6 +54,7 @@ class CommandWords:
     name: str
     arguments: tuple[Argument, ...] = ()
     help: str = ""
+    aliases: tuple[str, ...] = ()
 
 
 class Word(NamedTuple):

@@ -150,7 +150,7 @@ class _Work:
         cap = self._limits.rows
         self._kb.tables.check_one_query(query)
         text = f"SELECT * FROM (\n{query.strip().rstrip(';')}\n) LIMIT {cap + 1}"
-        frame = self._kb.sql(text, self._limits.timeout)
+        frame = self._kb.sql(text, timeout=self._limits.timeout)
         return self._table(frame.head(cap), limit, frame.height > cap)
 
     def answers(self, expression: str, limit: int = SHOWN) -> Reply:

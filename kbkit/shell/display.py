@@ -15,11 +15,18 @@ from kbkit.directory import systems
 from kbkit.display import render
 from kbkit.display.pager import paged
 from kbkit.display.waiting import Waiting
-from kbkit.errors import KbError
-from kbkit.executor.executor import Outcome, Printout, Settings
+from kbkit.errors import KbError, Option
+from kbkit.executor import languages
+from kbkit.executor.executor import Outcome, Pipe, Printout, Settings
+from kbkit.shell.terminal import run_command
+from kbkit.stores import sparql_formats
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+FILE_WIDTH = 100
+"""Width of tables that go to a file or a command."""
 
 
 class _Screen(io.StringIO):
@@ -44,10 +51,14 @@ class Display:
     def show(self, outcome: Outcome) -> None:
         """Show the result of a statement, its remark and its time."""
         if outcome.value is not None:
-            if self.settings.output is not None:
-                self._append(outcome)
+            target, once = self.settings.target, self.settings.once is not None
+            if isinstance(target, Pipe):
+                self._pipe(outcome, target)
+            elif target is not None:
+                self._append(outcome, target, once)
             else:
                 self._put(self._text(outcome))
+            self.settings.once = None
         if outcome.note:
             self.remark(outcome.note)
         if self.settings.timing and not outcome.script:
@@ -87,16 +98,19 @@ class Display:
 
     def _text(self, outcome: Outcome) -> str:
         screen = _Screen(sys.stdout.isatty())
-        kind = self.settings.format or "table"
+        kind = self.settings.kind()
         self._write(outcome, kind, screen, self.width)
         return screen.getvalue()
 
     def _write(self, outcome: Outcome, kind: str, stream: IO[str], width: int) -> None:
         """Write rows in the format ``kind``, other values as text."""
+        if kind in sparql_formats.NAMES and not isinstance(outcome.value, bytes):
+            if outcome.language != languages.COMMAND:
+                raise KbError(f"Format {kind} is for results of SPARQL", "Use ", Option("format", "auto"))
+            kind = "table"
         if outcome.frame is not None:
-            self._rows(
-                outcome.frame if outcome.preview is None else outcome.preview, outcome.frame, kind, stream, width
-            )
+            preview = outcome.frame if outcome.preview is None else outcome.preview
+            self._rows(preview, outcome.frame, kind, stream, width, outcome)
         elif isinstance(outcome.value, tuple):
             for i, (title, part) in enumerate(outcome.value):
                 if kind in ("table", "markdown"):  # other formats are for programs
@@ -114,32 +128,60 @@ class Display:
             render.write_json(value.data, stream)
         elif isinstance(value, Page):
             print_lines(value.lines(width, numbered=True), stream)
+        elif isinstance(value, bytes):
+            text = value.decode("utf-8").replace("\r\n", "\n")
+            stream.write(f"{render.clean(text) if stream.isatty() else text}{chr(10) * (not text.endswith(chr(10)))}")
         elif isinstance(value, str):
             stream.write(render.clean(value) + "\n")
         else:
             self._rows(value, value, kind, stream, width)
 
-    def _rows(self, preview: pl.DataFrame, frame: pl.DataFrame, kind: str, stream: IO[str], width: int) -> None:
+    def _rows(
+        self,
+        preview: pl.DataFrame,
+        frame: pl.DataFrame,
+        kind: str,
+        stream: IO[str],
+        width: int,
+        outcome: Outcome | None = None,
+    ) -> None:
         if kind == "table":
-            limit = self.settings.rows or (render.TABLE_ROWS if stream.isatty() else preview.height)
-            render.print_table(preview, stream, width=width, limit=limit)
+            part = outcome is not None and outcome.total is not None
+            limit = preview.height if part else self._limit(stream.isatty()) or preview.height
+            note = "" if outcome is None else _count(outcome, preview.height, limit)
+            render.print_table(preview, stream, width=width, limit=limit, note=note)
         else:
             render.write_text(frame, kind, stream)
 
-    def _append(self, outcome: Outcome) -> None:
-        """Append to the output file; a Parquet file holds only the last result."""
-        path = self.settings.output
-        assert path is not None
-        kind = render.ENDINGS.get(path.suffix) or render.kind_of(self.settings.format, path)
+    def page_rows(self) -> int | None:
+        """Return how many rows of the next result are shown at once; None is all."""
+        if self.settings.kind(self.settings.file) != "table":
+            return None
+        return self._limit(self.settings.target is None and sys.stdout.isatty())
+
+    def _limit(self, terminal: bool) -> int | None:
+        return self.settings.rows or (render.TABLE_ROWS if terminal else None)
+
+    def _pipe(self, outcome: Outcome, pipe: Pipe) -> None:
+        """Run a command that reads the result; each result has its own run."""
+        text = io.StringIO()
+        self._write(outcome, self.settings.kind(), text, self.settings.width or FILE_WIDTH)
+        if code := run_command(pipe.command, text.getvalue()):
+            self.remark(f"{pipe.command}: exit code {code}")
+
+    def _append(self, outcome: Outcome, path: Path, once: bool) -> None:
+        """Append to the output file; the file of a single result and a Parquet file hold only the last one."""
+        kind = self.settings.kind(path)
         try:
             if kind == "parquet":
                 if outcome.frame is None:
                     raise KbError(f"Only rows can be written to {path}", "Enter .output to show results on the screen")
                 outcome.frame.write_parquet(path)
                 return
-            with path.open("a" if path == self._started else "w", encoding="utf-8", newline="") as stream:
-                self._started = path
-                self._write(outcome, kind, stream, self.settings.width or 100)
+            appends = path == self._started and not once
+            with path.open("a" if appends else "w", encoding="utf-8", newline="") as stream:
+                self._started = self._started if once else path
+                self._write(outcome, kind, stream, self.settings.width or FILE_WIDTH)
         except OSError as error:
             raise KbError(f"Cannot write {path}: {error.strerror or error}") from None
 
@@ -151,3 +193,14 @@ class Display:
             return
         sys.stdout.write(text)
         sys.stdout.flush()
+
+
+def _count(outcome: Outcome, height: int, limit: int) -> str:
+    """Return the line below rows that are a part of a result; empty if they are all."""
+    if outcome.total is not None:
+        end = outcome.start + height
+        more = "; .more shows the next" if end < outcome.total else ""
+        return f"rows {outcome.start + 1:,} to {end:,} of {outcome.total:,}{more}"
+    if outcome.language == languages.COMMAND or height <= limit:
+        return ""
+    return f"{limit:,} of {height:,} rows shown; .more shows the next, other formats show all"

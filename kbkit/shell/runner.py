@@ -25,7 +25,7 @@ class Runner:
         self.executor, self.display = executor, display
         self.pending: str | None = None
         self._debug = debug
-        executor.system = run_command
+        executor.system, executor.page_rows = run_command, display.page_rows
 
     def script(self, text: str, source: str = "") -> int:
         """Run the statements of a text until one fails; return its exit code, else 0."""

@@ -27,11 +27,15 @@ def edit(text: str) -> str:
     return (edited or "").rstrip("\n")
 
 
-def run_command(command: str) -> int:
-    """Run a command in the system's shell and return its exit code; Ctrl-C stops only the command."""
+def run_command(command: str, text: str | None = None) -> int:
+    """Run a command in the system's shell and return its exit code; Ctrl-C stops only the command.
+
+    It reads ``text`` on its standard input (None: what the user types).
+    """
     sys.stdout.flush()
+    given = None if text is None else text.encode("utf-8", "replace")
     with ctrl_c_ignored():
-        return subprocess.run(command, shell=True, check=False).returncode  # noqa: S602 - typed by the user
+        return subprocess.run(command, shell=True, check=False, input=given).returncode  # noqa: S602 - typed by the user
 
 
 def ask(prompt: str, is_complete: Callable[[str], bool], text: str = "") -> str:

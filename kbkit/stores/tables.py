@@ -45,6 +45,10 @@ _NOT_DAMAGED = (duckdb.InterruptException, duckdb.OutOfMemoryException, RaisedEr
 NO_EXTENSIONS = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
 
 
+Values = Mapping[str, Any] | Sequence[Any]
+"""Values of parameters, by name or by position."""
+
+
 class Tables:
     """A generation's DuckDB file, opened read-only.
 
@@ -96,17 +100,17 @@ class Tables:
     def arrow(
         self,
         text: str,
-        params: Mapping[str, Any] | None = None,
+        params: Values | None = None,
         timeout: float | None = None,
         frames: Mapping[str, pl.DataFrame] | None = None,
         on: duckdb.DuckDBPyConnection | None = None,
     ) -> pa.Table:
         """Run a user's SQL and return the result of the last statement, without columns if it is not a query.
 
-        ``params`` are the values of ``$name``, ``timeout`` is in seconds, ``on`` is a connection of :meth:`connect`.
-        ``frames`` are additional tables, which hide the KB's tables of the same name. Values of types that Arrow or
-        polars lack become text. Raises :class:`QueryError` with DuckDB's message and the position, and
-        :class:`QueryTimeoutError`.
+        ``params`` are the values of ``$name``, or a list of those of ``?``. ``timeout`` is in seconds, ``on`` is a
+        connection of :meth:`connect`. ``frames`` are additional tables, which hide the KB's tables of the same name.
+        Values of types that Arrow or polars lack become text. Raises :class:`QueryError` with DuckDB's message and the
+        position, and :class:`QueryTimeoutError`.
         """
         cursor = on or (self._cursor() if self._only_reads(text) else self.connect())
         try:
@@ -158,7 +162,7 @@ class Tables:
     def frame(
         self,
         text: str,
-        params: Mapping[str, Any] | None = None,
+        params: Values | None = None,
         timeout: float | None = None,
         frames: Mapping[str, pl.DataFrame] | None = None,
         on: duckdb.DuckDBPyConnection | None = None,
@@ -274,10 +278,14 @@ _EXPLAIN = re.compile(r"(?is)^(?:\s|--[^\n]*\n|/\*.*?\*/)*EXPLAIN(?:\s*\([^)]*\)
 _NO_ARROW = ("INTERVAL", "UNION", "BIT", "UHUGEINT", "BIGNUM", "TIME WITH TIME ZONE", "GEOMETRY", "VARIANT", "TIME_NS")
 
 
-def _result(cursor: duckdb.DuckDBPyConnection, text: str, params: Mapping[str, Any]) -> pa.Table:
+def _given(params: Values) -> dict[str, Any] | list[Any]:
+    return dict(params) if isinstance(params, Mapping) else list(params)
+
+
+def _result(cursor: duckdb.DuckDBPyConnection, text: str, params: Values) -> pa.Table:
     import pyarrow
 
-    relation = cursor.sql(text, params=dict(params)) if params else cursor.sql(text)
+    relation = cursor.sql(text, params=_given(params)) if params else cursor.sql(text)
     if relation is None or (relation.columns in _STATUS_COLUMNS and not _is_query(cursor, text)):
         return pyarrow.table({})
     kinds = [str(kind) for kind in relation.types]
@@ -365,14 +373,12 @@ def _details(message: str) -> dict[str, str]:
     return details if isinstance(details, dict) and "exception_message" in details else {}
 
 
-def _with_position(
-    cursor: duckdb.DuckDBPyConnection, text: str, params: Mapping[str, Any], error: Exception
-) -> Exception:
+def _with_position(cursor: duckdb.DuckDBPyConnection, text: str, params: Values, error: Exception) -> Exception:
     """Return the error with the position of an unknown name, which relations omit and EXPLAIN reports."""
     if not isinstance(error, (duckdb.BinderException, duckdb.CatalogException)) or "position" in _details(str(error)):
         return error
     try:
-        cursor.execute("EXPLAIN " + text, dict(params))
+        cursor.execute("EXPLAIN " + text, _given(params))
     except duckdb.Error as again:
         details = _details(str(again))
         if first_line(again) == first_line(error) and details.get("position", "").isdecimal():

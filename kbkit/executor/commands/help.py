@@ -9,7 +9,7 @@ from typing import IO
 from kbkit.assets import guidebook
 from kbkit.display.render import has_styles
 from kbkit.errors import UnknownNameError
-from kbkit.executor.commands.registry import COMMANDS, command, find
+from kbkit.executor.commands.registry import ALIASES, COMMANDS, command, find
 from kbkit.executor.executor import Executor, Outcome, Printout, Quit
 from kbkit.executor.languages import COMMAND
 from kbkit.executor.vocabulary import Argument
@@ -61,7 +61,7 @@ def help_(executor: Executor, argument: str) -> Outcome:
         return Outcome(COMMAND, f"{_LANGUAGES}\n\n{commands}\n\n{more}")
     if topic == "shortcuts":
         return Outcome(COMMAND, _columns(SHORTCUTS))
-    if topic in COMMANDS:
+    if topic in COMMANDS or topic in ALIASES:
         entry = find(topic)
         usage = f".{entry.name} {entry.usage}".rstrip()
         detail = textwrap.fill(" ".join(entry.detail.split()), 80)

@@ -1,18 +1,22 @@
-"""Dot-commands about files, history and the system: save, output, open, read, edit, history, system."""
+"""Dot-commands about results, saved queries, files, history and the system."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from kbkit.errors import Command, KbError
 from kbkit.executor import languages
-from kbkit.executor.commands.registry import command, parse_path, parse_word
-from kbkit.executor.executor import Executor, Outcome
+from kbkit.executor.commands.registry import command, parse_number, parse_path, parse_word
+from kbkit.executor.executor import Executor, Outcome, Pipe
 from kbkit.executor.languages import COMMAND
-from kbkit.executor.vocabulary import Argument
+from kbkit.executor.vocabulary import LAST, Argument
 
 _LARGEST_SCRIPT = 50_000_000
 _HISTORY = 50
+_HELD = re.compile(rf"@{LAST}\d+\b")
+"""A result that only this session holds, in an expression."""
 
 
 @command("NAME|FILE", Argument.FILE)
@@ -39,25 +43,93 @@ def save(executor: Executor, argument: str) -> Outcome:
     return Outcome(COMMAND, note=f"{saved}: {count:,} node{'' if count == 1 else 's'}")
 
 
-@command("[FILE]", Argument.FILE)
-def output(executor: Executor, argument: str) -> Outcome:
-    """Send results to a file; without FILE, to the screen.
+@command("[N]", Argument.NUMBER)
+def more(executor: Executor, argument: str) -> Outcome:
+    """Show the next rows of the last result.
 
-    The suffix of the file, or .format, determines the format.
+    N is their number; the default is that of .rows.
+    """
+    return executor.more(parse_number(argument, "number of rows") if argument else None)
+
+
+@command("NAME", Argument.QUERY)
+def save_query(executor: Executor, argument: str) -> Outcome:
+    """Save the last statement as a query of this KB.
+
+    `.query NAME` runs it, also in later sessions; its $parameters and <slots> can have other values then. A search is
+    saved without its options. The queries are files in the folder workspace/queries of the KB.
+    """
+    name, last = parse_word(argument, "name", ".save-query long_rivers"), executor.result()
+    if last.language == "answers" and _HELD.search(last.statement):
+        raise KbError("The last expression depends on an earlier result", "Save that result first: .save NAME")
+    executor.kb.workspace.queries.save(name, last.language, last.statement)
+    return Outcome(COMMAND, note=f"query {name}: {' '.join(last.statement.split())}")
+
+
+@command("NAME", Argument.QUERY)
+def drop_query(executor: Executor, argument: str) -> Outcome:
+    """Delete a saved query."""
+    name = parse_word(argument, "name", ".drop-query long_rivers")
+    executor.kb.workspace.queries.drop(name)
+    return Outcome(COMMAND, note=f"query {name} deleted")
+
+
+@command("[FILE or |COMMAND]", Argument.FILE)
+def output(executor: Executor, argument: str) -> Outcome:
+    """Send results to a file or command; alone, to the screen.
+
+    The suffix of the file, or .format, determines the format. `.output |COMMAND` runs a command of the operating system
+    for each result, which it reads on its standard input: `.output |less -S`.
     """
     if not argument:
-        executor.settings.output = None
+        executor.settings.output = executor.settings.once = None
         return Outcome(COMMAND, note="results go to the screen")
-    from kbkit.display.render import ENDINGS, check
+    target = _target(executor, argument, ".output results.csv")
+    if isinstance(target, Path):
+        try:
+            target.write_text("", encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise KbError(f"Cannot write {target}: {error.strerror}") from None
+    executor.settings.output = target
+    name = target if isinstance(target, Path) else f"|{target.command}"
+    return Outcome(COMMAND, note=f"results go to {name}; .output resets this")
 
-    path = parse_path(argument, ".output results.csv")
-    check(ENDINGS.get(path.suffix) or executor.settings.format, path)
-    try:
-        path.write_text("", encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise KbError(f"Cannot write {path}: {error.strerror}") from None
-    executor.settings.output = path
-    return Outcome(COMMAND, note=f"results go to {path}; .output resets this")
+
+@command("FILE or |COMMAND", Argument.FILE)
+def once(executor: Executor, argument: str) -> Outcome:
+    """Send only the next result to a file or command.
+
+    `.once countries.csv` replaces the file; `.once |sort | head` runs a command, which reads the result.
+    """
+    executor.settings.once = _target(executor, argument, ".once results.csv")
+    return Outcome(COMMAND)
+
+
+def _target(executor: Executor, argument: str, example: str) -> Path | Pipe:
+    """Return the file or the command that results go to; only the shell runs commands."""
+    if argument.startswith("|"):
+        _runner(executor)
+        return Pipe(_some(argument[1:].strip(), ".output |less"))
+    from kbkit.display.render import check_output
+
+    path = parse_path(argument, example)
+    executor.settings.kind(path)
+    check_output(path)
+    return path
+
+
+def _runner(executor: Executor) -> Callable[[str], int]:
+    """Return the function that runs a command of the operating system; only the shell has one."""
+    if executor.system is None:
+        raise KbError("System commands run only in the shell", "Run ", Command("shell KB"), " in a terminal")
+    return executor.system
+
+
+def _some(text: str, example: str) -> str:
+    """Return the text of a command of the operating system, which is required."""
+    if not text:
+        raise KbError("Expected a command", f"Example: {example}")
+    return text
 
 
 @command("[KB]", Argument.KB)
@@ -132,9 +204,5 @@ def system(executor: Executor, argument: str) -> Outcome:
 
     `!COMMAND` does the same. Ctrl-C stops the command, not the shell.
     """
-    if executor.system is None:
-        raise KbError("System commands run only in the shell", "Run ", Command("shell KB"), " in a terminal")
-    if not argument:
-        raise KbError("Expected a command", "Example: !ls")
-    code = executor.system(argument)
+    code = _runner(executor)(_some(argument, "!ls"))
     return Outcome(COMMAND, note=f"exit code {code}" if code else "")

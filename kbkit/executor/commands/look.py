@@ -1,4 +1,4 @@
-"""Dot-commands that explore the KB: info, schema, show, back, path, around, queries, templates, sets."""
+"""Dot-commands that explore the KB: info, schema, tables, show, back, path, around, queries, query, templates, sets."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from pathlib import Path
 from kbkit.assets.parameters import convert_all
 from kbkit.display.drawing import check
 from kbkit.errors import KbError, UnknownNameError
-from kbkit.executor.commands.registry import command, parse_pairs, split_words
+from kbkit.executor import languages
+from kbkit.executor.commands.registry import command, parse_choice, parse_pairs, split_words
 from kbkit.executor.executor import Executor, Last, Outcome, Printout
 from kbkit.executor.languages import COMMAND
-from kbkit.executor.vocabulary import Argument
+from kbkit.executor.lexers import parameters
+from kbkit.executor.vocabulary import Argument, Vocabulary
 from kbkit.graph.pages import print_text
 from kbkit.stores.nodes import typed
 
@@ -50,6 +52,19 @@ def schema(executor: Executor, argument: str) -> Outcome:
     return Outcome(COMMAND, (*parts, ("relations", joined)))
 
 
+@command("[WORDS]", Argument.NONE)
+def tables(executor: Executor, argument: str) -> Outcome:
+    """List the tables of SQL; with WORDS, matching ones."""
+    import polars as pl
+
+    words = argument.casefold()
+    known = [row for row in Vocabulary.of(executor.kb).tables() if words in row[0].casefold()]
+    frame = pl.DataFrame(known, {"table": pl.String, "holds": pl.String}, orient="row")
+    return Outcome(COMMAND, frame, frame)
+
+
+_SHOWN = 100
+"""Characters of a saved statement in the list."""
 _QUOTED = re.compile(r"""((?:[^\s:"']+:)?)(["'])(.+)\2""")
 """A node whose name is in quotes."""
 
@@ -118,37 +133,70 @@ def around(executor: Executor, argument: str) -> Outcome:
 
 @command("[NAME [P=VALUE ...]]", Argument.QUERY)
 def queries(executor: Executor, argument: str) -> Outcome:
-    """List the queries shipped with kbkit, or run one.
+    """List saved queries and those shipped with kbkit, or run one.
 
-    `.queries graph/most_connected limit=3` sets a parameter. NAME can also be a file (.sql, .rq).
+    `.queries graph/most_connected limit=3` sets a parameter. NAME can also be a file (.sql, .rq). .save-query NAME
+    saves the last statement.
     """
-    from kbkit.assets import queries as files
+    import polars as pl
+
     from kbkit.assets.queries import listed
 
+    if argument:
+        return query(executor, argument)
+    saved = [
+        (q.language, q.name, _shortened(q.statement), ", ".join(parameters(q.statement, q.language)))
+        for q in executor.kb.workspace.queries.all()
+    ]
+    shipped = listed()
+    frame = pl.concat([pl.DataFrame(saved, shipped.schema, orient="row"), shipped])
+    return Outcome(COMMAND, frame, frame)
+
+
+@command("NAME [P=VALUE ...]", Argument.QUERY)
+def query(executor: Executor, argument: str) -> Outcome:
+    """Run a saved query, or one shipped with kbkit.
+
+    `.query big n=3` sets the parameter of `LIMIT $n`, or the slot of `country:<n>`; others have the values of .set.
+    """
+    from kbkit.assets import queries as files
+
     if not argument:
-        frame = listed()
-        return Outcome(COMMAND, frame, frame)
+        raise KbError("Expected the name of a query", "Enter .queries for a list")
     name, *pairs = split_words(argument)
-    query = files.load(_kind_of(name), name)
-    values = convert_all(executor.kb, query, parse_pairs(pairs))
-    executor.ran = query.text
-    limit = executor.settings.timeout
-    if query.kind == "sql":
-        frame = executor.kb.sql(query.text, limit, **values)
+    values, saved = parse_pairs(pairs), executor.kb.workspace.queries.find(name)
+    if saved is not None:
+        parse_choice(saved.language, "language", languages.LANGUAGES)
+        known = parameters(saved.statement, saved.language)
+        for given in values:
+            if given not in known:
+                raise UnknownNameError("parameter", given, known, f"query {name}")
+        return executor.run(saved.statement, saved.language, executor.bound(saved.statement, saved.language, values))
+    found = files.load(_kind_of(executor, name), name)
+    executor.ran, limit = found.text, executor.settings.timeout
+    converted = convert_all(executor.kb, found, values)
+    if found.kind == "sql":
+        frame = executor.kb.tables.frame(found.text, converted, limit)
     else:
-        frame = executor.kb.sparql(query.text, limit, **values)
-    return executor.keep(Last(query.kind, query.text, frame))
+        frame = executor.kb.sparql(found.text, limit, **converted)
+    return executor.keep(Last(found.kind, found.text, frame))
 
 
-def _kind_of(name: str) -> str:
+def _shortened(statement: str) -> str:
+    text = " ".join(statement.split())
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _kind_of(executor: Executor, name: str) -> str:
     """Return the language of a query, by its file name or that of the shipped query."""
     from kbkit.assets import queries as files
 
     for kind, ending in files.ENDINGS.items():
         if name.endswith(ending) or any(name in (known, known.split("/")[1]) for known in files.shipped(kind)):
             return kind
+    saved = [saved.name for saved in executor.kb.workspace.queries.all()]
     known = [query for kind in files.ENDINGS for query in files.shipped(kind)]
-    raise UnknownNameError("query", name, [*known, *(query.split("/")[1] for query in known)])
+    raise UnknownNameError("query", name, [*saved, *known, *(query.split("/")[1] for query in known)])
 
 
 @command("[ID [SLOT=VALUE ...]]", Argument.TEMPLATE)

@@ -32,8 +32,8 @@ class Command:
 
 COMMANDS: dict[str, Command] = {}
 """All dot-commands by name, in the order of ``.help``."""
-_ALIASES = {
-    **{"exit": "quit", "q": "quit", "h": "help", "tables": "schema", "timer": "timing", "maxrows": "rows"},
+ALIASES = {
+    **{"exit": "quit", "q": "quit", "h": "help", "timer": "timing", "maxrows": "rows"},
     **{"shell": "system"},
 }
 """Names of the same commands in sqlite3 and duckdb."""
@@ -43,7 +43,7 @@ def command(usage: str = "", *arguments: Argument) -> Callable[[Function], Funct
     """Register a function as the dot-command of its name; its docstring is the help."""
 
     def register(function: Function) -> Function:
-        name = function.__name__.rstrip("_")
+        name = function.__name__.rstrip("_").replace("_", "-")
         first, _, rest = inspect.cleandoc(function.__doc__ or "").partition("\n")
         COMMANDS[name] = Command(name, usage, arguments, first, rest.strip(), function)
         return function
@@ -53,13 +53,14 @@ def command(usage: str = "", *arguments: Argument) -> Callable[[Function], Funct
 
 def words() -> dict[str, CommandWords]:
     """Return the commands as completion needs them."""
-    return {name: CommandWords(name, entry.arguments, entry.help) for name, entry in COMMANDS.items()}
+    aliases = {name: tuple(alias for alias, target in ALIASES.items() if target == name) for name in COMMANDS}
+    return {name: CommandWords(name, entry.arguments, entry.help, aliases[name]) for name, entry in COMMANDS.items()}
 
 
 def find(name: str) -> Command:
     """Return the command with this name, or the only one that starts with it; raise :class:`UnknownNameError`."""
     name = name.lower()
-    known = _ALIASES.get(name, name)
+    known = ALIASES.get(name, name)
     if known in COMMANDS:
         return COMMANDS[known]
     starting = [command for command in COMMANDS.values() if name and command.name.startswith(name)]

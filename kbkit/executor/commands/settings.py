@@ -14,7 +14,8 @@ from kbkit.executor.commands.registry import (
 )
 from kbkit.executor.executor import Executor, Outcome
 from kbkit.executor.languages import COMMAND
-from kbkit.executor.vocabulary import Argument
+from kbkit.executor.vocabulary import FORMATS, Argument
+from kbkit.stores import sparql_formats
 
 _NARROWEST = 20
 
@@ -24,11 +25,10 @@ def mode(executor: Executor, argument: str) -> Outcome:
     """Set the language of statements.
 
     One of sql, sparql, answers, search, or auto, which recognizes the language by its syntax; plain words are a search.
+    The name of a format sets the output format, as in sqlite3: `.mode csv`.
     """
-    from kbkit.display.render import FORMATS
-
-    if argument.lower() in FORMATS:  # the .mode of sqlite3
-        raise KbError(f"{argument!r} is not a language", f"Use .format {argument} to set the output format")
+    if argument.lower() in FORMATS:
+        return format_(executor, argument)
     if argument:
         executor.settings.mode = parse_choice(argument.lower(), "mode", (languages.AUTO, *languages.LANGUAGES))
     return Outcome(COMMAND, note=f"mode {executor.settings.mode}")
@@ -38,14 +38,13 @@ def mode(executor: Executor, argument: str) -> Outcome:
 def format_(executor: Executor, argument: str) -> Outcome:
     """Set the output format.
 
-    One of table, json, ndjson, csv, markdown, or auto: a table on the screen, and in a file the format
-    of its suffix.
+    One of table, json, ndjson, csv, markdown, or auto: a table on the screen, and in a file the format of its suffix.
+    For SPARQL also sparql-json, sparql-xml, sparql-csv, sparql-tsv (SELECT and ASK), turtle, ntriples, jsonld and
+    rdfxml (CONSTRUCT and DESCRIBE); results in these formats do not become the last result `_`.
     """
-    from kbkit.display.render import FORMATS
-
     if argument:
-        known = (*(name for name in FORMATS if name != "parquet"), languages.AUTO)
-        chosen = parse_choice(argument.lower(), "format", known)
+        published = sparql_formats.of_file(argument.lower(), None)
+        chosen = published.name if published else parse_choice(argument.lower(), "format", (*FORMATS, languages.AUTO))
         executor.settings.format = None if chosen == languages.AUTO else chosen
     return Outcome(COMMAND, note=f"format {executor.settings.format or languages.AUTO}")
 
@@ -84,7 +83,10 @@ def pager(executor: Executor, argument: str) -> Outcome:
 
 @command("[on|off]", Argument.SWITCH)
 def timing(executor: Executor, argument: str) -> Outcome:
-    """Set whether to show the time of each statement."""
+    """Set whether to show the time of each statement.
+
+    `.timer` does the same.
+    """
     executor.settings.timing = parse_switch(argument, executor.settings.timing)
     return Outcome(COMMAND, note=f"timing {'on' if executor.settings.timing else 'off'}")
 

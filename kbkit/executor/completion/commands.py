@@ -7,9 +7,9 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
-from kbkit.display.render import FORMATS
 from kbkit.executor import languages
 from kbkit.executor.completion import answers, search, sparql, sql
 from kbkit.executor.completion.ranking import (
@@ -25,9 +25,9 @@ from kbkit.executor.completion.ranking import (
     ranked,
     starting,
 )
-from kbkit.executor.vocabulary import Argument, CommandWords, Vocabulary, Word
+from kbkit.executor.vocabulary import FORMATS, Argument, CommandWords, Vocabulary, Word
 
-_COMMAND = re.compile(r"\s*\.(\w*)")
+_COMMAND = re.compile(r"\s*\.([\w-]*)")
 _WORD = re.compile(r"""(?:\\.|'[^']*(?:'|\Z)|"(?:\\.|[^"\\])*(?:"|\Z)|[^\s\\'"]|\\\Z)+""", re.S)
 _SQL = re.compile(r"(?i)\s*(?:from|with|describe|summarize)\s+\w*\Z")
 _REFERENCE = re.compile(r"[^:#]+[:#]")
@@ -42,8 +42,8 @@ _STATEMENTS = {
 }
 _CHOICES = {
     Argument.SWITCH: ("on", "off"),
-    Argument.LANGUAGE: ("auto", *languages.LANGUAGES),
-    Argument.FORMAT: (*(kind for kind in FORMATS if kind != "parquet"), "auto"),
+    Argument.LANGUAGE: ("auto", *languages.LANGUAGES, *FORMATS),
+    Argument.FORMAT: (*FORMATS, "auto"),
 }
 _REST = (Argument.NODE, Argument.EXPRESSION, Argument.STATEMENT, Argument.TYPE_OR_RELATION, Argument.RELATION)
 """Arguments that extend to the end of the line, including spaces."""
@@ -63,25 +63,30 @@ def complete(text: str, at: int, vocabulary: Vocabulary) -> list[Candidate]:
 
 
 def _names(typed: str, start: int, vocabulary: Vocabulary) -> list[Candidate]:
-    items = [Item(words.name, _inserted(words), words.help, 0, "", f".{words.name}") for words in _commands(vocabulary)]
+    commands = _commands(vocabulary)
+    items = [Item(words.name, _inserted(words), words.help, 0, "", f".{words.name}") for words in commands]
+    for words in commands if typed else ():
+        same = f"the same as .{words.name}"
+        items += [Item(alias, _inserted(words, alias), same, 0, "", f".{alias}") for alias in words.aliases]
     return starting(typed, items, start)
 
 
 def _commands(vocabulary: Vocabulary) -> list[CommandWords]:
-    return [CommandWords(w.name.removeprefix("."), w.arguments, w.help) for w in vocabulary.commands.values()]
+    return [replace(words, name=words.name.removeprefix(".")) for words in vocabulary.commands.values()]
 
 
-def _inserted(words: CommandWords) -> str:
+def _inserted(words: CommandWords, name: str = "") -> str:
     takes = any(argument is not Argument.NONE for argument in words.arguments)
-    return f".{words.name}{' ' * takes}"
+    return f".{name or words.name}{' ' * takes}"
 
 
 def _known(vocabulary: Vocabulary, name: str) -> CommandWords | None:
     """Return the command with this name, or the only one that starts with it."""
-    known = {words.name: words for words in _commands(vocabulary)}
+    commands = _commands(vocabulary)
+    known = {alias: words for words in commands for alias in (words.name, *words.aliases)}
     if name in known:
         return known[name]
-    found = [words for words in known.values() if name and words.name.startswith(name.lower())]
+    found = [words for words in commands if name and words.name.startswith(name.lower())]
     return found[0] if len(found) == 1 else None
 
 
