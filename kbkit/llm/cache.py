@@ -41,8 +41,19 @@ class Cache:
         self._open: sqlite3.Connection | None = None
         with self._use() as connection:
             if path is not None:
-                connection.execute("PRAGMA journal_mode = WAL")  # readers do not wait for a writer
+                self._let_readers_pass(connection)
             self._check_format(connection)
+
+    def _let_readers_pass(self, connection: sqlite3.Connection) -> None:
+        """Set the mode in which readers do not wait for a writer.
+
+        It is kept in the file. SQLite does not wait for another process that sets it at the same moment.
+        """
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorname != "SQLITE_BUSY":
+                raise
 
     def _check_format(self, connection: sqlite3.Connection) -> None:
         """Create the table in one transaction: two processes may open a new file at once."""
