@@ -127,10 +127,14 @@ def refused(here: Run, tmp_path: Path) -> Callable[..., str]:
         ("nodes.csv", NODES + "c,y,Cid\r\n", "Mixed line ends in src/nodes.csv, line 4. Convert them"),
         (
             "nodes.csv.gz",
-            gzip.compress(NODES.encode())[:-8] + bytes(8),
+            gzip.compress(NODES.encode(), mtime=0)[:-8] + bytes(8),
             "Corrupt gzip file src/nodes.csv.gz: CRC check",
         ),
-        ("nodes.csv.gz", gzip.compress(NODES.encode()) + b"junk", "Corrupt gzip file src/nodes.csv.gz: Not a gzipped"),
+        (
+            "nodes.csv.gz",
+            gzip.compress(NODES.encode(), mtime=0) + b"junk",
+            "Corrupt gzip file src/nodes.csv.gz: Not a gzipped",
+        ),
         ("nodes.json", f'[{{"key": {"[" * 5_000 + "]" * 5_000}}}]', "JSON nested too deeply in src/nodes.json"),
         ("nodes.jsonl", '{"key": "a"}\n{"key": "b", "n": 1, "n": 2}\n', "Duplicate key in src/nodes.jsonl, line 2"),
         ("nodes.jsonl", '{"key": "a"}\n{"key": "\\ud800"}\n', "Invalid JSON in src/nodes.jsonl, line 2"),
