@@ -256,7 +256,7 @@ LATIN = "key,type,name\na,x,Ann\nb,x,Björn\nc,y,Cid\n".encode("latin-1")
     ("name", "content", "line"),
     [
         ("nodes.csv", LATIN, 3),
-        ("nodes.csv.gz", gzip.compress(LATIN), 3),
+        ("nodes.csv.gz", gzip.compress(LATIN, mtime=0), 3),
         ("nodes.tsv", LATIN.replace(b",", b"\t"), 3),
         ("nodes.csv", b"key,n\xe4me\na,Ann\n", 1),
         ("nodes.csv", NODES.encode() + b"d,x,Dan\n" * 2_000 + b"e,x,Bj\xf6rn\n" + b"f,x,Fay\n" * 9_000, 2_005),
@@ -321,7 +321,7 @@ def test_broken_lines_of_triples(refused: Callable[..., str], wording: Wording) 
     ("name", "content"),
     [
         ("nodes.csv.gz", b"this is not gzip"),
-        ("nodes.csv.gz", gzip.compress(NODES.encode() * 9_000)[:200]),
+        ("nodes.csv.gz", gzip.compress(NODES.encode() * 9_000, mtime=0)[:200]),
         ("nodes.parquet", b"PAR1 and then nothing of the kind"),
     ],
     ids=["no gzip", "cut gzip", "parquet"],
@@ -365,7 +365,7 @@ def test_broken_rdf_names_file_and_line(
 
 @pytest.mark.parametrize(
     ("name", "content"),
-    [("a.rdf", "<rdf:RDF\n"), ("a.nt.gz", b"no gzip"), ("a.nt.gz", gzip.compress(NT.encode() * 999)[:60])],
+    [("a.rdf", "<rdf:RDF\n"), ("a.nt.gz", b"no gzip"), ("a.nt.gz", gzip.compress(NT.encode() * 999, mtime=0)[:60])],
     ids=["xml", "no gzip", "cut gzip"],
 )
 def test_broken_rdf_without_lines_names_the_file(refused: Callable[..., str], name: str, content: str | bytes) -> None:
