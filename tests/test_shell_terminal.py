@@ -272,7 +272,9 @@ def test_history_that_leads_elsewhere(kb: Path) -> None:
     history = kb / "workspace" / "shell_history"
     history.parent.mkdir()
     history.symlink_to("/dev/zero")
-    done = subprocess.run([SCRIPT, "shell", kb], input="", capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [SCRIPT, "sets", "list", kb], input="", capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 1
     assert "shell_history is a link, and a KB consists of files and folders" in done.stderr
 

@@ -88,7 +88,7 @@ class Manifest:
     """The recipe."""
     sources: list[SourceRecord]
     """The source files."""
-    report: dict[str, int]
+    report: dict[str, int | str]
     """Numbers of merged, dropped and skipped rows, by reason."""
     versions: dict[str, str]
     """Versions of kbkit and of its engines."""

@@ -120,7 +120,7 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
             def step() -> None:
                 progress.report("load", next(steps), _LOAD_STEPS)
 
-            def load() -> tuple[dict[str, int], Schema, dict[str, int], Path | None]:
+            def load() -> tuple[dict[str, int | str], Schema, dict[str, int], Path | None]:
                 converted = _convert(recipe, local, options, directory.partial, progress)
                 report = _load(con, recipe, request, folder, local, options, converted, step)
                 schema = describe(con, recipe)
