@@ -321,9 +321,9 @@ class KnowledgeBase:
         ``max_rows`` limits the result.
         Raises :class:`QuerySyntaxError` with line and column, :class:`QueryTimeoutError`, :class:`QueryError`.
         """
-        from kbkit.questions.sparql import sparql
+        from kbkit.questions.sparql import query
 
-        return sparql(self.stores, text, timeout, dialect, max_rows, params)
+        return query(self.stores, text, timeout, dialect, max_rows, params).frame()
 
     def sparql_terms(
         self,
@@ -340,9 +340,9 @@ class KnowledgeBase:
         ``datatype`` (an IRI; null for plain strings) and ``language`` (null: none), as in SPARQL Results JSON. A
         variable without a value is null.
         """
-        from kbkit.questions.sparql import terms
+        from kbkit.questions.sparql import query
 
-        return terms(self.stores, text, timeout, dialect, max_rows, params)
+        return query(self.stores, text, timeout, dialect, max_rows, params).terms()
 
     def sparql_results(
         self,
@@ -360,11 +360,11 @@ class KnowledgeBase:
         ``turtle``, ``ntriples``, ``jsonld`` or ``rdfxml`` for CONSTRUCT and DESCRIBE (default: JSON and Turtle).
         The query runs inside ``with``, where ``read()`` returns all bytes and iteration returns chunks.
         """
-        from kbkit.questions.sparql import results
+        from kbkit.questions.sparql import query
         from kbkit.stores.sparql_formats import DEFAULT, only
 
         formats = DEFAULT if format is None else only(format)
-        return results(self.stores, text, formats, timeout, dialect, max_rows, params)
+        return query(self.stores, text, timeout, dialect, max_rows, params).results(formats)
 
     def sparql_view(
         self,
@@ -381,15 +381,15 @@ class KnowledgeBase:
         ImageGrid, Map, Timeline, BarChart, LineChart, ScatterChart, Graph or Tree. Its options ``hide`` and ``layer``
         are used: ``#defaultView:Map{"hide": ["?coordinates"], "layer": "?kind"}``.
         """
-        from kbkit.questions.sparql import view
+        from kbkit.questions.sparql import query
 
-        return view(self.stores, text, timeout, dialect, max_rows, params)
+        return query(self.stores, text, timeout, dialect, max_rows, params).view()
 
     def rewrite(self, text: str, dialect: str | None = None, max_rows: int | None = None, **params: Any) -> Rewritten:
         """Return the query as the engine receives it (``text``) and notes on the changes; see :meth:`sparql`."""
-        from kbkit.questions.sparql import rewrite
+        from kbkit.questions.sparql import query
 
-        return rewrite(self.stores, text, dialect, max_rows, params)
+        return query(self.stores, text, None, dialect, max_rows, params).rewritten()
 
     @cached_property
     def explore(self) -> Explorer:
@@ -419,9 +419,9 @@ class KnowledgeBase:
             raise invalid("query", query, "Use a query of kbkit.assets.queries.load")
         params = convert_all(self, query, values or {})
         if query.kind == "sparql":
-            from kbkit.questions.sparql import sparql
+            from kbkit.questions.sparql import query as sparql_query
 
-            return sparql(self.stores, query.text, timeout, params=params)
+            return sparql_query(self.stores, query.text, timeout, params=params).frame()
         if not allow_files:
             return self.tables.frame(query.text, params, timeout)
         from kbkit.stores import tables

@@ -12,7 +12,7 @@ from kbkit.agent.search import PROPERTY, Searcher
 from kbkit.assets.arguments import checked
 from kbkit.errors import KbError, QueryError, QuerySyntaxError, QueryTimeoutError, UnknownNameError
 from kbkit.graph.nodes import describe
-from kbkit.questions.sparql import sparql
+from kbkit.questions.sparql import query as sparql_query
 from kbkit.sparql.run import REJECTED
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Explorer:
         if not query.strip():
             return Outcome("syntax", query, message="the query is empty")
         try:
-            frame = sparql(self.stores, query, timeout, limit=limit + 1)
+            frame = sparql_query(self.stores, query, timeout, limit=limit + 1).frame()
         except QueryTimeoutError as error:
             return Outcome("timeout", query, message=f"{line(error.message)}; make the query simpler")
         except QueryError as error:

@@ -29,7 +29,7 @@ POLICY, PRUNE, SENTENCE = "explore_policy", "explore_prune", "explore_sentence"
 """The prompts."""
 
 _BACK = 1
-"""Number of steps that a repeated action rolls back, besides the action itself: the authors' code drops the last two
+"""Number of steps that a repeated action rolls back, as well as the action itself: the authors' code drops the last two
 actions (``move_back_on_duplicate_action``); the paper says "the state before the repetition".
 """
 _MOST_ENTRY = 4

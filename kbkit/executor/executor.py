@@ -228,18 +228,14 @@ class Executor:
                 frame = self.sql(self.ran, values)
                 return self.keep(Last("sql", text, frame)) if frame.width else Outcome("sql")
             if language == "sparql":
-                from kbkit.questions.sparql import (
-                    results,
-                    sparql,
-                )  # imports the engines, which would delay the first prompt
+                from kbkit.questions.sparql import query  # imports the engines, which would delay the first prompt
 
+                asked = query(self.kb.stores, self.ran, self.settings.timeout, params=values)
                 kind = self.settings.kind(self.settings.file)
                 if kind in sparql_formats.NAMES:
-                    formats, limit = sparql_formats.only(kind), self.settings.timeout
-                    with results(self.kb.stores, self.ran, formats, limit, params=values) as found:
+                    with asked.results(sparql_formats.only(kind)) as found:
                         return Outcome("sparql", found.read())
-                frame = sparql(self.kb.stores, self.ran, self.settings.timeout, params=values)
-                return self.keep(Last("sparql", text, frame))
+                return self.keep(Last("sparql", text, asked.frame()))
         except QueryError as error:
             certain = error.message.startswith(("Binder Error", "Invalid Input Error"))  # it was parsed
             if not certain and self.settings.mode == languages.AUTO and languages.may_be_words(text):

@@ -6,78 +6,26 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from kbkit.sparql import run
+from kbkit.sparql.run import Query
+from kbkit.stores.sparql_text import bind, term
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from kbkit.sparql.rewrite import Rewritten
-    from kbkit.sparql.view import View
     from kbkit.stores import Stores
-    from kbkit.stores.sparql_formats import Formats
-    from kbkit.stores.sparql_process import Graphs, Results
+    from kbkit.stores.sparql_process import Graphs
 
 
-def sparql(
+def query(
     stores: Stores,
     text: str,
-    timeout: float | None,
-    dialect: str | None = None,
-    limit: int | None = None,
-    params: Mapping[str, Any] | None = None,
-) -> pl.DataFrame:
-    """Run SPARQL in which ``SERVICE kb:search`` searches this KB; see :meth:`kbkit.kb.KnowledgeBase.sparql`."""
-    return run.frame(stores, text, timeout, dialect, limit, params, search=partial(_service, stores))
-
-
-def terms(
-    stores: Stores,
-    text: str,
-    timeout: float | None,
-    dialect: str | None = None,
-    limit: int | None = None,
-    params: Mapping[str, Any] | None = None,
-) -> pl.DataFrame:
-    """Run the same SPARQL; see :meth:`kbkit.kb.KnowledgeBase.sparql_terms`."""
-    return run.terms(stores, text, timeout, dialect, limit, params, search=partial(_service, stores))
-
-
-def view(
-    stores: Stores,
-    text: str,
-    timeout: float | None,
-    dialect: str | None = None,
-    limit: int | None = None,
-    params: Mapping[str, Any] | None = None,
-) -> View:
-    """Run the same SPARQL; see :meth:`kbkit.kb.KnowledgeBase.sparql_view`."""
-    return run.view(stores, text, timeout, dialect, limit, params, search=partial(_service, stores))
-
-
-def results(
-    stores: Stores,
-    text: str,
-    formats: Formats,
-    timeout: float | None,
+    timeout: float | None = 60.0,
     dialect: str | None = None,
     limit: int | None = None,
     params: Mapping[str, Any] | None = None,
     graphs: Graphs = (None, None),
-) -> Results:
-    """Return the serialized result of the same SPARQL; see :meth:`kbkit.kb.KnowledgeBase.sparql_results`."""
-    search = partial(_service, stores)
-    return run.results(stores, text, formats, timeout, dialect, limit, params, search, graphs)
-
-
-def rewrite(
-    stores: Stores,
-    text: str,
-    dialect: str | None = None,
-    limit: int | None = None,
-    params: Mapping[str, Any] | None = None,
-) -> Rewritten:
-    """Return the query as sent to the engine; see :meth:`kbkit.kb.KnowledgeBase.rewrite`."""
-    return run.rewrite(stores, text, dialect, limit, params, search=partial(_service, stores))
+) -> Query:
+    """Return a query with the values of its parameters, in which ``SERVICE kb:search`` searches this KB."""
+    bound = bind(text, {name: term(value) for name, value in (params or {}).items()})
+    return Query(stores, bound, timeout, dialect, limit, graphs, partial(_service, stores))
 
 
 def _service(

@@ -1,16 +1,16 @@
-"""Run SPARQL on a KB: bind parameters, rewrite the dialect, send the query to the engine."""
+"""Run SPARQL on a KB: rewrite the dialect, send the query to the engine, convert the result."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kbkit.errors import QueryError
 from kbkit.schema import KB_NAMESPACE
 from kbkit.stores.sparql_formats import PLAIN
-from kbkit.stores.sparql_text import bind, is_update, term
+from kbkit.stores.sparql_text import is_update
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,145 +29,103 @@ REJECTED = "The engine rejected the rewritten query: "
 _POSITION = re.compile(r"^error at \d+:\d+: ")
 
 
-def rewrite(
-    stores: Stores,
-    text: str,
-    dialect: str | None = None,
-    limit: int | None = None,
-    params: Mapping[str, Any] | None = None,
-    search: Search | None = None,
-) -> Rewritten:
-    """Return the query as sent to the engine; see :meth:`kbkit.kb.KnowledgeBase.rewrite`."""
-    from kbkit.sparql.rewrite import rewrite as run
+@dataclass(frozen=True)
+class Query:
+    """A SPARQL query on a KB; :func:`kbkit.questions.sparql.query` makes one.
 
-    bound = _bound(text, params)
-    return run(
-        bound,
-        dialect or stores.schema.dialect or _STANDARD,
-        search=search,
-        walk=partial(_walk, stores),
-        languages=languages(stores),
-        limit=limit,
-        prefixes=stores.schema.prefixes(),
-        types_apart=_types_apart(stores, bound),
-    )
-
-
-def frame(
-    stores: Stores,
-    text: str,
-    timeout: float | None,
-    dialect: str | None = None,
-    limit: int | None = None,
-    params: Mapping[str, Any] | None = None,
-    search: Search | None = None,
-) -> pl.DataFrame:
-    """Run a query; see :meth:`kbkit.kb.KnowledgeBase.sparql`."""
-    from kbkit.stores.sparql_results import values
-
-    bound = _bound(text, params)
-    with _started(stores, bound, _sent(stores, bound, dialect, limit, search)[0], PLAIN, timeout) as found:
-        rows = values(found.kind, found.read())
-    return rows if limit is None else rows.head(limit)
-
-
-def terms(
-    stores: Stores,
-    text: str,
-    timeout: float | None,
-    dialect: str | None = None,
-    limit: int | None = None,
-    params: Mapping[str, Any] | None = None,
-    search: Search | None = None,
-) -> pl.DataFrame:
-    """Run a query; see :meth:`kbkit.kb.KnowledgeBase.sparql_terms`."""
-    from kbkit.stores.sparql_results import terms
-
-    bound = _bound(text, params)
-    with _started(stores, bound, _sent(stores, bound, dialect, limit, search)[0], PLAIN, timeout) as found:
-        rows = terms(found.kind, found.read())
-    return rows if limit is None else rows.head(limit)
-
-
-def view(
-    stores: Stores,
-    text: str,
-    timeout: float | None,
-    dialect: str | None = None,
-    limit: int | None = None,
-    params: Mapping[str, Any] | None = None,
-    search: Search | None = None,
-) -> View:
-    """Run a query and return the view that it asks for; see :meth:`kbkit.kb.KnowledgeBase.sparql_view`."""
-    from kbkit.sparql.view import wanted
-    from kbkit.stores import sparql_results
-
-    chosen, bound = wanted(text), _bound(text, params)
-    with _started(stores, bound, _sent(stores, bound, dialect, limit, search)[0], PLAIN, timeout) as found:
-        body = found.read()
-    rows, terms = sparql_results.values(found.kind, body), sparql_results.terms(found.kind, body)
-    most = rows.height if limit is None else limit
-    return chosen.of(rows.head(most), terms.head(most), edges=found.kind == "triples")
-
-
-def results(
-    stores: Stores,
-    text: str,
-    formats: Formats,
-    timeout: float | None,
-    dialect: str | None = None,
-    limit: int | None = None,
-    params: Mapping[str, Any] | None = None,
-    search: Search | None = None,
-    graphs: Graphs = (None, None),
-) -> Results:
-    """Return the serialized result of a query; see :meth:`kbkit.kb.KnowledgeBase.sparql_results`.
-
+    ``dialect`` is the KB's by default, ``limit`` a maximum number of rows, ``timeout`` is in seconds (None: no limit).
     ``graphs`` are the IRIs of the default graphs and of the named graphs that replace the dataset of the query.
+    ``search`` answers ``SERVICE kb:search``.
     """
-    bound = _bound(text, params)
-    sent, limited = _sent(stores, bound, dialect, limit, search)
-    if not limited:
-        raise QueryError("The number of rows of this query cannot be limited", "Write LIMIT in the query")
-    return _started(stores, bound, sent, formats, timeout, graphs)
 
+    stores: Stores
+    text: str
+    timeout: float | None = 60.0
+    dialect: str | None = None
+    limit: int | None = None
+    graphs: Graphs = (None, None)
+    search: Search | None = None
 
-def _started(
-    stores: Stores, bound: str, sent: str, formats: Formats, timeout: float | None, graphs: Graphs = (None, None)
-) -> Results:
-    """Return the result of ``sent``; its errors are located in the user's text, ``bound``."""
+    def frame(self) -> pl.DataFrame:
+        """Run the query; see :meth:`kbkit.kb.KnowledgeBase.sparql`."""
+        from kbkit.stores.sparql_results import values
 
-    def rejected(message: str) -> None:
-        _check(stores, bound)
-        if sent != bound:  # the position is that of another text
-            raise QueryError(REJECTED + _POSITION.sub("", message))
+        return self._first(values(*self._read()))
 
-    return stores.triples.results(sent, formats, timeout, graphs, rejected)
+    def terms(self) -> pl.DataFrame:
+        """Run the query; see :meth:`kbkit.kb.KnowledgeBase.sparql_terms`."""
+        from kbkit.stores.sparql_results import terms
 
+        return self._first(terms(*self._read()))
 
-def _sent(
-    stores: Stores, bound: str, dialect: str | None, limit: int | None, search: Search | None
-) -> tuple[str, bool]:
-    """Return the query for the engine, and whether it has the limit: not if it is beyond our grammar."""
-    standard = (dialect or stores.schema.dialect or _STANDARD) == _STANDARD
-    if any(bound.count(sign) > _MANY for sign in "({[!"):
-        from kbkit.sparql.parse import check_nesting
+    def view(self) -> View:
+        """Run the query and return the view that it asks for; see :meth:`kbkit.kb.KnowledgeBase.sparql_view`."""
+        from kbkit.sparql.view import wanted
+        from kbkit.stores.sparql_results import terms, values
 
-        check_nesting(bound)
-    apart = _types_apart(stores, bound)
-    if standard and limit is None and not apart and "service" not in bound.lower():  # skips loading the grammar
-        return bound, True
-    sent = rewrite(stores, bound, dialect, limit, search=search)
-    return sent.text, limit is None or sent.text != bound or not sent.notes
+        chosen, (kind, body) = wanted(self.text), self._read()
+        rows, as_terms = self._first(values(kind, body)), self._first(terms(kind, body))
+        return chosen.of(rows, as_terms, edges=kind == "triples")
 
+    def results(self, formats: Formats) -> Results:
+        """Return the serialized result; see :meth:`kbkit.kb.KnowledgeBase.sparql_results`."""
+        sent, limited = self._sent()
+        if not limited:
+            raise QueryError("The number of rows of this query cannot be limited", "Write LIMIT in the query")
+        return self._started(sent, formats)
 
-def _types_apart(stores: Stores, text: str) -> bool:
-    """Return whether a query may use ``kb:type``, and the KB has it in a graph of its own."""
-    return stores.schema.types_apart and ("kb:" in text or KB_NAMESPACE in text)
+    def rewritten(self) -> Rewritten:
+        """Return the query as sent to the engine; see :meth:`kbkit.kb.KnowledgeBase.rewrite`."""
+        from kbkit.sparql.rewrite import rewrite
 
+        return rewrite(
+            self.text,
+            self._dialect,
+            search=self.search,
+            walk=partial(_walk, self.stores),
+            languages=languages(self.stores),
+            limit=self.limit,
+            prefixes=self.stores.schema.prefixes(),
+            types_apart=self._types_apart,
+        )
 
-def _bound(text: str, params: Mapping[str, Any] | None) -> str:
-    return bind(text, {name: term(value) for name, value in (params or {}).items()})
+    @property
+    def _dialect(self) -> str:
+        return self.dialect or self.stores.schema.dialect or _STANDARD
+
+    @property
+    def _types_apart(self) -> bool:
+        """Whether the query may use ``kb:type``, and the KB has it in a graph of its own."""
+        return self.stores.schema.types_apart and ("kb:" in self.text or KB_NAMESPACE in self.text)
+
+    def _first(self, rows: pl.DataFrame) -> pl.DataFrame:
+        return rows if self.limit is None else rows.head(self.limit)
+
+    def _read(self) -> tuple[str, bytes]:
+        with self._started(self._sent()[0], PLAIN) as found:
+            return found.kind, found.read()
+
+    def _started(self, sent: str, formats: Formats) -> Results:
+        """Return the result of ``sent``; its errors are located in the user's text."""
+
+        def rejected(message: str) -> None:
+            _check(self.stores, self.text)
+            if sent != self.text:  # the position is that of another text
+                raise QueryError(REJECTED + _POSITION.sub("", message))
+
+        return self.stores.triples.results(sent, formats, self.timeout, self.graphs, rejected)
+
+    def _sent(self) -> tuple[str, bool]:
+        """Return the query for the engine, and whether it has the limit: not if it is beyond our grammar."""
+        if any(self.text.count(sign) > _MANY for sign in "({[!"):
+            from kbkit.sparql.parse import check_nesting
+
+            check_nesting(self.text)
+        plain = self._dialect == _STANDARD and "service" not in self.text.lower()
+        if plain and self.limit is None and not self._types_apart:  # skips loading the grammar
+            return self.text, True
+        sent = self.rewritten()
+        return sent.text, self.limit is None or sent.text != self.text or not sent.notes
 
 
 def _walk(stores: Stores, traversal: Traversal) -> list[tuple[str, int, str | None]]:

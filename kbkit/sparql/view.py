@@ -179,7 +179,7 @@ class View:
     def _numbers(self) -> Chart | Points:
         """Return a line chart or a scatter chart."""
         x = self._needed("numbers or dates", "date", "number")
-        y = self._needed("numbers besides that of the x axis", "number", skip=[x])
+        y = self._needed("numbers other than that of the x axis", "number", skip=[x])
         date = self._kinds[x] == "date"
         across = _years(self.terms[x]) if date else _numbers(self.terms[x])
         frame = pl.DataFrame(

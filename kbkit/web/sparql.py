@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from kbkit.errors import DamagedError, KbError, Option, PythonSpeller, QueryError, QueryTimeoutError
-from kbkit.questions.sparql import results
+from kbkit.questions.sparql import query
 from kbkit.stores.sparql_process import MOST, WrongFormatError
 from kbkit.web import description, protocol
 from kbkit.web.negotiation import Choice, best, choose, ranges
@@ -125,10 +125,9 @@ class _Run:
         """Run the query up to its first bytes. Raises :class:`KbError`."""
         limits = (self._limits.timeout, self._asked.timeout)
         timeout = min((limit for limit in limits if limit is not None), default=None)
-        self._results = results(
-            self._kb.stores, self._asked.query, self._choice.formats, timeout, self._dialect, self._limits.rows,
-            graphs=self._asked.graphs,
-        )  # fmt: skip
+        asked, rows = self._asked, self._limits.rows
+        sent = query(self._kb.stores, asked.query, timeout, self._dialect, rows, graphs=asked.graphs)
+        self._results = sent.results(self._choice.formats)
         if self._closed:
             raise QueryError("The query was cancelled")
         self._results.start()

@@ -4,7 +4,7 @@ It knows the entities that the conversation is about and the earlier questions, 
 completed in this order:
 
 1. One that names an entity is asked unchanged.
-2. One without words of its own besides the name (*And the Rhine?*) repeats the preceding question about this entity.
+2. One with no words of its own but the name (*And the Rhine?*) repeats the preceding question about this entity.
 3. In one that refers to the entity (*its*, *he*, *that river*), the name takes the place of the reference.
 4. To any other the name is added.
 
