@@ -85,9 +85,10 @@ def test_a_file_of_a_recipe_is_no_link_out_of_it(here: Run, tmp_path: Path) -> N
     (folder / "load.sql").write_text(SQL, encoding="utf-8")
     (tmp_path / "mine.csv").write_text(PEOPLE, encoding="utf-8")
     (folder / "people.csv").symlink_to(tmp_path / "mine.csv")
-    done = here("ingest", folder, "-o", tmp_path / "x.kb")
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert "people.csv is a link out of the recipe" in done.stderr
+    for paths in ((), (folder,)):
+        done = here("ingest", folder, *paths, "-o", tmp_path / "x.kb")
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        assert "people.csv is a link out of the recipe" in done.stderr
     assert here("ingest", folder, folder / "people.csv", "-o", tmp_path / "x.kb").returncode == 0  # the user named it
 
 

@@ -180,13 +180,17 @@ def _recipe_record(name: str, recipe: Recipe, options: Mapping[str, Any]) -> Rec
 
 
 def _find_files(recipe: Recipe, request: Request) -> dict[str, list[Path]]:
-    """Find the files in the request's paths, by default the recipe's own data."""
+    """Find the files in the request's paths, by default the recipe's own data.
+
+    A recipe from elsewhere may hold links to the user's files, which are read only if the user names them.
+    """
     paths = list(request.paths) or ([recipe.folder / recipe.data] if recipe.data else [])
     found = sources.find(recipe, paths, request.named)
-    if not request.paths and recipe.folder.parent != assets.folder("ingest"):  # an installer may link shipped files
-        here, named = recipe.folder.resolve(), set(request.named.values())
-        for path in (path for taken in found.values() for path in taken if path not in named):
-            if not path.resolve().is_relative_to(here):
+    if recipe.folder.parent != assets.folder("ingest"):  # an installer may link shipped files
+        folder, here = recipe.folder.absolute(), recipe.folder.resolve()
+        given = {*request.named.values(), *request.paths}
+        for path in (path for taken in found.values() for path in taken if path not in given):
+            if path.absolute().is_relative_to(folder) and not path.resolve().is_relative_to(here):
                 raise BadInputError(f"{path} is a link out of the recipe", "Name the file in the command")
     return found
 
