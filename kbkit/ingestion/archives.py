@@ -62,15 +62,17 @@ def unpack(found: Mapping[str, Sequence[Path]], folder: Path) -> Found:
     """Extract the members among ``found`` below ``folder``; return all paths, other files unchanged."""
     with contextlib.ExitStack() as stack:
         opened: dict[Path, zipfile.ZipFile] = {}
+        done: dict[Path, Path] = {}  # several tables may be in one file
 
         def extracted(path: Path, target: Path) -> Path:
             archive = _archive_of(path)
-            if archive is None:
-                return path
+            if archive is None or path in done:
+                return done.get(path, path)
             if archive not in opened:
                 opened[archive] = stack.enter_context(_open(archive))
             kept = path.relative_to(archive).parts[-_KEPT_PARENTS - 1 : -1]
-            return _extract(opened[archive], _infos(archive)[path], path, target.joinpath(*kept))
+            done[path] = _extract(opened[archive], _infos(archive)[path], path, target.joinpath(*kept))
+            return done[path]
 
         return {name: [extracted(p, folder / f"{name}-{i}") for i, p in enumerate(ps)] for name, ps in found.items()}
 

@@ -114,7 +114,7 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
         progress.report("load")
         started = time.perf_counter()
         parts = directory.partial if recipe.converted else None
-        with _keeping_parts(parts), staging_database(folder, found, parts=parts) as (con, local):
+        with _keeping_parts(parts), staging_database(folder, found, parts=parts, specs=recipe.files) as (con, local):
             steps = iter(range(1, _LOAD_STEPS + 1))
 
             def step() -> None:

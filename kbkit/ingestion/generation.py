@@ -6,7 +6,7 @@ import contextlib
 import functools
 import importlib.metadata
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -26,8 +26,9 @@ from kbkit.errors import (
     remedy,
     system_error,
 )
-from kbkit.ingestion import archives
+from kbkit.ingestion import archives, encodings
 from kbkit.ingestion.archives import Found
+from kbkit.ingestion.recipe import FileSpec
 from kbkit.stores import embedders as embed
 from kbkit.stores import table_build, tables, threads, triples
 from kbkit.stores.embedders import Embedder
@@ -44,17 +45,23 @@ _LIBRARIES = ("duckdb", "pyoxigraph", "tantivy", "lancedb", "numpy", "scipy", "m
 
 @contextlib.contextmanager
 def staging_database(
-    folder: Path, found: Mapping[str, Sequence[Path]], live: Path | None = None, parts: Path | None = None
+    folder: Path,
+    found: Mapping[str, Sequence[Path]],
+    live: Path | None = None,
+    parts: Path | None = None,
+    specs: Iterable[FileSpec] = (),
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Found]]:
     """Open a database in the build folder that can read the source's files and nothing else.
 
-    Yields it with the source's files, extracted from archives if necessary. The database can also read the tables in
-    the folder ``live``, and everything that a converter writes to the folder ``parts``.
+    Yields it with the source's files, extracted from archives and converted to UTF-8 if necessary; ``specs`` have their
+    encodings. The database can also read the tables in the folder ``live``, and everything that a converter writes to
+    the folder ``parts``.
     """
     unpacked = folder / "unpacked"
     local = archives.unpack(found, unpacked)
     con = table_build.connect_staging(folder / "staging.duckdb")
     try:
+        local = encodings.decode(specs, local, unpacked)
         files = (path for taken in local.values() for path in taken)
         table_build.allow_only(
             con, [folder, *([live] if live else [])], [folder / triples.QUADS, *files], [parts] if parts else []

@@ -41,7 +41,8 @@ class FileSpec:
 
     ``match`` are file name patterns, tried in order; with ``many`` all matching files are read. ``names`` maps a column
     name to the names that it may have in the file; those in ``required`` must exist. ``columns`` names the columns of a
-    file without a header line. All columns are read as text unless the format is typed.
+    file without a header line. All columns are read as text unless the format is typed. ``table`` is the table of a
+    SQLite or DuckDB database, or the sheet of a workbook; several specifications may read the same file then.
     """
 
     name: str
@@ -53,6 +54,8 @@ class FileSpec:
     columns: tuple[str, ...] = ()
     delimiter: str = ""
     quote: str | None = None
+    encoding: str = ""
+    table: str = ""
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     required: tuple[str, ...] = ()
     reader: str = ""
@@ -321,6 +324,9 @@ def _file(name: str, table: Mapping[str, Any]) -> FileSpec:
         raise BadInputError(
             f"Optional file without columns: files.{name}", f"Add the key columns or a table [files.{name}.names]"
         )
+    if spec.table and (spec.encoding or spec.reader or spec.converter):
+        other = "encoding" if spec.encoding else "reader" if spec.reader else "converter"
+        raise BadInputError(f"files.{name} has the keys table and {other}", "Remove one of them")
     return spec
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import fnmatch
 import gzip
+import itertools
 import os
 import re
 import zlib
@@ -22,6 +23,7 @@ from kbkit.schema import literal, quote
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
 _COMPRESSED = (".gz",)
 _FORMATS = {
@@ -34,6 +36,12 @@ _FORMATS = {
     ".json": "json",
     ".jsonl": "json",
     ".ndjson": "json",
+    ".sqlite": "database",
+    ".sqlite3": "database",
+    ".duckdb": "database",
+    ".db": "database",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
 }
 
 
@@ -56,13 +64,16 @@ def find(recipe: Recipe, paths: Sequence[Path], named: Mapping[str, Path]) -> di
     found: dict[str, list[Path]] = {}
     taken: set[Path] = set()
     for spec in recipe.files:
-        free = [path for path in offered if path not in taken]
+        free = [path for path in offered if path not in taken or spec.table]
         found[spec.name] = [named[spec.name]] if spec.name in named else _matches(spec, free)
         taken.update(found[spec.name])
     needed = [spec for spec in recipe.files if not spec.optional]
     unread = [path for path in listed if path not in taken]
-    if len(needed) == 1 and not found[needed[0].name] and len(unread) == 1:
-        found[needed[0].name] = [unread.pop()]  # a single required file may have any name
+    missing = [spec for spec in needed if not found[spec.name]]
+    alike = {spec.match if spec.table else spec.name for spec in needed}
+    if missing and len(alike) == 1 and len(unread) == 1:
+        only = unread.pop()  # a single required file may have any name
+        found.update({spec.name: [only] for spec in missing})
     if unread:
         raise BadInputError(f"Recipe {recipe.name} does not read {unread[0]}", *_describe_files(recipe))
     for spec in needed:
@@ -146,11 +157,15 @@ def create_view(
 
 
 def _read(con: duckdb.DuckDBPyConnection, spec: FileSpec, paths: Sequence[Path]) -> None:
-    """Stream the output of the file's reader into a table; raise the reader's errors, which DuckDB wraps."""
+    """Stream the output of the file's reader into a table."""
+    stream(con, spec.name, reader(spec.reader)(paths))
+
+
+def stream(con: duckdb.DuckDBPyConnection, table: str, source: pa.RecordBatchReader) -> None:
+    """Create a table of the batches of a reader; raise the reader's errors, which DuckDB wraps."""
     import pyarrow as pa
 
     failures: list[Exception] = []
-    source = reader(spec.reader)(paths)
 
     def watched() -> Iterator[pa.RecordBatch]:
         try:
@@ -161,7 +176,7 @@ def _read(con: duckdb.DuckDBPyConnection, spec: FileSpec, paths: Sequence[Path])
 
     con.register("batches", pa.RecordBatchReader.from_batches(source.schema, watched()))
     try:
-        con.execute(f"CREATE TABLE {quote(spec.name)} AS SELECT * FROM batches")
+        con.execute(f"CREATE TABLE {quote(table)} AS SELECT * FROM batches")
     except Exception:
         if failures:
             raise failures[0] from None
@@ -218,15 +233,30 @@ def _source(
     kind = spec.format or _FORMATS.get(Path(_plain_name(path)).suffix.lower(), "")
     if not kind:
         raise BadInputError(f"Unsupported file type: {path}", "Use one of " + ", ".join(sorted(_FORMATS)))
+    if spec.table and kind not in ("database", "excel"):
+        raise BadInputError(f"{path} has no tables to choose from", f"Remove the key table of files.{spec.name}")
     if kind in ("csv", "tsv"):
         return _delimited(spec, path, kind)
     if kind == "json":
         texts = {name.casefold() for names in spec.names.items() for name in (names[0], *names[1])}
         return _json(con, path, texts | {name.casefold() for name in columns.values()})
+    if kind in ("database", "excel"):
+        return _stored(con, spec, path, kind)
     if kind != "parquet":
         raise UnknownNameError("format", kind, set(_FORMATS.values()), f"files.{spec.name} of the recipe")
     source = f"read_parquet({literal(str(path))})"
     return source, list(_columns(con, source))
+
+
+def _stored(con: duckdb.DuckDBPyConnection, spec: FileSpec, path: Path, kind: str) -> tuple[str, list[str]]:
+    """Copy a table of a database or a sheet of a workbook into the staging database; return it and its columns."""
+    from kbkit.readers import databases, workbooks
+
+    batches = (databases if kind == "database" else workbooks).read(path, spec.table)
+    known = {row[0].casefold() for row in con.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+    number = next(n for n in itertools.count(1) if f"{spec.name} rows {n}".casefold() not in known)
+    stream(con, f"{spec.name} rows {number}", batches)
+    return quote(f"{spec.name} rows {number}"), batches.schema.names
 
 
 def _columns(con: duckdb.DuckDBPyConnection, source: str) -> dict[str, str]:

@@ -1,0 +1,67 @@
+"""Arrow columns of Python values whose types vary, as in SQLite and Excel: a column of several types becomes text."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+EXACT = 1 << 53
+"""Integers up to this size are exact as floating-point numbers."""
+
+_KINDS: dict[type, pa.DataType] = {
+    bool: pa.bool_(),
+    int: pa.int64(),
+    float: pa.float64(),
+    str: pa.string(),
+    datetime.datetime: pa.timestamp("us"),
+    datetime.date: pa.date32(),
+    datetime.time: pa.time64("us"),
+}
+
+
+def array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Return values as an array of a type that fits all of them; :func:`text` makes strings of other values."""
+    if kind == pa.string():
+        return pa.array([value if value is None or type(value) is str else text(value) for value in values], kind)
+    if kind == pa.bool_():
+        return pa.array([None if value is None else bool(value) for value in values], kind)
+    return pa.array(values, kind)
+
+
+def kind_of(values: Sequence[Any]) -> pa.DataType:
+    """Return the narrowest type that holds all values without loss: text if they have several types."""
+    types = {type(value) for value in values} - {type(None)}
+    if not types:
+        return pa.null()
+    if types == {int, float} and all(abs(value) <= EXACT for value in values if type(value) is int):
+        return pa.float64()
+    kind = _KINDS.get(types.pop(), pa.string()) if len(types) == 1 else pa.string()
+    if kind == pa.int64() and not all(-(2**63) <= value < 2**63 for value in values if value is not None):
+        return pa.string()
+    return kind
+
+
+def joined(chunks: Sequence[pa.Array]) -> pa.ChunkedArray:
+    """Return one column of arrays, each with the type that :func:`kind_of` finds for it."""
+    kinds = {chunk.type for chunk in chunks} - {pa.null()}
+    if len(kinds) <= 1:
+        kind = next(iter(kinds), pa.string())
+        return pa.chunked_array([chunk.cast(kind) for chunk in chunks], kind)
+    values = [chunk.to_pylist() for chunk in chunks]
+    kind = kind_of([value for chunk in values for value in chunk])
+    return pa.chunked_array([array(chunk, kind) for chunk in values], kind)
+
+
+def text(value: Any) -> str:
+    """Return a value as text without loss: numbers with all digits, dates in ISO 8601, bytes in Base64."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+        return value.isoformat()
+    return str(value)

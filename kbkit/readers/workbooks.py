@@ -1,0 +1,146 @@
+"""Read the sheets of Excel workbooks (``.xlsx``) as Arrow tables, with openpyxl.
+
+The files are untrusted: what they decompress to and the number of cells have limits. Formulas have the values that
+Excel stored, and errors such as ``#N/A`` are missing values. openpyxl streams rows; faster readers allocate the whole
+rectangle that a sheet claims, which ends the process for a sheet of two distant cells.
+"""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import warnings
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kbkit.errors import BadInputError, KbError, MissingExtraError
+from kbkit.readers.columns import array, joined, kind_of
+from kbkit.readers.databases import chosen
+
+ENDINGS = (".xlsx", ".xlsm")
+_MAX_BYTES = 2 << 30
+_MAX_ROWS = 1_048_576
+_MAX_CELLS = 100_000_000
+_ROWS = 10_000
+_ERRORS = frozenset({"#N/A", "#DIV/0!", "#REF!", "#NAME?", "#NULL!", "#NUM!", "#VALUE!"})
+_REMEDY = "Save it again as .xlsx, or each sheet as CSV"
+
+
+def tables(path: Path) -> list[str]:
+    """Return the names of the sheets with cells, in order; raise :class:`BadInputError` for an unreadable workbook."""
+    with _Workbook(path) as book:
+        return [sheet.title for sheet in book.worksheets]
+
+
+def read(path: Path, table: str = "") -> pa.RecordBatchReader:
+    """Return a sheet, by default the only one; its first row that is not empty names the columns.
+
+    A column has the type of its values (integers, numbers, booleans, dates, times), or is text if they have several.
+    """
+    with _Workbook(path) as book:
+        sheets = {sheet.title: sheet for sheet in book.worksheets}
+        name = chosen(list(sheets), table, "sheet", path)
+        found = _table(sheets[name], f"{path}, sheet {name!r}")
+    return pa.RecordBatchReader.from_batches(found.schema, found.to_batches())
+
+
+class _Workbook:
+    """An open workbook; errors of openpyxl in its block, which are of any kind, become :class:`BadInputError`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._warnings = path, warnings.catch_warnings()
+
+    def __enter__(self) -> Any:
+        try:
+            import openpyxl
+        except ImportError:
+            raise MissingExtraError("Reading Excel workbooks", "excel") from None
+        try:
+            with zipfile.ZipFile(self._path) as archive:
+                size = sum(info.file_size for info in archive.infolist())
+        except (zipfile.BadZipFile, OSError, ValueError, EOFError):
+            raise BadInputError(f"{self._path} is not an Excel workbook (.xlsx)", _REMEDY) from None
+        if size > _MAX_BYTES:
+            raise BadInputError(f"{self._path} is too large: {size:,} bytes", f"The maximum is {_MAX_BYTES:,}")
+        self._warnings.__enter__()
+        warnings.simplefilter("ignore")  # of features of Excel that openpyxl leaves out
+        try:
+            self._book = openpyxl.load_workbook(self._path, read_only=True, data_only=True, keep_links=False)
+        except Exception as error:  # noqa: BLE001
+            self._warnings.__exit__(None, None, None)
+            raise self._unreadable(error) from None
+        return self._book
+
+    def __exit__(self, kind: Any, error: BaseException | None, *_: Any) -> None:
+        self._book.close()
+        self._warnings.__exit__(None, None, None)
+        if isinstance(error, Exception) and not isinstance(error, KbError):
+            raise self._unreadable(error) from None
+
+    def _unreadable(self, error: Exception) -> BadInputError:
+        detail = " ".join(str(error).split())[:200] or type(error).__name__
+        return BadInputError(f"Cannot read {self._path}: {detail}", _REMEDY)
+
+
+def _table(sheet: Any, where: str) -> pa.Table:
+    sheet.reset_dimensions()  # which some programs write wrongly
+    rows = _rows(sheet, where)
+    names = _header(next(rows, (1, ()))[1], where)
+    chunks: list[list[pa.Array]] = [[] for _ in names]
+    size = 0
+    while batch := list(itertools.islice(rows, _ROWS)):
+        for number, row in batch:
+            if len(row) > len(names):
+                raise BadInputError(f"Value without a column name in {where}, row {number}", "Name it in the first row")
+        for position, chunk in enumerate(chunks):
+            values = [row[position] if position < len(row) else None for _, row in batch]
+            chunk.append(array(values, kind_of(values)))
+            size += chunk[-1].nbytes
+        if size > _MAX_BYTES:
+            raise BadInputError(f"{where} is too large: {size:,} bytes", f"The maximum is {_MAX_BYTES:,}")
+    columns = [_dates(joined(chunk)) if chunk else pa.chunked_array([], pa.string()) for chunk in chunks]
+    return pa.table(columns, names=names)
+
+
+def _rows(sheet: Any, where: str) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """Yield number and values of each row that is not empty, without empty cells at the end."""
+    cells = 0
+    for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
+        cells += len(row)
+        if number > _MAX_ROWS or cells > _MAX_CELLS:
+            limit = f"The maximum is {_MAX_ROWS:,} rows and {_MAX_CELLS:,} cells"
+            raise BadInputError(f"{where} is too large", limit)
+        values = [_value(value) for value in row]
+        while values and values[-1] is None:
+            values.pop()
+        if values:
+            yield number, tuple(values)
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, str):
+        return None if not value or value in _ERRORS else value
+    return str(value) if isinstance(value, datetime.timedelta) else value
+
+
+def _header(row: tuple[Any, ...], where: str) -> list[str]:
+    names = [" ".join(str(value).split()) if value is not None else f"column{i}" for i, value in enumerate(row)]
+    folded = [name.casefold() for name in names]
+    twice = next((name for name in names if folded.count(name.casefold()) > 1), None)
+    if not names or twice is not None:
+        problem = f"Duplicate column {twice!r}" if twice else "No rows"
+        raise BadInputError(f"{problem} in {where}", "The first row must name the columns")
+    return names
+
+
+def _dates(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return dates for times that are all midnight: Excel has one type for both."""
+    if not pa.types.is_timestamp(column.type):
+        return column
+    days = column.cast(pa.date32(), safe=False)
+    return days if pc.all(pc.equal(days.cast(column.type), column)).as_py() else column

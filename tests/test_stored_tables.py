@@ -1,0 +1,285 @@
+"""Tables of SQLite and DuckDB files, sheets of workbooks, and text in other encodings, as recipes read them."""
+
+from __future__ import annotations
+
+import datetime
+import gzip
+import shutil
+import sqlite3
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import openpyxl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import kbkit
+from kbkit.errors import BadInputError, KbError
+from kbkit.kb import KnowledgeBase
+from kbkit.readers import databases, workbooks
+
+SQL = """
+CREATE TABLE nodes AS SELECT id::VARCHAR AS key, 'person' AS type, name, age FROM people;
+CREATE TABLE edges AS SELECT a::VARCHAR AS head, 'knows' AS relation, b::VARCHAR AS tail FROM friends;
+"""
+PEOPLE = [(1, "Ann", 30.5), (2, "Bö", None), (3, "Cy", 12.0)]
+
+
+def recipe(folder: Path, match: str, *, keys: str = "", tables: bool = True) -> Path:
+    """Write a recipe of two tables: people and friends."""
+    folder.mkdir(parents=True)
+    files = "".join(
+        f"[files.{name}]\nmatch = [{match!r}]\n{keys}" + (f"table = {name!r}\n" if tables else "")
+        for name in ("people", "friends")
+    )
+    (folder / "recipe.toml").write_text(f'title = "People"\n{files}', encoding="utf-8")
+    (folder / "load.sql").write_text(SQL, encoding="utf-8")
+    return folder
+
+
+def write(path: Path) -> Path:
+    """Write the two tables in the format of the path."""
+    ddl = (
+        "CREATE TABLE people(id INTEGER PRIMARY KEY, name TEXT, age DOUBLE)",
+        "CREATE TABLE friends(a INTEGER REFERENCES people(id), b INTEGER REFERENCES people(id))",
+    )
+    if path.suffix == ".xlsx":
+        book = openpyxl.Workbook()
+        book.active.title = "people"
+        for row in (("id", "name", "age"), *PEOPLE):
+            book.active.append(row)
+        book.create_sheet("friends").append(("a", "b"))
+        book["friends"].append((1, 2))
+        book.save(path)
+        return path
+    con: Any = sqlite3.connect(path) if path.suffix == ".sqlite" else duckdb.connect(str(path))
+    for statement in ddl:
+        con.execute(statement)
+    con.executemany("INSERT INTO people VALUES (?, ?, ?)", PEOPLE)
+    con.execute("INSERT INTO friends VALUES (1, 2)")
+    con.execute("CREATE VIEW spy AS SELECT * FROM people")
+    con.commit()
+    con.close()
+    return path
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("ending", [".sqlite", ".duckdb", ".xlsx"])
+def test_a_file_serves_several_tables(tmp_path: Path, ending: str) -> None:
+    """Types are kept, the file may have another name, be in an archive, and is not changed."""
+    path = write(tmp_path / f"other{ending}")
+    before = path.read_bytes()
+    with zipfile.ZipFile(tmp_path / "source.zip", "w") as archive:
+        archive.write(path, f"people{ending}")
+    folder = recipe(tmp_path / "people", f"people{ending}")
+    for number, source in enumerate((path, tmp_path / "source.zip")):
+        with kbkit.ingest(str(folder), source, out=tmp_path / f"{number}.kb", stores=["adjacency"]) as kb:
+            rows = kb.sql("SELECT n.key, n.name, age FROM person JOIN nodes n USING (id) ORDER BY n.key").rows()
+            assert rows == [(str(key), name, age) for key, name, age in PEOPLE]
+            assert kb.sql("SELECT count(*) FROM edges").item() == 1
+    assert path.read_bytes() == before
+    assert {one.name for one in tmp_path.iterdir()} == {path.name, "source.zip", "people", "0.kb", "1.kb"}
+
+
+@pytest.mark.parametrize("ending", [".sqlite", ".duckdb"])
+def test_tables_and_declared_keys(tmp_path: Path, ending: str) -> None:
+    path = write(tmp_path / f"x{ending}")
+    assert databases.tables(path) == ["people", "friends"]
+    assert databases.keys(path) == {
+        "people": (("id",), ()),
+        "friends": ((), ((("a",), "people", ("id",)), (("b",), "people", ("id",)))),
+    }
+
+
+def test_keys_of_several_columns_and_implied_ones(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "x.db") as con:
+        con.executescript("""
+            CREATE TABLE a(x, y, PRIMARY KEY (y, x)) WITHOUT ROWID;
+            CREATE TABLE b(p, q, other REFERENCES gone(id), FOREIGN KEY (P, Q) REFERENCES A);
+        """)
+    con.close()
+    assert databases.keys(tmp_path / "x.db") == {"a": (("y", "x"), ()), "b": ((), ((("p", "q"), "a", ("y", "x")),))}
+
+
+VALUE = st.one_of(
+    st.none(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False),
+    st.text(st.characters(codec="utf-8", exclude_characters="\0")),
+    st.binary(max_size=9),
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(st.lists(st.tuples(VALUE, st.one_of(st.none(), st.integers(-9, 9), st.floats(-9, 9))), max_size=30))
+def test_values_of_sqlite_lose_nothing(tmp_path: Path, rows: list[tuple[Any, Any]]) -> None:
+    path = tmp_path / "x.sqlite"
+    path.unlink(missing_ok=True)
+    with sqlite3.connect(path) as con:
+        con.execute("CREATE TABLE t(a, b)")
+        con.executemany("INSERT INTO t VALUES (?, ?)", rows)
+    con.close()
+    found = databases.read(path).read_all()
+    for name, column in (("a", [a for a, _ in rows]), ("b", [b for _, b in rows])):
+        for seen, value in zip(found[name].to_pylist(), column, strict=True):
+            assert same(seen, value), (seen, value)
+
+
+def same(seen: Any, value: Any) -> bool:
+    """Whether a value is the one written, or its text."""
+    if isinstance(value, bytes) or value is None or isinstance(value, str):
+        return isinstance(value, bytes) or seen == value
+    return type(value)(seen) == value
+
+
+HOSTILE = {
+    "virtual.sqlite": "CREATE VIRTUAL TABLE v USING fts5(x); INSERT INTO v VALUES ('a'); CREATE TABLE t(x)",
+    "view.sqlite": "CREATE VIEW v AS WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n FROM r) SELECT * FROM r;"
+    "CREATE TABLE t(x)",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_only_base_tables_are_read(tmp_path: Path, name: str) -> None:
+    with sqlite3.connect(tmp_path / name) as con:
+        con.executescript(HOSTILE[name])
+    con.close()
+    assert databases.tables(tmp_path / name) == ["t"]
+    with pytest.raises(KbError, match=r"Unknown table 'v'"):
+        databases.read(tmp_path / name, "v")
+
+
+def test_damaged_and_unfinished_files(tmp_path: Path) -> None:
+    """One line that names the file, whatever is wrong with it."""
+    for ending in (".sqlite", ".duckdb", ".xlsx"):
+        path = write(tmp_path / f"good{ending}")
+        data = path.read_bytes()
+        for number, damaged in enumerate((b"x", data[:40], data[: len(data) // 2], data[:90] + b"\xff" * 900)):
+            bad = tmp_path / f"bad{number}{ending}"
+            bad.write_bytes(damaged)
+            module = workbooks if ending == ".xlsx" else databases
+            try:
+                for table in module.tables(bad):
+                    module.read(bad, table).read_all()
+            except BadInputError as error:
+                assert bad.name in str(error)
+                assert "\n" not in str(error)
+    log = tmp_path / "good.sqlite-wal"
+    log.write_bytes(b"x")
+    with pytest.raises(BadInputError, match=r"has changes in good.sqlite-wal"):
+        databases.tables(tmp_path / "good.sqlite")
+
+
+def test_text_of_sqlite_that_is_not_utf8(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "x.sqlite") as con:
+        con.execute("CREATE TABLE t(a)")
+        con.execute("INSERT INTO t VALUES (CAST(x'ff41' AS TEXT))")
+    con.close()
+    with pytest.raises(BadInputError, match=r"not UTF-8 in .*x.sqlite"):
+        databases.read(tmp_path / "x.sqlite").read_all()
+
+
+def test_cells_of_workbooks(tmp_path: Path) -> None:
+    """Mixed columns are text, days are dates, errors are missing, empty rows and cells around the table are ignored."""
+    book = openpyxl.Workbook()
+    day = datetime.datetime(2020, 2, 29)
+    for row in (
+        (),
+        ("id", "mixed", "day", "when", "flag", None, "n"),
+        (1, 2**53 - 1, day, day, True, None, 1),
+        (),
+        (2, "x", None, day.replace(hour=5), False, "odd", 1.5),
+        (3, 0.1, None, None, None, "#N/A", None),
+    ):
+        book.active.append(row)
+    book.save(tmp_path / "x.xlsx")
+    found = workbooks.read(tmp_path / "x.xlsx").read_all().to_pydict()
+    assert found == {
+        "id": [1, 2, 3],
+        "mixed": ["9007199254740991", "x", "0.1"],
+        "day": [day.date(), None, None],
+        "when": [day, day.replace(hour=5), None],
+        "flag": [True, False, None],
+        "column5": [None, "odd", None],
+        "n": [1.0, 1.5, None],
+    }
+
+
+def test_a_sheet_that_claims_to_be_huge(tmp_path: Path) -> None:
+    """Two distant cells, or a row far below, are an error or quick, and never fill the memory."""
+    book = openpyxl.Workbook()
+    book.active["A1"], book.active["XFD1048576"] = "id", "far"
+    book.save(tmp_path / "x.xlsx")
+    with pytest.raises(BadInputError, match=r"Value without a column name in .*x.xlsx, sheet 'Sheet', row 1048576"):
+        workbooks.read(tmp_path / "x.xlsx")
+    with zipfile.ZipFile(tmp_path / "x.xlsx") as old, zipfile.ZipFile(tmp_path / "y.xlsx", "w") as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name).replace(b"1048576", b"99999999999"))
+    with pytest.raises(BadInputError, match=r"too large"):
+        workbooks.read(tmp_path / "y.xlsx")
+
+
+def test_without_the_extra(tmp_path: Path) -> None:
+    write(tmp_path / "x.xlsx")
+    code = (
+        "import sys; sys.modules['openpyxl'] = None\n"
+        "from pathlib import Path; from kbkit.readers import workbooks\n"
+        f"try: workbooks.tables(Path({str(tmp_path / 'x.xlsx')!r}))\n"
+        "except Exception as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "needs the extra 'excel'" in done.stdout
+
+
+# -- encodings --------------------------------------------------------------------------------------------------------
+
+TEXT = "id;name;age\n1;Ann €;30.5\n2;Bö;\n"
+
+
+def encoded(tmp_path: Path, data: bytes, encoding: str, name: str = "people.csv") -> KnowledgeBase:
+    """Build a KB of a file of people in an encoding."""
+    folder = recipe(tmp_path / "r", "friends.csv", tables=False, keys=f"encoding = {encoding!r}\ndelimiter = ';'\n")
+    text = (folder / "recipe.toml").read_text(encoding="utf-8").replace("friends.csv", "people.csv", 1)
+    (folder / "recipe.toml").write_text(text, encoding="utf-8")
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / name).write_bytes(data)
+    (tmp_path / "d" / "friends.csv").write_bytes("a;b\n1;2\n".encode(encoding))
+    return kbkit.ingest(str(folder), tmp_path / "d", out=tmp_path / "x.kb", stores=["adjacency"])
+
+
+@pytest.mark.parametrize("name", ["people.csv", "people.csv.gz"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "windows-1252", "iso-8859-15", "gb18030", "windows-1250"])
+def test_encodings(tmp_path: Path, encoding: str, name: str) -> None:
+    data = TEXT.encode(encoding)
+    with encoded(tmp_path, gzip.compress(data) if name.endswith("gz") else data, encoding, name) as kb:
+        assert kb.sql("SELECT name FROM nodes ORDER BY key")["name"].to_list() == ["Ann €", "Bö"]
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding", "message"),
+    [
+        (TEXT.encode("windows-1252"), "latin-1", r"people.csv, line 2. Try the encoding windows-1252"),
+        (TEXT.encode("windows-1252") + b"3;\x81;\n", "windows-1252", r"Invalid windows-1252 in .*d.people.csv, line 4"),
+        (TEXT.encode("utf-16")[:-1], "utf-16", r"Invalid utf-16 in .*people.csv"),
+        (TEXT.encode() + b"3\n", "windows-1252", r"1 columns instead of 3 in .*d.people.csv, line 4"),
+    ],
+)
+def test_invalid_bytes(tmp_path: Path, data: bytes, encoding: str, message: str) -> None:
+    with pytest.raises(BadInputError, match=message):
+        encoded(tmp_path, data, encoding)
+    assert not (tmp_path / "x.kb").exists()
+
+
+def test_invalid_keys(tmp_path: Path) -> None:
+    folder = recipe(tmp_path / "r", "x.db", keys="encoding = 'latin-1'\n")
+    with pytest.raises(BadInputError, match=r"files.people has the keys table and encoding"):
+        kbkit.ingest(str(folder), tmp_path, out=tmp_path / "x.kb")
+    shutil.rmtree(folder)
+    folder = recipe(tmp_path / "r", "x.db", keys="encoding = 'latin1'\n", tables=False)
+    with pytest.raises(BadInputError, match=r"latin1"):
+        kbkit.ingest(str(folder), tmp_path, out=tmp_path / "x.kb")
