@@ -88,8 +88,9 @@ def ingest(
 ) -> KnowledgeBase:
     """Build a KB from ``paths`` with a recipe, and open it.
 
-    ``source`` is the recipe's name or folder, ``options`` are its options. ``columns`` maps the recipe's column names
-    to those of the files (``{"head": "subject"}``); ``files`` maps the recipe's file names to paths. ``name``,
+    ``source`` is the recipe's name or folder, or the first file: then a recipe is recognized, or inferred and written
+    next to the KB (``my.recipe`` for ``my.kb``). ``options`` are the recipe's options. ``columns`` maps its column
+    names to those of the files (``{"head": "subject"}``); ``files`` maps the recipe's file names to paths. ``name``,
     ``title``, ``licence`` and ``base`` (of IRIs) describe the KB in place of the recipe. Edges of ``symmetric``
     relations are stored in both directions. ``replace`` builds the next generation of an existing KB.
     ``skip_dangling`` skips edges and texts of unknown nodes, and ``merge_duplicates`` merges nodes with the same key;
@@ -109,14 +110,16 @@ def ingest(
     from kbkit.directory.manifest import STORES
     from kbkit.ingestion.build import Request
     from kbkit.ingestion.build import ingest as build
+    from kbkit.ingestion.inference.source import resolve
     from kbkit.ingestion.recipe import Identity
     from kbkit.stores.embedders import Prefixes
     from kbkit.stores.text import TextSettings
     from kbkit.stores.vector_build import VectorSettings
 
+    found = resolve(source, [Path(p) for p in paths], Path(out))
     request = Request(
-        source=source,
-        paths=[Path(p) for p in paths],
+        source=found.recipe,
+        paths=found.paths,
         options=options or {},
         columns=columns or {},
         named={file: Path(p) for file, p in (files or {}).items()},

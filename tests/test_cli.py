@@ -39,6 +39,7 @@ _METAVARS = """
 ACTION COLUMN EMBEDDER EXPR FACTOR FIELD FIELDS FILE FOLDER FORMAT FRACTION FROM GOLD GUIDE HOW ID IN KB KIND LANGUAGE
 METHOD MODE MODEL N NAME NAMES NODE ORIGIN OUT PART PATH PORT QUERIES QUERY QUESTION RELATION RUN SECONDS SHAPE SHELL
 SOURCE STORE TEXT TO TYPE URL WORDS DATASET A B IN,OUT A,B,C LEG=N NAME=COLUMN NAME=FILE NAME=VALUE NAME=WORD
+TABLE=COLUMN TABLE=TYPE COLUMN=TABLE
 """
 METAVARS = set(_METAVARS.split())
 """Metavars say which value is expected, never its Python type (TEXT is prepended text)."""
@@ -120,7 +121,8 @@ def test_a_name_has_one_meaning() -> None:
     meanings: dict[str, Any] = {}
     wordings: dict[str, set[str]] = {}
     for command, name, parameter in options():
-        kind = "flag" if parameter.is_flag else re.sub("^(FILE|FOLDER|KB|PATH)$", "PATH", parameter.metavar)
+        value = re.sub("^TABLE=", "", parameter.metavar or "")  # of one table
+        kind = "flag" if parameter.is_flag else re.sub("^(FILE|FOLDER|KB|PATH)$", "PATH", value)
         other = frozenset([*parameter.opts, *parameter.secondary_opts])
         assert meanings.setdefault(name, (kind, other)) == (kind, other), f"{command} {name}"
         wordings.setdefault(name, set()).add(parameter.help)

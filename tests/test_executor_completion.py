@@ -25,7 +25,8 @@ from kbkit.executor.completion.ranking import Item, layered, one_line, ranked, s
 from kbkit.executor.languages import LANGUAGES
 from kbkit.executor.vocabulary import Argument, CommandWords, Named, Vocabulary, Word
 from kbkit.kb import KnowledgeBase
-from kbkit.schema import Attribute, NodeType, Relation, Schema, Signature
+from kbkit.schema import Attribute, NodeType, Relation, Schema, Signature, quote
+from kbkit.stores.sql_names import RESERVED, identifier
 
 COMMANDS = {
     words.name: words
@@ -650,18 +651,18 @@ def test_relations_attributes_and_types_are_in_the_triples(words: Vocabulary, wo
 def test_words_of_duckdb() -> None:
     with duckdb.connect() as con:
         keywords = [word for (word,) in con.execute("SELECT keyword_name FROM duckdb_keywords()").fetchall()]
-        assert set(keywords) > sql_words.RESERVED
+        assert set(keywords) > RESERVED
         for word in keywords:
-            con.execute(f"SELECT {sql_words.identifier(word)} FROM (SELECT 1 AS {sql_words.quoted(word)})")
-            con.execute(f"WITH {sql_words.quoted(word)} AS (SELECT 1) FROM {sql_words.identifier(word)}")
+            con.execute(f"SELECT {identifier(word)} FROM (SELECT 1 AS {quote(word)})")
+            con.execute(f"WITH {quote(word)} AS (SELECT 1) FROM {identifier(word)}")
         functions = {name for (name,) in con.execute("SELECT function_name FROM duckdb_functions()").fetchall()}
         assert set(sql_words.FUNCTIONS) - functions - {"coalesce", "cast", "try_cast", "ifnull", "nullif"} == set()
         for name in ("coalesce(1, 2)", "cast(1 AS VARCHAR)", "try_cast(1 AS VARCHAR)", "ifnull(1, 2)", "nullif(1, 2)"):
             con.execute(f"SELECT {name}")
         for name in ("plain", "Größe", "two words", 'quo"te', "order", "Left", "1st", "", "a.b", "_x"):
             if name:
-                con.execute(f"SELECT {sql_words.identifier(name)} FROM (SELECT 1 AS {sql_words.quoted(name)})")
-    assert sql_words.identifier("area_km2") == "area_km2"
+                con.execute(f"SELECT {identifier(name)} FROM (SELECT 1 AS {quote(name)})")
+    assert identifier("area_km2") == "area_km2"
 
 
 # -- any text ---------------------------------------------------------------------------------------------------------

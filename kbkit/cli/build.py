@@ -14,10 +14,14 @@ from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
     from kbkit.ingestion.build import Request
+    from kbkit.ingestion.inference import Corrections, Inferred
     from kbkit.stores.embedders import Prefixes
 
 KbOutput = Annotated[Path, typer.Option("--output", "-o", metavar="KB", help="Directory of the new KB.")]
 Source = Annotated[str, typer.Argument(metavar="SOURCE", help="Recipe (see kbkit recipe list), or folder of a recipe.")]
+SourceOrFile = Annotated[
+    str, typer.Argument(metavar="SOURCE", help="Recipe (see kbkit recipe list), folder of a recipe, or files.")
+]
 SourcePaths = Annotated[
     list[str] | None,
     typer.Argument(metavar="PATH", help="Files or folders of the source, and options of the recipe (--class Q5)."),
@@ -67,6 +71,32 @@ SkipDangling = Annotated[
 ]
 
 
+KeyOf = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--key",
+        metavar="TABLE=COLUMN",
+        help="Key of a table without a recipe: people=ssn, a=x,y (a=: none); repeatable.",
+    ),
+]
+LinkOf = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--link",
+        metavar="COLUMN=TABLE",
+        help="Table that a column refers to: film.director=people (=: none); repeatable.",
+    ),
+]
+TextOf = Annotated[
+    list[str] | None,
+    typer.Option("--text", metavar="COLUMN", help="Column with texts to search: film.plot; repeatable."),
+]
+TypeOf = Annotated[
+    list[str] | None,
+    typer.Option("--type", "-t", metavar="TABLE=TYPE", help="Node type of a table's rows: people=person; repeatable."),
+]
+
+
 def register(app: typer.Typer) -> None:
     """Add the commands of this file to the program."""
     add(app, ingest, context_settings={"ignore_unknown_options": True})  # a recipe has options of its own
@@ -81,11 +111,15 @@ def register(app: typer.Typer) -> None:
 
 def ingest(
     context: typer.Context,
-    source: Source,
+    source: SourceOrFile,
     paths: SourcePaths = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="KB", help="Directory of the new KB (required).")
     ] = None,
+    key: KeyOf = None,
+    link: LinkOf = None,
+    text: TextOf = None,
+    type_: TypeOf = None,
     stores: Annotated[
         str,
         typer.Option(
@@ -137,20 +171,29 @@ def ingest(
         bool, typer.Option("--merge-duplicates", help="Merge nodes with the same key instead of failing.")
     ] = False,
 ) -> None:
-    """Build a KB from the files of a source."""
+    """Build a KB from the files of a source.
+
+    Without a recipe (kbkit ingest people.csv films.csv -o my.kb), one is inferred and written next to the KB.
+    """
     from kbkit.cli.progress import bars
     from kbkit.ingestion.build import Request
     from kbkit.ingestion.build import ingest as run
+    from kbkit.ingestion.inference.source import resolve
     from kbkit.ingestion.recipe import Identity
     from kbkit.stores.text import TextSettings
     from kbkit.stores.vector_build import VectorSettings
 
     started = time.perf_counter()
     files, own = _recipe_options(context, source, paths or [])
+    if output is None and not dry_run:
+        raise KbError("No directory for the KB", "Use ", Option("output", "my.kb"))
+    found = resolve(source, files, output or Path("my.kb"), corrections(key, link, text, type_))
+    if found.inferred:
+        show_inferred(context, found.inferred, found.folder)
     indexed = bool(relations)
     request = Request(
-        source=source,
-        paths=files,
+        source=found.recipe,
+        paths=found.paths,
         options=own | pairs(set_, "set", "language=en") | ({"compat": "yes"} if stark_compat else {}),
         columns=pairs(column, "column", "head=subject"),
         named={part: Path(path) for part, path in pairs(file, "file", "nodes=nodes.csv").items()},
@@ -167,18 +210,48 @@ def ingest(
     if dry_run:
         _estimate(request)
         return
-    if output is None:
-        raise KbError("No directory for the KB", "Use ", Option("output", "my.kb"))
+    assert output is not None
     with bars(context.obj.quiet) as listener:
         run(request, output, listener)
     summarize(context, output, started)
 
 
+def corrections(
+    keys: list[str] | None, links: list[str] | None, texts: list[str] | None, types: list[str] | None
+) -> Corrections:
+    """Return the corrections of guesses that options give."""
+    from kbkit.ingestion.inference import Corrections
+
+    return Corrections(
+        {table: [c for c in names.split(",") if c] for table, names in pairs(keys, "key", "people=ssn").items()},
+        pairs(links, "link", "film.director=people"),
+        texts or (),
+        pairs(types, "type", "people=person"),
+    )
+
+
+def show_inferred(context: typer.Context, inferred: Inferred, folder: Path | None) -> None:
+    """Print what a recipe makes of each table, what is unclear, and where it was written."""
+    if context.obj.quiet:
+        return
+    from kbkit.display.render import write
+
+    write(inferred.summary())
+    unclear = (f"{column} may refer to {' or '.join(tables)}: say which with --link {column}={tables[0]}"
+               for column, tables in inferred.plan.unclear.items())  # fmt: skip
+    note(
+        context,
+        [*unclear, f"Wrote the recipe {folder}: edit it, or correct a guess with --key, --link, --text, --type"],
+    )
+
+
 def _recipe_options(context: typer.Context, source: str, arguments: list[str]) -> tuple[list[Path], dict[str, str]]:
     """Return the paths among the arguments, and the recipe's own options."""
     from kbkit.ingestion import recipe
+    from kbkit.ingestion.inference.source import named
 
-    known = recipe.load(source).options
+    name = named(source, [path for argument in arguments if (path := Path(argument)).exists()])
+    known = recipe.load(name).options if name else {}
     switches = [name for name, option in known.items() if set(option.choices) == {"yes", "no"}]
     paths, options = split_options(arguments, known, context, switches)
     return [Path(path) for path in paths], options

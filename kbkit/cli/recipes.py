@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kbkit.cli.build import Source
+from kbkit.cli.build import KeyOf, LinkOf, Source, TextOf, TypeOf, corrections, show_inferred
 from kbkit.cli.commands import add, group
 from kbkit.cli.options import Format, Output, note, on_screen
-from kbkit.errors import KbError
+from kbkit.errors import BadInputError, KbError
 
 if TYPE_CHECKING:
     from kbkit.ingestion.recipe import Download
@@ -70,14 +70,35 @@ def show_recipe(recipe: Source, format: Format = None, output: Output = None) ->
     write(pl.DataFrame(rows, schema=["recipe", name], orient="row"), format, output)
 
 
-def new_recipe(folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the new recipe.")]) -> None:
-    """Create a commented recipe to start from."""
+def new_recipe(
+    context: typer.Context,
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the new recipe.")],
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="PATH", help="Files to infer the recipe from (default: an example).")
+    ] = None,
+    key: KeyOf = None,
+    link: LinkOf = None,
+    text: TextOf = None,
+    type_: TypeOf = None,
+) -> None:
+    """Create a recipe, inferred from files or commented.
+
+    Prints what was inferred: which files hold nodes and which edges, their keys and links.
+    """
+    from kbkit.ingestion.inference import infer
     from kbkit.ingestion.recipe import write_skeleton
 
-    write_skeleton(folder)
-    typer.echo(
-        f"Wrote {folder / 'recipe.toml'} and {folder / 'load.sql'}; to use it: kbkit ingest ./{folder} FILES -o my.kb"
-    )
+    if folder.exists():
+        raise BadInputError(f"{folder} already exists", "Choose a new folder")
+    if files:
+        inferred = infer(files, folder.name, corrections(key, link, text, type_))
+        inferred.write(folder)
+        show_inferred(context, inferred, folder)
+    else:
+        write_skeleton(folder)
+        typer.echo(f"Wrote {folder / 'recipe.toml'} and {folder / 'load.sql'}")
+    named = " ".join(shlex.quote(str(path)) for path in files or [Path("FILES")])
+    note(context, [f"Next: kbkit ingest ./{folder} {named} -o {folder.name}.kb"])
 
 
 def fetch(

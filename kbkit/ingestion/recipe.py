@@ -200,10 +200,15 @@ def names() -> list[str]:
     return sorted(p.parent.name for p in assets.folder("ingest").glob("*/recipe.toml"))
 
 
+def is_name(source: str) -> bool:
+    """Whether a source is the name of a recipe that ships with kbkit; ``./table`` is a path."""
+    return "/" not in source and "\\" not in source and source in names()
+
+
 def load(source: str) -> Recipe:
     """Load the recipe with the name ``source``, or the one in the folder ``source``."""
     folder = Path(source)
-    if "/" not in source and "\\" not in source and source in names():
+    if is_name(source):
         folder = assets.folder("ingest") / source
     elif not is_folder(source):
         tables = ("Use ", Command(f"ingest table {source}"), " to load tables") if is_file(source) else ()

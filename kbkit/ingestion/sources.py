@@ -100,7 +100,7 @@ def _inside(folder: Path, *, deep: bool) -> list[Path]:
 def _matches(spec: FileSpec, offered: Iterable[Path]) -> list[Path]:
     def fits(path: Path, pattern: str) -> bool:
         """Match the file's name, or the end of its path if the pattern has folders."""
-        name = _plain_name(path).lower()
+        name = plain_name(path).lower()
         if "/" in pattern:
             return fnmatch.fnmatch(f"/{path.with_name(name).as_posix().lower()}", f"*/{pattern.lower()}")
         return fnmatch.fnmatch(name, pattern.lower())
@@ -119,7 +119,42 @@ def _matches(spec: FileSpec, offered: Iterable[Path]) -> list[Path]:
     return []
 
 
-def _plain_name(path: Path) -> str:
+def tables_in(paths: Sequence[Path]) -> list[Path]:
+    """Return the files with tables among ``paths``, and those in its folders and archives.
+
+    Raises :class:`BadInputError` for a missing or empty file, one of another format, and if there is none.
+    """
+    for path in (path for path in paths if not path.exists()):
+        raise BadInputError(f"{path} does not exist")
+    found = []
+    for path in paths:
+        if path.is_file() and not archives.is_archive(path):
+            format_of(path)
+            found.append(path)
+        else:
+            found += [member for member in _inside(path, deep=False) if suffix(member) in _FORMATS]
+    if not found:
+        listed = ", ".join(map(str, paths))
+        raise BadInputError(f"No tables in {listed}", "Use files that end in " + ", ".join(sorted(_FORMATS)))
+    for path in (path for path in found if archives.size(path) == 0):
+        raise BadInputError(f"{path} is empty")
+    return list(dict.fromkeys(found))
+
+
+def format_of(path: Path) -> str:
+    """Return the format of a file, by its name. Raises :class:`BadInputError` for an unknown one."""
+    if suffix(path) not in _FORMATS:
+        raise BadInputError(f"Unsupported file type: {path}", "Use one of " + ", ".join(sorted(_FORMATS)))
+    return _FORMATS[suffix(path)]
+
+
+def suffix(path: Path) -> str:
+    """Return the ending of a file's name in lower case, without that of its compression."""
+    return Path(plain_name(path)).suffix.lower()
+
+
+def plain_name(path: Path) -> str:
+    """Return the name of a file without the ending of its compression."""
     return path.stem if path.suffix.lower() in _COMPRESSED else path.name
 
 
@@ -230,9 +265,7 @@ def _source(
     con: duckdb.DuckDBPyConnection, spec: FileSpec, path: Path, columns: Mapping[str, str]
 ) -> tuple[str, list[str]]:
     """Return a DuckDB table function over the file, and its column names."""
-    kind = spec.format or _FORMATS.get(Path(_plain_name(path)).suffix.lower(), "")
-    if not kind:
-        raise BadInputError(f"Unsupported file type: {path}", "Use one of " + ", ".join(sorted(_FORMATS)))
+    kind = spec.format or format_of(path)
     if spec.table and kind not in ("database", "excel"):
         raise BadInputError(f"{path} has no tables to choose from", f"Remove the key table of files.{spec.name}")
     if kind in ("csv", "tsv"):
@@ -305,7 +338,7 @@ def _delimited(spec: FileSpec, path: Path, kind: str) -> tuple[str, list[str]]:
     """
     delimiter = spec.delimiter or ("," if kind == "csv" else "\t")
     quotes = spec.quote if spec.quote is not None else ('"' if kind == "csv" else "")
-    names = list(spec.columns) or _header(path, delimiter, quotes)
+    names = list(spec.columns) or header(path, delimiter, quotes)
     typed = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
     source = (
         f"read_csv({literal(str(path))}, auto_detect = false, header = {'false' if spec.columns else 'true'},"
@@ -315,7 +348,11 @@ def _delimited(spec: FileSpec, path: Path, kind: str) -> tuple[str, list[str]]:
     return source, names
 
 
-def _header(path: Path, delimiter: str, quotes: str) -> list[str]:
+def header(path: Path, delimiter: str, quotes: str) -> list[str]:
+    """Return the names of the columns in the first line of a file, which is in UTF-8.
+
+    Raises :class:`BadInputError` for an unreadable file, and for missing and repeated names.
+    """
     opener = gzip.open if path.suffix == ".gz" else open
     try:
         with opener(path, "rt", encoding="utf-8-sig", newline="") as handle:

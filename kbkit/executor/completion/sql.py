@@ -9,6 +9,8 @@ from kbkit.executor.completion import sql_words as words
 from kbkit.executor.completion.ranking import Candidate, Item, Pool, layered, named, ranked
 from kbkit.executor.completion.sql_context import Context, Frame, Part, Source, context, outputs
 from kbkit.executor.vocabulary import LAST, Vocabulary
+from kbkit.schema import literal, quote
+from kbkit.stores.sql_names import identifier
 
 _TABLE_CLAUSES = ("from", "join", "describe")
 _EQUAL = ("=", "<>", "!=", "like", "ilike")
@@ -91,14 +93,14 @@ def _keywords(here: Context, text: str, known: Iterable[str]) -> list[Candidate]
 
 def _write(here: Context, name: str) -> str:
     """Return an identifier, in quotes if the user typed one."""
-    return words.quoted(name) if here.typed.startswith('"') else words.identifier(name)
+    return quote(name) if here.typed.startswith('"') else identifier(name)
 
 
 # -- tables and columns -----------------------------------------------------------------------------------------------
 
 
 def _tables(here: Context, vocabulary: Vocabulary) -> list[Candidate]:
-    write = words.quoted if here.typed.startswith('"') else words.identifier
+    write = quote if here.typed.startswith('"') else identifier
     types, others = vocabulary.cached(f"sql {write.__name__}", lambda: _pools(vocabulary, write))
     made = [Item(name, _write(here, name), "of this statement") for name in here.own_tables()]
     last = [Item(LAST, "", "the last result")] if vocabulary.last_columns() else []
@@ -163,7 +165,7 @@ def _column_items(here: Context, sources: list[Source], vocabulary: Vocabulary) 
     for position, (name, owned) in enumerate(owners.items()):
         for source, kind in owned:
             qualified = source.alias and (len(owned) > 1 or (here.clause == "on" and not here.typed.startswith('"')))
-            text = f"{words.identifier(source.alias)}.{words.identifier(name)}" if qualified else _write(here, name)
+            text = f"{identifier(source.alias)}.{identifier(name)}" if qualified else _write(here, name)
             items.append(Item(name, text, f"{kind} of {source.alias or 'a query'}", -position))
     return items
 
@@ -182,16 +184,16 @@ def _values(here: Context, vocabulary: Vocabulary) -> list[Candidate]:
     tables = [s.table for s in here.sources() if not alias or s.alias.casefold() == alias]
     schema = vocabulary.schema
     if column == "type":
-        types = (Item(t.name, words.literal(t.name), "type", t.members) for t in schema.node_types)
+        types = (Item(t.name, literal(t.name), "type", t.members) for t in schema.node_types)
         return ranked(typed, vocabulary.cached("sql types", lambda: Pool(types)), here.start)
     if column == "relation":
-        relations = (Item(r.name, words.literal(r.name), "relation", r.edges, r.label) for r in schema.relations)
+        relations = (Item(r.name, literal(r.name), "relation", r.edges, r.label) for r in schema.relations)
         return ranked(typed, vocabulary.cached("sql relations", lambda: Pool(relations)), here.start)
     if column != "name":
         return []
     types_of = [vocabulary.type_of_table(table) for table in tables]
     node_type = next((name for name in types_of if name is not None), None)
-    return named(vocabulary, typed, node_type, here.start, words.literal)
+    return named(vocabulary, typed, node_type, here.start, literal)
 
 
 def _compared(frames: list[Frame]) -> list[Part] | None:

@@ -4,18 +4,7 @@ from __future__ import annotations
 
 import re
 
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-RESERVED = frozenset(
-    """all analyse analyze and anti any array as asc asof asymmetric at authorization binary both by case cast check
-    collate collation column concurrently constraint create cross default deferrable desc describe distinct do else end
-    except false fetch for foreign freeze from full glob group having ilike in initially inner intersect into is isnull
-    join lambda lateral leading left like limit natural not notnull null offset on only or order outer overlaps pivot
-    pivot_longer pivot_wider placing positional primary qualify references returning right select semi show similar some
-    summarize symmetric table tablesample then to trailing true union unique unpack unpivot using variadic verbose when
-    where window with""".split()  # noqa: SIM905
-)
-"""Words that need quotes as names of tables and columns (duckdb_keywords(), reserved and type_function)."""
+from kbkit.stores.sql_names import RESERVED
 
 START = ("SELECT", "FROM", "WITH", "DESCRIBE", "SUMMARIZE", "EXPLAIN", "SHOW TABLES", "PIVOT", "UNPIVOT", "VALUES")
 
@@ -93,23 +82,6 @@ TYPES = ("VARCHAR", "BIGINT", "INTEGER", "DOUBLE", "DECIMAL(", "BOOLEAN", "DATE"
 """Types to cast to."""
 
 TABLE_FUNCTIONS = ("unnest", "range", "generate_series")
-
-
-def identifier(name: str) -> str:
-    """Return the name of a table or column, in quotes if it needs them."""
-    if _PLAIN.fullmatch(name) and name.casefold() not in RESERVED:
-        return name
-    return quoted(name)
-
-
-def quoted(name: str) -> str:
-    """Return a name in double quotes."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """Return a string literal."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def cased(keyword: str, typed: str, before: str) -> str:

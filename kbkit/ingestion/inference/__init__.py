@@ -1,0 +1,204 @@
+"""Infer a recipe from files: which hold nodes, which edges, and how they refer to each other.
+
+``dialect`` finds how to read a text file, ``profile`` what its columns look like, ``links`` keys and references,
+``roles`` what each table becomes, ``script`` writes the recipe.
+"""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kbkit.directory.files import write_files
+from kbkit.directory.temporary import TemporaryFolder
+from kbkit.errors import BadInputError, Command
+from kbkit.ingestion import archives, sources
+from kbkit.ingestion.generation import one_line_errors, staging_database
+from kbkit.ingestion.inference import dialect, links, names, profile, roles, script
+from kbkit.ingestion.inference.profile import Table
+from kbkit.ingestion.inference.roles import Plan
+from kbkit.ingestion.recipe import FileSpec
+from kbkit.ingestion.source_errors import explained
+from kbkit.readers import databases, workbooks
+from kbkit.schema import quote
+
+if TYPE_CHECKING:
+    import duckdb
+    import polars as pl
+
+MAX_TABLES = 1000
+
+
+@dataclass(frozen=True)
+class Corrections:
+    """What the user says about tables, which are named like their files without the ending.
+
+    ``keys``: columns of a table's key (none: the number of the row). ``links``: the table that a column
+    ``table.column`` refers to (empty: none). ``texts``: columns ``table.column`` of prose. ``types``: the types of
+    tables.
+    """
+
+    keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
+    texts: Collection[str] = ()
+    types: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """An inferred recipe: the texts of its two files, and what it makes of the tables."""
+
+    toml: str
+    sql: str
+    tables: Sequence[Table]
+    plan: Plan
+
+    def write(self, folder: Path) -> None:
+        """Write the recipe to a new folder, or to one that holds the same recipe."""
+        texts = {"recipe.toml": self.toml, "load.sql": self.sql}
+        if folder.exists() and any(_text(folder / name) != text for name, text in texts.items()):
+            hint = ("Use ", Command(f"ingest ./{folder} FILES"), " to load with it, or delete it")
+            raise BadInputError(f"{folder} already exists, with another recipe", *hint)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_files({folder / name: text for name, text in texts.items()})
+
+    def summary(self) -> pl.DataFrame:
+        """Return what each table becomes: columns ``table``, ``rows``, ``becomes``, ``key``, ``name``, ``columns``."""
+        from kbkit.ingestion.inference.summary import summary
+
+        return summary(self.tables, self.plan)
+
+
+def infer(paths: Sequence[Path], name: str, corrections: Corrections | None = None) -> Inferred:
+    """Infer a recipe called ``name`` for files and folders. Raises :class:`BadInputError`, and
+    :class:`kbkit.errors.UnknownNameError` for corrections of unknown tables and columns.
+    """
+    told = corrections or Corrections()
+    found = {"files": sources.tables_in(paths)}
+    with TemporaryFolder() as folder, one_line_errors():
+        local = archives.unpack(found, folder / "unpacked")
+        try:
+            tables = _tables(list(zip(found["files"], local["files"], strict=True)))
+            plan = _examine(tables, told, folder)
+        except BadInputError as error:
+            raise BadInputError(archives.original(error.message, found, local), *error.hints) from error
+    used = list(tables)
+    return Inferred(script.recipe(plan, used, name, _title(plan)), script.load(plan), used, plan)
+
+
+def _examine(tables: Mapping[Table, Path], told: Corrections, folder: Path) -> Plan:
+    """Load the tables into a database in ``folder``, profile them, and decide what each becomes."""
+    found = {table.name: [path] for table, path in tables.items()}
+    with staging_database(folder, found, specs=[table.spec for table in tables]) as (con, local):
+        files = [path for taken in local.values() for path in taken]
+        with explained(folder / "load.sql", files, [path for path in files if databases.is_database(path)]):
+            for table in tables:
+                sources.create_view(con, replace(table.spec, name="file"), local[table.name], {})
+                con.execute(f'CREATE TABLE {quote(table.name)} AS FROM "file"')
+                con.execute('DROP VIEW "file"')
+                profile.profile(con, table)
+                profile.fold(con, table)
+        return _plan(con, list(tables), told)
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+# -- tables -----------------------------------------------------------------------------------------------------------
+
+_TAKEN = frozenset(
+    [
+        "nodes", "edges", "texts", "relation_names", "attribute_names", "type_iris", "relation_iris", "candidate_types",
+        "typed_nodes", "raw_nodes", "merged_nodes", "shared_keys", "raw_edges", "resolved_edges", "one_way",
+        "typed_texts", "raw_texts", "joined_texts", "file", "folded", "batches",
+    ]
+)  # fmt: skip
+"""Names of tables that the load itself makes."""
+
+
+def _tables(files: Sequence[tuple[Path, Path]]) -> dict[Table, Path]:
+    """Return the tables of files, given with where they are on disk, with their types."""
+    found = [(name, spec, path) for given, path in files for name, spec in _specs(given, path)]
+    if len(found) > MAX_TABLES:
+        raise BadInputError(f"{len(found):,} tables are too many", f"The maximum is {MAX_TABLES:,}")
+    plain = names.unique([names.identifier(name) for name, _, _ in found])
+    taken = [f"{name}_file" if name.casefold() in _TAKEN or name.startswith("kb_") else name for name in plain]
+    declared = {
+        path: databases.keys(path) for _, spec, path in found if spec.table and path.suffix not in workbooks.ENDINGS
+    }
+    by_name = {(path, spec.table): name for name, (_, spec, path) in zip(taken, found, strict=True)}
+    result = {}
+    for name, kind, (_, spec, path) in zip(taken, names.types(plain), found, strict=True):
+        table = Table(name, replace(spec, name=name), type=kind)
+        if keys := declared.get(path, {}).get(spec.table):
+            table.declared_key = keys.primary
+            table.declared_links = [
+                (link.columns, by_name[path, link.other], link.other_columns) for link in keys.foreign
+            ]
+        result[table] = path
+    return result
+
+
+def _specs(given: Path, path: Path) -> Iterator[tuple[str, FileSpec]]:
+    """Yield the names and specifications of the tables in a file."""
+    kind, stem, pattern = (
+        sources.format_of(given),
+        Path(sources.plain_name(given)).stem,
+        glob.escape(sources.plain_name(given)),
+    )
+    spec = FileSpec(stem, (pattern,))
+    if kind in ("database", "excel"):
+        listed = databases.tables(path) if kind == "database" else workbooks.tables(path)
+        for name in listed:
+            yield name if len(listed) > 1 else stem, replace(spec, table=name)
+    elif kind in ("csv", "tsv"):
+        found = dialect.detect(path)
+        yield stem, replace(spec, delimiter=found.delimiter, quote=found.quote, columns=found.columns,
+                            encoding="" if found.encoding == "utf-8" else found.encoding)  # fmt: skip
+    else:
+        yield stem, spec
+
+
+def _plan(con: duckdb.DuckDBPyConnection, tables: Sequence[Table], told: Corrections) -> Plan:
+    """Decide what each table becomes. Raises :class:`kbkit.errors.UnknownNameError` for unknown tables and columns."""
+    for name, columns in told.keys.items():
+        links.check(tables, name, columns)
+    for name in told.types:
+        links.check(tables, name, ())
+    for table in tables:
+        table.type = told.types.get(table.name, table.type)
+    texts: dict[str, set[str]] = {}
+    for name in told.texts:
+        of, column = _column(tables, name)
+        texts.setdefault(of, set()).add(column)
+    linked = {_column(tables, name): target for name, target in told.links.items()}
+    for target in filter(None, linked.values()):
+        links.check(tables, target, ())
+    filled = [table for table in tables if table.rows]
+    guesses = links.find(con, filled, {name: tuple(columns) for name, columns in told.keys.items()}, linked)
+    return roles.plan(con, filled, guesses, texts, [name for name, columns in told.keys.items() if columns])
+
+
+def _column(tables: Sequence[Table], name: str) -> tuple[str, str]:
+    """Return the table and the column of ``table.column``; the table may be left out if it is the only one."""
+    table, _, column = name.partition(".")
+    if not column and len(tables) == 1:
+        table, column = tables[0].name, name
+    links.check(tables, table, [column])
+    return table, column
+
+
+def _title(plan: Plan) -> str:
+    """Return a title: the types, largest first."""
+    ordered = sorted(plan.nodes, key=lambda nodes: -nodes.table.rows)
+    kinds = [nodes.table.type.replace("_", " ") for nodes in ordered] or ["nodes"]
+    shown = kinds if len(kinds) <= 4 else [*kinds[:3], f"{len(kinds) - 3} more types"]
+    text = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return text[:1].upper() + text[1:]

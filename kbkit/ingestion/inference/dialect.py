@@ -1,0 +1,117 @@
+"""The dialect of a delimited text file: encoding, delimiter, quotes, and whether the first line names the columns."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import re
+import zlib
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, cast
+
+from kbkit.errors import BadInputError, reason
+
+_SAMPLE = 1 << 18
+_CHUNK = 1 << 20
+_DELIMITERS = ",;\t|"
+_DATUM = re.compile(r"[-+]?[0-9][0-9.,:/ -]*|")
+"""A number, a date or nothing: no name of a column."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How to read a file. ``columns`` are names for a file without a header line."""
+
+    encoding: str
+    delimiter: str
+    quote: str
+    columns: tuple[str, ...] = ()
+
+
+def detect(path: Path) -> Dialect:
+    """Return the dialect of a delimited file, gzipped or not. Raises :class:`BadInputError` for an unreadable one."""
+    try:
+        with _open(path) as handle:
+            start = handle.read(_SAMPLE)
+            encoding = _encoding(start, handle)
+    except (OSError, EOFError, zlib.error) as error:
+        raise BadInputError(f"Cannot read {path}: {reason(error)}") from None
+    decoded = codecs.getincrementaldecoder("utf-8-sig" if encoding == "utf-8" else encoding)(errors="replace")
+    text = decoded.decode(start)
+    if "\0" in text:
+        raise BadInputError(f"{path} is not a text file", "Use CSV or TSV files")
+    if len(start) == _SAMPLE:  # without the last, incomplete line
+        text = text[: text.rfind("\n") + 1] or text
+    delimiter = _delimiter(text)
+    quote = '"' if delimiter != "\t" or re.search(r'(^|\t)"[^\t"]*"(\t|\r?\n|$)', text) else ""
+    rows = _rows(text, delimiter, quote)
+    return Dialect(encoding, delimiter, quote, _columns(rows))
+
+
+def _open(path: Path) -> IO[bytes]:
+    return cast(IO[bytes], gzip.open(path, "rb")) if path.suffix.lower() == ".gz" else path.open("rb")
+
+
+def _encoding(start: bytes, rest: IO[bytes]) -> str:
+    """Return ``utf-16`` for its mark, ``utf-8`` if the whole file is valid, otherwise an encoding of Western Europe."""
+    if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return "utf-16"
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    chunk, controls = start, False
+    try:
+        while chunk:
+            decoder.decode(chunk)
+            chunk = rest.read(_CHUNK)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        while chunk and not controls:
+            controls = bool(re.search(rb"[\x80-\x9f]", chunk))
+            chunk = rest.read(_CHUNK)
+        return "windows-1252" if controls else "latin-1"
+    return "utf-8"
+
+
+def _delimiter(text: str) -> str:
+    """Return the delimiter that splits the most rows into the same number of fields, and into the most fields."""
+    best, score = ",", (0.0, 0)
+    for delimiter in _DELIMITERS:
+        widths = Counter(len(row) for row in _rows(text, delimiter, '"')[:200] if row)
+        if widths:
+            (width, count), total = widths.most_common(1)[0], widths.total()
+            found = (round(count / total, 1), width)
+            if width > 1 and found > score:
+                best, score = delimiter, found
+    return best
+
+
+def _rows(text: str, delimiter: str, quote: str) -> list[list[str]]:
+    quoting = {"quotechar": quote} if quote else {"quoting": csv.QUOTE_NONE}
+    rows: list[list[str]] = []
+    try:
+        for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, **quoting):
+            rows.append(row)
+            if len(rows) > 1000:
+                break
+    except csv.Error:  # a field beyond the limit: what was read before is enough
+        pass
+    return rows
+
+
+def _columns(rows: list[list[str]]) -> tuple[str, ...]:
+    """Return names for the columns if the first line is data: it has a number or a date where a name should be."""
+    first = next((row for row in rows if row), [])
+    blank = len(first) == 1 or not any(field.strip() for field in first)
+    is_data = sum(bool(field.strip() and _DATUM.fullmatch(field.strip())) for field in first)
+    if blank or not is_data or _is_year_header(first):
+        return ()
+    return tuple(f"column{number}" for number in range(1, len(first) + 1))
+
+
+def _is_year_header(first: list[str]) -> bool:
+    """Whether a header has years as names, as in tables of time series."""
+    data = [field.strip() for field in first if _DATUM.fullmatch(field.strip()) and field.strip()]
+    return len(data) > 2 and len(data) < len(first) and all(re.fullmatch(r"(18|19|20)\d\d", field) for field in data)

@@ -1,0 +1,313 @@
+"""Keys and links: which columns identify the rows of a table, and which refer to rows of another."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kbkit.errors import UnknownNameError
+from kbkit.ingestion.inference import names
+from kbkit.ingestion.inference.profile import Column, Table
+from kbkit.stores.sql_names import identifier
+
+if TYPE_CHECKING:
+    import duckdb
+
+    Connection = duckdb.DuckDBPyConnection
+
+_KEY_LOOKS = ("integer", "text", "address")
+_FITTING = 0.9
+"""Fraction of the values that must exist in the other table, if the column's name says that it refers to it."""
+_PREVIEW = 2000
+"""Rows whose values are looked up before all are."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """Columns of a table that refer to rows of another one (``target``) by its columns ``by``.
+
+    ``lists``: each value is a list. ``missing`` is the number of different values that the target lacks.
+    """
+
+    columns: tuple[str, ...]
+    target: str
+    by: tuple[str, ...]
+    lists: bool = False
+    missing: int = 0
+    distinct: int = 0
+
+
+@dataclass(frozen=True)
+class Guesses:
+    """The keys and links of all tables, and columns that may refer to several tables (``table.column``: tables)."""
+
+    keys: Mapping[str, tuple[str, ...]]
+    links: Mapping[str, Sequence[Link]]
+    unclear: Mapping[str, Sequence[str]]
+
+
+def find(
+    con: Connection,
+    tables: Sequence[Table],
+    keys: Mapping[str, tuple[str, ...]],
+    links: Mapping[tuple[str, str], str],
+) -> Guesses:
+    """Find the keys and links of tables.
+
+    ``keys`` and ``links`` are given by the user: the columns of a table's key (none: it has no key), and the table that
+    a column refers to (empty: none).
+    """
+    chosen = {table.name: keys.get(table.name, table.declared_key) or () for table in tables}
+    for table in tables:
+        if table.name not in keys and not table.declared_key:
+            told = {column for (name, column), target in links.items() if name == table.name and target}
+            chosen[table.name] = _key(con, table, tables, told)
+    targets = {table.name: _targets(con, table, chosen[table.name]) for table in tables}
+    finder = _Finder(con, {table.name: table for table in tables}, chosen, targets, links)
+    found = {table.name: finder.links(table) for table in tables}
+    for table in tables:
+        own = {column for link in found[table.name] for column in link.columns}
+        if not chosen[table.name] and table.name not in keys and len(found[table.name]) < 2:
+            chosen[table.name] = _pair(con, table, own)
+    return Guesses(chosen, found, finder.unclear)
+
+
+# -- keys -------------------------------------------------------------------------------------------------------------
+
+
+def _key(con: Connection, table: Table, tables: Sequence[Table], linked: Collection[str]) -> tuple[str, ...]:
+    """Return the column that identifies the rows of a table: the best named one of those whose values differ.
+
+    Columns named after another table refer to it, and so do the columns ``linked``.
+    """
+    others = [other.type for other in tables if other is not table]
+    ranked = []
+    for position, column in enumerate(table.columns.values()):
+        rank = _key_rank(column, table, position)
+        refers = column.name in linked or any(names.fit(column.name, other) == 3 for other in others)
+        if rank is not None and not refers and column.count == table.rows and column.distinct >= 0.8 * table.rows:
+            ranked.append((rank, position, column))
+    return next(((c.name,) for _, _, c in sorted(ranked, key=lambda r: r[:2]) if is_unique(con, table, [c.name])), ())
+
+
+def _key_rank(column: Column, table: Table, position: int) -> int | None:
+    """Return how likely a column is a key by its name, place and look (0: most likely; None: it is none)."""
+    if column.look not in _KEY_LOOKS:
+        return None
+    if names.is_own_id(column.name, table.type):
+        return 0
+    if names.is_id(column.name):
+        return 1 if position == 0 else 3
+    if column.look == "integer":
+        return 4 if position == 0 else None
+    if position == 0 or names.is_own_name(column.name, table.type):
+        return 2 if position == 0 else 5
+    return None
+
+
+def is_unique(con: Connection, table: Table, columns: Sequence[str]) -> bool:
+    """Whether no two rows have the same values in the columns, all of which have a value in every row."""
+    values = ", ".join(table.columns[name].value for name in columns)
+    if any(table.columns[name].count < table.rows for name in columns) or not table.rows:
+        return False
+    [(count,)] = con.execute(
+        f"SELECT count(*) FROM (SELECT DISTINCT {values} FROM {identifier(table.name)})"
+    ).fetchall()
+    return bool(count == table.rows)
+
+
+def _pair(con: Connection, table: Table, linked: set[str]) -> tuple[str, ...]:
+    """Return two columns that identify the rows together: one links to another table, which alone does not."""
+    if any(is_unique(con, table, [name]) for name in linked):
+        return ()
+    full = [c for c in table.columns.values() if c.count == table.rows]
+    others = [c.name for c in full if c.look in ("text", "date") or (c.look == "integer" and _numbers_rows(c.name))]
+    pairs = ((a.name, b) for a in full for b in others if a.name in linked and a.name != b)
+    return next((pair for pair in pairs if is_unique(con, table, pair)), ())
+
+
+def _numbers_rows(column: str) -> bool:
+    return names.is_id(column) or names.words(column)[-1:] in _NUMBERS
+
+
+_NUMBERS = {(word,) for word in ("year", "number", "no", "nr", "line", "position", "rank", "season", "week", "round")}
+
+
+def _targets(con: Connection, table: Table, key: Sequence[str]) -> list[str]:
+    """Return the columns by which other tables can refer to the rows: the key, and other texts without repetition."""
+    result = list(key) if len(key) == 1 else []
+    for column in table.columns.values():
+        named = names.plain(column.name) in names.NAMES or names.is_id(column.name)
+        repeated = column.count < table.rows or column.distinct < 0.8 * table.rows
+        if column.name not in result and column.look == "text" and named and not repeated:
+            result += [column.name] if is_unique(con, table, [column.name]) else []
+    return result
+
+
+# -- links ------------------------------------------------------------------------------------------------------------
+
+
+class _Finder:
+    """Finds the columns that refer to other tables."""
+
+    def __init__(
+        self,
+        con: Connection,
+        tables: Mapping[str, Table],
+        keys: Mapping[str, tuple[str, ...]],
+        targets: Mapping[str, Sequence[str]],
+        given: Mapping[tuple[str, str], str],
+    ) -> None:
+        self._con, self._tables, self._keys, self._targets, self._given = con, tables, keys, targets, given
+        self.unclear: dict[str, Sequence[str]] = {}
+
+    def links(self, table: Table) -> list[Link]:
+        """Return the links of a table, in the order of its columns."""
+        found = list(self._declared(table)) + list(self._composite(table))
+        known = {column for link in found for column in link.columns}
+        for column in table.columns.values():
+            if column.name not in known and (link := self._link(table, column)):
+                found.append(link)
+        known = {column for link in found for column in link.columns}
+        if not known and not self._keys[table.name]:
+            found += self._unnamed(table)
+        order = {name: position for position, name in enumerate(table.columns)}
+        return sorted(found, key=lambda link: order[link.columns[0]])
+
+    def _declared(self, table: Table) -> Iterator[Link]:
+        for columns, target, named in table.declared_links:
+            other = self._tables.get(target)
+            by = named or self._keys.get(target, ())
+            known = other is not None and set(by) <= set(other.columns) and set(columns) <= set(table.columns)
+            if other is not None and known and by and len(by) == len(columns):
+                if any((table.name, column) in self._given for column in columns):
+                    continue
+                missing, distinct = self._missing(table, columns, other, by)
+                yield Link(columns, target, by, missing=missing, distinct=distinct)
+
+    def _composite(self, table: Table) -> Iterator[Link]:
+        """Yield links by several columns, which have the names of another table's key."""
+        declared = {target for _, target, _ in table.declared_links}
+        for other in self._tables.values():
+            key = self._keys[other.name]
+            if len(key) > 1 and other is not table and other.name not in declared and set(key) <= set(table.columns):
+                missing, distinct = self._missing(table, key, other, key)
+                if distinct and not missing:
+                    yield Link(key, other.name, key, distinct=distinct)
+
+    def _link(self, table: Table, column: Column) -> Link | None:
+        """Return the link of a column to the table that fits best: by its name first, then by its values."""
+        if (table.name, column.name) in self._given:
+            return self._as_told(table, column, self._given[table.name, column.name])
+        if column.look not in (*_KEY_LOOKS, "list", "boolean") and not column.floats:
+            return None
+        own = self._keys[table.name] == (column.name,)
+        ranked: list[tuple[int, Link]] = []
+        for other in self._tables.values():
+            evidence = self._evidence(table, column, other)
+            for by in self._targets[other.name]:
+                if (other is table and (by == column.name or own)) or (own and evidence < 2):
+                    continue
+                if link := self._try(table, column, other, by, evidence):
+                    ranked.append((evidence, link))
+                    break
+        if not ranked:
+            return None
+        best = max(evidence for evidence, _ in ranked)
+        top = [link for evidence, link in ranked if evidence == best]
+        if len(top) > 1 and best < 2:
+            self.unclear[f"{table.name}.{column.name}"] = [link.target for link in top]
+            return None
+        return top[0]
+
+    def _as_told(self, table: Table, column: Column, target: str) -> Link | None:
+        if not target:
+            return None
+        other = self._tables[target]
+        counts = [
+            (*self._missing(table, [column.name], other, [by]), by)
+            for by in self._targets[target] or [*other.columns][:1]
+        ]
+        missing, distinct, by = min(counts)
+        return Link((column.name,), target, (by,), column.look == "list", missing, distinct)
+
+    def _evidence(self, table: Table, column: Column, other: Table) -> int:
+        """Return how clearly a column's name says that it refers to a table: 3 the table's name, 1 an identifier."""
+        key = self._keys[other.name]
+        same = bool(key) and names.plain(key[0]) == names.plain(column.name) and len(names.words(key[0])) > 1
+        if same and other is not table:
+            return 3
+        if other is table:
+            parent = " ".join(names.subject(column.name)) in names.PARENTS or names.plain(column.name) in names.PARENTS
+            return 2 if parent else min(names.fit(column.name, other.type), 1)
+        return names.fit(column.name, other.type) or int(names.is_id(column.name))
+
+    def _try(self, table: Table, column: Column, other: Table, by: str, evidence: int) -> Link | None:
+        """Return the link if enough values exist in the other table, and are no coincidence."""
+        numeric = column.look == "integer" or column.floats
+        if numeric != (other.columns[by].look == "integer"):
+            return None
+        if numeric and not evidence:
+            return None  # small numbers are in every sequence of ids
+        columns, bys = [column.name], [by]
+        some = self._missing(table, columns, other, bys, _PREVIEW)
+        if not some[1] or some[0] > 0.5 * some[1]:
+            return None
+        missing, distinct = self._missing(table, columns, other, bys)
+        share = 1 - missing / distinct
+        if missing and (share < _FITTING or evidence < 2):
+            return None
+        if not evidence and distinct < 3:
+            return None
+        return Link((column.name,), other.name, (by,), column.look == "list", missing, distinct)
+
+    def _unnamed(self, table: Table) -> list[Link]:
+        """Return the links of a table whose first two columns hold keys of the same table, whatever their names."""
+        first = [c for c in table.columns.values() if c.look in _KEY_LOOKS][:2]
+        if len(first) < 2 or any(c.look == "prose" for c in table.columns.values()):
+            return []
+        if any((table.name, column.name) in self._given for column in first):
+            return []
+        for other in self._tables.values():
+            for by in self._targets[other.name]:
+                found = [self._try(table, column, other, by, 1) for column in first]
+                if other is not table and all(found):
+                    return [link for link in found if link]
+        return []
+
+    def _missing(
+        self, table: Table, columns: Sequence[str], other: Table, by: Sequence[str], limit: int | None = None
+    ) -> tuple[int, int]:
+        """Return how many different values of the columns the other table lacks, and how many there are."""
+        source = identifier(table.name) if limit is None else f"(FROM {identifier(table.name)} LIMIT {limit})"
+        [(missing, distinct)] = self._con.execute(f"""
+            SELECT count(*) FILTER (k IS NULL), count(*)
+            FROM (SELECT DISTINCT {reference(table, columns)} AS v FROM {source}) a
+            LEFT JOIN (SELECT DISTINCT {reference(other, by)} AS k FROM {identifier(other.name)}) b ON v = k
+            WHERE v IS NOT NULL""").fetchall()
+        return missing, distinct
+
+
+def reference(table: Table, columns: Sequence[str]) -> str:
+    """Return the SQL expression of a key or of a value that refers to one: a text (of a list, one row each)."""
+    parts = []
+    for name in columns:
+        column = table.columns[name]
+        if column.look == "list":
+            return f"unnest({column.elements})"
+        value = column.value if column.kind == "VARCHAR" else f"{column.value}::VARCHAR"
+        # Missing integers make pandas write 1.0.
+        parts.append(f"regexp_replace({value}, '\\.0$', '')" if column.floats else value)
+    joined = " || '/' || ".join(parts)
+    return joined if len(parts) == 1 else f"({joined})"
+
+
+def check(tables: Sequence[Table], table: str, columns: Sequence[str]) -> None:
+    """Raise :class:`UnknownNameError` for an unknown table or column."""
+    known = {one.name: one for one in tables}
+    if table not in known:
+        raise UnknownNameError("table", table, known)
+    for column in columns:
+        if column not in known[table].columns:
+            raise UnknownNameError("column", column, known[table].columns, f"table {table}")

@@ -1,0 +1,131 @@
+"""Names: words of a file or column name, types from file names, and how well a column's name fits a type."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Collection, Sequence
+
+NAMES = ("name", "title", "label", "full name", "display name", "caption", "headline", "subject")
+"""Columns with the name of a row, best first."""
+ALIASES = frozenset({"alias", "aliases", "synonym", "synonyms", "aka", "nickname", "other names", "other name"})
+PROSE = frozenset(
+    [
+        "abstract", "bio", "biography", "body", "comment", "content", "description", "detail", "document", "notes",
+        "overview", "plot", "review", "summary", "synopsis", "text",
+    ]
+)  # fmt: skip
+"""Columns that usually hold texts."""
+PARENTS = frozenset({"parent", "manager", "boss", "supervisor", "reports to", "predecessor", "successor", "replies to"})
+"""Columns that usually refer to a row of the same file."""
+HEADS = ("head", "source", "from", "src", "start", "subject", "node1")
+TAILS = ("tail", "target", "to", "dst", "end", "object", "node2")
+RELATIONS = ("relation", "predicate", "rel", "relation type", "edge type", "relationship")
+
+_IDS = frozenset({"id", "ids", "key", "code", "fk", "ref", "uuid", "guid", "uri", "iri"})
+_NUMBERED = re.compile(r"(?<=[^\W\d])(\d+|_[ab12])$", re.IGNORECASE)
+WRAPPINGS = frozenset({"tbl", "table", "dim", "fact", "csv", "export", "dataset", "data", "info", "list"})
+"""Words of file names that say nothing about the rows."""
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|\d+")
+_IRREGULAR = {"people": "person", "persons": "person", "movies": "movie", "data": "data"}
+
+
+def words(name: str) -> tuple[str, ...]:
+    """Return the words of a name in lower case: ``birthCountry_id`` has ``birth``, ``country`` and ``id``."""
+    return tuple(word.lower() for word in _WORD.findall(name))
+
+
+def plain(name: str) -> str:
+    """Return a name as words separated by spaces."""
+    return " ".join(words(name))
+
+
+@functools.cache
+def singular(word: str) -> str:
+    """Return the singular of an English noun; other words stay."""
+    import lemminflect
+
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    lemmas = lemminflect.getLemma(word, "NOUN", lemmatize_oov=False)
+    return str(lemmas[0]) if lemmas else word
+
+
+def subject(column: str) -> tuple[str, ...]:
+    """Return the words that say what a column refers to: ``fk_birthCountry_id`` has ``birth`` and ``country``."""
+    parts = list(words(_NUMBERED.sub("", column)))
+    while len(parts) > 1 and (parts[-1] in _IDS or parts[-1] == "name"):
+        parts.pop()
+    while len(parts) > 1 and parts[0] in ("fk", "id"):
+        parts.pop(0)
+    joined = parts[-1] if parts else ""
+    if len(joined) > 4 and joined.endswith("id") and joined not in _ENDING_IN_ID:  # countryid
+        parts[-1] = joined[:-2]
+    return (*parts[:-1], singular(parts[-1])) if parts else ()
+
+
+_ENDING_IN_ID = frozenset(
+    ["android", "arid", "avoid", "bid", "fluid", "grid", "humid", "hybrid", "liquid", "paid", "rapid", "solid", "valid"]
+)
+
+
+def is_id(column: str) -> bool:
+    """Whether a column is named as an identifier: ``id``, ``country_id``, ``CountryCode``, ``fk_country``."""
+    parts = words(column)
+    joined = parts[-1] if parts else ""
+    ends = len(joined) > 4 and joined.endswith("id") and joined not in _ENDING_IN_ID
+    return bool(parts) and (joined in _IDS or ends or parts[0] in ("fk", "id"))
+
+
+def is_own_id(column: str, kind: str) -> bool:
+    """Whether a column is named as the identifier of a type: ``id``, or ``film_id`` of ``film``."""
+    return is_id(column) and (words(column) == subject(column) or fit(column, kind) == 3)
+
+
+def is_own_name(column: str, kind: str) -> bool:
+    """Whether a column is named as the name of a type: ``name``, ``title``, or ``film_name`` of ``film``."""
+    return plain(column) in NAMES or (words(column)[-1:] in (("name",), ("title",)) and fit(column, kind) == 3)
+
+
+def fit(column: str, kind: str) -> int:
+    """Return how well a column's name fits the name of a type: 3 the same, 2 its last words, 0 otherwise."""
+    there, here = words(kind), subject(column)
+    if not there or not here:
+        return 0
+    if here == there:
+        return 3
+    return 2 if here[-len(there) :] == there else 0
+
+
+def types(names: Sequence[str]) -> list[str]:
+    """Return a type for each table name: without what all names share, in the singular, as an identifier."""
+    split = [list(words(name)) or ["table"] for name in names]
+    for place in (0, -1):
+        while len(split) > 2 and all(len(parts) > 1 for parts in split) and len({parts[place] for parts in split}) == 1:
+            for parts in split:
+                parts.pop(place)
+    for parts in split:
+        for place in (0, -1):
+            if len(parts) > 1 and parts[place] in WRAPPINGS:
+                parts.pop(place)
+        parts[-1] = singular(parts[-1])
+    return unique([identifier("_".join(parts)) for parts in split])
+
+
+def identifier(name: str) -> str:
+    """Return a name of letters, digits and ``_`` that starts with a letter."""
+    text = re.sub(r"\W+", "_", name).strip("_")
+    return text if text and not text[0].isdigit() else f"t_{text}"
+
+
+def unique(names: Sequence[str], taken: Collection[str] = ()) -> list[str]:
+    """Return the names, numbered where they repeat, ignoring case."""
+    seen = {name.casefold() for name in taken}
+    result = []
+    for name in names:
+        other, number = name, 2
+        while other.casefold() in seen:
+            other, number = f"{name}_{number}", number + 1
+        seen.add(other.casefold())
+        result.append(other)
+    return result

@@ -1,0 +1,289 @@
+"""Profiles of tables: what the values of each column look like. Computed by DuckDB, without a loop over rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kbkit.ingestion.inference import names
+from kbkit.ingestion.recipe import FileSpec
+from kbkit.schema import literal
+from kbkit.stores.sql_names import identifier
+
+if TYPE_CHECKING:
+    import duckdb
+
+_TOGETHER = 20
+"""Columns that one query profiles: the memory of a query grows with the square of their number."""
+_SAMPLE = 100_000
+"""Rows from which the look of values is judged; keys and links are judged by all rows."""
+_LONG = 60
+"""Mean number of characters from which a text is prose."""
+
+NUMBER = r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
+_GROUPED = r"[-+]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?|" + NUMBER
+_COMMA = r"[-+]?[0-9]+,[0-9]+|" + NUMBER
+_DATES = {
+    r"%d.%m.%Y": r"[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}",
+    r"%m/%d/%Y": r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}",
+    r"%d/%m/%Y": r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}",
+}
+_ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9:.]+Z?)?"
+_MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "none", "-", "?", r"\N", "#N/A", "unknown")
+_CHECKS = {
+    "integers": "regexp_full_match({v}, '[-+]?[0-9]+')",
+    "floats": r"regexp_full_match({v}, '[0-9]+\.0')",
+    "numbers": f"regexp_full_match({{v}}, '{NUMBER}')",
+    "grouped": f"regexp_full_match({{v}}, '{_GROUPED}')",
+    "decimal_commas": f"regexp_full_match({{v}}, '{_COMMA}')",
+    "dates": f"regexp_full_match({{v}}, '{_ISO}')",
+    **{
+        f"date {form}": f"regexp_full_match({{v}}, '{test}') AND try_strptime({{v}}, '{form}') IS NOT NULL"
+        for form, test in _DATES.items()
+    },
+    "booleans": "lower({v}) IN ('true', 'false', 'yes', 'no', 't', 'f', 'y', 'n')",
+    "missing": f"{{v}} IN ({', '.join(map(literal, _MISSING))})",
+    "untrimmed": "{v} <> trim({v})",
+    "addresses": "regexp_matches({v}, '^(https?|ftp|mailto|urn):')",
+    "arrays": r"regexp_full_match({v}, '\[\s*(\"[^\"]*\"\s*(,\s*\"[^\"]*\"\s*)*)?\]')",
+    **{f"sign {sign}": f"contains({{v}}, {literal(sign)})" for sign in (";", "|", ",")},
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its type in the file, the numbers of its values and of different ones (about), and their look.
+
+    ``look`` is ``integer``, ``number``, ``date``, ``boolean``, ``prose``, ``list``, ``address`` or ``text``.
+    ``separator`` splits lists (``[``: a JSON array, empty: a list of the file's own). ``value`` is the SQL expression
+    of its clean value.
+    """
+
+    name: str
+    kind: str
+    count: int
+    distinct: int
+    look: str
+    separator: str = ""
+    value: str = ""
+    floats: bool = False
+
+    @property
+    def elements(self) -> str:
+        """The SQL expression of the values as a list of texts."""
+        if not self.separator:
+            return f"{self.value}::VARCHAR[]" if self.kind != "VARCHAR[]" else self.value
+        if self.separator == "[":
+            return f"TRY_CAST({self.value} AS JSON)::VARCHAR[]"
+        spaced = rf"\s*{re.escape(self.separator)}\s*"
+        split = f"string_split_regex({self.value}, {literal(spaced)})"
+        return f"list_filter({split}, lambda x: x <> '')"
+
+
+@dataclass(eq=False)
+class Table:
+    """A table of the source: a file, or a table of a database.
+
+    ``type`` is that of its rows, if they are nodes. ``folded`` is the query that makes one row of those that differ in
+    one column only, if there are any.
+    """
+
+    name: str
+    spec: FileSpec
+    rows: int = 0
+    columns: dict[str, Column] = field(default_factory=dict)
+    declared_key: tuple[str, ...] = ()
+    declared_links: Sequence[tuple[tuple[str, ...], str, tuple[str, ...]]] = ()
+    type: str = ""
+    folded: str = ""
+
+
+def profile(con: duckdb.DuckDBPyConnection, table: Table) -> None:
+    """Fill the columns of a table, which is a table of ``con`` with the same name."""
+    source = identifier(table.name)
+    fields = _fields(con, source, "*")
+    [(table.rows,)] = con.execute(f"SELECT count(*) FROM {source}").fetchall()
+    sampled = source
+    if table.rows > 2 * _SAMPLE:
+        sampled = identifier(f"{table.name} sample")
+        con.execute(f"CREATE TABLE {sampled} AS FROM {source} USING SAMPLE reservoir({_SAMPLE} ROWS) REPEATABLE (1)")
+    for start in range(0, len(fields), _TOGETHER):
+        part = fields[start : start + _TOGETHER]
+        counts = _counts(con, source, part)
+        looks = _looks(con, sampled, [one for one in part if one.kind == "VARCHAR"])
+        for one in part:
+            look = looks.get(one.name)
+            if look and _may_be_list(look) and _repeats(con, sampled, one.value):
+                look["commas"] = 1
+            table.columns[one.name] = _column(one, counts[one.name], look)
+
+
+def fold(con: duckdb.DuckDBPyConnection, table: Table) -> None:
+    """Make one row of the rows with the same name, if they differ in one column only: its values become a list."""
+    named = [c.name for c in table.columns.values() if c.look == "text" and names.is_own_name(c.name, table.type)]
+    by = next((name for name in named if table.columns[name].count == table.rows), None)
+    others = [name for name in table.columns if name != by]
+    if by is None or len(others) < 2 or len(others) > _TOGETHER or table.declared_key:
+        return
+    counts = ", ".join(f"count(DISTINCT ({identifier(by)}, {identifier(name)}))" for name in others)
+    row = con.execute(f"SELECT count(DISTINCT {identifier(by)}), {counts} FROM {identifier(table.name)}").fetchone()
+    assert row is not None
+    varying = [name for name, count in zip(others, row[1:], strict=True) if count > row[0]]
+    many = table.columns[varying[0]] if len(varying) == 1 else None
+    if many is None or row[0] == table.rows or many.look != "text" or many.distinct >= table.rows:
+        return
+    parts = [identifier(by)]
+    for name in others:
+        own = identifier(name)
+        listed = f"list(DISTINCT {own} ORDER BY {own}) FILTER ({own} IS NOT NULL)"
+        parts.append(f"{listed if name in varying else f'any_value({own})'} AS {own}")
+    rows = f'SELECT *, row_number() OVER () AS "row number" FROM {identifier(table.name)}'
+    order = f'GROUP BY {identifier(by)} ORDER BY min("row number")'
+    table.folded = f"SELECT {', '.join(parts)}\nFROM ({rows})\n{order}"
+    con.execute(f"CREATE TABLE folded AS {table.folded}")
+    con.execute(f"DROP TABLE {identifier(table.name)}")
+    con.execute(f"ALTER TABLE folded RENAME TO {identifier(table.name)}")
+    table.columns = {}
+    profile(con, table)
+
+
+class _Field(NamedTuple):
+    """A column of a file, or a field of a column of objects: its name, type and SQL expression."""
+
+    name: str
+    kind: str
+    value: str
+
+
+def _fields(con: duckdb.DuckDBPyConnection, source: str, of: str, prefix: str = "") -> list[_Field]:
+    """Return the columns of a table, with the fields of objects (``address.city``) as columns (``address_city``)."""
+    result = []
+    for name, kind, *_ in con.execute(f"DESCRIBE SELECT {of} FROM {source}").fetchall():
+        value = f"{of.removesuffix('*')}{identifier(name)}"
+        if kind.startswith("STRUCT(") and not kind.endswith("[]"):
+            result += _fields(con, source, f"{value}.*", f"{prefix}{name}_")
+        elif kind.startswith(("MAP(", "STRUCT(", "JSON", "UNION(")) or kind.endswith("][]"):
+            result.append(_Field(prefix + name, "JSON", f"to_json({value})::VARCHAR"))
+        else:
+            result.append(_Field(prefix + name, kind, value))
+    return [
+        one._replace(name=name) for one, name in zip(result, names.unique([one.name for one in result]), strict=True)
+    ]
+
+
+def _counts(con: duckdb.DuckDBPyConnection, source: str, fields: Sequence[_Field]) -> dict[str, tuple[int, int]]:
+    parts = ", ".join(f"count({one.value}), approx_count_distinct({one.value})" for one in fields)
+    row = con.execute(f"SELECT {parts} FROM {source}").fetchone()
+    assert row is not None
+    return {one.name: (row[2 * i], min(row[2 * i], row[2 * i + 1])) for i, one in enumerate(fields)}
+
+
+def _looks(con: duckdb.DuckDBPyConnection, source: str, fields: Sequence[_Field]) -> dict[str, dict[str, float]]:
+    """Return for each column of texts how many values pass each check, and means."""
+    if not fields:
+        return {}
+
+    def parts(value: str) -> list[str]:
+        return [
+            f"count({value})",
+            f"coalesce(avg(length({value})), 0)",
+            f"coalesce(avg(length({value}) - length(replace({value}, ' ', '')) + 1), 0)",
+            *(f"count(*) FILTER ({test.replace('{v}', value)})" for test in _CHECKS.values()),
+        ]
+
+    row = con.execute(
+        f"SELECT {', '.join(part for one in fields for part in parts(one.value))} FROM {source}"
+    ).fetchone()
+    assert row is not None
+    keys = ("values", "length", "words", *_CHECKS)
+    found = (row[i * len(keys) : (i + 1) * len(keys)] for i in range(len(fields)))
+    return {one.name: dict(zip(keys, counts, strict=True)) for one, counts in zip(fields, found, strict=True)}
+
+
+def _may_be_list(look: Mapping[str, float]) -> bool:
+    """Whether values may be lists with commas; that they are is decided by their elements."""
+    share = look["sign ,"] / look["values"] if look["values"] else 0
+    return share >= 0.3 and look["words"] <= 12 and not look["grouped"] and not look["decimal_commas"]
+
+
+def _repeats(con: duckdb.DuckDBPyConnection, source: str, value: str) -> bool:
+    """Whether the elements of lists with commas are names of up to 3 words, each in several lists on average."""
+    query = f"""
+        SELECT count(*), count(DISTINCT x), max(length(x) - length(replace(x, ' ', ''))), count(*) FILTER (x = '')
+        FROM (SELECT trim(unnest(string_split({value}, ','))) AS x FROM {source})"""
+    [(total, distinct, spaces, empty)] = con.execute(query).fetchall()
+    return bool(total and 3 * distinct <= total and spaces <= 2 and not empty)
+
+
+def _column(  # noqa: PLR0911 (one line for each look)
+    one: _Field, counts: tuple[int, int], look: Mapping[str, float] | None
+) -> Column:
+    """Return the profile of a column, with the expression that cleans its values."""
+    value = one.value
+    if look is None:
+        return Column(one.name, one.kind, *counts, _typed_look(one.kind), value=value)
+    present = look["values"] - look["missing"]
+
+    def all_are(*checks: str) -> bool:
+        return present > 0 and any(look[check] >= present for check in checks)
+
+    def column(look: str, value: str, **more: Any) -> Column:
+        return Column(one.name, one.kind, *counts, look, value=value, **more)
+
+    if look["untrimmed"]:
+        value = f"trim({value})"
+    days = [form for form in _DATES if all_are(f"date {form}")]
+    if look["missing"] and (days or all_are("numbers", "grouped", "decimal_commas", "dates")):
+        value = f"CASE WHEN {value} NOT IN ({', '.join(map(literal, _MISSING))}) THEN {value} END"
+    if all_are("integers"):
+        return column("integer", value)
+    if all_are("numbers"):
+        return column("number", value, floats=all_are("floats"))
+    if all_are("dates"):
+        return column("date", value)
+    if len(days) == 1:  # if 3/4/2020 can be read in two ways, and nothing decides, it stays text
+        return column("date", f"coalesce(try_strptime({value}, '{days[0]}')::DATE::VARCHAR, {value})")
+    if all_are("grouped"):
+        return column("number", f"replace({value}, ',', '')")
+    if all_are("decimal_commas"):
+        return column("number", f"replace({value}, ',', '.')")
+    if all_are("booleans"):
+        return column("boolean", value)
+    if sign := "," if "commas" in look else _separator(look):
+        return column("list", value, separator=sign)
+    if all_are("addresses"):
+        return column("address", value)
+    return column("prose" if _is_prose(one.name, look) else "text", value)
+
+
+def _is_prose(name: str, look: Mapping[str, float]) -> bool:
+    """Whether a column holds texts to search rather than values: long ones, or short ones in a column named so."""
+    if look["words"] < 3:
+        return False
+    named = names.words(name)[-1:] and names.words(name)[-1] in names.PROSE
+    return look["length"] >= (15 if named else _LONG)
+
+
+def _typed_look(kind: str) -> str:
+    if kind.endswith("[]"):
+        return "list"
+    if "INT" in kind:
+        return "integer"
+    if kind in ("DOUBLE", "FLOAT") or kind.startswith("DECIMAL"):
+        return "number"
+    return {"BOOLEAN": "boolean"}.get(kind, "date" if kind.startswith(("DATE", "TIME")) else "text")
+
+
+def _separator(look: Mapping[str, float]) -> str:
+    """Return the sign between the elements of lists, empty if the values are no lists."""
+    total = look["values"]
+    if total and look["arrays"] == total:
+        return "["
+    for sign in (";", "|"):
+        share = look[f"sign {sign}"] / total if total else 0
+        words = look["words"] / (1 + share)
+        if share >= 0.05 and words <= 8:
+            return sign
+    return ""

@@ -1,0 +1,66 @@
+"""Recognize files that a shipped recipe reads: by their endings and the names of their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+from kbkit.errors import KbError
+from kbkit.ingestion import archives, sources
+from kbkit.ingestion import recipe as recipes
+from kbkit.ingestion.inference import dialect
+from kbkit.ingestion.recipe import Recipe
+
+_RDF = frozenset({".nt", ".nq", ".ttl", ".trig", ".rdf", ".owl", ".n3", ".jsonld"})
+_BY_COLUMNS = ("kgtk", "kgx", "table")
+"""Recipes whose files have columns of fixed names."""
+
+
+def recognize(paths: Sequence[Path]) -> str | None:
+    """Return the name of the recipe for files and folders, or None if their columns must be looked at."""
+    listed = [path for path in paths if path.is_file() and not archives.is_archive(path)]
+    inside = [member for path in paths if path not in listed for member in _files(path)]
+    endings = {sources.suffix(path) for path in (*listed, *inside)}
+    if (listed and {sources.suffix(path) for path in listed} <= _RDF) or (not listed and endings & _RDF):
+        return "rdf"
+    return next((name for name in _BY_COLUMNS if _fits(recipes.load(name), paths)), None)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    yield from archives.members(folder) if archives.is_archive(folder) else sorted(folder.iterdir())
+
+
+def _fits(recipe: Recipe, paths: Sequence[Path]) -> bool:
+    """Whether the recipe reads all the files, and they have the columns that it requires, edges among them."""
+    try:
+        found = sources.find(recipe, paths, {})
+        every = sources.tables_in(paths)
+    except KbError:
+        return False
+    taken = [path for part in found.values() for path in part]
+    if set(taken) != set(every) or any(not path.is_file() for path in taken) or not found.get("edges"):
+        return False
+    for spec in recipe.files:
+        for path in found[spec.name]:
+            columns = {name.casefold() for name in _columns(path)}
+            for name in spec.required:
+                if not columns & {other.casefold() for other in (name, *spec.names.get(name, ()))}:
+                    return False
+    return True
+
+
+def _columns(path: Path) -> Collection[str]:
+    """Return the names of the columns of a delimited file or a Parquet file; none of another format."""
+    kind = sources.format_of(path)
+    if kind in ("csv", "tsv"):
+        found = dialect.detect(path)
+        standard = found.delimiter == ("," if kind == "csv" else "\t") and found.encoding == "utf-8"
+        return sources.header(path, found.delimiter, found.quote) if standard and not found.columns else ()
+    if kind == "parquet":
+        import pyarrow.parquet
+
+        try:
+            return list(pyarrow.parquet.read_schema(path).names)
+        except (OSError, ValueError):  # what is wrong with it is said when it is loaded
+            return ()
+    return ()

@@ -1,0 +1,315 @@
+"""The recipe of a plan: ``recipe.toml`` and ``load.sql``, to be read and edited by people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from kbkit.ingestion.inference.links import Link, reference
+from kbkit.ingestion.inference.profile import Column, Table
+from kbkit.ingestion.inference.roles import Detail, Edges, Nodes, Plan
+from kbkit.ingestion.staging import COLUMNS
+from kbkit.schema import literal
+from kbkit.stores.sql_names import identifier
+
+_SCALAR, _LIST, _TEXT = "scalar", "list", "text"
+
+
+def recipe(plan: Plan, tables: Sequence[Table], name: str, title: str) -> str:
+    """Return the text of ``recipe.toml``."""
+    lines = [
+        "# Written by kbkit from the files below. Edit it, and load.sql, as you like.",
+        f"name = {_toml(name)}",
+        f"title = {_toml(title)}",
+        'licence = "your own"',
+        "infer = true            # numbers, dates and booleans get their types",
+    ]
+    for table in tables:
+        spec = table.spec
+        lines += ["", f"[files.{_bare(table.name)}]", f"match = {_toml(list(spec.match))}"]
+        for key in ("format", "table", "encoding", "delimiter"):
+            if value := getattr(spec, key, ""):
+                lines.append(f"{key} = {_toml(value)}")
+        if spec.quote is not None:
+            lines.append(f"quote = {_toml(spec.quote)}")
+        if spec.columns:
+            lines.append(f"columns = {_toml(list(spec.columns))}  # the file has no header line")
+    types = [nodes.table.type for nodes in plan.nodes] + [edges.loose for edges in plan.edges if edges.loose]
+    for kind in dict.fromkeys(types):
+        lines += ["", f"[types.{_bare(kind)}]"]
+    for edges in plan.edges:
+        if edges.symmetric:
+            lines += [
+                "",
+                f"[relations.{_bare(edges.relation)}]",
+                "symmetric = true  # every edge is there in both directions",
+            ]
+    return "\n".join(lines) + "\n"
+
+
+def load(plan: Plan) -> str:
+    """Return the text of ``load.sql``."""
+    return _Script(plan).text()
+
+
+class _Script:
+    """Writes the SQL of a plan."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._shapes = _shapes(plan)
+        self._made = {
+            nodes.table.name: nodes.table
+            for nodes in plan.nodes
+            if not nodes.key or _joined(nodes) or nodes.table.folded
+        }
+
+    def text(self) -> str:
+        nodes = [self._nodes(one) for one in self._plan.nodes]
+        nodes += [_loose(edges) for edges in self._plan.edges if edges.loose]
+        edges = [self._link(one, *link) for one in self._plan.nodes for link in one.links]
+        edges += [self._edges(one) for one in self._plan.edges]
+        texts = [text for one in self._plan.nodes for text in self._texts(one)]
+        parts = [self._rows(table) for table in self._made.values()]
+        parts += [_union("nodes", nodes)]
+        parts += [
+            _union("edges", edges) if edges else "CREATE TABLE edges(head VARCHAR, relation VARCHAR, tail VARCHAR);"
+        ]
+        parts += [_union("texts", texts)] if texts else []
+        return "\n\n".join(parts) + "\n"
+
+    def _rows(self, table: Table) -> str:
+        """Return the statement that makes the table of the rows of a file, numbered."""
+        name = identifier(f"{table.name}_rows")
+        number = 'SELECT *, row_number() OVER () AS "row number"'
+        source = f"({table.folded.strip()})" if table.folded else identifier(table.name)
+        return f"CREATE TABLE {name} AS\n{number}\nFROM {source};"
+
+    def _source(self, nodes: Nodes) -> str:
+        name = nodes.table.name
+        return identifier(f"{name}_rows" if name in self._made else name)
+
+    # -- nodes
+
+    def _nodes(self, nodes: Nodes) -> str:
+        table, kind = nodes.table, nodes.table.type
+        columns = [f"{literal(kind)} AS type", f"{_key(nodes)} AS key"]
+        if nodes.named:
+            columns.append(f"{_name(nodes)} AS name")
+        columns += self._aliases(nodes)
+        for name in nodes.values:
+            own = attribute(name, kind)
+            value = _value(table.columns[name], self._shape("nodes", own))
+            columns.append(_as(self._unlinked(nodes, name, value), own))
+        details = _joined(nodes)
+        for number, detail in enumerate(details):
+            others = [attribute(name, kind) for name in detail.values if not detail.is_alias]
+            columns += [_as(identifier(f"d{number} {name}"), name) for name in others]
+        text = f"SELECT {_wrapped(columns)}\nFROM {self._source(nodes)}"
+        if not details:
+            return text
+        lines = [self._join(nodes, detail, f"d{number}") for number, detail in enumerate(details)]
+        return "\n".join([f"({text}", *lines, 'ORDER BY "row number")'])
+
+    def _aliases(self, nodes: Nodes) -> list[str]:
+        """Return the column of other names, of the table itself and of others."""
+        lists = []
+        for name in nodes.aliases:
+            column = nodes.table.columns[name]
+            lists.append(column.elements if column.look == "list" else f"[{_text(column)}]")
+        lists += [f'"d{number} aliases"' for number, detail in enumerate(_joined(nodes)) if detail.is_alias]
+        together = lists[0] if len(lists) == 1 else f"list_concat({', '.join(lists)})"
+        return [f"{together} AS aliases"] if lists else []
+
+    def _join(self, nodes: Nodes, detail: Detail, alias: str) -> str:
+        """Return the join with a table of further values; ``alias`` names the value that refers to a node."""
+        kind, parts = nodes.table.type, [f"{reference(detail.table, detail.link.columns)} AS {alias}"]
+        for name, column in detail.values.items():
+            own, value = "aliases" if detail.is_alias else attribute(name, kind), detail.table.columns[column]
+            values = _value(value, self._shape("nodes", own)) if detail.single else f"list({_text(value)})"
+            parts.append(f"{values} AS {identifier(f'{alias} {own}')}")
+        group = "" if detail.single else " GROUP BY ALL"
+        rows = f"SELECT {', '.join(parts)} FROM {identifier(detail.table.name)}{group}"
+        return f"LEFT JOIN ({rows}) ON {alias} = {reference(nodes.table, detail.link.by)}"
+
+    def _unlinked(self, nodes: Nodes, name: str, value: str) -> str:
+        """Return the value of a column that refers to another table, only where it refers to no row."""
+        for _, link in nodes.links:
+            if name in link.columns and link.missing and not link.lists:
+                own = reference(nodes.table, link.columns)
+                return f"CASE WHEN {own} NOT IN (SELECT k FROM ({self._lookup(link)})) THEN {value} END"
+        return value
+
+    # -- edges and texts
+
+    def _lookup(self, link: Link) -> str:
+        """Return the query for the keys (``key``) of the rows that a value (``k``) refers to."""
+        nodes = self._plan.of(link.target)
+        assert nodes is not None
+        by = reference(nodes.table, link.by)
+        return f"SELECT {by} AS k, {_key(nodes)} AS key FROM {self._source(nodes)} WHERE {by} IS NOT NULL"
+
+    def _direct(self, link: Link) -> bool:
+        """Whether the values are the keys of the nodes that they refer to."""
+        nodes = self._plan.of(link.target)
+        return nodes is None or (nodes.key == link.by and not link.missing)
+
+    def _kind(self, link: Link, loose: str = "") -> str:
+        nodes = self._plan.of(link.target)
+        return literal(loose if nodes is None else nodes.table.type)
+
+    def _link(self, nodes: Nodes, relation: str, link: Link) -> str:
+        ends = f"{literal(nodes.table.type)} AS head_type, {{head}} AS head, {literal(relation)} AS relation"
+        head, tail = _key(nodes), reference(nodes.table, link.columns)
+        if self._direct(link) and not link.lists:
+            where = " AND ".join(f"{nodes.table.columns[name].value} IS NOT NULL" for name in link.columns)
+            columns = [ends.format(head=head), f"{self._kind(link)} AS tail_type, {tail} AS tail"]
+            return f"SELECT {', '.join(columns)}\nFROM {self._source(nodes)} WHERE {where}"
+        columns = [ends.format(head="head"), f"{self._kind(link)} AS tail_type, key AS tail"]
+        rows = f"(SELECT {head} AS head, {tail} AS k FROM {self._source(nodes)})"
+        return f"SELECT {', '.join(columns)}\nFROM {rows} JOIN ({self._lookup(link)}) USING (k)"
+
+    def _edges(self, edges: Edges) -> str:
+        table = edges.table
+        joins: list[str] = []
+        columns: list[str] = []
+        for end, link in (("head", edges.head), ("tail", edges.tail)):
+            value = reference(table, link.columns)
+            if not self._direct(link):
+                rows = f'SELECT k AS "{end} k", key AS "{end} key" FROM ({self._lookup(link)})'
+                joins.append(f'JOIN ({rows}) ON "{end} k" = {value}')
+                value = f'"{end} key"'
+            columns.append(f"{self._kind(link, edges.loose)} AS {end}_type, {value} AS {end}")
+        relation = _text(table.columns[edges.by]) if edges.by else literal(edges.relation)
+        columns.insert(1, f"{relation} AS relation")
+        for name in edges.values:
+            own = attribute(name, edges.relation, of_edges=True)
+            columns.append(_as(_value(table.columns[name], self._shape("edges", own)), own))
+        return "\n".join([f"SELECT {_wrapped(columns)}", f"FROM {identifier(table.name)}", *joins])
+
+    def _texts(self, nodes: Nodes) -> list[str]:
+        kind = f"{literal(nodes.table.type)} AS type"
+        result = []
+        for name in nodes.texts:
+            column = nodes.table.columns[name]
+            result.append(
+                f"SELECT {kind}, {_key(nodes)} AS key, {literal(name)} AS field, {_text(column)} AS text\n"
+                f"FROM {self._source(nodes)} WHERE {column.value} IS NOT NULL"
+            )
+        for detail in nodes.details:
+            for field, name in detail.texts.items():
+                column, own = detail.table.columns[name], reference(detail.table, detail.link.columns)
+                rows = f"(SELECT {own} AS k, {_text(column)} AS text FROM {identifier(detail.table.name)})"
+                result.append(
+                    f"SELECT {kind}, key, {literal(field)} AS field, text\n"
+                    f"FROM {rows} JOIN ({self._lookup(detail.link)}) USING (k) WHERE text IS NOT NULL"
+                )
+        return result
+
+    def _shape(self, of: str, name: str) -> str:
+        return self._shapes.get(f"{of}.{name.casefold()}", _SCALAR)
+
+
+def _joined(nodes: Nodes) -> list[Detail]:
+    """Return the tables with further attributes or other names of nodes."""
+    return [detail for detail in nodes.details if detail.values]
+
+
+def _loose(edges: Edges) -> str:
+    """Return the nodes of a list of edges that has no other table: its values."""
+    source = identifier(edges.table.name)
+    ends = [reference(edges.table, link.columns) for link in (edges.head, edges.tail)]
+    both = " UNION ALL ".join(
+        f"SELECT {end} AS key, {i} AS place, row_number() OVER () AS row FROM {source}" for i, end in enumerate(ends)
+    )
+    return (
+        f"(SELECT {literal(edges.loose)} AS type, key FROM ({both})\n"
+        "WHERE key IS NOT NULL GROUP BY key ORDER BY min((row, place)))"
+    )
+
+
+def _union(table: str, parts: Sequence[str]) -> str:
+    return f"CREATE TABLE {table} AS\n" + "\nUNION ALL BY NAME\n".join(parts) + ";"
+
+
+# -- columns ----------------------------------------------------------------------------------------------------------
+
+
+def attribute(name: str, kind: str, *, of_edges: bool = False) -> str:
+    """Return the name of an attribute: that of its column, with the type before a name that has another meaning."""
+    taken = {*COLUMNS["edges" if of_edges else "nodes"], "id", "position", "row number"}
+    return f"{kind}_{name}" if name.casefold() in taken else name
+
+
+def _kinds(plan: Plan) -> Iterable[tuple[str, str]]:
+    """Yield the attributes of all nodes and edges, as ``nodes.NAME`` and ``edges.NAME``, with the type of a column."""
+    for nodes in plan.nodes:
+        kind = nodes.table.type
+        for name in nodes.values:
+            yield f"nodes.{attribute(name, kind).casefold()}", _kind(nodes.table.columns[name])
+        for detail in _joined(nodes):
+            for name, column in detail.values.items():
+                shape = _kind(detail.table.columns[column]) if detail.single else _LIST
+                yield f"nodes.{attribute(name, kind).casefold()}", shape
+    for edges in plan.edges:
+        for name in edges.values:
+            own = attribute(name, edges.relation, of_edges=True)
+            yield f"edges.{own.casefold()}", _kind(edges.table.columns[name])
+
+
+def _shapes(plan: Plan) -> dict[str, str]:
+    """Return for each attribute what its columns in all tables can be together: lists, texts, or what they are."""
+    found: dict[str, set[str]] = {}
+    for name, kind in _kinds(plan):
+        found.setdefault(name, set()).add(kind)
+    return {name: _LIST if _LIST in kinds else _SCALAR if len(kinds) == 1 else _TEXT for name, kinds in found.items()}
+
+
+def _kind(column: Column) -> str:
+    return _LIST if column.look == "list" else column.kind
+
+
+def _value(column: Column, shape: str) -> str:
+    if column.look == "list":
+        return column.elements
+    if shape == _LIST:
+        return f"CASE WHEN {column.value} IS NOT NULL THEN [{_text(column)}] END"
+    return _text(column) if shape == _TEXT else column.value
+
+
+def _text(column: Column) -> str:
+    return column.value if column.kind == "VARCHAR" else f"{column.value}::VARCHAR"
+
+
+def _key(nodes: Nodes) -> str:
+    return reference(nodes.table, nodes.key) if nodes.key else '"row number"::VARCHAR'
+
+
+def _name(nodes: Nodes) -> str:
+    values = [nodes.table.columns[name].value for name in nodes.named]
+    return values[0] if len(values) == 1 else f"concat_ws(' ', {', '.join(values)})"
+
+
+def _as(value: str, name: str) -> str:
+    return value if value == identifier(name) else f"{value} AS {identifier(name)}"
+
+
+def _wrapped(columns: Sequence[str]) -> str:
+    """Return columns, in lines of up to 110 characters."""
+    lines, line = [], ""
+    for column in columns:
+        if line and len(line) + len(column) > 110:
+            lines.append(line)
+            line = ""
+        line += column + ", "
+    return "\n       ".join([*(one.rstrip() for one in lines), line.removesuffix(", ")])
+
+
+def _toml(value: str | Sequence[str]) -> str:
+    """Return a string or a list of strings in TOML, whose strings are those of JSON but for the character DEL."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _bare(name: str) -> str:
+    """Return a key in TOML."""
+    return name if name.isascii() and name.replace("_", "").replace("-", "").isalnum() else _toml(name)

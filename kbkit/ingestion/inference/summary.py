@@ -1,0 +1,63 @@
+"""A short table of what an inferred recipe makes of each table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kbkit.ingestion.inference.links import Link
+from kbkit.ingestion.inference.profile import Table
+from kbkit.ingestion.inference.roles import Detail, Edges, Nodes, Plan
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def summary(tables: Sequence[Table], plan: Plan) -> pl.DataFrame:
+    """Return a frame with the columns ``table``, ``rows``, ``becomes``, ``key``, ``name``, ``links`` and ``texts``."""
+    import polars as pl
+
+    rows = []
+    for table in tables:
+        nodes = plan.of(table.name)
+        edges = next((edges for edges in plan.edges if edges.table is table), None)
+        found = next(((one, detail) for one in plan.nodes for detail in one.details if detail.table is table), None)
+        if nodes:
+            row = _nodes(nodes)
+        elif edges:
+            row = _edges(edges)
+        elif found:
+            row = _detail(*found)
+        else:
+            row = ("nothing: no rows", "", "", "", "")
+        rows.append((table.name, table.rows, *row))
+    names = ("table", "rows", "becomes", "key", "name", "links", "texts")
+    return pl.DataFrame(rows, schema={name: pl.Int64 if name == "rows" else pl.String for name in names}, orient="row")
+
+
+Row = tuple[str, str, str, str, str]
+
+
+def _nodes(nodes: Nodes) -> Row:
+    key, name = " + ".join(nodes.key) or "(row number)", " + ".join(nodes.named)
+    links = ", ".join(_link(relation, link) for relation, link in nodes.links)
+    return (f"nodes: {nodes.table.type}", key, name, links, ", ".join(nodes.texts))
+
+
+def _link(relation: str, link: Link) -> str:
+    column = " + ".join(link.columns)
+    lacking = f" ({link.missing:,} of {link.distinct:,} values unknown)" if link.missing else ""
+    return f"{column} -> {link.target}{'' if relation == column else f' as {relation}'}{lacking}"
+
+
+def _edges(edges: Edges) -> Row:
+    ends = [f"{' + '.join(link.columns)} -> {link.target or edges.loose}" for link in (edges.head, edges.tail)]
+    kind = f"one for each {edges.by}" if edges.by else edges.relation
+    return (f"edges: {kind}{', symmetric' if edges.symmetric else ''}", "", "", ", ".join(ends), "")
+
+
+def _detail(nodes: Nodes, detail: Detail) -> Row:
+    kind = nodes.table.type
+    listed = ", ".join(["aliases" if detail.is_alias else name for name in detail.values])
+    what = f"attributes of {kind}: {listed}" if listed else f"texts of {kind}"
+    return (what, "", "", " + ".join(detail.link.columns) + f" -> {nodes.table.name}", ", ".join(detail.texts))
