@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.commands import add, group
-from kbkit.cli.options import Dialect, Format, Kb, Output, Params, Timeout, note, pairs, read_input, seconds
+from kbkit.cli.options import Dialect, Format, Kb, Output, Params, Timeout, Wrap, cut, note, pairs, read_input, seconds
 from kbkit.errors import Command, KbError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def sql(
     param: Params = None,
     timeout: Timeout = 60,
     allow_files: Annotated[bool, typer.Option("--allow-files", help="Let SQL read and write files.")] = False,
+    wrap: Wrap = False,
     format: Format = None,
     output: Output = None,
 ) -> None:
@@ -57,7 +58,7 @@ def sql(
     chosen, limit = _chosen("sql", query, text), seconds(timeout)
     with KnowledgeBase(kb) as opened:
         frame = opened.run(chosen, pairs(param, "params"), limit, allow_files=allow_files)
-    write(frame, format, output)
+    write(frame, format, output, cut=cut(wrap))
 
 
 def sparql(
@@ -78,6 +79,7 @@ def sparql(
             "--plot", metavar="FILE", help="Draw the result to a .html, .svg or .png file, as #defaultView:NAME says."
         ),
     ] = None,
+    wrap: Wrap = False,
     format: Annotated[
         str | None,
         typer.Option(
@@ -127,7 +129,8 @@ def sparql(
             view.write(plot)
             note(context, [f"{plot}: {view.name}"])
             frame = view.rows
-    write(frame, format, output)
+        prefixes = opened.schema.prefixes()
+    write(frame, format, output, cut=cut(wrap), prefixes=prefixes)
 
 
 def _check_plot(text: str, path: Path, rdf: object) -> None:
