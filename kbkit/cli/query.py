@@ -102,6 +102,7 @@ def sparql(
     from kbkit.assets.parameters import convert_all
     from kbkit.display.render import check, check_output, write, write_bytes
     from kbkit.kb import KnowledgeBase
+    from kbkit.questions.sparql import query as asking
     from kbkit.stores import sparql_formats
 
     rdf = sparql_formats.of_file(format, output)
@@ -113,19 +114,19 @@ def sparql(
         _check_plot(chosen.text, plot, rdf)
     with KnowledgeBase(kb) as opened:
         params = convert_all(opened, chosen, pairs(param, "params"))
+        asked = asking(opened.stores, chosen.text, cancel, dialect, limit, params)
         if print_:
-            typer.echo(str(opened.rewrite(chosen.text, dialect, limit, **params)).rstrip("\n"))
+            typer.echo(str(asked.rewritten()).rstrip("\n"))
             return
+        note(context, [f"warning: {message}" for message in asked.unknown_names()])
         if rdf is not None:
-            with opened.sparql_results(
-                chosen.text, rdf.name, cancel, dialect=dialect, max_rows=limit, **params
-            ) as found:
+            with asked.results(sparql_formats.only(rdf.name)) as found:
                 write_bytes(found, output)
             return
         if plot is None:
-            frame = opened.sparql(chosen.text, cancel, dialect=dialect, max_rows=limit, **params)
+            frame = asked.frame()
         else:
-            view = opened.sparql_view(chosen.text, cancel, dialect=dialect, max_rows=limit, **params)
+            view = asked.view()
             view.write(plot)
             note(context, [f"{plot}: {view.name}"])
             frame = view.rows

@@ -31,6 +31,7 @@ _GAPS = (3, 2)
 _MANY = 8
 """Characters per column of a cell that are looked at: more than the cell can show, even with combining marks."""
 _WORD = re.compile(r"\S+")
+_SIGN = re.compile(r"[-_/#:@,;=&?|.]+")
 
 
 @dataclass
@@ -61,7 +62,12 @@ class Layout:
             yield from self._records(cells)
             return
         gap, chosen = found
-        header = [Text("\n".join(_broken(name, width))) for name, width in zip(self.names, chosen, strict=True)]
+        broken = [_broken(name, width) for name, width in zip(self.names, chosen, strict=True)]
+        chosen = [  # a broken name may leave room that no value uses
+            min(width, max(size.line, *map(cell_len, parts))) if size.line <= width else width
+            for parts, size, width in zip(broken, sizes, chosen, strict=True)
+        ]
+        header = [Text("\n".join(parts)) for parts in broken]
         for line in self._row(header, chosen, gap):
             line.stylize("bold")
             yield line
@@ -114,12 +120,12 @@ class Layout:
         """Return the lines of a cell, the last of which ends with ``CUT`` if there is more."""
         if cell_len(text.plain) <= width and "\n" not in text.plain:
             return [text]
-        short = _short_words(text, width) if self.cuts else text
+        short = _short_words(text, width) if self.cuts else _split_words(text, width)
         lines = list(short.wrap(self.console, width, overflow="fold"))
         if self.cuts and len(lines) > LINES:
             lines = [*lines[: LINES - 1], _ended(lines[LINES - 1], width)]
             self.is_cut = True
-        self.is_cut = self.is_cut or short is not text
+        self.is_cut = self.is_cut or (self.cuts and short is not text)
         return lines or [text]
 
 
@@ -232,6 +238,18 @@ def _short_words(text: Text, width: int) -> Text:
         result.append_text(text[end : match.start() + head]).append(CUT[:width])
         end = match.end() - tail
     return result.append_text(text[end:]) if end else text
+
+
+def _split_words(text: Text, width: int) -> Text:
+    """Break words that are too long after a sign, where their parts end, if a line has one."""
+    breaks = []
+    for match in _WORD.finditer(text.plain):
+        start = match.start()
+        while cell_len(text.plain[start : match.end()]) > width:
+            line = text.plain[start : start + max(1, _fitting(text.plain[start : match.end()], width))]
+            start += max((sign.end() for sign in _SIGN.finditer(line)), default=len(line))
+            breaks.append(start)
+    return Text("\n").join(text.divide(breaks)) if breaks else text
 
 
 def _fitting(text: str, width: int) -> int:

@@ -44,7 +44,7 @@ class Settings:
 
     ``format`` None is a table on the screen, and in a file the format of its suffix; ``width`` None is the terminal's.
     Results go to ``output``, and the next one to ``once`` if this is set.
-    ``rows`` None is 100 on a terminal and all in a pipe.
+    ``rows`` None is 100 on a terminal and all in a pipe. ``wrap`` shows whole cells on a terminal.
     ``pager`` is ``auto`` (for output longer than the screen), ``on`` or ``off``. ``timeout`` is in seconds, None for no
     limit. ``search`` holds options of :meth:`KnowledgeBase.search` for plain words.
     """
@@ -55,6 +55,7 @@ class Settings:
     once: Path | Pipe | None = None
     width: int | None = None
     pager: str = "auto"
+    wrap: bool = False
     timing: bool = False
     rows: int | None = None
     timeout: float | None = 60.0
@@ -87,7 +88,7 @@ class Outcome:
 
     ``value`` is a polars frame, an :class:`AnswerSet`, a :class:`Page`, text, a :class:`Printout`, a tuple of (title,
     value), bytes (a SPARQL result in a published format), or None. ``frame`` holds its rows, if it has any, and
-    ``preview`` the columns that a person sees of them.
+    ``preview`` the columns that a person sees of them, with IRIs as names with these ``prefixes``.
     ``note`` is a remark. ``script`` holds statements to run next, from the file ``source``; ``edit`` is text for the
     user to edit at the next prompt. If the rows are a part of a result, ``start`` is the number of those before them
     and ``total`` that of the result.
@@ -97,6 +98,7 @@ class Outcome:
     value: Any = None
     frame: pl.DataFrame | None = None
     preview: pl.DataFrame | None = None
+    prefixes: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
     seconds: float = 0.0
     script: Iterable[languages.Statement] = ()
@@ -235,7 +237,8 @@ class Executor:
                 if kind in sparql_formats.NAMES:
                     with asked.results(sparql_formats.only(kind)) as found:
                         return Outcome("sparql", found.read())
-                return self.keep(Last("sparql", text, asked.frame()))
+                kept = self.keep(Last("sparql", text, asked.frame()))
+                return replace(kept, note=" ".join(asked.unknown_names()))
         except QueryError as error:
             certain = error.message.startswith(("Binder Error", "Invalid Input Error"))  # it was parsed
             if not certain and self.settings.mode == languages.AUTO and languages.may_be_words(text):
@@ -301,7 +304,8 @@ class Executor:
         frame = last.frame if frame is None else frame
         self._rows = frame if preview is None else preview
         self._shown = self.page_rows() or self._rows.height
-        return Outcome(last.language, last.frame if value is None else value, frame, preview)
+        prefixes = self.kb.schema.prefixes() if last.language == "sparql" else {}
+        return Outcome(last.language, last.frame if value is None else value, frame, preview, prefixes=prefixes)
 
     def more(self, count: int | None = None) -> Outcome:
         """Return the next rows of the last result: ``count`` rows, by default as many as are shown of a result."""
@@ -312,7 +316,8 @@ class Executor:
             return Outcome(languages.COMMAND, note=f"there are no more rows than the {total:,} that were shown")
         part = self._rows[start : start + (count or self.page_rows() or total)]
         self._shown = start + part.height
-        return Outcome(languages.COMMAND, part, part, start=start, total=total)
+        prefixes = self.kb.schema.prefixes() if self.result().language == "sparql" else {}
+        return Outcome(languages.COMMAND, part, part, prefixes=prefixes, start=start, total=total)
 
     def timed(self, run: Callable[[], Outcome]) -> Outcome:
         """Return an outcome with the time that it took."""

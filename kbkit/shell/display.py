@@ -149,7 +149,9 @@ class Display:
             part = outcome is not None and outcome.total is not None
             limit = preview.height if part else self._limit(stream.isatty()) or preview.height
             note = "" if outcome is None else _count(outcome, preview.height, limit)
-            render.print_table(preview, stream, width=width, limit=limit, note=note)
+            cut = "" if self.settings.wrap else ".wrap"
+            prefixes = None if outcome is None else outcome.prefixes
+            render.print_table(preview, stream, width=width, limit=limit, note=note, cut=cut, prefixes=prefixes)
         else:
             render.write_text(frame, kind, stream)
 
