@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _SURROGATE = re.compile("[\ud800-\udfff]")  # stands for bytes that could not be decoded
 _LAST = re.compile(r"(?<![\w@/.:#`\[])_(?![\w/:#`])")
 _LAST_IN_SQL = re.compile(r"(?<![\w.\"'])_(?![\w\"'])")
+_NEIGHBORS = 20
+"""Neighbours of each group that ``more`` shows."""
 _NO_RESULT = "There is no last result"
 
 
@@ -152,6 +154,8 @@ class Executor:
     ran: str = ""
     """The text last passed to an engine; positions in its errors refer to it."""
     _announced: str = ""
+    _page: Page | None = None
+    """The page that was shown after the last result."""
     _rows: pl.DataFrame | None = None
     _shown: int = 0
     """The rows of the last result as a person sees them, and the number of those that were shown."""
@@ -168,7 +172,7 @@ class Executor:
         kb = KnowledgeBase(path)
         self.close()
         self.kb, self.last, self.links, self.visited, self._announced, self._connection = kb, None, (), [], "", None
-        self._rows = None
+        self._rows = self._page = None
 
     def close(self) -> None:
         """Close the KB."""
@@ -238,7 +242,7 @@ class Executor:
                     with asked.results(sparql_formats.only(kind)) as found:
                         return Outcome("sparql", found.read())
                 kept = self.keep(Last("sparql", text, asked.frame()))
-                return replace(kept, note=" ".join(asked.unknown_names()))
+                return replace(kept, note="\n".join(f"warning: {message}" for message in asked.unknown_names()))
         except QueryError as error:
             certain = error.message.startswith(("Binder Error", "Invalid Input Error"))  # it was parsed
             if not certain and self.settings.mode == languages.AUTO and languages.may_be_words(text):
@@ -299,7 +303,7 @@ class Executor:
         self, last: Last, value: Any = None, preview: pl.DataFrame | None = None, frame: pl.DataFrame | None = None
     ) -> Outcome:
         """Make a result the last result and return it as an outcome of the rows ``frame`` (default: the result's)."""
-        self.last = last
+        self.last, self._page = last, None
         self.links = self._nodes_of(last.frame)
         frame = last.frame if frame is None else frame
         self._rows = frame if preview is None else preview
@@ -308,7 +312,12 @@ class Executor:
         return Outcome(last.language, last.frame if value is None else value, frame, preview, prefixes=prefixes)
 
     def more(self, count: int | None = None) -> Outcome:
-        """Return the next rows of the last result: ``count`` rows, by default as many as are shown of a result."""
+        """Return the next rows of the last result: ``count`` rows, by default as many as are shown of a result.
+
+        After a page, return the next ``count`` neighbours of each of its groups.
+        """
+        if self._page is not None:
+            return self._following(self._page, count or _NEIGHBORS)
         self.result()
         assert self._rows is not None
         start, total = self._shown, self._rows.height
@@ -407,9 +416,18 @@ class Executor:
 
     def show(self, node: str | int) -> Outcome:
         """Return a node's page; its links can then be opened by number."""
-        page: Page = self.kb.page(node)
+        page = self._page = self.kb.page(node)
         self.visited.append(page.data["id"])
         self.links = page.links
+        return Outcome(languages.COMMAND, page)
+
+    def _following(self, shown: Page, count: int) -> Outcome:
+        from kbkit.graph.pages import following  # imports DuckDB, which would delay the first prompt
+
+        page = following(self.kb.stores, shown, count)
+        if not page.data["relations"]:
+            return Outcome(languages.COMMAND, note=f"all neighbours of {page.data['name']} were shown")
+        self._page, self.links = page, page.links
         return Outcome(languages.COMMAND, page)
 
     def follow(self, number: int) -> Outcome:
