@@ -128,6 +128,7 @@ EVERY = [
         "width",
         "rows",
         "pager",
+        "wrap",
         "timing",
     ),
     *("timeout", "set", "help", "quit"),

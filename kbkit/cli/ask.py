@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -249,9 +250,9 @@ def _write_result(
     if alternatives:
         typer.echo("")
         print_table(result.alternatives.head(alternatives), sys.stdout, count=False)
-    if not len(answers) or not _is_sure(result):
-        model = f"ask KB {result.question!r} --llm {EXAMPLE}"
-        note(context, [f"A language model may answer it: kbkit {model} (see kbkit docs ask)"])
+    if not _is_sure(result):
+        words = ["kbkit", "ask", str(context.params["kb"]), result.question, "--llm", EXAMPLE]
+        note(context, [f"A language model may answer it: {shlex.join(words)} (see kbkit docs ask)"])
 
 
 def _is_sure(result: AskResult) -> bool:

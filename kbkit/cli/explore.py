@@ -138,7 +138,7 @@ def show(
             return
         page = opened.page(reference, limit)
     if on_screen(format, output):
-        print_lines(page.lines(width_of(sys.stdout), full=full), sys.stdout)
+        print_lines(page.lines(width_of(sys.stdout), full=full or wrap), sys.stdout)
     else:
         write_json(page.data, sys.stdout, indent=None if format != "json" else 1)
 

@@ -63,9 +63,7 @@ def opened(
     Progress is drawn during the block. At its end, even after an error, one line per model reports its usage.
     """
     if not llm or list(llm) == ["none"]:
-        for name, value in {"budget": budget, "price": price, "prompt": prompt}.items():
-            if value:
-                raise missing_model(f"Option --{name} needs a language model")
+        _refuse("llm", "", budget=budget, price=price, prompt=prompt)
         yield None
         return
     from kbkit.cli.progress import bars
@@ -83,6 +81,13 @@ def opened(
         stack.callback(_report, context, calls)
         calls.listen = stack.enter_context(bars(quiet))
         yield calls
+
+
+def _refuse(option: str, kind: str, **given: object) -> None:
+    """Raise the error of options for a language model that are given without one, which ``option`` names."""
+    for name, value in given.items():
+        if value:
+            raise missing_model(f"Option --{name} needs a language model", option, kind)
 
 
 def _report(context: typer.Context, calls: Calls) -> None:
@@ -108,6 +113,8 @@ def reranker(
     """Open the reranker of ``--rerank``: the model of ``llm:MODEL@URL``, any other name unchanged."""
     kind, _, model = (name or "").partition(":")
     models = ([model] if model else default_models()) if kind == "llm" else None
+    if models is None:
+        _refuse("rerank", "llm:", budget=budget, price=price)
     if models == []:
         raise missing_model("Option --rerank llm needs a language model", "rerank", "llm:")
     with opened(context, kb, models, budget, price) as calls:

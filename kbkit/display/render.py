@@ -200,7 +200,7 @@ def print_table(
                 console.print(line, soft_wrap=True)
         if count or frame.height > limit or layout.is_cut:
             whole = f"; {cut} shows whole cells" if layout.is_cut else ""
-            console.print(Text((note or _row_count(frame.height, limit)) + whole, style="dim"), soft_wrap=True)
+            console.print(Text((note or _row_count(frame.height, limit)) + whole, style="dim"))
     stream.write(printed.get())
 
 

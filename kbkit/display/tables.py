@@ -102,7 +102,10 @@ class Layout:
             yield line
 
     def _records(self, cells: list[list[Text]]) -> Iterator[Text]:
-        """Yield rows one below the other, with a line for each value."""
+        """Yield rows one below the other, with a line for each value; without rows, the names of the columns."""
+        if not cells:
+            yield from Text(", ".join(self.names)).wrap(self.console, self.width, overflow="fold")
+            return
         wide = min(max(map(cell_len, self.names)), max(_LEAST, self.width // 2 - 4))
         names = [self._folded(Text(name), wide) for name in self.names]
         for number, row in enumerate(cells, 1):

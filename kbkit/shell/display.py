@@ -127,7 +127,7 @@ class Display:
         elif isinstance(value, Page) and self.settings.format in ("json", "ndjson"):
             render.write_json(value.data, stream)
         elif isinstance(value, Page):
-            print_lines(value.lines(width, numbered=True), stream)
+            print_lines(value.lines(width, full=self.settings.wrap, numbered=True), stream)
         elif isinstance(value, bytes):
             text = value.decode("utf-8").replace("\r\n", "\n")
             stream.write(f"{render.clean(text) if stream.isatty() else text}{chr(10) * (not text.endswith(chr(10)))}")
