@@ -178,7 +178,7 @@ def widths(sizes: Sequence[Sizes], numeric: Sequence[bool], width: int) -> tuple
         max(size.line, min(size.part, _LEAST)) if number else min(low, _LEAST)
         for low, (size, number) in zip(words, columns, strict=True)
     ]
-    for least, most in ((whole, full), (names, whole), (words, whole), (fixed, words)):
+    for least, most in ((whole, full), (names, whole), (words, whole), (fixed, names)):
         if sum(least) <= room:
             return gap, levelled(least, most, room)
     return None
@@ -269,4 +269,4 @@ def _ended(line: Text, width: int) -> Text:
     if cell_len(plain) > room:
         spaces = [match.start() for match in re.finditer(r"\s+", plain) if cell_len(plain[: match.start()]) <= room]
         plain = plain[: spaces[-1]] if spaces and spaces[-1] else plain[: _fitting(plain, room)]
-    return line[: len(plain)].append(CUT[:width])
+    return line[: len(plain.rstrip(" .,;:"))].append(CUT[:width])
