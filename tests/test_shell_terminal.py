@@ -94,7 +94,7 @@ def test_a_whole_session(kb: Path, tmp_path: Path) -> None:
         found = shell.ask("inlet of the Barents Sea").split("\n")
         assert found[0].split() == ["rank", "name", "node", "score", "snippet"]
         assert found[2].split()[:3] == ["1", "White", "Sea"]
-        assert found[-1] == "10 rows"
+        assert found[-1] == "10 rows; .wrap shows whole cells"
 
         shell.ask('country:"France" -> [borders] -> country')
         assert shell.ask(".save neighbours") == "@neighbours: 11 nodes"
