@@ -43,6 +43,11 @@ def describe(con: Connection, recipe: Recipe) -> Schema:
     )
 
 
+def symmetric_relations(con: Connection) -> tuple[str, ...]:
+    """Return the optional table ``symmetric_relations(relation)`` of a recipe."""
+    return tuple(sorted(_column(con, "symmetric_relations")))
+
+
 def _types(con: Connection, recipe: Recipe) -> tuple[NodeType, ...]:
     rows = con.execute("""
         SELECT t.type, coalesce(n.first, 0), coalesce(n.nodes, 0), coalesce(o.others, 0)

@@ -42,7 +42,12 @@ _FORMATS = {
     ".db": "database",
     ".xlsx": "excel",
     ".xlsm": "excel",
+    ".graphml": "graph",
+    ".gexf": "graph",
+    ".gml": "graph",
 }
+_STORED = ("database", "excel", "graph")
+"""Formats of files with several tables."""
 
 
 def find(recipe: Recipe, paths: Sequence[Path], named: Mapping[str, Path]) -> dict[str, list[Path]]:
@@ -233,14 +238,14 @@ def _source(
     kind = spec.format or _FORMATS.get(Path(_plain_name(path)).suffix.lower(), "")
     if not kind:
         raise BadInputError(f"Unsupported file type: {path}", "Use one of " + ", ".join(sorted(_FORMATS)))
-    if spec.table and kind not in ("database", "excel"):
+    if spec.table and kind not in _STORED:
         raise BadInputError(f"{path} has no tables to choose from", f"Remove the key table of files.{spec.name}")
     if kind in ("csv", "tsv"):
         return _delimited(spec, path, kind)
     if kind == "json":
         texts = {name.casefold() for names in spec.names.items() for name in (names[0], *names[1])}
         return _json(con, path, texts | {name.casefold() for name in columns.values()})
-    if kind in ("database", "excel"):
+    if kind in _STORED:
         return _stored(con, spec, path, kind)
     if kind != "parquet":
         raise UnknownNameError("format", kind, set(_FORMATS.values()), f"files.{spec.name} of the recipe")
@@ -249,10 +254,10 @@ def _source(
 
 
 def _stored(con: duckdb.DuckDBPyConnection, spec: FileSpec, path: Path, kind: str) -> tuple[str, list[str]]:
-    """Copy a table of a database or a sheet of a workbook into the staging database; return it and its columns."""
-    from kbkit.readers import databases, workbooks
+    """Copy a table of a database, workbook or graph into the staging database; return it and its columns."""
+    from kbkit.readers import databases, graphs, workbooks
 
-    batches = (databases if kind == "database" else workbooks).read(path, spec.table)
+    batches = {"database": databases.read, "excel": workbooks.read, "graph": graphs.read}[kind](path, spec.table)
     known = {row[0].casefold() for row in con.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
     number = next(n for n in itertools.count(1) if f"{spec.name} rows {n}".casefold() not in known)
     stream(con, f"{spec.name} rows {number}", batches)
