@@ -21,6 +21,7 @@ from kbkit import assets
 from kbkit.assets.validation import validate
 from kbkit.directory.files import is_file, is_folder, parse_toml
 from kbkit.errors import INVALID_UNICODE_HINT, BadInputError, Command, KbError, Part, UnknownNameError
+from kbkit.readers import WITH_TABLES
 from kbkit.schema import Role, iri_escape
 from kbkit.stores.data_tables import DATA_TABLES
 
@@ -324,8 +325,9 @@ def _file(name: str, table: Mapping[str, Any]) -> FileSpec:
         raise BadInputError(
             f"Optional file without columns: files.{name}", f"Add the key columns or a table [files.{name}.names]"
         )
-    if spec.table and (spec.encoding or spec.reader or spec.converter):
-        other = "encoding" if spec.encoding else "reader" if spec.reader else "converter"
+    others = {"encoding": spec.encoding, "converter": spec.converter, "reader": spec.reader}
+    other = next((key for key, value in others.items() if value and value not in WITH_TABLES), "")
+    if spec.table and other:
         raise BadInputError(f"files.{name} has the keys table and {other}", "Remove one of them")
     return spec
 

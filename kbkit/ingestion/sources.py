@@ -163,7 +163,8 @@ def create_view(
 
 def _read(con: duckdb.DuckDBPyConnection, spec: FileSpec, paths: Sequence[Path]) -> None:
     """Stream the output of the file's reader into a table."""
-    stream(con, spec.name, reader(spec.reader)(paths))
+    read = reader(spec.reader)
+    stream(con, spec.name, read(paths, spec.table) if spec.table else read(paths))
 
 
 def stream(con: duckdb.DuckDBPyConnection, table: str, source: pa.RecordBatchReader) -> None:
