@@ -58,9 +58,9 @@ def test_the_movies_of_the_documentation(tmp_path: Path, ending: str) -> None:
         ]  # fmt: skip
         assert [t.name for t in kb.schema.node_types] == ["Actor", "Movie", "Sequel"]
         assert kb.answers("Sequel").nodes()["name"].to_list() == ["The Matrix Reloaded", "The Matrix Revolutions"]
-        assert kb.answers("Movie{year = 2003} <- [ACTED_IN{role = 'Neo'}] <- Actor").nodes()["key"].to_list() == [
-            "keanu"
-        ]
+        keys = kb.answers('Actor:"Keanu Reeves" -> [ACTED_IN] -> Movie').nodes()["key"].to_list()
+        assert keys == ["tt0133093", "tt0234215"]
+        assert kb.sql("SELECT DISTINCT role FROM ACTED_IN ORDER BY role")["role"].to_list() == ["Morpheus", "Neo"]
 
 
 def test_the_rarest_label_as_the_type(tmp_path: Path) -> None:
