@@ -103,7 +103,8 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
     check_analyzer(request.text.analyzer)
     stores = _stores_to_build(request.stores)
     loaded = recipes.load(request.source)
-    recipe = request.identity.applied(loaded)
+    identity = request.identity.completed(loaded, [*request.paths, *request.named.values()])
+    recipe = identity.applied(loaded)
     options = recipes.settings(recipe, request.options)
     found = _find_files(recipe, request)
     embedder = embed.load(request.embedder, request.prefixes, download=True) if "vectors" in stores else None
