@@ -133,6 +133,7 @@ def _opened(path: Path) -> IO[bytes]:
 class _Header:
     """The fields of a header: (name, role or type, whether it is a list, id space), and the delimiter."""
 
+    path: Path
     fields: tuple[tuple[str, str, bool, str], ...]
     delimiter: str
     label: str = ""
@@ -166,7 +167,7 @@ def _header(path: Path) -> tuple[_Header | None, bool]:
         role = kind.upper() if kind.upper() in _ROLES else kind.lower()
         fields.append((match["name"], role, bool(match["list"]), match["space"] or ""))
         label = label or next(iter(re.findall(r"label:\s*([^,}]+)", match["options"] or "")), "").strip()
-    header = _Header(tuple(fields), delimiter, label)
+    header = _Header(path, tuple(fields), delimiter, label)
     roles = {role for _, role, _, _ in fields}
     return (header if "ID" in roles or {"START_ID", "END_ID"} <= roles else None), more
 
@@ -232,9 +233,9 @@ class _Csv:
                     yield self._converted(batch)
         except (pa.ArrowException, OSError, EOFError) as error:
             problem = " ".join(str(error).removeprefix("CSV parse error: ").split())[:200]
-            raise BadInputError(
-                f"Cannot read {self._path}: {problem}", "Double the quotes inside a quoted field"
-            ) from None
+            header = "" if self._own else f" (header in {self._header.path})"
+            hint = "Double the quotes inside a quoted field"
+            raise BadInputError(f"Cannot read {self._path}{header}: {problem}", hint) from None
 
     def _converted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if self._header.position("ID") is not None and self._header.position("START_ID") is not None:
