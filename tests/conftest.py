@@ -139,7 +139,7 @@ def tiny_kb(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The KB of the tiny graph, from its tables; read it only."""
     out = tmp_path_factory.mktemp("kb") / "tiny.kb"
     files = {"nodes": tiny / "nodes.csv", "edges": tiny / "edges.csv", "texts": tiny / "texts.csv"}
-    kbkit.ingest("table", out=out, files=files).close()
+    kbkit.ingest("table", out=out, files=files, name="table").close()
     return out
 
 
@@ -155,7 +155,7 @@ def world_kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def rdf_kb(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The KB of the tiny graph, from its Turtle file; read it only."""
     out = tmp_path_factory.mktemp("kb") / "rdf.kb"
-    kbkit.ingest("rdf", tiny / "tiny.ttl", out=out).close()
+    kbkit.ingest("rdf", tiny / "tiny.ttl", out=out, name="rdf").close()
     return out
 
 
