@@ -134,10 +134,16 @@ def table(columns: Sequence[str], rows: Rows, *, counts: bool = False) -> str:
     return _laid_out(head, [[_td(value, counts) for value in row] for row in shown]) + more
 
 
-def neighbourhood(title: str, columns: Sequence[str], rows: Rows, image: str) -> str:
-    """Render a neighbourhood: counts as a table, and a drawing (an image ``src``; empty: none)."""
-    drawn = f'<img src="{html.escape(image)}">' if image else ""
-    return _page(_line(text(title)), table(columns, rows, counts=True), drawn)
+def drawn(title: str, drawing: str, columns: Sequence[str], rows: Rows) -> str:
+    """Render a graph: its drawing (a :func:`frame`, or empty), and a collapsed table."""
+    shown = table(columns, rows, counts=True)
+    return _page(_line(text(title)), *((drawing, _folded("table", shown)) if drawing else (shown,)))
+
+
+def frame(page: str, height: int = 480) -> str:
+    """Return a complete page as a part of another one, apart from it: its scripts see nothing else."""
+    style = f"width:100%;height:{height}px;border:1px solid rgba(128,128,128,.3);border-radius:4px"
+    return f'<iframe sandbox="allow-scripts" style="{style}" srcdoc="{html.escape(page)}"></iframe>'
 
 
 def text(value: Any, limit: int = _CELL) -> str:
