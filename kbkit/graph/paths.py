@@ -214,7 +214,8 @@ def _drawing(stores: Stores, graph: Graph, found: Paths, sequences: Sequence[tup
     import polars as pl
 
     columns = [np.unique(np.array(column, np.int32)) for column in zip(*sequences, strict=True)]
-    nodes = described(stores, columns)
+    order = {node: i for i, node in enumerate(dict.fromkeys(node for sequence in sequences for node in sequence))}
+    nodes = described(stores, columns).sort("hop", pl.col("id").replace_strict(order))  # the first path on top
     schema, symmetric = stores.schema, symmetric_of(stores.schema)
     edges: dict[tuple[int, str, int], None] = {}
     for path, ids in zip(found.listed, sequences, strict=True):

@@ -210,6 +210,8 @@ def _value(outcome: Outcome) -> Any:
     if outcome.note:
         _remark(outcome.note)
     value = outcome.edit if outcome.value is None else outcome.value
+    if isinstance(value, Printout) and value.of is not None:
+        value = value.of
     if isinstance(value, tuple):  # sections with titles
         for title, part in value:
             _show(title)

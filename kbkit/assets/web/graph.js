@@ -2,9 +2,11 @@
 "use strict";
 var kbkit = globalThis.kbkit ?? {};
 
+const RADII = [14, 7.5, 6]; // of dots, by importance
 const STEP = 25; // neighbours that a click on "+N more" adds
 const MARGIN = 46; // room around the outermost dots, for their labels
 const FEW = 40; // lines up to which relations are always labelled
+const ALIKE = 5; // lines of the same relation that are labelled
 
 // Draw `data` in `container`. `selected(index or null)` is called on a click on a node or on the background, `full(group)`
 // on a "+N more" whose nodes the page does not have.
@@ -34,8 +36,8 @@ kbkit.Graph = class {
     const { nodes, edges, groups } = this.data;
     return [
       ...nodes.map((node, i) => ({
-        data: { id: `n${i}`, i, colour: node.colour, r: 2 * radius(node.hop) },
-        classes: node.hop === 0 ? "centre" : "",
+        data: { id: `n${i}`, i, colour: node.colour, r: 2 * RADII[node.level] },
+        classes: node.level === 0 ? "centre" : "",
       })),
       ...groups.map((group, g) => ({ data: { id: `g${g}`, g, r: 16 }, classes: "group" })),
       ...groups.map((group, g) => ({ data: { id: `l${g}`, source: `n${group.node}`, target: `g${g}` }, classes: "tie" })),
@@ -62,8 +64,8 @@ kbkit.Graph = class {
       { selector: "edge", style: { width: 1.2, "line-color": colour("--line"), "curve-style": "straight", "target-arrow-shape": "data(on)", "source-arrow-shape": "data(back)", "target-arrow-color": colour("--arrow"), "source-arrow-color": colour("--arrow"), "arrow-scale": 0.7, "overlay-opacity": 0 } },
       { selector: ".tie", style: { "line-style": "dashed", "target-arrow-shape": "none", "source-arrow-shape": "none" } },
       { selector: ".loop", style: { "curve-style": "bezier" } },
-      { selector: ".weak", style: { width: 0.7, "line-color": colour("--weak"), "arrow-scale": 0.5 } },
-      { selector: ".strong", style: { width: 1.8, "line-color": colour("--arrow") } },
+      { selector: ".weak", style: { width: 0.7, "line-color": colour("--weak"), "target-arrow-shape": "none", "source-arrow-shape": "none" } },
+      { selector: ".strong", style: { width: 1.8, "line-color": colour("--arrow"), "target-arrow-shape": "data(on)", "source-arrow-shape": "data(back)" } },
       { selector: ".faint", style: { opacity: 0.13 } },
       { selector: ".hidden", style: { display: "none" } },
     ]).update();
@@ -79,10 +81,10 @@ kbkit.Graph = class {
     cy.on("mouseover", "node", ({ target }) => this.hover(target.data("i") ?? null));
     cy.on("mouseout", "node", () => this.hover(null));
     cy.on("render pan zoom resize", () => this.label());
-    let size = "";
+    let size = `${this.container.clientWidth} ${this.container.clientHeight}`;
     new ResizeObserver(() => {
       const now = `${this.container.clientWidth} ${this.container.clientHeight}`;
-      if (size && now !== size && this.container.clientWidth) {
+      if (now !== size && this.container.clientWidth) {
         cy.resize();
         this.place(false);
       }
@@ -117,8 +119,14 @@ kbkit.Graph = class {
     });
   }
 
+  // The nodes that are shown; Cytoscape.js learns only later that those of a class are visible.
+  dots() {
+    return this.cy.nodes().not(".hidden");
+  }
+
   lines() {
-    return this.cy.edges(":visible").filter((edge) => edge.data("e") !== undefined);
+    const dots = this.dots();
+    return dots.edgesWith(dots).filter((edge) => edge.data("e") !== undefined);
   }
 
   // Number of nodes behind a "+N more", in the page or not.
@@ -133,7 +141,7 @@ kbkit.Graph = class {
     const at = this.cy.$id(`g${g}`).position();
     next.forEach((i) => {
       this.folded.delete(i);
-      this.cy.$id(`n${i}`).position({ x: at.x + 10 * Math.cos(i), y: at.y + 10 * Math.sin(i) });
+      this.cy.$id(`n${i}`).position({ ...at });
     });
     this.show();
     return this.arrange(true);
@@ -157,22 +165,25 @@ kbkit.Graph = class {
 
   // -- positions ------------------------------------------------------------------------------------------------------
 
-  // Compute the positions, starting from the present ones if `onward`; then fit them to the page.
-  arrange(onward) {
-    const shown = this.cy.elements(":visible");
+  // Compute the positions and fit them to the page.
+  arrange(animate) {
+    const dots = this.dots();
+    const shown = dots.union(dots.edgesWith(dots));
+    const before = dots.map((node) => [node, { ...node.position() }]);
     if (this.data.layered) this.layers();
     else {
       const random = Math.random; // the same graph gives the same picture
       Math.random = seeded(7);
       shown.layout({
-        name: "fcose", quality: "default", randomize: !onward, animate: false, fit: false, packComponents: true,
+        name: "fcose", quality: "default", randomize: true, animate: false, fit: false, packComponents: true,
         nodeSeparation: 90, idealEdgeLength: 90, nodeRepulsion: 9000, gravity: 0.3, numIter: 2500,
         nodeDimensionsIncludeLabels: false,
       }).run();
       Math.random = random;
     }
-    this.spots = shown.nodes().map((node) => [node, { ...node.position() }]);
-    this.place(onward);
+    this.spots = dots.map((node) => [node, { ...node.position() }]);
+    if (animate) before.forEach(([node, at]) => node.position(at));
+    this.place(animate);
   }
 
   // Place the nodes of paths in columns by their distance from the start, or in rows on a narrow page.
@@ -191,7 +202,7 @@ kbkit.Graph = class {
   // Scale the positions to the container; width and height are scaled alike within limits.
   place(animate) {
     if (this.data.layered && animate === false) this.layers();
-    if (this.data.layered) this.spots = this.cy.nodes(":visible").map((node) => [node, { ...node.position() }]);
+    if (this.data.layered) this.spots = this.dots().map((node) => [node, { ...node.position() }]);
     const [wide, high] = [this.container.clientWidth, this.container.clientHeight];
     const xs = this.spots.map(([, at]) => at.x);
     const ys = this.spots.map(([, at]) => at.y);
@@ -268,15 +279,16 @@ kbkit.Graph = class {
   drawLabels() {
     const { data, cy, look } = this;
     const focus = this.over ?? this.chosen;
+    const narrow = this.container.clientWidth < 500;
     const spots = new Map();
     const dots = [];
-    cy.nodes(":visible").forEach((node) => {
+    this.dots().forEach((node) => {
       const { x, y } = node.renderedPosition();
       const r = node.renderedOuterWidth() / 2;
       spots.set(node.id(), [x, y, r]);
       dots.push([x, y, r]);
     });
-    const rank = (i) => (data.nodes[i].hop === 0 ? 3e6 : 0) + (i === focus ? 2e6 : 0)
+    const rank = (i) => (data.nodes[i].level === 0 ? 3e6 : 0) + (i === focus ? 2e6 : 0)
       + (focus !== null && this.near[focus].has(i) ? 1e6 : 0) + this.near[i].size;
     const labels = [];
     data.groups.forEach((group, g) => {
@@ -288,21 +300,25 @@ kbkit.Graph = class {
       const node = data.nodes[i];
       const faint = this.isFaint?.(i) ?? false;
       if (faint && focus !== null) continue;
-      const important = node.hop === 0 || i === focus;
+      const important = node.level === 0 || i === focus;
       const label = {
-        ...spot(spots.get(`n${i}`)), text: node.label, size: node.hop === 0 ? 14 : 12, bold: important, always: important,
-        colour: look.ink, faint, away: node.hop === 0 ? [0, 1] : this.away(spots, `n${i}`, this.near[i]),
+        ...spot(spots.get(`n${i}`)), text: narrow && !important ? node.brief : node.label,
+        brief: node.brief, size: node.level === 0 ? 14 : 12, bold: important, always: important,
+        colour: look.ink, faint, away: node.level === 0 && this.near[i].size > 4 ? [0, 1] : this.away(spots, `n${i}`, this.near[i]),
       };
       if (important) labels.unshift(label);
       else labels.push(label);
     }
     const lines = this.lines();
+    const used = new Map();
     lines.forEach((line) => {
       const { s, t, relations } = data.edges[line.data("e")];
       if (s === t || (focus === null ? lines.length > FEW : s !== focus && t !== focus)) return;
       const [a, b] = [spots.get(`n${s}`), spots.get(`n${t}`)];
-      const names = [...new Set(relations.map(([relation]) => data.relations[relation].label))];
-      labels.push({ x: (a[0] + b[0]) / 2, y: (a[1] + b[1]) / 2, r: 0, text: names.join(" | "), size: 10, colour: look.soft });
+      const text = [...new Set(relations.map(([relation]) => data.relations[relation].label))].join(" | ");
+      used.set(text, (used.get(text) ?? 0) + 1);
+      if (used.get(text) > ALIKE && !data.layered) return;
+      labels.push({ x: (a[0] + b[0]) / 2, y: (a[1] + b[1]) / 2, r: 0, text, size: 10, colour: look.soft });
     });
     this.labelled = kbkit.drawLabels(this.canvas, labels, dots, look.ground, look.font);
     this.container.dataset.labels = this.labelled;
@@ -321,7 +337,6 @@ kbkit.Graph = class {
   }
 };
 
-const radius = (hop) => [14, 7.5][hop] ?? 6;
 const spot = ([x, y, r]) => ({ x, y, r });
 const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 

@@ -3,8 +3,9 @@
 var kbkit = globalThis.kbkit ?? {};
 
 // Draw labels in order of importance, each at its first free place. A label has x, y (of its dot), r (of the dot; 0: it
-// lies on the point), text, size, colour, bold, away ([x, y], the preferred direction), and `always`: draw it even if no
-// place is free. `dots` are [x, y, r]. Colours are `halo` and those of the labels.
+// lies on the point), text, brief (a shorter text for where there is little room), size, colour, bold, faint, away ([x, y],
+// the preferred direction), and `always`: draw it even if no place is free. `dots` are [x, y, r]. Returns the number of
+// labels drawn.
 kbkit.drawLabels = (canvas, labels, dots, halo, font) => {
   const [wide, high] = [canvas.clientWidth, canvas.clientHeight];
   const ratio = globalThis.devicePixelRatio || 1;
@@ -25,19 +26,22 @@ kbkit.drawLabels = (canvas, labels, dots, halo, font) => {
   let drawn = 0;
   for (const label of labels) {
     pen.font = `${label.bold ? "600 " : ""}${label.size}px ${font}`;
-    const width = pen.measureText(label.text).width;
-    const boxes = places(label, width);
-    let box = boxes.find(isFree);
-    if (!box && label.always) box = inside(boxes[0], wide, high);
+    let [text, box] = [label.text, null];
+    for (const form of [label.text, label.brief ?? label.text]) {
+      box = places(label, pen.measureText(form).width).find(isFree);
+      text = form;
+      if (box) break;
+    }
+    if (!box && label.always) box = inside(places(label, pen.measureText(text).width)[0]);
     if (!box) continue;
     taken.push(box);
     pen.globalAlpha = label.faint ? 0.15 : 1;
     pen.strokeStyle = halo;
     pen.lineWidth = 3.5;
     const [x, y] = [box[0] + 2, (box[1] + box[3]) / 2];
-    pen.strokeText(label.text, x, y);
+    pen.strokeText(text, x, y);
     pen.fillStyle = label.colour;
-    pen.fillText(label.text, x, y);
+    pen.fillText(text, x, y);
     drawn += 1;
   }
   pen.globalAlpha = 1;

@@ -4,15 +4,6 @@
   const { element } = kbkit;
   const data = JSON.parse(document.getElementById("data").textContent);
   const [panel, legend, find] = ["panel", "legend", "find"].map((id) => document.getElementById(id));
-  const graph = new kbkit.Graph(document.getElementById("graph"), data, {
-    selected: (i) => (i === null ? close() : kbkit.showNode(panel, data, i, (j) => graph.choose(j), () => graph.choose(null))),
-    full: (group) => graph.choose(group.node),
-  });
-
-  function close() {
-    panel.hidden = true;
-  }
-
   for (const [number, { name, count, colour }] of data.types.entries()) {
     if (!count) continue;
     const button = element("button", { "aria-pressed": "false", click: () => press(button, number) });
@@ -27,6 +18,15 @@
     for (const other of legend.querySelectorAll("button")) other.setAttribute("aria-pressed", "false");
     button.setAttribute("aria-pressed", String(on));
     graph.highlight(on ? type : null);
+  }
+
+  const graph = new kbkit.Graph(document.getElementById("graph"), data, {
+    selected: (i) => (i === null ? close() : kbkit.showNode(panel, data, i, (j) => graph.choose(j), () => graph.choose(null))),
+    full: (group) => graph.choose(group.node),
+  });
+
+  function close() {
+    panel.hidden = true;
   }
 
   const names = document.getElementById("names");

@@ -27,7 +27,7 @@ kbkit.showNode = (panel, data, i, go, close) => {
   if (node.text) parts.push(element("p", { dir: "auto" }, node.text));
   for (const group of relationsOf(data, i)) {
     const relation = data.relations[group.relation];
-    const arrow = { 1: "\u2192", "-1": "\u2190", 0: "\u2013" }[group.way];
+    const arrow = { 1: "\u2192", "-1": "\u2190", 0: "\u2194" }[group.way];
     const count = group.total > group.nodes.length
       ? `${group.nodes.length.toLocaleString("en")} of ${group.total.toLocaleString("en")}` : `${group.nodes.length}`;
     parts.push(element("h3", {}, `${arrow} ${relation.name} `, element("span", { class: "soft" }, count)));

@@ -35,13 +35,13 @@ def _lines() -> list[Mark]:
     }
     return [
         {"type": "rule", "name": "lines", "from": {"data": "joined"}, "encode": {"enter": rule}},
-        _heads("onward", "x2", "y2", "0"),
-        _heads("backward", "x", "y", "180"),
+        _heads("onward", "to_second", "x2", "y2", 0),
+        _heads("backward", "to_first", "x", "y", 180),
         {"type": "symbol", "name": "loops", "from": {"data": "looped"}, "encode": {"enter": ring}},
     ]
 
 
-def _heads(data: str, x: str, y: str, turn: str) -> Mark:
+def _heads(name: str, data: str, x: str, y: str, turn: int) -> Mark:
     place = {
         "x": {"field": x},
         "y": {"field": y},
@@ -50,7 +50,7 @@ def _heads(data: str, x: str, y: str, turn: str) -> Mark:
         "size": {"field": "head"},
         "fill": _signal("datum.strong ? '#7f8a96' : '#aeb7c0'"),
     }
-    return {"type": "symbol", "name": data, "from": {"data": data}, "encode": {"enter": place}}
+    return {"type": "symbol", "name": name, "from": {"data": data}, "encode": {"enter": place}}
 
 
 def _dots() -> Mark:

@@ -44,6 +44,12 @@ class Drawing:
         """Return a relation's name, with its label if the name is a code."""
         return f"{relation}: {self.labels[relation]}" if relation in self.labels else relation
 
+    def levels(self) -> list[int]:
+        """Return the importance of each node: 0 for the centre and for both ends of paths, then 1, and 2 for others."""
+        hops = self.nodes["hop"].to_list()
+        last = hops[-1] if self.layered else 0
+        return [0 if hop in (0, last) else min(hop, 2) for hop in hops]
+
     def pairs(self) -> Pairs:
         """Return the connected pairs of nodes with their relations; both ends of a loop are the same node."""
         place = {node: i for i, node in enumerate(self.nodes["id"].to_list())}

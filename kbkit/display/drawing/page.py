@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any
 from kbkit import assets
 from kbkit.display.drawing.colours import of_types
 from kbkit.display.drawing.model import BOTH
-from kbkit.display.drawing.text import line, middle
+from kbkit.display.drawing.text import line, middle, short
 
 if TYPE_CHECKING:
     from kbkit.display.drawing.model import Drawing, Pairs
 
 FOLD = 25
 """Neighbours of a node by one relation and direction that are shown at first; a click shows the others."""
-_LABEL = 26
-_TEXT, _NAME = 400, 300
+_LABEL, _BRIEF = 30, 15
+_TEXT, _NAME = 230, 300
 """Maximum number of characters of labels, and of text and names in the panel."""
 
 _SCRIPTS = ("vendor/cytoscape.min.js", "vendor/fcose.min.js", "labels.js", "graph.js", "panel.js", "page.js")
@@ -33,12 +33,12 @@ _SCRIPTS = ("vendor/cytoscape.min.js", "vendor/fcose.min.js", "labels.js", "grap
 _CONTAINER = ".__________cytoscape_container { position: relative; }"
 
 _BODY = """
-<header><h1>{title}</h1><p class="soft">{summary}</p></header>
-<div class="bar"><ul id="legend" aria-label="Types"></ul>
-<input id="find" list="names" placeholder="Find a node" aria-label="Find a node"><datalist id="names"></datalist>
-<button id="fit" title="Show the whole drawing">Fit</button>
+<header><div><h1>{title}</h1><p class="soft">{summary}</p></div>
+<div class="tools"><input id="find" list="names" placeholder="Find a node" aria-label="Find a node">
+<datalist id="names"></datalist><button id="fit" title="Show the whole drawing">Fit</button>
 <button id="reset" title="Show the drawing as it was at first">Reset</button>
-<button id="theme" title="Light or dark">Theme</button></div>
+<button id="theme" title="Light or dark">Theme</button></div></header>
+<ul id="legend" aria-label="Types"></ul>
 <main><div id="graph" role="img" aria-label="{title}: {summary}"></div>
 <aside id="panel" aria-label="Node" hidden></aside></main>
 <script type="application/json" id="data">{data}</script>
@@ -106,16 +106,18 @@ def content(graph: Drawing) -> dict[str, Any]:
             {
                 "name": line(row["name"])[:_NAME],
                 "label": middle(row["name"], _LABEL),
+                "brief": middle(row["name"], _BRIEF),
                 "key": line(f"{row['type']}#{row['key']}")[:_NAME],
                 "type": types.index(row["type"]),
                 "colour": colours.get(row["type"], colours[""]),
                 "hop": row["hop"],
-                "text": line(row["line"] or "")[:_TEXT],
+                "level": level,
+                "text": short(row["line"] or "", _TEXT),
                 "parent": parents[i][0] if i in parents else -1,
                 "command": _command(graph, row),
                 "totals": totals.get(row["id"], []),
             }
-            for i, row in enumerate(graph.nodes.iter_rows(named=True))
+            for i, (level, row) in enumerate(zip(graph.levels(), graph.nodes.iter_rows(named=True), strict=True))
         ],
         "edges": [
             {"s": a, "t": b, "relations": [(number[relation], way) for relation, way in edges]}
@@ -196,4 +198,4 @@ def _command(graph: Drawing, row: dict[str, Any]) -> str:
     reference = f"{row['type']}#{row['key']}"
     if not (reference.isascii() and reference.isprintable()) or len(reference) > _NAME:
         reference = f"#{row['id']}"
-    return f"kbkit around {shlex.quote(line(graph.kb))} {shlex.quote(reference)} --limit 1000 -o graph.html"
+    return f"kbkit around {shlex.quote(line(graph.kb))} {shlex.quote(reference)} -n 1000 -o graph.html"

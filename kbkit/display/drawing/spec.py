@@ -122,8 +122,7 @@ def _data(graph: Drawing, size: tuple[int, int]) -> tuple[Rows, Rows]:
         else layout.positions(hops, frame["type"].to_list(), list(pairs), canvas)
     )
     nodes: Rows = []
-    for i, row in enumerate(frame.iter_rows(named=True)):
-        level = min(row["hop"], 2)
+    for i, (level, row) in enumerate(zip(graph.levels(), frame.iter_rows(named=True), strict=True)):
         nodes.append(
             {
                 "x": float(points[i, 0]),
@@ -203,7 +202,7 @@ def _place_labels(nodes: Rows, lines: Rows, pairs: Sequence[tuple[int, int]]) ->
 
 
 def _away(nodes: Rows, pairs: Sequence[tuple[int, int]]) -> list[tuple[float, float]]:
-    """Return for each node the direction from its neighbours to it; down for the centre."""
+    """Return for each node the direction from its neighbours to it; down for a hub."""
     near: list[list[int]] = [[] for _ in nodes]
     for a, b in pairs:
         near[a].append(b)
@@ -212,7 +211,7 @@ def _away(nodes: Rows, pairs: Sequence[tuple[int, int]]) -> list[tuple[float, fl
     for node, others in zip(nodes, near, strict=True):
         x, y = (sum(node[axis] - nodes[i][axis] for i in others) for axis in "xy")
         length = math.hypot(x, y)
-        result.append((x / length, y / length) if node["level"] and length else (0.0, 1.0))
+        result.append((x / length, y / length) if length and (node["level"] or len(others) <= 4) else (0.0, 1.0))
     return result
 
 
@@ -225,7 +224,7 @@ def _parts(nodes: Rows, lines: Rows) -> list[dict[str, Any]]:
         "looped": [edge for edge in lines if edge["loop"]],
         "joined": joined,
         "worded": [edge for edge in joined if "dx" in edge],
-        "onward": [edge for edge in joined if edge["on"]],
-        "backward": [edge for edge in joined if edge["back"]],
+        "to_second": [edge for edge in joined if edge["on"]],
+        "to_first": [edge for edge in joined if edge["back"]],
     }
     return [{"name": name, "values": values} for name, values in parts.items()]
