@@ -113,7 +113,7 @@ def path(executor: Executor, argument: str) -> Outcome:
     if len(ends) != 2 or len(file) > 1:
         raise KbError("Expected two nodes, and optionally a file", "Example: .path Nepal 'New Zealand'")
     target = _target(file)
-    found = executor.kb.paths(*map(typed, ends))
+    found = executor.kb.paths(typed(ends[0]), typed(ends[1]))
     if not found:
         raise KbError("No path of at most 4 steps connects the nodes", "For longer paths, use `kbkit path`")
     return _drawn(found, target)
