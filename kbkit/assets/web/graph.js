@@ -210,7 +210,7 @@ kbkit.Graph = class {
     const margin = Math.min(MARGIN + (wide > 700 ? 50 : 0), wide / 6);
     let kx = (wide - 2 * margin) / Math.max(right - left, 1);
     let ky = (high - 2 * MARGIN) / Math.max(bottom - top, 1);
-    const most = this.data.layered ? 8 : 1.8;
+    const most = this.data.layered ? 8 : 2.2;
     [kx, ky] = [Math.min(kx, most * ky, 3), Math.min(ky, most * kx, 3)];
     this.cy.stop();
     this.cy.viewport({ zoom: 1, pan: { x: 0, y: 0 } });
@@ -321,7 +321,6 @@ kbkit.Graph = class {
       labels.push({ x: (a[0] + b[0]) / 2, y: (a[1] + b[1]) / 2, r: 0, text, size: 10, colour: look.soft });
     });
     this.labelled = kbkit.drawLabels(this.canvas, labels, dots, look.ground, look.font);
-    this.container.dataset.labels = this.labelled;
   }
 
   // The direction from a node's neighbours to the node.
