@@ -172,9 +172,7 @@ class Paths(Sequence[Path], Drawable):
     def _repr_html_(self) -> str:
         from kbkit.display import html
 
-        rows = [(number, *map(str, path.lines())) for number, path in enumerate(self.listed, 1)]
-        columns = ("", "", *[""] * self.steps)
-        return html.drawn(self.summary, self._drawn() if self.listed else "", columns, rows)
+        return html.drawn(self.summary, self._drawn() if self.listed else "", html.lines(str(self)))
 
 
 def paths(
