@@ -313,7 +313,7 @@ def test_a_generation_of_another_kind_of_file_is_named(tmp_path: Path, part: str
     else:
         shutil.rmtree(path)
         path.touch()
-    with pytest.raises(NotAKbError, match="Cannot read .*lock"):
+    with pytest.raises(NotAKbError, match=r"Cannot read .*lock"):
         kb.pin()
 
 

@@ -211,6 +211,8 @@ def ingest(
     with resolved(source, files, out, corrections(key, link, text, type_)) as found:
         if found.inferred:
             show_inferred(context, found.inferred, found.folder)
+        elif found.recipe != source:
+            note(context, [f"Recognized the files of the recipe {found.recipe}"])
         request = changed(request, source=found.recipe, paths=found.paths)
         if dry_run:
             _estimate(request)

@@ -64,7 +64,11 @@ def case(bench: Bench, seed: int) -> list[Broken]:
         planter = Planter(rng, bench.folder, f"http://127.0.0.1:{server.getsockname()[1]}/{SECRET}x")
         if rng.random() < 0.3:
             planted = planter.recipe(bench.folder / "recipe")
-            paths = [bench.folder / "recipe" / "people.csv"] if rng.random() < 0.5 else []
+            folder = bench.folder / "recipe"
+            named = (
+                folder if (folder / "people.csv").is_symlink() else folder / "people.csv"
+            )  # a named link is followed
+            paths = [named] if rng.random() < 0.5 else []
             lines: list[tuple[object, ...]] = [
                 ("recipe", "show", bench.folder / "recipe"),
                 ("ingest", bench.folder / "recipe", *paths, "-o", kb),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import re
+import zlib
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
@@ -11,6 +14,7 @@ from kbkit.ingestion import recipe as recipes
 from kbkit.ingestion.inference import dialect
 
 _RDF = frozenset({".nt", ".nq", ".ttl", ".trig", ".rdf", ".owl", ".n3", ".jsonld"})
+_GRAPHS = frozenset({".graphml", ".gexf", ".gml"})
 _BY_COLUMNS = ("kgtk", "kgx", "table")
 """Recipes whose files have columns of fixed names."""
 
@@ -23,10 +27,39 @@ def recognize(paths: Sequence[Path]) -> str | None:
     """Return the name of the recipe for files and folders, or None if their columns must be looked at."""
     listed = [path for path in paths if path.is_file() and not archives.is_archive(path)]
     inside = [member for path in paths if path not in listed for member in _files(path)]
-    endings = {sources.suffix(path) for path in (*listed, *inside)}
-    if (listed and {sources.suffix(path) for path in listed} <= _RDF) or (not listed and endings & _RDF):
+    endings = {sources.suffix(path) for path in (listed or inside)}
+    if endings and (endings <= _RDF or (not listed and endings & _RDF)):
         return "rdf"
+    if endings and endings <= _GRAPHS:
+        return "graph"
+    known = {_by_content(path) for path in (*listed, *inside) if path.is_file()} - {""}
+    if len(known) == 1:
+        return known.pop()
     return next((name for name in _BY_COLUMNS if _fits(name, paths)), None)
+
+
+def _by_content(path: Path) -> str:
+    """Return the recipe for a file by its beginning, empty if that does not tell."""
+    if sources.suffix(path) not in _MARKS:
+        return ""
+    try:
+        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as handle:
+            start = handle.read(_START).decode("utf-8-sig", errors="replace")
+    except (OSError, EOFError, zlib.error):
+        return ""  # what is wrong with it is said when it is loaded
+    return next((name for name, mark in _MARKS[sources.suffix(path)] if mark.search(start)), "")
+
+
+_START = 1 << 16
+_NEO4J_COLUMNS = r"^[^\n]*(?<![\w:]):(ID|START_ID|END_ID)\b|^[^\n]*:ID(\(|\b)|^\W?_id\W[^\n]*\b_labels\b"
+_NEO4J_JSON = r'"type"\s*:\s*"(node|relationship)"[^}]*"(labels?|start|id)"\s*:'
+_NODE_LINK = r'^\s*\{\s*"(directed|multigraph|graph|nodes|links|elements)"\s*:(?![\s\S]*"(category|subject)"\s*:)'
+_CSV = [("neo4j", re.compile(_NEO4J_COLUMNS))]
+_JSON = [("neo4j", re.compile(_NEO4J_JSON)), ("graph", re.compile(_NODE_LINK))]
+_MARKS = {
+    **dict.fromkeys((".csv", ".tsv"), _CSV),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), _JSON),
+}
 
 
 def _files(folder: Path) -> Iterator[Path]:
