@@ -12,7 +12,7 @@ import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kbkit.errors import BadInputError, Option, UnknownNameError, reason
 from kbkit.ingestion import archives
@@ -51,7 +51,15 @@ _STORED = ("database", "excel", "graph")
 """Formats of files with several tables."""
 
 
-_DELIMITERS = {"csv": ",", "psv": "|", "tsv": "\t"}
+class Delimiters(NamedTuple):
+    """The signs between and around the fields of a format."""
+
+    delimiter: str
+    quote: str
+
+
+DELIMITERS = {"csv": Delimiters(",", '"'), "psv": Delimiters("|", '"'), "tsv": Delimiters("\t", "")}
+"""What files of a format use unless a recipe says otherwise."""
 
 
 def find(recipe: Recipe, paths: Sequence[Path], named: Mapping[str, Path]) -> dict[str, list[Path]]:
@@ -278,7 +286,7 @@ def _source(
     kind = spec.format or format_of(path)
     if spec.table and kind not in _STORED:
         raise BadInputError(f"{path} has no tables to choose from", f"Remove the key table of files.{spec.name}")
-    if kind in _DELIMITERS:
+    if kind in DELIMITERS:
         return _delimited(spec, path, kind)
     if kind == "json":
         texts = {name.casefold() for names in spec.names.items() for name in (names[0], *names[1])}
@@ -346,8 +354,8 @@ def _delimited(spec: FileSpec, path: Path, kind: str) -> tuple[str, list[str]]:
 
     The columns are named here because DuckDB's sniffing makes results and line numbers depend on the data.
     """
-    delimiter = spec.delimiter or _DELIMITERS[kind]
-    quotes = spec.quote if spec.quote is not None else ("" if kind == "tsv" else '"')
+    delimiter = spec.delimiter or DELIMITERS[kind].delimiter
+    quotes = DELIMITERS[kind].quote if spec.quote is None else spec.quote
     names = list(spec.columns) or header(path, delimiter, quotes)
     typed = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
     source = (

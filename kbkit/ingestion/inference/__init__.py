@@ -173,10 +173,19 @@ def _specs(given: Path, path: Path) -> Iterator[tuple[str, FileSpec]]:
         listed = databases.tables(path) if kind == "database" else workbooks.tables(path)
         for name in listed:
             yield name if len(listed) > 1 else stem, replace(spec, table=name)
-    elif kind in ("csv", "psv", "tsv"):
+    elif kind in sources.DELIMITERS:
         found = dialect.detect(path)
-        yield stem, replace(spec, delimiter=found.delimiter, quote=found.quote, columns=found.columns,
-                            encoding="" if found.encoding == "utf-8" else found.encoding)  # fmt: skip
+        usual = sources.DELIMITERS[kind]
+        yield (
+            stem,
+            replace(
+                spec,
+                delimiter="" if found.delimiter == usual.delimiter else found.delimiter,
+                quote=None if found.quote == usual.quote else found.quote,
+                columns=found.columns,
+                encoding="" if found.encoding == "utf-8" else found.encoding,
+            ),
+        )
     else:
         yield stem, spec
 

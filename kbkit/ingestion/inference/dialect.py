@@ -47,7 +47,7 @@ def detect(path: Path) -> Dialect:
     if len(start) == _SAMPLE:  # without the last, incomplete line
         text = text[: text.rfind("\n") + 1] or text
     delimiter = _delimiter(text)
-    quote = '"' if delimiter != "\t" or re.search(r'(^|\t)"[^\t"]*"(\t|\r?\n|$)', text) else ""
+    quote = '"' if delimiter != "\t" or _is_quoted(text) else ""
     rows = _rows(text, delimiter, quote)
     return Dialect(encoding, delimiter, quote, _columns(rows))
 
@@ -86,6 +86,13 @@ def _delimiter(text: str) -> str:
             if width > 1 and found > score:
                 best, score = delimiter, found
     return best
+
+
+def _is_quoted(text: str) -> bool:
+    """Whether fields of a file with tabs are in quotes: every row has as many fields then."""
+    quoted, plain = (_rows(text, "\t", quote) for quote in ('"', ""))
+    whole = (field for row in plain for field in row if len(field) > 1 and field[0] == field[-1] == '"')
+    return len({len(row) for row in quoted}) == 1 and (len({len(row) for row in plain}) > 1 or next(whole, "") != "")
 
 
 def _rows(text: str, delimiter: str, quote: str) -> list[list[str]]:

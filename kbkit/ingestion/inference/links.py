@@ -92,7 +92,7 @@ def _key(con: Connection, table: Table, tables: Sequence[Table], finder: _Finder
     others = [other.type for other in tables if other is not table]
     looks = [c for c in table.columns.values() if c.look in _KEY_LOOKS]
     refers = [c.name for c in looks if any(names.fit(c.name, other) == 3 for other in others)]
-    if not sure and any(is_unique(con, table, [name]) for name in refers):
+    if not sure and next(iter(table.columns)) in refers and is_unique(con, table, [next(iter(table.columns))]):
         return ()  # its rows say more about those of the other table
     ranked = []
     for position, column in enumerate(table.columns.values()):

@@ -27,8 +27,8 @@ def recipe(plan: Plan, tables: Sequence[Table], name: str, title: str) -> str:
     for table in tables:
         spec = table.spec
         lines += ["", f"[files.{_bare(table.name)}]", f"match = {_toml(list(spec.match))}"]
-        for key in ("format", "table", "encoding", "delimiter"):
-            if value := getattr(spec, key, ""):
+        for key in ("table", "encoding", "delimiter"):
+            if value := getattr(spec, key):
                 lines.append(f"{key} = {_toml(value)}")
         if spec.quote is not None:
             lines.append(f"quote = {_toml(spec.quote)}")
@@ -97,7 +97,7 @@ class _Script:
         table, kind = nodes.table, nodes.table.type
         columns = [f"{_type(nodes)} AS type", f"{_key(nodes)} AS key"]
         if nodes.named:
-            columns.append(f"{_name(nodes)} AS name")
+            columns.append(_as(_name(nodes), "name"))
         columns += self._aliases(nodes)
         for name in nodes.values:
             own = attribute(name, kind)
