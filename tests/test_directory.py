@@ -7,6 +7,7 @@ import errno
 import hashlib
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,14 @@ def test_a_manifest_reads_as_it_was_written(tmp_path: Path) -> None:
     made.stores["text"] = StoreRecord({"documents": 1}, 0.5, {"analyzer": "english"})
     made.write(tmp_path)
     assert Manifest.read(tmp_path) == made
+
+
+def test_a_manifest_tells_that_it_was_changed(tmp_path: Path) -> None:
+    manifest().write(tmp_path)
+    assert not Manifest.is_changed(tmp_path)
+    path = tmp_path / "manifest.json"
+    path.write_text(path.read_text().replace(manifest().created, "2001-01-01T00:00:00Z"))
+    assert Manifest.is_changed(tmp_path)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", f'{{"format": {FORMAT}}}', "null", "\xff"])
@@ -292,6 +301,20 @@ def test_current_names_nothing(tmp_path: Path, text: str) -> None:
     (tmp_path / "x.kb" / "CURRENT").write_text(text, encoding="latin-1")
     with pytest.raises(NotAKbError):
         directory.pin()
+
+
+@pytest.mark.parametrize("part", ["", "lock"])
+def test_a_generation_of_another_kind_of_file_is_named(tmp_path: Path, part: str) -> None:
+    kb = KbDirectory(tmp_path / "a.kb")
+    path = publish(kb) / part
+    if part:
+        path.unlink()
+        path.mkdir()
+    else:
+        shutil.rmtree(path)
+        path.touch()
+    with pytest.raises(NotAKbError, match="Cannot read .*lock"):
+        kb.pin()
 
 
 def test_a_generation_that_lost_its_lock_file_still_opens_or_says_so(tmp_path: Path) -> None:

@@ -610,8 +610,8 @@ def test_files_by_hand(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_accepted_file_name_is_one_word(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     names = sorted(p.name for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
-    for quote in ("", "'", '"'):
-        found = [c.text for c in files(quote, 0) if not c.meta]
+    for mark in ("", "'", '"'):
+        found = [c.text for c in files(mark, 0) if not c.meta]
         assert sorted(shlex.split(" ".join(found))) == names
         assert [shlex.split(text) for text in found] == [[shlex.split(text)[0]] for text in found]
 

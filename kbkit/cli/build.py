@@ -89,7 +89,7 @@ LinkOf = Annotated[
 ]
 TextOf = Annotated[
     list[str] | None,
-    typer.Option("--text", metavar="COLUMN", help="Column with texts to search: film.plot; repeatable."),
+    typer.Option("--text", metavar="FIELD", help="Column with texts to search: film.plot; repeatable."),
 ]
 TypeOf = Annotated[
     list[str] | None,

@@ -138,6 +138,8 @@ class KbDirectory:
                 if folder.name == self.current():
                     break
                 continue
+            except OSError as error:
+                raise NotAKbError(f"Cannot read {folder / 'lock'}: {reason(error)}", "Ingest the source again") from None
             if systems.lock(handle, shared=True) and (folder / "lock").exists():
                 return Pin(folder, handle)
             handle.close()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
@@ -98,6 +100,8 @@ class Manifest:
     """The ``bytes`` and ``sha256`` of each file, by path in the generation."""
     format: int = FORMAT
     """Version of the directory format."""
+    sha256: str = field(default="", compare=False)
+    """Checksum of the manifest, with an empty checksum (empty: written by an earlier version)."""
 
     def store(self, name: str) -> StoreRecord:
         """Return the record of a store; raise :class:`KbError` if the KB was built without it."""
@@ -120,8 +124,16 @@ class Manifest:
 
     def write(self, folder: Path) -> None:
         """Write ``manifest.json`` into ``folder``."""
-        text = json.dumps({**dataclasses.asdict(self), "schema": self.schema.to_json()}, indent=1, ensure_ascii=False)
+        data = {**dataclasses.asdict(self), "schema": self.schema.to_json(), "sha256": ""}
+        text = _json({**data, "sha256": _checksum(data)})
         (folder / "manifest.json").write_text(text + "\n", encoding="utf-8", newline="\n")
+
+    @staticmethod
+    def is_changed(folder: Path) -> bool:
+        """Whether a valid ``manifest.json`` is not as it was written."""
+        data = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        recorded = data.get("sha256", "")
+        return recorded not in ("", _checksum({**data, "sha256": ""}))
 
     @staticmethod
     def read(folder: Path) -> Manifest:
@@ -145,6 +157,14 @@ class Manifest:
             reason = error.message if isinstance(error, BadInputError) else getattr(error, "strerror", None) or error
             raise NotAKbError(f"Cannot read {path}: {reason}", *_RESTORE) from error
         return manifest
+
+
+def _json(data: Mapping[str, Any]) -> str:
+    return json.dumps(data, indent=1, ensure_ascii=False)
+
+
+def _checksum(data: Mapping[str, Any]) -> str:
+    return hashlib.sha256(_json(data).encode()).hexdigest()
 
 
 _RESTORE = ("Restore it, or ingest the source again",)

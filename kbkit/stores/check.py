@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kbkit.directory.damage import reading
 from kbkit.directory.generations import check_files
+from kbkit.directory.manifest import Manifest
 from kbkit.errors import DamagedError, KbError
 from kbkit.stores import ntriples
 from kbkit.stores.sparql_text import string_literal
@@ -25,6 +26,8 @@ def check(stores: Stores, progress: Progress | None = None) -> list[tuple[str, s
     """
     report = progress or (lambda *_: None)
     files = check_files(stores.folder, stores.manifest, lambda done, total: report("files", done, total))
+    if Manifest.is_changed(stores.folder):
+        files.append("manifest.json was changed after the build")
     if stores.folder.name != stores.manifest.generation:
         files.append(f"the folder is {stores.folder.name}, but the manifest says {stores.manifest.generation}")
     result = [("files", _joined(files))]

@@ -23,7 +23,9 @@ _STAGING_MEMORY = "4GB"  # larger sources spill to disk
 def connect_staging(path: Path) -> duckdb.DuckDBPyConnection:
     """Open a database to load sources into; it spills next to its file and installs no extensions."""
     spill = {"temp_directory": str(path) + ".spill", "memory_limit": _STAGING_MEMORY}
-    return duckdb.connect(str(path), config={**NO_EXTENSIONS, **spill})
+    con = duckdb.connect(str(path), config={**NO_EXTENSIONS, **spill})
+    con.execute("SET enable_progress_bar = false")
+    return con
 
 
 def allow_only(

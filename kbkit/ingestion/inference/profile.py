@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _TOGETHER = 20
 """Columns that one query profiles: the memory of a query grows with the square of their number."""
-_SAMPLE = 100_000
+_SAMPLE = 20_000
 """Rows from which the look of values is judged; keys and links are judged by all rows."""
 _LONG = 60
 """Mean number of characters from which a text is prose."""
@@ -125,7 +125,10 @@ def fold(con: duckdb.DuckDBPyConnection, table: Table) -> None:
     named = [c.name for c in table.columns.values() if c.look == "text" and names.is_own_name(c.name, table.type)]
     by = next((name for name in named if table.columns[name].count == table.rows), None)
     others = [name for name in table.columns if name != by]
-    if by is None or len(others) < 2 or len(others) > _TOGETHER or table.declared_key:
+    numbered = any(
+        names.is_own_id(c.name, table.type) and 5 * c.distinct > 4 * table.rows for c in table.columns.values()
+    )
+    if by is None or numbered or len(others) < 2 or len(others) > _TOGETHER or table.declared_key:
         return
     counts = ", ".join(f"count(DISTINCT ({identifier(by)}, {identifier(name)}))" for name in others)
     row = con.execute(f"SELECT count(DISTINCT {identifier(by)}), {counts} FROM {identifier(table.name)}").fetchone()
@@ -246,9 +249,12 @@ def _column(  # noqa: PLR0911 (one line for each look)
     if len(days) == 1:  # if 3/4/2020 can be read in two ways, and nothing decides, it stays text
         return column("date", f"coalesce(try_strptime({value}, '{days[0]}')::DATE::VARCHAR, {value})")
     if all_are("grouped"):
-        return column("number", f"replace({value}, ',', '')")
+        return column(
+            "number",
+            f"CASE WHEN regexp_full_match({value}, '{_GROUPED}') THEN replace({value}, ',', '') ELSE {value} END",
+        )
     if all_are("decimal_commas"):
-        return column("number", f"replace({value}, ',', '.')")
+        return column("number", f"regexp_replace({value}, '^([-+]?[0-9]+),([0-9]+)$', '\\1.\\2')")
     if all_are("booleans"):
         return column("boolean", value)
     if sign := "," if "commas" in look else _separator(look):

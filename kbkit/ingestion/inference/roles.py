@@ -14,6 +14,8 @@ from kbkit.stores.sql_names import identifier
 if TYPE_CHECKING:
     import duckdb
 
+_PREVIEW = 1000
+"""Edges that are looked up in the other direction before all are."""
 _FEW = 1
 """Maximum number of attributes of a link table that has a key of its own; with more, its rows are nodes."""
 
@@ -206,11 +208,15 @@ def _counts_rows(con: duckdb.DuckDBPyConnection, table: Table, column: Column) -
 def _mirrored(con: duckdb.DuckDBPyConnection, table: Table, head: Link, tail: Link) -> bool:
     """Whether every edge exists in both directions."""
     a, b = reference(table, head.columns), reference(table, tail.columns)
-    pairs = f"SELECT DISTINCT {a} AS a, {b} AS b FROM {identifier(table.name)} WHERE {a} <> {b}"
-    [(some, alone)] = con.execute(
-        f"WITH p AS ({pairs}) SELECT (SELECT count(*) FROM p), count(*) FROM p ANTI JOIN p q ON p.a = q.b AND p.b = q.a"
-    ).fetchall()
-    return bool(some and not alone)
+    pairs = f"SELECT {a} AS a, {b} AS b FROM {identifier(table.name)} WHERE {a} <> {b}"
+    for some in (f"({pairs} LIMIT {_PREVIEW})", f"({pairs})"):
+        [(count, alone)] = con.execute(
+            f"SELECT count(*), count(*) FILTER (q.a IS NULL) FROM {some} p"
+            f" LEFT JOIN (SELECT DISTINCT * FROM ({pairs})) q ON p.a = q.b AND p.b = q.a"
+        ).fetchall()
+        if not count or alone:
+            return False
+    return True
 
 
 # -- nodes ------------------------------------------------------------------------------------------------------------
