@@ -139,7 +139,9 @@ class KbDirectory:
                     break
                 continue
             except OSError as error:
-                raise NotAKbError(f"Cannot read {folder / 'lock'}: {reason(error)}", "Ingest the source again") from None
+                raise NotAKbError(
+                    f"Cannot read {folder / 'lock'}: {reason(error)}", "Ingest the source again"
+                ) from None
             if systems.lock(handle, shared=True) and (folder / "lock").exists():
                 return Pin(folder, handle)
             handle.close()

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _COMPRESSED = (".gz",)
 _FORMATS = {
     ".csv": "csv",
+    ".psv": "psv",
     ".tsv": "tsv",
     ".txt": "tsv",
     ".tab": "tsv",
@@ -43,6 +44,9 @@ _FORMATS = {
     ".xlsx": "excel",
     ".xlsm": "excel",
 }
+
+
+_DELIMITERS = {"csv": ",", "psv": "|", "tsv": "\t"}
 
 
 def find(recipe: Recipe, paths: Sequence[Path], named: Mapping[str, Path]) -> dict[str, list[Path]]:
@@ -268,7 +272,7 @@ def _source(
     kind = spec.format or format_of(path)
     if spec.table and kind not in ("database", "excel"):
         raise BadInputError(f"{path} has no tables to choose from", f"Remove the key table of files.{spec.name}")
-    if kind in ("csv", "tsv"):
+    if kind in _DELIMITERS:
         return _delimited(spec, path, kind)
     if kind == "json":
         texts = {name.casefold() for names in spec.names.items() for name in (names[0], *names[1])}
@@ -336,8 +340,8 @@ def _delimited(spec: FileSpec, path: Path, kind: str) -> tuple[str, list[str]]:
 
     The columns are named here because DuckDB's sniffing makes results and line numbers depend on the data.
     """
-    delimiter = spec.delimiter or ("," if kind == "csv" else "\t")
-    quotes = spec.quote if spec.quote is not None else ('"' if kind == "csv" else "")
+    delimiter = spec.delimiter or _DELIMITERS[kind]
+    quotes = spec.quote if spec.quote is not None else ("" if kind == "tsv" else '"')
     names = list(spec.columns) or header(path, delimiter, quotes)
     typed = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
     source = (

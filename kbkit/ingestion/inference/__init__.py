@@ -135,8 +135,9 @@ def _tables(files: Sequence[tuple[Path, Path]]) -> dict[Table, Path]:
     }
     by_name = {(path, spec.table): name for name, (_, spec, path) in zip(taken, found, strict=True)}
     result = {}
-    for name, kind, (_, spec, path) in zip(taken, names.types(plain), found, strict=True):
-        table = Table(name, replace(spec, name=name), type=kind)
+    split = names.tables(plain)
+    for name, parts, kind, (_, spec, path) in zip(taken, split, names.types(split), found, strict=True):
+        table = Table(name, replace(spec, name=name), type=kind, words=parts)
         if keys := declared.get(path, {}).get(spec.table):
             table.declared_key = keys.primary
             table.declared_links = [
@@ -158,7 +159,7 @@ def _specs(given: Path, path: Path) -> Iterator[tuple[str, FileSpec]]:
         listed = databases.tables(path) if kind == "database" else workbooks.tables(path)
         for name in listed:
             yield name if len(listed) > 1 else stem, replace(spec, table=name)
-    elif kind in ("csv", "tsv"):
+    elif kind in ("csv", "psv", "tsv"):
         found = dialect.detect(path)
         yield stem, replace(spec, delimiter=found.delimiter, quote=found.quote, columns=found.columns,
                             encoding="" if found.encoding == "utf-8" else found.encoding)  # fmt: skip

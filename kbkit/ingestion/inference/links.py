@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
     Connection = duckdb.DuckDBPyConnection
 
 _KEY_LOOKS = ("integer", "text", "address")
-_FITTING = 0.9
+_FITTING = 0.5
 """Fraction of the values that must exist in the other table, if the column's name says that it refers to it."""
+_TELLING = 8
+"""Mean length from which equal texts are no coincidence, such as those of UUIDs."""
 _PREVIEW = 2000
 """Rows whose values are looked up before all are."""
 
@@ -59,12 +62,14 @@ def find(
     a column refers to (empty: none).
     """
     chosen = {table.name: keys.get(table.name, table.declared_key) or () for table in tables}
-    for table in tables:
-        if table.name not in keys and not table.declared_key:
-            told = {column for (name, column), target in links.items() if name == table.name and target}
-            chosen[table.name] = _key(con, table, tables, told)
-    targets = {table.name: _targets(con, table, chosen[table.name]) for table in tables}
-    finder = _Finder(con, {table.name: table for table in tables}, chosen, targets, links)
+    open_ = [table for table in tables if table.name not in keys and not table.declared_key]
+    finder = _Finder(con, tables, chosen, links)
+    for sure in (True, False):  # then a column that refers to a sure key is no key
+        for table in (table for table in open_ if not chosen[table.name]):
+            chosen[table.name] = _key(con, table, tables, finder, sure=sure)
+    for table in (table for table in open_ if not chosen[table.name]):
+        chosen[table.name] = _shared_pair(con, table, tables)
+    finder.find_targets()
     found = {table.name: finder.links(table) for table in tables}
     for table in tables:
         own = {column for link in found[table.name] for column in link.columns}
@@ -76,18 +81,25 @@ def find(
 # -- keys -------------------------------------------------------------------------------------------------------------
 
 
-def _key(con: Connection, table: Table, tables: Sequence[Table], linked: Collection[str]) -> tuple[str, ...]:
+def _key(con: Connection, table: Table, tables: Sequence[Table], finder: _Finder, *, sure: bool) -> tuple[str, ...]:
     """Return the column that identifies the rows of a table: the best named one of those whose values differ.
 
-    Columns named after another table refer to it, and so do the columns ``linked``.
+    ``sure``: only columns named as the identifier of this table. Others must not refer to another table, by their name
+    or by their values.
     """
     others = [other.type for other in tables if other is not table]
+    refers = [c.name for c in table.columns.values() if any(names.fit(c.name, other) == 3 for other in others)]
+    if not sure and any(is_unique(con, table, [name]) for name in refers):
+        return ()  # its rows say more about those of the other table
     ranked = []
     for position, column in enumerate(table.columns.values()):
         rank = _key_rank(column, table, position)
-        refers = column.name in linked or any(names.fit(column.name, other) == 3 for other in others)
-        if rank is not None and not refers and column.count == table.rows and column.distinct >= 0.8 * table.rows:
-            ranked.append((rank, position, column))
+        named = column.name in refers or finder.is_told(table, column)
+        if rank is None or named or (sure and rank) or column.count < table.rows or column.distinct < 0.8 * table.rows:
+            continue
+        if rank and rank < 5 and names.is_id(column.name) and finder.refers(table, column):
+            continue
+        ranked.append((rank, position, column))
     return next(((c.name,) for _, _, c in sorted(ranked, key=lambda r: r[:2]) if is_unique(con, table, [c.name])), ())
 
 
@@ -127,6 +139,14 @@ def _pair(con: Connection, table: Table, linked: set[str]) -> tuple[str, ...]:
     return next((pair for pair in pairs if is_unique(con, table, pair)), ())
 
 
+def _shared_pair(con: Connection, table: Table, tables: Sequence[Table]) -> tuple[str, ...]:
+    """Return two columns that identify the rows together, if another table has columns of the same names."""
+    full = [c.name for c in table.columns.values() if c.look in (*_KEY_LOOKS, "date") and c.count == table.rows]
+    others = [set(other.columns) for other in tables if other is not table and len(other.columns) > 2]
+    pairs = itertools.combinations(full[:6], 2)
+    return next((p for p in pairs if any(set(p) < other for other in others) and is_unique(con, table, p)), ())
+
+
 def _numbers_rows(column: str) -> bool:
     return names.is_id(column) or names.words(column)[-1:] in _NUMBERS
 
@@ -154,13 +174,29 @@ class _Finder:
     def __init__(
         self,
         con: Connection,
-        tables: Mapping[str, Table],
+        tables: Sequence[Table],
         keys: Mapping[str, tuple[str, ...]],
-        targets: Mapping[str, Sequence[str]],
         given: Mapping[tuple[str, str], str],
     ) -> None:
-        self._con, self._tables, self._keys, self._targets, self._given = con, tables, keys, targets, given
+        self._con, self._keys, self._given = con, keys, given
+        self._tables = {table.name: table for table in tables}
+        self._targets: dict[str, list[str]] = {}
         self.unclear: dict[str, Sequence[str]] = {}
+
+    def find_targets(self) -> None:
+        """Find the columns that other tables can refer to, once all keys are known."""
+        for name, table in self._tables.items():
+            self._targets[name] = _targets(self._con, table, self._keys[name])
+
+    def is_told(self, table: Table, column: Column) -> bool:
+        """Whether the user said that a column refers to a table."""
+        return bool(self._given.get((table.name, column.name)))
+
+    def refers(self, table: Table, column: Column) -> bool:
+        """Whether all values of a column are keys of another table."""
+        others = (other for other in self._tables.values() if other is not table)
+        keys = ((other, self._keys[other.name]) for other in others)
+        return any(len(key) == 1 and self._try(table, column, other, key[0], 1) is not None for other, key in keys)
 
     def links(self, table: Table) -> list[Link]:
         """Return the links of a table, in the order of its columns."""
@@ -170,6 +206,7 @@ class _Finder:
             if column.name not in known and (link := self._link(table, column)):
                 found.append(link)
         known = {column for link in found for column in link.columns}
+        found += self._siblings(table, [link for link in found if len(link.columns) == 1])
         if not known and not self._keys[table.name]:
             found += self._unnamed(table)
         order = {name: position for position, name in enumerate(table.columns)}
@@ -235,13 +272,13 @@ class _Finder:
     def _evidence(self, table: Table, column: Column, other: Table) -> int:
         """Return how clearly a column's name says that it refers to a table: 3 the table's name, 1 an identifier."""
         key = self._keys[other.name]
-        same = bool(key) and names.plain(key[0]) == names.plain(column.name) and len(names.words(key[0])) > 1
+        same = bool(key) and names.plain(key[0]) == names.plain(column.name) and not names.is_generic(column.name)
         if same and other is not table:
             return 3
         if other is table:
-            parent = " ".join(names.subject(column.name)) in names.PARENTS or names.plain(column.name) in names.PARENTS
+            parent = {" ".join(names.subject(column.name)), names.plain(column.name)} & names.PARENTS
             return 2 if parent else min(names.fit(column.name, other.type), 1)
-        return names.fit(column.name, other.type) or int(names.is_id(column.name))
+        return names.fit(column.name, other.type) or int(names.is_id(column.name) or _is_role(column))
 
     def _try(self, table: Table, column: Column, other: Table, by: str, evidence: int) -> Link | None:
         """Return the link if enough values exist in the other table, and are no coincidence."""
@@ -258,9 +295,35 @@ class _Finder:
         share = 1 - missing / distinct
         if missing and (share < _FITTING or evidence < 2):
             return None
-        if not evidence and distinct < 3:
+        if not evidence and distinct < 3 and column.length < _TELLING:
             return None
+        if numeric and evidence == 1 and not _is_role(column) and self._counts(table, column):
+            return None  # ids of a table that is not here
         return Link((column.name,), other.name, (by,), column.look == "list", missing, distinct)
+
+    def _counts(self, table: Table, column: Column) -> bool:
+        """Whether the values of a column are all numbers from 0 or 1 to the highest."""
+        number = f"TRY_CAST({reference(table, [column.name])} AS BIGINT)"
+        query = f"SELECT min({number}), max({number}), count(DISTINCT {number}) FROM {identifier(table.name)}"
+        [(low, high, distinct)] = self._con.execute(query).fetchall()
+        return low in (0, 1) and high - low + 1 == distinct
+
+    def _siblings(self, table: Table, links: Sequence[Link]) -> list[Link]:
+        """Return the links of columns most of whose values are in the table that a similar column refers to."""
+        result = []
+        known = {column for link in links for column in link.columns}
+        for column in table.columns.values():
+            for link in links:
+                other = self._tables[link.target]
+                alike = table.columns[link.columns[0]].look == column.look == "text" and not link.lists
+                given = (table.name, column.name) in self._given or column.name in self._keys[table.name]
+                if column.name in known or not alike or given or other is table:
+                    continue
+                missing, distinct = self._missing(table, [column.name], other, link.by)
+                if distinct - missing >= 3 and missing <= distinct / 2:
+                    result.append(Link((column.name,), link.target, link.by, False, missing, distinct))
+                    known.add(column.name)
+        return result
 
     def _unnamed(self, table: Table) -> list[Link]:
         """Return the links of a table whose first two columns hold keys of the same table, whatever their names."""
@@ -287,6 +350,10 @@ class _Finder:
             LEFT JOIN (SELECT DISTINCT {reference(other, by)} AS k FROM {identifier(other.name)}) b ON v = k
             WHERE v IS NOT NULL""").fetchall()
         return missing, distinct
+
+
+def _is_role(column: Column) -> bool:
+    return " ".join(names.subject(column.name)) in names.ROLES
 
 
 def reference(table: Table, columns: Sequence[str]) -> str:

@@ -6,8 +6,12 @@ import functools
 import re
 from collections.abc import Collection, Sequence
 
-NAMES = ("name", "title", "label", "full name", "display name", "caption", "headline", "subject")
-"""Columns with the name of a row, best first."""
+NAMES = (
+    "name", "full name", "fullname", "display name", "title", "label", "caption", "headline", "username", "user name",
+    "login", "handle",
+    "titel", "bezeichnung", "nom", "titre", "nombre", "titulo", "título", "nome", "titolo", "naam", "namn", "navn",
+)  # fmt: skip
+"""Columns with the name of a row, best first, in several languages."""
 ALIASES = frozenset({"alias", "aliases", "synonym", "synonyms", "aka", "nickname", "other names", "other name"})
 PROSE = frozenset(
     [
@@ -16,17 +20,32 @@ PROSE = frozenset(
     ]
 )  # fmt: skip
 """Columns that usually hold texts."""
-PARENTS = frozenset({"parent", "manager", "boss", "supervisor", "reports to", "predecessor", "successor", "replies to"})
+PARENTS = frozenset(
+    [
+        "parent", "father", "mother", "child", "spouse", "husband", "wife", "partner", "boss", "manager", "supervisor",
+        "mentor", "reports to", "predecessor", "successor", "previous", "next", "reply to", "in reply to", "replies to",
+    ]
+)  # fmt: skip
 """Columns that usually refer to a row of the same file."""
+ROLES = frozenset(
+    [
+        "author", "captain", "chair", "coach", "creator", "director", "editor", "head", "lead", "leader", "owner",
+        "president", "reviewer", "teacher", "assignee", "reporter", *PARENTS,
+    ]
+)  # fmt: skip
+"""Columns that usually refer to a person, without ``id`` in their name."""
 HEADS = ("head", "source", "from", "src", "start", "subject", "node1")
 TAILS = ("tail", "target", "to", "dst", "end", "object", "node2")
 RELATIONS = ("relation", "predicate", "rel", "relation type", "edge type", "relationship")
 
-_IDS = frozenset({"id", "ids", "key", "code", "fk", "ref", "uuid", "guid", "uri", "iri"})
+_IDS = frozenset(
+    ["id", "ids", "key", "code", "fk", "ref", "uuid", "guid", "uri", "iri", "no", "nr", "num", "number", "nummer"]
+)
+_GENERIC = frozenset({*_IDS, "name", "title", "label"})
 _NUMBERED = re.compile(r"(?<=[^\W\d])(\d+|_[ab12])$", re.IGNORECASE)
 WRAPPINGS = frozenset({"tbl", "table", "dim", "fact", "csv", "export", "dataset", "data", "info", "list"})
 """Words of file names that say nothing about the rows."""
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|\d+")
+_WORD = re.compile(r"[A-Z]+(?![^\W\dA-Z_])|[A-Z]?[^\W\dA-Z_]+|\d+")
 _IRREGULAR = {"people": "person", "persons": "person", "movies": "movie", "data": "data"}
 
 
@@ -42,13 +61,16 @@ def plain(name: str) -> str:
 
 @functools.cache
 def singular(word: str) -> str:
-    """Return the singular of an English noun; other words stay."""
+    """Return the singular of an English noun; other words lose a final ``s``."""
     import lemminflect
 
     if word in _IRREGULAR:
         return _IRREGULAR[word]
     lemmas = lemminflect.getLemma(word, "NOUN", lemmatize_oov=False)
-    return str(lemmas[0]) if lemmas else word
+    if lemmas:
+        return str(lemmas[0])
+    plural = len(word) > 4 and word.endswith("s") and not word.endswith(("ss", "us", "is", "as"))
+    return word.removesuffix("s") if plural else word  # of another language
 
 
 def subject(column: str) -> tuple[str, ...]:
@@ -79,12 +101,24 @@ def is_id(column: str) -> bool:
 
 def is_own_id(column: str, kind: str) -> bool:
     """Whether a column is named as the identifier of a type: ``id``, or ``film_id`` of ``film``."""
-    return is_id(column) and (words(column) == subject(column) or fit(column, kind) == 3)
+    alone = words(column) in (("id",), ("key",), ("code",), ("uuid",), ("guid",), ("uri",), ("iri",), ("ref",))
+    return alone or (is_id(column) and fit(column, kind) == 3)
 
 
 def is_own_name(column: str, kind: str) -> bool:
     """Whether a column is named as the name of a type: ``name``, ``title``, or ``film_name`` of ``film``."""
-    return plain(column) in NAMES or (words(column)[-1:] in (("name",), ("title",)) and fit(column, kind) == 3)
+    return plain(column) in NAMES or (not is_id(column) and fit(column, kind) == 3)
+
+
+def is_plural(column: str) -> bool:
+    """Whether a column is named in the plural: ``tags``."""
+    parts = words(column)
+    return bool(parts) and singular(parts[-1]) != parts[-1]
+
+
+def is_generic(column: str) -> bool:
+    """Whether a column's name says nothing about what it holds: ``id``, ``code``, ``name``."""
+    return plain(column) in _GENERIC
 
 
 def fit(column: str, kind: str) -> int:
@@ -92,13 +126,19 @@ def fit(column: str, kind: str) -> int:
     there, here = words(kind), subject(column)
     if not there or not here:
         return 0
-    if here == there:
+    if here[:-1] == there[:-1] and _alike(here[-1], there[-1]):
         return 3
-    return 2 if here[-len(there) :] == there else 0
+    return 2 if here[-len(there) : -1] == there[:-1] and _alike(here[-1], there[-1]) else 0
 
 
-def types(names: Sequence[str]) -> list[str]:
-    """Return a type for each table name: without what all names share, in the singular, as an identifier."""
+def _alike(a: str, b: str) -> bool:
+    """Whether two words are the same, or one is a plural of the other in some language of Europe."""
+    short, long = sorted((a, b), key=len)
+    return a == b or (len(short) >= 4 and long in {short + ending for ending in ("s", "es", "n", "en", "e", "er", "x")})
+
+
+def tables(names: Sequence[str]) -> list[list[str]]:
+    """Return the words of each table name, without those that all names share or that say nothing about the rows."""
     split = [list(words(name)) or ["table"] for name in names]
     for place in (0, -1):
         while len(split) > 2 and all(len(parts) > 1 for parts in split) and len({parts[place] for parts in split}) == 1:
@@ -108,8 +148,12 @@ def types(names: Sequence[str]) -> list[str]:
         for place in (0, -1):
             if len(parts) > 1 and parts[place] in WRAPPINGS:
                 parts.pop(place)
-        parts[-1] = singular(parts[-1])
-    return unique([identifier("_".join(parts)) for parts in split])
+    return split
+
+
+def types(tables: Sequence[Sequence[str]]) -> list[str]:
+    """Return a type for the words of each table name: in the singular, as an identifier."""
+    return unique([identifier("_".join([*parts[:-1], singular(parts[-1])])) for parts in tables])
 
 
 def identifier(name: str) -> str:

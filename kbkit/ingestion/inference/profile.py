@@ -24,13 +24,14 @@ _LONG = 60
 
 NUMBER = r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?"
 _GROUPED = r"[-+]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?|" + NUMBER
-_COMMA = r"[-+]?[0-9]+,[0-9]+|" + NUMBER
+_COMMA = r"[-+]?[0-9]{1,3}(\.[0-9]{3})+(,[0-9]+)?|[-+]?[0-9]+(,[0-9]+)?"
 _DATES = {
     r"%d.%m.%Y": r"[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}",
     r"%m/%d/%Y": r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}",
     r"%d/%m/%Y": r"[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}",
 }
 _ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9:.]+Z?)?"
+_ABSENT = ("NULL", "N/A", "#N/A", "NaN", r"\N")
 _MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "none", "-", "?", r"\N", "#N/A", "unknown")
 _CHECKS = {
     "integers": "regexp_full_match({v}, '[-+]?[0-9]+')",
@@ -45,6 +46,7 @@ _CHECKS = {
     },
     "booleans": "lower({v}) IN ('true', 'false', 'yes', 'no', 't', 'f', 'y', 'n')",
     "missing": f"{{v}} IN ({', '.join(map(literal, _MISSING))})",
+    "absent": f"{{v}} IN ({', '.join(map(literal, _ABSENT))})",
     "untrimmed": "{v} <> trim({v})",
     "addresses": "regexp_matches({v}, '^(https?|ftp|mailto|urn):')",
     "arrays": r"regexp_full_match({v}, '\[\s*(\"[^\"]*\"\s*(,\s*\"[^\"]*\"\s*)*)?\]')",
@@ -58,7 +60,7 @@ class Column:
 
     ``look`` is ``integer``, ``number``, ``date``, ``boolean``, ``prose``, ``list``, ``address`` or ``text``.
     ``separator`` splits lists (``[``: a JSON array, empty: a list of the file's own). ``value`` is the SQL expression
-    of its clean value.
+    of its clean value. ``length`` is the mean number of characters of texts.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Column:
     separator: str = ""
     value: str = ""
     floats: bool = False
+    length: float = 0.0
 
     @property
     def elements(self) -> str:
@@ -86,8 +89,8 @@ class Column:
 class Table:
     """A table of the source: a file, or a table of a database.
 
-    ``type`` is that of its rows, if they are nodes. ``folded`` is the query that makes one row of those that differ in
-    one column only, if there are any.
+    ``type`` is that of its rows, if they are nodes; ``words`` are those of its name. ``folded`` is the query that makes
+    one row of those that differ in one column only, if there are any.
     """
 
     name: str
@@ -97,6 +100,7 @@ class Table:
     declared_key: tuple[str, ...] = ()
     declared_links: Sequence[tuple[tuple[str, ...], str, tuple[str, ...]]] = ()
     type: str = ""
+    words: Sequence[str] = ()
     folded: str = ""
 
 
@@ -115,7 +119,7 @@ def profile(con: duckdb.DuckDBPyConnection, table: Table) -> None:
         looks = _looks(con, sampled, [one for one in part if one.kind == "VARCHAR"])
         for one in part:
             look = looks.get(one.name)
-            if look and _may_be_list(look) and _repeats(con, sampled, one.value):
+            if look and _may_be_list(look) and _are_names(con, sampled, one.value, names.is_plural(one.name)):
                 look["commas"] = 1
             table.columns[one.name] = _column(one, counts[one.name], look)
 
@@ -125,10 +129,18 @@ def fold(con: duckdb.DuckDBPyConnection, table: Table) -> None:
     named = [c.name for c in table.columns.values() if c.look == "text" and names.is_own_name(c.name, table.type)]
     by = next((name for name in named if table.columns[name].count == table.rows), None)
     others = [name for name in table.columns if name != by]
+    raw = {row[0] for row in con.execute(f"DESCRIBE {identifier(table.name)}").fetchall()}
     numbered = any(
         names.is_own_id(c.name, table.type) and 5 * c.distinct > 4 * table.rows for c in table.columns.values()
     )
-    if by is None or numbered or len(others) < 2 or len(others) > _TOGETHER or table.declared_key:
+    if (
+        by is None
+        or numbered
+        or raw != set(table.columns)
+        or len(others) < 2
+        or len(others) > _TOGETHER
+        or table.declared_key
+    ):
         return
     counts = ", ".join(f"count(DISTINCT ({identifier(by)}, {identifier(name)}))" for name in others)
     row = con.execute(f"SELECT count(DISTINCT {identifier(by)}), {counts} FROM {identifier(table.name)}").fetchone()
@@ -207,17 +219,18 @@ def _looks(con: duckdb.DuckDBPyConnection, source: str, fields: Sequence[_Field]
 
 def _may_be_list(look: Mapping[str, float]) -> bool:
     """Whether values may be lists with commas; that they are is decided by their elements."""
-    share = look["sign ,"] / look["values"] if look["values"] else 0
-    return share >= 0.3 and look["words"] <= 12 and not look["grouped"] and not look["decimal_commas"]
+    return bool(look["sign ,"]) and look["words"] <= 12 and look["grouped"] < look["values"]
 
 
-def _repeats(con: duckdb.DuckDBPyConnection, source: str, value: str) -> bool:
-    """Whether the elements of lists with commas are names of up to 3 words, each in several lists on average."""
+def _are_names(con: duckdb.DuckDBPyConnection, source: str, value: str, plural: bool) -> bool:
+    """Whether the elements of lists with commas are names of up to 3 words. If the column is not named in the ``plural``,
+    each must be in several lists on average.
+    """
     query = f"""
         SELECT count(*), count(DISTINCT x), max(length(x) - length(replace(x, ' ', ''))), count(*) FILTER (x = '')
         FROM (SELECT trim(unnest(string_split({value}, ','))) AS x FROM {source})"""
     [(total, distinct, spaces, empty)] = con.execute(query).fetchall()
-    return bool(total and 3 * distinct <= total and spaces <= 2 and not empty)
+    return bool(total and (plural or 3 * distinct <= total) and spaces <= 2 and not empty)
 
 
 def _column(  # noqa: PLR0911 (one line for each look)
@@ -227,19 +240,21 @@ def _column(  # noqa: PLR0911 (one line for each look)
     value = one.value
     if look is None:
         return Column(one.name, one.kind, *counts, _typed_look(one.kind), value=value)
-    present = look["values"] - look["missing"]
+    present, length = look["values"] - look["missing"], look["length"]
 
     def all_are(*checks: str) -> bool:
         return present > 0 and any(look[check] >= present for check in checks)
 
     def column(look: str, value: str, **more: Any) -> Column:
-        return Column(one.name, one.kind, *counts, look, value=value, **more)
+        return Column(one.name, one.kind, *counts, look, value=value, length=length, **more)
 
     if look["untrimmed"]:
         value = f"trim({value})"
     days = [form for form in _DATES if all_are(f"date {form}")]
     if look["missing"] and (days or all_are("numbers", "grouped", "decimal_commas", "dates")):
         value = f"CASE WHEN {value} NOT IN ({', '.join(map(literal, _MISSING))}) THEN {value} END"
+    elif look["absent"]:
+        value = f"CASE WHEN {value} NOT IN ({', '.join(map(literal, _ABSENT))}) THEN {value} END"
     if all_are("integers"):
         return column("integer", value)
     if all_are("numbers"):
@@ -254,10 +269,11 @@ def _column(  # noqa: PLR0911 (one line for each look)
             f"CASE WHEN regexp_full_match({value}, '{_GROUPED}') THEN replace({value}, ',', '') ELSE {value} END",
         )
     if all_are("decimal_commas"):
-        return column("number", f"regexp_replace({value}, '^([-+]?[0-9]+),([0-9]+)$', '\\1.\\2')")
+        plain = f"replace(replace({value}, '.', ''), ',', '.')"
+        return column("number", f"CASE WHEN regexp_full_match({value}, '{_COMMA}') THEN {plain} ELSE {value} END")
     if all_are("booleans"):
         return column("boolean", value)
-    if sign := "," if "commas" in look else _separator(look):
+    if sign := "," if "commas" in look else "" if _named_prose(one.name) else _separator(look):
         return column("list", value, separator=sign)
     if all_are("addresses"):
         return column("address", value)
@@ -268,8 +284,11 @@ def _is_prose(name: str, look: Mapping[str, float]) -> bool:
     """Whether a column holds texts to search rather than values: long ones, or short ones in a column named so."""
     if look["words"] < 3:
         return False
-    named = names.words(name)[-1:] and names.words(name)[-1] in names.PROSE
-    return look["length"] >= (15 if named else _LONG)
+    return look["length"] >= (15 if _named_prose(name) else _LONG)
+
+
+def _named_prose(name: str) -> bool:
+    return bool(set(names.words(name)[-1:]) & names.PROSE)
 
 
 def _typed_look(kind: str) -> str:
@@ -289,7 +308,6 @@ def _separator(look: Mapping[str, float]) -> str:
         return "["
     for sign in (";", "|"):
         share = look[f"sign {sign}"] / total if total else 0
-        words = look["words"] / (1 + share)
-        if share >= 0.05 and words <= 8:
+        if share >= 0.05 and look["words"] / (1 + share) <= 8:
             return sign
     return ""

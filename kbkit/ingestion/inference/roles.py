@@ -147,16 +147,17 @@ def _edges(
         links, loose = [Link((end,), "", ()) for end in ends], "node"
     if len(links) != 2 or any(link.lists or link.target == table.name for link in links):
         return None
+    head, tail = links
     linked = {column for link in links for column in link.columns}
-    own = [name for name in key if name not in linked]
+    own = [name for name in key if name not in linked and names.is_id(name)]
     values = [name for name in columns if name not in linked and name not in own]
     if len(own) > 1 or any(_is_name(columns[name]) or columns[name].look == "prose" for name in values):
         return None
-    if own and not loose and (not names.is_own_id(own[0], table.type) or len(values) > _FEW):
+    many = len(values) > _FEW and head.target != tail.target
+    if own and not loose and (not names.is_own_id(own[0], table.type) or many):
         return None
     if texts:
         return None
-    head, tail = links
     if names.plain(tail.columns[0]) in names.HEADS and names.plain(head.columns[0]) in names.TAILS:
         head, tail = tail, head
     by = next((name for name in values if names.plain(name) in names.RELATIONS), "")
@@ -164,9 +165,7 @@ def _edges(
         by = next((name for name in values if names.plain(name) in ("type", "label", "kind")), "")
     if by and (columns[by].look not in ("text", "integer") or columns[by].count < table.rows):
         by = ""
-    values = [name for name in values if name != by] + [
-        name for name in own if not _counts_rows(con, table, columns[name])
-    ]
+    values = [*own, *(name for name in values if name != by)]
     relation = names.identifier("_".join(_relation_words(table)))
     same = loose or head.target == tail.target
     return Edges(
@@ -187,22 +186,12 @@ def _ends(table: Table) -> tuple[str, str] | None:
 
 def _relation_words(table: Table) -> list[str]:
     """Return the words of a table's name, without those that only say that it is a list of edges."""
-    every = list(names.words(table.name))
-    kept = [word for word in every if word not in (*names.WRAPPINGS, "edges", "edge", "links", "link")]
+    kept = [word for word in table.words if word not in ("edges", "edge", "links", "link")]
     return kept or ["link"]
 
 
 def _is_name(column: Column) -> bool:
     return names.plain(column.name) in names.NAMES and column.look == "text"
-
-
-def _counts_rows(con: duckdb.DuckDBPyConnection, table: Table, column: Column) -> bool:
-    """Whether a column only numbers the rows, from 0 or 1."""
-    if column.look != "integer":
-        return False
-    number = f"TRY_CAST({column.value} AS BIGINT)"
-    [(low, high)] = con.execute(f"SELECT min({number}), max({number}) FROM {identifier(table.name)}").fetchall()
-    return low in (0, 1) and high == table.rows - 1 + low
 
 
 def _mirrored(con: duckdb.DuckDBPyConnection, table: Table, head: Link, tail: Link) -> bool:
@@ -224,7 +213,7 @@ def _mirrored(con: duckdb.DuckDBPyConnection, table: Table, head: Link, tail: Li
 
 def _nodes(table: Table, links: Sequence[Link], key: tuple[str, ...], texts: Collection[str]) -> Nodes:
     columns = table.columns
-    linked = {column for link in links if not link.missing for column in link.columns}
+    linked = {column for link in links for column in link.columns}
     result = Nodes(table, key, _named(table, key, linked, texts))
     relations = names.unique([_relation(link) for link in links])
     result.links = list(zip(relations, links, strict=True))
@@ -248,18 +237,28 @@ def _named(table: Table, key: Sequence[str], linked: Collection[str], texts: Col
         if c.look in ("text", "prose") and c.name not in linked and c.name not in texts
     ]
     by_name = {names.plain(c.name): c.name for c in free}
+    for first, last in (("first name", "last name"), ("given name", "family name"), ("firstname", "lastname"),
+                        ("forename", "surname"), ("first name", "surname"), ("prénom", "nom"), ("vorname", "nachname"),
+                        ("nombre", "apellido"), ("nome", "cognome")):  # fmt: skip
+        if first in by_name and last in by_name:
+            return (by_name[first], by_name[last])
     for name in (*names.NAMES, *(c for c in by_name if names.is_own_name(c, table.type))):
         if name in by_name:
             return () if key == (by_name[name],) else (by_name[name],)
-    for first, last in (("first name", "last name"), ("given name", "family name"), ("firstname", "lastname"),
-                        ("forename", "surname"), ("first name", "surname")):  # fmt: skip
-        if first in by_name and last in by_name:
-            return (by_name[first], by_name[last])
-    if len(key) == 1 and table.columns[key[0]].look == "text" and not names.is_id(key[0]):
-        return ()
-    ending = [c for c in free if names.words(c.name)[-1:] and names.words(c.name)[-1] in ("name", "title")]
-    telling = [c for c in free if c.look == "text" and c.distinct >= 0.5 * table.rows and c.name not in key]
-    return ((ending or telling)[0].name,) if ending or telling else ()
+    if table.spec.columns:  # they have no names of their own
+        return next(((c.name,) for c in free if c.name not in key), ())
+    for column in free:
+        before = names.words(column.name)[-2:-1]
+        ends = names.words(column.name)[-1:] in (("name",), ("title",))
+        if ends and before not in _OTHER_NAMES and 10 * column.distinct >= 9 * table.rows and column.name not in key:
+            return (column.name,)
+    return ()
+
+
+_OTHER_NAMES = {(word,) for word in (
+    "category", "type", "group", "class", "status", "city", "country", "state", "file", "host", "domain", "user",
+)}  # fmt: skip
+"""Words before ``name`` in columns that name something else than the row."""
 
 
 def _relation(link: Link) -> str:

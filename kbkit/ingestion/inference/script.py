@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kbkit.ingestion.inference.links import Link, reference
 from kbkit.ingestion.inference.profile import Column, Table
@@ -65,7 +65,7 @@ class _Script:
         }
 
     def text(self) -> str:
-        nodes = [self._nodes(one) for one in self._plan.nodes]
+        nodes = [self._nodes(one) for one in self._plan.nodes] + self._strangers()
         nodes += [_loose(edges) for edges in self._plan.edges if edges.loose]
         edges = [self._link(one, *link) for one in self._plan.nodes for link in one.links]
         edges += [self._edges(one) for one in self._plan.edges]
@@ -86,8 +86,10 @@ class _Script:
         return f"CREATE TABLE {name} AS\n{number}\nFROM {source};"
 
     def _source(self, nodes: Nodes) -> str:
-        name = nodes.table.name
-        return identifier(f"{name}_rows" if name in self._made else name)
+        return self._file(nodes.table)
+
+    def _file(self, table: Table) -> str:
+        return identifier(f"{table.name}_rows" if table.name in self._made else table.name)
 
     # -- nodes
 
@@ -100,7 +102,7 @@ class _Script:
         for name in nodes.values:
             own = attribute(name, kind)
             value = _value(table.columns[name], self._shape("nodes", own))
-            columns.append(_as(self._unlinked(nodes, name, value), own))
+            columns.append(_as(value, own))
         details = _joined(nodes)
         for number, detail in enumerate(details):
             others = [attribute(name, kind) for name in detail.values if not detail.is_alias]
@@ -132,13 +134,25 @@ class _Script:
         rows = f"SELECT {', '.join(parts)} FROM {identifier(detail.table.name)}{group}"
         return f"LEFT JOIN ({rows}) ON {alias} = {reference(nodes.table, detail.link.by)}"
 
-    def _unlinked(self, nodes: Nodes, name: str, value: str) -> str:
-        """Return the value of a column that refers to another table, only where it refers to no row."""
-        for _, link in nodes.links:
-            if name in link.columns and link.missing and not link.lists:
-                own = reference(nodes.table, link.columns)
-                return f"CASE WHEN {own} NOT IN (SELECT k FROM ({self._lookup(link)})) THEN {value} END"
-        return value
+    def _strangers(self) -> list[str]:
+        """Return the nodes that no table has: values of links that refer to no row."""
+        parts: dict[str, list[str]] = {}
+        for table, link in self._links():
+            nodes = self._plan.of(link.target)
+            if link.missing and nodes is not None:
+                rows = f"SELECT {reference(table, link.columns)} AS key FROM {self._file(table)}"
+                known = f"SELECT k FROM ({self._lookup(link)})"
+                parts.setdefault(nodes.table.type, []).append(f"SELECT key FROM ({rows}) WHERE key NOT IN ({known})")
+        return [
+            f"(SELECT DISTINCT {literal(kind)} AS type, key\nFROM (" + "\nUNION ALL ".join(queries) + ")\nORDER BY key)"
+            for kind, queries in parts.items()
+        ]
+
+    def _links(self) -> Iterator[tuple[Table, Link]]:
+        for nodes in self._plan.nodes:
+            yield from ((nodes.table, link) for _, link in nodes.links)
+        for edges in self._plan.edges:
+            yield from ((edges.table, link) for link in (edges.head, edges.tail))
 
     # -- edges and texts
 
@@ -152,7 +166,7 @@ class _Script:
     def _direct(self, link: Link) -> bool:
         """Whether the values are the keys of the nodes that they refer to."""
         nodes = self._plan.of(link.target)
-        return nodes is None or (nodes.key == link.by and not link.missing)
+        return nodes is None or nodes.key == link.by
 
     def _kind(self, link: Link, loose: str = "") -> str:
         nodes = self._plan.of(link.target)
@@ -165,9 +179,13 @@ class _Script:
             where = " AND ".join(f"{nodes.table.columns[name].value} IS NOT NULL" for name in link.columns)
             columns = [ends.format(head=head), f"{self._kind(link)} AS tail_type, {tail} AS tail"]
             return f"SELECT {', '.join(columns)}\nFROM {self._source(nodes)} WHERE {where}"
-        columns = [ends.format(head="head"), f"{self._kind(link)} AS tail_type, key AS tail"]
         rows = f"(SELECT {head} AS head, {tail} AS k FROM {self._source(nodes)})"
-        return f"SELECT {', '.join(columns)}\nFROM {rows} JOIN ({self._lookup(link)}) USING (k)"
+        if self._direct(link):
+            columns = [ends.format(head="head"), f"{self._kind(link)} AS tail_type, k AS tail"]
+            return f"SELECT {', '.join(columns)}\nFROM {rows}"
+        columns = [ends.format(head="head"), f"{self._kind(link)} AS tail_type, coalesce(key, k) AS tail"]
+        join = f"LEFT JOIN ({self._lookup(link)}) USING (k) WHERE k IS NOT NULL"
+        return f"SELECT {', '.join(columns)}\nFROM {rows} {join}"
 
     def _edges(self, edges: Edges) -> str:
         table = edges.table
@@ -177,8 +195,8 @@ class _Script:
             value = reference(table, link.columns)
             if not self._direct(link):
                 rows = f'SELECT k AS "{end} k", key AS "{end} key" FROM ({self._lookup(link)})'
-                joins.append(f'JOIN ({rows}) ON "{end} k" = {value}')
-                value = f'"{end} key"'
+                joins.append(f'LEFT JOIN ({rows}) ON "{end} k" = {value}')
+                value = f'coalesce("{end} key", {value})'
             columns.append(f"{self._kind(link, edges.loose)} AS {end}_type, {value} AS {end}")
         relation = _text(table.columns[edges.by]) if edges.by else literal(edges.relation)
         columns.insert(1, f"{relation} AS relation")

@@ -46,7 +46,7 @@ def _nodes(nodes: Nodes) -> Row:
 
 def _link(relation: str, link: Link) -> str:
     column = " + ".join(link.columns)
-    lacking = f" ({link.missing:,} of {link.distinct:,} values unknown)" if link.missing else ""
+    lacking = f" ({link.missing:,} of {link.distinct:,} values have no row)" if link.missing else ""
     return f"{column} -> {link.target}{'' if relation == column else f' as {relation}'}{lacking}"
 
 
