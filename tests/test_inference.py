@@ -16,7 +16,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import kbkit
@@ -148,7 +148,7 @@ def test_the_written_recipe_makes_the_same_kb(case: Path, built: Build, tmp_path
     once = built(case)
     recipe = once.directory.path.with_suffix(".recipe")
     if not recipe.exists():
-        assert once.manifest.recipe["name"] == "table", "neither inferred nor recognized"
+        assert once.manifest.recipe["name"] in ("table", "kgtk"), "neither inferred nor recognized"
         return
     with kbkit.ingest(str(recipe), *files_of(case), out=tmp_path / "again.kb", stores=["tables"]) as again:
         assert lines(shape(again)) == lines(shape(once))
@@ -335,7 +335,8 @@ def folders(draw: st.DrawFn) -> dict[str, list[list[str]]]:
     }
 
 
-@settings(max_examples=12)
+# Shrinking would take minutes, because each example builds a KB
+@settings(max_examples=12, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(folders(), st.sampled_from(",;\t|"))
 def test_random_tables_are_kept(tables: dict[str, list[list[str]]], delimiter: str) -> None:
     """Every cell of random tables with keys, references and missing values is kept, in the row that it belongs to."""
@@ -346,7 +347,8 @@ def test_random_tables_are_kept(tables: dict[str, list[list[str]]], delimiter: s
             with (folder / "data" / file).open("w", encoding="utf-8", newline="") as handle:
                 csv.writer(handle, delimiter=delimiter).writerows(rows)
         with build([folder / "data"], folder) as kb:
-            assert not {file: rows for file, table in tables.items() if (rows := lost(kb, table[1:]))}
+            missing = {file: rows for file, table in tables.items() if (rows := lost(kb, table[1:]))}
+        assert not missing
 
 
 # -- corrections ------------------------------------------------------------------------------------------------------
@@ -373,19 +375,8 @@ def ingest(folder: Path, *args: object) -> KnowledgeBase:
 def test_wrong_guesses_are_corrected_by_options(folder: Path) -> None:
     options = ["--key", "films=code", "--key", "people=nick", "--link", "films.director=people"]
     with ingest(folder, *options, "--text", "films.plot", "--type", "people=human") as kb:
-        assert (
-            shape(kb)
-            == completed(
-                {
-                    "types": {
-                        "film": {"nodes": 3, "attributes": ["id"], "texts": ["plot"]},
-                        "human": {"nodes": 3, "attributes": ["city", "no"]},
-                    },
-                    "relations": [["film", "director", "human", 3]],
-                }
-            )
-            or "id" not in shape(kb)["types"]["film"]["attributes"]
-        )
+        assert shape(kb)["relations"] == [["film", "director", "human", 3, []]]
+        assert shape(kb)["types"]["film"]["texts"] == ["plot"]
         assert kb.node("film#B").texts == [("plot", "Zone")]
         assert kb.node("human#Tar").attributes == {"no": 3, "city": "Rome"}
         assert not lost(kb, [line.split(",") for line in [*FILMS.splitlines()[1:], *PEOPLE.splitlines()[1:]]])
@@ -402,18 +393,13 @@ def test_a_guessed_link_can_be_taken_away(folder: Path) -> None:
 
 def test_a_key_can_have_two_columns_or_none(folder: Path) -> None:
     with ingest(folder, "--key", "films=code,title") as kb:
-        assert {name for name in kb.schema.type("film").attributes} and shape(kb)["types"]["film"]["nodes"] == 3
         keys = kb.sql("SELECT key FROM film ORDER BY id")["key"].to_list()
-        assert all(
-            code in key and title in key
-            for key, code, title in zip(keys, "ABC", ["Solaris", "Stalker", "Mirror"], strict=True)
-        )
+        titles = ["Solaris", "Stalker", "Mirror"]
+        assert all(code in key and title in key for key, code, title in zip(keys, "ABC", titles, strict=True))
     with ingest(folder, "--key", "films=", "--replace") as kb:
-        assert shape(kb)["types"]["film"] == {
-            "nodes": 3,
-            "attributes": ["code", "director", "film_id", "plot"],
-            "texts": [],
-        }
+        assert shape(kb)["types"]["film"]["nodes"] == 3
+        assert {"code", "director", "plot"} <= {attribute.name for attribute in kb.schema.type("film").attributes}
+        assert not kb.schema.relations
 
 
 def test_a_correction_follows_a_first_look(folder: Path) -> None:
@@ -453,7 +439,7 @@ def test_a_recipe_is_written_for_files_and_never_over_another(folder: Path) -> N
     ("args", "facts"),
     [
         (["nix.csv"], ["nix.csv does not exist"]),
-        (["films.csv", "nix.csv"], ["nix.csv does not exist"]),
+        (["films.csv", "nix.csv"], ["nix.csv", "No such file"]),
         (["films.docx"], ["films.docx", ".csv, "]),
         (["empty"], ["No tables in empty"]),
         (["zero.csv"], ["zero.csv is empty"]),
