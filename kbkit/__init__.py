@@ -104,22 +104,23 @@ def ingest(
 
     ``progress`` is called with a :class:`kbkit.display.progress.Event`, one at a time, from any thread.
     """
+    from dataclasses import replace as changed
+
     from kbkit.assets import arguments
 
     arguments.check(ingest, locals())
     from kbkit.directory.manifest import STORES
     from kbkit.ingestion.build import Request
     from kbkit.ingestion.build import ingest as build
-    from kbkit.ingestion.inference.source import resolve
+    from kbkit.ingestion.inference.source import resolved
     from kbkit.ingestion.recipe import Identity
     from kbkit.stores.embedders import Prefixes
     from kbkit.stores.text import TextSettings
     from kbkit.stores.vector_build import VectorSettings
 
-    found = resolve(source, [Path(p) for p in paths], Path(out))
     request = Request(
-        source=found.recipe,
-        paths=found.paths,
+        source=source,
+        paths=[Path(p) for p in paths],
         options=options or {},
         columns=columns or {},
         named={file: Path(p) for file, p in (files or {}).items()},
@@ -133,7 +134,8 @@ def ingest(
         skip_dangling=skip_dangling,
         merge_duplicates=merge_duplicates,
     )
-    build(request, Path(out), progress)
+    with resolved(source, request.paths, Path(out)) as found:
+        build(changed(request, source=found.recipe, paths=found.paths), Path(out), progress)
     return open(out)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace as changed
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -178,7 +179,7 @@ def ingest(
     from kbkit.cli.progress import bars
     from kbkit.ingestion.build import Request
     from kbkit.ingestion.build import ingest as run
-    from kbkit.ingestion.inference.source import resolve
+    from kbkit.ingestion.inference.source import resolved
     from kbkit.ingestion.recipe import Identity
     from kbkit.stores.text import TextSettings
     from kbkit.stores.vector_build import VectorSettings
@@ -187,13 +188,10 @@ def ingest(
     files, own = _recipe_options(context, source, paths or [])
     if output is None and not dry_run:
         raise KbError("No directory for the KB", "Use ", Option("output", "my.kb"))
-    found = resolve(source, files, output or Path("my.kb"), corrections(key, link, text, type_))
-    if found.inferred:
-        show_inferred(context, found.inferred, found.folder)
     indexed = bool(relations)
     request = Request(
-        source=found.recipe,
-        paths=found.paths,
+        source=source,
+        paths=files,
         options=own | pairs(set_, "set", "language=en") | ({"compat": "yes"} if stark_compat else {}),
         columns=pairs(column, "column", "head=subject"),
         named={part: Path(path) for part, path in pairs(file, "file", "nodes=nodes.csv").items()},
@@ -207,13 +205,17 @@ def ingest(
         skip_dangling=skip_dangling,
         merge_duplicates=merge_duplicates,
     )
-    if dry_run:
-        _estimate(request)
-        return
-    assert output is not None
-    with bars(context.obj.quiet) as listener:
-        run(request, output, listener)
-    summarize(context, output, started)
+    out = output or Path("my.kb")
+    with resolved(source, files, out, corrections(key, link, text, type_)) as found:
+        if found.inferred:
+            show_inferred(context, found.inferred, found.folder)
+        request = changed(request, source=found.recipe, paths=found.paths)
+        if dry_run:
+            _estimate(request)
+            return
+        with bars(context.obj.quiet) as listener:
+            run(request, out, listener)
+    summarize(context, out, started)
 
 
 def corrections(

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import glob
+import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -57,13 +58,13 @@ class Inferred:
     plan: Plan
 
     def write(self, folder: Path) -> None:
-        """Write the recipe to a new folder, or to one that holds the same recipe."""
-        texts = {"recipe.toml": self.toml, "load.sql": self.sql}
-        if folder.exists() and any(_text(folder / name) != text for name, text in texts.items()):
+        """Write the recipe to a new folder, or over an inferred one that was not edited."""
+        if folder.exists() and not _is_ours(folder):
             hint = ("Use ", Command(f"ingest ./{folder} FILES"), " to load with it, or delete it")
-            raise BadInputError(f"{folder} already exists, with another recipe", *hint)
+            raise BadInputError(f"{folder} already exists, and was edited", *hint)
         folder.mkdir(parents=True, exist_ok=True)
-        write_files({folder / name: text for name, text in texts.items()})
+        signed = f"{_SIGNED}{_digest(self.toml, self.sql)}\n{self.toml}"
+        write_files({folder / "recipe.toml": signed, folder / "load.sql": self.sql})
 
     def summary(self) -> pl.DataFrame:
         """Return what each table becomes: columns ``table``, ``rows``, ``becomes``, ``key``, ``name``, ``columns``."""
@@ -104,11 +105,23 @@ def _examine(tables: Mapping[Table, Path], told: Corrections, folder: Path) -> P
         return _plan(con, list(tables), told)
 
 
-def _text(path: Path) -> str | None:
+_SIGNED = "# kbkit may replace this recipe as long as it is unchanged: "
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether a folder holds an inferred recipe, and nothing that a user changed or added."""
+    if not folder.is_dir() or {path.name for path in folder.iterdir()} != {"recipe.toml", "load.sql"}:
+        return False
     try:
-        return path.read_text(encoding="utf-8")
+        toml, sql = ((folder / name).read_text(encoding="utf-8") for name in ("recipe.toml", "load.sql"))
     except (OSError, UnicodeDecodeError):
-        return None
+        return False
+    first, _, rest = toml.partition("\n")
+    return first == _SIGNED + _digest(rest, sql)
+
+
+def _digest(toml: str, sql: str) -> str:
+    return hashlib.sha256(f"{toml}\0{sql}".encode()).hexdigest()[:16]
 
 
 # -- tables -----------------------------------------------------------------------------------------------------------

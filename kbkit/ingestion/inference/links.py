@@ -30,6 +30,7 @@ _PREVIEW = 2000
 class Link:
     """Columns of a table that refer to rows of another one (``target``) by its columns ``by``.
 
+    Without ``target``, no table has the rows: the values are nodes of the type ``loose``.
     ``lists``: each value is a list. ``missing`` is the number of different values that the target lacks.
     """
 
@@ -39,6 +40,7 @@ class Link:
     lists: bool = False
     missing: int = 0
     distinct: int = 0
+    loose: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,8 @@ def _key(con: Connection, table: Table, tables: Sequence[Table], finder: _Finder
     or by their values.
     """
     others = [other.type for other in tables if other is not table]
-    refers = [c.name for c in table.columns.values() if any(names.fit(c.name, other) == 3 for other in others)]
+    looks = [c for c in table.columns.values() if c.look in _KEY_LOOKS]
+    refers = [c.name for c in looks if any(names.fit(c.name, other) == 3 for other in others)]
     if not sure and any(is_unique(con, table, [name]) for name in refers):
         return ()  # its rows say more about those of the other table
     ranked = []
@@ -134,21 +137,23 @@ def _pair(con: Connection, table: Table, linked: set[str]) -> tuple[str, ...]:
     if any(is_unique(con, table, [name]) for name in linked):
         return ()
     full = [c for c in table.columns.values() if c.count == table.rows]
-    others = [c.name for c in full if c.look in ("text", "date") or (c.look == "integer" and _numbers_rows(c.name))]
+    others = [c.name for c in full if _may_identify(c)]
     pairs = ((a.name, b) for a in full for b in others if a.name in linked and a.name != b)
     return next((pair for pair in pairs if is_unique(con, table, pair)), ())
 
 
 def _shared_pair(con: Connection, table: Table, tables: Sequence[Table]) -> tuple[str, ...]:
     """Return two columns that identify the rows together, if another table has columns of the same names."""
-    full = [c.name for c in table.columns.values() if c.look in (*_KEY_LOOKS, "date") and c.count == table.rows]
+    full = [c.name for c in table.columns.values() if c.count == table.rows and _may_identify(c)]
     others = [set(other.columns) for other in tables if other is not table and len(other.columns) > 2]
     pairs = itertools.combinations(full[:6], 2)
     return next((p for p in pairs if any(set(p) < other for other in others) and is_unique(con, table, p)), ())
 
 
-def _numbers_rows(column: str) -> bool:
-    return names.is_id(column) or names.words(column)[-1:] in _NUMBERS
+def _may_identify(column: Column) -> bool:
+    """Whether a column can be a part of a key: a text, a date, or a number that counts or identifies something."""
+    numbers = names.is_id(column.name) or names.words(column.name)[-1:] in _NUMBERS
+    return column.look in ("text", "date", "address") or (column.look == "integer" and numbers)
 
 
 _NUMBERS = {(word,) for word in ("year", "number", "no", "nr", "line", "position", "rank", "season", "week", "round")}
@@ -209,6 +214,8 @@ class _Finder:
         found += self._siblings(table, [link for link in found if len(link.columns) == 1])
         if not known and not self._keys[table.name]:
             found += self._unnamed(table)
+        if len(found) == 1 and not self._keys[table.name] and not found[0].lists:
+            found += self._loose(table, found[0])
         order = {name: position for position, name in enumerate(table.columns)}
         return sorted(found, key=lambda link: order[link.columns[0]])
 
@@ -276,16 +283,16 @@ class _Finder:
         if same and other is not table:
             return 3
         if other is table:
-            parent = {" ".join(names.subject(column.name)), names.plain(column.name)} & names.PARENTS
-            return 2 if parent else min(names.fit(column.name, other.type), 1)
+            parent = names.is_id(column.name) and " ".join(names.subject(column.name)) in names.PARENTS
+            return (
+                2 if parent or names.plain(column.name) in names.PARENTS else min(names.fit(column.name, other.type), 1)
+            )
         return names.fit(column.name, other.type) or int(names.is_id(column.name) or _is_role(column))
 
     def _try(self, table: Table, column: Column, other: Table, by: str, evidence: int) -> Link | None:
         """Return the link if enough values exist in the other table, and are no coincidence."""
         numeric = column.look == "integer" or column.floats
-        if numeric != (other.columns[by].look == "integer"):
-            return None
-        if numeric and not evidence:
+        if numeric != (other.columns[by].look == "integer") or (numeric and not evidence):
             return None  # small numbers are in every sequence of ids
         columns, bys = [column.name], [by]
         some = self._missing(table, columns, other, bys, _PREVIEW)
@@ -300,6 +307,19 @@ class _Finder:
         if numeric and evidence == 1 and not _is_role(column) and self._counts(table, column):
             return None  # ids of a table that is not here
         return Link((column.name,), other.name, (by,), column.look == "list", missing, distinct)
+
+    def _loose(self, table: Table, link: Link) -> list[Link]:
+        """Return the link to rows that no table has: the other column of two, if it is named as the table, or one that
+        is named as an identifier of something else.
+        """
+        others = [c for c in table.columns.values() if c.name not in link.columns and c.look in _KEY_LOOKS]
+        for column in (c for c in others if (table.name, c.name) not in self._given):
+            kind = "_".join(names.subject(column.name))
+            only = len(table.columns) == 2 and names.fit(column.name, table.type) == 3
+            named = names.is_id(column.name) and not names.is_generic(column.name) and kind != table.type
+            if only or (named and not is_unique(self._con, table, [column.name])):
+                return [Link((column.name,), "", (), loose=names.identifier(kind))]
+        return []
 
     def _counts(self, table: Table, column: Column) -> bool:
         """Whether the values of a column are all numbers from 0 or 1 to the highest."""

@@ -32,6 +32,7 @@ _DATES = {
 }
 _ISO = r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9:.]+Z?)?"
 _ABSENT = ("NULL", "N/A", "#N/A", "NaN", r"\N")
+_SEPARATORS = ("[", ";", "|", ",")
 _MISSING = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "none", "-", "?", r"\N", "#N/A", "unknown")
 _CHECKS = {
     "integers": "regexp_full_match({v}, '[-+]?[0-9]+')",
@@ -49,7 +50,7 @@ _CHECKS = {
     "absent": f"{{v}} IN ({', '.join(map(literal, _ABSENT))})",
     "untrimmed": "{v} <> trim({v})",
     "addresses": "regexp_matches({v}, '^(https?|ftp|mailto|urn):')",
-    "arrays": r"regexp_full_match({v}, '\[\s*(\"[^\"]*\"\s*(,\s*\"[^\"]*\"\s*)*)?\]')",
+    "arrays": "starts_with({v}, '[') AND coalesce(json_type(TRY_CAST({v} AS JSON)) = 'ARRAY', false)",
     **{f"sign {sign}": f"contains({{v}}, {literal(sign)})" for sign in (";", "|", ",")},
 }
 
@@ -119,8 +120,8 @@ def profile(con: duckdb.DuckDBPyConnection, table: Table) -> None:
         looks = _looks(con, sampled, [one for one in part if one.kind == "VARCHAR"])
         for one in part:
             look = looks.get(one.name)
-            if look and _may_be_list(look) and _are_names(con, sampled, one.value, names.is_plural(one.name)):
-                look["commas"] = 1
+            if look and (sign := _separator(con, sampled, one, look)):
+                look[sign] = 1
             table.columns[one.name] = _column(one, counts[one.name], look)
 
 
@@ -217,23 +218,40 @@ def _looks(con: duckdb.DuckDBPyConnection, source: str, fields: Sequence[_Field]
     return {one.name: dict(zip(keys, counts, strict=True)) for one, counts in zip(fields, found, strict=True)}
 
 
-def _may_be_list(look: Mapping[str, float]) -> bool:
-    """Whether values may be lists with commas; that they are is decided by their elements."""
-    return bool(look["sign ,"]) and look["words"] <= 12 and look["grouped"] < look["values"]
+def _separator(con: duckdb.DuckDBPyConnection, source: str, one: _Field, look: Mapping[str, float]) -> str:
+    """Return the sign between the elements of lists, empty if the values are no lists."""
+    total = look["values"]
+    if total and look["arrays"] == total:
+        return "["
+    if look["arrays"] or _named_prose(one.name) or look["grouped"] == total or look["decimal_commas"] == total:
+        return ""
+    signs = (sign for sign in _SEPARATORS[1:] if look[f"sign {sign}"])
+    return next((sign for sign in signs if _splits(con, source, one, sign)), "")
 
 
-def _are_names(con: duckdb.DuckDBPyConnection, source: str, value: str, plural: bool) -> bool:
-    """Whether the elements of lists with commas are names of up to 3 words. If the column is not named in the ``plural``,
-    each must be in several lists on average.
+def _splits(con: duckdb.DuckDBPyConnection, source: str, one: _Field, sign: str) -> bool:
+    """Whether a sign separates the elements of lists: short names, at least two of them in one value.
+
+    Commas are also in texts: there, the elements must be names of up to 3 words, and the column be named in the plural,
+    or each name be in several lists on average.
     """
     query = f"""
-        SELECT count(*), count(DISTINCT x), max(length(x) - length(replace(x, ' ', ''))), count(*) FILTER (x = '')
-        FROM (SELECT trim(unnest(string_split({value}, ','))) AS x FROM {source})"""
-    [(total, distinct, spaces, empty)] = con.execute(query).fetchall()
-    return bool(total and (plural or 3 * distinct <= total) and spaces <= 2 and not empty)
+        SELECT count(*), count(DISTINCT x), max(length(x) - length(replace(x, ' ', ''))),
+               count(*) FILTER (place < size), max(length(x)), bool_or(contains(x, chr(10)))
+        FROM (SELECT trim(unnest(parts)) AS x, generate_subscripts(parts, 1) AS place, len(parts) AS size
+              FROM (SELECT string_split(trim({one.value}, ' {sign}'), {literal(sign)}) AS parts FROM {source}))
+        WHERE x <> '' OR place < size"""
+    [(total, distinct, spaces, before_last, longest, lines)] = con.execute(query).fetchall()
+    twice = literal(rf"[{sign}]\s*[{sign}]")
+    empty = f"SELECT count(*) FROM {source} WHERE regexp_matches({one.value}, {twice})"
+    if not total or not before_last or lines or con.execute(empty).fetchall() != [(0,)]:
+        return False
+    if sign == ",":
+        return bool(spaces <= 2 and (names.is_plural(one.name) or 3 * distinct <= total))
+    return bool(spaces <= 7 and longest <= _LONG)
 
 
-def _column(  # noqa: PLR0911 (one line for each look)
+def _column(  # noqa: PLR0911, PLR0912 (one line for each look)
     one: _Field, counts: tuple[int, int], look: Mapping[str, float] | None
 ) -> Column:
     """Return the profile of a column, with the expression that cleans its values."""
@@ -273,7 +291,7 @@ def _column(  # noqa: PLR0911 (one line for each look)
         return column("number", f"CASE WHEN regexp_full_match({value}, '{_COMMA}') THEN {plain} ELSE {value} END")
     if all_are("booleans"):
         return column("boolean", value)
-    if sign := "," if "commas" in look else "" if _named_prose(one.name) else _separator(look):
+    if sign := next((sign for sign in _SEPARATORS if sign in look), ""):
         return column("list", value, separator=sign)
     if all_are("addresses"):
         return column("address", value)
@@ -299,15 +317,3 @@ def _typed_look(kind: str) -> str:
     if kind in ("DOUBLE", "FLOAT") or kind.startswith("DECIMAL"):
         return "number"
     return {"BOOLEAN": "boolean"}.get(kind, "date" if kind.startswith(("DATE", "TIME")) else "text")
-
-
-def _separator(look: Mapping[str, float]) -> str:
-    """Return the sign between the elements of lists, empty if the values are no lists."""
-    total = look["values"]
-    if total and look["arrays"] == total:
-        return "["
-    for sign in (";", "|"):
-        share = look[f"sign {sign}"] / total if total else 0
-        if share >= 0.05 and look["words"] / (1 + share) <= 8:
-            return sign
-    return ""

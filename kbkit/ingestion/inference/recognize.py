@@ -9,11 +9,14 @@ from kbkit.errors import KbError
 from kbkit.ingestion import archives, sources
 from kbkit.ingestion import recipe as recipes
 from kbkit.ingestion.inference import dialect
-from kbkit.ingestion.recipe import Recipe
 
 _RDF = frozenset({".nt", ".nq", ".ttl", ".trig", ".rdf", ".owl", ".n3", ".jsonld"})
 _BY_COLUMNS = ("kgtk", "kgx", "table")
 """Recipes whose files have columns of fixed names."""
+
+
+_VAGUE = frozenset({"type", "label"})
+"""Alternative names of the relation which mean something else in exports of other programs (Gephi: ``Undirected``)."""
 
 
 def recognize(paths: Sequence[Path]) -> str | None:
@@ -23,15 +26,16 @@ def recognize(paths: Sequence[Path]) -> str | None:
     endings = {sources.suffix(path) for path in (*listed, *inside)}
     if (listed and {sources.suffix(path) for path in listed} <= _RDF) or (not listed and endings & _RDF):
         return "rdf"
-    return next((name for name in _BY_COLUMNS if _fits(recipes.load(name), paths)), None)
+    return next((name for name in _BY_COLUMNS if _fits(name, paths)), None)
 
 
 def _files(folder: Path) -> Iterator[Path]:
     yield from archives.members(folder) if archives.is_archive(folder) else sorted(folder.iterdir())
 
 
-def _fits(recipe: Recipe, paths: Sequence[Path]) -> bool:
+def _fits(name: str, paths: Sequence[Path]) -> bool:
     """Whether the recipe reads all the files, and they have the columns that it requires, edges among them."""
+    recipe = recipes.load(name)
     try:
         found = sources.find(recipe, paths, {})
         every = sources.tables_in(paths)
@@ -43,8 +47,9 @@ def _fits(recipe: Recipe, paths: Sequence[Path]) -> bool:
     for spec in recipe.files:
         for path in found[spec.name]:
             columns = {name.casefold() for name in _columns(path)}
-            for name in spec.required:
-                if not columns & {other.casefold() for other in (name, *spec.names.get(name, ()))}:
+            for column in spec.required:
+                others = () if name == "kgtk" else spec.names.get(column, ())  # which fit other lists of edges too
+                if not columns & {other.casefold() for other in (column, *others) if other not in _VAGUE}:
                     return False
     return True
 

@@ -73,9 +73,7 @@ class Detail:
 
 @dataclass
 class Edges:
-    """A table whose rows are edges. ``by`` is the column with the relation, if there is one. A missing link means that
-    the values are the nodes themselves, of the type ``loose``.
-    """
+    """A table whose rows are edges. ``by`` is the column with the relation, if there is one."""
 
     table: Table
     relation: str
@@ -84,7 +82,6 @@ class Edges:
     values: list[str]
     by: str = ""
     symmetric: bool = False
-    loose: str = ""
 
 
 @dataclass
@@ -142,9 +139,9 @@ def _edges(
 ) -> Edges | None:
     """Return the edges of a table with two links and no content of its own, or of a list of edges."""
     columns = table.columns
-    loose = ""
+    loose = not links
     if not links and (ends := _ends(table)):
-        links, loose = [Link((end,), "", ()) for end in ends], "node"
+        links = [Link((end,), "", (), loose="node") for end in ends]
     if len(links) != 2 or any(link.lists or link.target == table.name for link in links):
         return None
     head, tail = links
@@ -165,12 +162,18 @@ def _edges(
         by = next((name for name in values if names.plain(name) in ("type", "label", "kind")), "")
     if by and (columns[by].look not in ("text", "integer") or columns[by].count < table.rows):
         by = ""
+    if by and columns[by].distinct <= 2 and _are_directions(con, table, columns[by]):
+        by = ""
     values = [*own, *(name for name in values if name != by)]
     relation = names.identifier("_".join(_relation_words(table)))
-    same = loose or head.target == tail.target
-    return Edges(
-        table, relation, head, tail, values, by, bool(same) and not by and _mirrored(con, table, head, tail), loose
-    )
+    same = (head.target, head.loose) == (tail.target, tail.loose)
+    return Edges(table, relation, head, tail, values, by, same and not by and _mirrored(con, table, head, tail))
+
+
+def _are_directions(con: duckdb.DuckDBPyConnection, table: Table, column: Column) -> bool:
+    """Whether a column says which edges are directed, as in exports of Gephi, and not which relation they have."""
+    found = con.execute(f"SELECT DISTINCT lower({column.value}) FROM {identifier(table.name)}").fetchall()
+    return {value for (value,) in found} <= {"directed", "undirected", "mutual"}
 
 
 def _ends(table: Table) -> tuple[str, str] | None:
@@ -242,17 +245,19 @@ def _named(table: Table, key: Sequence[str], linked: Collection[str], texts: Col
                         ("nombre", "apellido"), ("nome", "cognome")):  # fmt: skip
         if first in by_name and last in by_name:
             return (by_name[first], by_name[last])
-    for name in (*names.NAMES, *(c for c in by_name if names.is_own_name(c, table.type))):
+    own = (names.plain(c.name) for c in free if c.look == "text" and names.is_own_name(c.name, table.type))
+    for name in (*names.NAMES, *own):
         if name in by_name:
             return () if key == (by_name[name],) else (by_name[name],)
     if table.spec.columns:  # they have no names of their own
         return next(((c.name,) for c in free if c.name not in key), ())
+    after = list(table.columns.values())[1:2] if key == (next(iter(table.columns)),) else []
     for column in free:
         before = names.words(column.name)[-2:-1]
         ends = names.words(column.name)[-1:] in (("name",), ("title",))
         if ends and before not in _OTHER_NAMES and 10 * column.distinct >= 9 * table.rows and column.name not in key:
             return (column.name,)
-    return ()
+    return next(((c.name,) for c in after if c in free and c.look == "text" and c.distinct == table.rows), ())
 
 
 _OTHER_NAMES = {(word,) for word in (

@@ -34,7 +34,8 @@ def recipe(plan: Plan, tables: Sequence[Table], name: str, title: str) -> str:
             lines.append(f"quote = {_toml(spec.quote)}")
         if spec.columns:
             lines.append(f"columns = {_toml(list(spec.columns))}  # the file has no header line")
-    types = [nodes.table.type for nodes in plan.nodes] + [edges.loose for edges in plan.edges if edges.loose]
+    loose = [link.loose for edges in plan.edges for link in (edges.head, edges.tail) if link.loose]
+    types = [nodes.table.type for nodes in plan.nodes] + loose
     for kind in dict.fromkeys(types):
         lines += ["", f"[types.{_bare(kind)}]"]
     for edges in plan.edges:
@@ -66,7 +67,6 @@ class _Script:
 
     def text(self) -> str:
         nodes = [self._nodes(one) for one in self._plan.nodes] + self._strangers()
-        nodes += [_loose(edges) for edges in self._plan.edges if edges.loose]
         edges = [self._link(one, *link) for one in self._plan.nodes for link in one.links]
         edges += [self._edges(one) for one in self._plan.edges]
         texts = [text for one in self._plan.nodes for text in self._texts(one)]
@@ -139,10 +139,11 @@ class _Script:
         parts: dict[str, list[str]] = {}
         for table, link in self._links():
             nodes = self._plan.of(link.target)
-            if link.missing and nodes is not None:
+            if link.missing or nodes is None:
                 rows = f"SELECT {reference(table, link.columns)} AS key FROM {self._file(table)}"
-                known = f"SELECT k FROM ({self._lookup(link)})"
-                parts.setdefault(nodes.table.type, []).append(f"SELECT key FROM ({rows}) WHERE key NOT IN ({known})")
+                unknown = "IS NOT NULL" if nodes is None else f"NOT IN (SELECT k FROM ({self._lookup(link)}))"
+                kind = link.loose if nodes is None else nodes.table.type
+                parts.setdefault(kind, []).append(f"SELECT key FROM ({rows}) WHERE key {unknown}")
         return [
             f"(SELECT DISTINCT {literal(kind)} AS type, key\nFROM (" + "\nUNION ALL ".join(queries) + ")\nORDER BY key)"
             for kind, queries in parts.items()
@@ -168,9 +169,9 @@ class _Script:
         nodes = self._plan.of(link.target)
         return nodes is None or nodes.key == link.by
 
-    def _kind(self, link: Link, loose: str = "") -> str:
+    def _kind(self, link: Link) -> str:
         nodes = self._plan.of(link.target)
-        return literal(loose if nodes is None else nodes.table.type)
+        return literal(link.loose if nodes is None else nodes.table.type)
 
     def _link(self, nodes: Nodes, relation: str, link: Link) -> str:
         ends = f"{literal(nodes.table.type)} AS head_type, {{head}} AS head, {literal(relation)} AS relation"
@@ -197,7 +198,7 @@ class _Script:
                 rows = f'SELECT k AS "{end} k", key AS "{end} key" FROM ({self._lookup(link)})'
                 joins.append(f'LEFT JOIN ({rows}) ON "{end} k" = {value}')
                 value = f'coalesce("{end} key", {value})'
-            columns.append(f"{self._kind(link, edges.loose)} AS {end}_type, {value} AS {end}")
+            columns.append(f"{self._kind(link)} AS {end}_type, {value} AS {end}")
         relation = _text(table.columns[edges.by]) if edges.by else literal(edges.relation)
         columns.insert(1, f"{relation} AS relation")
         for name in edges.values:
@@ -231,19 +232,6 @@ class _Script:
 def _joined(nodes: Nodes) -> list[Detail]:
     """Return the tables with further attributes or other names of nodes."""
     return [detail for detail in nodes.details if detail.values]
-
-
-def _loose(edges: Edges) -> str:
-    """Return the nodes of a list of edges that has no other table: its values."""
-    source = identifier(edges.table.name)
-    ends = [reference(edges.table, link.columns) for link in (edges.head, edges.tail)]
-    both = " UNION ALL ".join(
-        f"SELECT {end} AS key, {i} AS place, row_number() OVER () AS row FROM {source}" for i, end in enumerate(ends)
-    )
-    return (
-        f"(SELECT {literal(edges.loose)} AS type, key FROM ({both})\n"
-        "WHERE key IS NOT NULL GROUP BY key ORDER BY min((row, place)))"
-    )
 
 
 def _union(table: str, parts: Sequence[str]) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kbkit.directory import systems
 from kbkit.directory.files import is_file, is_folder
-from kbkit.errors import KbError
+from kbkit.errors import BadInputError, KbError
 from kbkit.ingestion import recipe as recipes
 from kbkit.ingestion.inference import Corrections, Inferred, infer
 from kbkit.ingestion.inference.recognize import recognize
@@ -40,20 +42,34 @@ def named(source: str, paths: Sequence[Path]) -> str | None:
     return recognize([Path(source), *paths]) if is_files(source) else source
 
 
-def resolve(source: str, paths: Sequence[Path], out: Path, corrections: Corrections | None = None) -> Source:
-    """Return the recipe and the files of a source. An inferred recipe is written next to the KB ``out``, to
-    ``NAME.recipe``. Corrections infer a recipe for files that a shipped one would read.
+@contextlib.contextmanager
+def resolved(source: str, paths: Sequence[Path], out: Path, corrections: Corrections | None = None) -> Iterator[Source]:
+    """Yield the recipe and the files of a source. An inferred recipe is written next to the KB ``out``, to
+    ``NAME.recipe``; if the block fails, a new one is deleted. Corrections infer a recipe for files that a shipped one
+    would read. Raises :class:`BadInputError` for a missing file, and if the user edited an earlier recipe.
     """
     told = corrections not in (None, Corrections())
     if not is_files(source):
-        if told:
+        if told and (recipes.is_name(source) or is_folder(source)):
             raise KbError(f"{source} is a recipe: it has no guesses to correct", "Name the files only")
-        return Source(source, paths)
+        if not recipes.is_name(source) and not is_folder(source) and Path(source).suffix:
+            raise BadInputError(f"{source} does not exist")
+        yield Source(source, paths)
+        return
     files = [Path(source), *paths]
+    for path in (path for path in files if not path.exists()):
+        raise BadInputError(f"{path} does not exist")
     known = None if told else recognize(files)
     if known is not None:
-        return Source(known, files)
+        yield Source(known, files)
+        return
     folder = out.with_name(f"{out.stem}.recipe")
     inferred = infer(files, out.stem, corrections)
+    is_new = not folder.exists()
     inferred.write(folder)
-    return Source(str(folder), files, inferred, folder)
+    try:
+        yield Source(str(folder.absolute() if len(folder.parts) == 1 else folder), files, inferred, folder)
+    except BaseException:
+        if is_new:
+            systems.remove_tree(folder)
+        raise

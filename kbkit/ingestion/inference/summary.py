@@ -51,7 +51,7 @@ def _link(relation: str, link: Link) -> str:
 
 
 def _edges(edges: Edges) -> Row:
-    ends = [f"{' + '.join(link.columns)} -> {link.target or edges.loose}" for link in (edges.head, edges.tail)]
+    ends = [f"{' + '.join(link.columns)} -> {link.target or link.loose}" for link in (edges.head, edges.tail)]
     kind = f"one for each {edges.by}" if edges.by else edges.relation
     return (f"edges: {kind}{', symmetric' if edges.symmetric else ''}", "", "", ", ".join(ends), "")
 
