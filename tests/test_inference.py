@@ -439,7 +439,7 @@ def test_a_recipe_is_written_for_files_and_never_over_another(folder: Path) -> N
     ("args", "facts"),
     [
         (["nix.csv"], ["nix.csv does not exist"]),
-        (["films.csv", "nix.csv"], ["nix.csv", "No such file"]),
+        (["films.csv", "nix.csv"], ["nix.csv does not exist"]),
         (["films.docx"], ["films.docx", ".csv, "]),
         (["empty"], ["No tables in empty"]),
         (["zero.csv"], ["zero.csv is empty"]),
