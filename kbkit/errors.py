@@ -105,6 +105,10 @@ class UnknownNameError(KbError):
         self.kind, self.name, self.choices = kind, name, known
 
 
+class UnknownNameWarning(UserWarning):
+    """A query uses a name that the KB lacks, so that a part of it matches nothing."""
+
+
 class MissingExtraError(KbError):
     """A feature whose optional packages are not installed."""
 

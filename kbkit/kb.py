@@ -323,7 +323,7 @@ class KnowledgeBase:
         """
         from kbkit.questions.sparql import query
 
-        return query(self.stores, text, timeout, dialect, max_rows, params).frame()
+        return query(self.stores, text, timeout, dialect, max_rows, params).warned().frame()
 
     def sparql_terms(
         self,
@@ -342,7 +342,7 @@ class KnowledgeBase:
         """
         from kbkit.questions.sparql import query
 
-        return query(self.stores, text, timeout, dialect, max_rows, params).terms()
+        return query(self.stores, text, timeout, dialect, max_rows, params).warned().terms()
 
     def sparql_results(
         self,
@@ -364,7 +364,7 @@ class KnowledgeBase:
         from kbkit.stores.sparql_formats import DEFAULT, only
 
         formats = DEFAULT if format is None else only(format)
-        return query(self.stores, text, timeout, dialect, max_rows, params).results(formats)
+        return query(self.stores, text, timeout, dialect, max_rows, params).warned().results(formats)
 
     def sparql_view(
         self,
@@ -383,7 +383,7 @@ class KnowledgeBase:
         """
         from kbkit.questions.sparql import query
 
-        return query(self.stores, text, timeout, dialect, max_rows, params).view()
+        return query(self.stores, text, timeout, dialect, max_rows, params).warned().view()
 
     def rewrite(self, text: str, dialect: str | None = None, max_rows: int | None = None, **params: Any) -> Rewritten:
         """Return the query as the engine receives it (``text``) and notes on the changes; see :meth:`sparql`."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 import kbkit
 from kbkit.cli import models
@@ -179,6 +180,42 @@ def test_no_model(kb: Path, names: list[str] | None, wording: Wording) -> None:
         opened(kb, lambda calls: calls, llm=names, budget=5)
     message = str(caught.value)
     wording(message)
+
+
+def test_the_environment_names_a_default_model(here: Here, kb: Path, tmp_path: Path) -> None:
+    pytest.importorskip("openai")
+    queries = tmp_path / "queries.txt"
+    queries.write_text("gene\n", encoding="utf-8")
+    with Server(otherwise=reply('{"score": 0.75}')) as server:
+        env = {"KBKIT_LLM": f"m@{server.url}"}
+        done = here("search", kb, "gene", "--rerank", "llm", "-f", "csv", env=env)
+        assert (done.returncode, done.stderr.split()[0]) == (0, "m:"), done
+        asked = len(server.requests)
+        assert asked
+        here("run", kb, queries, "-o", tmp_path / "x.trec", "--rerank", "llm", env=env)
+        here("ask", kb, "Which gene is it?", env=env)
+        assert len(server.requests) > asked
+        asked = len(server.requests)
+        assert "m:" not in here("ask", kb, "Which gene is it?", "--llm", "none", env=env).stderr
+        assert len(server.requests) == asked
+    done = here("search", kb, "gene", "--rerank", "llm")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "--rerank llm:llama3.2@http://localhost:11434/v1" in done.stderr
+    assert "KBKIT_LLM" in done.stderr
+    assert "kbkit docs llm" in done.stderr
+
+
+def test_every_command_with_a_model_takes_the_default() -> None:
+    from kbkit.cli.app import app
+
+    found = []
+    groups = [("", typer.main.get_command(app))]
+    while groups:
+        path, command = groups.pop()
+        groups += [(f"{path} {name}", child) for name, child in getattr(command, "commands", {}).items()]
+        found += [(path, param.envvar) for param in command.params if "--llm" in param.opts]
+    assert len(found) > 8
+    assert {variable for _, variable in found} == {"KBKIT_LLM"}
 
 
 def test_the_account_is_printed_at_the_end(kb: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -64,10 +64,16 @@ def test_formats(here: Run, world_kb: Path, world: KnowledgeBase, tmp_path: Path
 
 
 def test_doubts_are_shown(here: Run, world_kb: Path) -> None:
-    doubtful = good(here("ask", world_kb, "Which mountain in the Andes is the highest?")).splitlines()[1]
+    done = here("ask", world_kb, "Which mountain in the Andes is the highest?")
+    assert done.stderr == (
+        f"A language model may answer it: kbkit ask {world_kb} 'Which mountain in the Andes is the highest?'"
+        " --llm llama3.2@http://localhost:11434/v1 (see kbkit docs ask)\n"
+    )
+    doubtful = good(done, None).splitlines()[1]
     assert doubtful.startswith("confidence ")
     assert doubtful.endswith("; no meaning found for 'andes'; not to be trusted")
-    ignored = good(here("ask", world_kb, "What is the longest river that is shorter than 1000 km?")).splitlines()[1]
+    done = here("ask", world_kb, "What is the longest river that is shorter than 1000 km?")
+    ignored = good(done, None).splitlines()[1]
     assert ignored.endswith("; not to be trusted")
     none = good(here("ask", world_kb, "Which rivers flow through both Nepal and Iceland?")).splitlines()
     assert none[-1] == "Not in this KB: the expression has no answers"

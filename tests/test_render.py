@@ -147,7 +147,7 @@ def test_columns_share_the_room(tmp_path: Path) -> None:
     row = {"n": 1_000_000, "key": "organisation#un", "text": "many short words " * 5, "more": "a b " * 30}
     print_table(pl.DataFrame([row]), stream, width=60)
     lines = stream.getvalue().splitlines()
-    assert lines[2] == "1000000   organisation#un   many short       a b a b a b a b"
+    assert lines[2] == "1000000  organisation#un  many short words  a b a b a b a b"
     assert len(lines[1]) == 60
 
 

@@ -128,6 +128,7 @@ EVERY = [
         "width",
         "rows",
         "pager",
+        "wrap",
         "timing",
     ),
     *("timeout", "set", "help", "quit"),
@@ -414,6 +415,34 @@ def test_more_shows_the_next_rows(shell: Session) -> None:
     assert [line.split()[0] for line in shell.printed(".more").splitlines()[2:4]] == ["3", "4"]
     shell.run(".format csv\nSELECT range AS n FROM range(7);")
     assert shell.said(".more").startswith("there are no more")
+
+
+def test_more_continues_a_page(shell: Session) -> None:
+    whole = shell.executor.kb.page("France", 1000)
+    seen: dict[tuple[str, str, str], list[str]] = {}
+    assert "... and 6 more" in shell.printed(".show France")
+    count = len(shell.executor.links)
+    pages = [shell.executor.kb.page("France")]
+    for command in (".more 4", ".more 1", ".more"):
+        printed = shell.printed(command)
+        assert printed.startswith("France\n")
+        assert "description" not in printed
+        assert shell.executor._page is not None
+        pages.append(shell.executor._page)
+        assert list(shell.executor.links) == pages[-1].links
+        count += len(pages[-1].links)
+    assert "more" not in printed
+    assert count == len(whole.links)
+    for page in pages:
+        for group in page.data["relations"]:
+            name = (group["relation"], group["direction"], group["type"])
+            seen.setdefault(name, []).extend(neighbor["reference"] for neighbor in group["neighbors"])
+    for group in whole.data["relations"]:
+        name = (group["relation"], group["direction"], group["type"])
+        assert seen[name] == [neighbor["reference"] for neighbor in group["neighbors"]]
+    assert shell.said(".more") == "all neighbours of France were shown"
+    shell.run(".rows 2\nSELECT range AS n FROM range(7);")
+    assert shell.printed(".more").splitlines()[-1] == "rows 3 to 4 of 7; .more shows the next"
 
 
 def test_templates(shell: Session) -> None:

@@ -88,13 +88,13 @@ def test_a_whole_session(kb: Path, tmp_path: Path) -> None:
         assert "\n".join(shell.written[1:-1]) == BORDERS
 
         assert shell.ask("SELECT count(*) AS neighbours FROM _;") == "neighbours\n──────────\n        11\n1 row"
-        capital = "capital\n──────────────────────────────────────\nhttp://example.org/world/city/paris\n1 row"
+        capital = "capital\n──────────\ncity:paris\n1 row"
         found = shell.ask("SELECT ?capital { country:FRA rel:capital ?capital };")
         assert found.replace("─", "") == capital.replace("─", "")
         found = shell.ask("inlet of the Barents Sea").split("\n")
         assert found[0].split() == ["rank", "name", "node", "score", "snippet"]
         assert found[2].split()[:3] == ["1", "White", "Sea"]
-        assert found[-1] == "10 rows"
+        assert found[-1] == "10 rows; .wrap shows whole cells"
 
         shell.ask('country:"France" -> [borders] -> country')
         assert shell.ask(".save neighbours") == "@neighbours: 11 nodes"
@@ -635,3 +635,33 @@ def test_colours_are_legible_on_black_and_on_white() -> None:
         light = _luminance(colour) + 0.05
         assert min(light / 0.05, 1.05 / light) >= 4, colour
     assert 1.05 / (_luminance("#005faf") + 0.05) >= 4.5
+
+
+def test_long_cells_are_cut_until_wrap(kb: Path, tmp_path: Path) -> None:
+    query = ("SELECT name, text FROM country", "JOIN texts USING (id) WHERE name = 'France';")
+    with Shell(kb, rows=40, columns=60, cwd=tmp_path, env=PLAIN) as shell:
+        assert shell.ask(*query) == (
+            "name    text\n"
+            "────────────────────────────────────────────────────────────\n"
+            "France  A large country of western Europe reaching from the\n"
+            "        Atlantic and the English Channel to the\n"
+            "        Mediterranean, with the Alps and Pyrenees on its...\n"
+            "1 row; .wrap shows whole cells"
+        )
+        assert shell.ask(".wrap") == "wrap on"
+        whole = shell.ask(*query)
+        assert "fashion, aircraft" in whole
+        assert whole.endswith("\n1 row")
+        shell.ask(".wrap off")
+        shell.ask(".once long.txt")
+        shell.ask(*query)  # files get whole cells
+        assert "aircraft and tourism." in (tmp_path / "long.txt").read_text(encoding="utf-8")
+        assert "country:FRA" in shell.ask("SELECT * { ?s rel:borders country:ESP };")
+        assert "warning: Unknown relation 'bordres' in rel:bordres" in shell.ask("ASK { ?s rel:bordres ?o };")
+
+
+def test_more_continues_a_page(kb: Path) -> None:
+    with Shell(kb, rows=60, env=PLAIN) as shell:
+        assert "... and 6 more" in shell.ask(".show France")
+        assert "1  Spain  (country#ESP)" in shell.ask(".more")
+        assert shell.ask("1").startswith("Spain\n")

@@ -24,7 +24,9 @@ from kbkit.cli.options import (
     Seed,
     Template,
     Timeout,
+    Wrap,
     counted,
+    cut,
     note,
     numbers,
     on_screen,
@@ -103,6 +105,7 @@ def answers(
     count: Annotated[bool, typer.Option("--count", help="Print the number of answers only.")] = False,
     timeout: Timeout = 60,
     own: Catalogues = None,
+    wrap: Wrap = False,
     format: Format = None,
     output: Output = None,
 ) -> None:
@@ -137,28 +140,28 @@ def answers(
         elif why and on_screen(format, output):
             print_proofs(found, TABLE_ROWS, all=all)
         elif not why and (values := found.value_table()) is not None:
-            _write_value(found, values, format, output)
+            _write_value(found, values, format, output, cut(wrap))
         else:
-            write(_proofs(found, all=all) if why else found.nodes(), format, output)
+            write(_proofs(found, all=all) if why else found.nodes(), format, output, cut=cut(wrap))
 
 
-def print_value(found: AnswerSet) -> None:
-    """Print a number by itself, and values as a table."""
+def print_value(found: AnswerSet, cut: str = "") -> None:
+    """Print a number by itself, and values as a table, cut as :func:`kbkit.display.render.print_table` does."""
     from kbkit.display.render import print_table
 
     values = found.value_table()
     if values is None or not isinstance(found.value, list):
         typer.echo("no value" if found.value is None else str(found.value))
     else:
-        print_table(values, sys.stdout)
+        print_table(values, sys.stdout, cut=cut)
 
 
-def _write_value(found: AnswerSet, values: pl.DataFrame, format: str | None, output: Path | None) -> None:
+def _write_value(found: AnswerSet, values: pl.DataFrame, format: str | None, output: Path | None, cut: str) -> None:
     """Print the value of a set; formats other than a table have a column named after the function."""
     from kbkit.display.render import write
 
     if on_screen(format, output):
-        print_value(found)
+        print_value(found, cut)
     else:
         write(values, format, output)
 
@@ -362,7 +365,7 @@ def list_sets(kb: Kb, format: Format = None, output: Output = None) -> None:
     write(frame, format, output)
 
 
-def show_set(kb: Kb, name: SetName, format: Format = None, output: Output = None) -> None:
+def show_set(kb: Kb, name: SetName, wrap: Wrap = False, format: Format = None, output: Output = None) -> None:
     """List the nodes of a saved set.
 
     Nodes that are missing in the live generation are omitted.
@@ -372,7 +375,7 @@ def show_set(kb: Kb, name: SetName, format: Format = None, output: Output = None
     from kbkit.kb import KnowledgeBase
 
     with KnowledgeBase(kb) as opened:
-        write(opened.answers(str(SavedSet(name))).nodes(), format, output)
+        write(opened.answers(str(SavedSet(name))).nodes(), format, output, cut=cut(wrap))
 
 
 def drop_sets(kb: Kb, names: Annotated[list[str], typer.Argument(metavar="NAME", help="Names of saved sets.")]) -> None:

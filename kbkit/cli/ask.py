@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from kbkit.cli.commands import add
-from kbkit.cli.models import Budget, Llm, Price, Prompts, opened
-from kbkit.cli.options import Format, Kb, MaxRows, Output, Timeout, Without, counted, note, on_screen, pairs, seconds
+from kbkit.cli.models import Budget, Llm, Price, Prompts, default_models, opened
+from kbkit.cli.options import (
+    Format,
+    Kb,
+    MaxRows,
+    Output,
+    Timeout,
+    Without,
+    Wrap,
+    counted,
+    cut,
+    note,
+    on_screen,
+    pairs,
+    seconds,
+)
 from kbkit.errors import Command, KbError, Option
+from kbkit.llm.client import EXAMPLE, missing_model
 
 if TYPE_CHECKING:
     from kbkit.agent.agent import Answer, Turn
@@ -83,6 +99,7 @@ def ask(
     budget: Budget = None,
     price: Price = None,
     prompt: Prompts = None,
+    wrap: Wrap = False,
     format: Format = None,
     output: Output = None,
 ) -> None:
@@ -102,15 +119,17 @@ def ask(
         raise KbError("No question given", "Example: ", Command('ask KB "Which rivers flow through Peru?"'))
     check(format, output)
     models = [name for name in llm or () if name not in ("none", "auto")]
+    if llm == ["auto"]:
+        models = default_models()
     if not models and "auto" in (llm or ()):
-        raise KbError("Option --llm auto needs a language model", "Add ", Option("llm", "MODEL@URL"))
+        raise missing_model("Option --llm auto needs a language model")
     if not models and (trace or continue_):
-        raise KbError("A trace needs a language model", "Add ", Option("llm", "MODEL@URL"))
+        raise missing_model("A trace needs a language model")
     with KnowledgeBase(kb) as known:
         if not models or "auto" in (llm or ()):
             result = known.ask(question)
-            if not models or (result.is_trusted and result.confidence >= _CONFIDENT):
-                _write_result(context, result, explain, alternatives, format, output)
+            if not models or _is_sure(result):
+                _write_result(context, result, explain, alternatives, format, output, cut(wrap))
                 return
         settings = {
             "actions": actions,
@@ -125,7 +144,8 @@ def ask(
         with opened(context, known, models, budget, price, prompt) as calls:
             assert calls is not None
             answer = _explored(context, known, calls, settings, question, history, _Recording(trace, before))
-    _write(context, answer, format, output)
+        prefixes = known.schema.prefixes()
+    _write(context, answer, format, output, cut(wrap), prefixes)
 
 
 def _explored(
@@ -188,7 +208,13 @@ def _teach(context: typer.Context, kb: Path, learn: Path | None, synonyms: dict[
 
 
 def _write_result(
-    context: typer.Context, result: AskResult, explain: bool, alternatives: int, format: str | None, output: Path | None
+    context: typer.Context,
+    result: AskResult,
+    explain: bool,
+    alternatives: int,
+    format: str | None,
+    output: Path | None,
+    cut: str,
 ) -> None:
     """Print the expression, its confidence, and the answers with proofs."""
     from kbkit.cli.answers import print_proofs, print_value
@@ -197,7 +223,11 @@ def _write_result(
     answers = result.answers
     if answers is None:
         raise KbError(
-            "The question names nothing in this KB", "Search by words: ", Command(f"search KB {result.question!r}")
+            "The question names nothing in this KB",
+            "Search by words: ",
+            Command(f"search KB {result.question!r}"),
+            "; or use a language model, for example ",
+            Option("llm", EXAMPLE),
         )
     if not on_screen(format, output):
         values = answers.value_table()
@@ -212,7 +242,7 @@ def _write_result(
         print_table(result.match_table(), sys.stdout, count=False)
         typer.echo("")
     if answers.value is not None and len(answers):
-        print_value(answers)
+        print_value(answers, cut)
     elif len(answers):
         print_proofs(answers, MAX_PROOFS)
     else:
@@ -220,6 +250,14 @@ def _write_result(
     if alternatives:
         typer.echo("")
         print_table(result.alternatives.head(alternatives), sys.stdout, count=False)
+    if not _is_sure(result):
+        words = ["kbkit", "ask", str(context.params["kb"]), result.question, "--llm", EXAMPLE]
+        note(context, [f"A language model may answer it: {shlex.join(words)} (see kbkit docs ask)"])
+
+
+def _is_sure(result: AskResult) -> bool:
+    """Return whether the answers need no language model."""
+    return result.is_trusted and result.confidence >= _CONFIDENT
 
 
 def _conversation(path: Path | None, trace: Path | None) -> tuple[list[Turn], str]:
@@ -268,7 +306,14 @@ def _print_step(state: State) -> None:
     typer.secho(f"   {line(step.folded or step.observation)}", err=True, dim=True)
 
 
-def _write(context: typer.Context, answer: Answer, format: str | None, output: Path | None) -> None:
+def _write(
+    context: typer.Context,
+    answer: Answer,
+    format: str | None,
+    output: Path | None,
+    cut: str,
+    prefixes: Mapping[str, str],
+) -> None:
     """Print the query (on standard error, unless a table follows) and its rows."""
     from kbkit.display.render import clean, write
 
@@ -289,6 +334,6 @@ def _write(context: typer.Context, answer: Answer, format: str | None, output: P
             Option("max_actions"),
             " to allow more",
         )
-    write(answer.rows, format, output)
+    write(answer.rows, format, output, cut=cut, prefixes=prefixes)
     if answer.cut:
         note(context, [f"Only the first {counted(answer.rows.height, 'row')} are shown (see --limit)"])

@@ -175,10 +175,10 @@ def _judge(
     workers: int,
 ) -> Iterator[Calls | None]:
     """Open the model that judges, if one is named."""
-    from kbkit.cli.models import opened
+    from kbkit.cli.models import is_default, opened
     from kbkit.kb import KnowledgeBase
 
-    if not llm or llm == ["none"]:
+    if not llm or llm == ["none"] or (kb is None and is_default(context)):
         yield None
         return
     if kb is None:

@@ -9,7 +9,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.commands import add
-from kbkit.cli.options import Format, Kb, Node, Output, Plot, Relations, Type, counted, draw, note, on_screen
+from kbkit.cli.options import (
+    Format,
+    Kb,
+    Node,
+    Output,
+    Plot,
+    Relations,
+    Type,
+    Wrap,
+    counted,
+    cut,
+    draw,
+    note,
+    on_screen,
+)
 from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
@@ -98,6 +112,7 @@ def show(
         bool, typer.Option("--similar", help="List the nodes with the most similar graph embeddings.")
     ] = False,
     type: Type = None,
+    wrap: Wrap = False,
     format: Format = None,
     output: Output = None,
 ) -> None:
@@ -116,14 +131,14 @@ def show(
         raise KbError("Option --type needs --similar", "Use ", Option("similar"))
     with KnowledgeBase(kb) as opened:
         if similar:
-            write(opened.related(reference, limit, type), format, output)
+            write(opened.related(reference, limit, type), format, output, cut=cut(wrap))
             return
         if relation is not None or format in ("csv", "markdown", "parquet") or output is not None:
-            write(opened.neighbors(reference, relation), format, output)
+            write(opened.neighbors(reference, relation), format, output, cut=cut(wrap))
             return
         page = opened.page(reference, limit)
     if on_screen(format, output):
-        print_lines(page.lines(width_of(sys.stdout), full=full), sys.stdout)
+        print_lines(page.lines(width_of(sys.stdout), full=full or wrap), sys.stdout)
     else:
         write_json(page.data, sys.stdout, indent=None if format != "json" else 1)
 

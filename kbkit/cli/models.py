@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +12,7 @@ import typer
 
 from kbkit.cli.options import note, pairs
 from kbkit.errors import KbError, Option
+from kbkit.llm.client import VARIABLE, missing_model
 
 if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
@@ -19,7 +21,13 @@ if TYPE_CHECKING:
 
 Llm = Annotated[
     list[str] | None,
-    typer.Option("--llm", metavar="MODEL", help="Language model: MODEL@URL, replay:FILE or none; repeatable."),
+    typer.Option(
+        "--llm",
+        metavar="MODEL",
+        envvar=VARIABLE,
+        show_envvar=False,
+        help=f"Language model: MODEL@URL, replay:FILE or none (default: ${VARIABLE}); repeatable.",
+    ),
 ]
 Budget = Annotated[
     float | None,
@@ -55,9 +63,7 @@ def opened(
     Progress is drawn during the block. At its end, even after an error, one line per model reports its usage.
     """
     if not llm or list(llm) == ["none"]:
-        for name, value in {"budget": budget, "price": price, "prompt": prompt}.items():
-            if value:
-                raise KbError(f"Option --{name} needs a language model", "Use ", Option("llm", "MODEL@URL"))
+        _refuse("llm", "", budget=budget, price=price, prompt=prompt)
         yield None
         return
     from kbkit.cli.progress import bars
@@ -77,9 +83,27 @@ def opened(
         yield calls
 
 
+def _refuse(option: str, kind: str, **given: object) -> None:
+    """Raise the error of options for a language model that are given without one, which ``option`` names."""
+    for name, value in given.items():
+        if value:
+            raise missing_model(f"Option --{name} needs a language model", option, kind)
+
+
 def _report(context: typer.Context, calls: Calls) -> None:
     calls.close()
     note(context, calls.account.lines())
+
+
+def default_models() -> list[str]:
+    """Return the models that the environment names."""
+    return os.environ.get(VARIABLE, "").split()
+
+
+def is_default(context: typer.Context) -> bool:
+    """Return whether the models of ``--llm`` are those of the environment."""
+    source = context.get_parameter_source("llm")
+    return source is not None and source.name == "ENVIRONMENT"
 
 
 @contextlib.contextmanager
@@ -88,7 +112,12 @@ def reranker(
 ) -> Iterator[str | Reranker | None]:
     """Open the reranker of ``--rerank``: the model of ``llm:MODEL@URL``, any other name unchanged."""
     kind, _, model = (name or "").partition(":")
-    with opened(context, kb, [model] if kind == "llm" and model else None, budget, price) as calls:
+    models = ([model] if model else default_models()) if kind == "llm" else None
+    if models is None:
+        _refuse("rerank", "llm:", budget=budget, price=price)
+    if models == []:
+        raise missing_model("Option --rerank llm needs a language model", "rerank", "llm:")
+    with opened(context, kb, models, budget, price) as calls:
         if calls is None:
             yield name
             return

@@ -26,6 +26,7 @@ Format = Annotated[
         help="Output format: table, json, ndjson, csv, markdown or parquet (default: by the suffix of -o, else table).",
     ),
 ]
+Wrap = Annotated[bool, typer.Option("--wrap", help="Show long cells of a table in full.")]
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Output file (default: standard output).")
 ]
@@ -115,6 +116,11 @@ def draw(context: typer.Context, path: Path | None, charts: Callable[[], Sequenc
 def on_screen(format: str | None, output: Path | None) -> bool:
     """Return whether the result is a table or page on standard output."""
     return output is None and format in (None, "table")
+
+
+def cut(wrap: bool) -> str:
+    """Return the option that shows the whole cells of a table; empty if they are shown."""
+    return "" if wrap else "--wrap"
 
 
 def note(context: typer.Context, lines: Iterable[str]) -> None:

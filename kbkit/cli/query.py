@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.commands import add, group
-from kbkit.cli.options import Dialect, Format, Kb, Output, Params, Timeout, note, pairs, read_input, seconds
+from kbkit.cli.options import Dialect, Format, Kb, Output, Params, Timeout, Wrap, cut, note, pairs, read_input, seconds
 from kbkit.errors import Command, KbError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def sql(
     param: Params = None,
     timeout: Timeout = 60,
     allow_files: Annotated[bool, typer.Option("--allow-files", help="Let SQL read and write files.")] = False,
+    wrap: Wrap = False,
     format: Format = None,
     output: Output = None,
 ) -> None:
@@ -57,7 +58,7 @@ def sql(
     chosen, limit = _chosen("sql", query, text), seconds(timeout)
     with KnowledgeBase(kb) as opened:
         frame = opened.run(chosen, pairs(param, "params"), limit, allow_files=allow_files)
-    write(frame, format, output)
+    write(frame, format, output, cut=cut(wrap))
 
 
 def sparql(
@@ -78,6 +79,7 @@ def sparql(
             "--plot", metavar="FILE", help="Draw the result to a .html, .svg or .png file, as #defaultView:NAME says."
         ),
     ] = None,
+    wrap: Wrap = False,
     format: Annotated[
         str | None,
         typer.Option(
@@ -100,6 +102,7 @@ def sparql(
     from kbkit.assets.parameters import convert_all
     from kbkit.display.render import check, check_output, write, write_bytes
     from kbkit.kb import KnowledgeBase
+    from kbkit.questions.sparql import query as asking
     from kbkit.stores import sparql_formats
 
     rdf = sparql_formats.of_file(format, output)
@@ -111,23 +114,24 @@ def sparql(
         _check_plot(chosen.text, plot, rdf)
     with KnowledgeBase(kb) as opened:
         params = convert_all(opened, chosen, pairs(param, "params"))
+        asked = asking(opened.stores, chosen.text, cancel, dialect, limit, params)
         if print_:
-            typer.echo(str(opened.rewrite(chosen.text, dialect, limit, **params)).rstrip("\n"))
+            typer.echo(str(asked.rewritten()).rstrip("\n"))
             return
+        note(context, [f"warning: {message}" for message in asked.unknown_names()])
         if rdf is not None:
-            with opened.sparql_results(
-                chosen.text, rdf.name, cancel, dialect=dialect, max_rows=limit, **params
-            ) as found:
+            with asked.results(sparql_formats.only(rdf.name)) as found:
                 write_bytes(found, output)
             return
         if plot is None:
-            frame = opened.sparql(chosen.text, cancel, dialect=dialect, max_rows=limit, **params)
+            frame = asked.frame()
         else:
-            view = opened.sparql_view(chosen.text, cancel, dialect=dialect, max_rows=limit, **params)
+            view = asked.view()
             view.write(plot)
             note(context, [f"{plot}: {view.name}"])
             frame = view.rows
-    write(frame, format, output)
+        prefixes = opened.schema.prefixes()
+    write(frame, format, output, cut=cut(wrap), prefixes=prefixes)
 
 
 def _check_plot(text: str, path: Path, rdf: object) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from kbkit.cli.commands import add
 from kbkit.cli.models import Budget, Price, reranker
-from kbkit.cli.options import Format, Kb, Output, Type, counted, note, number, numbers, on_screen
+from kbkit.cli.options import Format, Kb, Output, Type, Wrap, counted, cut, note, number, numbers, on_screen
 from kbkit.errors import KbError, Option, UnknownNameError
 
 if TYPE_CHECKING:
@@ -47,7 +47,11 @@ Average = Annotated[
 ]
 Rerank = Annotated[
     str | None,
-    typer.Option("--rerank", metavar="MODEL", help="Rerank the best results: cross-encoder:MODEL or llm:MODEL@URL."),
+    typer.Option(
+        "--rerank",
+        metavar="MODEL",
+        help="Rerank the best results: cross-encoder:MODEL or llm:MODEL@URL (llm: $KBKIT_LLM).",
+    ),
 ]
 RerankDepth = Annotated[int, typer.Option("--rerank-depth", metavar="N", help="Minimum number of results to rerank.")]
 Embedder = Annotated[
@@ -84,6 +88,7 @@ def search(
     budget: Budget = None,
     price: Price = None,
     embedder: Embedder = None,
+    wrap: Wrap = False,
     format: Format = None,
     output: Output = None,
 ) -> None:
@@ -115,7 +120,8 @@ def search(
         # A table has the most important columns, other formats have all.
         reference = pl.format("{}#{}", "type", "key").alias("node")
         mark = ["weak"] if frame["weak"].any() else []
-        write(frame.select("rank", "name", reference, "score", *mark, "snippet"), format, output)
+        shown = frame.select("rank", "name", reference, "score", *mark, "snippet")
+        write(shown, format, output, cut=cut(wrap))
     if weak:
         note(context, ["No word of the query occurs in the KB. Use --all to list the most similar nodes."])
 

@@ -12,12 +12,13 @@ import typer
 
 from kbkit.cli import ska_scores
 from kbkit.cli.commands import add
-from kbkit.cli.models import Budget, Llm, Price, Prompts, Workers, opened
+from kbkit.cli.models import Budget, Llm, Price, Prompts, Workers, is_default, opened
 from kbkit.cli.options import Format, Restart, Seed, counted, note
 from kbkit.cli.ska_options import Data, Form, Setting, Testbed, Testbeds
 from kbkit.cli.ska_scores import check_tables, counting, show
 from kbkit.cli.tables import Table
 from kbkit.errors import KbError, Option
+from kbkit.llm.client import missing_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -214,6 +215,7 @@ def run(
     records, report = _records(dataset, testbeds, testbed, setting, form)
     chosen = _limited(records, limit)
     folder = output or dataset / running.FOLDER_OF_RUNS
+    llm = None if (oracle or baseline) and is_default(context) else llm
     paths = []
     with opened(context, dataset, llm, budget, price, prompt, workers) as calls, ExitStack() as stack:
         for system in _systems(stack, calls, oracle=oracle, baseline=baseline):
@@ -229,7 +231,13 @@ def _systems(stack: ExitStack, calls: Calls | None, *, oracle: bool, baseline: b
 
     if calls is None and not oracle and not baseline:
         raise KbError(
-            "No system given", "Use ", Option("llm", "MODEL@URL"), ", ", Option("oracle"), " or ", Option("baseline")
+            "No system given",
+            "Use ",
+            Option("oracle"),
+            ", ",
+            Option("baseline"),
+            " or a language model: ",
+            *missing_model().hints[1:],
         )
     if oracle:
         from kbkit.benchmarks.ska.solve import Solver

@@ -26,7 +26,6 @@ from kbkit.cli.options import (
     seconds,
 )
 from kbkit.cli.tables import Table, check_table, write_tables
-from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
     from kbkit.benchmarks.spinach.evaluate import Scored
@@ -182,6 +181,7 @@ def run(
     from kbkit.cli.models import opened
     from kbkit.display.progress import Event
     from kbkit.kb import KnowledgeBase
+    from kbkit.llm.client import missing_model
 
     dataset = files.read(file, sparql=False, question=True)
     agent = Settings(
@@ -195,7 +195,7 @@ def run(
     plan = running.Plan(agent, limit, unscored)
     with KnowledgeBase(kb) as base, opened(context, base, llm, budget, price, prompt, workers) as calls:
         if calls is None:
-            raise KbError("No language model given", "Use ", Option("llm", "MODEL@URL"))
+            raise missing_model()
         listen, calls.listen = calls.listen, None  # a bar for questions, none for the calls of each
 
         def progress(done: int, total: int) -> None:

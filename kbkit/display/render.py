@@ -11,7 +11,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -20,8 +20,6 @@ from kbkit.errors import KbError, Option, UnknownNameError
 
 if TYPE_CHECKING:
     import polars as pl
-    from rich.console import Console
-    from rich.text import Text
 
 FORMATS = ("table", "json", "ndjson", "csv", "markdown", "parquet")
 ENDINGS = {
@@ -38,23 +36,24 @@ TABLE_ROWS = 100
 """Maximum number of rows of a table on a terminal; other formats, pipes and files have all rows."""
 FILE_WIDTH = 120
 """Width of tables that go to a pipe or file, unless ``COLUMNS`` is set."""
-_TEXT_WIDTHS = (16, 8)
-"""Minimum widths of a text column, in the order in which they are tried."""
-_GAP = 3
-"""Width of the gap between two columns."""
-
-_TRAILING = re.compile(r"(?: |\x1b\[[0-9;]*m)+$")
 _TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-def write(frame: pl.DataFrame, kind: str | None = None, output: Path | None = None) -> None:
+def write(
+    frame: pl.DataFrame,
+    kind: str | None = None,
+    output: Path | None = None,
+    *,
+    cut: str = "",
+    prefixes: Mapping[str, str] | None = None,
+) -> None:
     """Write ``frame`` to a file or to standard output. Without ``kind``, the suffix of the file selects the format;
-    standard output gets a table.
+    standard output gets a table. ``cut`` and ``prefixes`` are those of :func:`print_table`.
     """
     kind = kind_of(kind, output)
     if output is None:
-        write_text(frame, kind, sys.stdout)
+        write_text(frame, kind, sys.stdout, cut=cut, prefixes=prefixes)
         return
     check_output(output)
     with replacing(output) as aside:
@@ -64,7 +63,7 @@ def write(frame: pl.DataFrame, kind: str | None = None, output: Path | None = No
             aside.write_bytes(content.getbuffer())
         else:
             with aside.open("w", encoding="utf-8", newline="") as stream:
-                write_text(frame, kind, stream)
+                write_text(frame, kind, stream, prefixes=prefixes)
 
 
 def check(kind: str | None, output: Path | None, more: Sequence[str] = ()) -> None:
@@ -119,13 +118,16 @@ def _default(output: Path | None, more: Sequence[str]) -> str:
     return ENDINGS[output.suffix]
 
 
-def write_text(frame: pl.DataFrame, kind: str, stream: IO[str]) -> None:
+def write_text(
+    frame: pl.DataFrame, kind: str, stream: IO[str], *, cut: str = "", prefixes: Mapping[str, str] | None = None
+) -> None:
     """Write all rows as text; a table on a terminal has the first ``TABLE_ROWS``.
 
     Pipes and files get all characters of the data, a terminal none that control it.
     """
     if kind == "table":
-        print_table(frame, stream, limit=TABLE_ROWS if stream.isatty() else frame.height)
+        limit = TABLE_ROWS if stream.isatty() else frame.height
+        print_table(frame, stream, limit=limit, cut=cut, prefixes=prefixes)
     else:
         text = _as_text(frame, kind)
         stream.write(clean(text) if stream.isatty() else text)
@@ -172,134 +174,34 @@ def print_table(
     width: int | None = None,
     limit: int = TABLE_ROWS,
     note: str = "",
+    cut: str = "",
+    prefixes: Mapping[str, str] | None = None,
 ) -> None:
     """Print a table: numbers aligned right, long text folded, at most ``limit`` rows, and the number of rows.
 
     ``note`` replaces the number of rows. If the columns do not fit, each row is printed as a list of its values.
+    ``cut`` is what a user enters to see whole cells: with it, a terminal gets the first lines of each cell only.
+    IRIs that start with a namespace of ``prefixes`` are printed as prefixed names.
     """
     from rich.console import Console
     from rich.text import Text
 
+    from kbkit.display.iris import prefixed
+    from kbkit.display.tables import Layout
+
     console = Console(file=stream, highlight=False, width=width or width_of(stream))
+    part = prefixed(frame.head(limit), prefixes or {})
+    rows = [[clean(cell(value)) for value in row] for row in part.iter_rows()]
+    numeric = [dtype.is_numeric() for dtype in frame.dtypes]
+    layout = Layout(console, list(map(clean, frame.columns)), rows, numeric, bool(cut) and stream.isatty())
     with console.capture() as printed:
         if frame.width:
-            console.print(_grid(frame.head(limit), console))
-        if count or frame.height > limit:
-            console.print(Text(note or _row_count(frame.height, limit), style="dim"))
-    stream.write(
-        "".join(_TRAILING.sub(lambda end: end[0].replace(" ", ""), line) + "\n" for line in printed.get().splitlines())
-    )
-
-
-def _grid(frame: pl.DataFrame, console: Console) -> Any:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=SIMPLE_HEAD, header_style="bold", show_edge=False, pad_edge=False)
-    rows = [[clean(cell(value)) for value in row] for row in frame.iter_rows()]
-    cells = [max(map(len, column), default=0) for column in zip(*rows, strict=True)] or [0] * frame.width
-    names = _headers(list(map(clean, frame.columns)), cells, console.width)
-    titles = [max(map(len, name.split("\n"))) for name in names]
-    numeric = [dtype.is_numeric() for dtype in frame.dtypes]
-    for text in _TEXT_WIDTHS:
-        wide = zip(titles, cells, numeric, strict=True)
-        least = [max(title, size) if number else min(text, max(title, size)) for title, size, number in wide]
-        if sum(least) + _GAP * (len(least) - 1) <= console.width:
-            break
-    else:
-        return _records(list(map(clean, frame.columns)), rows)
-    widths = _widths(rows, titles, numeric, console.width - _GAP * (frame.width - 1))
-    for name, number, size in zip(names, numeric, widths, strict=True):
-        table.add_column(Text(name), justify="right" if number else "left", overflow="fold", width=size)
-    for row in rows:
-        table.add_row(*(_words(value, console) for value in row))
-    return table
-
-
-def _widths(rows: list[list[str]], titles: list[int], numeric: list[bool], room: int) -> list[int]:
-    """Return the widths of columns that have ``room`` together: numbers are never folded, and words only if no width
-    of the other columns avoids it.
-    """
-    columns = list(zip(*rows, strict=True)) or [()] * len(titles)
-    lines = [[line for value in column for line in value.split("\n")] for column in columns]
-    full = [max([title, *map(_cells, column)]) for title, column in zip(titles, lines, strict=True)]
-    if sum(full) <= room:
-        return full
-    words = [max([0, *(_cells(word) for line in column for word in line.split())]) for column in lines]
-    least = [size if number else max(*pair) for size, number, *pair in zip(full, numeric, titles, words, strict=True)]
-    if sum(least) > room:  # a word has to be folded: the longest ones
-        fixed = [size if number else title for size, number, title in zip(full, numeric, titles, strict=True)]
-        return _levelled(fixed, least, room)
-    return _levelled(least, full, room)
-
-
-def _cells(text: str) -> int:
-    """Return the width of a text on a terminal: some characters take two columns, or none."""
-    from rich.cells import cell_len
-
-    return len(text) if text.isascii() else cell_len(text)
-
-
-def _levelled(least: list[int], most: list[int], room: int) -> list[int]:
-    """Return widths between two bounds that use the room: all are cut at the same level, the highest that fits."""
-
-    def at(level: int) -> list[int]:
-        return [min(high, max(low, level)) for low, high in zip(least, most, strict=True)]
-
-    below, above = 0, room + 1
-    while above - below > 1:
-        middle = (below + above) // 2
-        below, above = (middle, above) if sum(at(middle)) <= room else (below, middle)
-    widths = at(below)
-    for i in sorted(range(len(widths)), key=lambda i: widths[i] - most[i]):
-        if widths[i] < most[i] and sum(widths) < room:
-            widths[i] += 1
-    return widths
-
-
-def _records(names: list[str], rows: list[list[str]]) -> Any:
-    """Return rows one below the other, with a line for each value."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for number, row in enumerate(rows, 1):
-        table.add_row(Text(f"row {number}", style="bold"), "")
-        for name, value in zip(names, row, strict=True):
-            table.add_row(Text(f"  {name}"), Text(value))
-    return table
-
-
-def _words(text: str, console: Console) -> Text:
-    """Return the text of a cell; text between ``**`` is bold if the terminal supports it."""
-    from rich.text import Text
-
-    parts = text.split("**")
-    if console.color_system is None or len(parts) < 3 or len(parts) % 2 == 0:
-        return Text(text)
-    return Text.assemble(*((part, "bold" if position % 2 else "") for position, part in enumerate(parts)))
-
-
-def _headers(names: list[str], cells: Sequence[int], width: int) -> list[str]:
-    """Return the names of the columns; if the table is too wide, long names have line breaks after signs."""
-    if sum(min(16, max(len(name), cell)) + 3 for name, cell in zip(names, cells, strict=True)) <= width:
-        return names
-    return [_broken(name, size) for name, size in zip(names, cells, strict=True)]
-
-
-def _broken(name: str, width: int) -> str:
-    """Break a name into lines of at most ``width`` characters, or of its longest part between signs."""
-    parts = re.findall("[^_@]*[_@]+|[^_@]+", name)
-    limit = max([width, *map(len, parts)])
-    lines = [""]
-    for part in parts:
-        if lines[-1] and len(lines[-1] + part) > limit:
-            lines.append("")
-        lines[-1] += part
-    return "\n".join(lines)
+            for line in layout.lines():
+                console.print(line, soft_wrap=True)
+        if count or frame.height > limit or layout.is_cut:
+            whole = f"; {cut} shows whole cells" if layout.is_cut else ""
+            console.print(Text((note or _row_count(frame.height, limit)) + whole, style="dim"))
+    stream.write(printed.get())
 
 
 def _row_count(rows: int, limit: int) -> str:

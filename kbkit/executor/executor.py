@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _SURROGATE = re.compile("[\ud800-\udfff]")  # stands for bytes that could not be decoded
 _LAST = re.compile(r"(?<![\w@/.:#`\[])_(?![\w/:#`])")
 _LAST_IN_SQL = re.compile(r"(?<![\w.\"'])_(?![\w\"'])")
+_NEIGHBORS = 20
+"""Neighbours of each group that ``more`` shows."""
 _NO_RESULT = "There is no last result"
 
 
@@ -44,7 +46,7 @@ class Settings:
 
     ``format`` None is a table on the screen, and in a file the format of its suffix; ``width`` None is the terminal's.
     Results go to ``output``, and the next one to ``once`` if this is set.
-    ``rows`` None is 100 on a terminal and all in a pipe.
+    ``rows`` None is 100 on a terminal and all in a pipe. ``wrap`` shows whole cells on a terminal.
     ``pager`` is ``auto`` (for output longer than the screen), ``on`` or ``off``. ``timeout`` is in seconds, None for no
     limit. ``search`` holds options of :meth:`KnowledgeBase.search` for plain words.
     """
@@ -55,6 +57,7 @@ class Settings:
     once: Path | Pipe | None = None
     width: int | None = None
     pager: str = "auto"
+    wrap: bool = False
     timing: bool = False
     rows: int | None = None
     timeout: float | None = 60.0
@@ -87,7 +90,7 @@ class Outcome:
 
     ``value`` is a polars frame, an :class:`AnswerSet`, a :class:`Page`, text, a :class:`Printout`, a tuple of (title,
     value), bytes (a SPARQL result in a published format), or None. ``frame`` holds its rows, if it has any, and
-    ``preview`` the columns that a person sees of them.
+    ``preview`` the columns that a person sees of them, with IRIs as names with these ``prefixes``.
     ``note`` is a remark. ``script`` holds statements to run next, from the file ``source``; ``edit`` is text for the
     user to edit at the next prompt. If the rows are a part of a result, ``start`` is the number of those before them
     and ``total`` that of the result.
@@ -97,6 +100,7 @@ class Outcome:
     value: Any = None
     frame: pl.DataFrame | None = None
     preview: pl.DataFrame | None = None
+    prefixes: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
     seconds: float = 0.0
     script: Iterable[languages.Statement] = ()
@@ -150,6 +154,8 @@ class Executor:
     ran: str = ""
     """The text last passed to an engine; positions in its errors refer to it."""
     _announced: str = ""
+    _page: Page | None = None
+    """The page that was shown after the last result."""
     _rows: pl.DataFrame | None = None
     _shown: int = 0
     """The rows of the last result as a person sees them, and the number of those that were shown."""
@@ -166,7 +172,7 @@ class Executor:
         kb = KnowledgeBase(path)
         self.close()
         self.kb, self.last, self.links, self.visited, self._announced, self._connection = kb, None, (), [], "", None
-        self._rows = None
+        self._rows = self._page = None
 
     def close(self) -> None:
         """Close the KB."""
@@ -235,7 +241,8 @@ class Executor:
                 if kind in sparql_formats.NAMES:
                     with asked.results(sparql_formats.only(kind)) as found:
                         return Outcome("sparql", found.read())
-                return self.keep(Last("sparql", text, asked.frame()))
+                kept = self.keep(Last("sparql", text, asked.frame()))
+                return replace(kept, note="\n".join(f"warning: {message}" for message in asked.unknown_names()))
         except QueryError as error:
             certain = error.message.startswith(("Binder Error", "Invalid Input Error"))  # it was parsed
             if not certain and self.settings.mode == languages.AUTO and languages.may_be_words(text):
@@ -296,15 +303,21 @@ class Executor:
         self, last: Last, value: Any = None, preview: pl.DataFrame | None = None, frame: pl.DataFrame | None = None
     ) -> Outcome:
         """Make a result the last result and return it as an outcome of the rows ``frame`` (default: the result's)."""
-        self.last = last
+        self.last, self._page = last, None
         self.links = self._nodes_of(last.frame)
         frame = last.frame if frame is None else frame
         self._rows = frame if preview is None else preview
         self._shown = self.page_rows() or self._rows.height
-        return Outcome(last.language, last.frame if value is None else value, frame, preview)
+        prefixes = self.kb.schema.prefixes() if last.language == "sparql" else {}
+        return Outcome(last.language, last.frame if value is None else value, frame, preview, prefixes=prefixes)
 
     def more(self, count: int | None = None) -> Outcome:
-        """Return the next rows of the last result: ``count`` rows, by default as many as are shown of a result."""
+        """Return the next rows of the last result: ``count`` rows, by default as many as are shown of a result.
+
+        After a page, return the next ``count`` neighbours of each of its groups.
+        """
+        if self._page is not None:
+            return self._following(self._page, count or _NEIGHBORS)
         self.result()
         assert self._rows is not None
         start, total = self._shown, self._rows.height
@@ -312,7 +325,8 @@ class Executor:
             return Outcome(languages.COMMAND, note=f"there are no more rows than the {total:,} that were shown")
         part = self._rows[start : start + (count or self.page_rows() or total)]
         self._shown = start + part.height
-        return Outcome(languages.COMMAND, part, part, start=start, total=total)
+        prefixes = self.kb.schema.prefixes() if self.result().language == "sparql" else {}
+        return Outcome(languages.COMMAND, part, part, prefixes=prefixes, start=start, total=total)
 
     def timed(self, run: Callable[[], Outcome]) -> Outcome:
         """Return an outcome with the time that it took."""
@@ -402,9 +416,18 @@ class Executor:
 
     def show(self, node: str | int) -> Outcome:
         """Return a node's page; its links can then be opened by number."""
-        page: Page = self.kb.page(node)
+        page = self._page = self.kb.page(node)
         self.visited.append(page.data["id"])
         self.links = page.links
+        return Outcome(languages.COMMAND, page)
+
+    def _following(self, shown: Page, count: int) -> Outcome:
+        from kbkit.graph.pages import following  # imports DuckDB, which would delay the first prompt
+
+        page = following(self.kb.stores, shown, count)
+        if not page.data["relations"]:
+            return Outcome(languages.COMMAND, note=f"all neighbours of {page.data['name']} were shown")
+        self._page, self.links = page, page.links
         return Outcome(languages.COMMAND, page)
 
     def follow(self, number: int) -> Outcome:

@@ -42,7 +42,8 @@ class Page:
     """A node's page.
 
     ``data`` is plain: id, reference, name, aliases, other_types, attributes, texts (field, text), and relations: one
-    entry for each relation, direction (out, in) and type of neighbour, with the count and the first neighbours.
+    entry for each relation, direction (out, in) and type of neighbour, with the count and the first neighbours, or, on
+    a page that continues another, with those after ``start``.
     """
 
     data: dict[str, Any]
@@ -87,6 +88,23 @@ def page(stores: Stores, reference: str | int, limit: int = NEIGHBORS) -> Page:
             "relations": _relations(stores, node.id, limit),
         }
     )
+
+
+def following(stores: Stores, shown: Page, limit: int) -> Page:
+    """Return a page with the next ``limit`` neighbours of each group of a page, without groups that have no more."""
+    ends = {_group(g): g.get("start", 0) + len(g["neighbors"]) for g in shown.data["relations"]}
+    groups = []
+    for group in _relations(stores, shown.data["id"], max(ends.values(), default=0) + limit):
+        start = ends.get(_group(group), group["count"])
+        part = group["neighbors"][start : start + limit]
+        if part:
+            groups.append({**group, "start": start, "neighbors": part})
+    about = {name: shown.data[name] for name in ("id", "reference", "name")}
+    return Page({**about, "aliases": [], "other_types": [], "attributes": {}, "texts": [], "relations": groups})
+
+
+def _group(group: dict[str, Any]) -> tuple[str, str, str]:
+    return group["relation"], group["direction"], group["type"]
 
 
 def _relations(stores: Stores, node: int, limit: int) -> list[dict[str, Any]]:
@@ -189,7 +207,7 @@ def _groups(data: dict[str, Any], width: int, numbered: bool) -> Iterator[Line]:
             extra = "".join(f"; {k} {cell(v)}" for k, v in neighbor.items() if k not in ("reference", "name"))
             lead = f"{number:>{digits}}  " if numbered else ""
             yield from _folded(f"{neighbor['name']}  ({neighbor['reference']}{extra})", width, 2, lead)
-        more = group["count"] - len(group["neighbors"])
+        more = group["count"] - group.get("start", 0) - len(group["neighbors"])
         if more > 0:
             yield Line(f"{' ' * (2 + (digits + 2) * numbered)}... and {more:,} more")
 

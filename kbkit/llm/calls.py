@@ -12,7 +12,7 @@ from kbkit.llm import prompts as prompt_files
 from kbkit.llm import threads
 from kbkit.llm.account import Account, BudgetError, Prices
 from kbkit.llm.cache import Cache
-from kbkit.llm.client import Model, Reply, Request
+from kbkit.llm.client import Model, Reply, Request, missing_model
 from kbkit.llm.prompts import Answer, Prompt, complaint, parse_reply
 from kbkit.llm.recording import Replay
 
@@ -154,7 +154,7 @@ class Calls:
 
     def _model(self, name: str | None) -> Model:
         if not self._models:
-            raise KbError("No language model given", "Use ", Option("llm", "MODEL@URL"))
+            raise missing_model()
         if name is None:
             return next(iter(self._models.values()))
         if name not in self._models:

@@ -9,6 +9,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+from kbkit.errors import Command, KbError, Option
+
+VARIABLE = "KBKIT_LLM"
+"""Environment variable with the default models of the command line, separated by spaces."""
+EXAMPLE = "llama3.2@http://localhost:11434/v1"
+"""A model of Ollama on this machine."""
+
+
+def missing_model(problem: str = "No language model given", option: str = "llm", kind: str = "") -> KbError:
+    """Return the error of a command that needs a language model, with an example to copy.
+
+    ``option`` names the model, in which ``kind`` precedes it.
+    """
+    return KbError(
+        problem,
+        "For example ",
+        Option(option, kind + EXAMPLE),
+        " (Ollama), or ",
+        Option(option, f"{kind}MODEL@URL"),
+        f" of any OpenAI-compatible server. The environment variable {VARIABLE} sets a default; see ",
+        Command("docs llm"),
+    )
+
 
 class Message(NamedTuple):
     """A message; ``role`` is ``system``, ``user`` or ``assistant``."""

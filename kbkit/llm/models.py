@@ -11,11 +11,9 @@ from kbkit.errors import Command, KbError, UnknownNameError
 from kbkit.llm import recording
 from kbkit.llm.cache import Cache
 from kbkit.llm.calls import Calls
-from kbkit.llm.client import Model
+from kbkit.llm.client import EXAMPLE, Model
 from kbkit.llm.openai_compatible import OpenAIModel
 from kbkit.llm.recording import Replay
-
-EXAMPLE = "Use a model such as llama3.2@http://localhost:11434/v1, replay:calls.jsonl or none"
 
 
 def open_models(names: Sequence[str]) -> list[Model]:
@@ -50,7 +48,7 @@ def _open(name: str) -> list[Model]:
         return _replay(match[1], Path(match[2]))
     if match := re.fullmatch(r"(.+)@(https?://.*)", name, re.DOTALL | re.IGNORECASE):
         return [OpenAIModel(match[1], match[2])]
-    raise KbError(f"Invalid model {name!r}", EXAMPLE)
+    raise KbError(f"Invalid model {name!r}", f"Use a model such as {EXAMPLE}, replay:calls.jsonl or none")
 
 
 def _replay(model: str | None, file: Path) -> list[Model]:

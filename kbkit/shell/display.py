@@ -127,7 +127,7 @@ class Display:
         elif isinstance(value, Page) and self.settings.format in ("json", "ndjson"):
             render.write_json(value.data, stream)
         elif isinstance(value, Page):
-            print_lines(value.lines(width, numbered=True), stream)
+            print_lines(value.lines(width, full=self.settings.wrap, numbered=True), stream)
         elif isinstance(value, bytes):
             text = value.decode("utf-8").replace("\r\n", "\n")
             stream.write(f"{render.clean(text) if stream.isatty() else text}{chr(10) * (not text.endswith(chr(10)))}")
@@ -149,7 +149,9 @@ class Display:
             part = outcome is not None and outcome.total is not None
             limit = preview.height if part else self._limit(stream.isatty()) or preview.height
             note = "" if outcome is None else _count(outcome, preview.height, limit)
-            render.print_table(preview, stream, width=width, limit=limit, note=note)
+            cut = "" if self.settings.wrap else ".wrap"
+            prefixes = None if outcome is None else outcome.prefixes
+            render.print_table(preview, stream, width=width, limit=limit, note=note, cut=cut, prefixes=prefixes)
         else:
             render.write_text(frame, kind, stream)
 

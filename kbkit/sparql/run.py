@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kbkit.errors import QueryError
+from kbkit.errors import QueryError, UnknownNameWarning
 from kbkit.schema import KB_NAMESPACE
 from kbkit.stores.sparql_formats import PLAIN
 from kbkit.stores.sparql_text import is_update
@@ -50,13 +51,15 @@ class Query:
         """Run the query; see :meth:`kbkit.kb.KnowledgeBase.sparql`."""
         from kbkit.stores.sparql_results import values
 
-        return self._first(values(*self._read()))
+        kind, body = self._read()
+        return self._first(values(kind, body), kind)
 
     def terms(self) -> pl.DataFrame:
         """Run the query; see :meth:`kbkit.kb.KnowledgeBase.sparql_terms`."""
         from kbkit.stores.sparql_results import terms
 
-        return self._first(terms(*self._read()))
+        kind, body = self._read()
+        return self._first(terms(kind, body), kind)
 
     def view(self) -> View:
         """Run the query and return the view that it asks for; see :meth:`kbkit.kb.KnowledgeBase.sparql_view`."""
@@ -64,7 +67,7 @@ class Query:
         from kbkit.stores.sparql_results import terms, values
 
         chosen, (kind, body) = wanted(self.text), self._read()
-        rows, as_terms = self._first(values(kind, body)), self._first(terms(kind, body))
+        rows, as_terms = self._first(values(kind, body), kind), self._first(terms(kind, body), kind)
         return chosen.of(rows, as_terms, edges=kind == "triples")
 
     def results(self, formats: Formats) -> Results:
@@ -98,7 +101,26 @@ class Query:
         """Whether the query may use ``kb:type``, and the KB has it in a graph of its own."""
         return self.stores.schema.types_apart and ("kb:" in self.text or KB_NAMESPACE in self.text)
 
-    def _first(self, rows: pl.DataFrame) -> pl.DataFrame:
+    def unknown_names(self) -> list[str]:
+        """Return a sentence for each name of the KB's vocabulary and nodes that the query uses and the KB lacks."""
+        from kbkit.sparql.names import unknown_names
+
+        return unknown_names(self.stores, self.text)
+
+    def warned(self) -> Query:
+        """Return the query after a Python warning for each of its unknown names, located at the caller's caller."""
+        for message in self.unknown_names():
+            warnings.warn(message, UnknownNameWarning, stacklevel=4)  # the method of a checked class is two frames
+        return self
+
+    def _first(self, rows: pl.DataFrame, kind: str) -> pl.DataFrame:
+        """Return at most ``limit`` rows; the columns of ``SELECT *``, which the engine does not order, as written."""
+        if kind not in ("ask", "triples") and rows.width > 1 and "*" in self.text:
+            from kbkit.sparql.names import star_columns
+
+            first = [name for name in star_columns(self.text) if name in rows.columns]
+            if first:
+                rows = rows.select(*first, *(name for name in rows.columns if name not in first))
         return rows if self.limit is None else rows.head(self.limit)
 
     def _read(self) -> tuple[str, bytes]:

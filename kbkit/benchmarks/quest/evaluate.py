@@ -17,6 +17,7 @@ from kbkit.benchmarks.quest.dataset import Dataset, Example
 from kbkit.benchmarks.quest.tables import System
 from kbkit.errors import KbError, Option, UnknownNameError
 from kbkit.kb import KnowledgeBase
+from kbkit.llm.client import missing_model
 from kbkit.measures.false_positives import unmet
 from kbkit.measures.frames import Gold
 from kbkit.search import rerank
@@ -151,7 +152,7 @@ def check_classifier(name: str, dataset: Dataset, split: str, calls: Calls | Non
     if split in needed:
         raise KbError(f"Classifier {name} is tuned on {split}", "Use another split or ", Option("classifier", "none"))
     if name == "llm" and calls is None:
-        raise KbError("Classifier llm needs a language model", "Use ", Option("llm", "MODEL@URL"))
+        raise missing_model("Classifier llm needs a language model")
 
 
 def judge(bench: Bench, name: str, retriever: str, calls: Calls | None = None) -> Judge:

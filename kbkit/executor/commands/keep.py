@@ -47,7 +47,8 @@ def save(executor: Executor, argument: str) -> Outcome:
 def more(executor: Executor, argument: str) -> Outcome:
     """Show the next rows of the last result.
 
-    N is their number; the default is that of .rows.
+    N is their number; the default is that of .rows. After a page it shows the next N neighbours of each group, by
+    default 20.
     """
     return executor.more(parse_number(argument, "number of rows") if argument else None)
 

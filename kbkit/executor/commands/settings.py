@@ -82,6 +82,16 @@ def pager(executor: Executor, argument: str) -> Outcome:
 
 
 @command("[on|off]", Argument.SWITCH)
+def wrap(executor: Executor, argument: str) -> Outcome:
+    """Set whether tables show long cells in full.
+
+    Otherwise a terminal gets the first three lines of a cell, and words that are too long without their middle.
+    """
+    executor.settings.wrap = parse_switch(argument, executor.settings.wrap)
+    return Outcome(COMMAND, note=f"wrap {'on' if executor.settings.wrap else 'off'}")
+
+
+@command("[on|off]", Argument.SWITCH)
 def timing(executor: Executor, argument: str) -> Outcome:
     """Set whether to show the time of each statement.
 

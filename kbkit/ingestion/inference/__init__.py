@@ -101,6 +101,7 @@ def _examine(tables: Mapping[Table, Path], told: Corrections, folder: Path) -> P
                 con.execute(f'CREATE TABLE {quote(table.name)} AS FROM "file"')
                 con.execute('DROP VIEW "file"')
                 profile.profile(con, table)
+                _drop_index(con, table)
                 profile.fold(con, table)
         return _plan(con, list(tables), told)
 
@@ -178,6 +179,17 @@ def _specs(given: Path, path: Path) -> Iterator[tuple[str, FileSpec]]:
                             encoding="" if found.encoding == "utf-8" else found.encoding)  # fmt: skip
     else:
         yield stem, spec
+
+
+def _drop_index(con: duckdb.DuckDBPyConnection, table: Table) -> None:
+    """Leave out a first column without a name that numbers the rows, as pandas writes it."""
+    first = table.columns.get("column0")
+    if first is None or first.look != "integer" or first.distinct < 0.8 * table.rows:
+        return
+    number = f"TRY_CAST({first.value} AS BIGINT)"
+    numbered = f"SELECT {number} = row_number() OVER () - 1 AS same FROM {quote(table.name)}"
+    if con.execute(f"SELECT bool_and(same) FROM ({numbered})").fetchall() == [(True,)]:
+        del table.columns["column0"]
 
 
 def _plan(con: duckdb.DuckDBPyConnection, tables: Sequence[Table], told: Corrections) -> Plan:

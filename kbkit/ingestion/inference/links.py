@@ -287,11 +287,14 @@ class _Finder:
             return (
                 2 if parent or names.plain(column.name) in names.PARENTS else min(names.fit(column.name, other.type), 1)
             )
-        return names.fit(column.name, other.type) or int(names.is_id(column.name) or _is_role(column))
+        end = names.plain(column.name) in (*names.HEADS, *names.TAILS) and len(table.columns) > 1
+        return names.fit(column.name, other.type) or 2 * end or int(names.is_id(column.name) or _is_role(column))
 
     def _try(self, table: Table, column: Column, other: Table, by: str, evidence: int) -> Link | None:
         """Return the link if enough values exist in the other table, and are no coincidence."""
         numeric = column.look == "integer" or column.floats
+        if column.look == "list":
+            numeric = other.columns[by].look == "integer"
         if numeric != (other.columns[by].look == "integer") or (numeric and not evidence):
             return None  # small numbers are in every sequence of ids
         columns, bys = [column.name], [by]

@@ -44,6 +44,7 @@ _IDS = frozenset(
 _GENERIC = frozenset({*_IDS, "name", "title", "label"})
 _NUMBERED = re.compile(r"(?<=[^\W\d])(\d+|_[ab12])$", re.IGNORECASE)
 WRAPPINGS = frozenset({"tbl", "table", "dim", "fact", "csv", "export", "dataset", "data", "info", "list"})
+_NODES = frozenset({"node", "nodes", "vertex", "vertices", "entity", "entities"})
 """Words of file names that say nothing about the rows."""
 _WORD = re.compile(r"[A-Z]+(?![^\W\dA-Z_])|[A-Z]?[^\W\dA-Z_]+|\d+")
 _IRREGULAR = {"people": "person", "persons": "person", "movies": "movie", "data": "data"}
@@ -146,7 +147,7 @@ def tables(names: Sequence[str]) -> list[list[str]]:
                 parts.pop(place)
     for parts in split:
         for place in (0, -1):
-            if len(parts) > 1 and parts[place] in WRAPPINGS:
+            if len(parts) > 1 and parts[place] in {*WRAPPINGS, *_NODES}:
                 parts.pop(place)
     return split
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _PREVIEW = 1000
 """Edges that are looked up in the other direction before all are."""
+_MOST_TYPES = 100
 _FEW = 1
 """Maximum number of attributes of a link table that has a key of its own; with more, its rows are nodes."""
 
@@ -25,7 +26,8 @@ class Nodes:
     """A table whose rows are nodes. Without ``key``, the number of the row is the key.
 
     ``named`` are the columns of the name, ``values`` the attributes, ``texts`` the prose, ``aliases`` lists of other
-    names. ``details`` are tables with further values of these nodes.
+    names. ``details`` are tables with further values of these nodes. ``by`` is the column with the type of each row, if
+    there is one.
     """
 
     table: Table
@@ -36,6 +38,7 @@ class Nodes:
     texts: list[str] = field(default_factory=list)
     aliases: list[str] = field(default_factory=list)
     details: list[Detail] = field(default_factory=list)
+    by: str = ""
 
 
 @dataclass
@@ -109,11 +112,12 @@ def plan(
     """
     result = Plan(unclear=guesses.unclear)
     referred = {link.target for table in tables for link in guesses.links[table.name] if link.target != table.name}
+    types = {table.name: table.type for table in tables}
     rest = []
     for table in tables:
         links, key = guesses.links[table.name], guesses.keys[table.name]
         free = table.name not in referred and table.name not in keyed
-        if free and (edges := _edges(con, table, links, key, texts.get(table.name, ()))):
+        if free and (edges := _edges(con, table, links, key, texts.get(table.name, ()), types)):
             result.edges.append(edges)
         elif free and not key and len(links) == 1 and len(links[0].columns) < len(table.columns):
             rest.append((table, links[0]))
@@ -126,16 +130,35 @@ def plan(
             target.details.append(detail)
         else:
             result.nodes.append(_nodes(table, [link], (), texts.get(table.name, ())))
+    if len(result.nodes) == 1 and result.edges:
+        _type_by_column(result.nodes[0])
     order = {table.name: position for position, table in enumerate(tables)}
     result.nodes.sort(key=lambda nodes: order[nodes.table.name])
     return result
+
+
+def _type_by_column(nodes: Nodes) -> None:
+    """Take the types of the only table of nodes from its column of types, if it has one."""
+    columns = nodes.table.columns
+    for name in nodes.values:
+        named = names.plain(name) in ("type", "kind", "category", "node type", "class")
+        full = columns[name].look == "text" and columns[name].count == nodes.table.rows
+        if named and full and columns[name].distinct <= _MOST_TYPES:
+            nodes.by = name
+            nodes.values.remove(name)
+            return
 
 
 # -- edges ------------------------------------------------------------------------------------------------------------
 
 
 def _edges(
-    con: duckdb.DuckDBPyConnection, table: Table, links: Sequence[Link], key: Sequence[str], texts: Collection[str]
+    con: duckdb.DuckDBPyConnection,
+    table: Table,
+    links: Sequence[Link],
+    key: Sequence[str],
+    texts: Collection[str],
+    types: Mapping[str, str],
 ) -> Edges | None:
     """Return the edges of a table with two links and no content of its own, or of a list of edges."""
     columns = table.columns
@@ -165,7 +188,12 @@ def _edges(
     if by and columns[by].distinct <= 2 and _are_directions(con, table, columns[by]):
         by = ""
     values = [*own, *(name for name in values if name != by)]
-    relation = names.identifier("_".join(_relation_words(table)))
+    parts = _relation_words(table)
+    relation = names.identifier("_".join(parts))
+    if names.types([parts]) == [types.get(head.target)]:
+        relation = "link"  # edges of people in people_edges.csv
+    elif table.type in (head.loose, tail.loose):
+        relation = table.type  # hobbies.csv with people and their hobbies
     same = (head.target, head.loose) == (tail.target, tail.loose)
     return Edges(table, relation, head, tail, values, by, same and not by and _mirrored(con, table, head, tail))
 
@@ -257,11 +285,12 @@ def _named(table: Table, key: Sequence[str], linked: Collection[str], texts: Col
         ends = names.words(column.name)[-1:] in (("name",), ("title",))
         if ends and before not in _OTHER_NAMES and 10 * column.distinct >= 9 * table.rows and column.name not in key:
             return (column.name,)
-    return next(((c.name,) for c in after if c in free and c.look == "text" and c.distinct == table.rows), ())
+    telling = (c for c in after if c in free and c.look == "text" and c.distinct == table.rows)
+    return next(((c.name,) for c in telling if names.words(c.name)[-1:] not in _OTHER_NAMES), ())
 
 
 _OTHER_NAMES = {(word,) for word in (
-    "category", "type", "group", "class", "status", "city", "country", "state", "file", "host", "domain", "user",
+    "category", "type", "group", "class", "status", "city", "country", "region", "state", "host", "domain", "user",
 )}  # fmt: skip
 """Words before ``name`` in columns that name something else than the row."""
 

@@ -35,7 +35,7 @@ def recipe(plan: Plan, tables: Sequence[Table], name: str, title: str) -> str:
         if spec.columns:
             lines.append(f"columns = {_toml(list(spec.columns))}  # the file has no header line")
     loose = [link.loose for edges in plan.edges for link in (edges.head, edges.tail) if link.loose]
-    types = [nodes.table.type for nodes in plan.nodes] + loose
+    types = [nodes.table.type for nodes in plan.nodes if not nodes.by] + loose
     for kind in dict.fromkeys(types):
         lines += ["", f"[types.{_bare(kind)}]"]
     for edges in plan.edges:
@@ -95,7 +95,7 @@ class _Script:
 
     def _nodes(self, nodes: Nodes) -> str:
         table, kind = nodes.table, nodes.table.type
-        columns = [f"{literal(kind)} AS type", f"{_key(nodes)} AS key"]
+        columns = [f"{_type(nodes)} AS type", f"{_key(nodes)} AS key"]
         if nodes.named:
             columns.append(f"{_name(nodes)} AS name")
         columns += self._aliases(nodes)
@@ -170,11 +170,13 @@ class _Script:
         return nodes is None or nodes.key == link.by
 
     def _kind(self, link: Link) -> str:
+        """Return the type that a link leads to, NULL if each node has its own."""
         nodes = self._plan.of(link.target)
-        return literal(link.loose if nodes is None else nodes.table.type)
+        return "NULL" if nodes is not None and nodes.by else literal(link.loose if nodes is None else nodes.table.type)
 
     def _link(self, nodes: Nodes, relation: str, link: Link) -> str:
-        ends = f"{literal(nodes.table.type)} AS head_type, {{head}} AS head, {literal(relation)} AS relation"
+        kind = "NULL" if nodes.by else literal(nodes.table.type)
+        ends = f"{kind} AS head_type, {{head}} AS head, {literal(relation)} AS relation"
         head, tail = _key(nodes), reference(nodes.table, link.columns)
         if self._direct(link) and not link.lists:
             where = " AND ".join(f"{nodes.table.columns[name].value} IS NOT NULL" for name in link.columns)
@@ -207,7 +209,7 @@ class _Script:
         return "\n".join([f"SELECT {_wrapped(columns)}", f"FROM {identifier(table.name)}", *joins])
 
     def _texts(self, nodes: Nodes) -> list[str]:
-        kind = f"{literal(nodes.table.type)} AS type"
+        kind = f"{'NULL' if nodes.by else literal(nodes.table.type)} AS type"
         result = []
         for name in nodes.texts:
             column = nodes.table.columns[name]
@@ -289,6 +291,10 @@ def _text(column: Column) -> str:
 
 def _key(nodes: Nodes) -> str:
     return reference(nodes.table, nodes.key) if nodes.key else '"row number"::VARCHAR'
+
+
+def _type(nodes: Nodes) -> str:
+    return _text(nodes.table.columns[nodes.by]) if nodes.by else literal(nodes.table.type)
 
 
 def _name(nodes: Nodes) -> str:

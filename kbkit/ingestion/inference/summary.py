@@ -41,7 +41,8 @@ Row = tuple[str, str, str, str, str]
 def _nodes(nodes: Nodes) -> Row:
     key, name = " + ".join(nodes.key) or "(row number)", " + ".join(nodes.named)
     links = ", ".join(_link(relation, link) for relation, link in nodes.links)
-    return (f"nodes: {nodes.table.type}", key, name, links, ", ".join(nodes.texts))
+    kind = f"one type for each {nodes.by}" if nodes.by else nodes.table.type
+    return (f"nodes: {kind}", key, name, links, ", ".join(nodes.texts))
 
 
 def _link(relation: str, link: Link) -> str:
