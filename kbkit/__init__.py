@@ -167,9 +167,9 @@ def from_networkx(graph: Any, *, out: PathLike, relation: str = "relation", **se
     ``relation``, otherwise its key in a multigraph if that is text, otherwise ``link``. The relations of an undirected
     graph are symmetric. ``settings`` are arguments of :func:`ingest`.
     """
-    from kbkit.ingestion.frames import graph_frames
+    from kbkit.readers.graphs.model import networkx_tables
 
-    nodes, edges = graph_frames(graph, relation)
+    nodes, edges = networkx_tables(graph, relation)
     both = () if graph.is_directed() else tuple(edges["relation"].unique(maintain_order=True))
     return from_frames(nodes, edges, out=out, **{"symmetric": both, **settings})
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import graphlib
+import html
+import itertools
 import re
 import urllib.parse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, TypeVar
@@ -24,6 +26,9 @@ UNTYPED = "entity"
 
 KB_NAMESPACE = "urn:kbkit:"
 """Namespace of kbkit's RDF vocabulary (``kb:type``)."""
+
+_SHOWN = 40
+"""Maximum number of types in a notebook's table."""
 
 STANDARD_PREFIXES = {
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
@@ -221,7 +226,7 @@ class Role:
     products: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Schema:
     """The contents of a KB. Types are in the order of their id ranges.
 
@@ -229,7 +234,8 @@ class Schema:
     With ``rdf_source``, SPARQL queries the source's own statements, and the IRI of a node is ``key_base`` + key.
     ``dialect`` is the default SPARQL dialect (``wikidata``, or empty for the standard), ``extra_tables`` are further
     SQL tables of the source. With ``types_apart``, the types of its nodes are in a named graph, not among the source's
-    statements (KBs that were built before it existed have them there).
+    statements (KBs that were built before it existed have them there). ``source_prefixes`` are the SPARQL prefixes that
+    an RDF source declares, with their IRIs.
     """
 
     name: str
@@ -245,6 +251,34 @@ class Schema:
     dialect: str = ""
     extra_tables: tuple[str, ...] = ()
     types_apart: bool = False
+    source_prefixes: tuple[tuple[str, str], ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Schema {self.name!r}: {len(self.node_types)} types, {len(self.relations)} relations>"
+
+    def _repr_html_(self) -> str:
+        """Return the types with their attributes and the relations that lead from them, for a notebook."""
+        shown = self.node_types[:_SHOWN]
+        rows = [
+            (t.name, f"{t.members:,}", _listed(a.name for a in t.attributes), _listed(self._leading_from(t.name)))
+            for t in shown
+        ]
+        style = ' style="text-align:left;vertical-align:top;padding:.1em .8em .1em 0"'
+        cells = [
+            "".join(f"<{tag}{style}>{html.escape(cell)}</{tag}>" for cell in row)
+            for tag, row in [("th", ("type", "nodes", "attributes", "relations")), *(("td", row) for row in rows)]
+        ]
+        more = (
+            f"<div>and {len(self.node_types) - _SHOWN:,} more types</div>" if len(shown) < len(self.node_types) else ""
+        )
+        return f"<div><table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>{more}</div>"
+
+    def _leading_from(self, type_name: str) -> Iterator[str]:
+        """Return the relations whose heads have a type, with the types of their tails."""
+        for relation in self.relations:
+            tails = [s.tail for s in relation.signatures if s.head == type_name]
+            if tails:
+                yield f"{relation.name} \N{RIGHTWARDS ARROW} {_listed(tails, 3)}"
 
     @cached_property
     def _types(self) -> dict[str, NodeType]:
@@ -357,14 +391,16 @@ class Schema:
         """Return the predeclared SPARQL prefixes, including the standard ones.
 
         ``type:``, ``rel:``, ``attr:`` and ``text:`` are the KB's vocabulary. In a KB without an RDF source, each node
-        type with a suitable name is a prefix too (``country:FRA``).
+        type with a suitable name is a prefix too (``country:FRA``). Prefixes of an RDF source replace none of
+        these.
         """
         own = {kind: f"{self.base}{kind}/" for kind in ("type", "rel", "attr", "text")}
         types = {} if self.rdf_source else {t.name: self.node_namespace(t.name) for t in self.node_types}
         usable = {name: iri for name, iri in types.items() if name.isascii() and name.replace("_", "").isalnum()}
         letters = {name: iri for name, iri in usable.items() if name[0].isalpha() and not name.endswith("_")}
         theirs = Wikibase.PREFIXES if self.dialect == "wikidata" else {}
-        return {**letters, **own, **theirs, **STANDARD_PREFIXES}
+        known = {**letters, **own, **theirs, **STANDARD_PREFIXES}
+        return known | {name: iri for name, iri in self.source_prefixes if name not in known}
 
     def node_namespace(self, type_name: str) -> str:
         """Return the IRI prefix of a type's nodes, in a KB without an RDF source."""
@@ -399,12 +435,22 @@ class Schema:
         for field in self.text_fields:
             if not (0 <= field.texts < _MAX_ROWS and 0 <= field.tokens < _MAX_ROWS):
                 return f"invalid numbers of texts {field.name!r}"
-        names = (name for name in self.extra_tables if not _TABLE_NAME.fullmatch(name))
-        return next((f"invalid name of a table: {name!r}" for name in names), "")
+        names = [f"name of a table: {name!r}" for name in self.extra_tables if not _TABLE_NAME.fullmatch(name)]
+        names += [f"prefix {name!r}" for name, iri in self.source_prefixes if not is_prefix(name, iri)]
+        return f"invalid {names[0]}" if names else ""
 
 
 _MAX_NODES, _MAX_ROWS = 2**31 - 1, 2**62
 _TABLE_NAME = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+
+
+_PREFIX = re.compile("[A-Za-z](?:[A-Za-z0-9_.-]{0,60}[A-Za-z0-9_-])?")
+_NAMESPACE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^<>\"{}|\\^`\s\x00-\x20]{1,1000}")
+
+
+def is_prefix(name: str, iri: str) -> bool:
+    """Return whether a prefix and its IRI can be declared in SPARQL; those without a name are left out."""
+    return bool(_PREFIX.fullmatch(name) and _NAMESPACE.fullmatch(iri) and iri.isprintable())
 
 
 def merged_attributes(owners: Iterable[Sequence[Attribute]]) -> list[Attribute]:
@@ -417,6 +463,12 @@ def merged_attributes(owners: Iterable[Sequence[Attribute]]) -> list[Attribute]:
         for before, after in zip((None, *attributes), attributes, strict=False):
             sorter.add(after, *(() if before is None else (before,)))
     return list(sorter.static_order())
+
+
+def _listed(names: Iterable[str], limit: int = 12) -> str:
+    """Return the first names, separated by commas."""
+    first = list(itertools.islice(names, limit + 1))
+    return ", ".join(first[:limit]) + ", \N{HORIZONTAL ELLIPSIS}" * (len(first) > limit)
 
 
 def iri_escape(text: str) -> str:

@@ -15,10 +15,12 @@ import pytest
 from hypothesis import settings
 
 import kbkit
+from kbkit.graph.neighbourhoods import Neighbourhood
 from kbkit.kb import KnowledgeBase
 from tests import console
 from tests import wording as wordings
 from tests.console import Done
+from tests.hostile import build as build_hostile
 from tests.wording import wording
 
 __all__ = ["wording"]
@@ -139,7 +141,7 @@ def tiny_kb(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The KB of the tiny graph, from its tables; read it only."""
     out = tmp_path_factory.mktemp("kb") / "tiny.kb"
     files = {"nodes": tiny / "nodes.csv", "edges": tiny / "edges.csv", "texts": tiny / "texts.csv"}
-    kbkit.ingest("table", out=out, files=files).close()
+    kbkit.ingest("table", out=out, files=files, name="table").close()
     return out
 
 
@@ -155,7 +157,7 @@ def world_kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def rdf_kb(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The KB of the tiny graph, from its Turtle file; read it only."""
     out = tmp_path_factory.mktemp("kb") / "rdf.kb"
-    kbkit.ingest("rdf", tiny / "tiny.ttl", out=out).close()
+    kbkit.ingest("rdf", tiny / "tiny.ttl", out=out, name="rdf").close()
     return out
 
 
@@ -179,3 +181,10 @@ def small(tiny_kb: Path) -> Iterator[KnowledgeBase]:
     """The tiny KB, open for the whole session."""
     with kbkit.open(tiny_kb) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Neighbourhood]:
+    """The neighbourhood of the first of the hostile names."""
+    with build_hostile(tmp_path_factory.mktemp("hostile")) as opened:
+        yield opened.around("k0")

@@ -158,7 +158,7 @@ def test_a_kb_without_search_indexes(tmp_path: Path, wording: Wording) -> None:
     with kbkit.ingest("table", out=tmp_path / "bare.kb", files=files, stores=["tables"]) as kb:
         bare = Explorer(kb.stores)
         assert ids(bare.search("fluorouracil").entities) == ["drug:1"]
-        assert ids(bare.search("insulyn").entities)[0] == "<http://example.org/table/gene%2Fprotein/g3>"
+        assert ids(bare.search("insulyn").entities)[0] == "<http://example.org/tiny/gene%2Fprotein/g3>"
         assert bare.entry("drug:1").edges["rel:targets"]
         with pytest.raises(KbError) as caught:
             bare.sparql("ASK {}")
@@ -239,7 +239,7 @@ def test_every_id_that_is_shown_is_read_back(table: Explorer, rdf: Explorer) -> 
 
 def test_an_entry_of_an_rdf_source(rdf: Explorer) -> None:
     entry = rdf.entry("BRCA1")
-    assert entry.id == "<http://example.org/tiny/gene/g1>"
+    assert entry.id == "gene:g1"  # with the prefix of the file
     assert entry.edges["rdf:type"]
     assert any("associated_with" in name for name in entry.edges)
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import kbkit
 from kbkit.errors import KbError
+from kbkit.ingestion.recipe import source_name
 from kbkit.kb import KnowledgeBase
 from tests.conftest import Run
 
@@ -174,3 +175,39 @@ def test_keys_that_types_share_are_told_apart(world: KnowledgeBase, small: Knowl
     graph = world.to_networkx()
     assert (len(graph), graph.number_of_edges()) == (world.schema.nodes, world.schema.edges)
     assert all("relation" in edge for *_, edge in graph.edges(data=True))
+
+
+@pytest.mark.parametrize(
+    ("paths", "name"),
+    [
+        (["zoo"], "zoo"),
+        (["zoo/nodes.csv", "zoo/edges.csv"], "zoo"),
+        (["animals v1.2.ttl.gz"], "animals v1.2"),
+        (["les\nmis.graphml"], "les mis"),
+        (["zoo/nodes.csv", "edges.csv"], ""),
+        ([".hidden"], ".hidden"),
+    ],
+)
+def test_a_source_has_a_name(tmp_path: Path, paths: list[str], name: str) -> None:
+    (tmp_path / "zoo").mkdir()
+    assert source_name([tmp_path / path for path in paths]) == name
+
+
+def test_a_kb_is_called_like_its_source(here: Run, tmp_path: Path) -> None:
+    """With a recipe for any files; a name and a title that are given win."""
+    path = tmp_path / "my zoo.csv"
+    path.write_text("key\na\n", encoding="utf-8")
+    (tmp_path / "edges.csv").write_text("head,relation,tail\n", encoding="utf-8")
+    command = ("ingest", "table", "--file", f"nodes={path}", "--file", f"edges={tmp_path / 'edges.csv'}", "--stores")
+    done = here(*command, "tables", "-o", tmp_path / "a.kb")
+    assert done.returncode == 0, done.stderr
+    with kbkit.open(tmp_path / "a.kb") as kb:
+        assert (kb.schema.name, kb.manifest.recipe["title"]) == (tmp_path.name, tmp_path.name)
+    assert here("info", tmp_path / "a.kb").stdout.splitlines()[0] == tmp_path.name
+    assert here(*command, "tables", "-o", tmp_path / "b.kb", "--name", "b", "--title", "B").returncode == 0
+    with kbkit.open(tmp_path / "b.kb") as kb:
+        assert (kb.schema.name, kb.manifest.recipe["title"], kb.schema.base) == ("b", "B", "http://example.org/b/")
+    graph = tmp_path / "my zoo.json"
+    graph.write_text('{"nodes": ["a"], "links": []}', encoding="utf-8")
+    with kbkit.ingest("graph", graph, out=tmp_path / "c.kb", stores=STORES) as kb:
+        assert (kb.schema.name, kb.schema.base) == ("my zoo", "http://example.org/my%20zoo/")

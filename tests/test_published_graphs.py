@@ -192,7 +192,7 @@ def assert_kgx(kb: KnowledgeBase) -> None:
     assert {r.name: r.iri for r in kb.schema.relations} == {
         "contributes_to": "https://w3id.org/biolink/vocab/contributes_to",
         "treats": "https://w3id.org/biolink/vocab/treats",
-        "made_up": "http://example.org/kgx/rel/made_up",
+        "made_up": f"{kb.schema.base}rel/made_up",
     }
     assert kb.schema.type("Gene").iri == "https://w3id.org/biolink/vocab/Gene"
 

@@ -83,12 +83,15 @@ def kept(kb: KnowledgeBase) -> set[bytes]:
 def expected(rdf_kb: Path) -> tuple[dict[str, Any], set[bytes], set[tuple[Any, ...]]]:
     """Tables and quads of the tiny graph, and what SPARQL sees."""
     with kbkit.open(rdf_kb) as kb:
-        return content(kb), kept(kb), dump(kb)
+        found = content(kb)
+        found["schema"].pop("source_prefixes")
+        return found, kept(kb), dump(kb)
 
 
 def rows_of(con: duckdb.DuckDBPyConnection) -> dict[str, list[tuple[Any, ...]]]:
     """All tables that the recipe makes, without the parser's random labels of blank nodes."""
-    tables = con.execute("SELECT table_name FROM duckdb_tables() WHERE table_name <> 'blank'").fetchall()
+    varying = "('blank', 'rdf_prefixes')"  # not every syntax has prefixes
+    tables = con.execute(f"SELECT table_name FROM duckdb_tables() WHERE table_name NOT IN {varying}").fetchall()
     names = [name for (name,) in tables]
     return {name: sorted(con.execute(f'FROM "{name}"').fetchall(), key=repr) for name in names}
 
@@ -156,7 +159,9 @@ def test_a_deep_file_is_refused(ending: str, tmp_path: Path) -> None:
 def test_other_syntaxes_give_the_same_kb(ending: str, tiny: Path, expected: Any, tmp_path: Path) -> None:
     path = write_syntax(tiny, tmp_path, ending)
     with kbkit.ingest("rdf", path, out=tmp_path / "kb", stores=["triples"]) as kb:
-        assert (content(kb), kept(kb), dump(kb)) == expected
+        found = content(kb)
+        assert found["schema"].pop("source_prefixes") == ()
+        assert (found, kept(kb), dump(kb)) == expected
         assert_sound(kb)
 
 
@@ -434,18 +439,55 @@ def test_classes_and_predicates_that_end_alike_are_told_apart(tmp_path: Path) ->
     """
     with build(tmp_path, text) as kb:
         types = {t.name: (t.iri, t.count) for t in kb.schema.node_types}
-        assert types["Thing"] == ("http://e.org/Thing", 2)
-        assert {name.split("_")[0].lower() for name in types} == {"thing"}
-        assert sorted(iri for iri, _ in types.values()) == [
-            "http://e.org/Thing",
-            "http://e.org/deep/thing",
-            "http://other.org/ns#Thing",
-        ]
+        assert types == {
+            "Thing": ("http://e.org/Thing", 2),
+            "deep_thing": ("http://e.org/deep/thing", 1),
+            "o_Thing": ("http://other.org/ns#Thing", 1),
+        }
         relations = {r.name: (r.iri, r.edges) for r in kb.schema.relations}
         assert relations["links"] == ("http://e.org/links", 2)
-        assert len(relations) == 3
+        assert set(relations) == {"links", "o_links", "deep_Links"}
         assert {a.name for a in kb.schema.type("Thing").attributes} == {"size"}
         assert_sound(kb)
+
+
+PERSONS = """@prefix foaf: <http://xmlns.com/foaf/0.1/> .
+@prefix my-ex: <http://e.com/> . @prefix rdf: <http://evil.org/> . @prefix rel: <http://evil.org/rel/> .
+<http://e.org/a> a foaf:Person ; foaf:knows <http://e.org/b> . <http://e.org/b> a <http://schema.org/Person> .
+<http://e.org/c> a <http://dbpedia.org/ontology/Person> , my-ex:Person .
+<http://e.org/d> a <http://www.x.net/v1/Person> .
+"""
+
+
+def test_types_that_share_a_name_are_told_apart_by_their_prefixes(tmp_path: Path) -> None:
+    """Names are words in answers, SQL and SPARQL; a prefix of the file replaces none of the KB."""
+    with build(tmp_path, ("x.trig", PERSONS), store="triples") as kb:
+        names = {t.name for t in kb.schema.node_types}
+        assert names >= {"foaf_Person", "schema_Person", "ontology_Person", "my_ex_Person", "x_Person"}
+        assert kb.answers("schema_Person").nodes()["key"].to_list() == ["http://e.org/b"]
+        assert kb.sql("SELECT count(*) FROM types WHERE type = 'foaf_Person'").item() == 1
+        assert kb.sparql("SELECT ?x { ?x a foaf:Person ; foaf:knows ?y }").height == 1
+        known = kb.schema.prefixes()
+        assert (known["foaf"], known["my-ex"]) == ("http://xmlns.com/foaf/0.1/", "http://e.com/")
+        assert known["rdf"].startswith("http://www.w3.org/")
+        assert known["rel"] == f"{kb.schema.base}rel/"
+    with kbkit.open(tmp_path / "kb") as kb:
+        assert kb.schema.prefixes() == known
+
+
+def test_prefixes_of_rdf_xml_and_json_ld_and_hostile_ones(tmp_path: Path) -> None:
+    xml = (
+        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/" xmlns:bad="no iri"'
+        ' xmlns:\u00e9="http://f/"><e:A rdf:about="http://e/1"/></rdf:RDF>'
+    )
+    json_ld = '{"@context": {"foaf": "http://xmlns.com/foaf/0.1/"}, "@id": "http://e/1", "foaf:name": "A"}'
+    many = "".join(f"@prefix p{n}: <http://p/{n}> .\n" for n in range(5_000))
+    files = [("x.rdf", xml), ("y.jsonld", json_ld), ("z.ttl", many + f"@prefix q: <http://{'q' * 5_000}> .")]
+    with build(tmp_path, *files) as kb:
+        found = dict(kb.schema.source_prefixes)
+    assert (found["e"], found["foaf"]) == ("http://e/", "http://xmlns.com/foaf/0.1/")
+    assert not {"bad", "\u00e9", "", "q"} & set(found)
+    assert len(found) < 1_100
 
 
 def test_classes_are_nodes_only_where_something_is_said_of_them(tmp_path: Path) -> None:

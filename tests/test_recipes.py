@@ -227,7 +227,7 @@ def test_every_format_of_tables_gives_the_same_kb(
         # TSV has no quoting, and so no way to write a text of two lines.
         kind = "csv" if name == "texts" and ending.startswith("tsv") else ending
         write_rows(read_rows(tiny / f"{name}.csv"), tmp_path / f"{name}.{kind}")
-    with kbkit.ingest("table", tmp_path, out=tmp_path / "kb", stores=["tables"]) as kb:
+    with kbkit.ingest("table", tmp_path, out=tmp_path / "kb", name="table", stores=["tables"]) as kb:
         assert content(kb) == tiny_content
         assert_sound(kb)
 
@@ -249,7 +249,7 @@ def test_formats_with_types_of_their_own_give_the_same_kb(
     write_rows(nodes, tmp_path / f"nodes.{ending}")
     write_rows(edges, tmp_path / f"edges.{ending}")
     write_rows(read_rows(tiny / "texts.csv"), tmp_path / f"texts.{ending}")
-    with kbkit.ingest("table", tmp_path, out=tmp_path / "kb", stores=["tables"]) as kb:
+    with kbkit.ingest("table", tmp_path, out=tmp_path / "kb", name="table", stores=["tables"]) as kb:
         assert content(kb) == tiny_content
 
 

@@ -1,4 +1,5 @@
--- The reader provides quads(file, s, p, o, g) with terms in N-Quads syntax.
+-- The reader provides quads(file, s, p, o, g) with terms in N-Quads syntax, and declared prefixes in rows without p.
+CREATE TABLE rdf_prefixes AS SELECT s AS prefix, arg_min(o, rowid) AS iri FROM quads WHERE p IS NULL GROUP BY s ORDER BY s;
 
 -- Blank nodes are local to a file: number them by first appearance.
 CREATE TABLE blank AS
@@ -20,6 +21,19 @@ DROP TABLE quads;
 
 CREATE MACRO bare(term) AS term[2:-2];
 CREATE MACRO local_name(iri) AS coalesce(nullif(regexp_extract(iri, '([^/#:]+)[/#:]?$', 1), ''), iri);
+-- The name of an IRI whose local name others have too starts with its prefix, or with a word of its namespace, unless
+-- it has the empty prefix.
+CREATE MACRO namespace(iri) AS regexp_replace(iri, '[^/#:]+[/#:]?$', '');
+CREATE MACRO path_word(space) AS list_filter(
+  regexp_extract_all(regexp_replace(space, '^[A-Za-z][A-Za-z0-9+.-]*:(//[^/#]*)?', ''), '[A-Za-z][A-Za-z0-9_]+'),
+  lambda word: NOT regexp_full_match(word, 'v[0-9]+'))[-1];
+CREATE MACRO host_word(space) AS regexp_extract(space, '([A-Za-z0-9-]+)\.[A-Za-z]+(:[0-9]+)?/', 1);
+CREATE MACRO own_name(term, alike) AS CASE
+  WHEN alike = 1 OR namespace(term) = (SELECT min(iri) FROM rdf_prefixes WHERE prefix = '') THEN local_name(term) ELSE
+  regexp_replace(coalesce((SELECT min(prefix) FROM rdf_prefixes WHERE rdf_prefixes.iri = namespace(term)),
+                          path_word(namespace(term)), nullif(host_word(namespace(term)), ''), 'other'),
+                 '[^A-Za-z0-9]+', '_', 'g') || '_' || local_name(term) END;
+CREATE MACRO numbered(name, number) AS CASE WHEN number = 1 THEN name ELSE name || '_' || number END;
 CREATE MACRO language(term) AS regexp_extract(term, '"@([A-Za-z0-9-]+)$', 1);
 -- The text of a literal. Escaped backslashes first, so that the next character is not taken for an escape.
 CREATE MACRO unescape(text) AS list_aggregate(list_transform(string_split(text, '\\'), lambda part:
@@ -49,14 +63,15 @@ SELECT key, arg_min(value, (rank, label_place, value)) FILTER (label_place IS NO
        list(value ORDER BY place) FILTER (rank < 2) AS all_names
 FROM literals WHERE (label_place IS NOT NULL OR is_alias) AND trim(value) <> '' GROUP BY key;
 
--- The largest classes become types named by the end of their IRI; if two are equal, the larger class has the name.
+-- The largest classes become types named by the end of their IRI.
 CREATE TABLE typings AS
 SELECT DISTINCT bare(s) AS key, bare(o) AS class FROM statements WHERE place_in('types', p) IS NOT NULL AND o[1] = '<';
 CREATE TABLE type_iris AS
-SELECT CASE WHEN alike = 1 THEN local_name(class) ELSE local_name(class) || '_' || alike END AS type, class AS iri, size
-FROM (SELECT *, row_number() OVER (PARTITION BY lower(local_name(class)) ORDER BY size DESC, class) AS alike
-      FROM (SELECT class, count(*) AS size FROM typings GROUP BY class
-            ORDER BY size DESC, class LIMIT getvariable('max_types')::INT));
+SELECT numbered(name, row_number() OVER (PARTITION BY lower(name) ORDER BY size DESC, class)) AS type, class AS iri, size
+FROM (SELECT class, size, own_name(class, alike) AS name
+      FROM (SELECT *, count(*) OVER (PARTITION BY lower(local_name(class))) AS alike
+            FROM (SELECT class, count(*) AS size FROM typings GROUP BY class
+                  ORDER BY size DESC, class LIMIT getvariable('max_types')::INT)));
 
 -- A node's primary type is its smallest, most specific class.
 CREATE TABLE node_classes AS
@@ -66,10 +81,11 @@ CREATE TABLE links AS
 SELECT bare(s) AS head, bare(p) AS predicate, bare(o) AS tail, min(place) AS place FROM statements
 WHERE o[1] = '<' AND place_in('types', p) IS NULL GROUP BY ALL;
 CREATE TABLE relation_iris AS
-SELECT CASE WHEN alike = 1 THEN local_name(predicate) ELSE local_name(predicate) || '_' || alike END AS relation,
+SELECT numbered(name, row_number() OVER (PARTITION BY lower(name) ORDER BY size DESC, predicate)) AS relation,
        predicate AS iri
-FROM (SELECT *, row_number() OVER (PARTITION BY lower(local_name(predicate)) ORDER BY size DESC, predicate) AS alike
-      FROM (SELECT predicate, count(*) AS size FROM links GROUP BY predicate));
+FROM (SELECT predicate, size, own_name(predicate, alike) AS name
+      FROM (SELECT *, count(*) OVER (PARTITION BY lower(local_name(predicate))) AS alike
+            FROM (SELECT predicate, count(*) AS size FROM links GROUP BY predicate)));
 
 CREATE TABLE entity AS
 SELECT key, min(place) AS place FROM (

@@ -62,7 +62,9 @@ def to_sparql(
     answer = "?answer" if "answer" not in names else text.variable("answer")
     lines = text.pattern(plan.root, answer)
     body = "\n".join(_indented(lines))
-    used = {prefix: iri for prefix, iri in schema.prefixes().items() if re.search(rf"(?<![\w:]){prefix}:", body)}
+    used = {
+        prefix: iri for prefix, iri in schema.prefixes().items() if re.search(rf"(?<![\w:]){re.escape(prefix)}:", body)
+    }
     declared = "".join(f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in used.items() if prefixes)
     comment = "".join(f"# {line}\n" for line in wrapped(plan.text))
     return f"{comment}{declared}SELECT DISTINCT {answer} WHERE {{\n{body}\n}}"

@@ -146,9 +146,11 @@ def ingest(
         list[str] | None,
         typer.Option("--file", metavar="NAME=FILE", help="Path of a file that the recipe declares; repeatable."),
     ] = None,
-    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the KB (default: the recipe's).")] = "",
+    name: Annotated[
+        str, typer.Option("--name", metavar="NAME", help="Name of the KB (default: that of the recipe or files).")
+    ] = "",
     title: Annotated[
-        str, typer.Option("--title", metavar="TEXT", help="Title of the KB (default: the recipe's).")
+        str, typer.Option("--title", metavar="TEXT", help="Title of the KB (default: that of the recipe or files).")
     ] = "",
     licence: Annotated[
         str, typer.Option("--licence", metavar="TEXT", help="Licence of the data (default: the recipe's).")

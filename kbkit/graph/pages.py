@@ -276,7 +276,7 @@ def print_info(data: dict[str, Any], stream: IO[str], width: int | None = None) 
         print_lines([Line(""), Line(title, is_heading=True)], stream)
         print_table(frame, stream, count=False, width=width)
 
-    say(f"{data['name']}: {data['title']}")
+    say(data["name"] if data["title"] == data["name"] else f"{data['name']}: {data['title']}")
     say(
         f"{plural(data['nodes'], 'node')}, {plural(data['edges'], 'edge')}, average degree {data['average_degree']:g};"
         f" {plural(data['texts'], 'text')}, {plural(data['tokens'], 'token')}"

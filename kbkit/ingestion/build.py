@@ -20,7 +20,7 @@ from kbkit.display.progress import Listener, Progress
 from kbkit.errors import BadInputError, Command, InterruptedBuildError, KbError, Option, UnknownNameError
 from kbkit.ingestion import archives, data_tables, sources
 from kbkit.ingestion import recipe as recipes
-from kbkit.ingestion.describe import describe
+from kbkit.ingestion.describe import describe, symmetric_relations
 from kbkit.ingestion.generation import (
     StoreBuilder,
     StoreSettings,
@@ -103,7 +103,8 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
     check_analyzer(request.text.analyzer)
     stores = _stores_to_build(request.stores)
     loaded = recipes.load(request.source)
-    recipe = request.identity.applied(loaded)
+    identity = request.identity.completed(loaded, [*request.paths, *request.named.values()])
+    recipe = identity.applied(loaded)
     options = recipes.settings(recipe, request.options)
     found = _find_files(recipe, request)
     embedder = embed.load(request.embedder, request.prefixes, download=True) if "vectors" in stores else None
@@ -120,23 +121,23 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
             def step() -> None:
                 progress.report("load", next(steps), _LOAD_STEPS)
 
-            def load() -> tuple[dict[str, int | str], Schema, dict[str, int], Path | None]:
+            def load() -> tuple[Recipe, dict[str, int | str], Schema, dict[str, int], Path | None]:
                 converted = _convert(recipe, local, options, directory.partial, progress)
-                report = _load(con, recipe, request, folder, local, options, converted, step)
-                schema = describe(con, recipe)
+                complete, report = _load(con, recipe, request, folder, local, options, converted, step)
+                schema = describe(con, complete)
                 step()
                 counts = table_build.build(con, folder, schema)
                 left_out = {**report.to_json(), **(converted.left_out if converted else {})}
                 quads = _write_quads(con, recipe.rdf_quads, folder, converted)
                 if converted and converted.kept:
                     _join(converted.kept, folder / ENTITIES)
-                return left_out, schema, counts, quads
+                return complete, left_out, schema, counts, quads
 
             def stop() -> None:
                 progress.stop()
                 con.interrupt()
 
-            report, schema, counts, quads = threads.run(load, stop)
+            recipe, report, schema, counts, quads = threads.run(load, stop)
         step()
         manifest = Manifest(
             schema=schema,
@@ -240,8 +241,11 @@ def _load(
     options: Mapping[str, str],
     converted: Converted | None,
     step: Callable[[], None],
-) -> Report:
-    """Run the recipe's SQL and stage its tables; ``step`` is called after the SQL and after each kind of row."""
+) -> tuple[Recipe, Report]:
+    """Run the recipe's SQL and stage its tables; return the recipe with the symmetric relations that the SQL found.
+
+    ``step`` is called after the SQL and after each kind of row.
+    """
     files = [path for taken in found.values() for path in taken]
     own = [path for spec in recipe.files if spec.reader or spec.converter for path in found[spec.name]]
     with explained(recipe.folder / "load.sql", files, own):
@@ -254,8 +258,9 @@ def _load(
         if recipe.tables:
             data_tables.prepare(con, options)
         step()
+        complete = recipes.Identity(symmetric=symmetric_relations(con)).applied(recipe)
         skip, merge = request.skip_dangling, request.merge_duplicates
-        return stage(con, recipe, folder, skip_dangling=skip, merge_duplicates=merge, step=step)
+        return complete, stage(con, complete, folder, skip_dangling=skip, merge_duplicates=merge, step=step)
 
 
 def _create_part_views(con: Connection, recipe: Recipe, converted: Converted) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from kbkit.ingestion.recipe import Recipe, RelationSpec, TypeSpec
 from kbkit.ingestion.staging import STAGED_COLUMNS
 from kbkit.ingestion.staging_edges import relation_order
-from kbkit.schema import Attribute, NodeType, Relation, Schema, Signature, TextField, iri_escape, quote
+from kbkit.schema import Attribute, NodeType, Relation, Schema, Signature, TextField, iri_escape, is_prefix, quote
 from kbkit.stores.table_build import table_names
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ def describe(con: Connection, recipe: Recipe) -> Schema:
 
     Recipes may create further tables: ``type_iris(type, iri)`` and ``relation_iris(relation, iri)`` (by default IRIs
     are derived from the recipe's base), labels for display in ``relation_names(relation, label)`` and
-    ``attribute_names(attribute, label)``, and ``candidate_types(type)``, the answer types of the source's questions.
+    ``attribute_names(attribute, label)``, ``candidate_types(type)``, the answer types of the source's questions, and
+    ``rdf_prefixes(prefix, iri)`` for SPARQL.
     """
     types = _types(con, recipe)
     relations = _relations(con, recipe, [t.table for t in types])
@@ -40,7 +41,13 @@ def describe(con: Connection, recipe: Recipe) -> Schema:
         dialect=recipe.dialect,
         extra_tables=recipe.extra_tables,
         types_apart=bool(recipe.rdf_quads),
+        source_prefixes=tuple(pair for pair in _pairs(con, "rdf_prefixes").items() if is_prefix(*pair)),
     )
+
+
+def symmetric_relations(con: Connection) -> tuple[str, ...]:
+    """Return the optional table ``symmetric_relations(relation)`` of a recipe."""
+    return tuple(sorted(_column(con, "symmetric_relations")))
 
 
 def _types(con: Connection, recipe: Recipe) -> tuple[NodeType, ...]:

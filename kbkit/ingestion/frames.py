@@ -1,8 +1,8 @@
-"""Data frames and networkx graphs as sources: they become the Parquet files of the recipe ``table``."""
+"""Data frames as sources: they become the Parquet files of the recipe ``table``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,6 @@ from kbkit.ingestion.recipe import FileSpec
 
 if TYPE_CHECKING:
     import polars as pl
-
-LINK = "link"
-"""The relation of a graph's edges that have none."""
 
 _KEYS = ("key", "head", "tail")
 _FRAMES = "Use a polars, pandas or Arrow table, or a mapping to such tables"
@@ -116,54 +113,3 @@ def _signature(key: Any) -> dict[str, str]:
         head_type, relation, tail_type = (_name(part, "edges") for part in key)
         return {"head_type": head_type, "relation": relation, "tail_type": tail_type}
     return {"relation": _name(key, "edges")}
-
-
-# -- networkx ---------------------------------------------------------------------------------------------------------
-
-
-def graph_frames(graph: Any, relation: str = "relation") -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return tables of the nodes and edges of a networkx graph; see :func:`kbkit.from_networkx`."""
-    for method in ("nodes", "edges", "is_directed", "is_multigraph"):
-        if not hasattr(graph, method):
-            raise KbError(f"Not a networkx graph: {type(graph).__name__}", "Use a Graph, DiGraph or MultiDiGraph")
-    nodes = ({"key": str(node), **_free(data, ("key",))} for node, data in graph.nodes(data=True))
-    if graph.is_multigraph():
-        edges = ((head, tail, key, data) for head, tail, key, data in graph.edges(keys=True, data=True))
-    else:
-        edges = ((head, tail, None, data) for head, tail, data in graph.edges(data=True))
-    ends = ("head", "tail", "relation", "head_type", "tail_type")
-    rows = (
-        {
-            "head": str(head),
-            "relation": str(data.get(relation) or (key if isinstance(key, str) else "") or LINK),
-            "tail": str(tail),
-            **_free({name: value for name, value in data.items() if name != relation}, ends),
-        }
-        for head, tail, key, data in edges
-    )
-    return _records(nodes, ("key",)), _records(rows, ("head", "relation", "tail"))
-
-
-def _free(data: Mapping[Any, Any], taken: Iterable[str]) -> dict[str, Any]:
-    """Return attributes, with an underscore after names that have a meaning."""
-    return {f"{name}_" if name in taken else str(name): value for name, value in data.items()}
-
-
-def _records(rows: Iterable[Mapping[str, Any]], columns: Iterable[str] = ()) -> pl.DataFrame:
-    """Return rows as a table; values of a column that have several types become text."""
-    import polars as pl
-
-    listed = list(rows)
-    if not listed:
-        return pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
-    names = dict.fromkeys(name for row in listed for name in row)
-    return pl.DataFrame({name: _series([row.get(name) for row in listed]) for name in names})
-
-
-def _series(values: list[Any]) -> pl.Series:
-    import polars as pl
-
-    try:
-        return pl.Series(values, strict=True)
-    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
-        return pl.Series([None if value is None else str(value) for value in values], dtype=pl.String)

@@ -12,7 +12,7 @@ import re
 import shutil
 import tomllib
 import urllib.parse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -21,6 +21,7 @@ from kbkit import assets
 from kbkit.assets.validation import validate
 from kbkit.directory.files import is_file, is_folder, parse_toml
 from kbkit.errors import INVALID_UNICODE_HINT, BadInputError, Command, KbError, Part, UnknownNameError
+from kbkit.readers import WITH_TABLES
 from kbkit.schema import Role, iri_escape
 from kbkit.stores.data_tables import DATA_TABLES
 
@@ -123,7 +124,8 @@ class Recipe:
     that never have more than one value. ``data`` is a folder in the recipe that is read by default. ``rdf_quads`` names
     the table of quads for SPARQL, or the file whose converter makes them; then a node's IRI is ``key_base`` and its
     key. ``extra_tables`` are further tables for SQL; ``dialect`` is the SPARQL dialect of the source's users. With
-    ``tables``, the recipe makes tables of data (:mod:`kbkit.ingestion.data_tables`), which are extra tables too.
+    ``tables``, the recipe makes tables of data (:mod:`kbkit.ingestion.data_tables`), which are extra tables too. A
+    ``generic`` recipe is for any files of a format: a KB is called like its source.
     """
 
     name: str
@@ -149,6 +151,7 @@ class Recipe:
     key_base: str = ""
     dialect: str = ""
     extra_tables: tuple[str, ...] = ()
+    generic: bool = False
 
     @property
     def converted(self) -> FileSpec | None:
@@ -177,6 +180,13 @@ class Identity:
     base: str = ""
     symmetric: tuple[str, ...] = ()
 
+    def completed(self, recipe: Recipe, paths: Sequence[Path]) -> Identity:
+        """Return this identity with a name and title for a KB that a generic recipe makes of ``paths``."""
+        if not recipe.generic:
+            return self
+        name = self.name or source_name(paths) or recipe.name
+        return replace(self, name=name, title=self.title or name)
+
     def applied(self, recipe: Recipe) -> Recipe:
         """Return the recipe with this identity. Raises :class:`KbError` for a base that is no prefix of IRIs."""
         if self.base and not _BASE.fullmatch(self.base):
@@ -188,6 +198,20 @@ class Identity:
             changes["base"] = _base(self.name)
         both = {name: replace(recipe.relations.get(name, RelationSpec()), symmetric=True) for name in self.symmetric}
         return replace(recipe, **changes, relations={**recipe.relations, **both})
+
+
+def source_name(paths: Sequence[Path]) -> str:
+    """Return the name of the only file without its endings, or of the folder of several; empty without one."""
+    absolute = [path.absolute() for path in paths]
+    folders = {path.parent for path in absolute}
+    only = absolute[0] if len(absolute) == 1 else folders.pop() if len(folders) == 1 else None
+    if only is None:
+        return ""
+    text = only.name if only.is_dir() or len(absolute) > 1 else _ENDINGS.sub("", only.name)
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())[:100]
+
+
+_ENDINGS = re.compile(r"(?<=.)(\.[A-Za-z][A-Za-z0-9]{0,7})(\.(gz|zip|bz2))?$", re.IGNORECASE)
 
 
 def _base(name: str) -> str:
@@ -329,8 +353,9 @@ def _file(name: str, table: Mapping[str, Any]) -> FileSpec:
         raise BadInputError(
             f"Optional file without columns: files.{name}", f"Add the key columns or a table [files.{name}.names]"
         )
-    if spec.table and (spec.encoding or spec.reader or spec.converter):
-        other = "encoding" if spec.encoding else "reader" if spec.reader else "converter"
+    others = {"encoding": spec.encoding, "converter": spec.converter, "reader": spec.reader}
+    other = next((key for key, value in others.items() if value and value not in WITH_TABLES), "")
+    if spec.table and other:
         raise BadInputError(f"files.{name} has the keys table and {other}", "Remove one of them")
     return spec
 

@@ -43,7 +43,12 @@ _FORMATS = {
     ".db": "database",
     ".xlsx": "excel",
     ".xlsm": "excel",
+    ".graphml": "graph",
+    ".gexf": "graph",
+    ".gml": "graph",
 }
+_STORED = ("database", "excel", "graph")
+"""Formats of files with several tables."""
 
 
 _DELIMITERS = {"csv": ",", "psv": "|", "tsv": "\t"}
@@ -197,7 +202,8 @@ def create_view(
 
 def _read(con: duckdb.DuckDBPyConnection, spec: FileSpec, paths: Sequence[Path]) -> None:
     """Stream the output of the file's reader into a table."""
-    stream(con, spec.name, reader(spec.reader)(paths))
+    read = reader(spec.reader)
+    stream(con, spec.name, read(paths, spec.table) if spec.table else read(paths))
 
 
 def stream(con: duckdb.DuckDBPyConnection, table: str, source: pa.RecordBatchReader) -> None:
@@ -270,14 +276,14 @@ def _source(
 ) -> tuple[str, list[str]]:
     """Return a DuckDB table function over the file, and its column names."""
     kind = spec.format or format_of(path)
-    if spec.table and kind not in ("database", "excel"):
+    if spec.table and kind not in _STORED:
         raise BadInputError(f"{path} has no tables to choose from", f"Remove the key table of files.{spec.name}")
     if kind in _DELIMITERS:
         return _delimited(spec, path, kind)
     if kind == "json":
         texts = {name.casefold() for names in spec.names.items() for name in (names[0], *names[1])}
         return _json(con, path, texts | {name.casefold() for name in columns.values()})
-    if kind in ("database", "excel"):
+    if kind in _STORED:
         return _stored(con, spec, path, kind)
     if kind != "parquet":
         raise UnknownNameError("format", kind, set(_FORMATS.values()), f"files.{spec.name} of the recipe")
@@ -286,10 +292,10 @@ def _source(
 
 
 def _stored(con: duckdb.DuckDBPyConnection, spec: FileSpec, path: Path, kind: str) -> tuple[str, list[str]]:
-    """Copy a table of a database or a sheet of a workbook into the staging database; return it and its columns."""
-    from kbkit.readers import databases, workbooks
+    """Copy a table of a database, workbook or graph into the staging database; return it and its columns."""
+    from kbkit.readers import databases, graphs, workbooks
 
-    batches = (databases if kind == "database" else workbooks).read(path, spec.table)
+    batches = {"database": databases.read, "excel": workbooks.read, "graph": graphs.read}[kind](path, spec.table)
     known = {row[0].casefold() for row in con.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
     number = next(n for n in itertools.count(1) if f"{spec.name} rows {n}".casefold() not in known)
     stream(con, f"{spec.name} rows {number}", batches)

@@ -1,7 +1,8 @@
 """Read formats that SQL cannot read.
 
 A reader turns files into Arrow batches; a recipe selects it with ``reader = "..."``. To add one, write a module with
-``read(paths) -> pyarrow.RecordBatchReader``, and add it to ``_MODULES``.
+``read(paths) -> pyarrow.RecordBatchReader``, and add it to ``_MODULES``. The reader of a format with several tables has
+a second argument, the name of the table; add it to :data:`WITH_TABLES` too.
 
 A converter is for a source that does not fit one table: it writes several, in parts, and RDF. A recipe selects it with
 ``converter = "..."``. To add one, write a module that implements :class:`Converter`, and add it to ``_CONVERTERS``.
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
 
     from kbkit.readers.converted import Converted
 
-Read = Callable[[Sequence[Path]], "pa.RecordBatchReader"]
+Read = Callable[..., "pa.RecordBatchReader"]
 
 _MODULES = {
     "delimited": "delimited",
+    "neo4j": "neo4j",
     "pickle": "pickles",
     "python_literals": "python_literals",
     "rdf": "rdf",
@@ -32,6 +34,8 @@ _MODULES = {
     "text": "documents",
     "wikitables": "wikitables",
 }
+WITH_TABLES = frozenset({"neo4j"})
+"""Readers whose second argument is the name of a table."""
 _CONVERTERS = {"wikidata": "wikidata.convert"}
 
 

@@ -18,6 +18,10 @@ LIMIT = 256
 """Levels. Files of ontologies have about 30; the stack of a thread holds 300 of JSON-LD on every system."""
 
 
+MOST_PREFIXES = 1_000
+"""Maximum number of prefixes that are kept of a file."""
+
+
 class TooDeepError(Exception):
     """A file is nested deeper than the limit."""
 
@@ -29,6 +33,11 @@ class Shallow:
         kinds: dict[ox.RdfFormat, Callable[[], _Depth]] = {ox.RdfFormat.RDF_XML: _Xml, ox.RdfFormat.JSON_LD: _Json}
         self._file = file
         self._depth = kinds.get(syntax, _TripleTerms)()
+
+    @property
+    def prefixes(self) -> dict[str, str]:
+        """The namespaces that elements of RDF/XML declared so far; Oxigraph does not tell them."""
+        return self._depth.prefixes
 
     def read(self, size: int = -1) -> bytes:
         """Return the next bytes."""
@@ -43,6 +52,7 @@ class _Depth:
 
     def __init__(self) -> None:
         self.now = 0
+        self.prefixes: dict[str, str] = {}
 
     def deepest(self, data: bytes) -> int:
         raise NotImplementedError
@@ -65,9 +75,12 @@ class _Xml(_Depth):
             self._valid = False
         return self._top
 
-    def _open(self, *_: object) -> None:
+    def _open(self, _: str, attributes: dict[str, str]) -> None:
         self.now += 1
         self._top = max(self._top, self.now)
+        for name, value in attributes.items():
+            if name.startswith("xmlns:") and len(self.prefixes) < MOST_PREFIXES:
+                self.prefixes.setdefault(name[6:], value)
 
     def _close(self, *_: object) -> None:
         self.now -= 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, cast
 
@@ -18,11 +18,13 @@ import pyarrow.compute as pc
 import pyoxigraph as ox
 
 from kbkit.errors import BadInputError, reason
-from kbkit.readers.nesting import LIMIT, Shallow, TooDeepError
+from kbkit.readers.nesting import LIMIT, MOST_PREFIXES, Shallow, TooDeepError
+from kbkit.schema import is_prefix
 
 SCHEMA = pa.schema([("file", pa.int32()), *((name, pa.string()) for name in ("s", "p", "o", "g"))])
 """``s``, ``p``, ``o``, ``g`` are terms in N-Quads syntax (``<iri>``, ``_:label``, ``"text"@en``), ``g`` empty for the
-default graph; ``file`` numbers the files from 0, because blank node labels are local to a file.
+default graph; ``file`` numbers the files from 0, because blank node labels are local to a file. A row without ``p`` is
+a prefix that the file declares: ``s`` is its name, ``o`` its IRI.
 """
 
 BASE = "http://example.org/"
@@ -57,10 +59,11 @@ def _batches(paths: Sequence[Path]) -> Iterator[pa.RecordBatch]:
     for number, path in enumerate(paths):
         with _open(path) as handle:
             try:
-                shallow = cast("IO[bytes]", Shallow(handle, _format(path)))
-                quads = iter(ox.parse(input=shallow, format=_format(path), base_iri=BASE))
+                shallow = Shallow(handle, _format(path))
+                quads = ox.parse(input=cast("IO[bytes]", shallow), format=_format(path), base_iri=BASE)
                 while chunk := ox.serialize(itertools.islice(quads, _CHUNK), format=ox.RdfFormat.N_QUADS):
                     yield _split(chunk, number, path)
+                yield _prefixes({**shallow.prefixes, **quads.prefixes}, number)
             except TooDeepError:
                 raise BadInputError(
                     f"{path} is nested deeper than {LIMIT} levels", "Convert it to N-Triples, which is not nested"
@@ -72,6 +75,23 @@ def _batches(paths: Sequence[Path]) -> Iterator[pa.RecordBatch]:
                 raise BadInputError(f"A term is too long in {path}", "The limit is 16 MiB") from None
             except (OSError, EOFError, ValueError, zlib.error) as error:
                 raise BadInputError(f"Cannot read {path}: {reason(error)}") from None
+
+
+def _prefixes(declared: Mapping[str, str], number: int) -> pa.RecordBatch:
+    """Return rows of the prefixes that SPARQL accepts, and of the one without a name."""
+    valid = [
+        pair for pair in itertools.islice(declared.items(), MOST_PREFIXES) if is_prefix(pair[0] or "empty", pair[1])
+    ]
+    names, iris = [name for name, _ in valid], [iri for _, iri in valid]
+    count = len(valid)
+    columns = [
+        pa.array([number] * count, pa.int32()),
+        names,
+        pa.nulls(count, pa.string()),
+        iris,
+        pa.nulls(count, pa.string()),
+    ]
+    return pa.record_batch(columns, schema=SCHEMA)
 
 
 def _split(chunk: bytes, number: int, path: Path) -> pa.RecordBatch:

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyoxigraph as ox
@@ -337,6 +338,40 @@ def write_triples(folder: Path, rng: random.Random) -> None:
     (folder / "train.tsv").write_text("".join(lines), encoding="utf-8")
 
 
+def write_graph(folder: Path, rng: random.Random) -> None:
+    network = nx.DiGraph() if rng.random() < 0.5 else nx.MultiGraph()
+    network.add_nodes_from((row["key"], {"type": row["type"], "name": "Ann", "n": 7}) for row in graph(rng)["nodes"])
+    nodes = sorted(network)
+    for number in range(4):
+        network.add_edge(rng.choice(nodes), rng.choice(nodes), relation="knows", since=number + 0.5)
+    kind = rng.choice(("graphml", "gexf", "gml", "json", "graphml.gz"))
+    path = folder / f"graph.{kind}"
+    if kind == "json":
+        path.write_text(json.dumps(nx.node_link_data(network, edges="links")), encoding="utf-8")
+    else:
+        {"graphml": nx.write_graphml_xml, "gexf": nx.write_gexf, "gml": nx.write_gml}[kind.removesuffix(".gz")](
+            network, path
+        )
+
+
+_NODES = b'p:ID(P),name,born:int,tags:string[],:LABEL\n1,"A, ""B""",1964,x;y,Person;Actor\n2,Bj\xc3\xb6rn,,,Person\n'
+_LINKS = b":START_ID(P),:END_ID(P),:TYPE,since:date\n1,2,KNOWS,2020-01-01\n2,1,KNOWS,\n"
+_APOC = b"""{"type":"node","id":"0","labels":["A","B"],"properties":{"name":"Ann","n":[1,2],"ok":true}}
+{"type":"node","id":"1","labels":["A"],"properties":{"title":"B","n":null}}
+{"id":"0","type":"relationship","label":"R","properties":{"w":1.5},"start":{"id":"0"},"end":{"id":"1"}}
+"""
+
+
+def write_neo4j(folder: Path, rng: random.Random) -> None:
+    if rng.random() < 0.4:
+        (folder / "all.json").write_bytes(_APOC)
+        return
+    header, _, rows = _NODES.partition(b"\n")
+    parts = {"p_header.csv": header + b"\n", "p.csv": rows} if rng.random() < 0.5 else {"p.csv": _NODES}
+    for name, data in {**parts, "links.csv": _LINKS}.items():
+        (folder / name).write_bytes(data)
+
+
 def _copy(name: str) -> Callable[[Path, random.Random], None]:
     def write(folder: Path, rng: random.Random) -> None:
         shutil.copytree(SAMPLES / name, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.traced.json"))
@@ -384,6 +419,8 @@ RECIPES: dict[str, tuple[Writer, Check | None]] = {
     "csv": (write_csv, check_csv),
     "triples": (write_triples, check_triples),
     "rdf": (write_rdf, check_rdf),
+    "graph": (write_graph, None),
+    "neo4j": (write_neo4j, None),
     "kgtk": (_copy("kgtk"), None),
     "kgx": (_copy("kgx"), None),
     "hetionet": (_copy("hetionet"), None),
@@ -401,7 +438,7 @@ RECIPES: dict[str, tuple[Writer, Check | None]] = {
     "wikitablequestions": (write_wikitables, None),
     "imdb": (write_imdb, None),
 }
-_GENERIC = ("table", "csv", "triples", "rdf", "kgtk")
+_GENERIC = ("table", "csv", "triples", "rdf", "kgtk", "graph", "neo4j")
 
 
 def damage(folder: Path, rng: random.Random) -> tuple[str, str]:
@@ -421,7 +458,7 @@ def case(bench: Bench, seed: int) -> Iterator[Broken]:
     """Damage ``SOURCES`` sources, of the generic recipes more often."""
     rng = random.Random(seed)
     for number in range(SOURCES):
-        recipe = rng.choice(("table", "table", "table", "csv", "rdf", "triples", *RECIPES))
+        recipe = rng.choice(("table", "table", "table", "csv", "rdf", "triples", "graph", "neo4j", *RECIPES))
         folder, out = bench.folder / f"source{number}", bench.folder / f"{number}.kb"
         folder.mkdir()
         write, check = RECIPES[recipe]

@@ -1,0 +1,177 @@
+"""Nodes and edges with free attributes, as tables.
+
+The files of graphs and networkx share this: attributes that have a meaning elsewhere get an underscore, and an
+attribute whose values have several types is text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kbkit.errors import KbError
+from kbkit.readers.columns import array, kind_of, text
+
+if TYPE_CHECKING:
+    import polars as pl
+
+LINK = "link"
+"""The relation of edges that have none."""
+_ENDS = ("head", "relation", "tail", "head_type", "tail_type")
+_RELATIONS = ("relation", "predicate", "rel", "relationship", "relation_type", "edge_type", "type", "label", "kind")
+_TYPES = ("type", "category", "node_type", "kind")
+_FEW = 20
+"""An attribute with at most so many values, or one value for four elements, can be a type or relation."""
+
+
+@dataclass
+class Graph:
+    """The content of a file: nodes by their ids, and edges as (head, tail, attributes, whether it is directed).
+
+    The attribute ``id`` of an edge is the file's own identifier of it.
+    """
+
+    nodes: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    edges: list[tuple[str, str, dict[str, Any], bool]] = field(default_factory=list)
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """Return the tables ``nodes``, ``edges`` and ``undirected`` (the relations whose edges have no direction)."""
+        import polars as pl
+
+        _settle_keys(self)
+        _settle_ids(self)
+        for key, data in self.nodes:
+            if data.get("name") is not None and data.get("label") in (key, data["name"]):
+                del data["label"]  # GEXF requires labels
+        kind = _chosen(_TYPES, [data for _, data in self.nodes])
+        nodes = ({"key": key, **free(_renamed(data, kind, "type"), ("key",))} for key, data in self.nodes)
+        relation = _chosen(_RELATIONS, [data for _, _, data, _ in self.edges])
+        rows = [
+            (head, _text(data.pop(relation, None)) or LINK, tail, free(data, _ENDS), d)
+            for head, tail, data, d in self.edges
+        ]
+        directed = {row[1] for row in rows if row[4]}
+        edges = []
+        for head, name, tail, data, d in rows:
+            edges.append({"head": head, "relation": name, "tail": tail, **data})
+            if not d and name in directed and head != tail:  # some edges of the relation have a direction
+                edges.append({"head": tail, "relation": name, "tail": head, **data})
+        both = dict.fromkeys(row[1] for row in rows if row[1] not in directed)
+        return {
+            "nodes": records(nodes, ("key",)),
+            "edges": records(edges, ("head", "relation", "tail")),
+            "undirected": pl.DataFrame({"relation": list(both)}, schema={"relation": pl.String}),
+        }
+
+
+def _renamed(data: Mapping[str, Any], old: str, new: str) -> dict[str, Any]:
+    return {new if name == old else name: value for name, value in data.items()} if old else dict(data)
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else value if isinstance(value, str) else text(value)
+
+
+def _settle_keys(graph: Graph) -> None:
+    """Make the attribute ``key`` the key of the nodes if it identifies them, as in files that kbkit writes."""
+    keys = {node: _text(data.get("key")) for node, data in graph.nodes}
+    if keys and all(keys.values()) and len(set(keys.values())) == len(graph.nodes):
+        graph.nodes = [(keys[node], {k: v for k, v in data.items() if k != "key"}) for node, data in graph.nodes]
+        graph.edges = [(keys.get(head, head), keys.get(tail, tail), *rest) for head, tail, *rest in graph.edges]  # type: ignore[misc]
+
+
+def _settle_ids(graph: Graph) -> None:
+    """Make ids of edges that repeat their relation: they are the keys of a multigraph of networkx.
+
+    Mere numbers are left out, unless they tell parallel edges apart.
+    """
+    ids = [_text(data.get("id")) for _, _, data, _ in graph.edges]
+    named = [one for one in ids if one and not one.isdigit()]
+    pairs = Counter((head, tail) for head, tail, *_ in graph.edges)
+    parallel = len(pairs) < len(graph.edges)
+    if named and len(set(named)) * 2 <= len(named) and not any("relation" in data for _, _, data, _ in graph.edges):
+        for (_, _, data, _), one in zip(graph.edges, ids, strict=True):
+            data.pop("id", None)
+            data["relation"] = one or None
+    elif not named and not parallel:
+        for _, _, data, _ in graph.edges:
+            data.pop("id", None)
+
+
+def _chosen(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the attribute that classifies the rows: the first name, or another one with few distinct texts."""
+    for name in names:
+        values = [row.get(name) for row in rows]
+        present = [value for value in values if value is not None and value != ""]
+        if not present or (name != names[0] and not all(isinstance(value, str) for value in present)):
+            continue
+        if name == names[0] or len(set(present)) <= max(_FEW, len(present) // 4):
+            return name
+    return ""
+
+
+# -- networkx ---------------------------------------------------------------------------------------------------------
+
+
+def networkx_tables(graph: Any, relation: str = "relation") -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return tables of the nodes and edges of a networkx graph; see :func:`kbkit.from_networkx`."""
+    for method in ("nodes", "edges", "is_directed", "is_multigraph"):
+        if not hasattr(graph, method):
+            raise KbError(f"Not a networkx graph: {type(graph).__name__}", "Use a Graph, DiGraph or MultiDiGraph")
+    nodes = ({"key": str(node), **free(data, ("key",))} for node, data in graph.nodes(data=True))
+    if graph.is_multigraph():
+        edges = ((head, tail, key, data) for head, tail, key, data in graph.edges(keys=True, data=True))
+    else:
+        edges = ((head, tail, None, data) for head, tail, data in graph.edges(data=True))
+    rows = (
+        {
+            "head": str(head),
+            "relation": str(data.get(relation) or (key if isinstance(key, str) else "") or LINK),
+            "tail": str(tail),
+            **free({name: value for name, value in data.items() if name != relation}, _ENDS),
+        }
+        for head, tail, key, data in edges
+    )
+    return records(nodes, ("key",)), records(rows, ("head", "relation", "tail"))
+
+
+# -- tables -----------------------------------------------------------------------------------------------------------
+
+
+def free(data: Mapping[Any, Any], taken: Iterable[str]) -> dict[str, Any]:
+    """Return attributes, with an underscore after names that have a meaning."""
+    return {f"{name}_" if name in taken else str(name): value for name, value in data.items()}
+
+
+def records(rows: Iterable[Mapping[str, Any]], columns: Iterable[str] = ()) -> pl.DataFrame:
+    """Return rows as a table; values of a column that have several types become text."""
+    import polars as pl
+
+    listed = list(rows)
+    if not listed:
+        return pl.DataFrame(schema=dict.fromkeys(columns, pl.String))
+    names = dict.fromkeys(name for row in listed for name in row)
+    return pl.DataFrame({name: _series([row.get(name) for row in listed]) for name in names})
+
+
+def _series(values: list[Any]) -> pl.Series:
+    import polars as pl
+
+    try:
+        found = pl.Series(values, strict=True)
+        if found.dtype != pl.Int128:
+            return found
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        pass
+    if any(isinstance(value, list | dict | tuple | set) for value in values):
+        values = [None if value is None else _json(value) for value in values]
+    return pl.Series(array(values, kind_of(values)))
+
+
+def _json(value: Any) -> str:
+    if not isinstance(value, list | dict | tuple):
+        return _text(value) if not isinstance(value, set) else str(value)
+    return json.dumps(value, ensure_ascii=False, default=str)
