@@ -187,6 +187,8 @@ def rows_of(path: Path) -> list[list[Any]]:
     first = text.split("\n", 1)[0]
     delimiter = max(";\t|,", key=first.count)
     table: list[list[Any]] = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    if not table[0][0]:  # the index of a data frame
+        table = [row[1:] for row in table]
     return table if any(cell[:1].isdigit() for cell in table[0]) else table[1:]
 
 
