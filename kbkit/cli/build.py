@@ -85,12 +85,12 @@ LinkOf = Annotated[
     typer.Option(
         "--link",
         metavar="COLUMN=TABLE",
-        help="Table that a column refers to: film.director=people (=: none); repeatable.",
+        help="Table that a column refers to: films.director=people (=: none); repeatable.",
     ),
 ]
 TextOf = Annotated[
     list[str] | None,
-    typer.Option("--text", metavar="FIELD", help="Column with texts to search: film.plot; repeatable."),
+    typer.Option("--text", metavar="FIELD", help="Column with texts to search: films.plot; repeatable."),
 ]
 TypeOf = Annotated[
     list[str] | None,
@@ -230,7 +230,7 @@ def corrections(
 
     return Corrections(
         {table: [c for c in names.split(",") if c] for table, names in pairs(keys, "key", "people=ssn").items()},
-        pairs(links, "link", "film.director=people"),
+        pairs(links, "link", "films.director=people"),
         texts or (),
         pairs(types, "type", "people=person"),
     )

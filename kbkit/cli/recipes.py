@@ -95,6 +95,8 @@ def new_recipe(
         inferred.write(folder)
         show_inferred(context, inferred, folder)
     else:
+        if key or link or text or type_:
+            raise KbError("No files to infer a recipe from", "Name them after the folder")
         write_skeleton(folder)
         typer.echo(f"Wrote {folder / 'recipe.toml'} and {folder / 'load.sql'}")
     named = " ".join(shlex.quote(str(path)) for path in files or [Path("FILES")])

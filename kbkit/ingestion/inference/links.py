@@ -397,7 +397,8 @@ def check(tables: Sequence[Table], table: str, columns: Sequence[str]) -> None:
     """Raise :class:`UnknownNameError` for an unknown table or column."""
     known = {one.name: one for one in tables}
     if table not in known:
-        raise UnknownNameError("table", table, known)
+        named = [f"{one.name}.{table}" for one in tables if table in one.columns]
+        raise UnknownNameError("table", table, known, "", *([f"Write {named[0]}"] if named else []))
     for column in columns:
         if column not in known[table].columns:
             raise UnknownNameError("column", column, known[table].columns, f"table {table}")

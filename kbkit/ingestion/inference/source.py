@@ -11,6 +11,7 @@ from kbkit.directory import systems
 from kbkit.directory.files import is_file, is_folder
 from kbkit.errors import BadInputError, KbError
 from kbkit.ingestion import recipe as recipes
+from kbkit.ingestion import sources
 from kbkit.ingestion.inference import Corrections, Inferred, infer
 from kbkit.ingestion.inference.recognize import recognize
 
@@ -30,10 +31,12 @@ class Source:
 def is_files(source: str) -> bool:
     """Whether a source is a file or a folder without a recipe, not the name or the folder of a recipe.
 
-    The name of a shipped recipe wins; ``./table`` is a file.
+    The name of a shipped recipe wins; ``./table`` is a file. Raises :class:`BadInputError` for a missing file.
     """
     if recipes.is_name(source):
         return False
+    if sources.suffix(Path(source)) and not is_file(source) and not is_folder(source):
+        raise BadInputError(f"{source} does not exist")
     return is_file(source) or (is_folder(source) and not (Path(source) / "recipe.toml").is_file())
 
 
@@ -52,8 +55,6 @@ def resolved(source: str, paths: Sequence[Path], out: Path, corrections: Correct
     if not is_files(source):
         if told and (recipes.is_name(source) or is_folder(source)):
             raise KbError(f"{source} is a recipe: it has no guesses to correct", "Name the files only")
-        if not recipes.is_name(source) and not is_folder(source) and Path(source).suffix:
-            raise BadInputError(f"{source} does not exist")
         yield Source(source, paths)
         return
     files = [Path(source), *paths]

@@ -47,14 +47,23 @@ def _nodes(nodes: Nodes) -> Row:
 
 def _link(relation: str, link: Link) -> str:
     column = " + ".join(link.columns)
-    lacking = f" ({link.missing:,} of {link.distinct:,} values have no row)" if link.missing else ""
+    lacking = f" ({_lacking(link).removeprefix(', ')})" if link.missing else ""
     return f"{column} -> {link.target}{'' if relation == column else f' as {relation}'}{lacking}"
 
 
+def _lacking(link: Link) -> str:
+    return f", {link.missing:,} of {link.distinct:,} values have no row" if link.missing else ""
+
+
 def _edges(edges: Edges) -> Row:
-    ends = [f"{' + '.join(link.columns)} -> {link.target or link.loose}" for link in (edges.head, edges.tail)]
+    head, tail = (_end(link) for link in (edges.head, edges.tail))
     kind = f"one for each {edges.by}" if edges.by else edges.relation
-    return (f"edges: {kind}{', symmetric' if edges.symmetric else ''}", "", "", ", ".join(ends), "")
+    ways = "symmetric, " if edges.symmetric else ""
+    return (f"edges: {kind}", "", "", f"{ways}from {head} to {tail}", "")
+
+
+def _end(link: Link) -> str:
+    return f"{' + '.join(link.columns)} ({link.target or link.loose}{_lacking(link)})"
 
 
 def _detail(nodes: Nodes, detail: Detail) -> Row:
