@@ -279,8 +279,10 @@ def kept(cell: Any, text: str, values: set[str]) -> bool:
     wanted = set(atoms(cell))
     if wanted <= values or (isinstance(cell, str) and cell.strip() in text):
         return True
-    parts = re.split(r"[;|,]", cell) if isinstance(cell, str) else []
-    return len(parts) > 1 and "\n" not in cell and {atom for part in parts for atom in atoms(part)} <= values
+    if not isinstance(cell, str) or "\n" in cell:
+        return False
+    splits = (cell.split(sign) for sign in ";|," if sign in cell)  # also of a list of one, with a sign at its end
+    return any({atom for part in parts if part.strip() for atom in atoms(part)} <= values for parts in splits)
 
 
 def lost(kb: KnowledgeBase, rows: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
