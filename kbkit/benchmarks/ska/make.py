@@ -15,7 +15,7 @@ from typing import Any
 
 from kbkit.assets.arguments import check_range
 from kbkit.benchmarks.dataset import ABOUT, QUERIES
-from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, Row, Stage, generation, models, origin
+from kbkit.benchmarks.pipeline import Output, Pipeline, Progress, Row, Stage, generation, models, origin, remove
 from kbkit.benchmarks.ska import instances
 from kbkit.benchmarks.ska.graphs import make as graph_maker
 from kbkit.benchmarks.ska.instances import FORMS, Instance
@@ -113,6 +113,7 @@ def make(
             left_out[form] = {row.dropped: row.count for row in rows if row.dropped}
             made += found
         if not made:
+            remove(out)  # there is nothing to edit or to resume
             first = next((reason for reasons in left_out.values() for reason in reasons), "no question was drawn")
             raise KbError(f"No instance: {first}", *_HINT)
         counts = Counter(one.form for one in made)
