@@ -108,7 +108,7 @@ def test_empty_charts_are_left_out(tmp_path: Path) -> None:
     pl.DataFrame({"key": ["1", "2"], "type": ["x", "y"], "name": ["a", "b"]}).write_csv(tmp_path / "nodes.csv")
     (tmp_path / "edges.csv").write_text("head,relation,tail\n", encoding="utf-8")
     with kbkit.ingest("table", tmp_path, out=tmp_path / "out.kb", stores=["tables"]) as kb:
-        assert [chart.title for chart in kb_charts.charts(kb)] == ["table: nodes by type"]
+        assert [chart.title for chart in kb_charts.charts(kb)] == [f"{kb.schema.name}: nodes by type"]
 
 
 # -- the commands -----------------------------------------------------------------------------------------------------

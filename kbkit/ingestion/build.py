@@ -103,10 +103,11 @@ def ingest(request: Request, out: Path, listener: Listener | None = None) -> Pat
     check_analyzer(request.text.analyzer)
     stores = _stores_to_build(request.stores)
     loaded = recipes.load(request.source)
+    options = recipes.settings(loaded, request.options)
+    sources.check_columns(loaded, request.columns)
+    found = _find_files(loaded, request)
     identity = request.identity.completed(loaded, [*request.paths, *request.named.values()])
     recipe = identity.applied(loaded)
-    options = recipes.settings(recipe, request.options)
-    found = _find_files(recipe, request)
     embedder = embed.load(request.embedder, request.prefixes, download=True) if "vectors" in stores else None
     progress = Progress(listener)
     with one_line_errors(), directory.building(f"kbkit ingest {request.source}", replace=request.replace) as folder:

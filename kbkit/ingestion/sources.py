@@ -180,6 +180,14 @@ def _describe_files(recipe: Recipe) -> tuple[str, Option, str]:
     return f"The recipe reads {'; '.join(parts)}. Use ", Option("files", "NAME=PATH"), " to choose a file"
 
 
+def check_columns(recipe: Recipe, columns: Iterable[str]) -> None:
+    """Raise :class:`UnknownNameError` for columns that no file of the recipe has."""
+    known = {name for spec in recipe.files for name in spec.names}
+    for name in columns:
+        if name not in known:
+            raise UnknownNameError("column", name, known, f"recipe {recipe.name}")
+
+
 def create_views(
     con: duckdb.DuckDBPyConnection, recipe: Recipe, found: Mapping[str, Sequence[Path]], columns: Mapping[str, str]
 ) -> None:
@@ -187,10 +195,6 @@ def create_views(
 
     ``columns`` maps a column name to the file's own (``head=subject``).
     """
-    canonical = {name for spec in recipe.files for name in spec.names}
-    for name in columns:
-        if name not in canonical:
-            raise UnknownNameError("column", name, canonical, f"recipe {recipe.name}")
     for spec in recipe.files:
         create_view(con, spec, found[spec.name], columns)
 
