@@ -8,9 +8,11 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import graphlib
+import html
+import itertools
 import re
 import urllib.parse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, TypeVar
@@ -24,6 +26,9 @@ UNTYPED = "entity"
 
 KB_NAMESPACE = "urn:kbkit:"
 """Namespace of kbkit's RDF vocabulary (``kb:type``)."""
+
+_SHOWN = 40
+"""Maximum number of types in a notebook's table."""
 
 STANDARD_PREFIXES = {
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
@@ -221,7 +226,7 @@ class Role:
     products: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Schema:
     """The contents of a KB. Types are in the order of their id ranges.
 
@@ -245,6 +250,33 @@ class Schema:
     dialect: str = ""
     extra_tables: tuple[str, ...] = ()
     types_apart: bool = False
+
+    def __repr__(self) -> str:
+        return f"<Schema {self.name!r}: {len(self.node_types)} types, {len(self.relations)} relations>"
+
+    def _repr_html_(self) -> str:
+        """Return the types with their attributes and the relations that lead from them, for a notebook."""
+        shown = self.node_types[:_SHOWN]
+        rows = [
+            (t.name, f"{t.members:,}", _listed(a.name for a in t.attributes), _listed(self._leading_from(t.name)))
+            for t in shown
+        ]
+        style = ' style="text-align:left;vertical-align:top;padding:.1em .8em .1em 0"'
+        cells = [
+            "".join(f"<{tag}{style}>{html.escape(cell)}</{tag}>" for cell in row)
+            for tag, row in [("th", ("type", "nodes", "attributes", "relations")), *(("td", row) for row in rows)]
+        ]
+        more = (
+            f"<div>and {len(self.node_types) - _SHOWN:,} more types</div>" if len(shown) < len(self.node_types) else ""
+        )
+        return f"<div><table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>{more}</div>"
+
+    def _leading_from(self, type_name: str) -> Iterator[str]:
+        """Return the relations whose heads have a type, with the types of their tails."""
+        for relation in self.relations:
+            tails = [s.tail for s in relation.signatures if s.head == type_name]
+            if tails:
+                yield f"{relation.name} \N{RIGHTWARDS ARROW} {_listed(tails, 3)}"
 
     @cached_property
     def _types(self) -> dict[str, NodeType]:
@@ -417,6 +449,12 @@ def merged_attributes(owners: Iterable[Sequence[Attribute]]) -> list[Attribute]:
         for before, after in zip((None, *attributes), attributes, strict=False):
             sorter.add(after, *(() if before is None else (before,)))
     return list(sorter.static_order())
+
+
+def _listed(names: Iterable[str], limit: int = 12) -> str:
+    """Return the first names, separated by commas."""
+    first = list(itertools.islice(names, limit + 1))
+    return ", ".join(first[:limit]) + ", \N{HORIZONTAL ELLIPSIS}" * (len(first) > limit)
 
 
 def iri_escape(text: str) -> str:

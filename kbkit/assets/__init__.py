@@ -35,3 +35,8 @@ def prompts() -> Path:
 def templates() -> Path:
     """Return the folder of catalogues of answer templates."""
     return _HERE / "templates"
+
+
+def web() -> Path:
+    """Return the folder of the scripts and styles of web pages; its folder ``vendor`` has the libraries."""
+    return _HERE / "web"

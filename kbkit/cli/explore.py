@@ -9,13 +9,39 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kbkit.cli.commands import add
-from kbkit.cli.options import Format, Kb, Node, Output, Plot, Relations, Type, counted, draw, note, on_screen
+from kbkit.cli.options import (
+    Format,
+    Kb,
+    Node,
+    Output,
+    Picture,
+    Plot,
+    Relations,
+    Type,
+    counted,
+    draw,
+    is_drawing,
+    note,
+    on_screen,
+    write_drawing,
+)
 from kbkit.errors import KbError, Option
 
 if TYPE_CHECKING:
     from kbkit.display.charts import Chart
     from kbkit.graph.paths import Paths
     from kbkit.kb import KnowledgeBase
+
+
+DrawnOutput = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Output file: a drawing (.html, .svg, .png), a graph (.graphml, .dot) or a table.",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -129,6 +155,7 @@ def show(
 
 
 def path(
+    context: typer.Context,
     kb: Kb,
     start: Annotated[str, typer.Argument(metavar="FROM", help="Name, key, type:name, type#key, or #ID of a node.")],
     end: Annotated[str, typer.Argument(metavar="TO", help="The other node, in the same notation.")],
@@ -138,8 +165,9 @@ def path(
     type: Annotated[
         list[str] | None, typer.Option("--type", "-t", metavar="TYPE", help="Node type to pass through; repeatable.")
     ] = None,
+    plot: Picture = None,
     format: Format = None,
-    output: Output = None,
+    output: DrawnOutput = None,
 ) -> None:
     """Find the shortest paths between two nodes.
 
@@ -148,16 +176,19 @@ def path(
     leads to it: path, step (0 is FROM), relation, direction (out, or in for an edge against the arrow), id, key, type,
     name. Exits with 1 if there is no path.
     """
-    from kbkit.display.render import check, width_of, write
+    from kbkit.display.render import width_of, write
     from kbkit.kb import KnowledgeBase
     from kbkit.stores.nodes import typed
 
-    check(format, output)
+    drawn = is_drawing(format, output)
     with KnowledgeBase(kb) as opened:
         found = opened.paths(typed(start), typed(end), max_steps, limit, relation, type)
     if not found:
         raise _no_path(found, max_steps, bool(relation or type))
-    if on_screen(format, output):
+    write_drawing(context, found, plot)
+    if drawn:
+        write_drawing(context, found, output)
+    elif on_screen(format, output):
         typer.echo("\n".join(found.lines(width_of(sys.stdout))))
     else:
         write(found.frame(), format, output)
@@ -187,42 +218,28 @@ def around(
     limit: Annotated[
         int, typer.Option("--limit", "-n", metavar="N", help="Maximum number of nodes, nearest first.")
     ] = 150,
+    plot: Picture = None,
     format: Format = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Output file: a drawing (.html, .svg, .png), a graph (.graphml, .dot) or a table.",
-        ),
-    ] = None,
+    output: DrawnOutput = None,
 ) -> None:
     """Count, draw or export the neighbourhood of a node.
 
     Edges are followed in both directions.
     """
     from kbkit.display.drawing import ENDINGS
-    from kbkit.display.drawing import check as check_drawing
-    from kbkit.display.render import ENDINGS as ROWS
-    from kbkit.display.render import check, width_of, write
+    from kbkit.display.render import width_of, write
     from kbkit.kb import KnowledgeBase
     from kbkit.stores.nodes import typed
 
-    drawn = output is not None and format is None and output.suffix not in ROWS
-    if drawn:
-        assert output is not None
-        check_drawing(output)
-    else:
-        check(format, output)
+    drawn = is_drawing(format, output)
     with KnowledgeBase(kb) as opened:
         found = opened.around(typed(node), hops, limit, relation, type)
+    write_drawing(context, found, plot)
     if drawn:
-        assert output is not None
-        found.write(output)
-        note(context, [f"{output}: {found.summary}"])
+        write_drawing(context, found, output)
     elif on_screen(format, output):
         typer.echo("\n".join(found.lines(width_of(sys.stdout))))
-        note(context, [f"To draw it or to export the graph: -o FILE ({', '.join(ENDINGS)})"])
+        if plot is None:
+            note(context, [f"To draw it or to export the graph: -o FILE ({', '.join(ENDINGS)})"])
     else:
         write(found.found, format, output)

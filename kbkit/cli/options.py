@@ -14,6 +14,8 @@ from kbkit.errors import KbError, Option, UnknownNameError
 
 if TYPE_CHECKING:
     from kbkit.display.charts import Chart
+    from kbkit.graph.neighbourhoods import Neighbourhood
+    from kbkit.graph.paths import Paths
 
 Kb = Annotated[Path, typer.Argument(metavar="KB", help="Directory of the KB.")]
 Node = Annotated[str, typer.Argument(metavar="NODE", help="Name, key, type:name, type#key, or #ID.")]
@@ -99,6 +101,42 @@ Plot = Annotated[
     Path | None,
     typer.Option("--plot", metavar="FILE", callback=plot_file, help="Draw charts to a .html, .svg or .png file."),
 ]
+
+
+def picture_file(path: Path | None) -> Path | None:
+    """Check that a graph can be drawn to ``path``, before any work is done."""
+    if path is not None:
+        from kbkit.display import drawing
+
+        drawing.check(path)
+    return path
+
+
+Picture = Annotated[
+    Path | None,
+    typer.Option(
+        "--plot", metavar="FILE", callback=picture_file, help="Draw to a file too (.html, .svg, .png, .graphml, .dot)."
+    ),
+]
+
+
+def is_drawing(format: str | None, output: Path | None) -> bool:
+    """Return whether ``-o`` names a drawing and not a table; check that either can be written."""
+    from kbkit.display import drawing, render
+
+    drawn = output is not None and format is None and output.suffix not in render.ENDINGS
+    if drawn and output is not None:
+        drawing.check(output)
+    else:
+        render.check(format, output)
+    return drawn
+
+
+def write_drawing(context: typer.Context, found: Neighbourhood | Paths, path: Path | None) -> None:
+    """Write a drawing and report it; do nothing without a path."""
+    if path is not None:
+        found.write(path)
+        note(context, [f"{path}: {found.drawing().summary}"])
 
 
 def draw(context: typer.Context, path: Path | None, charts: Callable[[], Sequence[Chart]]) -> None:

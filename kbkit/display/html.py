@@ -16,14 +16,16 @@ from kbkit.errors import plural
 
 ROWS, HITS = 20, 100
 """Maximum number of answers, and of hits, to show."""
-_TABLE_ROWS, _CELL, _TEXT = 100, 300, 10_000
-"""Maximum number of rows of other tables, of characters of a cell, and of characters of a node's text."""
+TABLE_ROWS = 100
+"""Maximum number of rows of other tables."""
+_CELL, _TEXT = 300, 10_000
+"""Maximum number of characters of a cell, and of a node's text."""
 _MARKED = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`\\]+")
 _STYLE = (
     "<style>"
     "div.kbkit{text-align:left;line-height:1.4}"
-    "div.kbkit table{border-collapse:collapse;margin:.3em 0}"
+    "div.kbkit table{border-collapse:collapse;margin:.3em 0;text-align:left}"
     "div.kbkit th,div.kbkit td{text-align:left;vertical-align:top;padding:.1em .7em .1em 0;max-width:50em;"
     "border-bottom:1px solid rgba(128,128,128,.3);overflow-wrap:break-word}"
     "div.kbkit th.n,div.kbkit td.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
@@ -31,6 +33,9 @@ _STYLE = (
     "div.kbkit .text{white-space:pre-wrap;overflow-wrap:anywhere;max-width:50em;margin:.2em 0 .4em 1em}"
     "div.kbkit summary{cursor:pointer}"
     "div.kbkit ul{margin:.1em 0 .4em;padding-left:1.6em}"
+    # A page in a frame has the colours that its element prefers: those of the themes of Jupyter and of VS Code.
+    "[data-jp-theme-light=true] div.kbkit iframe,.vscode-light div.kbkit iframe{color-scheme:light}"
+    "[data-jp-theme-light=false] div.kbkit iframe,.vscode-dark div.kbkit iframe{color-scheme:dark}"
     "div.kbkit mark{background:rgba(255,190,0,.35);color:inherit}"
     "</style>"
 )
@@ -96,6 +101,12 @@ def node(data: Mapping[str, Any]) -> str:
     )
 
 
+def rows(columns: Sequence[str], values: Rows, count: int) -> str:
+    """Render the first of ``count`` rows of a query."""
+    more = f"; the first {len(values):,} are shown" if count > len(values) else ""
+    return _page(table(columns, values), _line(plural(count, "row") + more, dim=True))
+
+
 def document(title: str, columns: Sequence[str], rows: Rows) -> str:
     """Render a complete page: a table of all rows, in which addresses are links."""
     body = [[f"<td>{_linked(value)}</td>" for value in row] for row in rows]
@@ -127,17 +138,23 @@ def table(columns: Sequence[str], rows: Rows, *, counts: bool = False) -> str:
     """Render the first rows as a table, numbers right-aligned. Numbers that are ``counts`` get thousands separators;
     others, such as years, do not.
     """
-    shown = rows[:_TABLE_ROWS]
+    shown = rows[:TABLE_ROWS]
     numbers = [_are_numbers(values) for values in zip(*shown, strict=True)] or [False] * len(columns)
     head = [_th(name, number) for name, number in zip(columns, numbers, strict=True)] if any(columns) else []
     more = _line(f"… and {len(rows) - len(shown):,} more", dim=True) if len(rows) > len(shown) else ""
     return _laid_out(head, [[_td(value, counts) for value in row] for row in shown]) + more
 
 
-def neighbourhood(title: str, columns: Sequence[str], rows: Rows, image: str) -> str:
-    """Render a neighbourhood: counts as a table, and a drawing (an image ``src``; empty: none)."""
-    drawn = f'<img src="{html.escape(image)}">' if image else ""
-    return _page(_line(text(title)), table(columns, rows, counts=True), drawn)
+def drawn(title: str, drawing: str, columns: Sequence[str], rows: Rows) -> str:
+    """Render a graph: its drawing (a :func:`frame`, or empty), and a table, collapsed below a drawing."""
+    shown = table(columns, rows, counts=True)
+    return _page(drawing, _folded(text(title), shown)) if drawing else _page(_line(text(title)), shown)
+
+
+def frame(page: str, height: int = 480) -> str:
+    """Return a complete page as a part of another one, apart from it: its scripts see nothing else."""
+    style = f"width:100%;height:{height}px;border:1px solid rgba(128,128,128,.3);border-radius:4px"
+    return f'<iframe sandbox="allow-scripts" style="{style}" srcdoc="{html.escape(page)}"></iframe>'
 
 
 def text(value: Any, limit: int = _CELL) -> str:

@@ -119,9 +119,12 @@ class Last:
 
 @dataclass(frozen=True)
 class Printout:
-    """A value that prints itself to a stream, in a given width."""
+    """A value that prints itself to a stream, in a given width; ``of`` is the object that it shows, for front ends that
+    display objects in their own way.
+    """
 
     print: Callable[[IO[str], int], None]
+    of: Any = None
 
 
 class Quit(Exception):  # noqa: N818 - no error

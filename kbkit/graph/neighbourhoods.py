@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kbkit.assets.arguments import check_range
-from kbkit.display.drawing import svg, write
 from kbkit.display.drawing.model import Drawing
 from kbkit.display.render import clean
-from kbkit.errors import KbError, plural
-from kbkit.graph.steps import Graph, closed, label_of, pieces, spread, types_of
+from kbkit.errors import plural
+from kbkit.graph.drawn import Drawable, described, labels_of, symmetric_of, totals
+from kbkit.graph.steps import Graph, closed, pieces, spread, types_of
 from kbkit.schema import Schema
 from kbkit.stores import Stores
 from kbkit.stores.adjacency import Ids
@@ -28,27 +26,28 @@ if TYPE_CHECKING:
 
 MAX_HOPS = 100
 
-_FIRST_LINES = """
-SELECT id, first(trim(split_part(trim(text, E' \\n\\r\\t'), chr(10), 1)[:240]) ORDER BY field, position) AS line
-FROM texts WHERE id IN (SELECT unnest($ids)) GROUP BY id"""
-
 
 @dataclass(frozen=True, repr=False)
-class Neighbourhood:
+class Neighbourhood(Drawable):
     """A node's neighbourhood.
 
     ``nodes``: id, key, type, name, hop (distance from ``center``, an id), line (first line of text), nearest first,
     then by id. ``edges``: head, relation, tail, between these nodes. ``found``: hop, type, nodes (number within reach),
     kept (number of them in ``nodes``). ``symmetric`` names relations stored in both directions; ``labels`` maps
-    relations whose names are codes to readable labels.
+    relations whose names are codes to readable labels. ``types`` are all types of the KB in schema order.
+    ``totals``: id, relation, direction (1: out, -1: in, 0: symmetric), neighbours (their number in the KB). ``kb`` is
+    the name of the KB.
     """
 
     center: int
     nodes: pl.DataFrame
     edges: pl.DataFrame
     found: pl.DataFrame
-    symmetric: frozenset[str] = frozenset()
-    labels: Mapping[str, str] = field(default_factory=dict)
+    symmetric: frozenset[str]
+    labels: Mapping[str, str]
+    types: tuple[str, ...]
+    totals: pl.DataFrame
+    kb: str
 
     @property
     def omitted(self) -> int:
@@ -87,32 +86,23 @@ class Neighbourhood:
 
     def drawing(self) -> Drawing:
         """Return the graph to draw."""
-        return Drawing(self.title, self.summary, self.center, self.nodes, self.edges, self.symmetric, self.labels)
-
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write a drawing (.html, .svg, .png: the extra ``plot``) or the graph (.graphml, .dot) to a file.
-
-        Output is deterministic, except .png. Raises :class:`KbError` for another suffix, a missing extra, a drawing
-        with too many nodes, and write errors.
-        """
-        write(self.drawing(), Path(path))
-
-    def _repr_svg_(self) -> str | None:
-        """Return the drawing for a notebook, or None if the extra is missing or the graph is too large."""
-        try:
-            return svg(self.drawing())
-        except KbError:
-            return None
+        return Drawing(
+            self.title,
+            self.summary,
+            self.center,
+            self.nodes,
+            self.edges,
+            self.types,
+            self.symmetric,
+            self.labels,
+            self.totals,
+            self.kb,
+        )
 
     def _repr_html_(self) -> str:
-        import base64
-
         from kbkit.display import html as html_pages
 
-        drawn = self._repr_svg_()
-        # As an image, so that nothing in a name can run.
-        image = f"data:image/svg+xml;base64,{base64.b64encode(drawn.encode()).decode()}" if drawn else ""
-        return html_pages.neighbourhood(str(self), self.found.columns, self.found.rows(), image)
+        return html_pages.drawn(str(self), self._drawn(), self.found.columns, self.found.rows())
 
 
 def neighbourhood(
@@ -136,18 +126,22 @@ def neighbourhood(
     while len(fronts) <= hops and len(fronts[-1]):
         fronts.append(spread(graph.rows(fronts[-1]), marks, len(fronts)))
     kept = _chosen(graph, fronts, limit)
+    ids = np.sort(np.concatenate(kept))
     edges = [
         pl.DataFrame({"head": heads, "tail": tails}).select("head", relation=pl.lit(relation), tail="tail")
-        for relation, heads, tails in graph.edges(np.sort(np.concatenate(kept)))
+        for relation, heads, tails in graph.edges(ids)
     ]
     kinds = {"head": pl.Int32, "relation": pl.String, "tail": pl.Int32}
     return Neighbourhood(
         center,
-        _described(stores, kept),
+        described(stores, kept),
         pl.concat(edges) if edges else pl.DataFrame(schema=kinds),
         _counted(schema, fronts, kept),
-        frozenset(r.name for r in schema.relations if r.symmetric),
-        {r.name: label for r in schema.relations if (label := label_of(r))},
+        symmetric_of(schema),
+        labels_of(schema),
+        tuple(t.name for t in schema.node_types),
+        totals(graph, ids),
+        stores.directory.path.name,
     )
 
 
@@ -181,18 +175,6 @@ def _fair(graph: Graph, before: Ids, front: Ids, room: int) -> Ids:
     in_turn = np.concatenate(ids)[np.argsort(np.concatenate(ranks), kind="stable")]
     _, first = np.unique(in_turn, return_index=True)
     return np.sort(in_turn[np.sort(first)[:room]])
-
-
-def _described(stores: Stores, kept: Sequence[Ids]) -> pl.DataFrame:
-    """Return id, key, type, name, hop, line of the included nodes."""
-    import polars as pl
-
-    ids = np.concatenate(kept)
-    hops = np.repeat(np.arange(len(kept)), [len(front) for front in kept])
-    wanted = {"ids": ids.tolist()}
-    frame = pl.DataFrame({"id": ids, "hop": hops}).join(stores.nodes.frame(ids), on="id", how="left")
-    frame = frame.join(stores.tables.lookup(_FIRST_LINES, wanted), on="id", how="left", maintain_order="left")
-    return frame.select("id", "key", "type", "name", "hop", "line").sort("hop", "id")
 
 
 def _counted(schema: Schema, fronts: Sequence[Ids], kept: Sequence[Ids]) -> pl.DataFrame:

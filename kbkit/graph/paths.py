@@ -10,15 +10,17 @@ import heapq
 import itertools
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kbkit.assets.arguments import check_range
+from kbkit.display.drawing.model import Drawing
 from kbkit.display.render import clean
-from kbkit.errors import BadInputError, plural
+from kbkit.errors import BadInputError, KbError, plural
+from kbkit.graph.drawn import Drawable, described, labels_of, symmetric_of, totals
 from kbkit.graph.steps import CLOSED, Graph, Marks, Move, Rows, closed, spread, work
 from kbkit.stores import Stores
 from kbkit.stores.adjacency import Ids
@@ -98,11 +100,11 @@ class Path:
 
 
 @dataclass(frozen=True, repr=False)
-class Paths(Sequence[Path]):
+class Paths(Sequence[Path], Drawable):
     """The shortest paths between two nodes, in order; empty if all are too long.
 
     ``total`` is the number of all shortest paths (exact up to 2**53). ``separate`` is true if no path of any length
-    exists.
+    exists. ``graph`` is the drawing of the listed paths.
     """
 
     start: Place
@@ -110,6 +112,7 @@ class Paths(Sequence[Path]):
     listed: tuple[Path, ...] = ()
     total: int = 0
     separate: bool = False
+    graph: Drawing | None = None
 
     @property
     def steps(self) -> int:
@@ -160,10 +163,18 @@ class Paths(Sequence[Path]):
         kinds = {"path": pl.Int64, "step": pl.Int64, "relation": pl.String, "direction": pl.String, "id": pl.Int32}
         return pl.DataFrame(rows, {**kinds, **dict.fromkeys(("key", "type", "name"), pl.String)}, orient="row")
 
-    def _repr_html_(self) -> str:
-        from html import escape
+    def drawing(self) -> Drawing:
+        """Return the graph to draw. Raises :class:`KbError` if there is no path."""
+        if self.graph is None:
+            raise KbError(f"No path from {self.start} to {self.end} to draw", "Allow longer paths or more relations")
+        return self.graph
 
-        return f"<pre>{escape(str(self))}</pre>"
+    def _repr_html_(self) -> str:
+        from kbkit.display import html
+
+        rows = [(number, *map(str, path.lines())) for number, path in enumerate(self.listed, 1)]
+        columns = ("", "", *[""] * self.steps)
+        return html.drawn(self.summary, self._drawn() if self.graph else "", columns, rows)
 
 
 def paths(
@@ -194,7 +205,42 @@ def paths(
         )
         for nodes in sequences
     )
-    return Paths(names[ends[0]], names[ends[1]], listed, count, separate)
+    found = Paths(names[ends[0]], names[ends[1]], listed, count, separate)
+    return found if not listed else replace(found, graph=_drawing(stores, graph, found, sequences))
+
+
+def _drawing(stores: Stores, graph: Graph, found: Paths, sequences: Sequence[tuple[int, ...]]) -> Drawing:
+    """Return the nodes and edges of the listed paths as a drawing with one column for each step."""
+    import polars as pl
+
+    columns = [np.unique(np.array(column, np.int32)) for column in zip(*sequences, strict=True)]
+    order = {node: i for i, node in enumerate(dict.fromkeys(node for sequence in sequences for node in sequence))}
+    nodes = described(stores, columns).sort("hop", pl.col("id").replace_strict(order))  # the first path on top
+    schema, symmetric = stores.schema, symmetric_of(stores.schema)
+    edges: dict[tuple[int, str, int], None] = {}
+    for path, ids in zip(found.listed, sequences, strict=True):
+        for step, before, after in zip(path.steps, ids[:-1], ids[1:], strict=True):
+            for move in step.relations:
+                forward, backward = (before, move.relation, after), (after, move.relation, before)
+                if move.forward:
+                    edges[forward] = None
+                if not move.forward or move.relation in symmetric:
+                    edges[backward] = None
+    kinds = {"head": pl.Int32, "relation": pl.String, "tail": pl.Int32}
+    ends = f"{found.start.name} to {found.end.name}"
+    return Drawing(
+        f"{ends}: {found.summary}",
+        f"{plural(nodes.height, 'node')}, {plural(len(edges), 'edge')}",
+        sequences[0][0],
+        nodes,
+        pl.DataFrame(list(edges), kinds, orient="row"),
+        tuple(t.name for t in schema.node_types),
+        symmetric,
+        labels_of(schema),
+        totals(graph, np.sort(np.concatenate(columns))),
+        stores.directory.path.name,
+        layered=True,
+    )
 
 
 def _check(max_steps: int, limit: int) -> None:

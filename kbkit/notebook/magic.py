@@ -210,6 +210,9 @@ def _value(outcome: Outcome) -> Any:
     if outcome.note:
         _remark(outcome.note)
     value = outcome.edit if outcome.value is None else outcome.value
+    if isinstance(value, Printout) and value.of is not None:
+        value = value.of
+    value = _rows(value)
     if isinstance(value, tuple):  # sections with titles
         for title, part in value:
             _show(title)
@@ -218,12 +221,22 @@ def _value(outcome: Outcome) -> Any:
     return _show(value) if isinstance(value, str | Printout) else value
 
 
+def _rows(value: Any) -> Any:
+    """Return a plain frame as one that is rendered with prose left-aligned; other values as they are."""
+    import polars as pl
+
+    from kbkit.display.frames import Rows
+
+    return Rows(value) if type(value) is pl.DataFrame else value
+
+
 def _show(value: Any) -> None:
     """Display a value; print text."""
     from IPython.display import display
 
     from kbkit.executor.executor import Printout
 
+    value = _rows(value)
     if isinstance(value, Printout):
         value.print(sys.stdout, _WIDTH)
     elif not isinstance(value, str):

@@ -214,7 +214,8 @@ class View:
         nodes = nodes.with_columns(hop=pl.Series(hops), line=pl.lit(None, pl.String))
         nodes = nodes.select("id", "key", "type", "name", "hop", "line").sort("hop", "id")
         summary = f"{plural(nodes.height, 'node')}, {plural(edges.height, 'edge')}"
-        return Drawing(self._title, summary, center, nodes, edges, frozenset(), {})
+        types = pairs.select(pl.concat_list("head_type", "tail_type").explode()).to_series().unique(maintain_order=True)
+        return Drawing(self._title, summary, center, nodes, edges, types.to_list(), frozenset(), {})
 
     def _triples(self) -> pl.DataFrame:
         """Return the triples whose objects are entities as edges."""

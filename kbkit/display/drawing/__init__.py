@@ -1,4 +1,4 @@
-"""Drawings of graphs (HTML, SVG, PNG; the extra ``plot``), and graphs for other programs (GraphML, DOT)."""
+"""Drawings of graphs: HTML, with the extra ``plot`` SVG and PNG; and graphs for other programs: GraphML, DOT."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check(path: Path, limit: int = 0) -> None:
     if not path.parent.is_dir():
         raise KbError(f"{path.parent} does not exist", "Create the folder first")
     if ending in DRAWN:
-        _check_drawing(limit)
+        _check_drawing(limit, still=ending != ".html")
 
 
 def write(graph: Drawing, path: Path) -> None:
@@ -43,8 +43,16 @@ def write(graph: Drawing, path: Path) -> None:
     elif ending == ".svg":
         content = svg(graph)
     else:
-        content = _png(graph) if ending == ".png" else _html(graph)
+        content = _png(graph) if ending == ".png" else html(graph)
     write_files({path: content})
+
+
+def html(graph: Drawing) -> str:
+    """Return the drawing as a self-contained page. Raises :class:`KbError` if the graph is too large."""
+    from kbkit.display.drawing import page
+
+    _check_drawing(graph.nodes.height, still=False)
+    return page.html(graph)
 
 
 def svg(graph: Drawing) -> str:
@@ -52,26 +60,20 @@ def svg(graph: Drawing) -> str:
     from kbkit.display.drawing import spec
 
     _check_drawing(graph.nodes.height)
-    return str(vega.call("vega_to_svg", spec.still(graph)))
+    return str(vega.call("vega_to_svg", spec.spec(graph)))
 
 
 def _png(graph: Drawing) -> bytes:
     from kbkit.display.drawing import spec
 
     _check_drawing(graph.nodes.height)
-    return bytes(vega.call("vega_to_png", spec.still(graph), scale=2))
+    return bytes(vega.call("vega_to_png", spec.spec(graph), scale=2))
 
 
-def _html(graph: Drawing) -> str:
-    from kbkit.display.drawing import page
-
-    _check_drawing(graph.nodes.height)
-    return page.html(graph)
-
-
-def _check_drawing(nodes: int) -> None:
-    """Raise :class:`KbError` if the extra is missing or the graph is too large."""
-    vega.check("Drawing")
+def _check_drawing(nodes: int, *, still: bool = True) -> None:
+    """Raise :class:`KbError` if the extra that ``still`` drawings need is missing, or the graph is too large."""
+    if still:
+        vega.check("Drawing as .svg or .png")
     if nodes > MAX_NODES:
         raise KbError(
             f"A drawing of {nodes:,} nodes is too large",

@@ -1,30 +1,47 @@
-"""Colours of node types: one for each of the most frequent types, one for all others."""
+"""Colours of node types: each type of a KB has one colour, in all drawings of the KB."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import colorsys
+from collections.abc import Sequence
 
-if TYPE_CHECKING:
-    from kbkit.display.drawing.model import Drawing
-
-# Tableau's ten colours, darkened for contrast with white labels and on white; grey is for other types.
+# Tableau's ten colours, darkened or lightened to a contrast of 3 with white and with the dark background.
 _COLOURS = (
     "#3b6ea5",
     "#d9730d",
     "#3f8f3f",
     "#c23b3f",
     "#7d5ba6",
-    "#8c5a4a",
+    "#96604f",
     "#c9609f",
-    "#2f9aa8",
-    "#9a8f1f",
-    "#4a5bc7",
+    "#2a8f9c",
+    "#8f851c",
+    "#5566d0",
 )
-_OTHERS = "#7d858f"
+_UNKNOWN = "#7d858f"
+_LIGHT = 0.17
+"""Relative luminance of further colours (https://www.w3.org/TR/WCAG22/#dfn-relative-luminance)."""
 
 
-def of_types(graph: Drawing) -> dict[str, str]:
-    """Return the colour of each type, most frequent first; ``""`` is the colour of the other types."""
-    counts = graph.nodes.group_by("type").len().sort(["len", "type"], descending=[True, False])
-    names = counts["type"].to_list()
-    return {**dict(zip(names, _COLOURS, strict=False)), "": _OTHERS}
+def of_types(names: Sequence[str]) -> dict[str, str]:
+    """Return the colour of each type, given all types of a KB in the order of its schema; ``""`` is for others."""
+    further = (_further(place) for place in range(len(names) - len(_COLOURS)))
+    return {**dict(zip(names, (*_COLOURS, *further), strict=False)), "": _UNKNOWN}
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of a colour (``#rrggbb``), from 0 to 1."""
+    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _further(place: int) -> str:
+    """Return a colour for each place: hues apart by the golden angle, all equally light."""
+    hue, saturation = (place * 0.381966 + 0.47) % 1, (0.75, 0.45)[place % 2]
+    low, high, colour = 0.0, 1.0, _UNKNOWN
+    for _ in range(12):
+        middle = (low + high) / 2
+        colour = "#" + "".join(f"{round(255 * c):02x}" for c in colorsys.hls_to_rgb(hue, middle, saturation))
+        low, high = (middle, high) if luminance(colour) < _LIGHT else (low, middle)
+    return colour

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from kbkit.display.drawing.colours import of_types
-from kbkit.display.drawing.text import fit, line, short
+from kbkit.display.drawing.text import fit, line, middle
 
 if TYPE_CHECKING:
     from kbkit.display.drawing.model import Drawing
@@ -45,7 +45,7 @@ def graphml(graph: Drawing) -> bytes:
 
 def dot(graph: Drawing) -> str:
     """Return DOT: nodes coloured by type; edges of symmetric relations once, without an arrow head."""
-    colours = of_types(graph)
+    colours = of_types(graph.types)
     lines = [
         "digraph around {",
         f"  label={_quoted(line(f'{graph.title}: {graph.summary}'))}; overlap=false; splines=true;",
@@ -55,7 +55,7 @@ def dot(graph: Drawing) -> str:
     for node in graph.nodes.iter_rows(named=True):
         told = f"{node['name']}\n{node['type']}#{node['key']}\n{node['line'] or ''}".strip()
         attributes = {
-            "label": short(node["name"], 40),
+            "label": middle(node["name"], 40),
             "tooltip": fit(told),
             "fillcolor": colours.get(node["type"], colours[""]),
             **({"penwidth": "3", "color": "#1d2733"} if node["id"] == graph.center else {}),

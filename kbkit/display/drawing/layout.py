@@ -1,15 +1,15 @@
-"""Positions of nodes and labels in a drawing.
+"""Positions of nodes and labels in a still drawing.
 
 Nodes are placed by Vega's force transform (d3-force: https://d3js.org/d3-force), run by vl-convert from a fixed start,
 so that the same graph gives the same drawing. Labels take the first free position next to their dot, in order of
-importance; labels without a free position appear at a higher zoom level.
+importance; labels without a free position are left out.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,6 @@ from kbkit.display import vega
 
 Points = NDArray[np.float64]
 
-ZOOMS = (0.5, 0.65, 0.8, 1.0, 1.3, 1.6, 2.0, 2.5, 3.2, 4.0, 5.0, 6.5, 8.0)
-"""Zoom levels at which labels are placed; above the last, all are shown."""
 MARGIN = (120.0, 40.0)
 """Horizontal and vertical margin for labels of the outermost dots."""
 
@@ -45,6 +43,17 @@ def positions(hops: Sequence[int], groups: Sequence[str], lines: Sequence[tuple[
         for i, (x, y) in enumerate(start)
     ]
     return _scaled(_forced(nodes, lines), size)
+
+
+def layers(hops: Sequence[int], size: Points) -> Points:
+    """Return positions in columns by hop, from left to right, on a canvas of ``size``."""
+    column = np.array(hops)
+    across = np.zeros(len(hops))
+    for hop in np.unique(column):
+        mine = np.flatnonzero(column == hop)
+        across[mine] = (np.arange(len(mine)) + 0.5) / len(mine)
+    width = size[0] - 2 * MARGIN[0]
+    return np.stack([MARGIN[0] + width * column / max(column.max(), 1), size[1] * across], axis=1)
 
 
 def _start(hops: Sequence[int], groups: Sequence[str], lines: Sequence[tuple[int, int]]) -> Points:
@@ -109,7 +118,7 @@ def _scaled(points: Points, size: Points) -> Points:
 @dataclass
 class Label:
     """A label of size ``wide`` by ``high`` for the point ``at``, a dot of ``radius``; ``centred`` labels lie on the
-    point. It is hidden below the zoom level ``least``, and placed in the direction ``away`` (x, y) if possible.
+    point. It is placed in the direction ``away`` (x, y) if possible, and ``always`` labels even where no place is free.
     """
 
     at: tuple[float, float]
@@ -117,51 +126,45 @@ class Label:
     high: float
     radius: float = 0
     centred: bool = False
-    least: float = 0
     away: tuple[float, float] = (1.0, 0.0)
+    always: bool = False
 
 
-@dataclass
-class _Taken:
-    """Occupied boxes: reach (left, top, right, bottom) relative to the points ``at``."""
-
-    at: list[tuple[float, float]] = field(default_factory=list)
-    reach: list[tuple[float, float, float, float]] = field(default_factory=list)
-
-    def is_free(self, at: tuple[float, float], reach: tuple[float, ...], zoom: float, but: int) -> bool:
-        other = np.tile(np.array(self.at) * zoom, 2) + np.array(self.reach)
-        left, top, right, bottom = np.tile(np.array(at) * zoom, 2) + np.array(reach)
-        apart = (other[:, 0] >= right) | (other[:, 2] <= left) | (other[:, 1] >= bottom) | (other[:, 3] <= top)
-        if but >= 0:
-            apart[but] = True
-        return bool(apart.all())
+_Box = tuple[float, float, float, float]
+"""Left, top, right, bottom."""
+Placed = tuple[str, float, float]
+"""Alignment of a label, and its offset from the point."""
 
 
-Placed = tuple[float, str, float, float]
-"""Zoom level from which a label is shown, its alignment, and its offset from the point."""
+def place(labels: Sequence[Label]) -> list[Placed | None]:
+    """Place labels in order of importance, so that labels of dots overlap neither dots nor each other; those without
+    a free place get None.
+    """
+    taken: list[_Box] = [_moved(d, (-d.radius, -d.radius, d.radius, d.radius)) for d in labels if not d.centred]
+    placed: list[Placed | None] = []
+    for label in labels:
+        free = (place for place in _places(label) if _is_free(taken, _moved(label, place[3])))
+        found = next(free, _places(label)[0] if label.always else None)
+        placed.append(found[:3] if found else None)
+        if found:
+            taken.append(_moved(label, found[3]))
+    return placed
 
 
-def place(labels: Sequence[Label]) -> list[Placed]:
-    """Place labels in order of importance, so that labels of dots do not overlap dots or each other."""
-    dots = [label for label in labels if not label.centred]
-    taken = _Taken([d.at for d in dots], [(-d.radius, -d.radius, d.radius, d.radius) for d in dots])
-    number = {id(d): i for i, d in enumerate(dots)}
-    placed: dict[int, Placed] = {}
-    for zoom in ZOOMS:
-        for i, label in enumerate(labels):
-            if i in placed or zoom < label.least:
-                continue
-            for align, dx, dy, reach in _places(label):
-                if taken.is_free(label.at, reach, zoom, number.get(id(label), -1)):
-                    taken.at.append(label.at)
-                    taken.reach.append(reach)
-                    placed[i] = (zoom, align, dx, dy)
-                    break
-    last = 1.25 * ZOOMS[-1]
-    return [placed.get(i, (last, *_places(label)[0][:3])) for i, label in enumerate(labels)]
+def _moved(label: Label, box: _Box) -> _Box:
+    """Return a box relative to the label's point as one on the canvas."""
+    x, y = label.at
+    return (x + box[0], y + box[1], x + box[2], y + box[3])
 
 
-def _places(label: Label) -> list[tuple[str, float, float, tuple[float, float, float, float]]]:
+def _is_free(taken: Sequence[_Box], box: _Box) -> bool:
+    other = np.array(taken).reshape(-1, 4)
+    left, top, right, bottom = box
+    apart = (other[:, 0] >= right) | (other[:, 2] <= left) | (other[:, 1] >= bottom) | (other[:, 3] <= top)
+    return bool(apart.all())
+
+
+def _places(label: Label) -> list[tuple[str, float, float, _Box]]:
     """Return candidate positions (alignment, dx, dy of the middle line, box): on the point, or next to it, starting
     with the direction away from its lines.
     """
@@ -169,7 +172,7 @@ def _places(label: Label) -> list[tuple[str, float, float, tuple[float, float, f
     if label.centred:
         return [("center", 0.0, 0.0, (-half, -high, half, high))]
     beside, below = label.radius + 4, label.radius + high + 2
-    sides: list[tuple[str, float, float, tuple[float, float, float, float]]] = [
+    sides: list[tuple[str, float, float, _Box]] = [
         ("left", beside, 0.0, (beside, -high, beside + label.wide, high)),
         ("right", -beside, 0.0, (-beside - label.wide, -high, -beside, high)),
         ("center", 0.0, below, (-half, below - high, half, below + high)),

@@ -1,22 +1,21 @@
-"""The Vega specification of a drawing: https://vega.github.io/vega/docs/.
+"""The Vega specification of a still drawing: https://vega.github.io/vega/docs/.
 
-Positions come from :mod:`kbkit.display.drawing.layout`. ``X`` and ``Y`` are screen coordinates: the canvas position
-(``x``, ``y``) is shown at (``ox + scale * x``, ``oy + scale * y``), where zooming and dragging change ``ox``, ``oy``
-and ``scale``.
+Positions come from :mod:`kbkit.display.drawing.layout`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kbkit.display.drawing import layout
 from kbkit.display.drawing.colours import of_types
-from kbkit.display.drawing.marks import live_signals, marks, still_signals
-from kbkit.display.drawing.text import line, short, width
+from kbkit.display.drawing.marks import marks
+from kbkit.display.drawing.model import IN, OUT
+from kbkit.display.drawing.text import line, middle, short, width
 
 if TYPE_CHECKING:
     from kbkit.display.drawing.model import Drawing
@@ -30,22 +29,13 @@ _MOST_EDGE_LABELS = 250
 _FEW_LINES, _MANY_LINES = 40, 60
 """Up to this number of lines all are drawn and labelled alike; above it, lines not at the centre are drawn weaker."""
 _CROWDED = 80
-"""Number of nodes above which relations are labelled only at higher zoom levels."""
+"""Number of nodes above which relations are not labelled."""
 
 Rows = list[dict[str, Any]]
 
 
-def still(graph: Drawing) -> dict[str, Any]:
+def spec(graph: Drawing) -> dict[str, Any]:
     """Return the specification of a still drawing."""
-    return _spec(graph, live=False)
-
-
-def live(graph: Drawing) -> dict[str, Any]:
-    """Return the specification of an interactive drawing: zoom, drag, tooltips."""
-    return _spec(graph, live=True)
-
-
-def _spec(graph: Drawing, *, live: bool) -> dict[str, Any]:
     size = _size(graph.nodes.height)
     nodes, lines = _data(graph, size)
     shown = _group(graph, nodes)
@@ -54,9 +44,9 @@ def _spec(graph: Drawing, *, live: bool) -> dict[str, Any]:
         "description": line(f"{graph.title}: {graph.summary}"),
         "width": size[0],
         "height": size[1],
-        "padding": {"left": 12, "top": 72, "right": _legend(shown), "bottom": 8} if live else 12,
+        "padding": 12,
         "background": "white",
-        "autosize": "none" if live else "pad",
+        "autosize": "pad",
         "title": {
             "text": short(graph.title, 90),
             "subtitle": [graph.summary, _relations(graph)],
@@ -68,8 +58,7 @@ def _spec(graph: Drawing, *, live: bool) -> dict[str, Any]:
             "subtitlePadding": 4,
             "offset": 10,
         },
-        "signals": live_signals(*size) if live else still_signals(),
-        "data": _pipelines(nodes, lines, live=live),
+        "data": _parts(nodes, lines),
         "scales": [
             {
                 "name": "colour",
@@ -88,31 +77,25 @@ def _spec(graph: Drawing, *, live: bool) -> dict[str, Any]:
                 "labelFontSize": 12,
             }
         ],
-        "marks": marks(live=live),
+        "marks": marks(),
     }
 
 
 def _group(graph: Drawing, nodes: Rows) -> dict[str, str]:
-    """Add the legend entry of each node; return the legend's colours by entry."""
-    counts = dict(graph.nodes.group_by("type").len().iter_rows())
+    """Add the legend entry of each node; return the legend's colours by entry, most frequent first."""
+    counts = graph.nodes.group_by("type").len().sort(["len", "type"], descending=[True, False])
+    colours = of_types(graph.types)
     shown: dict[str, str] = {}
     of_type = {}
-    for name, colour in of_types(graph).items():
-        count = counts.get(name) if name else sum(counts[other] for other in counts if other not in of_type)
-        label = f"{short(name, 24) if name else 'other types'} ({count:,})"
-        while label in shown:  # two long names with the same beginning
+    for name, count in counts.iter_rows():
+        label = f"{middle(name, 24)} ({count:,})"
+        while label in shown:  # two long names that differ in the middle
             label += "'"
         of_type[name] = label
-        if count:
-            shown[label] = colour
+        shown[label] = colours.get(name, colours[""])
     for node, name in zip(nodes, graph.nodes["type"], strict=True):
-        node["group"] = of_type.get(name, of_type[""])
+        node["group"] = of_type[name]
     return shown
-
-
-def _legend(shown: Iterable[str]) -> int:
-    """Return the width of the legend in pixels."""
-    return 50 + round(max(width(label, 12) for label in shown))
 
 
 def _relations(graph: Drawing) -> str:
@@ -132,42 +115,53 @@ def _size(nodes: int) -> tuple[int, int]:
 def _data(graph: Drawing, size: tuple[int, int]) -> tuple[Rows, Rows]:
     """Return one row per node, and one row per pair of connected nodes."""
     frame = graph.nodes
-    place = {node: i for i, node in enumerate(frame["id"].to_list())}
-    pairs = _pairs(graph, place)
-    points = layout.positions(frame["hop"].to_list(), frame["type"].to_list(), list(pairs), np.array(size, float))
+    pairs, hops, canvas = graph.pairs(), frame["hop"].to_list(), np.array(size, float)
+    points = (
+        layout.layers(hops, canvas)
+        if graph.layered
+        else layout.positions(hops, frame["type"].to_list(), list(pairs), canvas)
+    )
     nodes: Rows = []
-    for i, row in enumerate(frame.iter_rows(named=True)):
-        level = min(row["hop"], 2)
+    for i, (level, row) in enumerate(zip(graph.levels(), frame.iter_rows(named=True), strict=True)):
         nodes.append(
             {
-                "i": i,
                 "x": float(points[i, 0]),
                 "y": float(points[i, 1]),
                 "r": _RADII[level],
                 "level": level,
-                "name": short(row["name"], 40 if level == 0 else 28 if len(frame) <= 40 else 22),
+                "name": middle(row["name"], 40 if level == 0 else 28 if len(frame) <= 40 else 22),
                 "letters": _SIZES[level],
-                "told": _tooltip(row),
-                "near": [i],
             }
         )
-    for a, b in pairs:
-        nodes[a]["near"].append(b)
-        nodes[b]["near"].append(a)
     lines: Rows = [
         {
-            "s": a,
-            "t": b,
-            "on": on,
-            "back": back,
-            "name": short(label, 32),
-            "told": {"edges": told},
+            **_ends(nodes[a], nodes[b]),
+            "loop": a == b,
+            "on": any(way == OUT for _, way in edges),
+            "back": any(way == IN for _, way in edges),
+            "name": middle(" | ".join(dict.fromkeys(graph.labels.get(name, name) for name, _ in edges)), 32),
             **_weight(a, len(pairs)),
         }
-        for (a, b), (on, back, label, told) in pairs.items()
+        for (a, b), edges in pairs.items()
     ]
-    _place_labels(nodes, lines)
+    _place_labels(nodes, lines, list(pairs))
     return nodes, lines
+
+
+def _ends(one: dict[str, Any], other: dict[str, Any]) -> dict[str, float]:
+    """Return the ends of a line at the edges of two dots, or the place of a loop beside its dot."""
+    if one is other:
+        return {"x": one["x"] + one["r"], "y": one["y"] - one["r"]}
+    dx, dy = other["x"] - one["x"], other["y"] - one["y"]
+    long = max(1.0, math.hypot(dx, dy))
+    ux, uy = dx / long, dy / long
+    first, last = one["r"] + 1, other["r"] + 1
+    return {
+        "x": one["x"] + ux * first,
+        "y": one["y"] + uy * first,
+        "x2": other["x"] - ux * last,
+        "y2": other["y"] - uy * last,
+    }
 
 
 def _weight(first: int, lines: int) -> dict[str, Any]:
@@ -176,110 +170,61 @@ def _weight(first: int, lines: int) -> dict[str, Any]:
     return {"strong": strong, "head": 62 if lines <= _MANY_LINES else 42 if strong else 32}
 
 
-def _tooltip(row: dict[str, Any]) -> dict[str, str]:
-    """Return the tooltip of a node."""
-    told = {"title": short(row["name"], 200), "type": line(row["type"]), "key": short(row["key"], 80)}
-    told["steps away"] = str(row["hop"])
-    return {**told, "text": short(row["line"], 200)} if row["line"] else told
-
-
-def _pairs(graph: Drawing, place: dict[int, int]) -> dict[tuple[int, int], tuple[bool, bool, str, str]]:
-    """Return for each connected pair whether an arrow points to the second node, to the first node, the names of the
-    relations, and the edges as text.
+def _place_labels(nodes: Rows, lines: Rows, pairs: Sequence[tuple[int, int]]) -> None:
+    """Add the positions of the labels that have a place. Relations are only named in drawings with few nodes, and
+    those at the centre first.
     """
-    names = [short(name, 40) for name in graph.nodes["name"].to_list()]
-    found: dict[tuple[int, int], dict[str, set[bool]]] = {}
-    for head, relation, tail in graph.edges.iter_rows():
-        a, b = place[head], place[tail]
-        found.setdefault((min(a, b), max(a, b)), {}).setdefault(relation, set()).add(a <= b)
-    result = {}
-    for (a, b), relations in sorted(found.items()):
-        directed = {side for name, sides in relations.items() if name not in graph.symmetric for side in sides}
-        told = []
-        for name, sides in relations.items():
-            if name in graph.symmetric:
-                told.append(f"{names[a]} \N{EN DASH} {line(graph.shown(name))} \N{EN DASH} {names[b]}")
-            else:
-                told += [
-                    f"{names[x]} \N{RIGHTWARDS ARROW} {line(graph.shown(name))} \N{RIGHTWARDS ARROW} {names[y]}"
-                    for side in sorted(sides, reverse=True)
-                    for x, y in [(a, b) if side else (b, a)]
-                ]
-        label = " | ".join(line(graph.labels.get(name, name)) for name in relations)
-        result[a, b] = (True in directed, False in directed, label, "; ".join(told[:8]) + ("; ..." if told[8:] else ""))
+    away = _away(nodes, pairs)
+    of_nodes = [
+        layout.Label(
+            (n["x"], n["y"]),
+            width(n["name"], n["letters"]),
+            1.25 * n["letters"],
+            n["r"] + 1,
+            away=away[i],
+            always=not n["level"],
+        )
+        for i, n in enumerate(nodes)
+    ]
+    joined = [edge for edge in lines if edge["strong"] and not edge["loop"]] if len(nodes) <= _CROWDED else []
+    of_lines = [
+        layout.Label(
+            ((edge["x"] + edge["x2"]) / 2, (edge["y"] + edge["y2"]) / 2),
+            width(edge["name"], _EDGE_LETTERS),
+            1.2 * _EDGE_LETTERS,
+            centred=True,
+        )
+        for edge in joined[:_MOST_EDGE_LABELS]
+    ]
+    for row, placed in zip([*nodes, *joined], layout.place([*of_nodes, *of_lines]), strict=False):
+        if placed:
+            row.update(align=placed[0], dx=round(placed[1], 1), dy=round(placed[2], 1))
+
+
+def _away(nodes: Rows, pairs: Sequence[tuple[int, int]]) -> list[tuple[float, float]]:
+    """Return for each node the direction from its neighbours to it; down for a hub."""
+    near: list[list[int]] = [[] for _ in nodes]
+    for a, b in pairs:
+        near[a].append(b)
+        near[b].append(a)
+    result = []
+    for node, others in zip(nodes, near, strict=True):
+        x, y = (sum(node[axis] - nodes[i][axis] for i in others) for axis in "xy")
+        length = math.hypot(x, y)
+        result.append((x / length, y / length) if length and (node["level"] or len(others) <= 4) else (0.0, 1.0))
     return result
 
 
-def _place_labels(nodes: Rows, lines: Rows) -> None:
-    """Add the zoom level from which each label is shown (``zoom``) and its position."""
-    of_nodes = [
-        layout.Label(
-            (n["x"], n["y"]), width(n["name"], n["letters"]), 1.25 * n["letters"], n["r"] + 1, away=_away(n, nodes)
-        )
-        for n in nodes
-    ]
-    joined = [edge for edge in lines if edge["s"] != edge["t"]]
-    joined = sorted(joined, key=lambda edge: not edge["strong"])[:_MOST_EDGE_LABELS]
-    of_lines = []
-    for edge in joined:
-        a, b = nodes[edge["s"]], nodes[edge["t"]]
-        middle = ((a["x"] + b["x"]) / 2, (a["y"] + b["y"]) / 2)
-        least = (1.3 if len(nodes) > _CROWDED else 0) if edge["strong"] else 1.6
-        wide = width(edge["name"], _EDGE_LETTERS)
-        of_lines.append(layout.Label(middle, wide, 1.2 * _EDGE_LETTERS, centred=True, least=least))
-    placed = layout.place([*of_nodes, *of_lines])
-    for row, (zoom, align, dx, dy) in zip([*nodes, *joined], placed, strict=True):
-        row.update(zoom=zoom, align=align, dx=round(dx, 1), dy=round(dy, 1))
-    for edge in lines:
-        edge.setdefault("zoom", 1e9)
-
-
-def _away(node: dict[str, Any], nodes: Rows) -> tuple[float, float]:
-    """Return the direction from a node's neighbours to it; down for the centre."""
-    near = [nodes[i] for i in node["near"]]
-    x, y = (node[axis] - sum(other[axis] for other in near) / len(near) for axis in "xy")
-    length = math.hypot(x, y)
-    return (x / length, y / length) if node["level"] and length else (0.0, 1.0)
-
-
-def _pipelines(nodes: Rows, lines: Rows, *, live: bool) -> list[dict[str, Any]]:
-    def formula(name: str, expression: str) -> dict[str, str]:
-        return {"type": "formula", "as": name, "expr": expression}
-
-    def part(name: str, source: str, test: str) -> dict[str, Any]:
-        return {"name": name, "source": source, "transform": [{"type": "filter", "expr": test}]}
-
-    shown = "scale >= datum.zoom - 0.001"
-    # Vega re-evaluates a formula when a signal in it changes, not when a node that it looks up does.
-    again = " + (moved ? 0 : 0)" if live else ""
-    ends = [
-        (f"{axis.upper()}{n}", f"o{axis} + scale * datum.{end}.{axis}")
-        for n, end in ((1, "a"), (2, "b"))
-        for axis in "xy"
-    ]
-    moved = {"on": [{"trigger": "moved", "modify": "held", "values": "moved"}]} if live else {}
-    return [
-        {
-            "name": "placed",
-            "values": nodes,
-            "transform": [formula("X", "ox + scale * datum.x"), formula("Y", "oy + scale * datum.y")],
-            **moved,
-        },
-        {
-            "name": "drawn",
-            "values": lines,
-            "transform": [
-                {"type": "lookup", "from": "placed", "key": "i", "fields": ["s", "t"], "as": ["a", "b"]},
-                *(formula(name, expression + again) for name, expression in ends),
-                formula("long", "max(1, hypot(datum.X2 - datum.X1, datum.Y2 - datum.Y1))"),
-                formula("ux", "(datum.X2 - datum.X1) / datum.long"),
-                formula("uy", "(datum.Y2 - datum.Y1) / datum.long"),
-            ],
-        },
-        part("looped", "drawn", "datum.s === datum.t"),
-        part("joined", "drawn", "datum.s !== datum.t"),
-        part("named", "placed", shown + (" || datum.i === over" if live else "")),
-        part("worded", "joined", shown),
-        part("to_second", "joined", "datum.on"),
-        part("to_first", "joined", "datum.back"),
-    ]
+def _parts(nodes: Rows, lines: Rows) -> list[dict[str, Any]]:
+    """Return the data of the marks."""
+    joined = [edge for edge in lines if not edge["loop"]]
+    parts = {
+        "nodes": nodes,
+        "named": [node for node in nodes if "dx" in node],
+        "looped": [edge for edge in lines if edge["loop"]],
+        "joined": joined,
+        "worded": [edge for edge in joined if "dx" in edge],
+        "to_second": [edge for edge in joined if edge["on"]],
+        "to_first": [edge for edge in joined if edge["back"]],
+    }
+    return [{"name": name, "values": values} for name, values in parts.items()]

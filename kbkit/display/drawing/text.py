@@ -33,6 +33,17 @@ def short(text: str, limit: int) -> str:
     return (words if len(words) > 0.65 * limit else cut).rstrip(" ,;:-") + "…"
 
 
+def middle(text: str, limit: int) -> str:
+    """Return one line of at most ``limit`` characters for a label, without its middle: names that begin alike often
+    differ at the end.
+    """
+    text = line(text)
+    if len(text) <= limit:
+        return text
+    end = (limit - 1) * 2 // 5
+    return f"{text[: limit - 1 - end].rstrip(' ,;:-')}…{text[-end:].lstrip(' ,;:-')}"
+
+
 def width(text: str, size: float) -> float:
     """Estimate the width of text in a sans-serif font, rather too wide than too narrow."""
     return size * sum(_em(letter) for letter in text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kbkit.assets.parameters import convert_all
 from kbkit.display.drawing import check
@@ -16,6 +17,10 @@ from kbkit.executor.lexers import parameters
 from kbkit.executor.vocabulary import Argument, Vocabulary
 from kbkit.graph.pages import print_text
 from kbkit.stores.nodes import typed
+
+if TYPE_CHECKING:
+    from kbkit.graph.neighbourhoods import Neighbourhood
+    from kbkit.graph.paths import Paths
 
 
 @command()
@@ -97,19 +102,21 @@ def back(executor: Executor, argument: str) -> Outcome:
     return executor.back()
 
 
-@command("FROM TO", Argument.NODE, Argument.NODE)
+@command("FROM TO [FILE]", Argument.NODE, Argument.NODE, Argument.FILE)
 def path(executor: Executor, argument: str) -> Outcome:
-    """Show the shortest paths between two nodes.
+    """Show or draw the shortest paths between two nodes.
 
-    Edges are followed in both directions. Quote names with spaces. `kbkit path` has more options.
+    Edges are followed in both directions. Quote names with spaces. FILE ends in .html, .svg, .png, .graphml or .dot.
+    `kbkit path` has more options.
     """
-    ends = [typed(word) for word in split_words(argument)]
-    if len(ends) != 2:
-        raise KbError(f"Expected two nodes, not {len(ends)}", "Example: .path Nepal 'New Zealand'")
-    found = executor.kb.paths(ends[0], ends[1])
+    ends, file = (words := split_words(argument))[:2], words[2:]
+    if len(ends) != 2 or len(file) > 1:
+        raise KbError("Expected two nodes, and optionally a file", "Example: .path Nepal 'New Zealand'")
+    target = _target(file)
+    found = executor.kb.paths(typed(ends[0]), typed(ends[1]))
     if not found:
         raise KbError("No path of at most 4 steps connects the nodes", "For longer paths, use `kbkit path`")
-    return Outcome(COMMAND, Printout(lambda stream, width: print_text(found.lines(width), stream)))
+    return _drawn(found, target)
 
 
 @command("NODE [FILE]", Argument.NODE, Argument.FILE)
@@ -121,12 +128,21 @@ def around(executor: Executor, argument: str) -> Outcome:
     node, *file = split_words(argument) or [""]
     if not node or len(file) > 1:
         raise KbError("Expected a node, and optionally a file", "Example: .around Nepal nepal.html")
+    target = _target(file)
+    return _drawn(executor.kb.around(typed(node)), target)
+
+
+def _target(file: list[str]) -> Path | None:
+    """Return the file to draw to, if any, after a check that it can be written."""
     target = Path(file[0]).expanduser() if file else None
     if target is not None:
         check(target)
-    found = executor.kb.around(typed(node))
+    return target
+
+
+def _drawn(found: Neighbourhood | Paths, target: Path | None) -> Outcome:
     if target is None:
-        return Outcome(COMMAND, Printout(lambda stream, width: print_text(found.lines(width), stream)))
+        return Outcome(COMMAND, Printout(lambda stream, width: print_text(found.lines(width), stream), found))
     found.write(target)
     return Outcome(COMMAND, note=f"{target}: {found.summary}")
 

@@ -1,0 +1,351 @@
+// A graph of a KB on a page: Cytoscape.js with the layout fcose. The data are those of kbkit/display/drawing/page.py.
+"use strict";
+var kbkit = globalThis.kbkit ?? {};
+
+const RADII = [14, 7.5, 6]; // of dots, by importance
+const STEP = 25; // neighbours that a click on "+N more" adds
+const MARGIN = 46; // room around the outermost dots, for their labels
+const FEW = 40; // lines up to which relations are always labelled
+const ALIKE = 5; // lines of the same relation that are labelled
+
+// Draw `data` in `container`. `selected(index or null)` is called on a click on a node or on the background, `full(group)`
+// on a "+N more" whose nodes the page does not have.
+kbkit.Graph = class {
+  constructor(container, data, { selected = () => {}, full = () => {} } = {}) {
+    Object.assign(this, { container, data, selected, full, over: null, chosen: null, type: null });
+    this.folded = new Set(data.groups.flatMap((group) => group.hidden));
+    this.near = data.nodes.map(() => new Set());
+    for (const { s, t } of data.edges) {
+      this.near[s].add(t);
+      this.near[t].add(s);
+    }
+    this.cy = cytoscape({
+      container, elements: this.elements(), minZoom: 0.2, maxZoom: 8, boxSelectionEnabled: false,
+      autounselectify: true, layout: { name: "preset" },
+    });
+    this.canvas = document.createElement("canvas");
+    this.canvas.className = "labels";
+    container.append(this.canvas);
+    this.restyle();
+    this.listen();
+    this.show();
+    this.arrange(false);
+  }
+
+  elements() {
+    const { nodes, edges, groups } = this.data;
+    return [
+      ...nodes.map((node, i) => ({
+        data: { id: `n${i}`, i, colour: node.colour, r: 2 * RADII[node.level] },
+        classes: node.level === 0 ? "centre" : "",
+      })),
+      ...groups.map((group, g) => ({ data: { id: `g${g}`, g, r: 16 }, classes: "group" })),
+      ...groups.map((group, g) => ({ data: { id: `l${g}`, source: `n${group.node}`, target: `g${g}` }, classes: "tie" })),
+      ...edges.map(({ s, t, relations }, e) => ({
+        data: {
+          id: `e${e}`, e, source: `n${s}`, target: `n${t}`,
+          on: relations.some(([, way]) => way > 0) ? "triangle" : "none",
+          back: relations.some(([, way]) => way < 0) ? "triangle" : "none",
+        },
+        classes: s === t ? "loop" : "",
+      })),
+    ];
+  }
+
+  // Read the colours of the page's theme.
+  restyle() {
+    const look = getComputedStyle(this.container);
+    const colour = (name) => look.getPropertyValue(name).trim();
+    this.look = { ink: colour("--ink"), soft: colour("--soft"), ground: colour("--ground"), font: look.fontFamily };
+    this.cy.style([
+      { selector: "node", style: { width: "data(r)", height: "data(r)", "background-color": "data(colour)", "border-width": 1.5, "border-color": this.look.ground, "overlay-opacity": 0 } },
+      { selector: ".centre, .chosen", style: { "border-width": 3, "border-color": this.look.ink } },
+      { selector: ".group", style: { "background-color": this.look.ground, "border-width": 1.5, "border-style": "dashed", "border-color": this.look.soft } },
+      { selector: "edge", style: { width: 1.2, "line-color": colour("--line"), "curve-style": "straight", "target-arrow-shape": "data(on)", "source-arrow-shape": "data(back)", "target-arrow-color": colour("--arrow"), "source-arrow-color": colour("--arrow"), "arrow-scale": 0.7, "overlay-opacity": 0 } },
+      { selector: ".tie", style: { "line-style": "dashed", "target-arrow-shape": "none", "source-arrow-shape": "none" } },
+      { selector: ".loop", style: { "curve-style": "bezier" } },
+      { selector: ".weak", style: { width: 0.7, "line-color": colour("--weak"), "target-arrow-shape": "none", "source-arrow-shape": "none" } },
+      { selector: ".strong", style: { width: 1.8, "line-color": colour("--arrow"), "target-arrow-shape": "data(on)", "source-arrow-shape": "data(back)" } },
+      { selector: ".faint", style: { opacity: 0.13 } },
+      { selector: ".hidden", style: { display: "none" } },
+    ]).update();
+  }
+
+  listen() {
+    const { cy } = this;
+    cy.on("tap", "node", ({ target }) => {
+      if (target.hasClass("group")) this.unfold(target.data("g"));
+      else this.choose(target.data("i"));
+    });
+    cy.on("tap", ({ target }) => target === cy && this.choose(null));
+    cy.on("mouseover", "node", ({ target }) => this.hover(target.data("i") ?? null));
+    cy.on("mouseout", "node", () => this.hover(null));
+    cy.on("render pan zoom resize", () => this.label());
+    let size = `${this.container.clientWidth} ${this.container.clientHeight}`;
+    new ResizeObserver(() => {
+      const now = `${this.container.clientWidth} ${this.container.clientHeight}`;
+      if (now !== size && this.container.clientWidth) {
+        cy.resize();
+        this.place(false);
+      }
+      size = now;
+    }).observe(this.container);
+  }
+
+  // -- what is shown --------------------------------------------------------------------------------------------------
+
+  isShown(i) {
+    return this.visible[i];
+  }
+
+  // Show the nodes that are not folded; a node is shown with its parent only.
+  show() {
+    const { nodes, groups } = this.data;
+    this.visible = [];
+    nodes.forEach((node, i) => {
+      this.visible.push(node.parent < 0 || (this.visible[node.parent] && !this.folded.has(i)));
+    });
+    this.cy.batch(() => {
+      nodes.forEach((_, i) => this.cy.$id(`n${i}`).toggleClass("hidden", !this.visible[i]));
+      groups.forEach((group, g) => {
+        this.cy.$id(`g${g}`).toggleClass("hidden", !this.visible[group.node] || !this.rest(group));
+      });
+      const lines = this.lines();
+      const many = lines.length > 60;
+      lines.forEach((line) => {
+        const { s, t } = this.data.edges[line.data("e")];
+        line.toggleClass("weak", many && s !== 0 && t !== 0);
+      });
+    });
+  }
+
+  // The nodes that are shown; Cytoscape.js learns only later that those of a class are visible.
+  dots() {
+    return this.cy.nodes().not(".hidden");
+  }
+
+  lines() {
+    const dots = this.dots();
+    return dots.edgesWith(dots).filter((edge) => edge.data("e") !== undefined);
+  }
+
+  // Number of nodes behind a "+N more", in the page or not.
+  rest(group) {
+    return group.hidden.filter((i) => this.folded.has(i)).length + group.missing;
+  }
+
+  unfold(g) {
+    const group = this.data.groups[g];
+    const next = group.hidden.filter((i) => this.folded.has(i)).slice(0, STEP);
+    if (!next.length) return this.full(group);
+    const at = this.cy.$id(`g${g}`).position();
+    next.forEach((i) => {
+      this.folded.delete(i);
+      this.cy.$id(`n${i}`).position({ ...at });
+    });
+    this.show();
+    return this.arrange(true);
+  }
+
+  // Show a node that is folded.
+  reveal(i) {
+    if (this.visible[i]) return;
+    for (let at = i; at >= 0; at = this.data.nodes[at].parent) this.folded.delete(at);
+    this.show();
+    this.arrange(true);
+  }
+
+  reset() {
+    this.folded = new Set(this.data.groups.flatMap((group) => group.hidden));
+    this.highlight(null);
+    this.choose(null);
+    this.show();
+    this.arrange(false);
+  }
+
+  // -- positions ------------------------------------------------------------------------------------------------------
+
+  // Compute the positions and fit them to the page.
+  arrange(animate) {
+    const dots = this.dots();
+    const shown = dots.union(dots.edgesWith(dots));
+    const before = dots.map((node) => [node, { ...node.position() }]);
+    if (this.data.layered) this.layers();
+    else {
+      const random = Math.random; // the same graph gives the same picture
+      Math.random = seeded(7);
+      shown.layout({
+        name: "fcose", quality: "default", randomize: true, animate: false, fit: false, packComponents: true,
+        nodeSeparation: 90, idealEdgeLength: 90, nodeRepulsion: 9000, gravity: 0.3, numIter: 2500,
+        nodeDimensionsIncludeLabels: false,
+      }).run();
+      Math.random = random;
+    }
+    this.spots = dots.map((node) => [node, { ...node.position() }]);
+    if (animate) before.forEach(([node, at]) => node.position(at));
+    this.place(animate);
+  }
+
+  // Place the nodes of paths in columns by their distance from the start, or in rows on a narrow page.
+  layers() {
+    const tall = this.container.clientWidth < this.container.clientHeight;
+    const columns = new Map();
+    this.data.nodes.forEach(({ hop }, i) => columns.set(hop, [...(columns.get(hop) ?? []), i]));
+    for (const [hop, column] of columns) {
+      column.forEach((i, place) => {
+        const across = (place - (column.length - 1) / 2) * 60;
+        this.cy.$id(`n${i}`).position(tall ? { x: across, y: hop * 160 } : { x: hop * 160, y: across });
+      });
+    }
+  }
+
+  // Scale the positions to the container; width and height are scaled alike within limits.
+  place(animate) {
+    if (this.data.layered && animate === false) this.layers();
+    if (this.data.layered) this.spots = this.dots().map((node) => [node, { ...node.position() }]);
+    const [wide, high] = [this.container.clientWidth, this.container.clientHeight];
+    const xs = this.spots.map(([, at]) => at.x);
+    const ys = this.spots.map(([, at]) => at.y);
+    const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+    const margin = Math.min(MARGIN + (wide > 700 ? 50 : 0), wide / 6);
+    let kx = (wide - 2 * margin) / Math.max(right - left, 1);
+    let ky = (high - 2 * MARGIN) / Math.max(bottom - top, 1);
+    const most = this.data.layered ? 8 : 1.8;
+    [kx, ky] = [Math.min(kx, most * ky, 3), Math.min(ky, most * kx, 3)];
+    this.cy.stop();
+    this.cy.viewport({ zoom: 1, pan: { x: 0, y: 0 } });
+    for (const [node, at] of this.spots) {
+      const position = { x: wide / 2 + (at.x - (left + right) / 2) * kx, y: high / 2 + (at.y - (top + bottom) / 2) * ky };
+      if (animate && !still()) node.animate({ position }, { duration: 350 });
+      else node.position(position);
+    }
+  }
+
+  // -- attention ------------------------------------------------------------------------------------------------------
+
+  hover(i) {
+    this.over = i;
+    this.attend();
+  }
+
+  choose(i) {
+    this.cy.nodes().removeClass("chosen");
+    this.chosen = i;
+    if (i !== null) {
+      this.reveal(i);
+      this.cy.$id(`n${i}`).addClass("chosen");
+    }
+    this.attend();
+    this.selected(i);
+  }
+
+  highlight(type) {
+    this.type = type;
+    this.attend();
+  }
+
+  // Dim what is not near the node in focus, or not of the type in focus.
+  attend() {
+    const focus = this.over ?? this.chosen;
+    this.isFaint = (i) =>
+      focus !== null ? i !== focus && !this.near[focus].has(i)
+      : this.type !== null && this.data.nodes[i].type !== this.type;
+    this.cy.batch(() => {
+      this.data.nodes.forEach((_, i) => this.cy.$id(`n${i}`).toggleClass("faint", this.isFaint(i)));
+      this.data.groups.forEach((group, g) => {
+        const faint = this.isFaint(group.node) || (focus !== null && group.node !== focus);
+        this.cy.$id(`g${g}`).toggleClass("faint", faint);
+        this.cy.$id(`l${g}`).toggleClass("faint", faint);
+      });
+      this.data.edges.forEach(({ s, t }, e) => {
+        const beside = focus !== null && (s === focus || t === focus);
+        const faint = focus !== null ? !beside : this.type !== null && (this.isFaint(s) || this.isFaint(t));
+        this.cy.$id(`e${e}`).toggleClass("faint", faint).toggleClass("strong", beside);
+      });
+    });
+    this.label();
+  }
+
+  // -- labels ---------------------------------------------------------------------------------------------------------
+
+  label() {
+    if (this.waiting) return;
+    this.waiting = requestAnimationFrame(() => {
+      this.waiting = 0;
+      this.drawLabels();
+    });
+  }
+
+  drawLabels() {
+    const { data, cy, look } = this;
+    const focus = this.over ?? this.chosen;
+    const narrow = this.container.clientWidth < 500;
+    const spots = new Map();
+    const dots = [];
+    this.dots().forEach((node) => {
+      const { x, y } = node.renderedPosition();
+      const r = node.renderedOuterWidth() / 2;
+      spots.set(node.id(), [x, y, r]);
+      dots.push([x, y, r]);
+    });
+    const rank = (i) => (data.nodes[i].level === 0 ? 3e6 : 0) + (i === focus ? 2e6 : 0)
+      + (focus !== null && this.near[focus].has(i) ? 1e6 : 0) + this.near[i].size;
+    const labels = [];
+    data.groups.forEach((group, g) => {
+      const at = spots.get(`g${g}`);
+      if (at) labels.push({ ...spot(at), text: `+${this.rest(group).toLocaleString("en")} more`, size: 11.5, colour: look.ink, always: true, away: this.away(spots, `g${g}`, [group.node]) });
+    });
+    const shown = data.nodes.map((_, i) => i).filter((i) => this.visible[i]).sort((a, b) => rank(b) - rank(a));
+    for (const i of shown) {
+      const node = data.nodes[i];
+      const faint = this.isFaint?.(i) ?? false;
+      if (faint && focus !== null) continue;
+      const important = node.level === 0 || i === focus;
+      const label = {
+        ...spot(spots.get(`n${i}`)), text: narrow && !important ? node.brief : node.label,
+        brief: node.brief, size: node.level === 0 ? 14 : 12, bold: important, always: important,
+        colour: look.ink, faint, away: node.level === 0 && this.near[i].size > 4 ? [0, 1] : this.away(spots, `n${i}`, this.near[i]),
+      };
+      if (important) labels.unshift(label);
+      else labels.push(label);
+    }
+    const lines = this.lines();
+    const used = new Map();
+    lines.forEach((line) => {
+      const { s, t, relations } = data.edges[line.data("e")];
+      if (s === t || (focus === null ? lines.length > FEW : s !== focus && t !== focus)) return;
+      const [a, b] = [spots.get(`n${s}`), spots.get(`n${t}`)];
+      const text = [...new Set(relations.map(([relation]) => data.relations[relation].label))].join(" | ");
+      used.set(text, (used.get(text) ?? 0) + 1);
+      if (used.get(text) > ALIKE && !data.layered) return;
+      labels.push({ x: (a[0] + b[0]) / 2, y: (a[1] + b[1]) / 2, r: 0, text, size: 10, colour: look.soft });
+    });
+    this.labelled = kbkit.drawLabels(this.canvas, labels, dots, look.ground, look.font);
+    this.container.dataset.labels = this.labelled;
+  }
+
+  // The direction from a node's neighbours to the node.
+  away(spots, id, near) {
+    const [x, y] = spots.get(id);
+    let [dx, dy, count] = [0, 0, 0];
+    for (const i of near) {
+      const at = spots.get(`n${i}`);
+      if (at) [dx, dy, count] = [dx + x - at[0], dy + y - at[1], count + 1];
+    }
+    const long = Math.hypot(dx, dy);
+    return long ? [dx / long, dy / long] : [0, 1];
+  }
+};
+
+const spot = ([x, y, r]) => ({ x, y, r });
+const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+// A generator of random numbers (mulberry32, in the public domain).
+function seeded(seed) {
+  return () => {
+    seed = (seed + 0x6d2b79f5) | 0;
+    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}

@@ -1,0 +1,72 @@
+// Labels on a canvas over a graph: of constant size, and none covers a dot or another label.
+"use strict";
+var kbkit = globalThis.kbkit ?? {};
+
+// Draw labels in order of importance, each at its first free place. A label has x, y (of its dot), r (of the dot; 0: it
+// lies on the point), text, brief (a shorter text for where there is little room), size, colour, bold, faint, away ([x, y],
+// the preferred direction), and `always`: draw it even if no place is free. `dots` are [x, y, r]. Returns the number of
+// labels drawn.
+kbkit.drawLabels = (canvas, labels, dots, halo, font) => {
+  const [wide, high] = [canvas.clientWidth, canvas.clientHeight];
+  const ratio = globalThis.devicePixelRatio || 1;
+  if (canvas.width !== Math.round(wide * ratio) || canvas.height !== Math.round(high * ratio)) {
+    canvas.width = Math.round(wide * ratio);
+    canvas.height = Math.round(high * ratio);
+  }
+  const pen = canvas.getContext("2d");
+  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+  pen.clearRect(0, 0, wide, high);
+  pen.lineJoin = "round";
+  pen.textBaseline = "middle";
+  pen.textAlign = "left";
+  const taken = dots.map(([x, y, r]) => [x - r, y - r, x + r, y + r]);
+  const isFree = ([left, top, right, bottom]) =>
+    left >= 2 && top >= 2 && right <= wide - 2 && bottom <= high - 2 &&
+    taken.every(([a, b, c, d]) => a >= right || c <= left || b >= bottom || d <= top);
+  let drawn = 0;
+  for (const label of labels) {
+    pen.font = `${label.bold ? "600 " : ""}${label.size}px ${font}`;
+    let [text, box] = [label.text, null];
+    for (const form of [label.text, label.brief ?? label.text]) {
+      box = places(label, pen.measureText(form).width).find(isFree);
+      text = form;
+      if (box) break;
+    }
+    if (!box && label.always) box = inside(places(label, pen.measureText(text).width)[0]);
+    if (!box) continue;
+    taken.push(box);
+    pen.globalAlpha = label.faint ? 0.15 : 1;
+    pen.strokeStyle = halo;
+    pen.lineWidth = 3.5;
+    const [x, y] = [box[0] + 2, (box[1] + box[3]) / 2];
+    pen.strokeText(text, x, y);
+    pen.fillStyle = label.colour;
+    pen.fillText(text, x, y);
+    drawn += 1;
+  }
+  pen.globalAlpha = 1;
+  return drawn;
+
+  function places({ x, y, r, size, away = [0, 1] }, width) {
+    const [w, h, gap] = [width + 4, size * 1.25, r + 2];
+    if (!r) return [[x - w / 2, y - h / 2, x + w / 2, y + h / 2]];
+    const sides = [
+      [1, 0, [x + gap, y - h / 2, x + gap + w, y + h / 2]],
+      [-1, 0, [x - gap - w, y - h / 2, x - gap, y + h / 2]],
+      [0, 1, [x - w / 2, y + gap, x + w / 2, y + gap + h]],
+      [0, -1, [x - w / 2, y - gap - h, x + w / 2, y - gap]],
+      [0.5, 0.5, [x + gap * 0.7, y + gap * 0.7, x + gap * 0.7 + w, y + gap * 0.7 + h]],
+      [0.5, -0.5, [x + gap * 0.7, y - gap * 0.7 - h, x + gap * 0.7 + w, y - gap * 0.7]],
+      [-0.5, 0.5, [x - gap * 0.7 - w, y + gap * 0.7, x - gap * 0.7, y + gap * 0.7 + h]],
+      [-0.5, -0.5, [x - gap * 0.7 - w, y - gap * 0.7 - h, x - gap * 0.7, y - gap * 0.7]],
+    ];
+    const fit = ([dx, dy]) => dx * away[0] + dy * away[1];
+    return sides.sort((a, b) => fit(b) - fit(a)).map((side) => side[2]);
+  }
+
+  function inside([left, top, right, bottom]) {
+    const dx = Math.max(2 - left, Math.min(0, wide - 2 - right));
+    const dy = Math.max(2 - top, Math.min(0, high - 2 - bottom));
+    return [left + dx, top + dy, right + dx, bottom + dy];
+  }
+};
