@@ -209,6 +209,12 @@ class KnowledgeBase:
 
         return describe(self.stores, reference)
 
+    def popular(self, type: str | None = None, limit: int = 10) -> pl.DataFrame:  # noqa: A002
+        """Return the nodes (of a type) with the most neighbours: id, key, type, name, neighbours."""
+        from kbkit.graph.nodes import popular
+
+        return popular(self.stores, type, limit)
+
     def page(self, reference: str | int, limit: int = 5) -> Page:
         """Return the page of a node: attributes, texts, and the first ``limit`` neighbours of each group.
 
@@ -217,6 +223,23 @@ class KnowledgeBase:
         from kbkit.graph.pages import page
 
         return page(self.stores, reference, limit)
+
+    def page_group(
+        self,
+        reference: str | int,
+        relation: str,
+        direction: str,
+        type: str,  # noqa: A002
+        limit: int = 50,
+        offset: int = 0,
+    ) -> dict[str, Any]:
+        """Return a group of a node's page with the ``limit`` neighbours after the first ``offset``.
+
+        ``relation``, ``direction`` (out or in) and ``type`` are those of a group in :meth:`page`, and so is the result.
+        """
+        from kbkit.graph.pages import page_group
+
+        return page_group(self.stores, reference, relation, direction, type, limit, offset)
 
     def neighbors(self, reference: str | int, relation: str | None = None, limit: int | None = None) -> pl.DataFrame:
         """Return neighbours: relation, direction (out or in), id, key, type, name, and the edge's attributes.
@@ -547,6 +570,12 @@ class KnowledgeBase:
         from kbkit.questions.mentions import linked
 
         return linked(self.stores, question)
+
+    def examples(self, limit: int = 6) -> pl.DataFrame:
+        """Return questions that :meth:`ask` answers, about well-known nodes: question, expression, answers (number)."""
+        from kbkit.questions.examples import examples
+
+        return examples(self.stores, limit)
 
     # -- answers ------------------------------------------------------------------------------------------------------
 

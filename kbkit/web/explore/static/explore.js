@@ -1,0 +1,91 @@
+// What the pages cannot do without a script: the keys of the lists of names. Everything else is htmx and plain HTML.
+"use strict";
+(() => {
+  const listOf = (input) => document.getElementById(input.getAttribute("aria-controls"));
+  const options = (list) => [...list.querySelectorAll("[role=option]")];
+  let typed = false;
+
+  function show(input, on) {
+    const list = listOf(input);
+    list.hidden = !on || !list.children.length;
+    input.setAttribute("aria-expanded", String(!list.hidden));
+    mark(input, -1);
+  }
+
+  function mark(input, position) {
+    options(listOf(input)).forEach((option, i) => {
+      option.setAttribute("aria-selected", String(i === position));
+      if (i === position) option.scrollIntoView({ block: "nearest" });
+    });
+    const chosen = options(listOf(input))[position];
+    if (chosen) input.setAttribute("aria-activedescendant", chosen.id);
+    else input.removeAttribute("aria-activedescendant");
+  }
+
+  const marked = (input) => options(listOf(input)).findIndex((option) => option.getAttribute("aria-selected") === "true");
+
+  function take(input, option) {
+    const link = option.querySelector("a");
+    if (input.dataset.names === "go") return link.click();
+    input.value = link.dataset.value;
+    return show(input, false);
+  }
+
+  document.addEventListener("htmx:afterSwap", ({ detail }) => {
+    const input = document.querySelector(`[data-names][aria-controls="${detail.target.id}"]`);
+    if (!input) return;
+    options(detail.target).forEach((option) => (option.id = `${detail.target.id}-${option.id}`));
+    show(input, document.activeElement === input && input.value.trim() !== "" && typed);
+  });
+
+  document.addEventListener("input", ({ target }) => {
+    if (!target.dataset.names) return;
+    typed = true;
+    if (!target.value.trim()) show(target, false);
+  });
+
+  document.addEventListener("submit", () => (typed = false));
+
+  document.addEventListener("keydown", (event) => {
+    const { target, key } = event;
+    if (key === "/" && !event.ctrlKey && !event.metaKey && !target.closest("input, textarea, select")) {
+      const box = document.querySelector("[data-names], main input, main textarea");
+      if (box) {
+        event.preventDefault();
+        box.focus();
+      }
+      return;
+    }
+    if (!target.dataset.names) return;
+    const list = listOf(target);
+    const count = options(list).length;
+    if (key === "ArrowDown" || key === "ArrowUp") {
+      if (!count) return;
+      event.preventDefault();
+      if (list.hidden) return show(target, true);
+      const next = marked(target) + (key === "ArrowDown" ? 1 : -1);
+      mark(target, next < -1 ? count - 1 : next >= count ? -1 : next);
+    } else if (key === "Enter" && !list.hidden && marked(target) >= 0) {
+      event.preventDefault();
+      take(target, options(list)[marked(target)]);
+    } else if (key === "Escape" && !list.hidden) {
+      event.preventDefault();
+      show(target, false);
+    }
+  });
+
+  document.addEventListener("click", (event) => {
+    const option = event.target.closest(".names [role=option]");
+    if (!option) return;
+    const input = document.querySelector(`[aria-controls="${option.parentElement.id}"]`);
+    if (input.dataset.names === "fill") {
+      event.preventDefault();
+      take(input, option);
+      input.focus();
+    }
+  });
+
+  document.addEventListener("focusout", ({ target, relatedTarget }) => {
+    if (target.dataset.names && !relatedTarget?.closest(".names")) setTimeout(() => show(target, false), 150);
+  });
+})();
