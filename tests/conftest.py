@@ -15,10 +15,12 @@ import pytest
 from hypothesis import settings
 
 import kbkit
+from kbkit.graph.neighbourhoods import Neighbourhood
 from kbkit.kb import KnowledgeBase
 from tests import console
 from tests import wording as wordings
 from tests.console import Done
+from tests.hostile import build as build_hostile
 from tests.wording import wording
 
 __all__ = ["wording"]
@@ -179,3 +181,10 @@ def small(tiny_kb: Path) -> Iterator[KnowledgeBase]:
     """The tiny KB, open for the whole session."""
     with kbkit.open(tiny_kb) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Neighbourhood]:
+    """The neighbourhood of the first of the hostile names."""
+    with build_hostile(tmp_path_factory.mktemp("hostile")) as opened:
+        yield opened.around("k0")

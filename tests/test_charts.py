@@ -180,7 +180,7 @@ def test_png(tmp_path: Path) -> None:
 
 def test_a_page_loads_nothing_from_the_network(page: str) -> None:
     tags = Page(page).tags
-    assert {tag for tag, _ in tags} == {"html", "head", "meta", "title", "script", "body", "div"}
+    assert {tag for tag, _ in tags} == {"html", "head", "meta", "title", "style", "script", "body", "div"}
     assert [(tag, attrs) for tag, attrs in tags if {"src", "href", "data", "action", "http-equiv"} & set(attrs)] == []
     # names of vocabularies and documentation, none of which is fetched
     hosts = set(re.findall(r"https?://([\w.-]+)", page))
@@ -190,8 +190,9 @@ def test_a_page_loads_nothing_from_the_network(page: str) -> None:
 def test_a_page_holds_names_as_data(page: str) -> None:
     parsed = Page(page)
     assert len(parsed.scripts) == 2  # the library, and the drawing: a name has not ended one
-    spec: dict[str, Any] = json.loads(parsed.scripts[1].removeprefix("draw(").removesuffix(");"))
-    first, second = spec["vconcat"]
+    specs: list[dict[str, Any]] = json.loads(parsed.scripts[1].removeprefix("draw(").removesuffix(");"))
+    first, second = specs
+    assert [spec["width"] for spec in specs] == ["container"] * 2
     assert {row["colour"] for row in first["data"]["values"]} == {"first", NASTY}
     assert [row["y"] for row in second["data"]["values"]] == [0.5, 0.25, 0.25]
     assert "Sizes &amp; &lt;shapes&gt;" in page

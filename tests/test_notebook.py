@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import dataclasses
 import json
 import os
 import pickle
@@ -314,7 +315,11 @@ CELLS = {
     "question assigned": "hits = %kb which kingdom is landlocked?",
     "question used": "type(hits).__name__, hits.height",
     "page": "%kb .show Nepal",
+    "around": "%kb .around Nepal",
+    "path": "%kb .path Nepal France",
+    "drawn": "%kb .path Nepal France p.html",
     "schema": "%kb .schema",
+    "kb.schema": "get_ipython().run_line_magic('kb', '').schema",
     "info": "%kb .info",
     "parameters": """
         n, limit, name, keys, text, timeout = 3, 1e6, "it's $n \\" '; DROP", ["NPL", "BTN"], "t", 5
@@ -375,6 +380,32 @@ def cells(world_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     with kbkit.ingest("world", out=folder / "other.kb", stores=["tables"]):
         pass
     return dict(zip(CELLS, session(folder, *CELLS.values()), strict=True))
+
+
+def test_graphs_are_drawn(cells: dict[str, dict[str, Any]]) -> None:
+    assert [cells[name]["type"] for name in ("around", "path", "drawn")] == ["Neighbourhood", "Paths", "NoneType"]
+    for name in ("around", "path"):
+        assert cells[name]["html"].count("<iframe sandbox=") == 1
+        assert "\u202e" not in cells[name]["html"]
+    assert cells["path"]["text"].startswith("Nepal  (country#NPL)")
+    assert cells["drawn"]["err"].startswith("p.html: ")
+
+
+def test_prose_is_left_aligned(cells: dict[str, dict[str, Any]]) -> None:
+    assert "text-align: right;" not in cells["SPARQL"]["html"]
+    assert cells["SPARQL"]["html"].startswith('<div class="kbkit')
+    assert "Nepal" in cells["SPARQL"]["html"]
+
+
+def test_the_schema_is_a_table(cells: dict[str, dict[str, Any]], world: KnowledgeBase) -> None:
+    assert cells["kb.schema"]["text"] == "<Schema 'world': 11 types, 12 relations>"
+    shown = cells["kb.schema"]["html"]
+    assert shown.count("<tr>") == 12
+    assert "flows_through \N{RIGHTWARDS ARROW} country, flows_into \N{RIGHTWARDS ARROW} sea, river, lake" in shown
+    named = dataclasses.replace(world.schema.node_types[0], name="<script>")
+    hostile = dataclasses.replace(world.schema, node_types=(named,) * 50)
+    assert "<script" not in hostile._repr_html_()
+    assert "and 10 more types" in hostile._repr_html_()
 
 
 @pytest.mark.core

@@ -328,6 +328,8 @@ def test_path_and_around(shell: Session, folder: Path) -> None:
     assert note.startswith("my nepal.svg: ")
     assert (folder / "my nepal.svg").read_text(encoding="utf-8").lstrip().startswith("<")
     assert "nepal.foo" in shell.refused(".around Nepal nepal.foo")
+    assert shell.said(".path Nepal France p.html").startswith("p.html: ")
+    assert "Nepal to France" in (folder / "p.html").read_text(encoding="utf-8")
 
 
 def test_queries(shell: Session, folder: Path) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,8 @@ class Chart:
     Rows with the same ``x`` and different ``colour`` are drawn side by side, or with ``stacked`` on top of each other.
     ``flat`` draws horizontal bars, which is the default if the labels would not fit. ``lines`` draws one line per
     ``colour`` over numeric ``x`` instead; ``log`` names the axes with a logarithmic scale (``x``, ``y``, ``xy``).
-    ``percent`` formats ``y`` from 0 to 1 as percentages; ``x_format`` formats the numbers of ``x``.
+    ``percent`` formats ``y`` from 0 to 1 as percentages; ``x_format`` formats the numbers of ``x``; ``palette`` has the
+    colours of the values of ``colour``.
     """
 
     title: str
@@ -51,6 +52,7 @@ class Chart:
     x_title: str = ""
     y_title: str = ""
     x_format: str = "~s"
+    palette: Mapping[str, str] = field(default_factory=dict)
 
 
 def check(path: Path) -> None:
@@ -65,18 +67,17 @@ def check(path: Path) -> None:
 def write(charts: Sequence[Chart | Points | Spans], path: Path) -> None:
     """Write ``charts``, stacked vertically, to one file in the format of its suffix.
 
-    HTML is self-contained and shows values on hover; SVG output is deterministic. The file is written atomically.
-    Raises :class:`KbError` for an unsupported suffix, a missing extra, or a write error.
+    HTML is self-contained, fills the width of the page and shows values on hover; SVG output is deterministic. The file
+    is written atomically. Raises :class:`KbError` for an unsupported suffix, a missing extra, or a write error.
     """
     check(path)
-    spec = _spec(charts)
     ending = path.suffix.lower()
     if ending == ".svg":
-        content = vega.call("vegalite_to_svg", spec).encode()
+        content = vega.call("vegalite_to_svg", _spec(charts)).encode()
     elif ending == ".png":
-        content = vega.call("vegalite_to_png", spec, scale=_PIXELS)
+        content = vega.call("vegalite_to_png", _spec(charts), scale=_PIXELS)
     else:
-        content = _page(spec, charts[0].title).encode()
+        content = _page([_wide(chart) for chart in charts], charts[0].title).encode()
     write_files({path: content})
 
 
@@ -96,6 +97,15 @@ def _spec(charts: Sequence[Chart | Points | Spans]) -> dict[str, Any]:
     whole = altair.vconcat(*drawn).resolve_scale(color="independent").configure_title(anchor="start", frame="group")
     spec: dict[str, Any] = _fit(whole.to_dict())
     return spec
+
+
+def _wide(chart: Chart | Points | Spans) -> dict[str, Any]:
+    """Return a chart for a page as a Vega-Lite specification: as wide as the page, unless it is a map."""
+    drawn = _drawn(_altair(), chart).configure_title(anchor="start", frame="group")
+    spec: dict[str, Any] = _fit(drawn.to_dict())
+    if isinstance(chart, Points) and chart.equal:
+        return spec
+    return {**spec, "width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
 
 
 def _drawn(altair: Any, chart: Chart | Points | Spans) -> Any:
@@ -125,7 +135,7 @@ def _bars(altair: Any, chart: Chart) -> Any:
     channels = {
         along: name("x:N", sort=order, title=chart.x_title or chart.x, axis=axis),
         across: (altair.X if flat else altair.Y)("y:Q", title=chart.y_title or chart.y, axis=_axis(altair, chart)),
-        **_colour(altair, groups),
+        **_colour(altair, groups, chart.palette),
     }
     if groups and not chart.stacked:
         channels[f"{along}Offset"] = (altair.YOffset if flat else altair.XOffset)("colour:N", sort=groups)
@@ -146,7 +156,7 @@ def _lines(altair: Any, chart: Chart) -> Any:
         x=altair.X("x:Q", title=chart.x_title or chart.x, scale=scales["x"], axis=axis),
         y=altair.Y("y:Q", title=chart.y_title or chart.y, scale=scales["y"], axis=_axis(altair, chart)),
         tooltip=_tooltip(altair, chart),
-        **_colour(altair, groups),
+        **_colour(altair, groups, chart.palette),
     )
     return drawn.mark_line(point=altair.OverlayMarkDef(size=12)).properties(
         title=chart.title, width=_WIDTH, height=_HEIGHT
@@ -161,9 +171,12 @@ def _rows(chart: Chart) -> tuple[pl.DataFrame, list[str]]:
     return rows, rows["colour"].unique(maintain_order=True).to_list() if chart.colour else []
 
 
-def _colour(altair: Any, groups: list[str]) -> dict[str, Any]:
+def _colour(altair: Any, groups: list[str], palette: Mapping[str, str]) -> dict[str, Any]:
+    if not groups:
+        return {}
+    scale = {"scale": altair.Scale(domain=groups, range=[palette[name] for name in groups])} if palette else {}
     legend = altair.Legend(labelLimit=_LABEL)
-    return {"color": altair.Color("colour:N", sort=groups, title=None, legend=legend)} if groups else {}
+    return {"color": altair.Color("colour:N", sort=groups, title=None, legend=legend, **scale)}
 
 
 def _axis(altair: Any, chart: Chart) -> Any:
@@ -189,12 +202,29 @@ def _tooltip(altair: Any, chart: Chart) -> list[Any]:
     return [*shown, altair.Tooltip("y:Q", title=chart.y_title or chart.y, **form)]
 
 
-def _page(spec: dict[str, Any], title: str) -> str:
+_DRAW = """
+window.draw = specs => {
+  for (const spec of specs) {
+    const place = document.createElement('div');
+    document.getElementById('charts').append(place);
+    vegaEmbed(place, spec, {mode: 'vega-lite', actions: false, renderer: 'svg'});
+  }
+};
+"""
+_STYLE = """
+body { margin: 12px; }
+#charts > div { display: block; width: 100%; margin-bottom: 16px; }
+svg { overflow: visible; }
+"""
+
+
+def _page(specs: Sequence[dict[str, Any]], title: str) -> str:
     """Return a self-contained page. Altair's own lets a name with a closing tag end the script."""
-    draw = "window.draw = spec => vegaEmbed('#chart', spec, {mode: 'vega-lite', actions: false, renderer: 'svg'});"
-    data = json.dumps(spec, ensure_ascii=True).replace("<", "\\u003c")
+    data = json.dumps(specs, ensure_ascii=True).replace("<", "\\u003c")
     return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{html.escape(title)}</title>\n'
-        f"<script>{vega.call('javascript_bundle', draw)}</script>\n</head>\n<body>\n"
-        f'<div id="chart"></div>\n<script>draw({data});</script>\n</body>\n</html>\n'
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{html.escape(title)}</title>\n<style>{_STYLE}</style>\n"
+        f"<script>{vega.call('javascript_bundle', _DRAW)}</script>\n</head>\n<body>\n"
+        f'<div id="charts"></div>\n<script>draw({data});</script>\n</body>\n</html>\n'
     )

@@ -7,7 +7,7 @@ import polars as pl
 from kbkit.display import html
 
 
-class Rows(pl.DataFrame):
+class DataFrame(pl.DataFrame):
     """A polars frame that notebooks render as kbkit's other tables."""
 
     def _repr_html_(self, *, _from_series: bool = False) -> str:

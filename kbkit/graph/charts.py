@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from kbkit.display.charts import Chart
+from kbkit.display.drawing.colours import of_types
 from kbkit.schema import Relation
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ def _degree_chart(stores: Stores) -> Chart:
         log="xy",
         x_title="neighbours, over all relations",
         y_title="nodes with as many or more",
+        palette=of_types([t.name for t in stores.schema.node_types]),
     )
 
 

@@ -225,9 +225,9 @@ def _rows(value: Any) -> Any:
     """Return a plain frame as one that is rendered with prose left-aligned; other values as they are."""
     import polars as pl
 
-    from kbkit.display.frames import Rows
+    from kbkit.display.frames import DataFrame
 
-    return Rows(value) if type(value) is pl.DataFrame else value
+    return DataFrame(value) if type(value) is pl.DataFrame else value
 
 
 def _show(value: Any) -> None:

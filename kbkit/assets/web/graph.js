@@ -80,13 +80,17 @@ kbkit.Graph = class {
     cy.on("tap", ({ target }) => target === cy && this.choose(null));
     cy.on("mouseover", "node", ({ target }) => this.hover(target.data("i") ?? null));
     cy.on("mouseout", "node", () => this.hover(null));
+    cy.on("dragfree", "node", () => {
+      this.spots = this.positions();
+    });
     cy.on("render pan zoom resize", () => this.label());
     let size = `${this.container.clientWidth} ${this.container.clientHeight}`;
     new ResizeObserver(() => {
       const now = `${this.container.clientWidth} ${this.container.clientHeight}`;
       if (now !== size && this.container.clientWidth) {
         cy.resize();
-        this.place(false);
+        const { x, y } = cy.pan();
+        if (cy.zoom() === 1 && !x && !y) this.place(false); // else keep what the person looks at
       }
       size = now;
     }).observe(this.container);
@@ -169,7 +173,7 @@ kbkit.Graph = class {
   arrange(animate) {
     const dots = this.dots();
     const shown = dots.union(dots.edgesWith(dots));
-    const before = dots.map((node) => [node, { ...node.position() }]);
+    const before = this.positions();
     if (this.data.layered) this.layers();
     else {
       const random = Math.random; // the same graph gives the same picture
@@ -181,28 +185,38 @@ kbkit.Graph = class {
       }).run();
       Math.random = random;
     }
-    this.spots = dots.map((node) => [node, { ...node.position() }]);
+    this.spots = this.positions();
     if (animate) before.forEach(([node, at]) => node.position(at));
     this.place(animate);
   }
 
+  isTall() {
+    return this.container.clientWidth < this.container.clientHeight;
+  }
+
+  positions() {
+    return this.dots().map((node) => [node, { ...node.position() }]);
+  }
+
   // Place the nodes of paths in columns by their distance from the start, or in rows on a narrow page.
   layers() {
-    const tall = this.container.clientWidth < this.container.clientHeight;
+    this.tall = this.isTall();
     const columns = new Map();
     this.data.nodes.forEach(({ hop }, i) => columns.set(hop, [...(columns.get(hop) ?? []), i]));
     for (const [hop, column] of columns) {
       column.forEach((i, place) => {
         const across = (place - (column.length - 1) / 2) * 60;
-        this.cy.$id(`n${i}`).position(tall ? { x: across, y: hop * 160 } : { x: hop * 160, y: across });
+        this.cy.$id(`n${i}`).position(this.tall ? { x: across, y: hop * 160 } : { x: hop * 160, y: across });
       });
     }
   }
 
   // Scale the positions to the container; width and height are scaled alike within limits.
   place(animate) {
-    if (this.data.layered && animate === false) this.layers();
-    if (this.data.layered) this.spots = this.dots().map((node) => [node, { ...node.position() }]);
+    if (this.data.layered && this.isTall() !== this.tall) {
+      this.layers();
+      this.spots = this.positions();
+    }
     const [wide, high] = [this.container.clientWidth, this.container.clientHeight];
     const xs = this.spots.map(([, at]) => at.x);
     const ys = this.spots.map(([, at]) => at.y);
@@ -210,7 +224,7 @@ kbkit.Graph = class {
     const margin = Math.min(MARGIN + (wide > 700 ? 50 : 0), wide / 6);
     let kx = (wide - 2 * margin) / Math.max(right - left, 1);
     let ky = (high - 2 * MARGIN) / Math.max(bottom - top, 1);
-    const most = this.data.layered ? 8 : 1.8;
+    const most = this.data.layered ? 8 : 2.2;
     [kx, ky] = [Math.min(kx, most * ky, 3), Math.min(ky, most * kx, 3)];
     this.cy.stop();
     this.cy.viewport({ zoom: 1, pan: { x: 0, y: 0 } });
@@ -321,7 +335,6 @@ kbkit.Graph = class {
       labels.push({ x: (a[0] + b[0]) / 2, y: (a[1] + b[1]) / 2, r: 0, text, size: 10, colour: look.soft });
     });
     this.labelled = kbkit.drawLabels(this.canvas, labels, dots, look.ground, look.font);
-    this.container.dataset.labels = this.labelled;
   }
 
   // The direction from a node's neighbours to the node.

@@ -1,11 +1,11 @@
-// Labels on a canvas over a graph: of constant size, and none covers a dot or another label.
+// Labels on a canvas over a graph: of constant size, and apart from each other and from the dots.
 "use strict";
 var kbkit = globalThis.kbkit ?? {};
 
 // Draw labels in order of importance, each at its first free place. A label has x, y (of its dot), r (of the dot; 0: it
 // lies on the point), text, brief (a shorter text for where there is little room), size, colour, bold, faint, away ([x, y],
-// the preferred direction), and `always`: draw it even if no place is free. `dots` are [x, y, r]. Returns the number of
-// labels drawn.
+// the preferred direction), and `always`: draw it even if no place is free. `dots` are [x, y, r]. Returns the text
+// and the box (left, top, right, bottom) of the labels drawn.
 kbkit.drawLabels = (canvas, labels, dots, halo, font) => {
   const [wide, high] = [canvas.clientWidth, canvas.clientHeight];
   const ratio = globalThis.devicePixelRatio || 1;
@@ -23,7 +23,7 @@ kbkit.drawLabels = (canvas, labels, dots, halo, font) => {
   const isFree = ([left, top, right, bottom]) =>
     left >= 2 && top >= 2 && right <= wide - 2 && bottom <= high - 2 &&
     taken.every(([a, b, c, d]) => a >= right || c <= left || b >= bottom || d <= top);
-  let drawn = 0;
+  const drawn = [];
   for (const label of labels) {
     pen.font = `${label.bold ? "600 " : ""}${label.size}px ${font}`;
     let [text, box] = [label.text, null];
@@ -42,7 +42,7 @@ kbkit.drawLabels = (canvas, labels, dots, halo, font) => {
     pen.strokeText(text, x, y);
     pen.fillStyle = label.colour;
     pen.fillText(text, x, y);
-    drawn += 1;
+    drawn.push({ text, box });
   }
   pen.globalAlpha = 1;
   return drawn;

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 FOLD = 25
 """Neighbours of a node by one relation and direction that are shown at first; a click shows the others."""
+_SLACK = 5
+"""Number of nodes that are not worth a "+N more"."""
 _LABEL, _BRIEF = 30, 15
 _TEXT, _NAME = 230, 300
 """Maximum number of characters of labels, and of text and names in the panel."""
@@ -156,7 +158,7 @@ def _groups(graph: Drawing, pairs: Pairs, parents: _Parents) -> list[dict[str, A
     hidden = {
         group: sorted(found, key=lambda node: (-degree[node], node))[FOLD:]
         for group, found in members.items()
-        if len(found) > FOLD
+        if len(found) > FOLD + _SLACK
     }
     return [
         {"node": group[0], "hidden": hidden.get(group, []), "missing": missing.get(group, 0)}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kbkit.assets.parameters import convert_all
-from kbkit.display.drawing import check
+from kbkit.display.drawing import ENDINGS, check
 from kbkit.errors import KbError, UnknownNameError
 from kbkit.executor import languages
 from kbkit.executor.commands.registry import command, parse_choice, parse_pairs, split_words
@@ -109,9 +109,11 @@ def path(executor: Executor, argument: str) -> Outcome:
     Edges are followed in both directions. Quote names with spaces. FILE ends in .html, .svg, .png, .graphml or .dot.
     `kbkit path` has more options.
     """
-    ends, file = (words := split_words(argument))[:2], words[2:]
-    if len(ends) != 2 or len(file) > 1:
-        raise KbError("Expected two nodes, and optionally a file", "Example: .path Nepal 'New Zealand'")
+    ends, file = split_words(argument), []
+    if len(ends) == 3 and Path(ends[2]).suffix.lower() in ENDINGS:
+        file = [ends.pop()]
+    if len(ends) != 2:
+        raise KbError(f"Expected two nodes, not {len(ends)}", "Example: .path Nepal 'New Zealand'")
     target = _target(file)
     found = executor.kb.paths(typed(ends[0]), typed(ends[1]))
     if not found:
