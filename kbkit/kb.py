@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kbkit.directory.workspace import Workspace
     from kbkit.display.progress import Listener
     from kbkit.export import ExportResult
+    from kbkit.graph.grown import GrownGraph
     from kbkit.graph.neighbourhoods import Neighbourhood
     from kbkit.graph.nodes import Node
     from kbkit.graph.pages import Page
@@ -286,6 +287,25 @@ class KnowledgeBase:
         from kbkit.graph.neighbourhoods import neighbourhood
 
         return neighbourhood(self.stores, node, hops, limit, relations, types)
+
+    def grow(
+        self,
+        node: str | int,
+        opened: Iterable[str | int] = (),
+        limit: int = 25,
+        more: Mapping[tuple[str | int, str, int], int] | None = None,
+    ) -> GrownGraph:
+        """Return a graph that grows node by node: a node with its neighbours, and those of the nodes in ``opened``.
+
+        Of each relation and direction of an opened node, the ``limit`` neighbours with most neighbours are included, and
+        ``more`` of them by (node, relation, direction), where the direction is 1 (out), -1 (in) or 0 (symmetric).
+        Opened nodes that the graph does not reach are ignored. Raises :class:`KbError` for more than 1,000 nodes.
+        """
+        from kbkit.graph.grown import grown
+
+        find = self.stores.nodes.find
+        extra = {(find(end), relation, way): count for (end, relation, way), count in (more or {}).items()}
+        return grown(self.stores, find(node), [find(end) for end in opened], limit, extra)
 
     def related(
         self,
