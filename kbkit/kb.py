@@ -297,9 +297,10 @@ class KnowledgeBase:
     ) -> GrownGraph:
         """Return a graph that grows node by node: a node with its neighbours, and those of the nodes in ``opened``.
 
-        Of each relation and direction of an opened node, the ``limit`` neighbours with most neighbours are included, and
-        ``more`` of them by (node, relation, direction), where the direction is 1 (out), -1 (in) or 0 (symmetric).
-        Opened nodes that the graph does not reach are ignored. Raises :class:`KbError` for more than 1,000 nodes.
+        Of each relation and direction of an opened node, the ``limit`` neighbours with most neighbours are included.
+        ``more`` adds to the limit by (node, relation, direction), where the direction is 1 (out), -1 (in) or 0
+        (symmetric). Opened nodes that the graph does not reach are ignored. Raises :class:`KbError` for more than 1,000
+        nodes.
         """
         from kbkit.graph.grown import grown
 

@@ -20,7 +20,7 @@ from kbkit.stores import Stores
 from kbkit.stores.adjacency import Ids
 
 if TYPE_CHECKING:
-    import polars as pl
+    pass
 
 FIRST = 25
 """Neighbours by each relation and direction that are shown of an opened node."""

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from starlette.routing import Route
 
+from kbkit.graph.drawn import labels_of
+
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
@@ -31,6 +33,7 @@ def routes(site: Site) -> list[Route]:
             title=site.kb.manifest.recipe["title"],
             licence=site.kb.manifest.recipe["licence"],
             texts=sum(field.texts for field in schema.text_fields),
+            labels=labels_of(schema),
             types=types if whole else types[:_TYPES],
             signatures=signatures if whole else signatures[:_RELATIONS],
             more=not whole and (len(types) > _TYPES or len(signatures) > _RELATIONS),

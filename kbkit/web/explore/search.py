@@ -81,7 +81,7 @@ class _Search:
         """Return how a question was read, with the first answers; nothing if it is not one."""
         question = links.text(request, "q")
         read = self._site.kb.ask(question) if question else None
-        if read is None or not read.expression or not (read.is_trusted or read.confidence >= _DOUBTFUL):
+        if read is None or not read.matches or not (read.is_trusted or read.confidence >= _DOUBTFUL):
             return self._site.page("nothing.html", request)
         nodes = read.nodes()
         return self._site.page(

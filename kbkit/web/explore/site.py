@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import mimetypes
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
 
@@ -43,6 +42,8 @@ POLICY = (
     " base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 """The policy of the pages: scripts and styles are files of this server only."""
+_MARK = Markup("<mark>{}</mark>")
+_KINDS = {".css": "text/css", ".js": "text/javascript"}
 _YEAR = "public, max-age=31536000, immutable"
 
 
@@ -108,7 +109,7 @@ class Site:
     @cached_property
     def files(self) -> dict[str, Path]:
         """The files of the pages by name. Only these are served."""
-        own = {path.name: path for path in sorted((_HERE / "static").iterdir()) if path.suffix in (".css", ".js")}
+        own = {path.name: path for path in sorted((_HERE / "static").iterdir()) if path.suffix in _KINDS}
         return own | {Path(name).name: assets.web() / name for name in _SCRIPTS}
 
     def file_url(self, name: str) -> str:
@@ -120,8 +121,7 @@ class Site:
         path = self.files.get(request.path_params["name"])
         if path is None:
             raise HTTPException(404, "There is no such file.")
-        kind = mimetypes.types_map.get(path.suffix, "text/plain")
-        return Response(path.read_bytes(), media_type=kind, headers={"Cache-Control": _YEAR})
+        return Response(path.read_bytes(), media_type=_KINDS[path.suffix], headers={"Cache-Control": _YEAR})
 
     def types_file(self, _: Request) -> Response:
         """Serve the colours of the types."""
@@ -176,7 +176,7 @@ def _shown(value: Any) -> Any:
 def _snippet(text: str | None) -> Markup:
     """Return the text of a hit, with the matches (between ``**``) marked."""
     parts = clean((text or "")[:1000]).split("**")
-    marked = [Markup("<mark>{}</mark>" if i % 2 else "{}").format(part) for i, part in enumerate(parts)]
+    marked = [_MARK.format(part) if i % 2 else escape(part) for i, part in enumerate(parts)]
     return Markup("").join(marked)
 
 

@@ -25,11 +25,18 @@
   const marked = (input) => options(listOf(input)).findIndex((option) => option.getAttribute("aria-selected") === "true");
 
   function take(input, option) {
-    const link = option.querySelector("a");
-    if (input.dataset.names === "go") return link.click();
-    input.value = link.dataset.value;
+    const chosen = option.querySelector("[data-value]");
+    if (input.dataset.names === "go") return chosen.click();
+    const { value, start, at } = chosen.dataset;
+    if (input.dataset.names === "insert") input.setRangeText(value, Number(start), Number(at), "end");
+    else input.value = value;
     return show(input, false);
   }
+
+  // The server completes at the cursor.
+  document.addEventListener("htmx:configRequest", ({ target, detail }) => {
+    if (target.dataset?.names === "insert") detail.parameters.at = target.selectionStart;
+  });
 
   document.addEventListener("htmx:afterSwap", ({ detail }) => {
     const input = document.querySelector(`[data-names][aria-controls="${detail.target.id}"]`);
@@ -44,7 +51,10 @@
     if (!target.value.trim()) show(target, false);
   });
 
-  document.addEventListener("submit", () => (typed = false));
+  document.addEventListener("submit", () => {
+    typed = false;
+    document.querySelectorAll("[data-names]").forEach((input) => show(input, false));
+  });
 
   document.addEventListener("keydown", (event) => {
     const { target, key } = event;
@@ -56,11 +66,16 @@
       }
       return;
     }
+    if (key === "Enter" && (event.ctrlKey || event.metaKey) && target.dataset.names === "insert") {
+      event.preventDefault();
+      show(target, false);
+      return target.form.requestSubmit();
+    }
     if (!target.dataset.names) return;
     const list = listOf(target);
     const count = options(list).length;
     if (key === "ArrowDown" || key === "ArrowUp") {
-      if (!count) return;
+      if (!count || (list.hidden && target.dataset.names === "insert")) return;
       event.preventDefault();
       if (list.hidden) return show(target, true);
       const next = marked(target) + (key === "ArrowDown" ? 1 : -1);
@@ -78,11 +93,16 @@
     const option = event.target.closest(".names [role=option]");
     if (!option) return;
     const input = document.querySelector(`[aria-controls="${option.parentElement.id}"]`);
-    if (input.dataset.names === "fill") {
+    if (input.dataset.names !== "go") {
       event.preventDefault();
       take(input, option);
       input.focus();
     }
+  });
+
+  document.getElementById("cancel")?.addEventListener("click", ({ target }) => {
+    htmx.trigger(target.form, "htmx:abort");
+    document.getElementById("result").replaceChildren("The query was cancelled.");
   });
 
   document.addEventListener("focusout", ({ target, relatedTarget }) => {
