@@ -32,7 +32,7 @@ class Rest(NamedTuple):
     node: int
     relation: str
     direction: int
-    count: int
+    neighbours: int
 
 
 More = Mapping[tuple[int, str, int], int]

@@ -114,7 +114,7 @@ class _Group(NamedTuple):
     direction: str
     kind: str
     ids: list[int]
-    count: int
+    total: int
 
 
 def _neighbors(stores: Stores, relation: Relation, direction: str, node: int) -> Ids:

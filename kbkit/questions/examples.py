@@ -48,15 +48,15 @@ def _candidates(stores: Stores) -> Iterator[tuple[str, str, int]]:
     joins = sorted((j for r in stores.schema.relations for j in r.joins()), key=lambda join: -join.edges)
     seen: set[tuple[str, str]] = set()
     for join in joins:
-        if {(join.source, join.target), (join.target, join.source)} & seen:
+        pairs = {(join.source, join.target), (join.target, join.source)}
+        if pairs & seen or (len(pairs) == 1 and not join.forward):
             continue
         found = _start(stores, join)
         if found is not None:
             seen.add((join.source, join.target))
             name, count = found
-            arrow = ("->", "->") if join.forward else ("<-", "<-")
             start, relation = f"{identifier(join.source)}:{quoted(name)}", identifier(join.relation.name)
-            yield f"{start} {arrow[0]} [{relation}] {arrow[1]} {identifier(join.target)}", join.target, count
+            yield f"{start} -> [{relation}] -> {identifier(join.target)}", join.target, count
 
 
 def _start(stores: Stores, join: Join) -> tuple[str, int] | None:

@@ -1,8 +1,8 @@
 """Fetch the JavaScript libraries of drawings and pages: ``python -m tests.generate.vendor`` (needs npm and a network).
 
-Each package is fetched by exact version and verified by its SHA-512 before anything of it is read. Cytoscape.js and htmx
-come minified; the layout fcose and the two packages it needs are bundled into one file. ``vendor.json`` records the
-SHA-256 of the files, which a test compares. With ``--check`` nothing is written, and a difference is an error.
+Each package is fetched by exact version and verified by its SHA-512 before anything of it is read. Cytoscape.js and
+htmx come minified; the layout fcose and the two packages it needs are bundled into one file. ``vendor.json`` records
+the SHA-256 of the files, which a test compares. With ``--check`` nothing is written, and a difference is an error.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class _State:
     def with_more(self, reference: str, rest: Rest) -> _State:
         known = {entry[:3]: entry[3] for entry in self.more}
         group = (reference, rest.relation, rest.direction)
-        known[group] = known.get(group, 0) + min(_STEP, rest.count)
+        known[group] = known.get(group, 0) + min(_STEP, rest.neighbours)
         return _State(self.node, self.opened, tuple((*entry, count) for entry, count in known.items()))
 
 
@@ -91,7 +91,7 @@ class _Graph:
             {
                 "node": place[rest.node],
                 "hidden": [],
-                "missing": rest.count,
+                "missing": rest.neighbours,
                 "more": state.with_more(f"{rows[place[rest.node]][1]}#{rows[place[rest.node]][2]}", rest).url(),
             }
             for rest in graph.rest
@@ -107,7 +107,7 @@ class _Graph:
     def _grown(self, state: _State) -> GrownGraph:
         if not state.node:
             raise HTTPException(400, "No node given. Send it as the parameter 'node'.")
-        more = {(reference, relation, way): count for reference, relation, way, count in state.more}
+        more: dict[tuple[str | int, str, int], int] = {entry[:3]: entry[3] for entry in state.more}
         return self._site.kb.grow(state.node, state.opened, more=more)
 
 

@@ -7,7 +7,8 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
 
 import anyio
 import anyio.to_thread
@@ -32,11 +33,9 @@ if TYPE_CHECKING:
 
     from kbkit.web.explore.site import Site
 
-T = TypeVar("T")
-
 _AT_ONCE = 4
 """Queries that run at the same time; others wait."""
-_LONGEST = 100_000
+_LONGEST = 50_000
 _COMPLETED = 12
 _REMEMBERED = 30
 _FILES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "json": "application/json"}
@@ -170,6 +169,7 @@ class _Query:
             language=outcome.language,
             seconds=outcome.seconds,
             columns=[] if frame is None else _shown(frame, outcome.language),
+            numeric=[] if frame is None else [name for name, kind in frame.schema.items() if kind.is_numeric()],
             rows=rows,
             ids=nodes if outcome.language == "answers" else [],
             total=0 if frame is None else frame.height,
