@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -22,6 +25,12 @@ if TYPE_CHECKING:
 def application(kb: KnowledgeBase, token: str, limits: Limits | None = None) -> Starlette:
     """Return the application. The KB is only read; ``token`` is that of :mod:`kbkit.web.explore.access`."""
     site = Site(kb, limits or Limits())
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        threading.Thread(target=site.warm, daemon=True).start()
+        yield
+
     screens = [home, search, node, graph, paths, query, complete]
     return Starlette(
         routes=[
@@ -30,5 +39,6 @@ def application(kb: KnowledgeBase, token: str, limits: Limits | None = None) -> 
             Route("/types.css", site.types_file),
         ],
         middleware=[Middleware(Guard, rules=Rules()), Middleware(Access, token=token)],
+        lifespan=lifespan,
         exception_handlers={HTTPException: site.failed, KbError: site.failed},
     )

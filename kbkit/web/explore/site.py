@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from kbkit.errors import (
     UnknownNameError,
     plural,
 )
+from kbkit.executor import completion
 from kbkit.executor.vocabulary import Vocabulary
 from kbkit.web.explore import links
 
@@ -68,6 +70,18 @@ class Site:
     def vocabulary(self) -> Vocabulary:
         """The names that completion knows."""
         return Vocabulary.of(self.kb)
+
+    def warm(self) -> None:
+        """Open the stores and load the models that the screens need, so that the first search is as fast as others."""
+        for work in (
+            lambda: self.kb.popular(limit=1),
+            lambda: self.vocabulary.names("a", None, 1),
+            lambda: self.kb.search("a", 1),
+            lambda: self.kb.examples(1),
+            lambda: completion.prepare(self.vocabulary),
+        ):
+            with contextlib.suppress(Exception):  # the screen that needs it reports it
+                work()
 
     # -- pages --------------------------------------------------------------------------------------------------------
 
