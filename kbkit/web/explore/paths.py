@@ -8,8 +8,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from kbkit.display.drawing import page
+from kbkit.errors import KbError
 from kbkit.web.explore import links
 from kbkit.web.explore.graph import FILES, drawn_file
+from kbkit.web.explore.site import said, status_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -31,9 +33,17 @@ class _Paths:
     def page(self, request: Request) -> Response:
         """Show the form, and the paths if both ends are given."""
         asked = _asked(request)
-        found = self._found(asked) if asked["start"] and asked["end"] else None
+        found, problem = None, None
+        if asked["start"] and asked["end"]:
+            try:
+                found = self._found(asked)
+            except KbError as error:  # with the form, where it can be mended
+                problem = error
         relations = [r.name for r in self._site.kb.schema.relations]
-        return self._site.page("paths.html", request, **asked, found=found, all_relations=relations)
+        status = status_of(problem) if problem else 200
+        return self._site.page(
+            "paths.html", request, status, **asked, found=found, problem=said(problem), all_relations=relations
+        )
 
     def data(self, request: Request) -> Response:
         """Return the drawing as the scripts read it."""

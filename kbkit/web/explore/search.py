@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
+from kbkit.errors import KbError
 from kbkit.web.explore import links
+from kbkit.web.explore.site import said, status_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -30,7 +32,7 @@ _FACETED = 200
 """Hits that are counted by type."""
 _ANSWERS = 10
 _DOUBTFUL = 0.3
-"""Confidence below which a reading is not shown, unless its expression explains the question."""
+"""Confidence below which a reading is not shown."""
 
 
 def routes(site: Site) -> list[Route]:
@@ -52,10 +54,17 @@ class _Search:
         """Show the form and the hits; facets and the reading of a question follow as parts."""
         asked = self._asked(request)
         several = asked["mode"] == "compare"
-        found = self._found(asked) if asked["q"] and not several else None
+        found, problem = None, None
+        if asked["q"] and not several:
+            try:
+                found = self._found(asked)
+            except KbError as error:  # with the form, where it can be mended
+                problem = error
         return self._site.page(
             "search.html",
             request,
+            status_of(problem) if problem else 200,
+            problem=said(problem),
             **asked,
             modes=self._modes(),
             compared=[mode for mode in _COMPARED if mode in self._modes()],
@@ -81,7 +90,7 @@ class _Search:
         """Return how a question was read, with the first answers; nothing if it is not one."""
         question = links.text(request, "q")
         read = self._site.kb.ask(question) if question else None
-        if read is None or not read.matches or not (read.is_trusted or read.confidence >= _DOUBTFUL):
+        if read is None or not read.matches or read.confidence < _DOUBTFUL:
             return self._site.page("nothing.html", request)
         nodes = read.nodes()
         return self._site.page(

@@ -19,7 +19,6 @@ from kbkit import assets
 from kbkit.display.drawing.colours import of_types
 from kbkit.display.render import cell, clean
 from kbkit.errors import (
-    Command,
     DamagedError,
     KbError,
     Option,
@@ -146,7 +145,7 @@ class Site:
     def failed(self, request: Request, error: Exception) -> Response:
         """Return the page, or for a part of a page the message, about an error that the user can mend."""
         if isinstance(error, KbError):
-            status, text = status_of(error), error.text_for(SPELLER)
+            status, text = status_of(error), said(error)
         else:
             assert isinstance(error, HTTPException)
             status, text = error.status_code, error.detail
@@ -167,17 +166,20 @@ def status_of(error: KbError) -> int:
     return next((status for kind, status in known if isinstance(error, kind)), 400)
 
 
+def said(error: KbError | None) -> str:
+    """Return the text of an error for a page; nothing for none."""
+    return "" if error is None else error.text_for(_SPELLER)
+
+
 class _Speller(PythonSpeller):
-    """Hints for a person at a page: options are not parameters of Python there."""
+    """Hints for a person at a page, where the only option to set is that of the command."""
 
     def option(self, option: Option) -> str:
-        return f"kbkit explore with --{option.name}" if option.name == "timeout" else super().option(option)
-
-    def command(self, command: Command) -> str:
-        return super().command(command)
+        """Spell the time limit as the option of the command."""
+        return "kbkit explore --timeout" if option.name == "timeout" else super().option(option)
 
 
-SPELLER = _Speller()
+_SPELLER = _Speller()
 
 
 def _shown(value: Any) -> Any:
