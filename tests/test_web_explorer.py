@@ -24,6 +24,7 @@ import pytest
 
 import kbkit
 from kbkit import assets
+from kbkit.errors import KbError
 from kbkit.kb import KnowledgeBase
 from kbkit.web import server
 from kbkit.web.explore import links
@@ -274,8 +275,13 @@ def test_queries_that_fail(client: Any, world: KnowledgeBase) -> None:
     endless = short.get("/query/run", params={"q": ENDLESS}, headers=PART)
     assert (endless.status_code, "cancelled after 0.3 s" in shown(endless)) == (504, True)
     few = short.get("/query/run", params={"q": "SELECT * FROM country"}, headers=PART)
-    assert "197 rows" in shown(few)
+    assert "More than 3 rows" in shown(few)
     assert "first 3 are shown" in shown(few)
+    assert "2 rows" in shown(short.get("/query/run", params={"q": "SELECT 1 AS x UNION ALL SELECT 2; -- all"}))
+    crossed = "SELECT a.id FROM nodes a, nodes b, nodes c, nodes d"
+    assert "More than 3 rows" in shown(
+        opened(world, Limits(timeout=20, rows=3)).get("/query/run", params={"q": crossed})
+    )
 
 
 def test_completion_of_queries_at_the_cursor(client: Any) -> None:
@@ -517,3 +523,51 @@ def test_the_command(world_kb: Path) -> None:
             assert b"Countries of the world" in answer.read()
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 0
+
+
+# -- Python -----------------------------------------------------------------------------------------------------------
+
+
+def test_popular_nodes_and_questions_about_them(world: KnowledgeBase) -> None:
+    frame = world.popular("country", 5)
+    degrees = [sum(count for *_, count in world.degrees(node)) for node in frame["id"]]
+    assert frame["neighbours"].to_list() == degrees == sorted(degrees, reverse=True)
+    assert world.popular(limit=3)["neighbours"][0] >= degrees[0]
+    assert world.popular("sea", 10_000).height == world.schema.type("sea").members
+    assert world.popular(limit=0).height == 0
+    examples = world.examples(4)
+    assert examples.height == 4
+    for question, expression, count in examples.iter_rows():
+        assert world.ask(question).expression == expression
+        assert len(world.answers(expression)) == count
+
+
+def test_a_group_of_a_page_goes_on_where_the_page_ends(world: KnowledgeBase) -> None:
+    groups = world.page("Russia", 3).data["relations"]
+    for group in groups:
+        about = [group[name] for name in ("relation", "direction", "type")]
+        assert world.page_group("Russia", *about, limit=3) == group
+        rest = world.page_group("Russia", *about, limit=1_000, offset=3)["neighbors"]
+        whole = world.page_group("Russia", *about, limit=1_000)["neighbors"]
+        assert whole == [*group["neighbors"], *rest]
+    with pytest.raises(KbError, match="Invalid direction"):
+        world.page_group("Russia", "borders", "sideways", "country")
+
+
+def test_a_grown_graph_counts_what_it_leaves_out(world: KnowledgeBase) -> None:
+    graph = world.grow("Russia", ["China", "Peru"], 2)
+    assert [world.node(node).name for node in graph.opened] == ["Russia"] + ["China"] * ("China" in _names(graph))
+    for rest in graph.rest:
+        direction = {1: "out", -1: "in", 0: "out"}[rest.direction]
+        neighbours = world.neighbors(rest.node, rest.relation)
+        total = neighbours.filter(neighbours["direction"] == direction).height
+        assert 0 < rest.neighbours < total
+    more = world.grow("Russia", [], 2, {("Russia", "borders", 0): 100})
+    assert not [rest for rest in more.rest if rest.relation == "borders"]
+    with pytest.raises(KbError, match="more than 1,000 nodes"):
+        world.grow("Africa", world.answers("country").ids.tolist(), 50)
+
+
+def _names(graph: Any) -> list[str]:
+    names: list[str] = graph.graph.nodes["name"].to_list()
+    return names

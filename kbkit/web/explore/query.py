@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 import threading
 from collections import deque
@@ -144,18 +145,29 @@ class _Query:
     def _executor(self) -> Executor:
         return Executor(self._site.kb, Settings(timeout=self._site.limits.timeout))
 
-    def _outcome(self, text: str, language: str) -> tuple[Outcome, Sequence[int]]:
-        """Return the result, and the nodes that its rows describe, if they do."""
+    def _outcome(self, text: str, language: str, limit: int | None = None) -> tuple[Outcome, Sequence[int]]:
+        """Return the result, and the nodes that its rows describe, if they do.
+
+        Of one SQL query, only ``limit`` rows and one more are read: a table can have more rows than memory holds.
+        """
         executor = self._executor()
         known = language or executor.language(text)
         if known == languages.COMMAND:
             raise KbError("Commands of the shell do not run here", "Use SQL, SPARQL, an expression or words")
-        outcome = executor.timed(lambda: executor.run(text, known))
+        outcome = executor.timed(lambda: self._bounded(executor, text, known, limit))
         describes = outcome.frame is not None and "id" in outcome.frame.columns
         return outcome, [int(node) for node in executor.links] if describes else []
 
+    def _bounded(self, executor: Executor, text: str, language: str, limit: int | None) -> Outcome:
+        if language == "sql" and limit is not None:
+            query = languages.without_end(text, "sql")
+            with contextlib.suppress(QueryError):  # several statements, or an error whose position is that in the text
+                self._site.kb.tables.check_one_query(query)
+                return executor.run(f"SELECT * FROM (\n{query}\n) LIMIT {limit + 1}", language)
+        return executor.run(text, language)
+
     def _result(self, request: Request, text: str, language: str) -> Response:
-        outcome, nodes = self._outcome(text, language)
+        outcome, nodes = self._outcome(text, language, self._site.limits.rows)
         entry = (outcome.language, text)
         if entry in self._history:
             self._history.remove(entry)
@@ -173,6 +185,7 @@ class _Query:
             rows=rows,
             ids=nodes if outcome.language == "answers" else [],
             total=0 if frame is None else frame.height,
+            many=outcome.language == "sql" and frame is not None and frame.height > most,
             forms=_forms(outcome, text),
             files=list(_FILES),
             note=outcome.note,
