@@ -20,7 +20,6 @@ from starlette.routing import Route
 from kbkit.display.render import cell, write
 from kbkit.errors import KbError, QueryError
 from kbkit.executor import languages
-from kbkit.executor.completion import complete
 from kbkit.executor.executor import Executor, Outcome, Settings
 from kbkit.stores.threads import Cancelled, cancellable
 from kbkit.web.explore import links
@@ -112,6 +111,8 @@ class _Query:
 
     def complete(self, request: Request) -> Response:
         """Return completions at the cursor, which is after ``at`` characters."""
+        from kbkit.executor.completion import complete  # it would delay the first page
+
         text, language = request.query_params.get("q", ""), links.text(request, "language")
         at = links.number(request, "at", len(text), 0, len(text))
         executor = self._executor()

@@ -27,7 +27,6 @@ from kbkit.errors import (
     UnknownNameError,
     plural,
 )
-from kbkit.executor import completion
 from kbkit.executor.vocabulary import Vocabulary
 from kbkit.web.explore import links
 
@@ -72,6 +71,8 @@ class Site:
 
     def warm(self) -> None:
         """Open the stores and load the models that the screens need, so that the first search is as fast as others."""
+        from kbkit.executor import completion  # it would delay the first page
+
         for work in (
             lambda: self.kb.popular(limit=1),
             lambda: self.vocabulary.names("a", None, 1),
