@@ -509,6 +509,22 @@ class KnowledgeBase:
         """
         return self._search(mode, k, within, type, rerank, embedder, options).one(query, explain)
 
+    def facets(
+        self,
+        nodes: Iterable[int],
+        type: str,  # noqa: A002
+        limit: int = 5,
+        timeout: float | None = None,
+    ) -> pl.DataFrame:
+        """Count the values of attributes of nodes (ids), such as hits: attribute, value, nodes, expression.
+
+        Only attributes of ``type`` with few distinct values among the nodes are counted, the ``limit`` most frequent
+        values of each. ``expression`` is the filter to pass to :meth:`search` as ``within``. ``timeout`` is in seconds.
+        """
+        from kbkit.search.facets import facets
+
+        return facets(self.stores, list(nodes), type, limit, timeout)
+
     def search_many(
         self,
         queries: Queries | str | os.PathLike[str],

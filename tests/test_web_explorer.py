@@ -542,6 +542,21 @@ def test_popular_nodes_and_questions_about_them(world: KnowledgeBase) -> None:
         assert len(world.answers(expression)) == count
 
 
+def test_facets_of_hits_are_filters(world: KnowledgeBase, client: Any) -> None:
+    hits = world.search("country", 150, type="country")["id"].to_list()
+    facets = world.facets(hits, "country")
+    status = facets.filter(facets["attribute"] == "un_status")
+    assert status["value"][0] == "member"
+    for expression, count in facets.select("expression", "nodes").iter_rows():
+        assert len(set(world.answers(expression).ids.tolist()) & set(hits)) == count
+    assert world.facets([], "country").height == 0
+    page = client.get("/search/types", params={"q": "island", "type": "country"})
+    assert "un_status" in shown(page)
+    links = [html.unescape(link) for link in Page(page.text).links() if "within=" in link]
+    assert links
+    assert all(client.get(link).status_code == 200 for link in links)
+
+
 def test_a_group_of_a_page_goes_on_where_the_page_ends(world: KnowledgeBase) -> None:
     groups = world.page("Russia", 3).data["relations"]
     for group in groups:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
-from kbkit.errors import KbError
+from kbkit.errors import KbError, QueryTimeoutError
 from kbkit.web.explore import links
 from kbkit.web.explore.site import said, status_of
 
@@ -30,6 +30,7 @@ _COMPARED = ("bm25", "dense", "hybrid")
 _SCORES = ("bm25", "dense", "multivector", "relational")
 _FACETED = 200
 """Hits that are counted by type."""
+_FACETS_SECONDS = 0.5
 _ANSWERS = 10
 _DOUBTFUL = 0.3
 """Confidence below which a reading is not shown."""
@@ -84,7 +85,22 @@ class _Search:
         # Without the type, so that another one can be chosen.
         found = self._site.kb.search(asked["q"], _FACETED, mode, within=asked["within"] or None)
         counts = found["type"].value_counts(sort=True).rows()
-        return self._site.page("types.html", request, **asked, counts=counts, total=found.height)
+        facets = self._facets(found.filter(found["type"] == asked["type"])["id"].to_list(), asked)
+        return self._site.page("types.html", request, **asked, counts=counts, total=found.height, facets=facets)
+
+    def _facets(self, ids: list[int], asked: dict[str, Any]) -> dict[str, list[tuple[str, int, str]]]:
+        """Return (value, number of hits, filter) by attribute of the chosen type; nothing if counting takes long."""
+        if not ids:
+            return {}
+        try:
+            frame = self._site.kb.facets(ids, asked["type"], timeout=_FACETS_SECONDS)
+        except QueryTimeoutError:
+            return {}
+        result: dict[str, list[tuple[str, int, str]]] = {}
+        for attribute, value, count, expression in frame.iter_rows():
+            within = f"({asked['within']}) & {expression}" if asked["within"] else expression
+            result.setdefault(attribute, []).append((value, count, within))
+        return result
 
     def reading(self, request: Request) -> Response:
         """Return how a question was read, with the first answers; nothing if it is not one."""
