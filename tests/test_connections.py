@@ -157,7 +157,13 @@ def test_random_neighbourhoods(
     within = oracle.hops(center, hops)
     with TemporaryDirectory() as folder:
         arrays, schema = built(Path(folder), edges, ten.schema)
-        stores = SimpleNamespace(tables=ten.tables, nodes=ten.stores.nodes, adjacency=arrays, schema=schema)
+        stores = SimpleNamespace(
+            tables=ten.tables,
+            nodes=ten.stores.nodes,
+            adjacency=arrays,
+            schema=schema,
+            directory=ten.stores.directory,
+        )
         found = neighbourhood(stores, center, hops, limit, relations, types)
         again = neighbourhood(stores, center, hops, limit, relations, types)
     kept = dict(found.nodes.select("id", "hop").iter_rows())

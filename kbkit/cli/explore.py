@@ -183,12 +183,13 @@ def path(
     drawn = is_drawing(format, output)
     with KnowledgeBase(kb) as opened:
         found = opened.paths(typed(start), typed(end), max_steps, limit, relation, type)
-    if not found:
-        raise _no_path(found, max_steps, bool(relation or type))
-    write_drawing(context, found, plot)
+        if not found:
+            raise _no_path(found, max_steps, bool(relation or type))
+        write_drawing(context, found, plot)
+        write_drawing(context, found, output if drawn else None)
     if drawn:
-        write_drawing(context, found, output)
-    elif on_screen(format, output):
+        return
+    if on_screen(format, output):
         typer.echo("\n".join(found.lines(width_of(sys.stdout))))
     else:
         write(found.frame(), format, output)

@@ -145,10 +145,14 @@ def table(columns: Sequence[str], rows: Rows, *, counts: bool = False) -> str:
     return _laid_out(head, [[_td(value, counts) for value in row] for row in shown]) + more
 
 
-def drawn(title: str, drawing: str, columns: Sequence[str], rows: Rows) -> str:
-    """Render a graph: its drawing (a :func:`frame`, or empty), and a table, collapsed below a drawing."""
-    shown = table(columns, rows, counts=True)
-    return _page(drawing, _folded(text(title), shown)) if drawing else _page(_line(text(title)), shown)
+def drawn(title: str, drawing: str, content: str) -> str:
+    """Render a graph: its drawing (a :func:`frame`, or empty), and other content, collapsed below a drawing."""
+    return _page(drawing, _folded(text(title), content)) if drawing else _page(_line(text(title)), content)
+
+
+def lines(whole: str) -> str:
+    """Render text with its line breaks."""
+    return f"<pre>{text(whole, _TEXT)}</pre>"
 
 
 def frame(page: str, height: int = 480) -> str:

@@ -102,7 +102,8 @@ class Neighbourhood(Drawable):
     def _repr_html_(self) -> str:
         from kbkit.display import html as html_pages
 
-        return html_pages.drawn(str(self), self._drawn(), self.found.columns, self.found.rows())
+        counts = html_pages.table(self.found.columns, self.found.rows(), counts=True)
+        return html_pages.drawn(str(self), self._drawn(), counts)
 
 
 def neighbourhood(

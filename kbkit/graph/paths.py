@@ -10,7 +10,7 @@ import heapq
 import itertools
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
@@ -104,7 +104,7 @@ class Paths(Sequence[Path], Drawable):
     """The shortest paths between two nodes, in order; empty if all are too long.
 
     ``total`` is the number of all shortest paths (exact up to 2**53). ``separate`` is true if no path of any length
-    exists. ``graph`` is the drawing of the listed paths.
+    exists. ``stores`` are those of the KB, for the drawing.
     """
 
     start: Place
@@ -112,7 +112,7 @@ class Paths(Sequence[Path], Drawable):
     listed: tuple[Path, ...] = ()
     total: int = 0
     separate: bool = False
-    graph: Drawing | None = None
+    stores: Stores | None = field(default=None, compare=False)
 
     @property
     def steps(self) -> int:
@@ -164,17 +164,15 @@ class Paths(Sequence[Path], Drawable):
         return pl.DataFrame(rows, {**kinds, **dict.fromkeys(("key", "type", "name"), pl.String)}, orient="row")
 
     def drawing(self) -> Drawing:
-        """Return the graph to draw. Raises :class:`KbError` if there is no path."""
-        if self.graph is None:
+        """Return the graph of the listed paths. Raises :class:`KbError` if there is none."""
+        if not self.listed or self.stores is None:
             raise KbError(f"No path from {self.start} to {self.end} to draw", "Allow longer paths or more relations")
-        return self.graph
+        return _drawing(self.stores, self)
 
     def _repr_html_(self) -> str:
         from kbkit.display import html
 
-        rows = [(number, *map(str, path.lines())) for number, path in enumerate(self.listed, 1)]
-        columns = ("", "", *[""] * self.steps)
-        return html.drawn(self.summary, self._drawn() if self.graph else "", columns, rows)
+        return html.drawn(self.summary, self._drawn() if self.listed else "", html.lines(str(self)))
 
 
 def paths(
@@ -205,18 +203,18 @@ def paths(
         )
         for nodes in sequences
     )
-    found = Paths(names[ends[0]], names[ends[1]], listed, count, separate)
-    return found if not listed else replace(found, graph=_drawing(stores, graph, found, sequences))
+    return Paths(names[ends[0]], names[ends[1]], listed, count, separate, stores)
 
 
-def _drawing(stores: Stores, graph: Graph, found: Paths, sequences: Sequence[tuple[int, ...]]) -> Drawing:
+def _drawing(stores: Stores, found: Paths) -> Drawing:
     """Return the nodes and edges of the listed paths as a drawing with one column for each step."""
     import polars as pl
 
+    schema, symmetric = stores.schema, symmetric_of(stores.schema)
+    sequences = [[node.id for node in path.nodes] for path in found.listed]
     columns = [np.unique(np.array(column, np.int32)) for column in zip(*sequences, strict=True)]
     order = {node: i for i, node in enumerate(dict.fromkeys(node for sequence in sequences for node in sequence))}
     nodes = described(stores, columns).sort("hop", pl.col("id").replace_strict(order))  # the first path on top
-    schema, symmetric = stores.schema, symmetric_of(stores.schema)
     edges: dict[tuple[int, str, int], None] = {}
     for path, ids in zip(found.listed, sequences, strict=True):
         for step, before, after in zip(path.steps, ids[:-1], ids[1:], strict=True):
@@ -237,7 +235,7 @@ def _drawing(stores: Stores, graph: Graph, found: Paths, sequences: Sequence[tup
         tuple(t.name for t in schema.node_types),
         symmetric,
         labels_of(schema),
-        totals(graph, np.sort(np.concatenate(columns))),
+        totals(Graph(schema, stores.adjacency), np.sort(np.concatenate(columns))),
         stores.directory.path.name,
         layered=True,
     )

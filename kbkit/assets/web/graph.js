@@ -313,7 +313,7 @@ kbkit.Graph = class {
     for (const i of shown) {
       const node = data.nodes[i];
       const faint = this.isFaint?.(i) ?? false;
-      if (faint && focus !== null) continue;
+      if (faint && focus !== null && node.level > 0) continue;
       const important = node.level === 0 || i === focus;
       const label = {
         ...spot(spots.get(`n${i}`)), text: narrow && !important ? node.brief : node.label,
