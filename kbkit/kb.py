@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kbkit.directory.workspace import Workspace
     from kbkit.display.progress import Listener
     from kbkit.export import ExportResult
+    from kbkit.graph.grown import GrownGraph
     from kbkit.graph.neighbourhoods import Neighbourhood
     from kbkit.graph.nodes import Node
     from kbkit.graph.pages import Page
@@ -209,6 +210,12 @@ class KnowledgeBase:
 
         return describe(self.stores, reference)
 
+    def popular(self, type: str | None = None, limit: int = 10) -> pl.DataFrame:  # noqa: A002
+        """Return the nodes (of a type) with the most neighbours: id, key, type, name, neighbours."""
+        from kbkit.graph.nodes import popular
+
+        return popular(self.stores, type, limit)
+
     def page(self, reference: str | int, limit: int = 5) -> Page:
         """Return the page of a node: attributes, texts, and the first ``limit`` neighbours of each group.
 
@@ -217,6 +224,23 @@ class KnowledgeBase:
         from kbkit.graph.pages import page
 
         return page(self.stores, reference, limit)
+
+    def page_group(
+        self,
+        reference: str | int,
+        relation: str,
+        direction: str,
+        type: str,  # noqa: A002
+        limit: int = 50,
+        offset: int = 0,
+    ) -> dict[str, Any]:
+        """Return a group of a node's page with the ``limit`` neighbours after the first ``offset``.
+
+        ``relation``, ``direction`` (out or in) and ``type`` are those of a group in :meth:`page`, and so is the result.
+        """
+        from kbkit.graph.pages import page_group
+
+        return page_group(self.stores, reference, relation, direction, type, limit, offset)
 
     def neighbors(self, reference: str | int, relation: str | None = None, limit: int | None = None) -> pl.DataFrame:
         """Return neighbours: relation, direction (out or in), id, key, type, name, and the edge's attributes.
@@ -263,6 +287,26 @@ class KnowledgeBase:
         from kbkit.graph.neighbourhoods import neighbourhood
 
         return neighbourhood(self.stores, node, hops, limit, relations, types)
+
+    def grow(
+        self,
+        node: str | int,
+        opened: Iterable[str | int] = (),
+        limit: int = 25,
+        more: Mapping[tuple[str | int, str, int], int] | None = None,
+    ) -> GrownGraph:
+        """Return a graph that grows node by node: a node with its neighbours, and those of the nodes in ``opened``.
+
+        Of each relation and direction of an opened node, the ``limit`` neighbours with most neighbours are included.
+        ``more`` adds to the limit by (node, relation, direction), where the direction is 1 (out), -1 (in) or 0
+        (symmetric). Opened nodes that the graph does not reach are ignored. Raises :class:`KbError` for more than 1,000
+        nodes.
+        """
+        from kbkit.graph.grown import grown
+
+        find = self.stores.nodes.find
+        extra = {(find(end), relation, way): count for (end, relation, way), count in (more or {}).items()}
+        return grown(self.stores, find(node), [find(end) for end in opened], limit, extra)
 
     def related(
         self,
@@ -465,6 +509,22 @@ class KnowledgeBase:
         """
         return self._search(mode, k, within, type, rerank, embedder, options).one(query, explain)
 
+    def facets(
+        self,
+        nodes: Iterable[int],
+        type: str,  # noqa: A002
+        limit: int = 5,
+        timeout: float | None = None,
+    ) -> pl.DataFrame:
+        """Count the values of attributes of nodes (ids), such as hits: attribute, value, nodes, expression.
+
+        Only attributes of ``type`` with few distinct values among the nodes are counted, the ``limit`` most frequent
+        values of each. ``expression`` is the filter to pass to :meth:`search` as ``within``. ``timeout`` is in seconds.
+        """
+        from kbkit.search.facets import facets
+
+        return facets(self.stores, list(nodes), type, limit, timeout)
+
     def search_many(
         self,
         queries: Queries | str | os.PathLike[str],
@@ -547,6 +607,12 @@ class KnowledgeBase:
         from kbkit.questions.mentions import linked
 
         return linked(self.stores, question)
+
+    def examples(self, limit: int = 6) -> pl.DataFrame:
+        """Return questions that :meth:`ask` answers, about well-known nodes: question, expression, answers (number)."""
+        from kbkit.questions.examples import examples
+
+        return examples(self.stores, limit)
 
     # -- answers ------------------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("getting started", ("start", "shell", "look")),
+    ("getting started", ("start", "shell", "look", "explore")),
     ("your data", ("data", "wikidata", "export")),
     ("querying", ("answers", "search", "sparql", "engines", "notebook", "ask", "llm")),
     ("benchmarks", ("measures", "stark", "quest", "ska", "spinach", "conv", "reproduce")),

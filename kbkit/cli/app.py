@@ -86,7 +86,7 @@ def _options(
     ] = False,
 ) -> None:
     context.obj.debug, context.obj.quiet = debug, quiet
-    owns_terminal = context.invoked_subcommand in ("shell", "mcp", "serve")
+    owns_terminal = context.invoked_subcommand in ("shell", "mcp", "serve", "explore")
     context.with_resource(watch(_running(context), quiet or owns_terminal))
 
 

@@ -51,7 +51,7 @@ COMMANDS = ("recipes", "queries", "templates", "sample", "generate")
 PANELS = {
     "Build": ("demo", "fetch", "ingest", "build", "update", "export", "recipe"),
     "Query": ("shell", "sql", "sparql", "answers", "search", "ask", "query", "template", "sets", "serve", "mcp"),
-    "Explore": ("info", "show", "path", "around", "docs"),
+    "Explore": ("explore", "info", "show", "path", "around", "docs"),
     "Evaluate": ("run", "measure", "stark", "quest", "ska", "spinach", "conv"),
     "Maintain": ("check", "gc", "llm", "completion"),
 }
@@ -173,8 +173,8 @@ class Program(Group):
             for name in names
             if name in self.commands
         ]
-        # Without --help, which readers of this text have just used, and --version the list fits one screen.
-        known = [param for param in self.get_params(ctx) if not {"--help", "--version"} & set(param.opts)]
+        # Without --help, which readers of this text have just used, and two rare options the list fits one screen.
+        known = [param for param in self.get_params(ctx) if not {"--help", "--version", "--debug"} & set(param.opts)]
         options = [param.get_help_record(ctx) for param in known]
         rows += [("Options" * (not place), *record) for place, record in enumerate(filter(None, options))]
         width = max(len(name) for _, name, _ in rows) + 2

@@ -1,4 +1,4 @@
-"""Commands that serve a KB to other programs: serve, mcp."""
+"""Commands that serve a KB to other programs and to a browser: serve, mcp, explore."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _PORT = 7890
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file to the program."""
-    add(app, serve)
-    add(app, mcp)
+    for command in (serve, mcp, explore):
+        add(app, command)
 
 
 def serve(
@@ -97,3 +97,38 @@ def mcp(
                 note(context, ["Press Ctrl-C to stop."])
 
             server.server(app, started, debug=context.obj.debug).run(sockets=[listening])
+
+
+def explore(
+    context: typer.Context,
+    kb: Kb,
+    port: Annotated[int, typer.Option("--port", metavar="PORT", help="Port to listen on (0: any free one).")] = 0,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the address without opening a browser.")
+    ] = False,
+    limit: MaxRows = 1_000,
+    timeout: Timeout = 60,
+) -> None:
+    """Explore a KB in a browser.
+
+    Opens a page of a server on this machine, which runs until Ctrl-C and which other machines cannot reach. Only a
+    browser that opened the printed address sees the pages. The KB is read-only (see kbkit docs explore).
+    """
+    from kbkit.kb import KnowledgeBase
+    from kbkit.web import server
+    from kbkit.web.explore import access
+    from kbkit.web.explore.app import application
+    from kbkit.web.explore.site import Limits
+
+    token = access.new_token()
+    with KnowledgeBase(kb) as opened, server.listen(port) as listening:
+        app = application(opened, token, Limits(seconds(timeout), limit))
+        address = f"{server.url(listening)}/?{access.TOKEN}={token}"
+
+        def started() -> None:
+            typer.echo(f"{opened.schema.name}: {address}")
+            note(context, ["Press Ctrl-C to stop."])
+            if not no_browser:
+                server.open_browser(address)
+
+        server.server(app, started, debug=context.obj.debug).run(sockets=[listening])

@@ -393,6 +393,11 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def has_screen() -> bool:
+    """Return whether programs can open windows; a browser for terminals would take over the terminal."""
+    return WINDOWS or MACOS or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
 def plainest_editor() -> str:
     """Return an editor that every system has."""
     return "notepad" if WINDOWS else "vi"

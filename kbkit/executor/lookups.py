@@ -6,14 +6,11 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
 
+from kbkit.graph.nodes import degrees_of_all
 from kbkit.stores.folding import ends_word, words
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from kbkit.kb import KnowledgeBase
-    from kbkit.stores import Stores
     from kbkit.stores.arrays import Within
     from kbkit.stores.node_directory import Ids
 
@@ -29,8 +26,6 @@ _LISTED = 2_000
 """Maximum number of nodes of a type to complete without any typed letter."""
 _INSIDE = 300
 """Maximum number of names with a word inside to choose from."""
-_MAX_RELATIONS = 40
-"""Relations whose edges count as popularity: the largest ones."""
 _LONGEST = 200
 """Characters of the typed text that are looked up."""
 _OVERLAPPING = 100_000
@@ -119,7 +114,7 @@ class Lookups:
 
         if not self._kb.has("adjacency") or not len(ids):
             return [int(node) for node in ids[:limit]]
-        degrees = self._kb.stores.shared(_degrees)[ids]
+        degrees = self._kb.stores.shared(degrees_of_all)[ids]
         if len(ids) > 4 * limit:  # sort only those that may be among the best
             least = -np.partition(-degrees, limit)[limit]
             ids, degrees = ids[degrees >= least], degrees[degrees >= least]
@@ -184,19 +179,6 @@ def _queries() -> tuple[tuple[str, str], ...]:
             if name not in result:
                 result[name] = queries.parse(kind, name, path.read_text(encoding="utf-8-sig")).title
     return tuple(result.items())
-
-
-def _degrees(stores: Stores) -> NDArray[np.int32]:
-    """Return the number of neighbours of each node under the largest relations."""
-    import numpy as np
-
-    degrees = np.zeros(stores.schema.nodes, np.int32)
-    for relation in sorted(stores.schema.relations, key=lambda r: -r.edges)[:_MAX_RELATIONS]:
-        sides = (stores.adjacency.forward(relation.name), stores.adjacency.backward(relation.name))
-        for side in sides[:1] if relation.symmetric else sides:
-            counts = side.degrees()
-            degrees[slice(side.first, side.first + len(counts)) if side.heads is None else side.heads] += counts
-    return degrees
 
 
 _NO_MATCH = 9

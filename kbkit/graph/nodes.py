@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kbkit.assets.arguments import check_range
 from kbkit.schema import Relation, quote
 from kbkit.stores import Stores
 
 if TYPE_CHECKING:
     import polars as pl
+    from numpy.typing import NDArray
+
+_MAX_RELATIONS = 40
+"""Relations whose edges count as popularity: the largest ones."""
 
 
 @dataclass(frozen=True)
@@ -120,3 +125,32 @@ def degrees(stores: Stores, reference: str | int) -> list[tuple[Relation, str, i
             if count:
                 result.append((relation, direction, count))
     return result
+
+
+def degrees_of_all(stores: Stores) -> NDArray[np.int32]:
+    """Return the number of neighbours of each node under the largest relations; pass it to ``stores.shared``."""
+    found = np.zeros(stores.schema.nodes, np.int32)
+    for relation in sorted(stores.schema.relations, key=lambda r: -r.edges)[:_MAX_RELATIONS]:
+        sides = (stores.adjacency.forward(relation.name), stores.adjacency.backward(relation.name))
+        for side in sides[:1] if relation.symmetric else sides:
+            counts = side.degrees()
+            found[slice(side.first, side.first + len(counts)) if side.heads is None else side.heads] += counts
+    return found
+
+
+def popular(stores: Stores, node_type: str | None, limit: int) -> pl.DataFrame:
+    """See :meth:`kbkit.kb.KnowledgeBase.popular`."""
+    import polars as pl
+
+    check_range("limit", limit, 0)
+    first, last = 0, stores.schema.nodes - 1
+    if node_type is not None:
+        known = stores.schema.type(node_type)
+        first, last = known.first, known.last
+    mine = stores.shared(degrees_of_all)[first : last + 1]
+    best = np.arange(len(mine))
+    if len(mine) > limit > 0:  # sort only those that may be among the best
+        best = np.flatnonzero(mine >= -np.partition(-mine, limit - 1)[limit - 1])
+    best = best[np.lexsort((best, -mine[best]))[:limit]]
+    ids = (best + first).astype(np.int32)
+    return pl.DataFrame([*stores.nodes.rows_of(ids), pl.Series("neighbours", mine[best], pl.Int64)])

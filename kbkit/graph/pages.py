@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from kbkit.assets.arguments import check_range, invalid
 from kbkit.display.render import cell, clean, heading, print_table, width_of
 from kbkit.errors import plural
 from kbkit.graph.nodes import degrees, describe
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
 
     from kbkit.schema import Relation
     from kbkit.stores import Stores
+    from kbkit.stores.adjacency import Ids
 
 NEIGHBORS = 5
 """Default number of neighbours per group."""
+_OUT, _IN = "out", "in"
 _TEXT_LINES, _TEXTS = 12, 3
 _COUNTED = ("store", "bytes", "seconds")
 _SCALARS = ("title", "licence", "generation", "created", "nodes", "edges", "average_degree", "texts", "tokens")
@@ -92,19 +95,44 @@ def page(stores: Stores, reference: str | int, limit: int = NEIGHBORS) -> Page:
 
 def following(stores: Stores, shown: Page, limit: int) -> Page:
     """Return a page with the next ``limit`` neighbours of each group of a page, without groups that have no more."""
-    ends = {_group(g): g.get("start", 0) + len(g["neighbors"]) for g in shown.data["relations"]}
     groups = []
-    for group in _relations(stores, shown.data["id"], max(ends.values(), default=0) + limit):
-        start = ends.get(_group(group), group["count"])
-        part = group["neighbors"][start : start + limit]
-        if part:
-            groups.append({**group, "start": start, "neighbors": part})
+    for group in shown.data["relations"]:
+        start = group.get("start", 0) + len(group["neighbors"])
+        if start < group["count"]:
+            key = (group["relation"], group["direction"], group["type"])
+            groups.append({**page_group(stores, shown.data["id"], *key, limit, start), "start": start})
     about = {name: shown.data[name] for name in ("id", "reference", "name")}
     return Page({**about, "aliases": [], "other_types": [], "attributes": {}, "texts": [], "relations": groups})
 
 
-def _group(group: dict[str, Any]) -> tuple[str, str, str]:
-    return group["relation"], group["direction"], group["type"]
+def page_group(
+    stores: Stores, reference: str | int, relation: str, direction: str, node_type: str, limit: int, offset: int
+) -> dict[str, Any]:
+    """See :meth:`kbkit.kb.KnowledgeBase.page_group`."""
+    check_range("limit", limit, 0)
+    check_range("offset", offset, 0)
+    if direction not in (_OUT, _IN):
+        raise invalid("direction", direction, f"Use {_OUT} or {_IN}")
+    node, known, kind = stores.nodes.find(reference), stores.schema.relation(relation), stores.schema.type(node_type)
+    ids = _neighbors(stores, known, direction, node)
+    mine = ids[(ids >= kind.first) & (ids <= kind.last)]
+    group = _Group(known, direction, kind.name, mine[offset : offset + limit].tolist(), len(mine))
+    return _described(stores, node, [group])[0]
+
+
+class _Group(NamedTuple):
+    """Neighbours by one relation, of one type: those to show, and their number."""
+
+    relation: Relation
+    direction: str
+    kind: str
+    ids: list[int]
+    total: int
+
+
+def _neighbors(stores: Stores, relation: Relation, direction: str, node: int) -> Ids:
+    adjacency = stores.adjacency
+    return (adjacency.forward if direction == _OUT else adjacency.backward)(relation.name).neighbors(node)
 
 
 def _relations(stores: Stores, node: int, limit: int) -> list[dict[str, Any]]:
@@ -112,18 +140,21 @@ def _relations(stores: Stores, node: int, limit: int) -> list[dict[str, Any]]:
     types = stores.schema.primary_types
     lasts = np.array([t.last for t in types])
     limit = max(limit, 0)
-    groups, shown = [], []
+    groups = []
     for relation, direction, _ in degrees(stores, node):
-        rows = (
-            stores.adjacency.forward(relation.name) if direction == "out" else stores.adjacency.backward(relation.name)
-        )
-        ids = rows.neighbors(node)
+        ids = _neighbors(stores, relation, direction, node)
         kinds = np.searchsorted(lasts, ids)
         for kind in np.unique(kinds).tolist():
             mine = ids[kinds == kind]
-            groups.append((relation, direction, types[kind].name, mine[:limit].tolist(), len(mine)))
-            shown += groups[-1][3]
-    names = {i: (row.key, row.name) for i, row in stores.nodes.rows(list(set(shown))).items()}
+            groups.append(_Group(relation, direction, types[kind].name, mine[:limit].tolist(), len(mine)))
+    described = _described(stores, node, groups)
+    return [{**group, "neighbors": group["neighbors"][:limit]} for group in described]
+
+
+def _described(stores: Stores, node: int, groups: Sequence[_Group]) -> list[dict[str, Any]]:
+    """Return groups as plain data; neighbours with parallel edges occur once for each edge."""
+    shown = {i for group in groups for i in group.ids}
+    names = {i: (row.key, row.name) for i, row in stores.nodes.rows(list(shown)).items()}
     result = []
     for relation, direction, kind, ids, count in groups:
         edges = _edge_attributes(stores, relation, direction, node, ids)
@@ -134,7 +165,7 @@ def _relations(stores: Stores, node: int, limit: int) -> list[dict[str, Any]]:
         ]
         code = {"label": relation.label} if relation.label and _is_code(relation.name) else {}
         about = {"relation": relation.name, **code, "direction": direction, "type": kind, "count": count}
-        result.append({**about, "neighbors": neighbors[:limit]})
+        result.append({**about, "neighbors": neighbors})
     return result
 
 

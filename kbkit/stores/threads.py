@@ -6,10 +6,12 @@ Ctrl-C from interrupting a blocking read. Therefore, the engine runs in a thread
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from typing import TypeVar
 
 from kbkit.directory import systems
@@ -20,13 +22,30 @@ T = TypeVar("T")
 _STEP = 0.1
 
 
+_CANCEL: ContextVar[threading.Event | None] = ContextVar("cancel", default=None)
+
+
+class Cancelled(Exception):  # noqa: N818 - callers turn it into a KbError
+    """The event of :func:`cancellable` was set."""
+
+
+@contextlib.contextmanager
+def cancellable(cancel: threading.Event) -> Iterator[None]:
+    """Within ``with``, let calls of :func:`run` in this thread end with :class:`Cancelled` once ``cancel`` is set."""
+    token = _CANCEL.set(cancel)
+    try:
+        yield
+    finally:
+        _CANCEL.reset(token)
+
+
 class Expired(Exception):  # noqa: N818 - callers turn it into a KbError
     """The time limit was exceeded."""
 
 
 def run(work: Callable[[], T], stop: Callable[[], None] | None, seconds: float | None = None) -> T:
-    """Return ``work()``. After ``seconds``, or on Ctrl-C, call ``stop`` until ``work`` ends, then raise
-    :class:`Expired` or ``KeyboardInterrupt``.
+    """Return ``work()``. After ``seconds``, on Ctrl-C, or when cancelled, call ``stop`` until ``work`` ends, then raise
+    :class:`Expired`, ``KeyboardInterrupt`` or :class:`Cancelled`.
 
     Without ``stop``, the thread is left behind: a request to a server cannot be stopped while its name is resolved.
     """
@@ -44,13 +63,15 @@ def run(work: Callable[[], T], stop: Callable[[], None] | None, seconds: float |
         finally:
             done.set()
 
-    limit = time.monotonic() + seconds if seconds else None
+    limit, wanted = time.monotonic() + seconds if seconds else None, _CANCEL.get()
     thread = threading.Thread(target=target, daemon=True)
     try:
         thread.start()
         while not done.wait(_STEP if limit is None else max(0.0, min(_STEP, limit - time.monotonic()))):
             if limit is not None and time.monotonic() >= limit:
                 raise Expired
+            if wanted is not None and wanted.is_set():
+                raise Cancelled
     except BaseException:
         cancelled.set()  # Ctrl-C may arrive while the thread starts
         if stop is not None and thread.ident is not None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import logging
 import signal
 import socket
+import threading
+import webbrowser
 from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING
 
 import uvicorn
 
+from kbkit.directory import systems
 from kbkit.errors import KbError, Option
 from kbkit.web.rules import HOST
 
@@ -65,6 +68,12 @@ def server(app: ASGIApp, started: Callable[[], None] = lambda: None, *, debug: b
         timeout_graceful_shutdown=_SHUTDOWN,
     )
     return _Server(config, started)
+
+
+def open_browser(address: str) -> None:
+    """Open an address in the user's browser, if the machine has a screen, without waiting for the browser."""
+    if systems.has_screen():
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
 
 class _Server(uvicorn.Server):

@@ -79,7 +79,7 @@ class Endpoint:
             await anyio.to_thread.run_sync(run.start, abandon_on_cancel=True)
 
         try:
-            if not await _unless_gone(request, open_):
+            if not await unless_gone(request, open_):
                 raise HTTPException(499, "The client is gone.")
         except BaseException as error:
             run.close()
@@ -180,7 +180,7 @@ class _Stream(StreamingResponse):
             self._done()
 
 
-async def _unless_gone(request: Request, work: Callable[[], Awaitable[None]]) -> bool:
+async def unless_gone(request: Request, work: Callable[[], Awaitable[None]]) -> bool:
     """Run ``work`` unless the client disconnects; return whether it is done."""
     failure: list[Exception] = []
     done = False

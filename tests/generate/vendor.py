@@ -1,8 +1,8 @@
-"""Fetch the JavaScript libraries of the drawings: ``python -m tests.generate.vendor`` (needs npm and a network).
+"""Fetch the JavaScript libraries of drawings and pages: ``python -m tests.generate.vendor`` (needs npm and a network).
 
-Each package is fetched by exact version and verified by its SHA-512 before anything of it is read. Cytoscape.js comes
-minified; the layout fcose and the two packages it needs are bundled into one file. ``vendor.json`` records the SHA-256
-of the files, which a test compares. With ``--check`` nothing is written, and a difference is an error.
+Each package is fetched by exact version and verified by its SHA-512 before anything of it is read. Cytoscape.js and
+htmx come minified; the layout fcose and the two packages it needs are bundled into one file. ``vendor.json`` records
+the SHA-256 of the files, which a test compares. With ``--check`` nothing is written, and a difference is an error.
 """
 
 from __future__ import annotations
@@ -50,6 +50,11 @@ PACKAGES = (
         "2.0.1",
         "dp3s92+uNI1hWIpPGH3jK2kxE2lMjdXdr+DH8ynZHpd6PUlH6x6cbuXnoMmiNumznqaNO31xu9e79F0uuZ0JFg==",
     ),
+    Package(
+        "htmx.org",
+        "2.0.11",
+        "Thx/WtpeOQqSrqBCw/A1cwGJGg4UrVa3+sW0GmrM3p4gJgO89ecH4qtbnyzDDWFvBTqjnIMCgELTNt636dtamA==",
+    ),
 )
 _BUNDLER = "esbuild@0.28.2"
 _FCOSE = 'require("cytoscape-fcose");\n'
@@ -87,6 +92,7 @@ def files() -> dict[str, bytes]:
         result = {
             "cytoscape.min.js": (fetched["cytoscape"] / "dist" / "cytoscape.min.js").read_bytes(),
             "fcose.min.js": (folder / "fcose.min.js").read_bytes(),
+            "htmx.min.js": (fetched["htmx.org"] / "dist" / "htmx.min.js").read_bytes(),
             **{f"LICENSE-{name}": (path / "LICENSE").read_bytes() for name, path in fetched.items()},
         }
     record = {

@@ -1,0 +1,32 @@
+"""Completion of names in the search boxes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.routing import Route
+
+from kbkit.web.explore import links
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from kbkit.web.explore.site import Site
+
+_SHOWN = 10
+_BOXES = ("q", "from", "to", "node")
+
+
+def routes(site: Site) -> list[Route]:
+    """Return the routes of this screen."""
+
+    def complete(request: Request) -> Response:
+        """Return the nodes whose names match what was typed; the parameter is the only one of the box."""
+        typed = next(
+            (links.text(request, name) for name in ("q", "from", "to", "node") if name in request.query_params), ""
+        )
+        found = site.vocabulary.names(typed, None, _SHOWN) if typed else ()
+        return site.page("complete.html", request, found=found)
+
+    return [Route("/complete", complete)]

@@ -1,0 +1,72 @@
+"""Addresses of the pages. Each can be shared and loaded again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote, urlencode
+
+from starlette.exceptions import HTTPException
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+_NODE = "/node/"
+_DOTS = ("", ".", "..")
+"""Segments that a browser would remove from a path, encoded or not."""
+
+
+def page(path: str, **parameters: Any) -> str:
+    """Return the address of a page; parameters that are None or empty are left out, lists are repeated."""
+    given = {name.rstrip("_"): value for name, value in parameters.items() if value not in (None, "", [], False)}
+    return path + (f"?{urlencode(given, doseq=True, errors='replace')}" if given else "")
+
+
+def node(kind: str, key: str) -> str:
+    """Return the address of a node's page."""
+    if kind in _DOTS or key in _DOTS:
+        return page(_NODE.rstrip("/"), ref=f"{kind}#{key}")
+    return f"{_NODE}{quote(kind, safe='', errors='replace')}/{quote(key, safe='', errors='replace')}"
+
+
+def node_of(reference: str) -> str:
+    """Return the address of the page of a node that a person named."""
+    return page(_NODE.rstrip("/"), ref=reference)
+
+
+def reference(request: Request) -> str:
+    """Return the node that an address names. Raises :class:`HTTPException` if it names none."""
+    given = request.query_params.get("ref")
+    if given is not None:
+        return given
+    # The raw path, because types and keys may contain slashes.
+    path = request.scope.get("raw_path") or request.scope["path"].encode()
+    kind, _, key = path.decode("latin-1").partition("?")[0].removeprefix(_NODE).partition("/")
+    if not kind or not key:
+        raise HTTPException(404, "The address of a node is /node/TYPE/KEY.")
+    return f"{unquote(kind, errors='replace')}#{unquote(key, errors='replace')}"
+
+
+def text(request: Request, name: str, longest: int = 2_000) -> str:
+    """Return a text of the address, without spaces around it. Raises :class:`HTTPException` if it is too long."""
+    value = request.query_params.get(name, "").strip()
+    if len(value) > longest:
+        raise HTTPException(400, f"The parameter {name} is too long: at most {longest:,} characters are allowed.")
+    return value
+
+
+def texts(request: Request, name: str, most: int = 50) -> list[str]:
+    """Return the values of a parameter that may be repeated. Raises :class:`HTTPException` for too many."""
+    values = [value for value in request.query_params.getlist(name) if value]
+    if len(values) > most or any(len(value) > 2_000 for value in values):
+        raise HTTPException(400, f"The parameter {name} is given too often: at most {most} times are allowed.")
+    return values
+
+
+def number(request: Request, name: str, default: int, least: int, most: int) -> int:
+    """Return a number of the address, limited to a range. Raises :class:`HTTPException` if it is none."""
+    value = request.query_params.get(name, "")
+    if not value:
+        return default
+    if not (value.isascii() and value.isdecimal() and len(value) < 12):
+        raise HTTPException(400, f"Invalid number for the parameter {name}.")
+    return min(max(int(value), least), most)

@@ -1,0 +1,80 @@
+"""A node: its texts, attributes and neighbours."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from starlette.responses import RedirectResponse
+from starlette.routing import Route
+
+from kbkit.display.render import cell
+from kbkit.web.explore import links
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from kbkit.web.explore.site import Site
+
+_FIRST, _NEXT = 10, 50
+"""Neighbours of a group that are shown at first, and that are added on request."""
+_TEXTS = 20
+_SIMILAR = 8
+_ADDRESS = re.compile(r"https?://[^\s<>\"'`\\]+")
+
+
+def routes(site: Site) -> list[Route]:
+    """Return the routes of this screen."""
+    screen = _Node(site)
+    return [Route("/node", screen.named), Route("/node/{rest:path}", screen.page), Route("/group", screen.group)]
+
+
+class _Node:
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def named(self, request: Request) -> Response:
+        """Lead to the page of a node that a person named; show it here if it has no address of its own."""
+        row = self._site.kb.stores.nodes.row(self._site.kb.find(links.reference(request)))
+        address = links.node(row.type, row.key)
+        return self.page(request) if "?" in address else RedirectResponse(address, 303)
+
+    def page(self, request: Request) -> Response:
+        """Show a node."""
+        kb, whole = self._site.kb, bool(request.query_params.get("all"))
+        data = kb.page(links.reference(request), _FIRST).data
+        kind, key = _parts(data["reference"], kb.stores.nodes.row(data["id"]).type)
+        related = kb.related(data["id"], _SIMILAR).select("type", "key", "name").rows() if kb.has("embeddings") else []
+        texts = data["texts"]
+        return self._site.page(
+            "node.html",
+            request,
+            node=data,
+            kind=kind,
+            key=key,
+            attributes=[(name, data.get("attribute_labels", {}).get(name), value, _address(value))
+                        for name, value in data["attributes"].items()],
+            texts=texts if whole else texts[:_TEXTS],
+            omitted=0 if whole else max(0, len(texts) - _TEXTS),
+            related=related,
+            first=_FIRST,
+        )  # fmt: skip
+
+    def group(self, request: Request) -> Response:
+        """Return the next neighbours of a group as a part of a page."""
+        offset = links.number(request, "offset", 0, 0, 2**31)
+        given = {name: links.text(request, name) for name in ("relation", "direction", "type")}
+        reference = links.reference(request)
+        group = self._site.kb.page_group(reference, **given, limit=_NEXT, offset=offset)
+        return self._site.page("group.html", request, group=group, reference=reference, shown=offset + _NEXT)
+
+
+def _parts(reference: str, kind: str) -> tuple[str, str]:
+    return kind, reference[len(kind) + 1 :]
+
+
+def _address(value: object) -> str:
+    """Return a value that is an address on the web, else nothing."""
+    text = cell(value)
+    return text if _ADDRESS.fullmatch(text) else ""

@@ -1,0 +1,76 @@
+"""Paths between two nodes, listed and drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from kbkit.display.drawing import page
+from kbkit.errors import KbError
+from kbkit.web.explore import links
+from kbkit.web.explore.graph import FILES, drawn_file
+from kbkit.web.explore.site import said, status_of
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from kbkit.graph.paths import Paths
+    from kbkit.web.explore.site import Site
+
+
+def routes(site: Site) -> list[Route]:
+    """Return the routes of this screen."""
+    screen = _Paths(site)
+    return [Route("/paths", screen.page), Route("/paths/data", screen.data), Route("/paths/file", screen.file)]
+
+
+class _Paths:
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def page(self, request: Request) -> Response:
+        """Show the form, and the paths if both ends are given."""
+        asked = _asked(request)
+        found, problem = None, None
+        if asked["start"] and asked["end"]:
+            try:
+                found = self._found(asked)
+            except KbError as error:  # with the form, where it can be mended
+                problem = error
+        relations = [r.name for r in self._site.kb.schema.relations]
+        status = status_of(problem) if problem else 200
+        return self._site.page(
+            "paths.html", request, status, **asked, found=found, problem=said(problem), all_relations=relations
+        )
+
+    def data(self, request: Request) -> Response:
+        """Return the drawing as the scripts read it."""
+        asked = _asked(request)
+        drawing = self._found(asked).drawing()
+        shown = page.content(drawing)
+        for node, (kind, key) in zip(shown["nodes"], drawing.nodes.select("type", "key").iter_rows(), strict=True):
+            node.update(command="", page=links.node(kind, key), graph=links.page("/graph", node=f"{kind}#{key}"))
+        shown.update(title=drawing.title, summary=drawing.summary)
+        shown["files"] = {kind: f"/paths/file?format={kind}&{request.url.query}" for kind in FILES}
+        return JSONResponse(shown, headers={"Cache-Control": "no-store"})
+
+    def file(self, request: Request) -> Response:
+        """Return the drawing as a file."""
+        return drawn_file(request, lambda: self._found(_asked(request)))
+
+    def _found(self, asked: dict[str, Any]) -> Paths:
+        return self._site.kb.paths(
+            asked["start"], asked["end"], asked["steps"], asked["limit"], asked["relations"] or None
+        )
+
+
+def _asked(request: Request) -> dict[str, Any]:
+    return {
+        "start": links.text(request, "from"),
+        "end": links.text(request, "to"),
+        "steps": links.number(request, "steps", 4, 1, 10),
+        "limit": links.number(request, "limit", 10, 1, 100),
+        "relations": links.texts(request, "relation", 200),
+    }

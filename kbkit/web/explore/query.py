@@ -1,0 +1,269 @@
+"""Query: SQL, SPARQL, answer expressions and searches in one box, run by the executor of the shell."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import threading
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
+
+import anyio
+import anyio.to_thread
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.routing import Route
+
+from kbkit.display.render import cell, write
+from kbkit.errors import KbError, QueryError
+from kbkit.executor import languages
+from kbkit.executor.executor import Executor, Outcome, Settings
+from kbkit.stores.threads import Cancelled, cancellable
+from kbkit.web.explore import links
+from kbkit.web.sparql import unless_gone
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+    from starlette.requests import Request
+
+    from kbkit.web.explore.site import Site
+
+_AT_ONCE = 4
+"""Queries that run at the same time; others wait."""
+_LONGEST = 50_000
+_COMPLETED = 12
+_REMEMBERED = 30
+_FILES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "json": "application/json"}
+_CHOICES = {"": "Any language", "sql": "SQL", "sparql": "SPARQL", "answers": "Expression", "search": "Search"}
+
+
+def routes(site: Site) -> list[Route]:
+    """Return the routes of this screen."""
+    screen = _Query(site)
+
+    async def run(request: Request) -> Response:
+        return await screen.run(request)
+
+    async def file(request: Request) -> Response:
+        return await screen.file(request)
+
+    return [
+        Route("/query", screen.page),
+        Route("/query/run", run),
+        Route("/query/file", file),
+        Route("/query/why", screen.why),
+        Route("/query/complete", screen.complete),
+    ]
+
+
+class _Query:
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._turns = anyio.CapacityLimiter(_AT_ONCE)
+        self._history: deque[tuple[str, str]] = deque(maxlen=_REMEMBERED)
+
+    def page(self, request: Request) -> Response:
+        """Show the box. The query of the address runs, unless another site led here."""
+        text, language = _asked(request)
+        return self._site.page(
+            "query.html",
+            request,
+            q=text,
+            language=language,
+            choices=_CHOICES,
+            runs=bool(text) and request.headers.get("sec-fetch-site") not in ("cross-site", "same-site"),
+            history=[known for known in reversed(self._history) if known[1] != text],
+            saved=self._site.kb.workspace.queries.all(),
+            examples=[] if text else self._site.kb.examples(3).rows(),
+        )
+
+    async def run(self, request: Request) -> Response:
+        """Run a query; return its result as a part of the page. A browser that leaves cancels it."""
+        text, language = _asked(request)
+        if not text:
+            return Response("")
+        answer = await self._cancellable(request, lambda: self._result(request, text, language))
+        address = links.page("/query", language=language, q=text)
+        shown = parse_qs(urlsplit(request.headers.get("hx-current-url", "")).query)
+        if [text] != shown.get("q"):  # else the page shows the query already
+            answer.headers["HX-Push-Url"] = address
+        return answer
+
+    async def file(self, request: Request) -> Response:
+        """Run a query; return all its rows as a file."""
+        text, language = _asked(request)
+        kind = links.text(request, "format")
+        if kind not in _FILES:
+            raise HTTPException(400, f"Unknown format. Use {', '.join(_FILES)}.")
+        return await self._cancellable(request, lambda: self._file(text, language, kind))
+
+    def why(self, request: Request) -> Response:
+        """Return the proof of an answer as a part of the page."""
+        text, _ = _asked(request)
+        node = links.number(request, "node", -1, 0, 2**31)
+        proof = self._site.kb.answers(text, timeout=self._site.limits.timeout).why(node)
+        return self._site.page("why.html", request, lines=proof.lines())
+
+    def complete(self, request: Request) -> Response:
+        """Return completions at the cursor, which is after ``at`` characters."""
+        from kbkit.executor.completion import complete  # it would delay the first page
+
+        text, language = request.query_params.get("q", ""), links.text(request, "language")
+        at = links.number(request, "at", len(text), 0, len(text))
+        executor = self._executor()
+        known = language or executor.language(text[:at])
+        found = complete(text, at, self._site.vocabulary, known)[:_COMPLETED] if len(text) < _LONGEST else []
+        return self._site.page("completions.html", request, found=found, at=at)
+
+    # -- running ------------------------------------------------------------------------------------------------------
+
+    async def _cancellable(self, request: Request, work: Callable[[], Response]) -> Response:
+        """Return ``work()``, run in a thread, a few at a time; it is cancelled when the browser leaves."""
+        cancel, answers = threading.Event(), []
+
+        def cancelled() -> Response:
+            with cancellable(cancel):
+                try:
+                    return work()
+                except Cancelled:
+                    raise QueryError("The query was cancelled") from None
+
+        async def wait() -> None:
+            answers.append(await anyio.to_thread.run_sync(cancelled, abandon_on_cancel=True, limiter=self._turns))
+
+        try:
+            if not await unless_gone(request, wait):
+                raise HTTPException(499, "The browser is gone.")
+        finally:
+            cancel.set()
+        return answers[0]
+
+    def _executor(self) -> Executor:
+        return Executor(self._site.kb, Settings(timeout=self._site.limits.timeout))
+
+    def _outcome(self, text: str, language: str, limit: int | None = None) -> tuple[Outcome, Sequence[int]]:
+        """Return the result, and the nodes that its rows describe, if they do.
+
+        Of one SQL query, only ``limit`` rows and one more are read: a table can have more rows than memory holds.
+        """
+        executor = self._executor()
+        known = language or executor.language(text)
+        if known == languages.COMMAND:
+            raise KbError("Commands of the shell do not run here", "Use SQL, SPARQL, an expression or words")
+        outcome = executor.timed(lambda: self._bounded(executor, text, known, limit))
+        describes = outcome.frame is not None and "id" in outcome.frame.columns
+        return outcome, [int(node) for node in executor.links] if describes else []
+
+    def _bounded(self, executor: Executor, text: str, language: str, limit: int | None) -> Outcome:
+        if language == "sql" and limit is not None:
+            query = languages.without_end(text, "sql")
+            with contextlib.suppress(QueryError):  # several statements, or an error whose position is that in the text
+                self._site.kb.tables.check_one_query(query)
+                return executor.run(f"SELECT * FROM (\n{query}\n) LIMIT {limit + 1}", language)
+        return executor.run(text, language)
+
+    def _result(self, request: Request, text: str, language: str) -> Response:
+        outcome, nodes = self._outcome(text, language, self._site.limits.rows)
+        entry = (outcome.language, text)
+        if entry in self._history:
+            self._history.remove(entry)
+        self._history.append(entry)
+        frame, most = outcome.frame, self._site.limits.rows
+        rows = None if frame is None else self._rows(frame.head(most), nodes[:most], outcome.language)
+        return self._site.page(
+            "result.html",
+            request,
+            q=text,
+            language=outcome.language,
+            seconds=outcome.seconds,
+            columns=[] if frame is None else _shown(frame, outcome.language),
+            numeric=[] if frame is None else [name for name, kind in frame.schema.items() if kind.is_numeric()],
+            rows=rows,
+            ids=nodes if outcome.language == "answers" else [],
+            total=0 if frame is None else frame.height,
+            many=outcome.language == "sql" and frame is not None and frame.height > most,
+            forms=_forms(outcome, text),
+            files=list(_FILES),
+            note=outcome.note,
+        )
+
+    def _file(self, text: str, language: str, kind: str) -> Response:
+        frame = self._outcome(text, language)[0].frame
+        if frame is None:
+            raise KbError("The statement has no rows to save")
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"result.{kind}"
+            write(frame, kind, path)
+            content = path.read_bytes()
+        headers = {"Content-Disposition": f'attachment; filename="result.{kind}"', "Cache-Control": "no-store"}
+        return Response(content, media_type=_FILES[kind], headers=headers)
+
+    # -- rows ---------------------------------------------------------------------------------------------------------
+
+    def _rows(self, frame: pl.DataFrame, nodes: Sequence[int], language: str) -> list[list[tuple[str, str, str]]]:
+        """Return each value as (text, address of its node or nothing, type of the node).
+
+        ``nodes`` are the nodes that the rows describe, if they do.
+        """
+        shown = _shown(frame, language)
+        named = next((name for name in ("name", "key", "id") if name in shown), "") if nodes else ""
+        known = self._site.kb.stores.nodes.rows(list(set(nodes)))
+        iris = self._iris(frame) if language == "sparql" else {}
+        result = []
+        for number, row in enumerate(frame.iter_rows(named=True)):
+            cells = []
+            for name in shown:
+                value, text, kind, key = row[name], cell(row[name]), "", ""
+                if name == named:
+                    kind, key = known[nodes[number]].type, known[nodes[number]].key
+                elif isinstance(value, str) and value in iris:
+                    kind, key, text = iris[value]
+                cells.append((text, links.node(kind, key) if kind else "", kind))
+            result.append(cells)
+        return result
+
+    def _iris(self, frame: pl.DataFrame) -> dict[str, tuple[str, str, str]]:
+        """Return (type, key, name) of the nodes whose IRIs are among the values."""
+        import polars as pl
+
+        columns = frame.select(pl.col(pl.String))
+        iris = sorted({value for column in columns.iter_columns() for value in column if value and ":" in value})
+        if not iris:
+            return {}
+        ids, _ = self._site.kb.stores.nodes.by_iri(iris)
+        rows = self._site.kb.stores.nodes.rows(ids.tolist()).values()
+        return {self._site.kb.schema.node_iri(row.type, row.key): (row.type, row.key, row.name) for row in rows}
+
+
+def _asked(request: Request) -> tuple[str, str]:
+    language = links.text(request, "language")
+    if language not in _CHOICES:
+        raise HTTPException(400, f"Unknown language. Use {', '.join(filter(None, _CHOICES))}.")
+    return links.text(request, "q", _LONGEST), language
+
+
+def _shown(frame: pl.DataFrame, language: str) -> list[str]:
+    """Return the columns that a person sees."""
+    hidden = {"answers": ("id",), "search": ("id", "why", "linked")}.get(language, ())
+    return [name for name in frame.columns if name not in hidden]
+
+
+def _forms(outcome: Outcome, text: str) -> dict[str, str]:
+    """Return the query in other languages."""
+    quoted = f'"""{text}"""' if "\n" in text or '"' in text else f'"{text}"'
+    if '"""' in text or "\\" in text or text.endswith('"'):
+        quoted = repr(text)
+    method = outcome.language
+    forms = {"Python": f"kb.{method}({quoted})"}
+    if method == "answers":
+        for name, compiled in (("SQL", "sql"), ("SPARQL", "sparql")):
+            try:
+                forms[name] = getattr(outcome.value, compiled)
+            except KbError as error:
+                forms[name] = str(error)
+    return forms

@@ -1,0 +1,149 @@
+"""Search: hits of one mode or of several side by side, by type, with reasons; and the reading of a question."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from starlette.exceptions import HTTPException
+from starlette.routing import Route
+
+from kbkit.errors import KbError, QueryTimeoutError
+from kbkit.web.explore import links
+from kbkit.web.explore.site import said, status_of
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from kbkit.web.explore.site import Site
+
+_MODES = {
+    "auto": "Best",
+    "bm25": "Words",
+    "dense": "Meaning",
+    "hybrid": "Words and meaning",
+    "relational": "Question",
+    "compare": "Side by side",
+}
+_NEEDS = {"bm25": ("text",), "dense": ("vectors",), "hybrid": ("text", "vectors"), "relational": ("text", "vectors")}
+_COMPARED = ("bm25", "dense", "hybrid")
+_SCORES = ("bm25", "dense", "multivector", "relational")
+_FACETED = 200
+"""Hits that are counted by type."""
+_FACETS_SECONDS = 0.5
+_ANSWERS = 10
+_DOUBTFUL = 0.3
+"""Confidence below which a reading is not shown."""
+
+
+def routes(site: Site) -> list[Route]:
+    """Return the routes of this screen."""
+    screen = _Search(site)
+    return [
+        Route("/search", screen.page),
+        Route("/search/hits", screen.hits),
+        Route("/search/types", screen.types),
+        Route("/search/reading", screen.reading),
+    ]
+
+
+class _Search:
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def page(self, request: Request) -> Response:
+        """Show the form and the hits; facets and the reading of a question follow as parts."""
+        asked = self._asked(request)
+        several = asked["mode"] == "compare"
+        found, problem = None, None
+        if asked["q"] and not several:
+            try:
+                found = self._found(asked)
+            except KbError as error:  # with the form, where it can be mended
+                problem = error
+        return self._site.page(
+            "search.html",
+            request,
+            status_of(problem) if problem else 200,
+            problem=said(problem),
+            **asked,
+            modes=self._modes(),
+            compared=[mode for mode in _COMPARED if mode in self._modes()],
+            found=found,
+            types=[t.name for t in self._site.kb.schema.node_types if t.members],
+        )
+
+    def hits(self, request: Request) -> Response:
+        """Return the hits of one mode as a part of a page."""
+        asked = self._asked(request)
+        return self._site.page("hits.html", request, **asked, found=self._found(asked), brief=True)
+
+    def types(self, request: Request) -> Response:
+        """Return the number of hits of each type among the first hits."""
+        asked = self._asked(request)
+        mode = "auto" if asked["mode"] == "compare" else asked["mode"]
+        # Without the type, so that another one can be chosen.
+        found = self._site.kb.search(asked["q"], _FACETED, mode, within=asked["within"] or None)
+        counts = found["type"].value_counts(sort=True).rows()
+        facets = self._facets(found.filter(found["type"] == asked["type"])["id"].to_list(), asked)
+        return self._site.page("types.html", request, **asked, counts=counts, total=found.height, facets=facets)
+
+    def _facets(self, ids: list[int], asked: dict[str, Any]) -> dict[str, list[tuple[str, int, str]]]:
+        """Return (value, number of hits, filter) by attribute of the chosen type; nothing if counting takes long."""
+        if not ids:
+            return {}
+        try:
+            frame = self._site.kb.facets(ids, asked["type"], timeout=_FACETS_SECONDS)
+        except QueryTimeoutError:
+            return {}
+        result: dict[str, list[tuple[str, int, str]]] = {}
+        for attribute, value, count, expression in frame.iter_rows():
+            within = f"({asked['within']}) & {expression}" if asked["within"] else expression
+            result.setdefault(attribute, []).append((value, count, within))
+        return result
+
+    def reading(self, request: Request) -> Response:
+        """Return how a question was read, with the first answers; nothing if it is not one."""
+        question = links.text(request, "q")
+        read = self._site.kb.ask(question) if question else None
+        if read is None or not read.matches or read.confidence < _DOUBTFUL:
+            return self._site.page("nothing.html", request)
+        nodes = read.nodes()
+        return self._site.page(
+            "reading.html",
+            request,
+            read=read,
+            value=read.value,
+            count=nodes.height,
+            answers=nodes.head(_ANSWERS).select("type", "key", "name").rows(),
+            alternatives=read.alternatives.filter(read.alternatives["answers"] > 0)["expression"].to_list()[:3],
+        )
+
+    def _modes(self) -> dict[str, str]:
+        """Return the modes that the KB was built for."""
+        has = self._site.kb.has
+        return {mode: name for mode, name in _MODES.items() if all(has(store) for store in _NEEDS.get(mode, ()))}
+
+    def _asked(self, request: Request) -> dict[str, Any]:
+        mode = links.text(request, "mode") or "auto"
+        if mode not in _MODES:
+            raise HTTPException(400, f"Unknown mode. Use {', '.join(_MODES)}.")
+        return {
+            "q": links.text(request, "q"),
+            "mode": mode,
+            "type": links.text(request, "type"),
+            "within": links.text(request, "within", 10_000),
+            "k": links.number(request, "k", 20, 1, 200),
+        }
+
+    def _found(self, asked: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return the hits as plain data."""
+        kb = self._site.kb
+        frame = kb.search(
+            asked["q"], asked["k"], asked["mode"], asked["within"] or None, asked["type"] or None, explain=True
+        )
+        rows: list[dict[str, Any]] = frame.to_dicts()
+        for row in rows:
+            scores = {name: row[name] for name in _SCORES if row.get(name) is not None}
+            row["scores"] = {"score": row["score"], **scores}
+        return rows

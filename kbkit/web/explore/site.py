@@ -1,0 +1,205 @@
+"""What the screens share: the KB, the templates, the files of the pages, and errors as pages."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, Response
+
+from kbkit import assets
+from kbkit.display.drawing.colours import of_types
+from kbkit.display.render import cell, clean
+from kbkit.errors import (
+    DamagedError,
+    KbError,
+    Option,
+    PythonSpeller,
+    QueryTimeoutError,
+    UnknownNameError,
+    plural,
+)
+from kbkit.executor.vocabulary import Vocabulary
+from kbkit.web.explore import links
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from kbkit.kb import KnowledgeBase
+
+_HERE = Path(__file__).parent
+_SCRIPTS = ("labels.js", "graph.js", "panel.js", "vendor/cytoscape.min.js", "vendor/fcose.min.js", "vendor/htmx.min.js")
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self';"
+    " base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+"""The policy of the pages: scripts and styles are files of this server only."""
+_MARK = Markup("<mark>{}</mark>")
+_KINDS = {".css": "text/css", ".js": "text/javascript"}
+_YEAR = "public, max-age=31536000, immutable"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of a query: seconds before it is cancelled (None: no limit), and number of rows on the page."""
+
+    timeout: float | None = 60.0
+    rows: int = 1_000
+
+
+class Site:
+    """The pages of one KB. Threads share it."""
+
+    def __init__(self, kb: KnowledgeBase, limits: Limits) -> None:
+        self.kb, self.limits = kb, limits
+        names = [t.name for t in kb.schema.node_types]
+        self.colours = of_types(names)
+        self._numbers = {name: number for number, name in enumerate(names)}
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The names that completion knows."""
+        return Vocabulary.of(self.kb)
+
+    def warm(self) -> None:
+        """Open the stores and load the models that the screens need, so that the first search is as fast as others."""
+        from kbkit.executor import completion  # it would delay the first page
+
+        for work in (
+            lambda: self.kb.popular(limit=1),
+            lambda: self.vocabulary.names("a", None, 1),
+            lambda: self.kb.search("a", 1),
+            lambda: self.kb.examples(1),
+            lambda: completion.prepare(self.vocabulary),
+        ):
+            with contextlib.suppress(Exception):  # the screen that needs it reports it
+                work()
+
+    # -- pages --------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _templates(self) -> Environment:
+        made = Environment(
+            loader=FileSystemLoader(_HERE / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            finalize=_shown,
+        )
+        made.filters.update(number=lambda value: f"{value:,}", cell=cell, snippet=_snippet)
+        made.globals.update(
+            kb=self.kb, schema=self.kb.schema, plural=plural, page_url=links.page, node_url=links.node,
+            file_url=self.file_url, types_url=f"/types.css?v={_digest(self.types_css().encode())}",
+            type_class=self.type_class, limits=self.limits,
+        )  # fmt: skip
+        return made
+
+    def page(self, name: str, request: Request, status: int = 200, **values: Any) -> Response:
+        """Return a page, or a part of one, made from a template."""
+        text = self._templates.get_template(name).render(path=request.url.path, **values)
+        body = text.encode("utf-8", "replace")
+        return HTMLResponse(body, status, {"Content-Security-Policy": POLICY, "Cache-Control": "no-store"})
+
+    def type_class(self, name: str) -> str:
+        """Return the CSS class with the colour of a type."""
+        return f"type-{self._numbers.get(name, 'other')}"
+
+    def types_css(self) -> str:
+        """Return the colours of all types as a style sheet."""
+        rules = [f".type-{number}{{--type:{self.colours[name]}}}" for name, number in self._numbers.items()]
+        return "\n".join([*rules, f".type-other{{--type:{self.colours['']}}}", ""])
+
+    # -- files --------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def files(self) -> dict[str, Path]:
+        """The files of the pages by name. Only these are served."""
+        own = {path.name: path for path in sorted((_HERE / "static").iterdir()) if path.suffix in _KINDS}
+        return own | {Path(name).name: assets.web() / name for name in _SCRIPTS}
+
+    def file_url(self, name: str) -> str:
+        """Return the address of a file; it changes with the content."""
+        return f"/static/{name}?v={_digest(self.files[name].read_bytes())}"
+
+    def file(self, request: Request) -> Response:
+        """Serve a file."""
+        path = self.files.get(request.path_params["name"])
+        if path is None:
+            raise HTTPException(404, "There is no such file.")
+        return Response(path.read_bytes(), media_type=_KINDS[path.suffix], headers={"Cache-Control": _YEAR})
+
+    def types_file(self, _: Request) -> Response:
+        """Serve the colours of the types."""
+        return Response(self.types_css(), media_type="text/css", headers={"Cache-Control": _YEAR})
+
+    # -- errors -------------------------------------------------------------------------------------------------------
+
+    def failed(self, request: Request, error: Exception) -> Response:
+        """Return the page, or for a part of a page the message, about an error that the user can mend."""
+        if isinstance(error, KbError):
+            status, text = status_of(error), said(error)
+        else:
+            assert isinstance(error, HTTPException)
+            status, text = error.status_code, error.detail
+        template = "message.html" if is_part(request) else "error.html"
+        return self.page(template, request, status, message=text, code=status)
+
+
+def is_part(request: Request) -> bool:
+    """Return whether htmx asks for a part of a page."""
+    return request.headers.get("hx-request") == "true"
+
+
+def status_of(error: KbError) -> int:
+    """Return the HTTP status of an error."""
+    known: tuple[tuple[type[KbError], int], ...] = (
+        (UnknownNameError, 404), (QueryTimeoutError, 504), (DamagedError, 503),
+    )  # fmt: skip
+    return next((status for kind, status in known if isinstance(error, kind)), 400)
+
+
+def said(error: KbError | None) -> str:
+    """Return the text of an error for a page; nothing for none."""
+    return "" if error is None else error.text_for(_SPELLER)
+
+
+class _Speller(PythonSpeller):
+    """Hints for a person at a page, where the only option to set is that of the command."""
+
+    def option(self, option: Option) -> str:
+        """Spell the time limit as the option of the command."""
+        return "kbkit explore --timeout" if option.name == "timeout" else super().option(option)
+
+
+_SPELLER = _Speller()
+
+
+def _shown(value: Any) -> Any:
+    """Return a value as a template writes it: text of a KB without control characters."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return clean(value)
+    return value
+
+
+def _snippet(text: str | None) -> Markup:
+    """Return the text of a hit, with the matches (between ``**``) marked."""
+    parts = clean((text or "")[:1000]).split("**")
+    marked = [_MARK.format(part) if i % 2 else escape(part) for i, part in enumerate(parts)]
+    return Markup("").join(marked)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:12]
+
+
+Handler = Callable[["Request"], Response]
+"""A screen. It runs in a thread, because the stores block."""

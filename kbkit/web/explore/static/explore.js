@@ -1,0 +1,111 @@
+// What the pages cannot do without a script: the keys of the lists of names. Everything else is htmx and plain HTML.
+"use strict";
+(() => {
+  const listOf = (input) => document.getElementById(input.getAttribute("aria-controls"));
+  const options = (list) => [...list.querySelectorAll("[role=option]")];
+  let typed = false;
+
+  function show(input, on) {
+    const list = listOf(input);
+    list.hidden = !on || !list.children.length;
+    input.setAttribute("aria-expanded", String(!list.hidden));
+    mark(input, -1);
+  }
+
+  function mark(input, position) {
+    options(listOf(input)).forEach((option, i) => {
+      option.setAttribute("aria-selected", String(i === position));
+      if (i === position) option.scrollIntoView({ block: "nearest" });
+    });
+    const chosen = options(listOf(input))[position];
+    if (chosen) input.setAttribute("aria-activedescendant", chosen.id);
+    else input.removeAttribute("aria-activedescendant");
+  }
+
+  const marked = (input) => options(listOf(input)).findIndex((option) => option.getAttribute("aria-selected") === "true");
+
+  function take(input, option) {
+    const chosen = option.querySelector("[data-value]");
+    if (input.dataset.names === "go") return chosen.click();
+    const { value, start, at } = chosen.dataset;
+    if (input.dataset.names === "insert") input.setRangeText(value, Number(start), Number(at), "end");
+    else input.value = value;
+    return show(input, false);
+  }
+
+  // The server completes at the cursor.
+  document.addEventListener("htmx:configRequest", ({ target, detail }) => {
+    if (target.dataset?.names === "insert") detail.parameters.at = target.selectionStart;
+  });
+
+  document.addEventListener("htmx:afterSwap", ({ detail }) => {
+    const input = document.querySelector(`[data-names][aria-controls="${detail.target.id}"]`);
+    if (!input) return;
+    options(detail.target).forEach((option) => (option.id = `${detail.target.id}-${option.id}`));
+    show(input, document.activeElement === input && input.value.trim() !== "" && typed);
+  });
+
+  document.addEventListener("input", ({ target }) => {
+    if (!target.dataset.names) return;
+    typed = true;
+    if (!target.value.trim()) show(target, false);
+  });
+
+  document.addEventListener("submit", () => {
+    typed = false;
+    document.querySelectorAll("[data-names]").forEach((input) => show(input, false));
+  });
+
+  document.addEventListener("keydown", (event) => {
+    const { target, key } = event;
+    if (key === "/" && !event.ctrlKey && !event.metaKey && !target.closest("input, textarea, select")) {
+      const box = document.querySelector("[data-names], main input, main textarea");
+      if (box) {
+        event.preventDefault();
+        box.focus();
+      }
+      return;
+    }
+    if (key === "Enter" && (event.ctrlKey || event.metaKey) && target.dataset.names === "insert") {
+      event.preventDefault();
+      show(target, false);
+      return target.form.requestSubmit();
+    }
+    if (!target.dataset.names) return;
+    const list = listOf(target);
+    const count = options(list).length;
+    if (key === "ArrowDown" || key === "ArrowUp") {
+      if (!count || (list.hidden && target.dataset.names === "insert")) return;
+      event.preventDefault();
+      if (list.hidden) return show(target, true);
+      const next = marked(target) + (key === "ArrowDown" ? 1 : -1);
+      mark(target, next < -1 ? count - 1 : next >= count ? -1 : next);
+    } else if (key === "Enter" && !list.hidden && marked(target) >= 0) {
+      event.preventDefault();
+      take(target, options(list)[marked(target)]);
+    } else if (key === "Escape" && !list.hidden) {
+      event.preventDefault();
+      show(target, false);
+    }
+  });
+
+  document.addEventListener("click", (event) => {
+    const option = event.target.closest(".names [role=option]");
+    if (!option) return;
+    const input = document.querySelector(`[aria-controls="${option.parentElement.id}"]`);
+    if (input.dataset.names !== "go") {
+      event.preventDefault();
+      take(input, option);
+      input.focus();
+    }
+  });
+
+  document.getElementById("cancel")?.addEventListener("click", ({ target }) => {
+    htmx.trigger(target.form, "htmx:abort");
+    document.getElementById("result").replaceChildren("The query was cancelled.");
+  });
+
+  document.addEventListener("focusout", ({ target, relatedTarget }) => {
+    if (target.dataset.names && !relatedTarget?.closest(".names")) setTimeout(() => show(target, false), 150);
+  });
+})();

@@ -1,0 +1,588 @@
+"""The pages of `kbkit explore`: what each screen shows, and requests that no browser of the user would send."""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import json
+import random
+import re
+import signal
+import socket
+import subprocess
+import threading
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from html.parser import HTMLParser
+from http.cookiejar import CookieJar
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kbkit
+from kbkit import assets
+from kbkit.errors import KbError
+from kbkit.kb import KnowledgeBase
+from kbkit.web import server
+from kbkit.web.explore import links
+from kbkit.web.explore.app import application
+from kbkit.web.explore.site import Limits
+from tests import hostile
+from tests.conftest import SCRIPT
+
+testclient = pytest.importorskip("starlette.testclient")
+
+HOST, TOKEN = "http://127.0.0.1", "the-token"
+PART = {"HX-Request": "true"}
+ENDLESS = "SELECT count(*) FROM range(1000000000) a, range(1000000) b WHERE (a.range * b.range) % 7 = 3"
+"""Runs for years."""
+
+
+def opened(kb: KnowledgeBase, limits: Limits | None = None) -> Any:
+    """A browser that opened the address with the token."""
+    client = testclient.TestClient(application(kb, TOKEN, limits), base_url=HOST, raise_server_exceptions=False)
+    assert client.get("/", params={"token": TOKEN}).status_code == 200
+    return client
+
+
+@pytest.fixture(scope="module")
+def client(world: KnowledgeBase) -> Any:
+    """A browser at the world KB."""
+    return opened(world)
+
+
+@pytest.fixture(scope="module")
+def evil(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, KnowledgeBase]]:
+    """A browser at a KB of hostile names."""
+    folder = tmp_path_factory.mktemp("evil")
+    hostile.build(folder).close()
+    with kbkit.ingest("table", folder, out=folder / "y.kb", stores=["tables", "adjacency", "text"]) as kb:
+        yield opened(kb), kb
+
+
+@contextlib.contextmanager
+def served(kb: KnowledgeBase) -> Iterator[tuple[urllib.parse.SplitResult, str]]:
+    """A server of this process at a port: its address, and the cookie of a browser."""
+    with server.listen(0) as listening:
+        running = server.server(application(kb, TOKEN, Limits(timeout=20)))
+        thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
+        thread.start()
+        address = urllib.parse.urlsplit(server.url(listening))
+        jar = CookieJar()
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
+        browser.open(f"{address.geturl()}/?token={TOKEN}").close()
+        yield address, "; ".join(f"{cookie.name}={cookie.value}" for cookie in jar)
+        running.should_exit = True
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+def shown(answer: Any) -> str:
+    """The text of a page."""
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", answer.text)).split())
+
+
+class Page(HTMLParser):
+    """The elements of a page, with their attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def links(self) -> list[str]:
+        """The addresses that the page leads to or fetches."""
+        names = ("href", "src", "action", "hx-get", "hx-post")
+        return [value for _, attrs in self.found for name in names if (value := attrs.get(name))]
+
+
+# -- screens ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.core
+def test_home_shows_what_the_kb_holds(client: Any) -> None:
+    page = shown(client.get("/"))
+    assert "1,642 nodes, 5,486 edges" in page
+    assert re.search(r"country 197 Russia China", page)
+    assert re.search(r"river flows_through country \d+", page)
+    examples = client.get("/examples")
+    assert "Which countries have a land border with Russia?" in shown(examples)
+    first = next(link for link in Page(examples.text).links() if link.startswith("/search?"))
+    assert "Read as" in shown(client.get(first.replace("/search?", "/search/reading?")))
+
+
+def test_completion_offers_names_aliases_and_their_pages(client: Any) -> None:
+    answer = client.get("/complete", params={"q": "Germ"})
+    assert "Germany country" in shown(answer)
+    assert 'href="/node/country/DEU"' in answer.text
+    assert client.get("/complete", params={"q": "zzzz"}).text.strip() == ""
+    assert client.get("/complete").text.strip() == ""
+
+
+def test_search_shows_hits_with_reasons_types_and_the_reading(client: Any, world: KnowledgeBase) -> None:
+    question = {"q": "landlocked countries in Africa"}
+    answer = client.get("/search", params=question)
+    assert "Botswana" in shown(answer)
+    assert "<mark>landlocked</mark>" in answer.text
+    assert "bm25: " in shown(answer)
+    assert re.search(r"country \d+", shown(client.get("/search/types", params=question)))
+    reading = client.get("/search/reading", params=question)
+    assert 'continent:"Africa" -> [in_continent] -> country' in shown(reading)
+    assert "all 54" in shown(reading)
+    assert client.get("/search/reading", params={"q": "xyzzy foo bar"}).text.strip() == ""
+    rivers = client.get("/search", params={"q": "long river", "type": "river", "mode": "bm25"})
+    assert set(re.findall(r'href="/node/([^/"]+)/', rivers.text)) == {"river"}
+    expression = 'country:"France" -> [flows_through] -> river'
+    within = client.get("/search", params={"q": "longest river", "within": expression})
+    keys = set(re.findall(r'href="/node/river/([^"]+)"', within.text))
+    assert keys
+    assert keys <= set(world.answers(expression).nodes()["key"])
+
+
+def test_search_side_by_side_and_invalid_settings(client: Any) -> None:
+    page = Page(client.get("/search", params={"q": "sea", "mode": "compare"}).text)
+    parts = [link for link in page.links() if link.startswith("/search/hits")]
+    assert len(parts) == 3
+    assert all("sea" in client.get(part).text for part in parts)
+    assert client.get("/search", params={"q": "x", "mode": "nonsense"}).status_code == 400
+    assert client.get("/search", params={"q": "x", "type": "nonsense"}).status_code in (400, 404)
+    assert client.get("/search", params={"q": "x", "within": "country ->"}).status_code == 400
+    assert client.get("/search", params={"q": "x", "k": "9" * 30}).status_code == 400
+
+
+def test_a_node_shows_texts_attributes_and_pages_of_neighbours(client: Any, world: KnowledgeBase) -> None:
+    page = client.get("/node/country/RUS")
+    for text in ("Russia", "area_km2", "borders", "Moscow"):
+        assert text in shown(page)
+    more = [link for link in Page(page.text).links() if link.startswith("/group")]
+    [borders] = [link for link in more if "relation=borders" in link]
+    first = set(re.findall(r'href="(/node/country/[^"]+)"', page.text))
+    rest = set(re.findall(r'href="(/node/country/[^"]+)"', client.get(borders, headers=PART).text))
+    neighbours = world.neighbors("Russia", "borders")["key"].to_list()
+    assert {f"/node/country/{key}" for key in neighbours} <= first | rest
+    assert not first & rest
+    assert client.get("/node?ref=russia", follow_redirects=False).headers["location"] == "/node/country/RUS"
+    missing = client.get("/node/country/nowhere")
+    assert missing.status_code == 404
+    assert "Unknown node" in shown(missing)
+
+
+def test_a_graph_grows_and_shrinks_by_addresses(client: Any, world: KnowledgeBase) -> None:
+    def fetch(address: str) -> Any:
+        return client.get(address.replace("/graph?", "/graph/data?")).json()
+
+    first = fetch("/graph?" + urllib.parse.urlencode({"node": "country#RUS"}))
+    names = [node["name"] for node in first["nodes"]]
+    assert names[0] == "Russia"
+    assert set(names[1:]) <= set(world.neighbors("Russia")["name"])
+    [group] = first["groups"]
+    rivers = world.neighbors("Russia", "flows_through").height
+    assert (group["node"], group["missing"]) == (0, rivers - 25)
+    assert fetch(group["more"])["groups"] == []
+    china = next(node for node in first["nodes"] if node["name"] == "China")
+    grown = fetch(china["toggle"])
+    assert len(grown["nodes"]) > len(names)
+    opened = next(node for node in grown["nodes"] if node["name"] == "China")
+    assert opened["opened"]
+    assert len(fetch(opened["toggle"])["nodes"]) == len(names)
+    assert client.get("/graph", params={"node": "country#RUS"}).status_code == 200
+    assert "Well-known nodes" in shown(client.get("/graph"))
+    graphml = client.get(first["files"]["graphml"])
+    assert graphml.text.count("<node ") == len(names)
+    assert "attachment" in graphml.headers["content-disposition"]
+    assert client.get("/graph/data", params={"node": "x"}, headers=PART).status_code == 404
+    for wrong in ("[", "[1,2,3,4]", '["a","b",1,-1]', "[" * 1500):
+        assert client.get("/graph/data", params={"node": "Russia", "more": wrong}).status_code == 400
+
+
+def test_a_graph_has_a_limit(client: Any, world: KnowledgeBase) -> None:
+    countries = [f"country#{key}" for key in world.neighbors("Africa", "in_continent")["key"][:40]]
+    refused = client.get("/graph/data", params={"node": "continent:Africa", "open": countries})
+    assert refused.status_code in (200, 400)
+    assert refused.status_code == 200 or "1,000 nodes" in shown(refused)
+    assert client.get("/graph/data", params={"node": "Africa", "open": ["x"] * 41}).status_code == 400
+
+
+def test_paths_are_listed_and_drawn(client: Any) -> None:
+    ends = {"from": "country#FRA", "to": "Tokyo"}
+    page = client.get("/paths", params=ends)
+    assert "shortest path" in shown(page)
+    assert "Japan" in shown(page)
+    data = client.get("/paths/data", params=ends).json()
+    assert data["layered"]
+    assert data["nodes"][0]["name"] == "France"
+    assert client.get(data["files"]["graphml"]).status_code == 200
+    none = client.get("/paths", params={**ends, "relation": "speaks"})
+    assert "No path of at most 4 steps" in shown(none)
+    assert client.get("/paths", params={"from": "x#y", "to": "Tokyo"}).status_code == 404
+    assert client.get("/paths/data", params={**ends, "relation": "speaks"}, headers=PART).status_code == 400
+
+
+def test_queries_in_every_language(client: Any, world: KnowledgeBase) -> None:
+    def run(text: str, language: str = "") -> Any:
+        return client.get("/query/run", params={"q": text, "language": language}, headers=PART)
+
+    rows = run("SELECT id, name, area_km2 FROM country ORDER BY area_km2 DESC LIMIT 2")
+    assert re.search(r"2 rows .* Russia 17098246 .* Canada", shown(rows))
+    assert '/node/country/RUS"' in rows.text
+    assert rows.headers["hx-push-url"].startswith("/query?")
+    graph = run("SELECT ?x { ?x rdfs:label 'France' }")
+    assert '/node/country/FRA"' in graph.text
+    expression = 'river:"Danube" -> [flows_through] -> country'
+    answers = run(expression)
+    assert "10 rows" in shown(answers)
+    assert "SELECT DISTINCT" in shown(answers)
+    proof = next(link for link in Page(answers.text).links() if link.startswith("/query/why"))
+    assert "Danube -> [flows_through] -> Austria" in shown(client.get(proof))
+    assert "197" in shown(run("count(country)"))
+    assert "Botswana" in shown(run("landlocked Kalahari", "search"))
+    saved = client.get("/query/file", params={"q": "SELECT name FROM sea ORDER BY name", "format": "csv"})
+    assert len(saved.text.splitlines()) == 1 + world.schema.type("sea").members
+    parquet = client.get("/query/file", params={"q": "SELECT 1 AS x", "format": "parquet"})
+    assert parquet.content.startswith(b"PAR1")
+    page = client.get("/query", params={"q": expression, "language": "answers"})
+    assert any(link.startswith("/query/run?") for link in Page(page.text).links())
+    assert "SELECT name FROM sea" not in shown(page)
+    assert "SELECT id, name, area_km2" in shown(page)  # the history
+    led = client.get(
+        "/query", params={"q": "x"}, headers={"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    )
+    assert not any(link.startswith("/query/run?") for link in Page(led.text).links())
+
+
+def test_queries_that_fail(client: Any, world: KnowledgeBase) -> None:
+    def run(text: str, **more: str) -> Any:
+        return client.get("/query/run", params={"q": text, **more}, headers=PART)
+
+    wrong = run("SELECT nme FROM country")
+    assert wrong.status_code == 400
+    assert "Did you mean 'name'?" in shown(wrong)
+    assert "<html" not in wrong.text
+    for text in ("!ls", ".output /tmp/x", ".quit", ".read /etc/passwd"):
+        assert "do not run here" in shown(run(text)), text
+    for text in ("DELETE FROM country", "COPY country TO '/tmp/x.csv'", "SELECT * FROM read_csv('/etc/passwd')"):
+        assert run(text).status_code == 400, text
+    assert run("x" * 50_001).status_code == 400
+    assert run("x", language="nonsense").status_code == 400
+    assert run("").text == ""
+    short = opened(world, Limits(timeout=0.3, rows=3))
+    endless = short.get("/query/run", params={"q": ENDLESS}, headers=PART)
+    assert (endless.status_code, "cancelled after 0.3 s" in shown(endless)) == (504, True)
+    few = short.get("/query/run", params={"q": "SELECT * FROM country"}, headers=PART)
+    assert "More than 3 rows" in shown(few)
+    assert "first 3 are shown" in shown(few)
+    assert "2 rows" in shown(short.get("/query/run", params={"q": "SELECT 1 AS x UNION ALL SELECT 2; -- all"}))
+    crossed = "SELECT a.id FROM nodes a, nodes b, nodes c, nodes d"
+    assert "More than 3 rows" in shown(
+        opened(world, Limits(timeout=20, rows=3)).get("/query/run", params={"q": crossed})
+    )
+
+
+def test_completion_of_queries_at_the_cursor(client: Any) -> None:
+    found = client.get("/query/complete", params={"q": "SELECT name FROM cou WHERE x", "at": "20"})
+    [first, *_] = [attrs for _, attrs in Page(found.text).found if "data-value" in attrs]
+    assert (first["data-value"], first["data-start"], first["data-at"]) == ("country", "17", "20")
+    assert "Germany" in shown(client.get("/query/complete", params={"q": 'country:"Germ', "language": "answers"}))
+
+
+def test_a_query_ends_when_the_browser_leaves(world_kb: Path) -> None:
+    with kbkit.open(world_kb) as kb, served(kb) as (address, cookie):
+        for _ in range(6):  # more than run at once
+            with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
+                path = links.page("/query/run", q=ENDLESS, language="sql")
+                head = f"GET {path} HTTP/1.1\r\nHost: {address.netloc}\r\nCookie: {cookie}\r\n\r\n"
+                connection.sendall(head.encode())
+        request = urllib.request.Request(f"{address.geturl()}/query/run?q=SELECT+41%2B1", headers={"Cookie": cookie})
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            assert b"42" in answer.read()
+
+
+# -- pages as a whole -------------------------------------------------------------------------------------------------
+
+
+def test_every_link_of_the_pages_leads_to_a_page(client: Any) -> None:
+    """All links that can be reached in two clicks, a few of each screen."""
+    seen: set[str] = set()
+    waiting = ["/"]
+    for _ in range(3):
+        found: list[str] = []
+        for address in waiting:
+            answer = client.get(address)
+            assert answer.status_code == 200, address
+            found += [html.unescape(link) for link in Page(answer.text).links() if link.startswith("/")]
+        screens: dict[str, list[str]] = {}
+        for link in dict.fromkeys(found):
+            if link not in seen:
+                screens.setdefault(link.partition("?")[0].split("/")[1], []).append(link)
+        waiting = [link for listed in screens.values() for link in listed[:6]]
+        seen |= set(waiting)
+    assert len(seen) > 30
+
+
+def test_pages_run_no_script_but_the_files(client: Any) -> None:
+    for address in (
+        "/",
+        "/search?q=sea",
+        "/node/country/FRA",
+        "/graph?node=France",
+        "/paths?from=France&to=Japan",
+        "/query",
+    ):
+        answer = client.get(address)
+        policy = answer.headers["content-security-policy"]
+        assert "script-src 'self';" in policy
+        assert "unsafe" not in policy
+        for tag, attrs in Page(answer.text).found:
+            assert tag != "style"
+            assert tag != "script" or (attrs.get("src") or "").startswith("/static/"), address
+            assert not [name for name in attrs if name.startswith(("on", "hx-on")) or name == "style"], address
+
+
+def test_files_are_those_of_the_pages_only(client: Any) -> None:
+    page = Page(client.get("/graph?node=France").text)
+    files = [link for link in page.links() if link.startswith(("/static/", "/types.css"))]
+    assert len(files) >= 10
+    for file in files:
+        answer = client.get(file)
+        assert answer.status_code == 200
+        assert re.match(r"text/(javascript|css)", answer.headers["content-type"])
+    for path in (
+        "../app.py",
+        "..%2fapp.py",
+        "%2e%2e/app.py",
+        "....//app.py",
+        "/etc/passwd",
+        "vendor.json",
+        "a%00b",
+        "",
+    ):
+        assert client.get(f"/static/{path}").status_code in (403, 404), path
+
+
+def test_libraries_are_those_of_the_record() -> None:
+    import hashlib
+
+    folder = assets.web() / "vendor"
+    record = json.loads((folder / "vendor.json").read_text())
+    assert {"htmx.min.js", "LICENSE-htmx.org"} <= set(record["files"])
+    for name, digest in record["files"].items():
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest, name
+
+
+# -- access -----------------------------------------------------------------------------------------------------------
+
+
+def test_only_a_browser_with_the_token_sees_pages(world: KnowledgeBase) -> None:
+    client = testclient.TestClient(application(world, TOKEN), base_url=HOST, follow_redirects=False)
+    for address in ("/", "/search?q=x", "/static/explore.css", "/?token=wrong", "/?token=", "/nonsense", "/?token=%ff"):
+        assert client.get(address).status_code == 403, address
+    answer = client.get("/search?q=sea+of&token=the-token")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/search?q=sea+of")
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "samesite=lax" in cookie.lower()
+    assert client.get("/").status_code == 200
+    assert client.get("//evil.example/?token=the-token").headers.get("location", "/") != "//evil.example/"
+
+
+def test_foreign_hosts_and_pages_are_refused(client: Any) -> None:
+    assert client.get("/", headers={"Host": "evil.example"}).status_code == 403
+    assert client.get("/", headers={"Host": "127.0.0.1.evil.example"}).status_code == 403
+    assert client.get("/", headers={"Origin": "https://evil.example"}).status_code == 403
+    assert client.post("/query/run", headers={"Origin": "https://evil.example"}).status_code == 403
+    assert client.get("/", headers={"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}).status_code == 403
+    followed = client.get("/", headers={"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"})
+    assert followed.status_code == 200
+    assert "access-control-allow-origin" not in followed.headers
+    for method in ("POST", "PUT", "DELETE", "PATCH"):
+        assert client.request(method, "/node/country/FRA").status_code == 405
+
+
+# -- hostile values ---------------------------------------------------------------------------------------------------
+
+
+def test_hostile_names_are_text_everywhere(evil: tuple[Any, KnowledgeBase]) -> None:
+    client, kb = evil
+    key = "k0"
+    kind = kb.node(key).type
+    pages = [
+        "/",
+        "/examples",
+        links.node(kind, key),
+        links.page("/graph", node=f"{kind}#{key}"),
+        links.page("/paths", from_=f"{kind}#{key}", to=f"{kb.node('k1').type}#k1"),
+        *(links.page("/search", q=name[:40], mode="bm25") for name in hostile.NAMES),
+        *(links.page("/complete", q=name[:4]) for name in hostile.NAMES),
+        *(links.node(kb.node(f"k{i}").type, f"k{i}") for i in range(len(hostile.NAMES))),
+    ]
+    for address in pages:
+        answer = client.get(address)
+        assert answer.status_code in (200, 400), (address, answer.text)
+        assert "\u202e" not in answer.text
+        assert "\x1b" not in answer.text
+        for tag, attrs in Page(answer.text).found:
+            assert tag != "img", address
+            assert tag != "script" or (attrs.get("src") or "").startswith("/static/"), address
+            assert not [name for name in attrs if name.startswith("on")], address
+            assert not (attrs.get("href") or "").lower().startswith("javascript"), address
+    data = client.get(links.page("/graph/data", node=f"{kind}#{key}"))
+    assert data.headers["content-type"] == "application/json"
+    assert len(data.json()["nodes"]) == len(hostile.NAMES)
+
+
+def test_nodes_with_any_key_have_an_address(tmp_path: Path) -> None:
+    keys = ["a/b", "..", ".", "%2F", "a?b#c", "é ü", "a+b&c=d", "//", "-->", "x" * 300, "\\", "a#b:c"]
+    rows = "".join(f'"{key}",gene/protein,"n {i}"\n' for i, key in enumerate(keys))
+    (tmp_path / "nodes.csv").write_text("key,type,name\n" + rows, encoding="utf-8")
+    (tmp_path / "edges.csv").write_text('head,relation,tail\n"a/b",r,".."\n', encoding="utf-8")
+    with kbkit.ingest("table", tmp_path, out=tmp_path / "k.kb", stores=["tables", "adjacency"]) as kb:
+        client = opened(kb)
+        for i, key in enumerate(keys):
+            answer = client.get(links.node("gene/protein", key))
+            assert answer.status_code == 200, key
+            assert f"<bdi>n {i}</bdi></h1>" in answer.text
+
+
+def test_300_malformed_requests(world_kb: Path) -> None:
+    """Each is refused or answered, without an internal error, and the server goes on."""
+    rng = random.Random(23)
+    with kbkit.open(world_kb) as kb, served(kb) as (address, cookie):
+        statuses = set()
+        for _ in range(300):
+            with socket.create_connection((address.hostname, address.port), timeout=2) as connection:
+                connection.sendall(sent := malformed(rng, address.netloc, cookie))
+                received = b""
+                with contextlib.suppress(TimeoutError):  # the request may lack an end
+                    while part := connection.recv(1 << 16):
+                        received += part
+            assert b"Traceback" not in received
+            assert b"Internal" not in received, (sent, received)
+            statuses.add(received[9:12].decode() if received else "")
+        assert "500" not in statuses
+        assert {"200", "400", "403"} <= statuses
+        asked = [
+            urllib.request.Request(f"{address.geturl()}/search?q={word}", headers={"Cookie": cookie})
+            for word in ("sea", "river", "war", "king") * 5
+        ]
+        with ThreadPoolExecutor(20) as pool:  # twenty at once
+            assert list(pool.map(lambda request: urllib.request.urlopen(request).status, asked)) == [200] * 20
+
+
+ADDRESSES = """
+    /search?q= /search?mode= /search?q=x&k= /search?q=x&within= /search/reading?q= /node/ /node/country/ /node?ref=
+    /group?ref=France&relation= /group?ref=France&relation=borders&type=country&direction=out&offset= /graph?node=
+    /graph/data?node=France&more= /graph/data?node=France&open= /graph/file?node=France&format= /paths?from=France&to=
+    /paths?from=France&to=Japan&steps= /complete?q= /static/ /query?q= /query/run?q= /query/run?language=sql&q= //
+    /query/complete?q= /query/complete?q=SELECT&at= /query/file?q=SELECT+1&format= /query/why?node=3&q= /../.. /?token=
+""".split()  # noqa: SIM905
+
+
+def malformed(rng: random.Random, host: str, cookie: str) -> bytes:
+    """A request of which one or two parts are wrong."""
+    noise = bytes(rng.randrange(256) for _ in range(rng.randrange(1, 60)))
+    word = rng.choice(
+        [noise, b"%", b"%00", b"%ff%fe", b"'" * 50, b"{" * 3000, b"((((", "é".encode(), b"", b"%ed%a0%80", b"9" * 40]
+    )
+    quoted = urllib.parse.quote_from_bytes(word).encode()
+    path = rng.choice(ADDRESSES).encode() + rng.choice([word, quoted, quoted])
+    headers = [
+        b"Host: " + rng.choice([host.encode()] * 6 + [b"", noise]),
+        b"Cookie: " + rng.choice([cookie.encode()] * 8 + [noise]),
+        rng.choice(
+            [
+                b"X: y",
+                b"HX-Request: true",
+                b"Origin: " + noise,
+                b"Sec-Fetch-Site: cross-site",
+                noise,
+                b"Content-Length: -1",
+            ]
+        ),
+    ]
+    method = rng.choice([b"GET"] * 6 + [b"HEAD", b"POST", b"OPTIONS", noise[:9]])
+    version = rng.choice([b"HTTP/1.1"] * 8 + [b"HTTP/1.0", noise])
+    return b"\r\n".join([b" ".join([method, path, version]), *headers, b"Connection: close", b"", b""])
+
+
+@pytest.mark.core
+def test_the_command(world_kb: Path) -> None:
+    """It prints an address that works in a browser, and ends on Ctrl-C."""
+    command = [str(SCRIPT), "explore", str(world_kb), "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        line = process.stdout.readline().strip()
+        assert re.fullmatch(r"world: http://127\.0\.0\.1:\d+/\?token=[\w-]{32}", line)
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+        with browser.open(line.partition(" ")[2]) as answer:
+            assert b"Countries of the world" in answer.read()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+
+
+# -- Python -----------------------------------------------------------------------------------------------------------
+
+
+def test_popular_nodes_and_questions_about_them(world: KnowledgeBase) -> None:
+    frame = world.popular("country", 5)
+    degrees = [sum(count for *_, count in world.degrees(node)) for node in frame["id"]]
+    assert frame["neighbours"].to_list() == degrees == sorted(degrees, reverse=True)
+    assert world.popular(limit=3)["neighbours"][0] >= degrees[0]
+    assert world.popular("sea", 10_000).height == world.schema.type("sea").members
+    assert world.popular(limit=0).height == 0
+    examples = world.examples(4)
+    assert examples.height == 4
+    for question, expression, count in examples.iter_rows():
+        assert world.ask(question).expression == expression
+        assert len(world.answers(expression)) == count
+
+
+def test_facets_of_hits_are_filters(world: KnowledgeBase, client: Any) -> None:
+    hits = world.search("country", 150, type="country")["id"].to_list()
+    facets = world.facets(hits, "country")
+    status = facets.filter(facets["attribute"] == "un_status")
+    assert status["value"][0] == "member"
+    for expression, count in facets.select("expression", "nodes").iter_rows():
+        assert len(set(world.answers(expression).ids.tolist()) & set(hits)) == count
+    assert world.facets([], "country").height == 0
+    page = client.get("/search/types", params={"q": "island", "type": "country"})
+    assert "un_status" in shown(page)
+    links = [html.unescape(link) for link in Page(page.text).links() if "within=" in link]
+    assert links
+    assert all(client.get(link).status_code == 200 for link in links)
+
+
+def test_a_group_of_a_page_goes_on_where_the_page_ends(world: KnowledgeBase) -> None:
+    groups = world.page("Russia", 3).data["relations"]
+    for group in groups:
+        about = [group[name] for name in ("relation", "direction", "type")]
+        assert world.page_group("Russia", *about, limit=3) == group
+        rest = world.page_group("Russia", *about, limit=1_000, offset=3)["neighbors"]
+        whole = world.page_group("Russia", *about, limit=1_000)["neighbors"]
+        assert whole == [*group["neighbors"], *rest]
+    with pytest.raises(KbError, match="Invalid direction"):
+        world.page_group("Russia", "borders", "sideways", "country")
+
+
+def test_a_grown_graph_counts_what_it_leaves_out(world: KnowledgeBase) -> None:
+    graph = world.grow("Russia", ["China", "Peru"], 2)
+    assert [world.node(node).name for node in graph.opened] == ["Russia"] + ["China"] * ("China" in _names(graph))
+    for rest in graph.rest:
+        direction = {1: "out", -1: "in", 0: "out"}[rest.direction]
+        neighbours = world.neighbors(rest.node, rest.relation)
+        total = neighbours.filter(neighbours["direction"] == direction).height
+        assert 0 < rest.neighbours < total
+    more = world.grow("Russia", [], 2, {("Russia", "borders", 0): 100})
+    assert not [rest for rest in more.rest if rest.relation == "borders"]
+    with pytest.raises(KbError, match="more than 1,000 nodes"):
+        world.grow("Africa", world.answers("country").ids.tolist(), 50)
+
+
+def _names(graph: Any) -> list[str]:
+    names: list[str] = graph.graph.nodes["name"].to_list()
+    return names
