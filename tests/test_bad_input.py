@@ -628,7 +628,7 @@ def test_a_value_of_the_wrong_kind_in_a_recipe(
 def test_a_folder_that_is_no_recipe(refused: Callable[..., str], tmp_path: Path, wording: Wording) -> None:
     write(tmp_path / "mine", {"notes.txt": "x"})
     message = refused("ingest", "./mine")
-    wording(mentions(message, "No tables in mine"), "cli", replace={str(tmp_path): "DIR"})
+    wording(mentions(message, "No rows in notes"), "cli", replace={str(tmp_path): "DIR"})
     write(tmp_path / "mine", {"recipe.toml": TOML})
     message = refused("ingest", "./mine", "src", files={"people.csv": "id\n1\n"})
     wording(mentions(message, "load.sql"), "cli", replace={str(tmp_path): "DIR"})

@@ -217,6 +217,10 @@ def _plan(con: duckdb.DuckDBPyConnection, tables: Sequence[Table], told: Correct
     for target in filter(None, linked.values()):
         links.check(tables, target, ())
     filled = [table for table in tables if table.rows]
+    if not filled:
+        raise BadInputError(
+            f"No rows in {', '.join(table.name for table in tables)}", "Name files with a header and rows"
+        )
     guesses = links.find(con, filled, {name: tuple(columns) for name, columns in told.keys.items()}, linked)
     return roles.plan(con, filled, guesses, texts, [name for name, columns in told.keys.items() if columns])
 
