@@ -19,6 +19,7 @@ from kbkit.stores import Stores
 if TYPE_CHECKING:
     import networkx as nx
     import polars as pl
+    from torch_geometric.data import HeteroData
 
     from kbkit.agent.actions import Explorer
     from kbkit.answers.answer_set import AnswerSet
@@ -685,6 +686,17 @@ class KnowledgeBase:
         """
         return self.answers("*").to_networkx()
 
+    def to_pyg(self) -> HeteroData:
+        """Return the graph as ``HeteroData`` of PyTorch Geometric (extra ``pyg``).
+
+        A node type has ``num_nodes``, ``id`` (in the KB), ``x`` (embeddings of the documents, if the KB has vectors)
+        and its numeric attributes (float32, NaN for missing values); an edge type (head, relation, tail) has
+        ``edge_index`` and its numeric attributes. ``kb.export("pyg", folder)`` writes the same arrays as NumPy files.
+        """
+        from kbkit.export.pyg import hetero_data
+
+        return hetero_data(self.stores)
+
     def sets(self) -> pl.DataFrame:
         """Return the sets saved in the workspace: set, type, nodes, saved, generation, expression."""
         from kbkit.graph.overview import sets
@@ -719,7 +731,9 @@ class KnowledgeBase:
         replace: bool = False,
         progress: Listener | None = None,
     ) -> ExportResult:
-        """Export as ``parquet``, ``csv``, ``ntriples``, ``kgtk`` or ``stark``; see :func:`kbkit.export.export`."""
+        """Export in one of the formats ``parquet``, ``csv``, ``ntriples``, ``kgtk``, ``stark`` and ``pyg``; see
+        :func:`kbkit.export.export`.
+        """
         from kbkit.export import export
 
         return export(self.stores, to, out, flat=flat, gzip=gzip, replace=replace, progress=progress)

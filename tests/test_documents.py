@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 GUIDES = ROOT / "kbkit" / "assets" / "guides"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 GENERATED = ("commands", "schema")
-PROSE = ("architecture",)
+PROSE = ("architecture", "explore")
 """Guides without examples."""
 PAGES = {"README": README} | {
     path.stem: path.read_text(encoding="utf-8")

@@ -423,7 +423,12 @@ def export(
     kb: Kb,
     format: Annotated[
         str,
-        typer.Option("--format", "-f", metavar="FORMAT", help="Output format: parquet, csv, ntriples, kgtk or stark."),
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="FORMAT",
+            help="Output format: parquet, csv, ntriples, kgtk, stark or pyg (NumPy arrays).",
+        ),
     ],
     output: Annotated[
         Path,
@@ -431,7 +436,7 @@ def export(
             "--output",
             "-o",
             metavar="PATH",
-            help="Folder for parquet, csv and stark; file for ntriples (.nt, or .nq if the source is RDF) and kgtk"
+            help="Folder for parquet, csv, stark and pyg; file for ntriples (.nt, or .nq if the source is RDF) and kgtk"
             " (.tsv), compressed if it ends in .gz; - for standard output.",
         ),
     ],

@@ -1,4 +1,4 @@
-"""Export of a KB for other programs: Parquet, CSV, N-Triples or N-Quads, KGTK, STaRK's processed format.
+"""Export of a KB for other programs: Parquet, CSV, N-Triples or N-Quads, KGTK, STaRK's processed format, arrays.
 
 Everything streams out of DuckDB, so memory does not grow with the graph. An export is written to a temporary path and
 renamed when complete. It is a copy of the open generation, and is not updated with the KB.
@@ -33,14 +33,14 @@ from kbkit.errors import (
     remedy,
     system_error,
 )
-from kbkit.export import folder, kgtk, lines, rebuild, stark
+from kbkit.export import folder, kgtk, lines, pyg, rebuild, stark
 from kbkit.stores.tables import FILE, Error, Tables, first_line
 
 if TYPE_CHECKING:
     from kbkit.stores import Stores
 
-FORMATS = ("parquet", "csv", "ntriples", "kgtk", "stark")
-_FOLDERS = ("parquet", "csv", "stark")
+FORMATS = ("parquet", "csv", "ntriples", "kgtk", "stark", "pyg")
+_FOLDERS = ("parquet", "csv", "stark", "pyg")
 
 _ENDINGS = {"ntriples": ".nt", "kgtk": ".tsv"}
 _OURS = {"nodes", "edges", "texts", "node_types", "schema.json", "recipe.toml", "load.sql", stark.FOLDER}
@@ -67,8 +67,11 @@ def export(
     replace: bool = False,
     progress: Listener | None = None,
 ) -> ExportResult:
-    """Write the KB to ``out``: a folder for ``parquet``, ``csv`` and ``stark``; for ``ntriples`` and ``kgtk`` a file
-    (``.nt``, ``.nq`` for KBs from RDF, ``.tsv``; compressed with a further ``.gz``), or ``-`` for standard output.
+    """Write the KB to ``out``.
+
+    That is a folder for ``parquet``, ``csv``, ``stark`` and ``pyg`` (NumPy arrays, :mod:`kbkit.export.pyg`), and for
+    ``ntriples`` and ``kgtk`` a file (``.nt``, ``.nq`` for KBs from RDF, ``.tsv``; compressed with a further ``.gz``),
+    or ``-`` for standard output.
 
     ``flat`` writes one file each for nodes, edges and texts instead of one per type and relation, and a recipe that
     rebuilds the KB. ``gzip`` compresses CSV. ``out`` must not exist or must be an empty folder; ``replace`` overwrites
@@ -121,6 +124,8 @@ def _folder(
         about: dict[str, object] = {"kbkit_export": 1, "format": to}
         if to == "stark":
             about["numbers"] = stark.write(opened, stores.schema, place, tell).as_json()
+        elif to == "pyg":
+            pyg.write(stores, opened, place, tell)
         else:
             about["layout"] = "flat" if flat else "partitioned"
             _tables(stores, opened, place, folder.Form.of(to, gzip=gzip), flat, tell)

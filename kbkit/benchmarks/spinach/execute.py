@@ -13,6 +13,7 @@ import polars as pl
 from kbkit.benchmarks.spinach.files import Dataset, Question
 from kbkit.errors import KbError, QueryError, QuerySyntaxError, QueryTimeoutError
 from kbkit.measures.rows import Result
+from kbkit.questions.sparql import query
 from kbkit.sparql.parse import parse
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def execute(kb: KnowledgeBase, text: str, timeout: float | None = TIMEOUT, max_r
     except KbError as error:
         return Executed(None, "rewrite" if _is_valid(text) else "syntax", _line(error))
     try:
-        frame = kb.sparql(text, timeout, max_rows=max_rows + 1)
+        frame = query(kb.stores, text, timeout, limit=max_rows + 1).frame()
     except QueryTimeoutError as error:
         return Executed(None, "time", _line(error), notes=notes)
     except QuerySyntaxError as error:  # by the engine, reported by kbkit's parser

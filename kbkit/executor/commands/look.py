@@ -193,10 +193,12 @@ def query(executor: Executor, argument: str) -> Outcome:
     found = files.load(_kind_of(executor, name), name)
     executor.ran, limit = found.text, executor.settings.timeout
     converted = convert_all(executor.kb, found, values)
+    from kbkit.questions.sparql import query as sparql_query
+
     if found.kind == "sql":
         frame = executor.kb.tables.frame(found.text, converted, limit)
     else:
-        frame = executor.kb.sparql(found.text, limit, **converted)
+        frame = sparql_query(executor.kb.stores, found.text, limit, params=converted).frame()
     return executor.keep(Last(found.kind, found.text, frame))
 
 
