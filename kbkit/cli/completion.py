@@ -136,7 +136,7 @@ _CANDIDATES: dict[str, Callable[[str], Iterable[str]]] = {
     "docs guide": _guides,
     "build store": _values(*_STORES),
     "stores": _values("tables", *_STORES),
-    "export format": _values("parquet", "csv", "ntriples", "kgtk", "stark"),
+    "export format": _values("parquet", "csv", "ntriples", "kgtk", "stark", "pyg"),
     "generate shape": _values("amazon", "mag", "prime"),
     "shell language": _values("auto", "sql", "sparql", "answers", "search"),
     "convert kind": _values("run", "gold"),
