@@ -29,7 +29,7 @@ _CODES = {0, 1, 2, 124, 130}
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 _RENAMED = "the old name will be removed in the next release"
-_SKIPPED = {"fetch", "completion", "serve", "mcp"}
+_SKIPPED = {"fetch", "completion", "serve", "explore", "mcp"}
 """Commands that connect out, that write into the settings of shells, or that serve until Ctrl-C."""
 _SLOW = {"demo", "ingest", "build", "update", "stark generate", "conv make", "export", "stark write"}
 """Commands that take seconds, which are run seldom."""
