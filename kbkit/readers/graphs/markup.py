@@ -199,6 +199,8 @@ class Gexf(_Reader):
     def _attribute(self, key: str, text: str) -> None:
         domain, data = self.owners[-1]
         name, kind = self.declared[domain].get(key, (key, "string"))
+        if name == "networkx_key":  # networkx numbers parallel edges with it, and drops it when it reads them
+            return
         value = _value(text, kind)
         if name in data and name not in self.defaults[domain]:  # a value that changes with time
             earlier = data[name]
