@@ -38,7 +38,7 @@ def build(folder: Path, *files: str | tuple[str, str], store: str = "tables", **
     for number, file in enumerate(files):
         name, text = file if isinstance(file, tuple) else (f"{number}.ttl", file)
         (folder / name).write_text(PREFIXES + text if name.endswith(("ttl", "trig")) else text, encoding="utf-8")
-    return kbkit.ingest("rdf", folder, out=folder / "kb", options=options, replace=True, stores=[store])
+    return kbkit.ingest("rdf", folder, out=folder / "kb", options=options, name="rdf", replace=True, stores=[store])
 
 
 def staged(path: Path, **options: str) -> duckdb.DuckDBPyConnection:
@@ -158,7 +158,7 @@ def test_a_deep_file_is_refused(ending: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", ["nt", "jsonld.gz"])
 def test_other_syntaxes_give_the_same_kb(ending: str, tiny: Path, expected: Any, tmp_path: Path) -> None:
     path = write_syntax(tiny, tmp_path, ending)
-    with kbkit.ingest("rdf", path, out=tmp_path / "kb", stores=["triples"]) as kb:
+    with kbkit.ingest("rdf", path, out=tmp_path / "kb", name="rdf", stores=["triples"]) as kb:
         found = content(kb)
         assert found["schema"].pop("source_prefixes") == ()
         assert (found, kept(kb), dump(kb)) == expected
