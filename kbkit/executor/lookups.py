@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
 
-from kbkit.graph.nodes import degrees_of_all
 from kbkit.stores.folding import ends_word, words
 
 if TYPE_CHECKING:
@@ -111,6 +110,8 @@ class Lookups:
     def _popular(self, ids: Ids, limit: int) -> list[int]:
         """Return up to ``limit`` nodes by decreasing degree, or by id if the KB has no adjacency arrays."""
         import numpy as np
+
+        from kbkit.graph.nodes import degrees_of_all
 
         if not self._kb.has("adjacency") or not len(ids):
             return [int(node) for node in ids[:limit]]
