@@ -40,7 +40,7 @@ def shape_kbs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         folder = tmp_path_factory.mktemp(shape)
         generate(shape, folder, scale=scale, seed=seed, texts=False)
         paths[shape] = folder / f"{shape}.kb"
-        kbkit.ingest("table", folder, out=paths[shape], stores=["adjacency", "triples"]).close()
+        kbkit.ingest("table", folder, out=paths[shape], name="table", stores=["adjacency", "triples"]).close()
     return paths
 
 
