@@ -1,7 +1,7 @@
 """Read the tables of SQLite and DuckDB files as Arrow batches, with their declared keys.
 
 The files are untrusted. They are opened read-only, and only base tables are read: views and virtual tables would run
-the SQL of whoever made the file. A DuckDB file is opened in a database of its own that reaches no other file.
+SQL of the file's author. A DuckDB file is opened in a database of its own that reaches no other file.
 """
 
 from __future__ import annotations

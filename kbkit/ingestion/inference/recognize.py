@@ -46,7 +46,7 @@ def _by_content(path: Path) -> str:
         with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as handle:
             start = handle.read(_START).decode("utf-8-sig", errors="replace")
     except (OSError, EOFError, zlib.error):
-        return ""  # what is wrong with it is said when it is loaded
+        return ""  # loading it reports the reason
     return next((name for name, mark in _MARKS[sources.suffix(path)] if mark.search(start)), "")
 
 
@@ -99,6 +99,6 @@ def _columns(path: Path) -> Collection[str]:
 
         try:
             return list(pyarrow.parquet.read_schema(path).names)
-        except (OSError, ValueError):  # what is wrong with it is said when it is loaded
+        except (OSError, ValueError):  # loading it reports the reason
             return ()
     return ()
