@@ -70,8 +70,6 @@ WithRelations = Annotated[
 SkipDangling = Annotated[
     bool, typer.Option("--skip-dangling", help="Skip edges and texts of unknown nodes instead of failing.")
 ]
-
-
 KeyOf = Annotated[
     list[str] | None,
     typer.Option(
