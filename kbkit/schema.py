@@ -186,6 +186,11 @@ class Relation:
         forward = [Join(self, True, s.head, s.tail, s.edges) for s in self.signatures]
         return [*forward, *(Join(self, False, s.tail, s.head, s.edges) for s in self.signatures)]
 
+    @property
+    def shown_label(self) -> str:
+        """The label if the name is a code (``P31``), else ''."""
+        return "" if any(letter.islower() for letter in self.name) else self.label
+
 
 class Join(NamedTuple):
     """A relation that leads from nodes of the primary type ``source`` to nodes of the primary type ``target``.

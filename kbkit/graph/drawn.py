@@ -11,7 +11,7 @@ import numpy as np
 
 from kbkit.display import drawing, html
 from kbkit.display.drawing.model import BOTH, IN, OUT, Drawing
-from kbkit.graph.steps import Graph, label_of
+from kbkit.graph.steps import Graph
 from kbkit.schema import Schema
 from kbkit.stores import Stores
 from kbkit.stores.adjacency import Ids
@@ -82,4 +82,4 @@ def symmetric_of(schema: Schema) -> frozenset[str]:
 
 def labels_of(schema: Schema) -> dict[str, str]:
     """Return the readable labels of relations whose names are codes."""
-    return {r.name: label for r in schema.relations if (label := label_of(r))}
+    return {r.name: r.shown_label for r in schema.relations if r.shown_label}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kbkit.schema import Relation, Schema
+from kbkit.schema import Schema
 from kbkit.stores.adjacency import Adjacency, Csr, Ids
 from kbkit.stores.arrays import distinct, is_in
 
@@ -62,7 +62,7 @@ class Graph:
         self._by_type: dict[str, set[int]] = {t.name: set() for t in schema.node_types}
         for relation in schema.relations:
             if wanted is None or relation.name in wanted:
-                label = label_of(relation)
+                label = relation.shown_label
                 self._add(Move(relation.name, True, label), {s.head for s in relation.signatures})
                 if not relation.symmetric:  # A symmetric relation is stored in both directions.
                     self._add(Move(relation.name, False, label), {s.tail for s in relation.signatures})
@@ -147,11 +147,6 @@ class Graph:
             (node, other): tuple(rows.move for rows in near[node] if _holds(rows.csr.neighbors(node), other))
             for node, other in wanted
         }
-
-
-def label_of(relation: Relation) -> str:
-    """Return a relation's label if its name is a code (``P31``), else ''."""
-    return "" if any(letter.islower() for letter in relation.name) else relation.label
 
 
 def types_of(schema: Schema, nodes: Ids) -> dict[str, int]:

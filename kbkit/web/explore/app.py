@@ -7,38 +7,76 @@ import threading
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
+import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.routing import Route
+from starlette.routing import Mount, Route, Router
 
 from kbkit.errors import KbError
-from kbkit.web.explore import complete, graph, home, node, paths, query, search
+from kbkit.web.explore import home
 from kbkit.web.explore.access import Access
 from kbkit.web.explore.site import Limits, Site
 from kbkit.web.rules import Guard, Rules
 
 if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
     from kbkit.kb import KnowledgeBase
+
+_PATIENCE = 1.0
+"""Seconds that preparations wait for the first page, which they would slow down."""
 
 
 def application(kb: KnowledgeBase, token: str, limits: Limits | None = None) -> Starlette:
     """Return the application. The KB is only read; ``token`` is that of :mod:`kbkit.web.explore.access`."""
     site = Site(kb, limits or Limits())
+    others = _Others(site)
+
+    def prepare() -> None:
+        site.first_page.wait(_PATIENCE)
+        others.load()
+        site.warm()
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        threading.Thread(target=site.warm, daemon=True).start()
+        threading.Thread(target=prepare, daemon=True).start()
         yield
 
-    screens = [home, search, node, graph, paths, query, complete]
     return Starlette(
         routes=[
-            *(route for screen in screens for route in screen.routes(site)),
+            *home.routes(site),
             Route("/static/{name}", site.file),
             Route("/types.css", site.types_file),
+            Mount("", others),
         ],
         middleware=[Middleware(Guard, rules=Rules()), Middleware(Access, token=token)],
         lifespan=lifespan,
         exception_handlers={HTTPException: site.failed, KbError: site.failed},
     )
+
+
+class _Others:
+    """All screens except the first, whose modules are imported after the first page."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._lock = threading.Lock()
+        self._routes: Router | None = None
+
+    def load(self) -> Router:
+        """Import the screens; return their routes."""
+        from kbkit.web.explore import complete, graph, node, paths, query, search
+
+        with self._lock:  # a screen has state: it is made once
+            if self._routes is None:
+                screens = [search, node, graph, paths, query, complete]
+                self._routes = Router([route for screen in screens for route in screen.routes(self._site)])
+            return self._routes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        routes = self._routes
+        if routes is None:
+            routes = await anyio.to_thread.run_sync(self.load)
+        await routes(scope, receive, send)

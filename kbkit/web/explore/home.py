@@ -1,4 +1,7 @@
-"""Home: what the KB holds, with samples, and examples to run."""
+"""Home: what the KB holds, with samples, and examples to run.
+
+The page itself needs the schema only, so that it opens at once; its parts with samples open the stores.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from starlette.routing import Route
 
-from kbkit.graph.drawn import labels_of
+from kbkit.web.explore import links
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -21,26 +24,32 @@ _SAMPLES, _EXAMPLES = 3, 6
 
 def routes(site: Site) -> list[Route]:
     """Return the routes of this screen."""
+    schema = site.kb.schema
+    filled = [t for t in schema.node_types if t.members]
+    signatures = [(r, s) for r in schema.relations for s in r.signatures]
 
     def home(request: Request) -> Response:
-        schema = site.kb.schema
-        whole = bool(request.query_params.get("all"))
-        types = [t for t in schema.node_types if t.members]
-        signatures = [(r, s) for r in schema.relations for s in r.signatures]
+        whole = links.flag(request, "all")
         return site.page(
             "home.html",
             request,
             title=site.kb.manifest.recipe["title"],
             licence=site.kb.manifest.recipe["licence"],
             texts=sum(field.texts for field in schema.text_fields),
-            labels=labels_of(schema),
-            types=types if whole else types[:_TYPES],
+            types=filled if whole else filled[:_TYPES],
+            samples=None,
             signatures=signatures if whole else signatures[:_RELATIONS],
-            more=not whole and (len(types) > _TYPES or len(signatures) > _RELATIONS),
-            samples=lambda kind: site.kb.popular(kind, _SAMPLES).select("key", "type", "name").rows(),
+            whole=whole,
+            more=not whole and (len(filled) > _TYPES or len(signatures) > _RELATIONS),
         )
+
+    def types(request: Request) -> Response:
+        """Return the table of types with the nodes that have the most neighbours."""
+        known = filled if links.flag(request, "all") else filled[:_TYPES]
+        samples = {t.name: site.kb.popular(t.name, _SAMPLES).select("key", "type", "name").rows() for t in known}
+        return site.page("home_types.html", request, types=known, samples=samples)
 
     def examples(request: Request) -> Response:
         return site.page("examples.html", request, examples=site.kb.examples(_EXAMPLES).rows())
 
-    return [Route("/", home), Route("/examples", examples)]
+    return [Route("/", home), Route("/types", types), Route("/examples", examples)]

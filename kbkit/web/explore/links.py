@@ -54,6 +54,11 @@ def text(request: Request, name: str, longest: int = 2_000) -> str:
     return value
 
 
+def flag(request: Request, name: str) -> bool:
+    """Return whether an address sets a flag."""
+    return bool(request.query_params.get(name))
+
+
 def texts(request: Request, name: str, most: int = 50) -> list[str]:
     """Return the values of a parameter that may be repeated. Raises :class:`HTTPException` for too many."""
     values = [value for value in request.query_params.getlist(name) if value]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,12 +28,12 @@ from kbkit.errors import (
     UnknownNameError,
     plural,
 )
-from kbkit.executor.vocabulary import Vocabulary
 from kbkit.web.explore import links
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+    from kbkit.executor.vocabulary import Vocabulary
     from kbkit.kb import KnowledgeBase
 
 _HERE = Path(__file__).parent
@@ -60,6 +61,7 @@ class Site:
 
     def __init__(self, kb: KnowledgeBase, limits: Limits) -> None:
         self.kb, self.limits = kb, limits
+        self.first_page = threading.Event()
         names = [t.name for t in kb.schema.node_types]
         self.colours = of_types(names)
         self._numbers = {name: number for number, name in enumerate(names)}
@@ -67,6 +69,8 @@ class Site:
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """The names that completion knows."""
+        from kbkit.executor.vocabulary import Vocabulary  # it would delay the first page
+
         return Vocabulary.of(self.kb)
 
     def warm(self) -> None:
@@ -107,6 +111,7 @@ class Site:
         """Return a page, or a part of one, made from a template."""
         text = self._templates.get_template(name).render(path=request.url.path, **values)
         body = text.encode("utf-8", "replace")
+        self.first_page.set()
         return HTMLResponse(body, status, {"Content-Security-Policy": POLICY, "Cache-Control": "no-store"})
 
     def type_class(self, name: str) -> str:
