@@ -21,19 +21,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette import testclient
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
 
 import kbkit
 from kbkit import assets
-from kbkit.errors import KbError
+from kbkit.errors import KbError, QueryTimeoutError
 from kbkit.kb import KnowledgeBase
 from kbkit.web import server
 from kbkit.web.explore import links
 from kbkit.web.explore.app import application
+from kbkit.web.explore.running import route
 from kbkit.web.explore.site import Limits
 from tests import hostile
 from tests.conftest import SCRIPT
-
-testclient = pytest.importorskip("starlette.testclient")
 
 HOST, TOKEN = "http://127.0.0.1", "the-token"
 PART = {"HX-Request": "true"}
@@ -304,6 +307,22 @@ def test_a_query_ends_when_the_browser_leaves(world_kb: Path) -> None:
             assert b"42" in answer.read()
 
 
+def test_any_screen_ends_at_the_time_limit() -> None:
+    """Its address answers with 504 while the handler still runs."""
+    over = threading.Event()
+
+    def endless(_: Request) -> Response:
+        over.wait(60)
+        return Response("late")
+
+    app = Starlette(routes=[route("/slow", endless, 0.01)])
+    try:
+        with pytest.raises(QueryTimeoutError, match=r"exceeded the time limit of 0\.01 s"):
+            testclient.TestClient(app).get("/slow")
+    finally:
+        over.set()
+
+
 # -- pages as a whole -------------------------------------------------------------------------------------------------
 
 
@@ -414,6 +433,7 @@ def test_hostile_names_are_text_everywhere(evil: tuple[Any, KnowledgeBase]) -> N
     kind = kb.node(key).type
     pages = [
         "/",
+        "/types",
         "/examples",
         links.node(kind, key),
         links.page("/graph", node=f"{kind}#{key}"),

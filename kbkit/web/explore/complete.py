@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from starlette.routing import Route
-
 from kbkit.web.explore import links
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
+    from starlette.routing import Route
 
     from kbkit.web.explore.site import Site
 
@@ -29,4 +28,4 @@ def routes(site: Site) -> list[Route]:
         found = site.vocabulary.names(typed, None, _SHOWN) if typed else ()
         return site.page("complete.html", request, found=found)
 
-    return [Route("/complete", complete)]
+    return [site.route("/complete", complete)]

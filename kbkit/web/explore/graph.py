@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from kbkit.display.drawing import page
 from kbkit.web.explore import links
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+    from starlette.routing import Route
 
     from kbkit.graph.drawn import Drawable
     from kbkit.graph.grown import GrownGraph, Rest
@@ -59,7 +59,11 @@ class _State:
 def routes(site: Site) -> list[Route]:
     """Return the routes of this screen."""
     screen = _Graph(site)
-    return [Route(_PATH, screen.page), Route("/graph/data", screen.data), Route("/graph/file", screen.file)]
+    return [
+        site.route(_PATH, screen.page),
+        site.route("/graph/data", screen.data),
+        site.route("/graph/file", screen.file),
+    ]
 
 
 class _Graph:

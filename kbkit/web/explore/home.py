@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from starlette.routing import Route
-
 from kbkit.web.explore import links
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
+    from starlette.routing import Route
 
     from kbkit.web.explore.site import Site
 
@@ -52,4 +51,4 @@ def routes(site: Site) -> list[Route]:
     def examples(request: Request) -> Response:
         return site.page("examples.html", request, examples=site.kb.examples(_EXAMPLES).rows())
 
-    return [Route("/", home), Route("/types", types), Route("/examples", examples)]
+    return [site.route("/", home), site.route("/types", types), site.route("/examples", examples)]

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from starlette.responses import RedirectResponse
-from starlette.routing import Route
 
 from kbkit.display.render import cell
 from kbkit.web.explore import links
@@ -14,6 +13,7 @@ from kbkit.web.explore import links
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
+    from starlette.routing import Route
 
     from kbkit.web.explore.site import Site
 
@@ -27,7 +27,11 @@ _ADDRESS = re.compile(r"https?://[^\s<>\"'`\\]+")
 def routes(site: Site) -> list[Route]:
     """Return the routes of this screen."""
     screen = _Node(site)
-    return [Route("/node", screen.named), Route("/node/{rest:path}", screen.page), Route("/group", screen.group)]
+    return [
+        site.route("/node", screen.named),
+        site.route("/node/{rest:path}", screen.page),
+        site.route("/group", screen.group),
+    ]
 
 
 class _Node:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from kbkit.display.drawing import page
 from kbkit.errors import KbError
@@ -15,6 +14,7 @@ from kbkit.web.explore.site import said, status_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+    from starlette.routing import Route
 
     from kbkit.graph.paths import Paths
     from kbkit.web.explore.site import Site
@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 def routes(site: Site) -> list[Route]:
     """Return the routes of this screen."""
     screen = _Paths(site)
-    return [Route("/paths", screen.page), Route("/paths/data", screen.data), Route("/paths/file", screen.file)]
+    return [
+        site.route("/paths", screen.page),
+        site.route("/paths/data", screen.data),
+        site.route("/paths/file", screen.file),
+    ]
 
 
 class _Paths:

@@ -4,32 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-import threading
 from collections import deque
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
-import anyio.to_thread
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.routing import Route
 
 from kbkit.display.render import cell, write
 from kbkit.errors import KbError, QueryError
 from kbkit.executor import languages
 from kbkit.executor.executor import Executor, Outcome, Settings
-from kbkit.stores.threads import Cancelled, cancellable
 from kbkit.web.explore import links
-from kbkit.web.sparql import unless_gone
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
     from starlette.requests import Request
+    from starlette.routing import Route
 
     from kbkit.web.explore.site import Site
 
@@ -46,25 +41,19 @@ def routes(site: Site) -> list[Route]:
     """Return the routes of this screen."""
     screen = _Query(site)
 
-    async def run(request: Request) -> Response:
-        return await screen.run(request)
-
-    async def file(request: Request) -> Response:
-        return await screen.file(request)
-
+    turns = anyio.CapacityLimiter(_AT_ONCE)
     return [
-        Route("/query", screen.page),
-        Route("/query/run", run),
-        Route("/query/file", file),
-        Route("/query/why", screen.why),
-        Route("/query/complete", screen.complete),
+        site.route("/query", screen.page),
+        site.route("/query/run", screen.run, turns),
+        site.route("/query/file", screen.file, turns),
+        site.route("/query/why", screen.why, turns),
+        site.route("/query/complete", screen.complete),
     ]
 
 
 class _Query:
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._turns = anyio.CapacityLimiter(_AT_ONCE)
         self._history: deque[tuple[str, str]] = deque(maxlen=_REMEMBERED)
 
     def page(self, request: Request) -> Response:
@@ -82,25 +71,25 @@ class _Query:
             examples=[] if text else self._site.kb.examples(3).rows(),
         )
 
-    async def run(self, request: Request) -> Response:
-        """Run a query; return its result as a part of the page. A browser that leaves cancels it."""
+    def run(self, request: Request) -> Response:
+        """Run a query; return its result as a part of the page."""
         text, language = _asked(request)
         if not text:
             return Response("")
-        answer = await self._cancellable(request, lambda: self._result(request, text, language))
+        answer = self._result(request, text, language)
         address = links.page("/query", language=language, q=text)
         shown = parse_qs(urlsplit(request.headers.get("hx-current-url", "")).query)
         if [text] != shown.get("q"):  # else the page shows the query already
             answer.headers["HX-Push-Url"] = address
         return answer
 
-    async def file(self, request: Request) -> Response:
+    def file(self, request: Request) -> Response:
         """Run a query; return all its rows as a file."""
         text, language = _asked(request)
         kind = links.text(request, "format")
         if kind not in _FILES:
             raise HTTPException(400, f"Unknown format. Use {', '.join(_FILES)}.")
-        return await self._cancellable(request, lambda: self._file(text, language, kind))
+        return self._file(text, language, kind)
 
     def why(self, request: Request) -> Response:
         """Return the proof of an answer as a part of the page."""
@@ -121,27 +110,6 @@ class _Query:
         return self._site.page("completions.html", request, found=found, at=at)
 
     # -- running ------------------------------------------------------------------------------------------------------
-
-    async def _cancellable(self, request: Request, work: Callable[[], Response]) -> Response:
-        """Return ``work()``, run in a thread, a few at a time; it is cancelled when the browser leaves."""
-        cancel, answers = threading.Event(), []
-
-        def cancelled() -> Response:
-            with cancellable(cancel):
-                try:
-                    return work()
-                except Cancelled:
-                    raise QueryError("The query was cancelled") from None
-
-        async def wait() -> None:
-            answers.append(await anyio.to_thread.run_sync(cancelled, abandon_on_cancel=True, limiter=self._turns))
-
-        try:
-            if not await unless_gone(request, wait):
-                raise HTTPException(499, "The browser is gone.")
-        finally:
-            cancel.set()
-        return answers[0]
 
     def _executor(self) -> Executor:
         return Executor(self._site.kb, Settings(timeout=self._site.limits.timeout))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from starlette.exceptions import HTTPException
-from starlette.routing import Route
 
 from kbkit.errors import KbError, QueryTimeoutError
 from kbkit.web.explore import links
@@ -14,6 +13,7 @@ from kbkit.web.explore.site import said, status_of
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
+    from starlette.routing import Route
 
     from kbkit.web.explore.site import Site
 
@@ -40,10 +40,10 @@ def routes(site: Site) -> list[Route]:
     """Return the routes of this screen."""
     screen = _Search(site)
     return [
-        Route("/search", screen.page),
-        Route("/search/hits", screen.hits),
-        Route("/search/types", screen.types),
-        Route("/search/reading", screen.reading),
+        site.route("/search", screen.page),
+        site.route("/search/hits", screen.hits),
+        site.route("/search/types", screen.types),
+        site.route("/search/reading", screen.reading),
     ]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,13 +27,16 @@ from kbkit.errors import (
     UnknownNameError,
     plural,
 )
-from kbkit.web.explore import links
+from kbkit.web.explore import links, running
 
 if TYPE_CHECKING:
+    import anyio
     from starlette.requests import Request
+    from starlette.routing import Route
 
     from kbkit.executor.vocabulary import Vocabulary
     from kbkit.kb import KnowledgeBase
+    from kbkit.web.explore.running import Handler
 
 _HERE = Path(__file__).parent
 _SCRIPTS = ("labels.js", "graph.js", "panel.js", "vendor/cytoscape.min.js", "vendor/fcose.min.js", "vendor/htmx.min.js")
@@ -86,6 +88,10 @@ class Site:
         ):
             with contextlib.suppress(Exception):  # the screen that needs it reports it
                 work()
+
+    def route(self, path: str, handler: Handler, turns: anyio.CapacityLimiter | None = None) -> Route:
+        """Return the route of a screen: see :func:`kbkit.web.explore.running.route`."""
+        return running.route(path, handler, self.limits.timeout, turns)
 
     # -- pages --------------------------------------------------------------------------------------------------------
 
@@ -204,7 +210,3 @@ def _snippet(text: str | None) -> Markup:
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:12]
-
-
-Handler = Callable[["Request"], Response]
-"""A screen. It runs in a thread, because the stores block."""
