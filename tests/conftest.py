@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import ssl
 import subprocess
 import sys
@@ -85,6 +86,20 @@ def no_certificates() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ssl.SSLContext, "load_verify_locations", lambda *_, **__: None)
         yield
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium, driven by Playwright."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if not program:
+        pytest.skip("no chromium is on the path")
+    from playwright import sync_api  # it would delay all tests
+
+    with sync_api.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        yield started
+        started.close()
 
 
 @pytest.fixture(scope="session")

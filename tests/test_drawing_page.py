@@ -7,7 +7,6 @@ import hashlib
 import html
 import json
 import re
-import shutil
 import tomllib
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
@@ -185,18 +184,6 @@ def test_commands_draw(world_kb: Path, tmp_path: Path, run: Callable[..., Done])
 
 
 # -- in a browser -----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
-    if not program:
-        pytest.skip("no chromium is on the path")
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
-        yield started
-        started.close()
 
 
 class Shown:

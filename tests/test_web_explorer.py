@@ -30,25 +30,17 @@ import kbkit
 from kbkit import assets
 from kbkit.errors import KbError, QueryTimeoutError
 from kbkit.kb import KnowledgeBase
-from kbkit.web import server
 from kbkit.web.explore import links
 from kbkit.web.explore.app import application
 from kbkit.web.explore.running import route
 from kbkit.web.explore.site import Limits
 from tests import hostile
 from tests.conftest import SCRIPT
+from tests.explorer import HOST, TOKEN, opened, served
 
-HOST, TOKEN = "http://127.0.0.1", "the-token"
 PART = {"HX-Request": "true"}
 ENDLESS = "SELECT count(*) FROM range(1000000000) a, range(1000000) b WHERE (a.range * b.range) % 7 = 3"
 """Runs for years."""
-
-
-def opened(kb: KnowledgeBase, limits: Limits | None = None) -> Any:
-    """A browser that opened the address with the token."""
-    client = testclient.TestClient(application(kb, TOKEN, limits), base_url=HOST, raise_server_exceptions=False)
-    assert client.get("/", params={"token": TOKEN}).status_code == 200
-    return client
 
 
 @pytest.fixture(scope="module")
@@ -64,23 +56,6 @@ def evil(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, Knowle
     hostile.build(folder).close()
     with kbkit.ingest("table", folder, out=folder / "y.kb", stores=["tables", "adjacency", "text"]) as kb:
         yield opened(kb), kb
-
-
-@contextlib.contextmanager
-def served(kb: KnowledgeBase) -> Iterator[tuple[urllib.parse.SplitResult, str]]:
-    """A server of this process at a port: its address, and the cookie of a browser."""
-    with server.listen(0) as listening:
-        running = server.server(application(kb, TOKEN, Limits(timeout=20)))
-        thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
-        thread.start()
-        address = urllib.parse.urlsplit(server.url(listening))
-        jar = CookieJar()
-        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
-        browser.open(f"{address.geturl()}/?token={TOKEN}").close()
-        yield address, "; ".join(f"{cookie.name}={cookie.value}" for cookie in jar)
-        running.should_exit = True
-        thread.join(20)
-        assert not thread.is_alive()
 
 
 def shown(answer: Any) -> str:

@@ -8,7 +8,7 @@
   function show(input, on) {
     const list = listOf(input);
     list.hidden = !on || !list.children.length;
-    input.setAttribute("aria-expanded", String(!list.hidden));
+    if (input.hasAttribute("aria-expanded")) input.setAttribute("aria-expanded", String(!list.hidden)); // no state of a textarea
     mark(input, -1);
   }
 

@@ -1,0 +1,188 @@
+"""The explorer in a browser, used as a person would: with the keyboard and the mouse, looking at what is shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import kbkit
+from kbkit.web.explore import links
+from tests.explorer import TOKEN, served
+
+axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+
+ENDLESS = "SELECT count(*) FROM range(1000000000) a, range(1000000) b WHERE (a.range * b.range) % 7 = 3"
+"""Runs for years."""
+
+
+@pytest.fixture(scope="module")
+def address(world_kb: Any) -> Iterator[str]:
+    """A server at a port."""
+    with kbkit.open(world_kb) as kb, served(kb) as (url, _):
+        yield url.geturl()
+
+
+class Tab:
+    """A tab of a browser at the explorer, which notes errors and requests to other servers."""
+
+    def __init__(self, browser: Any, address: str, width: int = 1200, scheme: str = "light") -> None:
+        self.address, self.wrong = address, []
+        self.context = browser.new_context(
+            viewport={"width": width, "height": 800}, color_scheme=scheme, reduced_motion="reduce"
+        )
+        self.context.set_default_timeout(15_000)
+        self.page = self.context.new_page()
+        self.page.on("console", lambda message: message.type == "error" and self.wrong.append(message.text))
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on("request", lambda sent: sent.url.startswith((address, "data:")) or self.wrong.append(sent.url))
+        self.page.goto(f"{address}/?token={TOKEN}")
+
+    def go(self, path: str) -> None:
+        """Open a page, and wait for its parts."""
+        self.page.goto(self.address + path)
+        self.page.wait_for_load_state("networkidle")
+
+    def drawn(self, nodes: str = "n > 1") -> list[str]:
+        """Wait until the graph has enough nodes; return their names."""
+        self.page.wait_for_function(
+            f"() => {{ const n = globalThis.kbkit?.drawn?.data.nodes.length; return {nodes}; }}"
+        )
+        names: list[str] = self.page.evaluate("kbkit.drawn.data.nodes.map(({ name }) => name)")
+        return names
+
+
+@pytest.fixture
+def tab(browser: Any, address: str) -> Iterator[Tab]:
+    opened = Tab(browser, address)
+    yield opened
+    opened.context.close()
+    assert opened.wrong == [], opened.wrong
+
+
+def test_a_name_leads_to_its_page_by_keyboard(tab: Tab) -> None:
+    page = tab.page
+    assert page.url == f"{tab.address}/"  # the token has left the address
+    page.get_by_text("Questions to try").wait_for()
+    page.keyboard.press("/")
+    page.keyboard.type("Kiribat")
+    page.get_by_role("option").first.wait_for()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/node/country/KIR")
+    assert page.get_by_role("heading", level=1).inner_text() == "Kiribati"
+    page.get_by_role("link", name="Oceania").first.click()
+    assert page.get_by_role("heading", level=1).inner_text() == "Oceania"
+
+
+def test_words_and_a_question_are_searched(tab: Tab) -> None:
+    page = tab.page
+    box = page.get_by_role("combobox").first
+    box.fill("Which countries border Nepal?")
+    box.press("Enter")
+    page.wait_for_url("**/search?q=*")
+    reading = page.get_by_role("region", name="Reading of the question")
+    assert reading.locator("#expression").input_value() == 'country:"Nepal" -> [borders] -> country'
+    assert reading.get_by_role("link").all_inner_texts()[:2] == ["China", "India"]
+    tab.go(links.page("/search", q="longest river", mode="compare"))
+    assert len(page.locator(".columns section").all()) == 3
+
+
+def test_a_graph_grows_shrinks_and_is_undone(tab: Tab) -> None:
+    page = tab.page
+    tab.go(links.page("/graph", node="country#NPL"))
+    before = tab.drawn()
+    assert before[0] == "Nepal"
+    assert "Mongolia" not in before
+    page.locator("#find").fill("China")
+    page.locator("#find").press("Enter")
+    page.get_by_role("button", name="Expand").click()
+    after = tab.drawn(f"n > {len(before)}")
+    assert set(before) < set(after)
+    assert "Mongolia" in after
+    assert page.locator("#panel").get_by_role("heading", name="China").is_visible()
+    page.get_by_role("button", name="Pin").click()
+    place = "kbkit.drawn.cy.$id('n' + kbkit.drawn.chosen).position()"
+    pinned = page.evaluate(place)
+    page.get_by_role("button", name="Collapse").click()
+    assert tab.drawn(f"n === {len(before)}") == before
+    assert page.evaluate(place) == pytest.approx(pinned)
+    page.get_by_role("button", name="Undo").click()
+    assert tab.drawn(f"n === {len(after)}") == after
+    page.reload()  # every state is an address
+    assert tab.drawn(f"n === {len(after)}") == after
+    legend = page.locator("#legend").get_by_role("button", name=re.compile("river"))
+    legend.click()
+    assert legend.get_attribute("aria-pressed") == "true"
+    with page.expect_download() as saved:
+        page.locator("#files").get_by_text("GraphML").evaluate("link => link.click()")
+    assert saved.value.suggested_filename == "graph.graphml"
+
+
+def test_paths_are_listed_and_drawn(tab: Tab) -> None:
+    tab.go("/paths")
+    for name, text in (("from", "Nepal"), ("to", "France")):
+        tab.page.locator(f"[name={name}]").fill(text)
+    tab.page.locator("[name=to]").press("Enter")
+    tab.page.wait_for_url("**/paths?*")
+    assert {"Nepal", "France"} <= set(tab.drawn())
+    assert "member_of" in tab.page.locator("#main").inner_text()
+
+
+def test_a_query_is_completed_run_and_cancelled(tab: Tab) -> None:
+    page = tab.page
+    tab.go("/query")
+    box = page.locator("#q")
+    box.fill("")
+    box.press_sequentially("SELECT name FROM coun")
+    page.get_by_role("option", name=re.compile("^country")).first.click()
+    assert box.input_value() == "SELECT name FROM country"
+    box.press_sequentially(" ORDER BY name LIMIT 2")
+    box.press("Control+Enter")
+    page.get_by_text("2 rows in").wait_for()
+    assert page.locator("#result tbody tr").all_inner_texts() == ["Afghanistan", "Albania"]
+    assert "LIMIT+2" in page.url
+    box.fill(ENDLESS)
+    box.press("Control+Enter")
+    page.get_by_text("Running").wait_for()
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_text("The query was cancelled.").wait_for()
+    box.fill("SELECT nonsense FROM country")
+    box.press("Control+Enter")
+    page.locator("#result .problem").wait_for()
+    tab.wrong.clear()  # the console reports the status of the refused query
+    box.fill('country:"Nepal" -> [borders] -> country')
+    box.press("Control+Enter")
+    page.get_by_role("button", name="Why").first.click()
+    page.locator(".proof").wait_for()
+    assert "Nepal" in page.locator(".proof").inner_text()
+    page.get_by_role("link", name="China").click()
+    assert page.get_by_role("heading", level=1).inner_text() == "China"
+
+
+SCREENS = {
+    "home": "/",
+    "search": links.page("/search", q="Which countries border Nepal?"),
+    "compare": links.page("/search", q="longest river", mode="compare"),
+    "node": "/node/country/NPL",
+    "graph": links.page("/graph", node="country#NPL"),
+    "paths": links.page("/paths", from_="Nepal", to="France"),
+    "query": links.page("/query", q='country:"Nepal" -> [borders] -> country'),
+    "error": "/node/country/nowhere",
+}
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (900, "dark"), (1920, "light")])
+def test_every_screen_fits_and_is_accessible(browser: Any, address: str, width: int, scheme: str) -> None:
+    """No screen scrolls sideways, and axe-core finds nothing (WCAG 2.2 AA and its best practices)."""
+    tab = Tab(browser, address, width, scheme)
+    for name, path in SCREENS.items():
+        tab.go(path)
+        if name in ("graph", "paths"):
+            tab.drawn()
+        assert tab.page.evaluate("document.documentElement.scrollWidth") <= width, name
+        found = axe.Axe().run(tab.page).response["violations"]
+        assert [(v["id"], node["html"]) for v in found for node in v["nodes"]] == [], name
+    tab.context.close()
