@@ -73,6 +73,10 @@ def ingest(
     licence: str = "",
     base: str = "",
     symmetric: Sequence[str] = (),
+    keys: Mapping[str, Sequence[str]] | None = None,
+    links: Mapping[str, str] | None = None,
+    texts: Sequence[str] = (),
+    types: Mapping[str, str] | None = None,
     embedder: str = "static",
     query_prefix: str | None = None,
     document_prefix: str | None = None,
@@ -96,6 +100,10 @@ def ingest(
     ``skip_dangling`` skips edges and texts of unknown nodes, and ``merge_duplicates`` merges nodes with the same key;
     otherwise both are errors.
 
+    Four parameters correct an inferred recipe. Tables are named like their files without the ending. ``keys`` gives
+    the columns of a table's key (none: the number of the row), ``links`` the table that a column ``table.column``
+    refers to (``""``: none), ``texts`` columns ``table.column`` of prose, and ``types`` the node type of a table.
+
     ``embedder`` is the embedding model; ``query_prefix`` and ``document_prefix`` are prepended to its input (default:
     the model's known prefixes). Documents longer than ``chunk_words`` are also embedded in chunks that overlap by
     ``chunk_overlap`` words (default: a quarter; ``chunk_words=0``: no chunks). ``relations`` adds the names of a node's
@@ -112,12 +120,14 @@ def ingest(
     from kbkit.directory.manifest import STORES
     from kbkit.ingestion.build import Request
     from kbkit.ingestion.build import ingest as build
+    from kbkit.ingestion.inference import Corrections
     from kbkit.ingestion.inference.source import resolved
     from kbkit.ingestion.recipe import Identity
     from kbkit.stores.embedders import Prefixes
     from kbkit.stores.text import TextSettings
     from kbkit.stores.vector_build import VectorSettings
 
+    corrections = Corrections(keys or {}, links or {}, tuple(texts), types or {})
     request = Request(
         source=source,
         paths=[Path(p) for p in paths],
@@ -134,7 +144,7 @@ def ingest(
         skip_dangling=skip_dangling,
         merge_duplicates=merge_duplicates,
     )
-    with resolved(source, request.paths, Path(out)) as found:
+    with resolved(source, request.paths, Path(out), corrections) as found:
         build(changed(request, source=found.recipe, paths=found.paths), Path(out), progress)
     return open(out)
 

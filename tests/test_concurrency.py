@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import subprocess
@@ -215,6 +216,21 @@ def test_threads_share_one_open_kb(full: Path) -> None:
         for thread in threads:
             thread.join()
     assert results == [kbs.expected(1)] * 12
+
+
+def test_tasks_of_asyncio_share_one_open_kb(full: Path) -> None:
+    """Each call runs in a thread of the loop; a task that is cancelled leaves the KB as it was."""
+
+    async def ask(opened: KnowledgeBase) -> list[object]:
+        given_up = asyncio.create_task(asyncio.to_thread(opened.sql, "SELECT count(*) FROM range(100000000)"))
+        await asyncio.sleep(0)  # it starts
+        given_up.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await given_up
+        return await asyncio.gather(*(asyncio.to_thread(kbs.said, opened) for _ in range(8)))
+
+    with kbkit.open(full) as opened:
+        assert asyncio.run(ask(opened)) == [kbs.expected(1)] * 8
 
 
 def test_the_listener_is_called_one_at_a_time(tmp_path: Path) -> None:

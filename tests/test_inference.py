@@ -386,6 +386,23 @@ def test_wrong_guesses_are_corrected_by_options(folder: Path) -> None:
         assert not lost(kb, [line.split(",") for line in [*FILMS.splitlines()[1:], *PEOPLE.splitlines()[1:]]])
 
 
+def test_python_corrects_guesses_as_options_do(folder: Path) -> None:
+    with kbkit.ingest(
+        str(folder / "films.csv"),
+        folder / "people.csv",
+        out=folder / "my.kb",
+        stores=["tables"],
+        keys={"films": ["code"], "people": ["nick"]},
+        links={"films.director": "people"},
+        texts=["films.plot"],
+        types={"people": "human"},
+    ) as kb:
+        assert shape(kb)["relations"] == [["film", "director", "human", 3, []]]
+        assert kb.node("film#B").texts == [("plot", "Zone")]
+    with pytest.raises(kbkit.KbError, match="no guesses to correct"):
+        kbkit.ingest("table", folder, out=folder / "x.kb", types={"people": "human"})
+
+
 def test_a_guessed_link_can_be_taken_away(folder: Path) -> None:
     (folder / "people.csv").write_text("director,city\nLem,Krakow\nStr,Moscow\nTar,Rome\n")
     with ingest(folder) as kb:
