@@ -499,11 +499,12 @@ class KnowledgeBase:
 
         ``mode`` is ``bm25`` (words; ``"quoted"`` phrases must occur), ``dense`` (embeddings), ``multivector``
         (embeddings of chunks), ``hybrid`` (bm25 and dense, fused), ``relational`` (hybrid, with answers first if the
-        query can be read as a question) or ``auto`` (hybrid, and relational for queries that are read with confidence).
-        ``within`` (an answer expression, an answer set or ids) and ``type`` filter the candidates before the top ``k``
-        are chosen. Nodes that the query names rank first. ``weak`` hits have no word of the query and are no more
-        similar than random queries; if no word of the query occurs in the KB, they are left out unless
-        ``include_weak=True``. ``explain`` adds a column ``why``, and for a query that is read also ``linked``.
+        query can be read as a question) or ``auto`` (hybrid, bm25 in a KB without vectors, dense in one without text,
+        and relational for queries that are read with confidence). ``within`` (an answer expression, an answer set or
+        ids) and ``type`` filter the candidates before the top ``k`` are chosen. Nodes that the query names rank first.
+        ``weak`` hits have no word of the query and are no more similar than random queries; if no word of the query
+        occurs in the KB, they are left out unless ``include_weak=True``. ``explain`` adds a column ``why``, and for a
+        query that is read also ``linked``.
         ``rerank`` (``cross-encoder:MODEL``, ``llm:MODEL@URL`` or a :class:`kbkit.search.rerank.Reranker`) reorders the
         top results. ``embedder`` names the KB's embedding model at another endpoint; a different model is an error.
         ``options`` are :class:`kbkit.search.settings.Options`.

@@ -38,7 +38,9 @@ def served(kb: KnowledgeBase) -> Iterator[tuple[urllib.parse.SplitResult, str]]:
         jar = CookieJar()
         browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
         browser.open(f"{address.geturl()}/?token={TOKEN}").close()
-        yield address, "; ".join(f"{cookie.name}={cookie.value}" for cookie in jar)
-        running.should_exit = True
-        thread.join(20)
+        try:
+            yield address, "; ".join(f"{cookie.name}={cookie.value}" for cookie in jar)
+        finally:
+            running.should_exit = True
+            thread.join(20)
         assert not thread.is_alive()

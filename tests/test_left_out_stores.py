@@ -28,6 +28,7 @@ def test_what_was_left_out_is_not_there_and_the_rest_works(bare: Path) -> None:
         assert [what for what, problem in kb.check() if not problem] == ["files", "tables", "nodes", "text"]
         assert [row["store"] for row in kb.info()["stores"]] == ["tables", "nodes", "text"]
         assert kb.search("insulin", mode="bm25").height
+        assert kb.search("insulin").equals(kb.search("insulin", mode="bm25"))
         assert kb.answers("drug", engine="sql").ids.tolist()
 
 
@@ -58,7 +59,7 @@ def test_build_adds_what_was_left_out(run: Run, here: Run, tmp_path: Path) -> No
     with kbkit.open(out) as kb:
         assert sorted(kb.manifest.stores) == ["adjacency", "nodes", "tables", "vectors"]
         assert [problem for _, problem in kb.check() if problem] == []
-        assert kb.search("insulin", mode="dense")["snippet"][0].startswith("A hormone that lets cells")
+        assert kb.search("insulin")["snippet"][0].startswith("A hormone that lets cells")  # in the mode dense
 
 
 @pytest.mark.core

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kbkit.answers.session import Session
 from kbkit.search.run import Search
-from kbkit.search.settings import AUTO
+from kbkit.search.settings import AUTO, base_mode
 
 if TYPE_CHECKING:
     from kbkit.search.filters import Scope
@@ -31,7 +31,7 @@ def search(
 
         kind = RelationalSearch
     elif mode == AUTO:
-        mode = "hybrid"
+        mode = base_mode(stores)
         if stores.has("adjacency"):
             from kbkit.questions.relational_search import AutomaticSearch
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -14,9 +14,20 @@ from kbkit.search.ranking import METHODS, RRF_K
 from kbkit.stores.arrays import Within
 from kbkit.stores.text import Text
 
-MODES = ("bm25", "dense", "multivector", "hybrid", "relational")
+if TYPE_CHECKING:
+    from kbkit.stores import Stores
+
+NEEDS: Mapping[str, tuple[str, ...]] = {
+    "bm25": ("text",),
+    "dense": ("vectors",),
+    "multivector": ("vectors",),
+    "hybrid": ("text", "vectors"),
+    "relational": ("text", "vectors", "adjacency"),
+}
+"""The stores that each mode needs."""
+MODES = tuple(NEEDS)
 AUTO = "auto"
-"""The default of a single search: hybrid, and relational for queries that are read with confidence."""
+"""The default of a single search: the best mode for the stores of the KB and for the query."""
 RETRIEVERS = ("bm25", "dense", "multivector")
 """The retrievers that mode ``hybrid`` can fuse."""
 MAX_K = 1_000_000
@@ -91,6 +102,17 @@ class Settings:
     def uses(self, retriever: str) -> bool:
         """Return whether the mode runs a retriever."""
         return retriever in self.retrievers
+
+
+def missing_stores(stores: Stores, mode: str) -> list[str]:
+    """Return the stores that a mode needs and that the KB does not have."""
+    return [store for store in NEEDS[mode] if not stores.has(store)]
+
+
+def base_mode(stores: Stores) -> str:
+    """Return the mode in which ``auto`` finds hits by their texts: the best for which the KB has the stores."""
+    usable = (mode for mode in ("hybrid", "bm25", "dense") if not missing_stores(stores, mode))
+    return next(usable, "hybrid")  # which says what to build
 
 
 def number(name: str, value: object, *, integer: bool = False) -> float:

@@ -27,7 +27,7 @@ from kbkit.measures.frames import RUN, Gold
 from kbkit.measures.records import content, load
 from kbkit.questions.run import search
 from kbkit.search.run import Search
-from kbkit.search.settings import MODES
+from kbkit.search.settings import MODES, missing_stores
 
 if TYPE_CHECKING:
     from kbkit.kb import KnowledgeBase
@@ -39,13 +39,6 @@ MEASURES = {"Hit@1": "hit@1", "Hit@5": "hit@5", "R@20": "recall@20", "MRR": "mrr
 RESULTS = "results.json"
 TIMED = 100
 """Number of questions whose searches are timed."""
-_NEEDS = {
-    "bm25": ("text",),
-    "dense": ("vectors",),
-    "multivector": ("vectors",),
-    "hybrid": ("text", "vectors"),
-    "relational": ("text", "vectors", "adjacency"),
-}
 _TABLE = pl.Schema(
     {
         "run": pl.String,
@@ -103,7 +96,7 @@ def modes(kb: KnowledgeBase, wanted: Sequence[str] = ()) -> list[str]:
     for mode in wanted:
         if mode not in MODES:
             raise UnknownNameError("mode", mode, MODES)
-    chosen = list(dict.fromkeys(wanted)) or [mode for mode in MODES if not _missing_stores(kb, mode)]
+    chosen = list(dict.fromkeys(wanted)) or [mode for mode in MODES if not missing_stores(kb.stores, mode)]
     if not chosen:
         raise KbError("The KB has neither full text nor vectors", "Run ", Command("build KB text"))
     return chosen
@@ -112,14 +105,10 @@ def modes(kb: KnowledgeBase, wanted: Sequence[str] = ()) -> list[str]:
 def left_out(kb: KnowledgeBase) -> list[str]:
     """Return a line for each mode that needs a store which the KB does not have."""
     return [
-        f"Skipped {mode}: the KB has no {' and no '.join(_missing_stores(kb, mode))}"
+        f"Skipped {mode}: the KB has no {' and no '.join(missing_stores(kb.stores, mode))}"
         for mode in MODES
-        if _missing_stores(kb, mode)
+        if missing_stores(kb.stores, mode)
     ]
-
-
-def _missing_stores(kb: KnowledgeBase, mode: str) -> list[str]:
-    return [store for store in _NEEDS[mode] if not kb.has(store)]
 
 
 # -- runs -------------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.exceptions import HTTPException
 
 from kbkit.errors import KbError, QueryTimeoutError
+from kbkit.search.settings import NEEDS, missing_stores
 from kbkit.web.explore import links
 from kbkit.web.explore.site import said, status_of
 
@@ -25,7 +26,6 @@ _MODES = {
     "relational": "Question",
     "compare": "Side by side",
 }
-_NEEDS = {"bm25": ("text",), "dense": ("vectors",), "hybrid": ("text", "vectors"), "relational": ("text", "vectors")}
 _COMPARED = ("bm25", "dense", "hybrid")
 _SCORES = ("bm25", "dense", "multivector", "relational")
 _FACETED = 200
@@ -121,8 +121,8 @@ class _Search:
 
     def _modes(self) -> dict[str, str]:
         """Return the modes that the KB was built for."""
-        has = self._site.kb.has
-        return {mode: name for mode, name in _MODES.items() if all(has(store) for store in _NEEDS.get(mode, ()))}
+        stores = self._site.kb.stores
+        return {m: name for m, name in _MODES.items() if m not in NEEDS or not missing_stores(stores, m)}
 
     def _asked(self, request: Request) -> dict[str, Any]:
         mode = links.text(request, "mode") or "auto"
