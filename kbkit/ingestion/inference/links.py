@@ -247,7 +247,7 @@ class _Finder:
         if column.look not in (*_KEY_LOOKS, "list", "boolean") and not column.floats:
             return None
         own = self._keys[table.name] == (column.name,)
-        ranked: list[tuple[int, Link]] = []
+        ranked: list[tuple[float, Link]] = []
         for other in self._tables.values():
             evidence = self._evidence(table, column, other)
             for by in self._targets[other.name]:
@@ -276,8 +276,8 @@ class _Finder:
         missing, distinct, by = min(counts)
         return Link((column.name,), target, (by,), column.look == "list", missing, distinct)
 
-    def _evidence(self, table: Table, column: Column, other: Table) -> int:
-        """Return how clearly a column's name says that it refers to a table: 3 the table's name, 1 an identifier."""
+    def _evidence(self, table: Table, column: Column, other: Table) -> float:
+        """Return how clearly a column's name says that it refers to a table: see :func:`names.fit`; 1 an identifier."""
         key = self._keys[other.name]
         same = bool(key) and names.plain(key[0]) == names.plain(column.name) and not names.is_generic(column.name)
         if same and other is not table:
@@ -285,12 +285,14 @@ class _Finder:
         if other is table:
             parent = names.is_id(column.name) and " ".join(names.subject(column.name)) in names.PARENTS
             return (
-                2 if parent or names.plain(column.name) in names.PARENTS else min(names.fit(column.name, other.type), 1)
+                2
+                if parent or names.plain(column.name) in names.PARENTS
+                else min(names.fit(column.name, other.type), names.LAST_WORD)
             )
         end = names.plain(column.name) in (*names.HEADS, *names.TAILS) and len(table.columns) > 1
         return names.fit(column.name, other.type) or 2 * end or int(names.is_id(column.name) or _is_role(column))
 
-    def _try(self, table: Table, column: Column, other: Table, by: str, evidence: int) -> Link | None:
+    def _try(self, table: Table, column: Column, other: Table, by: str, evidence: float) -> Link | None:
         """Return the link if enough values exist in the other table, and are no coincidence."""
         numeric = column.look == "integer" or column.floats
         if column.look == "list":
@@ -307,8 +309,10 @@ class _Finder:
             return None
         if not evidence and distinct < 3 and column.length < _TELLING:
             return None
-        if numeric and evidence == 1 and not _is_role(column) and self._counts(table, column):
-            return None  # ids of a table that is not here
+        if numeric and evidence == 1 and not _is_role(column):
+            dense = other is not table and self._are_dense(table, column, other, by)
+            if dense or self._counts(table, column):
+                return None  # ids of a table that is not here
         return Link((column.name,), other.name, (by,), column.look == "list", missing, distinct)
 
     def _loose(self, table: Table, link: Link) -> list[Link]:
@@ -330,6 +334,17 @@ class _Finder:
         query = f"SELECT min({number}), max({number}), count(DISTINCT {number}) FROM {identifier(table.name)}"
         [(low, high, distinct)] = self._con.execute(query).fetchall()
         return low in (0, 1) and high - low + 1 == distinct
+
+    def _are_dense(self, table: Table, column: Column, other: Table, by: str) -> bool:
+        """Whether the ids of another table are so dense that other numbers would be among them, too: most values of a
+        column plus 1 are.
+        """
+        number, id_ = (f"TRY_CAST({reference(*one)} AS BIGINT)" for one in ((table, [column.name]), (other, [by])))
+        [(dense,)] = self._con.execute(f"""
+            SELECT 2 * count(id) > count(n)
+            FROM (SELECT DISTINCT {number} AS n FROM {identifier(table.name)})
+            LEFT JOIN (SELECT DISTINCT {id_} AS id FROM {identifier(other.name)}) ON id = n + 1""").fetchall()
+        return bool(dense)
 
     def _siblings(self, table: Table, links: Sequence[Link]) -> list[Link]:
         """Return the links of columns most of whose values are in the table that a similar column refers to."""

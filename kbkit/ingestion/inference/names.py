@@ -10,6 +10,7 @@ NAMES = (
     "name", "full name", "fullname", "display name", "title", "label", "caption", "headline", "username", "user name",
     "login", "handle",
     "titel", "bezeichnung", "nom", "titre", "nombre", "titulo", "título", "nome", "titolo", "naam", "namn", "navn",
+    "identifier", "slug",
 )  # fmt: skip
 """Columns with the name of a row, best first, in several languages."""
 ALIASES = frozenset({"alias", "aliases", "synonym", "synonyms", "aka", "nickname", "other names", "other name"})
@@ -29,8 +30,9 @@ PARENTS = frozenset(
 """Columns that usually refer to a row of the same file."""
 ROLES = frozenset(
     [
-        "author", "captain", "chair", "coach", "creator", "director", "editor", "head", "lead", "leader", "owner",
-        "president", "reviewer", "teacher", "assignee", "reporter", *PARENTS,
+        "advisor", "artist", "assignee", "author", "captain", "chair", "coach", "composer", "creator", "director",
+        "editor", "founder", "head", "instructor", "lead", "leader", "owner", "president", "producer", "reporter",
+        "reviewer", "sponsor", "teacher", "translator", "tutor", "writer", *PARENTS,
     ]
 )  # fmt: skip
 """Columns that usually refer to a person, without ``id`` in their name."""
@@ -122,14 +124,22 @@ def is_generic(column: str) -> bool:
     return plain(column) in _GENERIC
 
 
-def fit(column: str, kind: str) -> int:
-    """Return how well a column's name fits the name of a type: 3 the same, 2 its last words, 0 otherwise."""
+LAST_WORD = 1.5
+"""See :func:`fit`."""
+
+
+def fit(column: str, kind: str) -> float:
+    """Return how well a column's name fits the name of a type: 3 the same, 2 the type at the end of the column's name
+    (``birth_country``: ``country``), 1.5 the same last word (``color``: ``car_color``), 0 otherwise.
+    """
     there, here = words(kind), subject(column)
     if not there or not here:
         return 0
     if here[:-1] == there[:-1] and _alike(here[-1], there[-1]):
         return 3
-    return 2 if here[-len(there) : -1] == there[:-1] and _alike(here[-1], there[-1]) else 0
+    if not _alike(here[-1], there[-1]):
+        return 0
+    return 2 if here[-len(there) : -1] == there[:-1] else LAST_WORD
 
 
 def _alike(a: str, b: str) -> bool:
