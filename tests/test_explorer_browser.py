@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import kbkit
+from kbkit.benchmarks.labels import Labels
 from kbkit.web.explore import links
 from tests.explorer import TOKEN, served
 
@@ -19,9 +22,10 @@ ENDLESS = "SELECT count(*) FROM range(1000000000) a, range(1000000) b WHERE (a.r
 
 
 @pytest.fixture(scope="module")
-def address(world_kb: Any) -> Iterator[str]:
-    """A server at a port."""
-    with kbkit.open(world_kb) as kb, served(kb) as (url, _):
+def address(world_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server at a port, of a copy of the KB, whose workspace is written."""
+    copy = shutil.copytree(world_kb, tmp_path_factory.mktemp("explorer") / "world.kb")
+    with kbkit.open(copy) as kb, served(kb) as (url, _):
         yield url.geturl()
 
 
@@ -162,7 +166,43 @@ def test_a_query_is_completed_run_and_cancelled(tab: Tab) -> None:
     assert page.get_by_role("heading", level=1).inner_text() == "China"
 
 
+def test_hits_are_graded_by_keys_and_resumed(browser: Any, world_kb: Path, tmp_path: Path) -> None:
+    with kbkit.open(shutil.copytree(world_kb, tmp_path / "k.kb")) as kb, served(kb) as (url, _):
+        tab = Tab(browser, url.geturl())
+        page, labels = tab.page, Labels(kb)
+        tab.go("/label")
+        page.get_by_label("Query", exact=True).fill("long rivers in Asia")
+        page.get_by_label("Annotator").fill("ann")
+        page.get_by_role("button", name="Find hits").click()
+        page.wait_for_url(re.compile("/label/1.annotator=ann"))
+        pool = labels.query("1").pool
+        for done, key in enumerate("2102211020", 1):
+            page.keyboard.press(key)
+            page.get_by_text(f"{done} of {len(pool)} graded").wait_for()
+        grades = [labels.grades("ann")["1", node].grade for node in pool[:10]]
+        assert grades == [2, 1, 0, 2, 2, 1, 1, 0, 2, 0]
+        page.keyboard.press("u")
+        page.get_by_text(f"9 of {len(pool)} graded").wait_for()
+        page.keyboard.press("n")
+        page.wait_for_function("document.activeElement.name === 'note'")
+        page.keyboard.type("not sure 2")
+        page.keyboard.press("Enter")
+        page.locator(".hit:nth-child(10) [name=note][value='not sure 2']").wait_for()
+        withdrawn = labels.grades("ann")["1", pool[9]]
+        assert (withdrawn.grade, withdrawn.note) == (None, "not sure 2")
+        page.reload()  # the work goes on at the first hit without a grade
+        assert page.evaluate("[...document.querySelectorAll('.hit')].indexOf(document.activeElement)") == 9
+        page.keyboard.press("k")
+        page.keyboard.press("1")
+        page.locator(".hit:nth-child(9)[data-grade='1']").wait_for()
+        assert labels.grades("ann")["1", pool[8]].grade == 1
+        tab.context.close()
+        assert tab.wrong == []
+
+
 SCREENS = {
+    "label": "/label?annotator=ann",
+    "grades": "/label/1?annotator=ann",
     "home": "/",
     "search": links.page("/search", q="Which countries border Nepal?"),
     "compare": links.page("/search", q="longest river", mode="compare"),
@@ -178,6 +218,7 @@ SCREENS = {
 def test_every_screen_fits_and_is_accessible(browser: Any, address: str, width: int, scheme: str) -> None:
     """No screen scrolls sideways, and axe-core finds nothing (WCAG 2.2 AA and its best practices)."""
     tab = Tab(browser, address, width, scheme)
+    tab.page.request.post(f"{address}/label", form={"q": "long rivers", "annotator": "ann"})
     for name, path in SCREENS.items():
         tab.go(path)
         if name in ("graph", "paths"):

@@ -25,6 +25,7 @@ NEIGHBORS = 5
 def register(stark: typer.Typer) -> None:
     """Add the commands of this file to those for STaRK."""
     add(stark, write)
+    add(stark, labels)
     add(stark, rate)
     add(stark, ratings)
 
@@ -41,6 +42,9 @@ def write(
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", metavar="N", min=1, help="Maximum number of queries.")
     ] = None,
+    labels: Annotated[
+        bool, typer.Option("--labels", help="Add the queries that were labelled in kbkit explore instead.")
+    ] = False,
 ) -> None:
     """Write queries by hand.
 
@@ -54,6 +58,10 @@ def write(
     human.check_folder(output)
     with KnowledgeBase(kb) as base:
         names = human.naming(base, types or (), output)
+        if labels:
+            added = human.from_labels(base, output, seed, names=names)
+            note(context, [f"{human.table(output)}: {counted(added, 'labelled query', 'labelled queries')} added"])
+            return
         for drawn in human.draw(base, types or (), seed, human.answered(output)):
             node = _show(base, drawn)
             query = _query(node)
@@ -98,6 +106,36 @@ def _query(node: Node) -> str | None:
             return text
         typer.echo(f"The query contains the name {name}; rewrite it without the name (empty line: skip, q: end)")
     return text
+
+
+# -- labels -----------------------------------------------------------------------------------------------------------
+
+
+def labels(
+    kb: Kb,
+    agreement: Annotated[bool, typer.Option("--agreement", help="Show only how annotators agree.")] = False,
+    format: Format = None,
+    output: Output = None,
+) -> None:
+    """List the grades that people gave in the browser.
+
+    The queries and grades of the Label screen of kbkit explore: 2 for an answer, 1 for an answer in part, 0 for none.
+    The grade is the lower median of all annotators. -o FILE.qrels writes TREC judgements of keys, for kbkit measure and
+    other programs.
+    """
+    from kbkit.benchmarks.labels import Labels
+    from kbkit.display.render import write as render
+    from kbkit.kb import KnowledgeBase
+    from kbkit.measures.files import write_gold
+
+    with KnowledgeBase(kb) as base:
+        known = Labels(base)
+        if agreement:
+            render(known.agreement(), format, output)
+        elif output is not None and output.suffix == ".qrels" and format is None:
+            write_gold(known.gold(), output)
+        else:
+            render(known.judgements(), format, output)
 
 
 # -- rate -------------------------------------------------------------------------------------------------------------

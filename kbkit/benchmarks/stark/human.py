@@ -165,7 +165,7 @@ def naming(kb: KnowledgeBase, types: Sequence[str], out: Path) -> str:
     found = _file_naming(kb, rows, out)
     if found != KEY or rows.is_empty():
         return found
-    known = {record["entity"]["type"] for record in saved if _entities([record])}
+    known = {name.partition("#")[0] for own in _entities(saved).values() for name in own.values()}
     drawn = _chosen(kb, types) or [kind.name for kind in kb.schema.node_types]
     if not share_keys(kb, {*drawn, *known}):
         return KEY
@@ -187,8 +187,10 @@ def _file_naming(kb: KnowledgeBase, rows: pl.DataFrame, out: Path) -> str:
     return NUMBER
 
 
-def append(kb: KnowledgeBase, out: Path, query: str, node: Node, seed: int, *, names: str = KEY) -> str:
-    """Add a query and its entity; return the id of the query, one above the largest.
+def append(
+    kb: KnowledgeBase, out: Path, query: str, answers: Node | Sequence[Node], seed: int, *, names: str = KEY
+) -> str:
+    """Add a query and its entity, or several answers; return the id of the query, one above the largest.
 
     With the ``names`` reference, answers that are keys become ``type#key``; otherwise the entity is named as in the
     file. Other columns of the file are kept. The files are replaced at the end, the csv last. Concurrent writers wait
@@ -206,13 +208,17 @@ def append(kb: KnowledgeBase, out: Path, query: str, node: Node, seed: int, *, n
             rows = _with_references(kb, rows, lines, table(out))
         taken = [int(name) for name in rows["id"] if name.isascii() and name.isdecimal() and len(name) < 18]
         number = str(max(taken, default=-1) + 1)
-        key, reference = _names(node)
-        answer = _answer({NUMBER: str(node.id), KEY: key, REFERENCE: reference}[found])
-        row = pl.DataFrame({"id": [number], "query": [query], "answer_ids": [answer]})
-        entity: dict[str, Any] = {"type": node.type, "key": node.key, "name": node.name}
-        line: dict[str, Any] = {"id": number, "query": query, "entity": entity, "seed": seed}
+        nodes = answers if isinstance(answers, Sequence) else [answers]
+        listed = [{NUMBER: str(node.id), KEY: node.key, REFERENCE: _names(node)[1]}[found] for node in nodes]
+        row = pl.DataFrame({"id": [number], "query": [query], "answer_ids": [_answers(listed)]})
+        entities: list[dict[str, Any]] = [{"type": node.type, "key": node.key, "name": node.name} for node in nodes]
+        line: dict[str, Any] = {"id": number, "query": query, "entity": entities[0], "seed": seed}
+        if len(nodes) > 1:
+            line["further"] = entities[1:]
         if found == NUMBER:
-            entity["number"], line["numbers"] = node.id, numbering(kb.tables).digest
+            line["numbers"] = numbering(kb.tables).digest
+            for entity, node in zip(entities, nodes, strict=True):
+                entity["number"] = node.id
         lines.append(line)
         write_files({out / RECORDS: json_lines(lines), table(out): pl.concat([rows, row], how="diagonal").write_csv()})
     return number
@@ -250,13 +256,14 @@ def _with_references(
 
 
 def _entities(saved: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
-    """Return by query, if its record has an entity: the entity's number, or its key, and its ``type#key``."""
-    found = {}
+    """Return by query, for each answer in its record: the entity's number, or its key, and its ``type#key``."""
+    found: dict[str, dict[str, str]] = {}
     for record in saved:
-        entity = record.get("entity")
-        if isinstance(entity, dict) and isinstance(entity.get("type"), str) and isinstance(entity.get("key"), str):
-            name = str(entity.get("number", entity["key"]))
-            found[str(record["id"])] = {name: f"{entity['type']}#{entity['key']}"}
+        further = record.get("further")
+        for entity in (record.get("entity"), *(further if isinstance(further, list) else ())):
+            if isinstance(entity, dict) and isinstance(entity.get("type"), str) and isinstance(entity.get("key"), str):
+                name = str(entity.get("number", entity["key"]))
+                found.setdefault(str(record["id"]), {})[name] = f"{entity['type']}#{entity['key']}"
     return found
 
 
@@ -278,7 +285,25 @@ def _records(path: Path, ids: set[str]) -> list[dict[str, Any]]:
     return list({str(record["id"]): record for record in found}.values())
 
 
-def _answer(key: str) -> str:
-    """Return a list of one key as STaRK writes it: a number if the key is one, else a text."""
-    is_number = key.isascii() and key.isdecimal() and (key == "0" or key[0] != "0")
-    return f"[{key}]" if is_number else json.dumps([key], ensure_ascii=False)
+def _answers(names: Sequence[str]) -> str:
+    """Return names as STaRK writes them: a list of numbers, or of texts if one is none."""
+    are_numbers = all(name.isascii() and name.isdecimal() and (name == "0" or name[0] != "0") for name in names)
+    return f"[{', '.join(names)}]" if are_numbers else json.dumps(names, ensure_ascii=False)
+
+
+def from_labels(kb: KnowledgeBase, out: Path, seed: int, *, names: str = KEY) -> int:
+    """Add the labelled queries of the KB's workspace that the file does not have; return their number.
+
+    Their answers are the nodes with the grade 2 in :meth:`kbkit.benchmarks.labels.Labels.judgements`.
+    """
+    from kbkit.benchmarks.labels import ANSWER, Labels
+
+    judged = Labels(kb).judgements()
+    known = set(_rows(table(out))["query"])
+    added = 0
+    for (_, text), group in judged.filter(judged["grade"] == ANSWER).group_by("query", "text", maintain_order=True):
+        if text not in known:
+            answers = [kb.node(f"{kind}#{key}") for kind, key in group.select("type", "key").iter_rows()]
+            append(kb, out, str(text), answers, seed, names=names)
+            added += 1
+    return added

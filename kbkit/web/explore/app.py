@@ -29,7 +29,10 @@ _PATIENCE = 1.0
 
 
 def application(kb: KnowledgeBase, token: str, limits: Limits | None = None) -> Starlette:
-    """Return the application. The KB is only read; ``token`` is that of :mod:`kbkit.web.explore.access`."""
+    """Return the application. It writes nothing but the labels in the KB's workspace.
+
+    ``token`` is that of :mod:`kbkit.web.explore.access`.
+    """
     site = Site(kb, limits or Limits())
     others = _Others(site)
 
@@ -66,11 +69,11 @@ class _Others:
 
     def load(self) -> Router:
         """Import the screens; return their routes."""
-        from kbkit.web.explore import complete, graph, node, paths, query, search
+        from kbkit.web.explore import complete, graph, label, node, paths, query, search
 
         with self._lock:  # a screen has state: it is made once
             if self._routes is None:
-                screens = [search, node, graph, paths, query, complete]
+                screens = [search, node, graph, paths, query, label, complete]
                 self._routes = Router([route for screen in screens for route in screen.routes(self._site)])
             return self._routes
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
+from urllib.parse import parse_qsl
 
 import anyio
 import anyio.to_thread
@@ -24,15 +25,24 @@ _AT_ONCE = 20
 _THREADS = anyio.CapacityLimiter(math.inf)
 
 
-def route(path: str, handler: Handler, seconds: float | None, turns: anyio.CapacityLimiter | None = None) -> Route:
+def route(
+    path: str,
+    handler: Handler,
+    seconds: float | None,
+    turns: anyio.CapacityLimiter | None = None,
+    method: str = "GET",
+) -> Route:
     """Return a route. The engines that the handler calls stop when the browser leaves or after ``seconds``.
 
-    ``turns`` limits how many handlers run at once; without it, 20 handlers of this route do.
+    ``turns`` limits how many handlers run at once; without it, 20 handlers of this route do. Handlers of the method
+    POST find the form in ``request.state.form``, by name.
     """
     limiter = turns or anyio.CapacityLimiter(_AT_ONCE)
 
     async def endpoint(request: Request) -> Response:
         cancel, answers = threading.Event(), []
+        if method == "POST":
+            request.state.form = _form(await request.body())
 
         def work() -> Response:
             with cancellable(cancel):
@@ -56,4 +66,12 @@ def route(path: str, handler: Handler, seconds: float | None, turns: anyio.Capac
             cancel.set()
         return answers[0]
 
-    return Route(path, endpoint)
+    return Route(path, endpoint, methods=[method])
+
+
+def _form(body: bytes) -> dict[str, str]:
+    """Return the fields of a form, the last of each name. Raises :class:`HTTPException` for anything else."""
+    try:
+        return dict(parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=50))
+    except ValueError:
+        raise HTTPException(400, "The request has no valid form.") from None

@@ -45,6 +45,11 @@ POLICY = (
     " base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 """The policy of the pages: scripts and styles are files of this server only."""
+_HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "same-origin",  # without a referrer, browsers send forms with the origin "null"
+}
 _MARK = Markup("<mark>{}</mark>")
 _KINDS = {".css": "text/css", ".js": "text/javascript"}
 _YEAR = "public, max-age=31536000, immutable"
@@ -89,9 +94,11 @@ class Site:
             with contextlib.suppress(Exception):  # the screen that needs it reports it
                 work()
 
-    def route(self, path: str, handler: Handler, turns: anyio.CapacityLimiter | None = None) -> Route:
+    def route(
+        self, path: str, handler: Handler, turns: anyio.CapacityLimiter | None = None, method: str = "GET"
+    ) -> Route:
         """Return the route of a screen: see :func:`kbkit.web.explore.running.route`."""
-        return running.route(path, handler, self.limits.timeout, turns)
+        return running.route(path, handler, self.limits.timeout, turns, method)
 
     # -- pages --------------------------------------------------------------------------------------------------------
 
@@ -118,7 +125,7 @@ class Site:
         text = self._templates.get_template(name).render(path=request.url.path, **values)
         body = text.encode("utf-8", "replace")
         self.first_page.set()
-        return HTMLResponse(body, status, {"Content-Security-Policy": POLICY, "Cache-Control": "no-store"})
+        return HTMLResponse(body, status, _HEADERS)
 
     def type_class(self, name: str) -> str:
         """Return the CSS class with the colour of a type."""

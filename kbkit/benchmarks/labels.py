@@ -1,0 +1,288 @@
+"""Queries that people write, and their grades of what the retrievers find for them, in the workspace of a KB.
+
+As in TREC, the first hits of every retriever are pooled and graded by people who do not see which retriever found
+them: 2 for an answer, 1 for an answer in part, 0 for none. STaRK's authors completed the answers of human-generated
+queries by hand (section 2.6 and appendix C); :mod:`kbkit.benchmarks.stark.human` writes labelled queries in its format.
+
+``workspace/labels`` has ``queries.jsonl`` and ``grades/ANNOTATOR.jsonl``. Each query and each grade is saved at once;
+of several grades of one node the last counts.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from kbkit.assets.arguments import check_range
+from kbkit.benchmarks.dataset import writing
+from kbkit.benchmarks.evidence import leaks
+from kbkit.benchmarks.pipeline import busy
+from kbkit.benchmarks.raters import RaterFiles
+from kbkit.directory.files import append_json, whole_lines
+from kbkit.directory.generations import now
+from kbkit.directory.systems import exclusive
+from kbkit.directory.typed_json import from_json, to_json
+from kbkit.errors import KbError, UnknownNameError, check_unicode
+from kbkit.measures.agreement import cohen, fleiss
+from kbkit.measures.frames import Gold
+from kbkit.measures.records import content, records
+from kbkit.search.settings import RETRIEVERS, missing_stores
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from kbkit.kb import KnowledgeBase
+
+ANSWER = 2
+GRADES = {ANSWER: "answer", 1: "in part", 0: "no answer"}
+POOLED = (*RETRIEVERS, "relational")
+"""The modes whose hits are pooled."""
+LONGEST = 2_000
+"""Maximum number of characters of a query or a note."""
+_PATIENCE = 10.0
+"""Seconds to wait for another writer; saving takes milliseconds."""
+_TEXTS = """
+SELECT id, left(string_agg(text, ' ' ORDER BY field, position), 600) AS text
+FROM texts WHERE id IN (SELECT unnest($ids)) GROUP BY id"""
+
+
+@dataclass(frozen=True)
+class LabelledQuery:
+    """A query: the ``annotator`` who wrote it, when, for which node (``type#key``; "" for none), and its ``pool``.
+
+    The pool is a list of ``type#key`` in the order in which they are shown, which tells nothing about the retrievers.
+    """
+
+    id: str
+    text: str
+    annotator: str
+    pool: list[str]
+    node: str = ""
+    note: str = ""
+    written: str = ""
+
+
+@dataclass(frozen=True)
+class Grade:
+    """A grade of a node (``type#key``) for a query; None withdraws an earlier one."""
+
+    query: str
+    node: str
+    grade: int | None
+    note: str = ""
+
+
+class Candidate(NamedTuple):
+    """A node of a pool, with the beginning of its texts."""
+
+    reference: str
+    id: int
+    type: str
+    key: str
+    name: str
+    text: str
+
+
+class Labels:
+    """The labels of a KB. Several processes can read and write them."""
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self._kb = kb
+        folder = kb.workspace.folder / "labels"
+        self._queries = folder / "queries.jsonl"
+        self._grades = RaterFiles(folder / "grades", Grade, lambda one: (one.query, one.node), _problem)
+
+    # -- queries ------------------------------------------------------------------------------------------------------
+
+    def queries(self) -> list[LabelledQuery]:
+        """Return all queries in the order in which they were written."""
+        if not self._queries.is_file():
+            return []
+        lines = records(self._queries, whole_lines(content(self._queries)))
+        return [from_json(LabelledQuery, line.fields, f"{self._queries}, line {line.position}") for line in lines]
+
+    def query(self, number: str) -> LabelledQuery:
+        """Return a query, or raise :class:`UnknownNameError`."""
+        known = {query.id: query for query in self.queries()}
+        if number not in known:
+            raise UnknownNameError("query", number, known)
+        return known[number]
+
+    def draw(self, seed: int) -> str:
+        """Return a random node that has a text (``type#key``), for which a query can be written."""
+        found = self._kb.tables.lookup(
+            "SELECT type::VARCHAR AS type, key FROM nodes WHERE id IN (SELECT id FROM texts)"
+            " ORDER BY hash(id + $seed) LIMIT 1",
+            {"seed": seed},
+        )
+        if found.is_empty():
+            raise KbError("No node of the KB has a text")
+        return "{}#{}".format(*found.row(0))
+
+    def write(self, text: str, annotator: str, node: str = "", note: str = "", k: int = 10) -> LabelledQuery:
+        """Save a query with the pool of the ``k`` first hits of each retriever that the KB has stores for.
+
+        ``node`` (``type#key``) is the entity that the query was written for, if any: it joins the pool with the grade
+        2. Raises :class:`KbError` for an empty query and for one that contains the name of this node.
+        """
+        self._grades.path(annotator)  # raises for an invalid name
+        check_range("number of hits", k)
+        text = " ".join(text.split())
+        for what, value in (("query", text), ("note", note)):
+            check_unicode(value, f"the {what}")
+            if len(value) > LONGEST:
+                raise KbError(f"The {what} is too long", f"Use at most {LONGEST:,} characters")
+        if not text:
+            raise KbError("The query is empty", "Write a question or some words")
+        if node:
+            found = self._kb.node(node)
+            node = f"{found.type}#{found.key}"
+            if name := leaks(text, (found.name, *found.aliases)):
+                raise KbError(f"The query contains the name {name}", "Rewrite it without the name")
+        pool = self._pool(text, k, node)
+        with writing(self._queries):
+            self._queries.parent.mkdir(parents=True, exist_ok=True)
+            lock = self._queries.with_name(".queries.lock")
+            with exclusive(lock, *busy(self._queries), _PATIENCE):
+                number = str(1 + max((int(query.id) for query in self.queries()), default=0))
+                query = LabelledQuery(number, text, annotator, pool, node, note.strip(), now())
+                append_json(self._queries, to_json(query))
+        if node:
+            self.grade(number, node, ANSWER, annotator)
+        return query
+
+    def _pool(self, text: str, k: int, node: str) -> list[str]:
+        import polars as pl
+
+        modes = [mode for mode in POOLED if not missing_stores(self._kb.stores, mode)]
+        if not modes:
+            raise KbError("The KB has neither full text nor vectors", "Run kbkit build KB text")
+        found = [self._kb.search(text, k, mode, include_weak=True).select("type", "key") for mode in modes]
+        names = pl.concat(found).select(pl.format("{}#{}", "type", "key"))
+        pool = sorted({node, *names.to_series().to_list()} - {""})
+        order = np.random.default_rng(zlib.crc32(text.encode())).permutation(len(pool))
+        return [pool[at] for at in order.tolist()]
+
+    def candidates(self, query: LabelledQuery) -> list[Candidate]:
+        """Return the nodes of a query's pool that the KB still has."""
+        keys: dict[str, list[str]] = {}
+        for reference in query.pool:
+            kind, _, key = reference.partition("#")
+            keys.setdefault(kind, []).append(key)
+        names = {node_type.name for node_type in self._kb.schema.node_types}
+        nodes = {
+            f"{node.type}#{node.key}": node
+            for kind, own in keys.items()
+            if kind in names
+            for found in self._kb.stores.nodes.by_key(kind, own)
+            for node in found
+        }
+        known = [(reference, nodes[reference]) for reference in query.pool if reference in nodes]
+        ids = [node.id for _, node in known]
+        texts = dict(self._kb.tables.lookup(_TEXTS, {"ids": ids}).iter_rows())
+        return [
+            Candidate(name, node.id, node.type, node.key, node.name, texts.get(node.id) or "") for name, node in known
+        ]
+
+    # -- grades -------------------------------------------------------------------------------------------------------
+
+    def grade(self, query: str, node: str, grade: int | None, annotator: str, note: str = "") -> None:
+        """Save an annotator's grade of a node in the pool of a query; None withdraws it."""
+        if node not in self.query(query).pool:
+            raise KbError(f"{node} is not in the pool of query {query}")
+        given = Grade(query, node, grade, note.strip()[:LONGEST])
+        if problem := _problem(given):
+            raise KbError(f"Invalid grade: {problem}")
+        check_unicode(given.note, "the note")
+        path = self._grades.path(annotator)
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with exclusive(path.with_name(f".{path.name}.lock"), *busy(path), _PATIENCE):
+                self._grades.append(annotator, given)
+
+    def grades(self, annotator: str) -> dict[tuple[str, str], Grade]:
+        """Return the grades of an annotator by (query, node), with withdrawn ones, which may have a note."""
+        return {(one.query, one.node): one for one in self._grades.of(annotator).values()}
+
+    def _all(self) -> dict[str, dict[Hashable, int]]:
+        names = self._grades.all()
+        return {
+            name: {item: one.grade for item, one in own.items() if one.grade is not None} for name, own in names.items()
+        }
+
+    def judgements(self) -> pl.DataFrame:
+        """Return the graded nodes of all queries: see :func:`judged`."""
+        return judged(self._all(), {query.id: query.text for query in self.queries()})
+
+    def gold(self) -> Gold:
+        """Return the judgements as answers that runs are scored against; nodes are keys, as in runs of kbkit."""
+        found = self.judgements()
+        queries = found.select("query", "text").unique(maintain_order=True)
+        return Gold(found.select("query", node="key", relevance="grade"), queries)
+
+    def progress(self) -> pl.DataFrame:
+        """Return each annotator's progress: query, text, annotator, graded, pool (numbers of nodes)."""
+        import polars as pl
+
+        given = self._all()
+        rows = [
+            (query.id, query.text, name, sum(item[0] == query.id for item in own), len(query.pool))  # type: ignore[index]
+            for query in self.queries()
+            for name, own in (given or {query.annotator: {}}).items()
+        ]
+        numbers = dict.fromkeys(("graded", "pool"), pl.Int64)
+        return pl.DataFrame(
+            rows, schema={**dict.fromkeys(("query", "text", "annotator"), pl.String), **numbers}, orient="row"
+        )
+
+    def agreement(self) -> pl.DataFrame:
+        """Return how annotators agree on nodes that both graded: annotators, measure, items, agreement, kappa."""
+        import polars as pl
+
+        given = self._all()
+        names = sorted(given)
+        rows: list[tuple[str, str, int, float | None, float | None]] = []
+        if len(names) > 2:
+            rows.append(("all", "fleiss", *fleiss([given[name] for name in names])))
+        pairs = [(one, two) for at, one in enumerate(names) for two in names[at + 1 :]]
+        rows += [(f"{one}, {two}", "cohen", *cohen(given[one], given[two])) for one, two in pairs]
+        names_of = dict.fromkeys(("annotators", "measure"), pl.String)
+        numbers = {"items": pl.Int64, "agreement": pl.Float64, "kappa": pl.Float64}
+        return pl.DataFrame(rows, schema={**names_of, **numbers}, orient="row")
+
+
+def judged(grades: Mapping[str, Mapping[Hashable, int]], texts: Mapping[str, str]) -> pl.DataFrame:
+    """Return the grade of each node by its annotators' grades by (query, node), and the queries' ``texts``.
+
+    The columns are query, text, type, key, grade, annotators (their number). The grade is the lower median: at least
+    half of the annotators gave this grade or a higher one.
+    """
+    import polars as pl
+
+    given = [(*item, grade) for own in grades.values() for item, grade in own.items()]  # type: ignore[misc]
+    frame = pl.DataFrame(given, schema={"query": pl.String, "node": pl.String, "grade": pl.Int64}, orient="row")
+    median = pl.col("grade").sort().get((pl.len() - 1) // 2)
+    return (
+        frame.filter(pl.col("query").is_in(list(texts)))
+        .group_by("query", "node")
+        .agg(median, annotators=pl.len().cast(pl.Int64))
+        .sort(pl.col("query").cast(pl.Int64), -pl.col("grade"), "node")
+        .select(
+            "query",
+            pl.col("query").replace_strict(texts, return_dtype=pl.String).alias("text"),
+            pl.col("node").str.extract(r"^([^#]*)#").alias("type"),
+            pl.col("node").str.replace(r"^[^#]*#", "").alias("key"),
+            "grade",
+            "annotators",
+        )
+    )
+
+
+def _problem(grade: Grade) -> str:
+    return (
+        "" if grade.grade is None or grade.grade in GRADES else f"{grade.grade!r} is not {', '.join(map(str, GRADES))}"
+    )

@@ -1,0 +1,127 @@
+"""Label: queries that people write, and their grades of the pooled hits."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any
+
+from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse, Response
+
+from kbkit.benchmarks.labels import GRADES, LONGEST, Candidate, Grade, Labels
+from kbkit.errors import KbError
+from kbkit.web.explore import links
+from kbkit.web.explore.site import is_part, said, status_of
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.routing import Route
+
+    from kbkit.web.explore.site import Site
+
+_PATH = "/label"
+_DEPTHS = (10, 20, 50)
+"""Hits of each retriever that are pooled."""
+
+
+def routes(site: Site) -> list[Route]:
+    """Return the routes of this screen."""
+    screen = _Label(site)
+    return [
+        site.route(_PATH, screen.queries),
+        site.route(_PATH, screen.write, method="POST"),
+        site.route("/label/draw", screen.draw),
+        site.route("/label/{number}", screen.query),
+        site.route("/label/{number}", screen.grade, method="POST"),
+    ]
+
+
+class _Label:
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._labels = Labels(site.kb)
+
+    def queries(self, request: Request) -> Response:
+        """Show all queries with their progress, and the form for a new one."""
+        given = {name: links.text(request, name) for name in ("annotator", "node")}
+        return self._form(request, {**given, "q": "", "note": "", "k": _DEPTHS[0]}, None)
+
+    def _form(self, request: Request, given: dict[str, Any], problem: KbError | None) -> Response:
+        kb = self._site.kb
+        row = None
+        if given["node"]:
+            row = kb.stores.nodes.row(kb.find(given["node"]))
+        return self._site.page(
+            "label.html",
+            request,
+            status_of(problem) if problem else 200,
+            **given,
+            row=row,
+            problem=said(problem),
+            progress=self._labels.progress().rows(named=True),
+            agreement=self._labels.agreement().rows(named=True),
+            depths=_DEPTHS,
+            longest=LONGEST,
+        )
+
+    def draw(self, request: Request) -> Response:
+        """Draw a node to write a query for."""
+        node = self._labels.draw(secrets.randbelow(2**31))
+        address = links.page(_PATH, node=node, annotator=links.text(request, "annotator"))
+        return RedirectResponse(address, 303, {"Cache-Control": "no-store"})
+
+    def write(self, request: Request) -> Response:
+        """Save a new query, and lead to its hits."""
+        form = request.state.form
+        given = {name: form.get(name, "").strip() for name in ("q", "annotator", "node", "note")}
+        depth = form.get("k", "")
+        k = int(depth) if depth in map(str, _DEPTHS) else _DEPTHS[0]
+        try:
+            query = self._labels.write(given["q"], given["annotator"], given["node"], given["note"], k)
+        except KbError as error:  # with the form, where it can be mended
+            return self._form(request, {**given, "k": k}, error)
+        return RedirectResponse(links.page(f"{_PATH}/{query.id}", annotator=given["annotator"]), 303)
+
+    def query(self, request: Request) -> Response:
+        """Show the hits of a query with an annotator's grades."""
+        query = self._labels.query(request.path_params["number"])
+        annotator = links.text(request, "annotator")
+        grades = self._labels.grades(annotator) if annotator else {}
+        found = [self._shown(one, grades.get((query.id, one.reference))) for one in self._labels.candidates(query)]
+        return self._site.page(
+            "label_query.html",
+            request,
+            query=query,
+            annotator=annotator,
+            found=found,
+            graded=sum(one["grade"] is not None for one in found),
+            grades=GRADES,
+        )
+
+    def grade(self, request: Request) -> Response:
+        """Save a grade; return the hit as a part of the page."""
+        form = request.state.form
+        number, annotator, node = request.path_params["number"], form.get("annotator", ""), form.get("node", "")
+        given = form.get("grade", "")
+        if given not in ("", *map(str, GRADES)):
+            raise HTTPException(400, f"Unknown grade. Use {', '.join(map(str, GRADES))}.")
+        self._labels.grade(number, node, int(given) if given else None, annotator, form.get("note", ""))
+        if not is_part(request):
+            return RedirectResponse(links.page(f"{_PATH}/{number}", annotator=annotator), 303)
+        query, grades = self._labels.query(number), self._labels.grades(annotator)
+        candidates = self._labels.candidates(query)
+        [one] = [one for one in candidates if one.reference == node]
+        return self._site.page(
+            "label_hit.html",
+            request,
+            query=query,
+            annotator=annotator,
+            hit=self._shown(one, grades.get((number, node))),
+            graded=sum(one.query == number and one.grade is not None for one in grades.values()),
+            total=len(candidates),
+            grades=GRADES,
+        )
+
+    def _shown(self, one: Candidate, given: Grade | None) -> dict[str, Any]:
+        """Return a hit as the template shows it."""
+        return {**one._asdict(), "grade": given.grade if given else None, "note": given.note if given else ""}

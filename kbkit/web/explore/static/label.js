@@ -1,0 +1,62 @@
+// Grades by keys. The server saves each grade and returns the hit anew; this moves between the hits.
+"use strict";
+(() => {
+  const list = document.querySelector(".grading");
+  if (!list) return;
+  const hits = () => [...list.children];
+  const done = []; // positions of grades given here, for undo
+  let [current, wanted, noting] = [Math.max(0, hits().findIndex((hit) => hit.dataset.grade === "")), null, false];
+
+  function go(position) {
+    current = Math.min(Math.max(position, 0), hits().length - 1);
+    hits()[current]?.focus({ preventScroll: true });
+    hits()[current]?.scrollIntoView({ block: "center" });
+  }
+
+  list.addEventListener("focusin", ({ target }) => {
+    current = hits().indexOf(target.closest(".hit"));
+  });
+
+  // A graded hit is replaced: the focus goes to the next one, or to where a key wants it.
+  list.addEventListener("htmx:beforeRequest", ({ target }) => {
+    wanted = hits().indexOf(target.closest(".hit"));
+  });
+  document.addEventListener("htmx:afterSettle", () => {
+    if (wanted === null) return;
+    go(wanted);
+    wanted = null;
+    if (noting) note();
+  });
+
+  function note() {
+    noting = wanted !== null; // a hit that is being replaced would lose the text
+    if (!noting) hits()[current]?.querySelector("[name=note]").focus();
+  }
+
+  document.addEventListener("keydown", (event) => {
+    const { key, target } = event;
+    if (event.ctrlKey || event.metaKey || event.altKey || target.closest("input, textarea, select")) {
+      if (key === "Escape") go(current);
+      return;
+    }
+    const press = (position, name, next) => {
+      const button = hits()[position]?.querySelector(`[data-key="${name}"]`);
+      if (!button) return;
+      button.click();
+      wanted = current = next; // at once, for the next key
+    };
+    if (key === "j" || key === "ArrowDown") go(current + 1);
+    else if (key === "k" || key === "ArrowUp") go(current - 1);
+    else if (key === "0" || key === "1" || key === "2") {
+      done.push(current);
+      press(current, key, current + 1);
+    } else if (key === "u" && done.length) {
+      const last = done.pop();
+      press(last, "u", last);
+    } else if (key === "n") note();
+    else return;
+    event.preventDefault();
+  });
+
+  go(current);
+})();
