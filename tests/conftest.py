@@ -88,9 +88,9 @@ def no_certificates() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def browser() -> Iterator[Any]:
-    """Chromium, driven by Playwright."""
+    """Chromium, driven by Playwright: one per test, because Playwright's event loop would disturb others' asyncio."""
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if not program:
         pytest.skip("no chromium is on the path")

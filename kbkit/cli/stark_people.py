@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from kbkit.graph.nodes import Node
     from kbkit.kb import KnowledgeBase
 
+Agreement = Annotated[bool, typer.Option("--agreement", help="Show only how annotators agree.")]
+
 NEIGHBORS = 5
 """Neighbours per relation on the page of an entity."""
 
@@ -113,7 +115,7 @@ def _query(node: Node) -> str | None:
 
 def labels(
     kb: Kb,
-    agreement: Annotated[bool, typer.Option("--agreement", help="Show only how annotators agree.")] = False,
+    agreement: Agreement = False,
     format: Format = None,
     output: Output = None,
 ) -> None:
@@ -196,7 +198,7 @@ def _ask(drawn: Samples, asked: list[Question], output: Path, rater: str) -> int
 
 def ratings(
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Ratings, as kbkit stark rate writes them.")],
-    agreement: Annotated[bool, typer.Option("--agreement", help="Show only how pairs of raters agree.")] = False,
+    agreement: Agreement = False,
     format: Format = None,
     output: Output = None,
 ) -> None:
